@@ -1,10 +1,10 @@
-/** Checks the plugins of an endpoint: their members, and what these return when `serve()` calls them. */
+/** Validates the plugins of an endpoint: their members, and what these return when `serve()` calls them. */
 import { checkOptions, checkValue, isObject, type Kind, type KindsOf } from './declarations/check-options.ts'
 import * as kind from './declarations/option-kinds.ts'
 import type { AnyPlugin, DurableObjectClass, Provided, Route, Runtime } from './plugin.ts'
 import type { ServerInfo } from './request-hooks.ts'
 
-/** A class in the place of the function that returns it would be called without `new`. */
+/** Whether a value is a class. A class in the place of the function that returns it would be called without `new`. */
 const isClass = (value: unknown) => typeof value === 'function' && /^class\b/.test(String(value))
 
 const pluginKinds: KindsOf<AnyPlugin> = {
@@ -58,7 +58,7 @@ const ownerOf = ({ name }: AnyPlugin) => `the plugin "${name}"`
 
 /**
  * @param names of `durableObjects`
- * @throws Error for members of the wrong type, for plugins that cannot be used together, and for names of classes that there are not
+ * @throws Error for members of the wrong type, for plugins that cannot be combined, and for unknown names of classes
  */
 export function checkPlugins(plugins: readonly AnyPlugin[], names: Readonly<Record<string, string>>): void {
   for (const plugin of plugins) checkOptions(ownerOf(plugin), plugin, pluginKinds)
@@ -92,21 +92,21 @@ export function made<M extends Made>(
   return value as ReturnType<NonNullable<AnyPlugin[M]>> | undefined
 }
 
-/** What delivers changes, if the plugin provides it. @throws Error when it does not */
+/** Returns what delivers changes, if the plugin provides it. @throws Error for an invalid value */
 export function changesOf(plugin: AnyPlugin, runtime: Runtime): Provided['changes'] {
   const value = made(plugin, 'provide', runtime)?.changes
   if (value) checkValue(ownerOf(plugin), 'provide(runtime).changes', value, changes)
   return value
 }
 
-/** The routes of a plugin. @throws Error for what is no route */
+/** Returns the routes of a plugin. @throws Error for an invalid route */
 export function routesOf(plugin: AnyPlugin, runtime: Runtime): readonly Route[] {
   const list = made(plugin, 'routes', runtime) ?? []
   for (const route of list) checkOptions(`a route of ${ownerOf(plugin)}`, route, routeKinds)
   return list
 }
 
-/** @throws Error for a path that is taken */
+/** @throws Error for a path that two routes, or a route and the endpoint, have */
 export function checkPaths(routes: readonly Route[], paths: ServerInfo['paths']): void {
   const taken = new Set(Object.values(paths))
   for (const { path } of routes) {
@@ -119,7 +119,7 @@ export function checkPaths(routes: readonly Route[], paths: ServerInfo['paths'])
   }
 }
 
-/** The Durable Object classes of a plugin, by name. @throws Error when a function returns something else */
+/** Returns the Durable Object classes of a plugin, by name. @throws Error when a function returns something else */
 export function classesOf(plugin: AnyPlugin, runtime: Runtime): [name: string, DurableObjectClass][] {
   return Object.entries(plugin.objects ?? {}).map(([name, make]) => {
     const value = make(runtime)

@@ -1,4 +1,4 @@
-/** What this Worker has from its platform: its Durable Objects, by class and name, and its keys. */
+/** The platform of this Worker: its Durable Objects, by class and name, and its keys. */
 import { env, exports } from 'cloudflare:workers'
 import { objectIn, type Placement } from '../durable-objects/placement.ts'
 import type { KeysRpc, RequestStateRpc, SessionRpc, SubscriptionsRpc } from '../durable-objects/rpc.ts'
@@ -14,13 +14,13 @@ const exported = exports as unknown as Record<string, DurableObjectNamespace | u
 
 const namespaceOf = (className: string) => (exported[className]?.getByName ? exported[className] : undefined)
 
-/** Is there a Durable Object class of this name? */
+/** Whether the Worker has a Durable Object class of this name. */
 export const hasClass = (name: string): boolean => namespaceOf(name) !== undefined
 
-/** Is a class of this name exported, declared as a Durable Object or not? */
+/** Whether the Worker exports a class of this name, declared as a Durable Object or not. */
 export const isExported = (name: string): boolean => exported[name] !== undefined
 
-/** What to do about a missing class. */
+/** Explains how to add a missing class. */
 export const declareClass = (className: string): string =>
   `export it from the main module, and add new_sqlite_classes = ["${className}"] to wrangler.toml in a new [[migrations]]`
 
@@ -40,14 +40,14 @@ export function object<T>(className: string, name: string, placement: Placement)
 /** Names of the session classes of all endpoints in this isolate, in the order in which they were served. */
 export const sessionClasses = new Set<string>()
 
-/** The Durable Objects of one endpoint, by the names under which classes are exported by default. */
+/** The Durable Objects of one endpoint, by the default names of their classes. */
 export class EndpointObjects {
-  /** The exported name of the class of sessions. */
+  /** Exported name of the session class. */
   readonly sessionClass: string
   readonly placement: Placement
   readonly #names: Readonly<Record<string, string>>
 
-  /** @param names under which the Worker exports classes, by their default names */
+  /** @param names exported names of classes, by their default names */
   constructor(names: Readonly<Record<string, string>>, placement: Placement) {
     this.#names = names
     this.placement = placement
@@ -58,7 +58,7 @@ export class EndpointObjects {
     return this.#names[className] ?? className
   }
 
-  /** Does the Worker export this class? */
+  /** Whether the Worker exports this class. */
   has(className: string): boolean {
     return hasClass(this.nameOf(className))
   }
@@ -94,10 +94,10 @@ export class EndpointObjects {
 
 /**
  * Returns the key ring that all endpoints of a Worker share. Any session class may store it: classes are added, renamed and deleted, and a
- * renamed class takes its objects along. So all of them are asked, and the first one mints the key ring when none has it.
+ * renamed class keeps its objects. So this function asks all of them, and the first one creates the key ring if none has it.
  *
  * @param ownClass the session class of the endpoint that asks
- * @throws McpError `internal_error` when the Worker has no session class, or has a class of another origin under its name
+ * @throws McpError `internal_error` when the Worker has no session class, or has another class under its name
  */
 export async function storedKeyRing(ownClass: string, placement: Placement): Promise<KeyRing> {
   const classNames = [...sessionClasses].filter(hasClass)
@@ -123,9 +123,9 @@ async function askForKeys(className: string, mint: boolean, placement: Placement
 }
 
 /**
- * Returns the sealer of an identity, with the keys of this Worker.
+ * Returns a function that returns the sealer of an identity, with the keys of this Worker.
  *
- * @param minted a key ring that is kept, for a Worker whose secret has none
+ * @param minted returns the stored key ring, for a Worker without the secret
  */
 export function keys(minted: () => Promise<KeyRing>): (identity: string) => Promise<Sealer> {
   let known: Sealer | undefined
@@ -152,7 +152,10 @@ function secretRing(): KeyRing | undefined {
   return secret ? parseKeyRing(String(secret)) : undefined
 }
 
-/** Makes a value when it is first read. No promise: one request would share it with others, and its client may disconnect before it settles. */
+/**
+ * Creates a value when it is first read. Not for promises: one request would share its promise with others, and it never settles if the
+ * client of that request disconnects.
+ */
 export function once<T>(make: () => T): () => T {
   let cached: { value: T } | undefined
   return () => {

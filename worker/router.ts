@@ -1,4 +1,4 @@
-/** Routes every request of a Worker: the endpoint, HTTP+SSE beside it, the metadata of `auth`, the routes of plugins. */
+/** Routes the requests of a Worker: to the endpoint, HTTP+SSE, the metadata of `auth`, and the routes of plugins. */
 
 import { IttyRouter } from 'itty-router/IttyRouter'
 import { preflight, withCors } from './http/cors.ts'
@@ -11,10 +11,10 @@ import type { Route } from './plugin.ts'
 import { asMcpError, errorTable, McpError } from './protocol/errors.ts'
 import type { AuditHook, IncomingRequest } from './request-hooks.ts'
 
-/** Answers a request with the response that its client gets. */
+/** Answers a request. */
 type Answer = (request: Request, incoming: IncomingRequest) => Promise<Response>
 
-/** @param methods that its path has */
+/** @param methods the methods of its path */
 type Handler = (
   request: Request,
   host: Host,
@@ -24,7 +24,7 @@ type Handler = (
 
 /**
  * @param routes of plugins
- * @param hooks of plugins, which are called with each response; not with metadata, which every page may read
+ * @param hooks of plugins, called with each response, except for metadata, which every page may read
  */
 export function router(host: Host, routes: readonly Route[], hooks: readonly AuditHook[]): Answer {
   const { auth, limit, policy } = host
@@ -44,7 +44,7 @@ export function router(host: Host, routes: readonly Route[], hooks: readonly Aud
       runHooks(hooks, incoming, response, host)
       return withCors(limit?.track?.(incoming, response) ?? response, request, error !== undefined)
     }
-  /** Metadata of `auth` comes before everything but the endpoint. */
+  /** Metadata of `auth` precedes everything but the endpoint. */
   const orMetadata =
     (answer: Answer): Answer =>
     async (request, incoming) => {
@@ -106,7 +106,7 @@ function rejectionResponse(thrown: unknown, incoming: IncomingRequest, { report 
     : new Response(response.body, { status: 500, headers: response.headers })
 }
 
-/** A route that fails answers with an HTTP error, whatever status its error has in JSON-RPC. */
+/** Answers with an HTTP error if a route throws, whatever the status of its error is in JSON-RPC. */
 async function answerRoute(path: string, handle: () => unknown): Promise<Response> {
   try {
     const response = await handle()

@@ -3,17 +3,17 @@ import { errorText } from '../protocol/jsonrpc.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { RequestId } from '../protocol/types.ts'
 
-/** Characters of all answers of one batch, as `length` counts them. */
+/** Characters of all responses of one batch, as `length` counts them. */
 export const maxBatchCharacters = 8 * 1024 * 1024
 
 /**
- * Bounds the responses of one batch, which wait in memory for one another: a short request can have a long response, and a batch can repeat it
- * many times. Each response is counted as it is made, so that those beyond the bound are not kept.
+ * Bounds the responses of one batch, which wait in memory for each other: a short request can have a long response, and a batch can repeat
+ * it. Each response is counted when it is created, so that responses beyond the bound are not stored.
  */
 export class BatchAnswers {
   #characters = 0
 
-  /** Returns the text of a response; that of an error when it is beyond the bound. */
+  /** Returns the text of a response, or of an error if the response exceeds the bound. */
   fit(id: RequestId, text: string, revision: Revision): string {
     if (this.#characters + text.length <= maxBatchCharacters) {
       this.#characters += text.length

@@ -26,13 +26,14 @@ import { readFormResult, readRootsResult, readSamplingResult, readUrlResult } fr
 import { pageUrl, problemOf, rootsRequest, samplingParams } from './request-input.ts'
 import type { Round } from './round.ts'
 
-/** Not a private field: a copy of a context, or a proxy of it, has its signal too. */
+/** A symbol, not a private field, so that copies and proxies of a context have its signal, too. */
 const environmentKey = Symbol('environment')
 
 /**
- * Every member is an own property and needs no `this`, because handlers destructure contexts and interceptors spread them.
+ * Implements `ctx`. Every member is an own property and needs no `this`, because handlers destructure contexts and interceptors spread
+ * them.
  *
- * `signal` is a getter of the class: most handlers never read it, and making one costs as much as a short call.
+ * `signal` is a getter of the class: most handlers never read it, and creating one costs as much as a short call.
  */
 export class CallContext implements Context {
   readonly [environmentKey]: CallEnvironment
@@ -183,9 +184,11 @@ export class CallContext implements Context {
   }
 
   /**
-   * Sends an input request, or returns the response that the journal has.
+   * Sends an input request, or returns the response in the journal.
    *
-   * @param read returns `undefined` for a result that is none of this request. @throws InvalidInputResponse when it can say why
+   * @param read returns `undefined` for a result of another shape.
+   *
+   * @throws InvalidInputResponse with the reason, if it is known
    */
   async #request<T>(
     key: string,
@@ -260,7 +263,7 @@ export class CallContext implements Context {
   }
 }
 
-/** The journal has a response to another request under this key. */
+/** The journal contains a response to another request under this key. */
 const changedRequest = (key: string) =>
   new McpError(
     'internal_error',

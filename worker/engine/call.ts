@@ -1,4 +1,4 @@
-/** A call of a client, and what its steps get from where they run. */
+/** A call of a client, and the environment of its steps. */
 
 import type { Admitted } from '../declarations/endpoints.ts'
 import type { Answer, Outcome } from '../declarations/outcome.ts'
@@ -23,34 +23,37 @@ export type Call = {
   /** The params that the client sent, if interceptors have changed them. */
   readonly clientParams?: Params
   readonly revision: Revision
-  /** In the terms of the newest protocol version. */
+  /** Capabilities of the client, in the form of the newest protocol version. */
   readonly capabilities: ClientCapabilities
   readonly client: Implementation | undefined
   readonly principal: Principal | undefined
   readonly session: { readonly id: string } | undefined
-  /** What the endpoint says about the call, for work that is stored; `undefined`: the call is not of a client, or a Worker of an older release sent it. */
+  /**
+   * Data about the endpoint, for work that is stored. `undefined` for a call that no client sent, and for one that a Worker of an older
+   * release sent.
+   */
   readonly admitted?: Admitted | undefined
   /** The id of the JSON-RPC request; `undefined` in a run of a task. */
   readonly requestId?: RequestId | undefined
-  /** A run of a task: it may take as long as its task may. */
+  /** Whether the step is a run of a task, which may take as long as the task. */
   readonly isTask?: boolean
-  /** The least severe log line the client wants; `undefined`: none. */
+  /** Least severe level of log messages for the client; `undefined`: none. */
   readonly logLevel: LogLevel | undefined
 }
 
 /** Encrypts and authenticates values for one purpose and one principal. */
 export interface Seals {
-  /** Names the endpoint whose seals these are. */
+  /** Identity of the endpoint of the seals. */
   readonly identity: string
-  /** @param lifetimeMs milliseconds; left out: a day */
+  /** @param lifetimeMs milliseconds. Default: 1 day */
   seal(purpose: string, value: unknown, lifetimeMs?: number): Promise<string>
   /** Returns the value; `undefined` for a text that was not sealed by this server for this purpose and this principal, or has expired. */
   open(purpose: string, sealed: string): Promise<unknown>
 }
 
-/** Everything that a step needs from outside: the engine has no clock, no random numbers and no platform. */
+/** Services of the place where a step runs: the engine has no clock, no random numbers and no platform of its own. */
 export interface CallEnvironment {
-  /** Makes the signal when it is read first: making one costs as much as a short call. */
+  /** Returns the signal, and creates it at the first call: creating one costs as much as a short call. */
   signal(): AbortSignal
   readonly seals: Seals
   readonly state: StateHost
@@ -58,19 +61,22 @@ export interface CallEnvironment {
   readonly updates: boolean
   /** Returns the response that the client gave to an equal request in another call, if it is still valid. */
   known?(request: InputRequest): Answer | undefined
-  /** @param count how many notifications the call has come to, replayed ones included */
+  /** @param count the number of notifications of the call so far, replayed ones included */
   notify(notification: Notification, count: number): void
   /** Called when an effect is done, before the handler goes on, so that its result can be stored. */
   effect?(key: string, value: unknown): void
   /** Milliseconds since 1970. */
   now(): number
-  /** Waits until a moment, in milliseconds since 1970. A task may end its round instead: see `ended`. @throws the reason of the signal when it is aborted */
+  /**
+   * Waits until a time, in milliseconds since 1970. A task may end its round instead: see `ended`. @throws the reason of the signal when it
+   * is aborted
+   */
   sleep(untilMs: number): Promise<void>
   /** Ends the round before its handler does: with the suspension of a task, or with an error. */
   readonly ended?: Promise<Outcome>
   closeStream(retryMs: number | undefined): void
-  /** Tells the client that the user has completed the URL elicitation with this key. @param count see `notify` */
+  /** Notifies the client that the user has completed the URL elicitation with this key. @param count see `notify` */
   completed(key: string, count: number): void
-  /** Logs a problem. The client does not get it. */
+  /** Logs a problem. The client does not receive it. */
   report(problem: unknown): void
 }

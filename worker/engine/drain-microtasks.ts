@@ -1,10 +1,10 @@
-/** Turns of the microtask queue. A call that waits for nothing outside takes fewer. */
+/** Turns of the microtask queue. A call that waits for nothing external needs fewer. */
 const maxTurns = 64
 
 /**
- * Runs microtasks until work has settled, or waits for something outside. Most calls have settled then, and need no timer.
+ * Runs microtasks until work has settled or waits for something external. Most calls have settled then, and need no timer.
  *
- * @param work left out: all turns
+ * @param work Default: none; all turns run
  */
 export async function drainMicrotasks(work?: Promise<unknown>): Promise<void> {
   let isSettled = false

@@ -1,4 +1,4 @@
-/** Runs the steps of calls within interceptors. */
+/** Runs the steps of calls inside interceptors. */
 
 import type { CallInfo, Interceptor, Next } from '../declarations/interceptor.ts'
 import type { Outcome } from '../declarations/outcome.ts'
@@ -6,7 +6,7 @@ import { isObject } from '../protocol/jsonrpc.ts'
 import type { Params } from '../protocol/types.ts'
 import type { Call } from './call.ts'
 
-/** Runs what is innermost. @param signal of the interceptor around it; left out: that of the call */
+/** Runs the innermost step. @param signal of the interceptor around it. Default: that of the call */
 type Step = (params: Params, signal: AbortSignal | undefined) => Promise<Outcome>
 
 /** The signal is made when an interceptor reads it: most calls end before anything could abort them. */
@@ -30,7 +30,7 @@ const infoOf = (
 
 const outcomeTypes = new Set<unknown>(['result', 'input_required', 'suspended'] satisfies Outcome['type'][])
 
-/** @param interceptors the first one is outermost */
+/** @param interceptors outermost first */
 export function intercept(
   interceptors: readonly Interceptor[],
   call: Call,
@@ -59,8 +59,8 @@ export function intercept(
 }
 
 /**
- * Rejects with the reason with which an interceptor aborts its signal. A call that its client cancels ends when its handler returns: until then
- * it counts as running.
+ * Rejects with the reason with which an interceptor aborts its signal. A call that its client cancels ends when its handler returns: until
+ * then it counts as running.
  */
 export const abortOf = (signal: AbortSignal, ofCall: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {

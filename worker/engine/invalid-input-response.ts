@@ -1,8 +1,8 @@
 import { McpError } from '../protocol/errors.ts'
 
-/** The client's response to an input request is not what was requested. */
+/** The client's response to an input request has the wrong shape. */
 export class InvalidInputResponse extends McpError {
-  /** Of the request. */
+  /** Key of the input request. */
   readonly key: string
 
   constructor(key: string, message: string) {

@@ -3,7 +3,7 @@ import { isObject } from '../protocol/jsonrpc.ts'
 
 export type { Answer, Journal } from '../declarations/outcome.ts'
 
-/** The longest time for an input response, in milliseconds, wherever the journal is stored meanwhile. */
+/** Maximum milliseconds to wait for an input response, wherever the journal is stored meanwhile. */
 export const maxAnswerTimeoutMs = 24 * 60 * 60_000
 
 export const emptyJournal: Journal = {
@@ -15,7 +15,7 @@ export const emptyJournal: Journal = {
   unusedRounds: 0,
 }
 
-/** The journal with these answers added. The latest answer to a key counts. */
+/** Returns the journal with these responses added. The latest response to a key counts. */
 export const withAnswers = (journal: Journal, answers: Readonly<Record<string, Answer>>): Journal => ({
   ...journal,
   // Spread, not assigned: a key named __proto__ stays a key.

@@ -1,4 +1,4 @@
-/** Reads the results of input responses: `undefined` for a result of another shape. */
+/** Reads the results of input responses. Returns `undefined` for a result of another shape. */
 
 import type { FormResult, SamplingResult, UrlElicitationResult } from '../declarations/context.ts'
 import { issuesText, type Validator } from '../declarations/schema.ts'

@@ -1,4 +1,4 @@
-/** Input requests: what the client is asked for by `ctx.elicit`, `ctx.elicitUrl`, `ctx.sample` and `ctx.roots`, and whether it can be. */
+/** The input requests of `ctx.elicit`, `ctx.elicitUrl`, `ctx.sample` and `ctx.roots`, and whether a client supports them. */
 import type { ClientFeature, SamplingRequest } from '../declarations/context.ts'
 import { canonicalJson } from '../protocol/canonical-json.ts'
 import { McpError } from '../protocol/errors.ts'
@@ -20,7 +20,7 @@ export function samplingParams({ prompt, messages, ...rest }: SamplingRequest): 
   return { messages: history, ...rest }
 }
 
-/** Returns why the client of a call cannot be sent an input request; `undefined`: it can. */
+/** Returns why the client of a call cannot receive an input request; `undefined` if it can. */
 export function problemOf({ capabilities, revision }: Call, key: string, request: InputRequest): Error | undefined {
   const missing = requiredFeatures(request).find((feature) => !supportsFeature(capabilities, feature))
   if (missing) return unsupported(missing)
@@ -39,7 +39,7 @@ const unsupported = (feature: ClientFeature) =>
     requiredCapabilities: requiredCapabilities(feature),
   })
 
-/** @throws Error for a page that a client must not open: one that is not https, or has credentials */
+/** @throws Error for a URL that is not https, or contains credentials */
 export function pageUrl(key: string, text: string | URL): string {
   const url = URL.parse(String(text))
   const isWeb = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname))

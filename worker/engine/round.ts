@@ -1,4 +1,4 @@
-/** One execution of a handler from its start: what the journal has for it, and what it adds to the journal. */
+/** One execution of a handler from its start: what it reads from the journal, and what it adds. */
 import type { AskOptions } from '../declarations/context.ts'
 import { ClientError, McpError } from '../protocol/errors.ts'
 import { jsonText } from '../protocol/json-text.ts'
@@ -10,9 +10,9 @@ import { InvalidInputResponse } from './invalid-input-response.ts'
 import { type Answer, type Journal, maxAnswerTimeoutMs } from './journal.ts'
 import { fingerprint } from './request-input.ts'
 
-/** How many rounds with input requests a call may have. */
+/** Rounds with input requests that a call may have. */
 const maxRounds = 100
-/** How many rounds in a row may use none of the input responses. One round may do so by chance: branches of a handler race. */
+/** Consecutive rounds that may use none of the input responses. One round may do so by chance, because branches of a handler race. */
 const maxUnusedRounds = 2
 /** Turns of the microtask queue in which a handler ends when the error of a request that cannot be sent is not caught. */
 const turnsToEnd = 50
@@ -20,24 +20,24 @@ const turnsToEnd = 50
 type RoundEnvironment = Pick<CallEnvironment, 'effect' | 'report'>
 
 export class Round {
-  /** Settles when the round ends before its handler does: input requests are open, or the handler or a response is at fault. */
+  /** Settles if the round ends before its handler: input requests are open, or the handler or a response is invalid. */
   readonly ended: Promise<Outcome>
-  /** Everything the handler does through its context passes it. */
+  /** All that the handler does through its context passes this guard. */
   readonly guard: AwaitGuard
   readonly #end: (outcome: Outcome) => void
   readonly #reject: (error: McpError) => void
   readonly #journal: Journal
   readonly #environment: RoundEnvironment
-  /** By key. */
+  /** Open input requests, by key. */
   readonly #open = new Map<string, InputRequest>()
   readonly #fingerprints: Map<string, string>
   /** Input responses of this round and of earlier ones, by key. */
   readonly #responses: Map<string, Answer>
   readonly #effects: Map<string, { readonly value?: unknown }>
   readonly #usedKeys = new Set<string>()
-  /** Keys of the input responses that the handler has got. */
+  /** Keys of the input responses that the handler has received. */
   readonly #consumedKeys = new Set<string>()
-  /** Effects that run. Their results are part of the journal of this round. */
+  /** Running effects. Their results are part of the journal of this round. */
   readonly #running = new Set<Promise<unknown>>()
   #answerTimeoutMs = maxAnswerTimeoutMs
   #isClosed = false
@@ -64,14 +64,14 @@ export class Round {
     })
   }
 
-  /** The handler has ended: from now on nothing is sent for it. */
+  /** Called when the handler has ended: sends nothing more for it. */
   close(): void {
     this.#isClosed = true
   }
 
   /**
-   * Counts a notification, and returns how many the call has come to; `undefined` for one that must not be sent: an earlier round sent it, or the
-   * round is over.
+   * Counts a notification. Returns the number of notifications of the call so far; `undefined` for one that must not be sent, because an
+   * earlier round sent it or the round has ended.
    */
   countNotification(): number | undefined {
     if (this.#isClosed) return undefined
@@ -90,7 +90,7 @@ export class Round {
     return error
   }
 
-  /** Ends the round with an error. The promise never settles, so that the handler takes nothing for a response. */
+  /** Ends the round with an error. The promise never settles, so that the handler does not mistake the error for a response. */
   fail(error: McpError): Promise<never> {
     // A response that is invalid is a fault of the client.
     if (!(error instanceof InvalidInputResponse)) this.#environment.report(error)
@@ -115,7 +115,7 @@ export class Round {
     return this.#usedKeys.has(key)
   }
 
-  /** Records what an input request is. `false`: the journal has a response to another request under this key. */
+  /** Records the fingerprint of an input request. Returns `false` if the journal contains a response to another request under this key. */
   identify(key: string, request: InputRequest): boolean {
     const print = fingerprint(request)
     if (Object.hasOwn(this.#journal.answers, key) && (this.#fingerprints.get(key) ?? print) !== print) return false
@@ -124,9 +124,9 @@ export class Round {
   }
 
   /**
-   * Returns the result of the client's response; `undefined`: there is no response yet.
+   * Returns the result of the client's response; `undefined` without a response.
    *
-   * @param known a response that the client gave in another call
+   * @param known a response that the client sent in another call
    * @throws ClientError when the client responded with an error
    */
   responseTo(key: string, known?: Answer): unknown {
@@ -138,7 +138,7 @@ export class Round {
     return response.result
   }
 
-  /** Opens an input request, and ends the round. The promise never settles, so that no `catch` of the handler takes it for a failure. */
+  /** Opens an input request, and ends the round. The promise never settles, so that no `catch` of the handler handles it. */
   open(key: string, request: InputRequest, { timeout = this.#answerTimeoutMs }: AskOptions = {}): Promise<never> {
     // Requests of the same turn travel together.
     if (this.#open.size === 0) queueMicrotask(() => this.#endWithRequests())
@@ -147,14 +147,14 @@ export class Round {
     return new Promise<never>(() => {})
   }
 
-  /** Opens an input request whose response, if the journal has one, no longer counts. */
+  /** Opens an input request, and ignores a response that the journal contains. */
   reopen(key: string, request: InputRequest, options?: AskOptions): void {
     this.#responses.delete(key)
     this.#fingerprints.set(key, fingerprint(request))
     void this.open(key, request, options)
   }
 
-  /** Runs an effect, or returns the result that the journal has. Resolves with JSON, as later rounds get it. */
+  /** Runs an effect, or returns the result in the journal. Resolves with JSON, as in later rounds. */
   async runEffect(key: string, effect: () => unknown): Promise<unknown> {
     checkOnce(key, effect)
     this.reserveKey(key, 'once')

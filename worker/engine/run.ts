@@ -17,8 +17,8 @@ export const methodOf = (declarations: Declarations, { method, revision }: Call)
   declaredMethod(declarations, method) ?? (revision.requests.has(method) ? callMethod(method) : undefined)
 
 /**
- * Runs one step of a call, until it has a result or needs input of the client. A step never waits for a client, so it needs no session, stream or
- * connection; its caller is the loop.
+ * Runs one step of a call, until it has a result or needs input. A step never waits for a client, so it needs no session, stream or
+ * connection: its caller is the loop.
  *
  * @throws McpError for a JSON-RPC error
  */
@@ -46,7 +46,7 @@ export async function run(
   return interceptors.length === 0 ? step(call.params) : intercept(interceptors, call, environment.signal, step)
 }
 
-/** `run` for a call that is no task, which is never suspended. */
+/** Runs a step of a call that is not a task, and so is never suspended. */
 export async function runCall(...args: Parameters<typeof run>): Promise<ResultOutcome | InputRequiredOutcome> {
   const outcome = await run(...args)
   if (outcome.type === 'suspended')
@@ -55,9 +55,9 @@ export async function runCall(...args: Parameters<typeof run>): Promise<ResultOu
 }
 
 /**
- * Limits and `singleUse` are those of what the client calls, before interceptors run.
+ * Checks a call that interceptors have changed: limits and `singleUse` are those of the call of the client.
  *
- * @throws Error when an interceptor calls something else that has any
+ * @throws Error when an interceptor calls another entry that has any
  */
 function checkChangedCall(declarations: Declarations, call: Call, changed: Call): void {
   const entry = entryOf(declarations, changed.method, changed.params)

@@ -22,10 +22,10 @@ const none: readonly string[] = []
 type NamedRequest = { readonly method: string; readonly params?: Params }
 
 /**
- * Returns all scopes of what a request is about, if the caller lacks one of them. An entry that is hidden from the caller has none: the request
- * gets the answer for an unknown name.
+ * Returns all scopes of the entry that a request names, if the caller lacks one of them. A hidden entry has none: the request gets the
+ * error for an unknown name.
  *
- * @param open of the caller's seals
+ * @param open unseals values of the caller
  */
 export async function lackedScopes(
   declarations: Declarations,
@@ -40,11 +40,11 @@ export async function lackedScopes(
 }
 
 /**
- * Returns all scopes that a request takes, whether the caller has them or not. Its stream, the answers to its input requests, its
- * cancellation and the audit log take the same ones.
+ * Returns all scopes of a request, whether the caller has them or not. Its stream, its input responses, its cancellation and the audit log
+ * use the same ones.
  *
- * @param open of the caller's seals
- * @param principal of the caller; of several servers that may have what the request names, those that refuse the caller do not count
+ * @param open unseals values of the caller
+ * @param principal the caller; of several upstreams that may have the entry, those that reject the caller do not count
  */
 export async function scopesOf(
   declarations: Declarations,
@@ -57,7 +57,7 @@ export async function scopesOf(
   return mergeScopes(permitted.length > 0 ? permitted : entries).scopes ?? none
 }
 
-/** Everything that a request may be about, also through a handle. */
+/** Returns all entries that a request may name, also through a handle. */
 async function entriesOfRequest(
   declarations: Declarations,
   { method, params = {} }: NamedRequest,
@@ -69,14 +69,15 @@ async function entriesOfRequest(
 }
 
 /**
- * Returns the entry that a request names, declared here or by another server. Where several servers may have it, it has the scopes of all of them.
+ * Returns the entry that a request names, declared here or on an upstream. If several upstreams may have it, it has the scopes of all of
+ * them.
  */
 export function entryOf(declarations: Declarations, method: string, params: Params): Guarded | undefined {
   const [first, ...others] = namedEntries(declarations, method, params)
   return first && others.length > 0 ? mergeScopes([first, ...others]) : first
 }
 
-/** Everything that a request may be about, by the names in its params. */
+/** Returns all entries that the params of a request may name. */
 function namedEntries(declarations: Declarations, method: string, params: Params): readonly Guarded[] {
   const target = methods[method]?.target?.(params)
   if (!target) return []
@@ -84,7 +85,7 @@ function namedEntries(declarations: Declarations, method: string, params: Params
   return declared ? [declared] : forwardedEntries(declarations, forwardedName(target))
 }
 
-/** The entry under the spelling that is sent to the other server. See `proxy()`. */
+/** Returns the entry with the spelling that is sent to the upstream. See `proxy()`. */
 function forwardedName({ kind, name }: Target): ForwardedEntry {
   if (kind === 'resource') return { kind, name: canonicalUri(name) }
   if (kind === 'template') return { kind: 'resource', name: canonicalTemplate(name) }
@@ -98,7 +99,7 @@ function declaredEntry(declarations: Declarations, { kind, name }: Target): Guar
   return declarations.templates.get(name) ?? findResource(declarations, name)?.resource
 }
 
-/** The entries of all servers that may have this one: which of them has it is known only once a request was sent. */
+/** Returns the entries of all upstreams that may have this one: only a request shows which of them has it. */
 function forwardedEntries({ forwarded }: Declarations, { kind, name }: ForwardedEntry): Guarded[] {
   const able = kind === 'resource' ? forwarded : forwarded.filter(({ prefix }) => name.startsWith(prefix))
   return able.map((server) => {
@@ -107,7 +108,7 @@ function forwardedEntries({ forwarded }: Declarations, { kind, name }: Forwarded
   })
 }
 
-/** An entry with the scopes of all these. */
+/** Returns an entry with the scopes of all these entries. */
 const mergeScopes = (entries: readonly Guarded[]): Guarded => ({
   visibleTo: undefined,
   scopes: [...new Set(entries.flatMap(({ scopes = none }) => scopes))],

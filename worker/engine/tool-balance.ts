@@ -6,8 +6,8 @@ export const messagesOf = ({ messages }: Params): readonly SamplingMessage[] =>
   messages as SamplingMessage[]
 
 /**
- * What is wrong with the tool calls in the messages of a sampling request; `undefined`: nothing. A message with calls is
- * followed by one of the user with exactly their results and nothing else.
+ * Returns the problem of the tool calls in the messages of a sampling request; `undefined` without a problem. After a message with calls,
+ * the next message is one of the user with exactly their results.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#tool-use-and-result-balance
  */

@@ -1,4 +1,4 @@
-/** Who may subscribe to what, and which topics a change is published under. */
+/** Which callers may subscribe to which resources, and the topics of a change. */
 import type { Caller } from '../declarations/caller.ts'
 import { resourceNotFound } from '../declarations/content.ts'
 import type { Declarations } from '../declarations/declarations.ts'
@@ -7,7 +7,7 @@ import { uriProblem } from '../protocol/uri.ts'
 import { isPermitted, isVisible } from './methods/lists.ts'
 import { findReadable, findResource } from './methods/resources.ts'
 
-/** Whether a caller may subscribe to a resource, or to those of a template: it has to be allowed to read them. */
+/** Whether a caller may subscribe to a resource, or to the resources of a template: the caller must be allowed to read them. */
 export async function canSubscribe(declarations: Declarations, caller: Caller, uri: string): Promise<boolean> {
   const template = declarations.templates.get(uri)
   // `authorize` decides by resource, so it cannot decide for all resources of a template.
@@ -24,8 +24,8 @@ export async function checkSubscription(declarations: Declarations, caller: Call
 }
 
 /**
- * The topics of a change: the change itself, and the template that its resource comes from. Other templates that match the URI are left out: a
- * caller who may read their resources need not be allowed to read this one.
+ * Returns the topics of a change: the change itself, and the template of its resource. Other templates that match the URI are omitted,
+ * because callers who may read their resources may not be allowed to read this one.
  */
 export function changeTopics(declarations: Declarations, change: Change, recipients: Recipients = {}): string[] {
   const item = 'resource' in change ? findResource(declarations, change.resource)?.resource.item : undefined

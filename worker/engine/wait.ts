@@ -1,4 +1,4 @@
-/** Waits in memory for so many milliseconds. @throws the signal's reason when it is aborted before */
+/** Waits in memory for a number of milliseconds. @throws the reason of the signal when it is aborted */
 export function wait(time: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {

@@ -1,6 +1,6 @@
 /**
- * Access: who makes a request, whether it may, and how its calls are counted. One decision for each request, before anything is streamed, run
- * or woken. What runs the calls gets the decision as an `Access`.
+ * Access: the principal of a request, what it may do, and how its calls are counted. There is one decision per request, before a stream is
+ * opened, a handler runs or a Durable Object is called. What runs the calls receives the decision as an `Access`.
  */
 import type { PostedRefusals } from '../../durable-objects/rpc.ts'
 import type { Call } from '../engine/call.ts'
@@ -14,7 +14,10 @@ import type { IncomingRequest } from '../request-hooks.ts'
 import { errorResponse, idOf } from './error-response.ts'
 import type { Host } from './host.ts'
 
-/** Headers that this server reads on every request. `Mcp-Session-Id` and the token have bounds where they are opened. */
+/**
+ * Bounds of the headers that this server reads on every request. `Mcp-Session-Id` and the token are bounded where they are unsealed or
+ * verified.
+ */
 const measuredHeaders = [
   ['Accept', bounds.headerCharacters],
   ['Content-Type', bounds.headerCharacters],
@@ -41,11 +44,11 @@ export async function authenticate(
 }
 
 /**
- * Decides whether the principal of a request may send its messages: by the scopes of the calls, then by the limits on streams and handshakes.
- * Calls are counted where they run: see `Access.countRound`.
+ * Decides whether the principal of a request may send its messages: by the scopes of the calls, then by the limits on streams and
+ * handshakes. Calls are counted where they run: see `Access.countRound`.
  *
  * @param messages of a POST; none for a GET
- * @returns the refusal as a response, or what runs the calls needs to know of the decision
+ * @returns a response that rejects the request, or the decision for what runs the calls
  */
 export async function decideAccess(
   messages: readonly Message[],
@@ -59,10 +62,10 @@ export async function decideAccess(
   return errorResponse(error, idOf(messages))
 }
 
-/** What was decided on a request that may be served. */
+/** The decision on a request that may be served. */
 export class Access {
   readonly principal: Principal | undefined
-  /** Whom limits count its calls for; `undefined`: the endpoint has no limits. */
+  /** The caller that limits count its calls for; `undefined`: the endpoint has no limits. */
   readonly caller: string | undefined
   readonly #messages: readonly Message[]
   readonly #host: Host
@@ -76,18 +79,18 @@ export class Access {
     this.#incoming = incoming
   }
 
-  /** The IP address of the client, where the platform states it. */
+  /** IP address of the client, if the platform provides it. */
   get address(): string | undefined {
     return this.#incoming.request.headers.get('CF-Connecting-IP') ?? undefined
   }
 
   /**
-   * Counts one round of a call that runs in this Worker. Every round of a stateless call counts: a client can send the same state again.
-   * Audit logs learn from `IncomingRequest.refusals` which calls were refused, so the first rounds of all calls of a POST enter before
-   * anything is awaited.
+   * Counts one round of a call that runs in this Worker. Every round of a stateless call counts, because a client can send the same state
+   * again. Audit logs read from `IncomingRequest.refusals` which calls were rejected, so the first rounds of all calls of a POST are
+   * counted before anything is awaited.
    *
    * @param signal of the call
-   * @returns what to call when the round has ended; `undefined` when the endpoint has no limits
+   * @returns a function to call when the round has ended; `undefined` without limits
    * @throws McpError `too_many_requests` or `content_too_large`
    */
   countRound(
@@ -113,7 +116,7 @@ export class Access {
     return counting
   }
 
-  /** The scopes that each message takes. A session cannot unseal the handles in their params without awaiting it. */
+  /** Returns the scopes of each message, for a session, which cannot unseal the handles in their params without an `await`. */
   scopesOfMessages(): Promise<(readonly string[])[]> {
     return Promise.all(
       this.#messages.map((message) => ('method' in message ? this.#host.scopesOf(this.principal, message) : [])),
@@ -121,8 +124,8 @@ export class Access {
   }
 
   /**
-   * Refuses a request that resumes a stream, answers an input request or cancels a call: it takes the scopes of the call that it belongs to,
-   * which only the session knows.
+   * Rejects a request that resumes a stream, answers an input request or cancels a call: it needs the scopes of that call, which only the
+   * session knows.
    */
   async rejectForScopes(scopes: readonly string[]): Promise<Response> {
     const { auth } = this.#host
@@ -134,7 +137,7 @@ export class Access {
     return errorResponse(error)
   }
 
-  /** Records which calls the limits refused in the object of a session: see `IncomingRequest.refusals`. */
+  /** Records the calls that limits rejected in the Durable Object of a session: see `IncomingRequest.refusals`. */
   recordRefusals({ refusals = [] }: PostedRefusals): void {
     for (const { index, kind, message, data } of refusals) {
       const refused = this.#messages[index]
@@ -142,7 +145,7 @@ export class Access {
     }
   }
 
-  /** @param error or a promise that rejects with it */
+  /** @param error an error, or a promise that rejects with one */
   #recordRefusal(message: Message, error: unknown): void {
     const others = this.#incoming.refusals
     const refusal = Promise.resolve(error).catch((thrown) => thrown)

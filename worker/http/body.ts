@@ -1,4 +1,4 @@
-/** Request body limits: content type, size, time and encoding. */
+/** Reads request bodies, within limits of content type, size, time and encoding. */
 import { type BodyText, readBodyText } from '../protocol/bounded-body.ts'
 import { McpError } from '../protocol/errors.ts'
 import { type Parsed, parse } from '../protocol/jsonrpc.ts'
@@ -8,7 +8,7 @@ import type { Limits } from './limits.ts'
 import { memoizeLast } from './memoize-last.ts'
 
 /**
- * Reads the messages of a POST. One that exceeds a bound of `protocol/bounds.ts` is returned as malformed, with its error.
+ * Reads the messages of a POST. A message beyond a bound of `protocol/bounds.ts` is returned as malformed, with its error.
  *
  * @throws McpError `unsupported_media_type`, `content_too_large`, `request_timeout` or `parse_error`
  */
@@ -63,8 +63,8 @@ function read(request: Request, announced: number, limits: Limits): Promise<Body
 }
 
 /**
- * How many times the limit is read, and discarded, before the connection is cut. A client whose connection is cut while it still sends does
- * not get the error.
+ * Multiple of the limit that is read, and discarded, before the connection is closed. A client whose connection closes while it still sends
+ * does not receive the error.
  */
 const maxDiscardedFactor = 16
 

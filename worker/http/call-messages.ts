@@ -3,24 +3,24 @@ import { McpError } from '../protocol/errors.ts'
 import type { HttpAnswer } from './json-response.ts'
 
 /**
- * The messages that the calls of a request send to its client, in their order. The iteration ends with the answer, as its return value. The
- * reader aborts the calls when the client goes.
+ * The messages that the calls of a request send to its client, in their order. The iteration ends with the response, as its return value.
+ * The reader aborts the calls when the client disconnects.
  */
 export interface CallMessages extends AsyncIterator<string, HttpAnswer> {
-  /** Aborted when the client goes. Most calls end before they need it, so the connection is watched from when it is first read. */
+  /** Aborted when the client disconnects. Most calls end before they need it, so the connection is observed from its first read. */
   readonly signal: AbortSignal
-  /** Rejects when the client goes, once handlers that heed the signal at once have ended. */
+  /** Rejects when the client disconnects, once handlers that react to the signal at once have ended. */
   whenAborted(): Promise<never>
   /** Adds a message. Messages beyond the bound are dropped. */
   push(message: string): void
   end(answer: HttpAnswer): void
-  /** For a client that has stopped reading. */
+  /** Called for a client that no longer reads. */
   abort(): void
 }
 
 /**
- * @param maxCharacters of the messages that may wait. The reader takes messages as they come, and drops what its client has no room for; the
- * bound is for a call that sends many messages before the reader can run.
+ * @param maxCharacters of the waiting messages. The reader takes messages as they come, and drops those that its client has no room for;
+ * the bound is for a call that sends many messages before the reader can run.
  */
 export function callMessages(request: Request, maxCharacters: number): CallMessages {
   const waiting: string[] = []

@@ -1,5 +1,5 @@
 /**
- * Checks which origins and hosts an endpoint accepts: an origin that is not written as a browser sends it never matches.
+ * Validates the origins and hosts that an endpoint accepts: an origin that is not written as browsers send it never matches.
  *
  * @see https://html.spec.whatwg.org/multipage/browsers.html#ascii-serialisation-of-an-origin
  */
@@ -10,7 +10,7 @@ import type { BrowserOptions } from './policies.ts'
 
 export const policyKinds: KindsOf<Policy> = { origins: strings, hosts: strings }
 
-/** A URL may have these in its host, and no request has. */
+/** Characters that a URL may have in its host, and no request has. */
 const wildcards = /\*\.?/g
 
 /** @throws Error that names the origin or host, and what to write instead */
@@ -44,7 +44,7 @@ export function checkOrigins(origins: readonly string[]): void {
   }
 }
 
-/** Writes an origin as a browser sends it; `undefined`: no page has such an origin. */
+/** Returns an origin as browsers send it; `undefined` if no page has such an origin. */
 function serializeOrigin(text: string): string | undefined {
   const url = URL.parse(text.replace(wildcards, ''))
   // Apps and extensions have schemes of their own, whose origins browsers write in the same way.

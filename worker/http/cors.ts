@@ -1,5 +1,5 @@
 /**
- * Cross-Origin Resource Sharing: the answer to preflights, and the headers of every response.
+ * Cross-Origin Resource Sharing: answers preflights, and adds headers to every response.
  *
  * @see https://fetch.spec.whatwg.org/#http-cors-protocol
  */
@@ -11,7 +11,7 @@ const allowedHeaders =
 // With `CF-Ray` the user of a page can report which request was refused.
 const exposedHeaders = 'Mcp-Session-Id, WWW-Authenticate, Retry-After, Allow, CF-Ray'
 
-/** Answers a preflight: allows all headers that clients of any revision send, and the `Mcp-Param-` headers that it names. */
+/** Answers a preflight: allows all headers that clients of any protocol version send, and the `Mcp-Param-` headers that it names. */
 export function preflight(request: Request, methods: string): Response {
   const names = request.headers.get('Access-Control-Request-Headers') ?? ''
   const requestedHeaders = names.length > bounds.headerCharacters ? [] : names.split(',')
@@ -31,7 +31,7 @@ export function preflight(request: Request, methods: string): Response {
 /**
  * Lets the page that sent a request read the response, errors included.
  *
- * @param isForeign the guard refused the host or the origin: the page may not read the response
+ * @param isForeign whether the host or the origin was rejected: the page may then not read the response
  */
 export function withCors(response: Response, request: Request, isForeign: boolean): Response {
   const origin = request.headers.get('Origin')

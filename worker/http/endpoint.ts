@@ -1,6 +1,6 @@
 /**
- * The endpoint: every revision of the protocol on one path, and the pair of HTTP+SSE beside it. Each request is read, run and answered by the
- * folder of its transport.
+ * The endpoint: all protocol versions on one path, and the two paths of HTTP+SSE. The folder of its transport reads, runs and answers each
+ * request.
  */
 import { methodIn } from '../engine/methods/index.ts'
 import { type Classified, classify, unknownVersion } from '../protocol/classify.ts'
@@ -25,7 +25,7 @@ import { readStateless, readWithoutSession, type StatelessCalls } from './statel
 import { runStateless } from './stateless/run.ts'
 import { openSubscription } from './stateless/subscribe.ts'
 
-/** POST: the body and the headers say which revision the client speaks, and whether it has a session. */
+/** POST: the body and the headers decide the protocol version, and whether the request belongs to a session. */
 export async function post(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
   const principal = await authenticate(request, host, incoming)
   const accept = accepts(request.headers.get('Accept'))
@@ -63,7 +63,7 @@ export async function post(request: Request, host: Host, incoming: IncomingReque
   return replyFromSession(calls, await runInSession(calls, access, host), accept, access, host)
 }
 
-/** GET: the standing stream of a session, or the rest of a stream after `Last-Event-ID`. */
+/** GET: the standing stream of a session, or the remaining events of a stream after `Last-Event-ID`. */
 export async function get(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
   const principal = await authenticate(request, host, incoming)
   if (!accepts(request.headers.get('Accept')).stream) {
@@ -90,7 +90,7 @@ export async function remove(request: Request, host: Host, incoming: IncomingReq
   return (await endSession(session, host)) ? new Response(null, { status: 204 }) : unknownSession([])
 }
 
-/** GET of HTTP+SSE: opens a session. The first event of its stream says where to post. */
+/** GET of HTTP+SSE: opens a session. The first event of its stream contains the URL to post to. */
 export async function getSse(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
   if (!host.hasSessions) return notAllowed('OPTIONS')
   await authenticate(request, host, incoming)
@@ -101,7 +101,7 @@ export async function getSse(request: Request, host: Host, incoming: IncomingReq
   return replyWithSseStream(await startSseSession(access, host), host)
 }
 
-/** POST of HTTP+SSE: one message of such a session. */
+/** POST of HTTP+SSE: one message of a session. */
 export async function postSse(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
   if (!host.hasSessions) return notAllowed('OPTIONS')
   const principal = await authenticate(request, host, incoming)
@@ -124,7 +124,7 @@ function serveStateless(
   return jsonOrStream(runStateless(request, calls, access, host), accept, host.limits)
 }
 
-/** Answers a request, with an error response to it when `answer` throws. */
+/** Answers a request, with an error response if `answer` throws. */
 async function orError({ id }: RequestMessage, { report }: Host, answer: () => Promise<Response>): Promise<Response> {
   try {
     return await answer()

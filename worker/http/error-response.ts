@@ -4,7 +4,7 @@ import type { RequestId } from '../protocol/types.ts'
 import type { IncomingRequest } from '../request-hooks.ts'
 import { jsonResponse } from './json-response.ts'
 
-/** Answers a request that was not served: a JSON-RPC error with the HTTP status of its kind. */
+/** Rejects a request: a JSON-RPC error with the HTTP status of its kind. */
 export function errorResponse(error: McpError, id?: RequestId): Response {
   const numbers = errorTable[error.kind]
   return jsonResponse({
@@ -42,7 +42,7 @@ export function rejectParsed(
   return errorResponse(error, id)
 }
 
-/** The id that an error response may repeat: that of the only request. The ids of responses are those of this server's requests. */
+/** Returns the id for an error response: that of the only request. The ids of responses are those of this server's requests. */
 export function idOf(messages: readonly Message[]): RequestId | undefined {
   const [first] = messages
   return first && messages.length === 1 && isRequest(first) ? first.id : undefined

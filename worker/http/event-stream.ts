@@ -16,9 +16,9 @@ export type EventStreamOptions = {
   keepAliveMs: number
   /** Bytes that may wait for the client. */
   maxBufferedBytes: number
-  /** The client has gone, or has read nothing for two keep-alive intervals. Not called after `end`. */
+  /** Called when the client has disconnected, or has read nothing for two keep-alive intervals. Not called after `end`. */
   onGone(): void
-  /** The client has read, and there is room again. */
+  /** Called when the client has read, and there is room again. */
   onRoom?(): void
 }
 
@@ -30,7 +30,7 @@ export class EventStream {
   #open = true
   /** All bytes that were sent. */
   #sent = 0
-  /** Bytes that had been read when a comment was last due and there was no room for it, up to a constant. */
+  /** Bytes that had been read, up to a constant, when a comment was due and had no room. */
   #read = -1
 
   constructor({ keepAliveMs, maxBufferedBytes, onGone, onRoom }: EventStreamOptions) {
@@ -82,7 +82,7 @@ export class EventStream {
     this.#read = read
   }
 
-  /** @returns false when it had stopped before */
+  /** @returns false if it had already stopped */
   #stop(): boolean {
     const wasOpen = this.#open
     this.#open = false

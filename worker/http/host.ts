@@ -1,4 +1,4 @@
-/** What the endpoint needs from where it runs. */
+/** What the endpoint needs of the place where it runs. */
 import type { RequestStateRpc, SessionRpc } from '../../durable-objects/rpc.ts'
 import type { Admitted } from '../declarations/endpoints.ts'
 import type { Seals } from '../engine/call.ts'
@@ -15,23 +15,23 @@ export type Host = ServerInfo & {
   readonly limits: Limits
   readonly policy: Policy
   readonly limit: Limiter | undefined
-  /** The object of a session, on a server that has sessions. */
+  /** Returns the Durable Object of a session. */
   session(name: string): SessionRpc
   /**
    * Reads the params of `subscriptions/listen`: see `edgemcp/subscriptions`. `undefined` on a server without change notifications.
    *
-   * @param address of the client, where the platform states it
+   * @param address IP address of the client, if the platform provides it
    */
   readonly listen: Listen | undefined
-  /** The object that keeps one request state of a stateless call. */
+  /** Returns the object that stores one request state of a stateless call. */
   requestState(name: string): RequestStateRpc
-  /** Names this endpoint among all that have the same keys: see `ServeOptions.identity`. */
+  /** Distinguishes this endpoint from others with the same keys: see `ServeOptions.identity`. */
   readonly identity: string
-  /** The options that hold for one of its sessions, by the name of its object: `SessionTerms` as a text. */
+  /** Returns the options of a session, by the name of its object: `SessionTerms` as a text. */
   termsOf(session: string): string
-  /** What is stored with work that outlives its request. */
+  /** Data that is stored with work that outlives its request. */
   readonly admitted: Admitted
-  /** Seals for this identity. */
+  /** Returns the sealer of this identity. */
   sealer(): Promise<Sealer>
 }
 
@@ -41,7 +41,7 @@ export type Listen = (
   address: string | undefined,
 ) => Promise<SubscriptionStream>
 
-/** The seals of one principal at one endpoint. */
+/** Returns the seals of one principal at one endpoint. */
 export const sealsOf = (
   { sealer, identity }: Pick<Host, 'sealer' | 'identity'>,
   principal: Principal | undefined,

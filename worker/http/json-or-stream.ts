@@ -7,10 +7,10 @@ import { type HttpAnswer, jsonResponse } from './json-response.ts'
 import type { Limits } from './limits.ts'
 
 /**
- * Answers with one JSON body. The response becomes an event stream when a message comes before the answer, or when the answer takes longer
- * than `limits.streamAfterMs`. Messages before the answer are lost on a client that accepts no stream, or reads too slowly.
+ * Answers with one JSON body. The response becomes an event stream if a message comes before the result, or if the result takes longer than
+ * `limits.streamAfterMs`. Messages before the result are dropped for a client that accepts no stream or reads too slowly.
  *
- * @param messages end with the answer
+ * @param messages end with the result
  */
 export async function jsonOrStream(messages: CallMessages, accept: AcceptedTypes, limits: Limits): Promise<Response> {
   let answer: HttpAnswer | undefined
@@ -28,7 +28,7 @@ export async function jsonOrStream(messages: CallMessages, accept: AcceptedTypes
   if (answer && !stream) return jsonResponse(answer)
   return new Response(stream?.body, { headers: eventStreamHeaders })
 
-  /** Sends each message as it comes, and the answer. */
+  /** Sends each message as it comes, and the result. */
   async function forward(): Promise<void> {
     for (;;) {
       const { done, value } = await messages.next()

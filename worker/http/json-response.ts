@@ -1,12 +1,12 @@
-/** A finished answer: the text of one JSON-RPC message, or of a batch of them. */
+/** A complete answer: the text of one JSON-RPC message, or of a batch. */
 export type HttpAnswer = {
   readonly status: number
   readonly text: string
-  /** Of the response, when the answer is its whole body. */
+  /** Headers of the response, if the answer is its whole body. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** Made once: a response copies them faster than it reads a list of them. */
+/** Created once: a response copies them faster than it reads a list of headers. */
 const jsonHeaders = new Headers({ 'Content-Type': 'application/json' })
 
 export function jsonResponse({ status, text, headers = {} }: HttpAnswer): Response {

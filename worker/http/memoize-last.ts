@@ -1,4 +1,4 @@
-/** Remembers the last result, and no other: most requests have the same headers as the one before. */
+/** Caches the last result only: most requests have the same headers as the previous one. */
 export function memoizeLast<T>(read: (text: string) => T): (text: string) => T {
   let last: { text: string; result: T } | undefined
   return (text) => {

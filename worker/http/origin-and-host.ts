@@ -1,5 +1,6 @@
 /**
- * Validation of the host name and of the header `Origin`, which protects local servers from DNS rebinding and every server from foreign pages.
+ * Validation of the host name and of the header `Origin`, which protects local servers from DNS rebinding, and all servers from foreign
+ * pages.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
  */
@@ -18,16 +19,16 @@ export type Policy = {
   hosts: readonly string[]
 }
 
-/** Validates the host name of a request. @returns the error `forbidden` when the policy does not have it */
+/** Validates the host name of a request. @returns the error `forbidden` if the policy does not contain it */
 export function guardHost(url: URL, { hosts }: Policy): McpError | undefined {
   if (isLoopback(url.hostname) || isKnownHost(url, hosts)) return undefined
   return new McpError('forbidden', `The host ${url.hostname} is not allowed: add it to the option hosts`)
 }
 
 /**
- * Validates the header `Origin`, which browsers send and other clients leave out.
+ * Validates the header `Origin`, which browsers send and other clients omit.
  *
- * @returns the error `forbidden` when the policy does not have the origin
+ * @returns the error `forbidden` if the policy does not contain the origin
  */
 export function guardOrigin(origin: string | null, url: URL, { origins }: Policy): McpError | undefined {
   if (origin === null || origins.includes('*') || origins.includes(origin)) return undefined

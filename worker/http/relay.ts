@@ -1,6 +1,6 @@
 /**
- * A Durable Object's socket as an event stream. The Worker holds the client's connection and keeps it alive; the object
- * may sleep behind its hibernatable socket. When the object is lost, the relay dials again with the last event's id.
+ * A relay: turns the WebSocket of a Durable Object into an event stream. The Worker holds the connection of the client and keeps it alive,
+ * while the object may hibernate. If the object is lost, the relay reconnects with the id of the last event.
  */
 
 import { closeCode, readRelayMessage } from '../protocol/relay-messages.ts'
@@ -8,30 +8,30 @@ import { EventStream, type EventStreamOptions, eventStreamHeaders } from './even
 
 const finalCodes = new Set<number>([closeCode.complete, closeCode.released, closeCode.replaced])
 const maxDials = 6
-/** The close code for a message of another format: the two ends run different releases, so the client has to come back. */
+/** Close code for a message of another format: the two ends run different releases, so the client must reconnect. */
 const unreadable = 4004
-/** What a WebSocket that ends with an error has in place of a close code (RFC 6455, section 7.4.1). */
+/** The code of a WebSocket that ends with an error (RFC 6455, section 7.4.1). */
 const abnormalClosure = 1006
 
 export type RelayOptions = Omit<EventStreamOptions, 'onGone' | 'onRoom'> & {
   /**
-   * Opens the socket, from after an event id when one is known. The header `Last-Event-ID` of a socket's response is
-   * where it starts; one without it starts anywhere, so its stream ends when its reader is slow.
+   * Opens the socket, after an event id if one is known. The header `Last-Event-ID` of the response is the position of the socket. Without
+   * it the position is unknown, so the stream ends if its reader is slow.
    *
-   * @param again for a client that had a socket before and has not noticed its loss
+   * @param again for a client that had a socket before, and has not noticed its loss
    */
   dial(after: string | undefined, again: boolean): Promise<Response>
-  /** Tells the object that the client has gone, even if it has no socket at the time. */
+  /** Notifies the object that the client has disconnected, even without a socket at that time. */
   notifyOnClose?: boolean
-  /** Turns the payload of a message into a frame; without it, each payload is frames already. */
+  /** Converts the payload of a message into a frame. Without it, each payload already consists of frames. */
   frame?(payload: string): string
-  /** Sent before anything else, once the object sends. */
+  /** Sent first, once the object sends. */
   firstFrame?: string
-  /** Sent last, when the stream ends before its client goes. */
+  /** Sent last, when the stream ends before its client disconnects. */
   lastFrame?: string
 }
 
-/** @returns an event stream; or the response of the object, when it opens no socket */
+/** @returns an event stream, or the response of the object if it opens no socket */
 export async function openRelay(options: RelayOptions, after?: string): Promise<Response> {
   const response = await dialUntilAnswered(
     () => options.dial(after, false),
@@ -50,7 +50,7 @@ class Relay {
   /** The id of the last event that was sent. */
   #lastId: string | undefined
   #isClientGone = false
-  /** The client reads slowly: there is no socket until there is room again. */
+  /** Whether the client reads slowly: there is no socket until there is room again. */
   #isPaused = false
 
   constructor(options: RelayOptions, after: string | undefined) {
@@ -64,7 +64,7 @@ class Relay {
     return this.#stream.body
   }
 
-  /** Sends what comes on a socket. @param response that has the socket */
+  /** Sends the messages of a socket. @param response that contains the socket */
   attach(socket: WebSocket, { headers }: Response): void {
     this.#socket = socket
     this.#lastId ??= headers.get('Last-Event-ID') ?? undefined
@@ -126,7 +126,7 @@ class Relay {
     } else this.#closeSocket(closeCode.clientGone)
   }
 
-  /** There is room again. */
+  /** Called when there is room again. */
   #resume(): void {
     if (!this.#isPaused) return
     this.#isPaused = false
@@ -150,10 +150,10 @@ class Relay {
 }
 
 /**
- * Dials again and again: an object that was lost comes back soon.
+ * Reconnects until it succeeds: an object that was lost is available again soon.
  *
- * @param isInVain the client has gone, so the first failure is the last
- * @throws what the last dial threw
+ * @param isInVain whether the client has disconnected, so that the first failure is the last
+ * @throws the error of the last attempt
  */
 async function dialUntilAnswered(dial: () => Promise<Response>, isInVain: () => boolean): Promise<Response> {
   for (let attempt = 1; ; attempt++) {

@@ -1,4 +1,4 @@
-/** What requests of sessions and of HTTP+SSE have in common: the same object keeps both. */
+/** The requests of sessions and of HTTP+SSE to the Durable Object that stores both. */
 import type { Post } from '../../durable-objects/rpc.ts'
 import { bounds } from '../protocol/bounds.ts'
 import { McpError } from '../protocol/errors.ts'
@@ -11,13 +11,13 @@ import type { Host } from './host.ts'
 /** Milliseconds until a session id expires, however much it is used. */
 export const sessionLifeMs = 7 * 24 * 60 * 60_000
 
-/** What a request says of its session. */
+/** What a request contains about its session. */
 export type SessionPost = Pick<Post, 'messages' | 'batch' | 'handshake' | 'session' | 'expires' | 'streams'> & {
-  /** Of the session's object. */
+  /** Name of the Durable Object. */
   readonly name: string
 }
 
-/** Seals what a session id says. @param purpose one for each transport: a session id of one is none of the other */
+/** Seals the content of a session id. @param purpose one for each transport, so that a session id of one is invalid for the other */
 export const sealSession = async (
   purpose: string,
   session: object,
@@ -25,7 +25,7 @@ export const sealSession = async (
   principal: Principal | undefined,
 ): Promise<string> => (await host.sealer()).seal(purpose, principal, session, sessionLifeMs)
 
-/** @returns what the session id says; `undefined` when it is forged, expired or of another principal */
+/** @returns the content of a session id; `undefined` if it is forged, expired or of another principal */
 export async function openSession<T>(
   purpose: string,
   id: string,
@@ -37,7 +37,7 @@ export async function openSession<T>(
   return (await (await host.sealer()).open(purpose, principal, id)) as T | undefined
 }
 
-/** Hands a POST on to the object of its session, which runs its calls. */
+/** Forwards a POST to the Durable Object of its session, which runs its calls. */
 export async function postToSession({ name, ...post }: SessionPost, access: Access, host: Host) {
   const { principal, caller, address } = access
   const posted = await host.session(name).post({
@@ -55,10 +55,11 @@ export async function postToSession({ name, ...post }: SessionPost, access: Acce
 }
 
 /**
- * The request that opens a relay to a session's object. Platforms log URLs: no arguments, claims or session ids may be in one.
+ * Returns the request that opens a relay to the object of a session. Platforms log URLs, so the URL contains no arguments, claims or
+ * session ids.
  *
- * @param after the id of the last event that the client has
- * @param again the relay had a socket before, which it lost
+ * @param after the id of the last event that the client received
+ * @param again whether the relay had a socket before, which it lost
  */
 export function relayRequest(settings: Record<string, string>, after: string | undefined, again: boolean): Request {
   const query = new URLSearchParams({

@@ -1,6 +1,6 @@
-/** IP addresses, as Cloudflare states them in `CF-Connecting-IP`. */
+/** IP addresses from the header `CF-Connecting-IP`. */
 
-/** What one subscriber calls from: an IPv4 address, or a /64 network of IPv6. */
+/** Returns the network of one client: an IPv4 address, or a /64 network of IPv6. */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address
   const [head = '', tail] = address.split('::')

@@ -8,6 +8,6 @@ export function encodeBase64(bytes: Uint8Array): string {
   return btoa(binary)
 }
 
-/** @throws DOMException for what is no base64 */
+/** @throws DOMException for a text that is not base64 */
 export const decodeBase64 = (text: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(atob(text), (character) => character.charCodeAt(0))

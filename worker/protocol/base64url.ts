@@ -4,6 +4,6 @@ import { decodeBase64, encodeBase64 } from './base64.ts'
 export const encodeBase64url = (bytes: Uint8Array): string =>
   encodeBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 
-/** @throws DOMException for what is no base64url */
+/** @throws DOMException for a text that is not base64url */
 export const decodeBase64url = (text: string): Uint8Array<ArrayBuffer> =>
   decodeBase64(text.replaceAll('-', '+').replaceAll('_', '/'))

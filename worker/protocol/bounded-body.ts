@@ -1,20 +1,20 @@
 import { ByteBuffer } from './byte-buffer.ts'
 
-/**
- * Bytes of one answer of another server, such as an upstream or an HTTP API, as a whole: an isolate has 128 MB for all of its
- * requests.
- */
+/** Bytes of a whole response of another server, such as an upstream or an HTTP API: an isolate has 128 MB for all its requests. */
 export const maxAnswerBytes = 16 * 1024 * 1024
 
-/** Bytes that were read of one answer so far. */
+/** Bytes that were read of one response so far. */
 export type ReadBytes = { bytes: number }
 
-/** A body for what reads it piece by piece, such as a parser of event streams. It ends with an error after `maxAnswerBytes`. Then it cancels the body that it reads. */
+/**
+ * A body for a consumer that reads it in pieces, such as a parser of event streams. After `maxAnswerBytes`, it ends with an error and
+ * cancels the body that it reads.
+ */
 export class BoundedBody {
   readonly stream: ReadableStream<Uint8Array>
   isTooLarge = false
 
-  /** @param read shared by the bodies of an answer that has several */
+  /** @param read shared by the bodies of a response that has several */
   constructor(body: ReadableStream<Uint8Array>, read: ReadBytes = { bytes: 0 }) {
     const reader = body.getReader()
     this.stream = new ReadableStream<Uint8Array>({
@@ -37,9 +37,9 @@ export class BoundedBody {
 export type BodyText = { readonly text: string; readonly length: number }
 
 /**
- * Reads a body as UTF-8, without a byte order mark. The text of a body with more than `maxBytes` is not kept: then `length` is more than that.
+ * Reads a body as UTF-8, without a byte order mark. Discards the text of a body with more than `maxBytes`: then `length` is greater.
  *
- * @param maxReadBytes after so many bytes, the rest is cancelled. Default: after `maxBytes`
+ * @param maxReadBytes after this number of bytes, the rest is cancelled. Default: `maxBytes`
  */
 export async function readBodyText(
   body: AsyncIterable<Uint8Array> | null,

@@ -1,6 +1,6 @@
 /**
- * Bytes that arrive in pieces, copied into one buffer. A piece of a body can be a view of a buffer of several kilobytes, so whoever
- * keeps pieces of one byte keeps thousands of times as much.
+ * Bytes that arrive in pieces, copied into one buffer. A piece of a body can be a view of a buffer of several kilobytes, so storing pieces
+ * of one byte would take thousands of times their size.
  */
 export class ByteBuffer {
   #bytes = new Uint8Array(4096)

@@ -1,6 +1,6 @@
 import { isObject } from './jsonrpc.ts'
 
-/** JSON with the members of each object in the order of their names: equal values have equal texts. */
+/** Returns JSON with the members of each object sorted by name: equal values have equal texts. */
 export const canonicalJson = (value: unknown): string => JSON.stringify(value, sorted)
 
 const sorted = (_: string, value: unknown): unknown =>

@@ -1,5 +1,5 @@
 /**
- * What can change on a server, who hears it, and how it is said.
+ * The changes of a server, their topics and recipients, and their notifications.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
  */
@@ -15,10 +15,10 @@ export type List = (typeof listTopics)[number]
 
 export type Change = { list: List } | { resource: string }
 
-/** What is told to those who listen: a change, or what an extension has to say. */
+/** A change of the server, or a notification of an extension. */
 export type ServerEvent = Change | Notification
 
-/** What a filter calls the changes of a list. */
+/** Returns the member of a filter for the changes of a list. */
 const filterNameOf = (list: List) => `${list}ListChanged` as const
 
 export const eventNotification = (event: ServerEvent): Notification =>
@@ -42,7 +42,7 @@ export type Recipients =
   | { readonly issuer?: undefined; readonly tenant?: undefined }
 
 /**
- * Returns a text that names the tenant among those of all issuers; `undefined`: everybody. All have the same length, whatever the claims are.
+ * Returns a text that identifies the tenant among those of all issuers; `undefined`: everyone. All such texts have the same length.
  *
  * @throws Error for a tenant without its issuer
  */
@@ -56,8 +56,8 @@ export function tenantKey({ issuer, tenant }: Recipients): string | undefined {
 }
 
 /**
- * One text per change and scope: by it those who want to hear of it are found. A URI has one spelling, so that
- * `note://%31` is `note://1`, as it is to a template. ASCII, so that a character is a byte wherever topics are kept.
+ * Returns the topic of a change for its recipients, by which subscribers are found. A URI has one spelling: `note://%31` is `note://1`, as
+ * for templates. Topics are ASCII, so a character is a byte wherever they are stored.
  */
 export const topicOf = (change: Change, scope: Recipients = {}): string =>
   `${tenantPrefix(tenantKey(scope))}${'list' in change ? change.list : `resource:${spelled(change.resource)}`}`
@@ -65,7 +65,10 @@ export const topicOf = (change: Change, scope: Recipients = {}): string =>
 /** Returns the name of the Durable Object of a shard of subscriptions. The first one is 0. */
 export const shardName = (shard: number): string => (shard === 0 ? 'subscriptions' : `subscriptions ${shard}`)
 
-/** Braces are those of a template. In the normal form of a URI they are encoded, so that no URI is a template's topic. */
+/**
+ * Normalizes the URI of a topic. Braces are those of a template: in the normal form of a URI they are encoded, so that no URI equals the
+ * topic of a template.
+ */
 const spelled = (resource: string) =>
   resource
     .toWellFormed()
@@ -75,7 +78,7 @@ const spelled = (resource: string) =>
 
 const tenantPrefix = (key: string | undefined) => (key === undefined ? '' : `tenant:${key} `)
 
-/** What somebody of a tenant listens to who wants to hear of these changes. */
+/** Returns the topics of a subscriber of a tenant to these changes. */
 export const topicsFor = (changes: readonly Change[], scope: Recipients): string[] => [
   ...new Set(
     withTenant(
@@ -85,13 +88,13 @@ export const topicsFor = (changes: readonly Change[], scope: Recipients): string
   ),
 ]
 
-/** These topics, and each for the tenant. @param key see `tenantKey` */
+/** Returns these topics, and each for the tenant. @param key see `tenantKey` */
 export const withTenant = (topics: readonly string[], key: string | undefined): string[] =>
   key === undefined ? [...topics] : topics.flatMap((topic) => [topic, `${tenantPrefix(key)}${topic}`])
 
 export const listChanges: readonly Change[] = listTopics.map((list) => ({ list }))
 
-/** The changes that a filter asks for. */
+/** Returns the changes that a filter selects. */
 export const changesIn = (filter: SubscriptionFilter): Change[] => [
   ...listTopics.filter((list) => filter[filterNameOf(list)]).map((list) => ({ list })),
   ...(filter.resourceSubscriptions ?? []).map((resource) => ({ resource })),
@@ -113,7 +116,7 @@ export function readFilter(params: Params | undefined): SubscriptionFilter {
   return filter
 }
 
-/** The part of a filter that this server honours: what it acknowledges. */
+/** Returns the part of a filter that this server supports, which it acknowledges. */
 export function supportedFilter(
   filter: SubscriptionFilter,
   offered: Readonly<Record<List, boolean>>,
@@ -125,5 +128,5 @@ export function supportedFilter(
   }
 }
 
-/** One text for what can be enabled and disabled. */
+/** Returns a text for an entry that can be enabled and disabled. */
 export const toggleKey = (list: List, name: string): string => `${list} ${name}`

@@ -1,11 +1,11 @@
-/** Checks principals that code outside of this project makes, which may be JavaScript or read from a store. */
+/** Validates principals that code outside of this project creates, which may be JavaScript or read from a store. */
 
 import { McpError } from './errors.ts'
 import type { Principal } from './principal.ts'
 import { challengeText } from './www-authenticate.ts'
 
 /**
- * Returns the principal that an `Auth` made.
+ * Returns the principal that an `Auth` created.
  *
  * @throws McpError `unauthorized` when one of its members has the wrong type
  */

@@ -1,5 +1,5 @@
 /**
- * Which revision a POST speaks, from its body and headers alone. Pure, so that the table of cases is its test.
+ * Classifies a POST: its protocol version, from its body and headers alone. A pure function, so that a table of cases can test it.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning
  */
@@ -17,16 +17,16 @@ import { claimedVersion, clientCapabilitiesKey, type Envelope, metaOf, readEnvel
 import type { Revision } from './revision.ts'
 import { newestStateless, revisionOf, revisions, supportedVersions } from './revisions/index.ts'
 
-/** The headers that take part, as they arrived. */
+/** The headers that decide the version, as they arrived. */
 export type VersionHeaders = { version: string | null; session: string | null }
 
 export type Classified =
-  /** A request that stands alone. */
+  /** A request of a stateless protocol version. */
   | { stateless: RequestMessage; revision: Revision; envelope: Envelope }
-  /** A notification in stateless framing: there is nothing it could change. */
+  /** A notification of a stateless protocol version, which has no effect. */
   | { ignored: true }
   | { handshake: RequestMessage }
-  /** Messages of a session; `batch` when they came as an array. */
+  /** Messages of a session. `batch`: they arrived as an array. */
   | { messages: Message[]; batch: boolean }
   | { refused: McpError; id?: string | number }
 
@@ -98,7 +98,7 @@ function recogniseStateless(message: RequestMessage, header: string | null): Cla
   }
 }
 
-/** The refusal of a header MCP-Protocol-Version that names a version this server does not speak. */
+/** Returns the error for a header `MCP-Protocol-Version` with an unsupported version; `undefined` for others. */
 export const unknownVersion = (version: string | null): McpError | undefined =>
   version === null || revisionOf(version) ? undefined : unsupportedVersion(version)
 
@@ -116,17 +116,17 @@ const refuse = (kind: 'invalid_request' | 'header_mismatch', message: string, id
   id,
 })
 
-/** Dates compare as text, but only dates do: `v999` is not newer than anything. */
+/** Whether a version is a stateless one. Dates compare as text, but only dates do: `v999` is not newer than a date. */
 const claimsStateless = (version: unknown): boolean =>
   typeof version === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(version) && version >= newestStateless.date
 
-/** Does its body name the version that it speaks? Then what is wrong with it is told of the body and the header together. */
+/** Whether the body of a request names its protocol version. Then errors compare the body and the header. */
 const isStatelessRequest = (message: Message): boolean =>
   isRequest(message) &&
   claimedVersion(message.params) !== undefined &&
   (message.method !== 'initialize' || isStatelessClaim(message))
 
-/** An `initialize` that carries an envelope is a stateless request for a method that is not there. */
+/** Whether an `initialize` has an envelope: then it is a stateless request for an unknown method. */
 function isStatelessClaim({ params }: RequestMessage): boolean {
   return claimsStateless(claimedVersion(params)) && isObject(metaOf(params)?.[clientCapabilitiesKey])
 }

@@ -1,5 +1,5 @@
 /**
- * A number of 32 bits for a text: to compare and to spread, not to protect.
+ * Returns a 32-bit number for a text, to compare and to distribute, not to protect.
  *
  * @see http://www.isthe.com/chongo/tech/comp/fnv/ FNV-1a
  */

@@ -2,11 +2,11 @@ import { messageOf } from './errors.ts'
 import { isObject } from './jsonrpc.ts'
 
 /**
- * The JSON of a value that loses nothing: what JSON would leave out, or would turn into `{}` or `null`, is refused.
+ * Returns the JSON of a value that loses nothing. Rejects what JSON would omit, or turn into `{}` or `null`.
  *
- * @param owner what the value is of, for the error: `Tool "report" returned`
+ * @param owner the owner of the value, for the error: `Tool "report" returned`
  * @returns `undefined` for `undefined`
- * @throws TypeError that names the value and where it is
+ * @throws TypeError that names the value and its place
  */
 export function jsonText(value: unknown, owner: string): string | undefined {
   let json: string | undefined
@@ -25,7 +25,7 @@ export function jsonText(value: unknown, owner: string): string | undefined {
 
 const representable = 'plain objects, lists, texts, finite numbers, booleans and null'
 
-/** What JSON would lose or refuse, and where. The value has no cycles, or a BigInt before each. */
+/** Returns what JSON would lose or reject, and where. The value has no cycles, or a BigInt before each. */
 function lostIn(value: unknown, path: string): string | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : placed(String(value), path)
   if (/bigint|function|symbol/.test(typeof value)) return placed(`a ${typeof value}`, path)

@@ -114,7 +114,7 @@ function deeperThan(value: unknown, levels: number): boolean {
   return false
 }
 
-// Writing. Each returns the text of one message on one line.
+// Functions that write one message on one line
 
 export const resultText = (id: RequestId, result: unknown): string => JSON.stringify({ jsonrpc: '2.0', id, result })
 

@@ -1,4 +1,4 @@
-/** Refuses messages with a member that exceeds its bound, before anything is done with them. */
+/** Rejects messages with a member that exceeds its bound, before anything processes them. */
 import { bounds } from './bounds.ts'
 import { McpError } from './errors.ts'
 import { isObject, isRequest, isResponse, type Message, type Parsed } from './jsonrpc.ts'
@@ -6,9 +6,9 @@ import type { Params } from './types.ts'
 import { normalizeUri } from './uri.ts'
 
 /**
- * Replaces each message that exceeds a bound by its refusal.
+ * Replaces each message that exceeds a bound by its error.
  *
- * @param characters of the text that was parsed: a text shorter than every bound needs no look
+ * @param characters of the parsed text: a text shorter than every bound needs no check
  */
 export function measured(parsed: Parsed, characters: number): Parsed {
   if (characters <= shortest) return parsed
@@ -137,7 +137,7 @@ function measureCount(entries: readonly unknown[], where: string, limit: number)
   if (entries.length > limit) throw tooLong('out_of_bounds', where, entries.length, limit, 'entries')
 }
 
-/** How much longer JSON may be than the text that it was parsed from: `1e20` becomes 21 digits. */
+/** Maximum ratio of JSON to the text that it was parsed from: `1e20` becomes 21 digits. */
 const longestGrowth = 6
 
 /** @param characters of the whole text that the value was parsed from */

@@ -1,5 +1,5 @@
 /**
- * The reserved `_meta` keys and the envelope that every 2026-07-28 request carries.
+ * The reserved keys of `_meta`, and the envelope of every 2026-07-28 request.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta
  */
@@ -15,7 +15,7 @@ export const logLevelKey = 'io.modelcontextprotocol/logLevel'
 export const serverInfoKey = 'io.modelcontextprotocol/serverInfo'
 export const subscriptionIdKey = 'io.modelcontextprotocol/subscriptionId'
 
-/** Who asks, as the envelope of this one request says. */
+/** Describes the client of one request. */
 export type Envelope = {
   capabilities: ClientCapabilities
   client?: Implementation
@@ -25,7 +25,7 @@ export type Envelope = {
 export const metaOf = (params: Params | undefined): Params | undefined =>
   isObject(params?._meta) ? params._meta : undefined
 
-/** The protocol version a request claims in its envelope; `undefined` when it claims none. */
+/** Returns the protocol version in the envelope of a request; `undefined` without one. */
 export const claimedVersion = (params: Params | undefined): unknown => metaOf(params)?.[protocolVersionKey]
 
 /**
@@ -48,7 +48,7 @@ export function readEnvelope(params: Params | undefined): Envelope & { version: 
   return { version, capabilities, client, logLevel }
 }
 
-/** The token a request wants its progress reported under. */
+/** Returns the progress token of a request. */
 export function progressToken(params: Params | undefined): RequestId | undefined {
   const token = metaOf(params)?.progressToken
   if (token === undefined || isRequestId(token)) return token

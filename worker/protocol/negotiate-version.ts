@@ -2,7 +2,7 @@ import type { Revision } from './revision.ts'
 import { newestWithSessions, sessionRevisions } from './revisions/index.ts'
 
 /**
- * The protocol version of a new session: the requested one when it has sessions, the newest that has them otherwise.
+ * Returns the protocol version of a new session: the requested one if it has sessions, else the newest with sessions.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#version-negotiation
  */

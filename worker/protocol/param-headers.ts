@@ -22,9 +22,9 @@ export const annotation = 'x-mcp-header'
 const literals = new Set(['const', 'enum', 'default', 'examples'])
 
 /**
- * The mirrored parameters of an input schema.
+ * Returns the mirrored parameters of an input schema.
  *
- * @param onAnnotation called for every annotation. Those that clients must refuse are left out of the result
+ * @param onAnnotation called for every annotation. The result omits those for which clients must reject the tool
  */
 export function headerParameters(
   schema: JsonSchema,
@@ -53,10 +53,10 @@ export function headerParameters(
   }
 }
 
-/** What a schema says of a header, right or wrong. `reachable`: do `properties` alone lead to it? */
+/** The annotation of a schema, valid or not. `reachable`: only `properties` lead to it. */
 export type Annotation = [header: unknown, type: unknown, path: readonly string[], reachable: boolean]
 
-/** The argument at the end of a path; `undefined` when it, or anything on the way, is absent or null. */
+/** Returns the argument at a path; `undefined` if it, or a value before it, is absent or null. */
 export function getPath(args: unknown, path: readonly string[]): unknown {
   let value = args
   for (const name of path) {
@@ -66,13 +66,13 @@ export function getPath(args: unknown, path: readonly string[]): unknown {
   return value ?? undefined
 }
 
-/** A header value, encoded where it could not travel as it is. */
+/** Encodes a header value if it cannot be sent unchanged. */
 export const encodeHeader = (value: string): string =>
   /^(?![ \t])[\t\x20-\x7e]*(?<![ \t])$/.test(value) && !/^=\?base64\?.*\?=$/.test(value)
     ? value
     : `=?base64?${btoa(String.fromCharCode(...utf8(value)))}?=`
 
-/** The headers that repeat arguments of a call. */
+/** Returns the headers that repeat arguments of a call. */
 export const parameterHeaders = (parameters: readonly HeaderParameter[], args: unknown): Record<string, string> =>
   Object.fromEntries(
     parameters.flatMap(({ header, path }) => {
@@ -81,7 +81,7 @@ export const parameterHeaders = (parameters: readonly HeaderParameter[], args: u
     }),
   )
 
-/** Reads a mirrored header value. `undefined` when it is none that a client may send. */
+/** Decodes a mirrored header value; `undefined` for a value that a client must not send. */
 export function decodeHeader(value: string): string | undefined {
   if (/[^\t\x20-\x7e]/.test(value)) return undefined
   const [, payload] = /^=\?base64\?(.*)\?=$/.exec(value) ?? []
@@ -96,7 +96,7 @@ export function decodeHeader(value: string): string | undefined {
 
 const decimal = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i
 
-/** Is the decoded header the same value as the argument? Integers compare as numbers, everything else as text. */
+/** Whether a decoded header equals the argument. Integers compare as numbers, all else as text. */
 export function mirrors(decoded: string, argument: unknown): boolean {
   if (typeof argument === 'number') {
     return Number.isSafeInteger(argument) && decimal.test(decoded) && Number(decoded) === argument

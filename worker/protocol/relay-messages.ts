@@ -8,15 +8,15 @@
 
 /** Close codes. Any other code means that the other end was lost. */
 export const closeCode = {
-  /** Everything has been sent. */
+  /** The stream is complete. */
   complete: 1000,
-  /** The client is to come back for the rest. */
+  /** The client should reconnect for the remaining events. */
   released: 4001,
-  /** Another relay has taken this one's place. */
+  /** Another relay has replaced this one. */
   replaced: 4002,
-  /** There is more: the Worker dials again, from where it was, when its client has read. */
+  /** There are more events: the Worker reconnects after its last event, when its client has read. */
   paused: 4003,
-  /** Sent by the Worker: its client has gone. */
+  /** Sent by the Worker: its client has disconnected. */
   clientGone: 4000,
 } as const
 
@@ -24,7 +24,7 @@ const formatVersion = '1'
 const headerLength = 3
 const maxIdLength = 99
 
-/** @param id of the last event in the payload; left out when the payload has no event */
+/** @param id of the last event in the payload. Default: the payload contains no event */
 export function relayMessage(payload: string, id = ''): string {
   if (id.length > maxIdLength) {
     throw new RangeError(`Event id "${id}" has ${id.length} characters; at most ${maxIdLength} are supported`)

@@ -1,6 +1,6 @@
 /**
- * A revision of the protocol. The newest is written out; every older one is its newer neighbour plus a difference, told
- * backwards. Only revisions/ knows dates: everywhere else asks for a property.
+ * A protocol version (revision). The newest is written out; each older one is the next newer one with a difference that is applied
+ * backwards. Only revisions/ contains dates: all other code reads a property.
  */
 import { type ErrorKind, type ErrorNumbers, errorTable } from './errors.ts'
 import { isObject } from './jsonrpc.ts'
@@ -17,47 +17,47 @@ import type {
 
 export interface Revision {
   readonly date: string
-  /** Every request stands alone: no handshake, no session. Otherwise a session answers. */
+  /** Whether requests are independent: no handshake, no session. */
   readonly stateless: boolean
-  /** A POST may carry an array of messages. */
+  /** Whether a POST may contain an array of messages. */
   readonly batching: boolean
-  /** A stream opens with a priming event and may be left and polled (SEP-1699). */
+  /** Whether a stream starts with a priming event and can be polled (SEP-1699). */
   readonly polling: boolean
-  /** The methods a client may call. One that is absent is `-32601`, with no `if` anywhere. */
+  /** Methods that a client may call. Others get `-32601`. */
   readonly requests: ReadonlySet<string>
-  /** What the client said it can do, in the newest vocabulary. */
+  /** Converts the capabilities of a client into the form of the newest version. */
   client(capabilities: ClientCapabilities): ClientCapabilities
-  /** What this server can do, in this revision's words. */
+  /** Converts the capabilities of this server into the form of this version. */
   server(capabilities: ServerCapabilities): Params
   implementation(info: Implementation): Implementation
-  /** A modern result on this revision's wire. */
+  /** Converts a result into the form of this version. */
   result(method: string, result: Result, about?: ResultAbout): Result
-  /** `undefined`: this revision has no word for it. */
+  /** Converts a notification into the form of this version; `undefined` if the version does not have it. */
   notification(notification: Notification): Notification | undefined
   /**
-   * `undefined`: a client of this revision cannot be asked this.
+   * Converts an input request into the form of this version; `undefined` if the version does not have it.
    *
-   * @param id names what is asked, where a revision has a place for it
+   * @param id identifies the elicitation, in versions with a member for it
    */
   ask(request: InputRequest, id?: string): InputRequest | undefined
   error(kind: ErrorKind): ErrorNumbers
 }
 
-/** What a revision may have to know of a call to write its result. */
+/** What a version may need to know of a call to write its result. */
 export type ResultAbout = {
-  /** Of the called tool, if it declares one. */
+  /** Of the called tool, if it has one. */
   readonly outputSchema?: JsonSchema | undefined
 }
 
-/** What a newer revision changed, run backwards. Each member is data or a pure function of one value. */
+/** The changes of a newer version, applied backwards. Each member is data, or a pure function of one value. */
 export type Difference = {
   date: string
   stateless?: boolean
   batching?: boolean
   polling?: boolean
-  /** Methods that only this revision and older ones have. */
+  /** Methods that only this version and older ones have. */
   adds?: readonly string[]
-  /** Methods that the newer revision introduced. */
+  /** Methods that the newer version introduced. */
   lacks?: readonly string[]
   client?: (capabilities: ClientCapabilities) => ClientCapabilities
   server?: (capabilities: Params) => Params
@@ -69,7 +69,7 @@ export type Difference = {
   errors?: Partial<Record<ErrorKind, Partial<ErrorNumbers>>>
 }
 
-/** The revision just before `newer`, described by what `newer` changed. */
+/** Returns the version before `newer`. */
 export function before(newer: Revision, difference: Difference): Revision {
   const { adds = [], lacks = [] } = difference
   return {
@@ -104,7 +104,7 @@ function reword<T extends { method: string; params?: Params }>(
   return params && { ...message, params }
 }
 
-/** The newest revision: what the core speaks, unchanged but for the mark that says what kind of result this is. */
+/** Returns the newest version: the form of the engine, with the member `resultType` added. */
 export function newest(date: string, requests: readonly string[]): Revision {
   return {
     date,

@@ -1,6 +1,6 @@
 /**
- * SHA-256 of a text, as base64url. Written out because `crypto.subtle` answers asynchronously, and the engine has to know a
- * question again before its handler goes on.
+ * SHA-256 of a text, as base64url. Implemented here because `crypto.subtle` is asynchronous, and the engine must recognize an input request
+ * before its handler continues.
  *
  * @see https://csrc.nist.gov/pubs/fips/180-4/upd1/final FIPS 180-4
  */

@@ -1,5 +1,6 @@
 /**
- * What a client of a stateless revision sends with every request: its envelope, and headers that say the same to proxies.
+ * What a client of a stateless protocol version sends with every request: its envelope, and headers that repeat parts of the body for
+ * proxies.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#standard-request-headers
  */
@@ -7,11 +8,11 @@ import { clientCapabilitiesKey, clientInfoKey, type Envelope, logLevelKey, metaO
 import { encodeHeader } from './param-headers.ts'
 import type { Params } from './types.ts'
 
-/** What a request is about: the member of its params that `Mcp-Name` repeats. */
+/** Returns the member of the params that `Mcp-Name` repeats. */
 const nameIn = (method: string, { name, uri, taskId }: Params): unknown =>
   method === 'resources/read' ? uri : (name ?? taskId)
 
-/** @param version the revision's date */
+/** @param version the date of the protocol version */
 export function requestHeaders(version: string, method: string, params: Params): Record<string, string> {
   const name = nameIn(method, params)
   return {
@@ -21,7 +22,7 @@ export function requestHeaders(version: string, method: string, params: Params):
   }
 }
 
-/** @param version the revision's date */
+/** @param version the date of the protocol version */
 export const enveloped = (params: Params, version: string, { capabilities, client, logLevel }: Envelope): Params => ({
   ...params,
   _meta: {

@@ -6,7 +6,7 @@
 import { bounds } from './bounds.ts'
 import { normalizeUri } from './uri.ts'
 
-/** The variables of a template: lists where it explodes them, optional where it is a query. */
+/** The variables of a template: lists for exploded variables, optional for those of a query. */
 export type TemplateVariables<T extends string> = Flat<Variables<T>>
 
 type Flat<V> = { [K in keyof V]: V[K] } & {}
@@ -32,13 +32,16 @@ type Values = Readonly<Record<string, string | readonly string[] | undefined>>
 export interface UriTemplate {
   readonly text: string
   readonly names: readonly string[]
-  /** Expands as RFC 6570 does: an absent variable leaves nothing. @throws Error for a value that is neither text nor a list of texts */
+  /**
+   * Expands the template as RFC 6570 does: an absent variable becomes empty. @throws Error for a value that is neither text nor a list of
+   * texts
+   */
   expand(variables: Values): string
-  /** Expands for one resource. @throws Error when a variable is absent, too, unless it is a list or part of a query */
+  /** Expands the template for one resource. @throws Error also for an absent variable, unless it is a list or part of a query */
   uri(variables: Values): string
   /**
-   * Returns the variables that expand to this URI, if there are any; its query may have another order. Takes time and memory
-   * in proportion to the length of the URI. A URI beyond `bounds.uriCharacters` matches nothing.
+   * Returns the variables that expand to this URI, or `undefined`. Its query may have another order. Takes time and memory in proportion to
+   * the length of the URI. A URI beyond `bounds.uriCharacters` matches nothing.
    */
   match(uri: string): Record<string, string | string[]> | undefined
 }
@@ -67,7 +70,7 @@ const name = '(?:\\w|%[\\da-fA-F]{2})+'
 const variable = `${name}(?:\\.${name})*(?:\\*|:[1-9]\\d{0,3})?`
 const valid = new RegExp(`^(?:[^{}]|\\{[+#./;?&]?${variable}(?:,${variable})*\\})*$`)
 
-/** @throws Error when the text is not a URI template: in production too, because other servers write templates as well */
+/** @throws Error for an invalid template, in production too, because upstreams provide templates as well */
 export function uriTemplate(text: string): UriTemplate {
   if (!valid.test(text)) throw new Error(`Invalid URI template "${text}": write variables as {name}`)
   // Texts and expressions take turns.

@@ -1,13 +1,13 @@
 /**
- * URIs as clients write them: one spelling for each, and paths that stay where they point.
+ * URIs from clients: one spelling for each, and paths that do not leave their place.
  *
  * @see https://www.rfc-editor.org/rfc/rfc3986#section-6.2.2
  * @see https://url.spec.whatwg.org/#path-state
  */
 
 /**
- * Returns the normal form of a URI: what must be percent-encoded is encoded, what need not be is plain, hex digits are
- * capitals. It is ASCII.
+ * Returns the normal form of a URI: encodes what must be percent-encoded, decodes what need not be, and writes hex digits in upper case.
+ * The result is ASCII.
  *
  * @throws URIError for half of a surrogate pair
  */
@@ -53,7 +53,7 @@ const separator = `[/\\\\:?#&=;,]|${escaped('2f|5c|3a|3f|23|26|3d|3b|2c')}`
 const climbing = new RegExp(`(?:^|${separator})${removed}${dot}${removed}${dot}${removed}(?=${separator}|$)`, 'i')
 const dotSegment = new RegExp(`[/\\\\]${dot}(?=[/\\\\]|$)`, 'i')
 
-/** What is wrong with a URI that a client sends; `undefined` when nothing is. Takes time in proportion to its length. */
+/** Returns the problem of a URI that a client sends; `undefined` without a problem. Takes time in proportion to its length. */
 export function uriProblem(uri: string): string | undefined {
   if (!/^[a-z][a-z\d+.-]*:/i.test(uri)) return 'must be a URI with a scheme'
   if (hasControl(uri)) return 'must not contain control characters: percent-encode them'

@@ -1,5 +1,5 @@
 /**
- * Where a server describes itself to clients that have no token yet: on its host, before its own path.
+ * Path of the metadata for clients without a token: on the host of the server, before its own path.
  *
  * @see https://www.rfc-editor.org/rfc/rfc9728#section-3
  * @see https://www.rfc-editor.org/rfc/rfc8414#section-3

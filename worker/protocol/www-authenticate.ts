@@ -1,14 +1,14 @@
 /** @see https://www.rfc-editor.org/rfc/rfc6750#section-3 */
 export type Challenge = {
-  /** Left out when the request carried no credential at all. */
+  /** Absent if the request had no credential. */
   error?: 'invalid_request' | 'invalid_token' | 'insufficient_scope' | undefined
   description?: string | undefined
   scopes?: readonly string[] | undefined
-  /** Where this resource describes itself. RFC 9728, section 5.1. */
+  /** URL of the metadata of this resource. RFC 9728, section 5.1. */
   metadata?: string | undefined
 }
 
-/** The value of `WWW-Authenticate`. */
+/** Returns the value of `WWW-Authenticate`. */
 export function challengeText({ error, description, scopes, metadata }: Challenge): string {
   const parameters = {
     resource_metadata: metadata,
@@ -22,5 +22,5 @@ export function challengeText({ error, description, scopes, metadata }: Challeng
   return `Bearer ${written.join(', ')}`.trim()
 }
 
-/** Nothing that could end the text, or the header, early. */
+/** Replaces characters that could end the quoted text, or the header. */
 const quotable = (text: string) => text.replace(/[^ !#-[\]-~]/g, "'")

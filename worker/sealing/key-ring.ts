@@ -1,12 +1,12 @@
-/** The keys of a server, as its secret has them. */
+/** The keys of a server, as its secret contains them. */
 
-/** Keys by id, base64url of 32 bytes each. The current one, which is among them, seals; all of them open. */
+/** Keys by id, each the base64url of 32 bytes. The current key, which is one of them, seals; all of them unseal. */
 export type KeyRing = { readonly current: string; readonly keys: Readonly<Record<string, string>> }
 
 /**
- * Reads a key ring from a secret: `id:key`, comma separated, newest first; each key the base64url of 32 bytes.
+ * Parses a key ring: `id:key`, separated by commas, newest first; each key is the base64url of 32 bytes.
  *
- * @throws Error that says what is wrong, without repeating the secret
+ * @throws Error for a malformed secret. The message does not contain the secret
  */
 export function parseKeyRing(secret: string): KeyRing {
   const entries = secret.split(',').map((entry) => /^([\w-]+):([\w-]{43})$/.exec(entry.trim()) ?? [])

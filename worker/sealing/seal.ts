@@ -1,6 +1,6 @@
 /**
- * Opaque texts that only this server can read: session ids, journals, cursors. AES-256-GCM, bound to a purpose and a
- * principal, with an expiry inside and the key's id in front, so that keys can be rotated.
+ * Sealed texts that only this server can read: session ids, journals, cursors. AES-256-GCM, bound to a purpose and a principal, with an
+ * expiry inside. The id of the key is in front, so that keys can be rotated.
  *
  * @see https://www.rfc-editor.org/rfc/rfc5116
  */
@@ -13,16 +13,16 @@ import type { KeyRing } from './key-ring.ts'
 export { type KeyRing, parseKeyRing } from './key-ring.ts'
 
 export interface Sealer {
-  /** @param lifetimeMs milliseconds until the text is worth nothing */
+  /** @param lifetimeMs milliseconds until the text expires */
   seal(purpose: string, principal: Principal | undefined, value: unknown, lifetimeMs: number): Promise<string>
-  /** `undefined` for anything that was not sealed with these keys, for this purpose and principal, or has expired. */
+  /** Returns the value; `undefined` for a text that was not sealed with these keys, for this purpose and principal, or has expired. */
   open(purpose: string, principal: Principal | undefined, sealed: string): Promise<unknown>
 }
 
 /**
- * A sealer whose texts only sealers of the same identity open, among all that have the same keys.
+ * Returns a sealer whose texts only sealers of the same identity unseal, among all with the same keys.
  *
- * @param identity has no line break, because it stands on a line of its own in the associated data
+ * @param identity without line breaks, because it is a line of the associated data
  */
 export const sealerFor = (sealer: Sealer, identity: string): Sealer => ({
   seal: (purpose, ...others) => sealer.seal(`${identity}\n${purpose}`, ...others),
@@ -81,7 +81,7 @@ const algorithm = (iv: Uint8Array<ArrayBuffer>, purpose: string, principal: Prin
   additionalData: utf8(`${purpose}\n${principalKey(principal)}`),
 })
 
-/** A ring with one fresh key. */
+/** Creates a key ring with one new key. */
 export function mintKeyRing(): KeyRing {
   const id = encodeBase64url(randomBytes(6))
   return { current: id, keys: { [id]: encodeBase64url(randomBytes(32)) } }

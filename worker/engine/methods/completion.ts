@@ -57,7 +57,7 @@ async function runCompleter(
   }
 }
 
-/** Leaves out values of resources that the caller may not read, where all variables of the template are known. */
+/** Omits values of resources that the caller may not read, if all variables of the template are known. */
 async function omitUnreadable(
   completion: Completion,
   { template, authorize }: Resource,

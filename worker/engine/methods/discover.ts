@@ -22,7 +22,7 @@ export const discover: Method = {
   },
 }
 
-/** What this server can do. Only what is declared works, and the other way round. */
+/** Returns the capabilities of this server, which follow from its declarations. */
 export function capabilitiesOf(
   declarations: Declarations,
   { updates }: Pick<CallEnvironment, 'updates'>,

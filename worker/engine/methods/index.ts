@@ -1,6 +1,6 @@
 /**
- * The methods of the protocol, by name. This is the one place that knows them: `requires` of a method decides what runs it. Which versions have
- * a method is in `requests` of `Revision`: each version lists what it adds and lacks.
+ * The methods of the protocol, by name. `requires` of a method decides what runs it. `requests` of a `Revision` decides which protocol
+ * version has a method: each version lists what it adds and lacks.
  */
 import type { Declarations } from '../../declarations/declarations.ts'
 import type { Revision } from '../../protocol/revision.ts'
@@ -35,11 +35,11 @@ export const methods: Readonly<Record<string, ProtocolMethod | undefined>> = {
   'subscriptions/listen': listen,
 }
 
-/** Returns the method of a protocol version; `undefined`: the version does not have it. */
+/** Returns the method of a protocol version; `undefined` if the version does not have it. */
 export const methodIn = ({ requests }: Revision, name: string): ProtocolMethod | undefined =>
   requests.has(name) ? methods[name] : undefined
 
-/** Returns what plugins and extensions answer a method with, if they do. */
+/** Returns the method of a plugin or an extension; `undefined` if none has it. */
 export const declaredMethod = ({ methods }: Pick<Declarations, 'methods'>, name: string): Method | undefined =>
   // Each is a `Method`: the declarations are below the engine, and do not know the type.
   methods.get(name) as Method | undefined

@@ -17,7 +17,7 @@ export const uncached: Caching = { ttlMs: 0, cacheScope: 'private' }
 export const isPermitted = ({ scopes }: AccessOptions, { principal }: Caller): boolean =>
   holdsScopes(principal?.scopes, scopes)
 
-/** The entries this caller may see, in the order they were registered. */
+/** Returns the entries that this caller may see, in the order of registration. */
 export async function visibleEntries<E extends AccessOptions>(entries: Iterable<E>, caller: Caller): Promise<E[]> {
   const all = [...entries].filter((entry) => entry.listWithoutScopes || isPermitted(entry, caller))
   if (all.every((entry) => !entry.visibleTo)) return all
@@ -32,17 +32,17 @@ export const isVisible = async (entry: AccessOptions, caller: Caller): Promise<b
 export const variesByCaller = ({ visibleTo, scopes, listWithoutScopes }: AccessOptions): boolean =>
   visibleTo !== undefined || (scopes !== undefined && !listWithoutScopes)
 
-/** Results that are the same for every caller, with all entries. */
+/** Results with all entries that are the same for every caller. */
 export const cacheableResults = new WeakSet<Result>()
 
 type Position = { index: number; after: string }
 
 /**
- * One page of a list.
+ * Returns one page of a list.
  *
- * @param name the member that holds the entries
- * @param identify what names an entry, so that the next page starts after it even when the list has changed
- * @param personal the list depends on the caller
+ * @param name the member that contains the entries
+ * @param identify returns the name of an entry, so that the next page starts after it even if the list has changed
+ * @param personal whether the list depends on the caller
  */
 export async function page<E>(
   { server, call, environment }: MethodContext,
@@ -81,7 +81,7 @@ export async function page<E>(
 }
 
 /**
- * One page of the declared entries that the caller may see.
+ * Returns one page of the declared entries that the caller may see.
  *
  * @param name, identify see `page`
  */

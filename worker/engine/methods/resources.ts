@@ -26,7 +26,7 @@ export const listResources: Method = {
   },
 }
 
-/** A fixed resource; or those that a template lists, described by the template where they do not describe themselves. */
+/** Returns a fixed resource, or the resources that a template lists, with the members of the template as defaults. */
 async function listedBy(resource: Resource, caller: Caller): Promise<ResourceItem[]> {
   if (!resource.template) return [resource.item]
   const { item, template, list } = resource
@@ -39,7 +39,7 @@ async function listedBy(resource: Resource, caller: Caller): Promise<ResourceIte
   })
 }
 
-/** The members of an entry that are not only variables of its template. */
+/** Members of an entry that describe a resource, rather than being only variables of its template. */
 const describing = new Set(['name', 'title', 'description', 'mimeType', 'size', 'annotations', 'icons', '_meta'])
 
 export const listResourceTemplates: Method = {
@@ -69,7 +69,7 @@ export const readResource: Method = {
   },
 }
 
-/** What serves a URI: a fixed resource first, then the first template that expands to it. */
+/** Returns the declaration of a URI: a fixed resource, else the first template that expands to it. */
 export function findResource(declarations: Declarations, uri: string) {
   const fixed = declarations.resources.get(uri) ?? findEquivalent(declarations, uri)
   if (fixed) return { resource: fixed, variables: {} }
@@ -80,7 +80,7 @@ export function findResource(declarations: Declarations, uri: string) {
   return undefined
 }
 
-/** A fixed resource whose URI is another spelling of this one, as `note://%31` is of `note://1`. */
+/** Returns a fixed resource whose URI is another spelling of this one: `note://%31` is `note://1`. */
 function findEquivalent({ resources }: Declarations, uri: string): Resource | undefined {
   if (!uri.isWellFormed() || uri.length > bounds.uriCharacters) return undefined
   const requestedUri = normalizeUri(uri)
@@ -91,7 +91,7 @@ function findEquivalent({ resources }: Declarations, uri: string): Resource | un
   return undefined
 }
 
-/** What serves a URI, if this caller may read it. */
+/** Returns the declaration of a URI, if this caller may read it. */
 export async function findReadable(declarations: Declarations, caller: Caller, uri: string) {
   const match = findResource(declarations, uri)
   if (!match || !isPermitted(match.resource, caller) || !(await isVisible(match.resource, caller))) return undefined
@@ -99,7 +99,7 @@ export async function findReadable(declarations: Declarations, caller: Caller, u
   return !authorize || (await authorize(caller, match.variables)) === true ? match : undefined
 }
 
-/** @throws McpError `invalid_params` for what is not a URI, or what a URL parser takes elsewhere: see `uriProblem` */
+/** @throws McpError `invalid_params` for a text that is not a URI, and for a URI that a URL parser changes: see `uriProblem` */
 export function readUri(uri: string): string {
   const problem = uriProblem(uri)
   if (problem !== undefined) throw new McpError('invalid_params', `params.uri ${problem}`)

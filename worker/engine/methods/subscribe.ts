@@ -31,5 +31,5 @@ export const unsubscribe: SessionMethod = {
   },
 }
 
-/** `subscriptions()` of `edgemcp/subscriptions` answers it, where a server has it. */
+/** `subscriptions()` of `edgemcp/subscriptions` answers it, if the endpoint has the plugin. */
 export const listen: ListenMethod = { requires: 'stream' }

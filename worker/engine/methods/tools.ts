@@ -63,7 +63,7 @@ async function runHandler(tool: Tool, input: unknown, methodContext: MethodConte
   }
 }
 
-/** The arguments that a call must repeat in headers: none for other methods, and for a tool that the caller may not use. */
+/** Returns the arguments that a call must repeat in headers: none for other methods, and for a tool that the caller may not use. */
 export async function mirroredParameters(declarations: Declarations, call: Call): Promise<readonly HeaderParameter[]> {
   const { name } = call.params
   const tool = call.method === 'tools/call' && typeof name === 'string' ? declarations.tools.get(name) : undefined

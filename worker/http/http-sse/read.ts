@@ -1,4 +1,4 @@
-/** What a POST of HTTP+SSE carries: one message, and its session in the query of the URL that the stream named. */
+/** Reads a POST of HTTP+SSE: one message, with its session in the query of the URL that the stream named. */
 import { unknownVersion } from '../../protocol/classify.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { Message, Parsed } from '../../protocol/jsonrpc.ts'
@@ -8,12 +8,12 @@ import { errorResponse, idOf, rejectParsed } from '../error-response.ts'
 import type { Host } from '../host.ts'
 import { openSession, type SessionPost, unknownSession } from '../session-object.ts'
 
-/** Of its session ids. */
+/** The purpose that its session ids are sealed for. */
 export const purpose = 'sse'
 
-/** What its session ids say. */
+/** The content of its session ids. */
 export type SseSession = {
-  /** Of its object. */
+  /** Name of the Durable Object. */
   readonly name: string
   /** Milliseconds since 1970. */
   readonly expires: number

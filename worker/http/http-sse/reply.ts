@@ -1,4 +1,4 @@
-/** Answers requests of HTTP+SSE: a GET with the stream of the session, a POST with 202. The answers to calls come on the stream. */
+/** Answers requests of HTTP+SSE: a GET with the stream of the session, a POST with 202. Responses to calls arrive on the stream. */
 import type { Posted } from '../../../durable-objects/rpc.ts'
 import type { Message } from '../../protocol/jsonrpc.ts'
 import type { Access } from '../access.ts'
@@ -7,7 +7,7 @@ import { openRelay } from '../relay.ts'
 import { accepted, relayRequest, unknownSession } from '../session-object.ts'
 import type { SseSession } from './read.ts'
 
-/** @param id of the session, for the first event: it names the URL to post to */
+/** @param id the session id, for the first event, which contains the URL to post to */
 export function replyWithSseStream(
   { session: { name, expires }, id }: { readonly session: SseSession; readonly id: string },
   host: Host,
@@ -21,7 +21,7 @@ export function replyWithSseStream(
   })
 }
 
-/** @param posted what the object did with the POST */
+/** @param posted the result of the POST at the Durable Object */
 export async function replyToSsePost(message: Message, posted: Posted, access: Access): Promise<Response> {
   if ('lacks' in posted) return access.rejectForScopes(posted.lacks)
   return 'gone' in posted ? unknownSession([message]) : accepted()

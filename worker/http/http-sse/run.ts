@@ -8,7 +8,7 @@ import { purpose, type SseSession } from './read.ts'
 export const runInSseSession = (post: SessionPost, access: Access, host: Host): Promise<Posted> =>
   postToSession(post, access, host)
 
-/** Begins a session. @returns its id as well, for the URL to post to */
+/** Starts a session. @returns its id, too, for the URL to post to */
 export async function startSseSession(
   { principal }: Access,
   host: Host,

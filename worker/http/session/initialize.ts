@@ -8,7 +8,7 @@ import { jsonResponse } from '../json-response.ts'
 import { sealSessionId } from './session-id.ts'
 
 /**
- * `initialize`: the session id says everything about the session, so nothing is stored and no object wakes.
+ * Answers `initialize`. The session id contains the whole session, so nothing is stored, and no Durable Object is called.
  *
  * @throws McpError `invalid_envelope`
  */

@@ -1,4 +1,4 @@
-/** What requests of a session carry: `Mcp-Session-Id`, and `Last-Event-ID` to resume a stream. */
+/** Reads requests of a session: `Mcp-Session-Id`, and `Last-Event-ID` to resume a stream. */
 import { isNotification, type Message } from '../../protocol/jsonrpc.ts'
 import type { Principal } from '../../protocol/principal.ts'
 import { revisionOf } from '../../protocol/revisions/index.ts'
@@ -11,7 +11,7 @@ import { openSessionId, type Session } from './session-id.ts'
 /** A POST to a session. */
 export type SessionCalls = { readonly session: Session; readonly post: SessionPost }
 
-/** @param id of the header `Mcp-Session-Id` */
+/** @param id the header `Mcp-Session-Id` */
 export async function readSessionPost(
   { messages, batch }: { readonly messages: Message[]; readonly batch: boolean },
   { id, streams }: { readonly id: string; readonly streams: boolean },
@@ -28,7 +28,7 @@ export async function readSessionPost(
   return { session, post: { name, messages, batch, handshake, session: id, expires, streams } }
 }
 
-/** The session of a GET or a DELETE. @throws McpError `session_required` when the request names none */
+/** Returns the session of a GET or a DELETE. @throws McpError `session_required` without a session id */
 export async function readSession(
   request: Request,
   host: Host,
@@ -39,7 +39,7 @@ export async function readSession(
   return (await openSessionId(id, host, principal)) ?? unknownSession([])
 }
 
-/** A GET of a session. `after`: the event after which its stream goes on; left out: the standing stream from now on. */
+/** A GET of a session. `after`: the event to continue after; absent: the standing stream, from the next event. */
 export type SessionStream = { readonly session: Session; readonly after: string | undefined }
 
 export async function readSessionStream(

@@ -1,4 +1,4 @@
-/** Answers requests of a session: with the answer of its object as JSON or as an event, or with a stream of the object. */
+/** Answers requests of a session: with the response of its Durable Object as JSON or as an event, or with a stream of the object. */
 import type { Admission, Posted } from '../../../durable-objects/rpc.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { revisionOf } from '../../protocol/revisions/index.ts'
@@ -15,7 +15,7 @@ import type { SessionCalls, SessionStream } from './read.ts'
 import { admitStream } from './run.ts'
 import type { Session } from './session-id.ts'
 
-/** @param posted what the object did with the POST */
+/** @param posted the result of the POST at the Durable Object */
 export async function replyFromSession(
   { session, post: { messages } }: SessionCalls,
   posted: Posted,
@@ -33,7 +33,7 @@ export async function replyFromSession(
     : new Response(eventFrame(text), { headers: eventStreamHeaders })
 }
 
-/** @param after the id of the last event that the client has; `undefined`: the standing stream from now on */
+/** @param after the id of the last event that the client received; `undefined`: the standing stream, from the next event */
 export async function replyWithStream(
   { session, after }: SessionStream,
   access: Access,
@@ -48,10 +48,10 @@ export async function replyWithStream(
 }
 
 /**
- * The event stream of a session.
+ * Opens the event stream of a session.
  *
- * @param settings see `fetch` of the session's object
- * @param admit asks the object again, before the relay dials again
+ * @param settings see `fetch` of the session's Durable Object
+ * @param admit decides again before the relay reconnects
  */
 async function openSessionRelay(
   { name, expires, handshake }: Session,
@@ -81,7 +81,7 @@ async function openSessionRelay(
   return unknownEvent(after)
 }
 
-/** @param after left out: the stream of a POST was to be opened, whose responses are more than its log keeps */
+/** @param after `undefined`: the new stream of a POST, whose responses exceed the limits of its log */
 export const unknownEvent = (after: string | undefined): Response =>
   errorResponse(
     after === undefined

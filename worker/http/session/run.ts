@@ -1,4 +1,4 @@
-/** Runs requests of a session in its Durable Object: one RPC for each. */
+/** Runs requests of a session in its Durable Object, with one RPC each. */
 import type { Admission, Posted } from '../../../durable-objects/rpc.ts'
 import type { Access } from '../access.ts'
 import type { Host } from '../host.ts'
@@ -6,14 +6,14 @@ import { postToSession } from '../session-object.ts'
 import type { SessionCalls } from './read.ts'
 import type { Session } from './session-id.ts'
 
-/** The object counts the calls, runs them, and says where their answer is. */
+/** The Durable Object counts and runs the calls, and returns where the response is. */
 export const runInSession = ({ post }: SessionCalls, access: Access, host: Host): Promise<Posted> =>
   postToSession(post, access, host)
 
 /**
- * Asks the object of a session whether its client may have a stream: by the scopes of the calls on it. A client that is not signed in may.
+ * Asks the Durable Object of a session whether its client may have a stream, by the scopes of the calls on it. An anonymous client may.
  *
- * @param after the id of the last event that the client has
+ * @param after the id of the last event that the client received
  * @param relay that opens the stream next
  */
 export async function admitStream(
@@ -28,5 +28,5 @@ export async function admitStream(
   return host.session(name).admit({ terms: host.termsOf(name), expires, issuer, tenant, scopes, after, relay })
 }
 
-/** @returns false when the session had ended before */
+/** @returns false if the session had already ended */
 export const endSession = ({ name, expires }: Session, host: Host): Promise<boolean> => host.session(name).end(expires)

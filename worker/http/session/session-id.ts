@@ -1,5 +1,5 @@
 /**
- * Session ids: sealed texts that say everything about a session, so that nothing is stored when one begins.
+ * Session ids: sealed texts that contain the whole session, so that nothing is stored when a session starts.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
  */
@@ -13,9 +13,9 @@ import { openSession, sealSession, sessionLifeMs } from '../session-object.ts'
 
 const purpose = 'session'
 
-/** What a session id says. */
+/** The content of a session id. */
 export type Session = {
-  /** Of its object. */
+  /** Name of the Durable Object. */
   readonly name: string
   /** Milliseconds since 1970. */
   readonly expires: number
@@ -32,12 +32,13 @@ export function sealSessionId(
 }
 
 /**
- * Sessions of each server, by principal and id: to unseal the id with every request would be the most expensive part of a short call.
+ * Unsealed sessions of each server, by principal and id: unsealing the id of every request would be the most expensive part of a short
+ * call.
  */
 const openedSessions = new WeakMap<Host, BoundedMap<string, Session>>()
 const maxOpenedSessions = 1_000
 
-/** @returns `undefined` for an id that is forged, expired, of another principal, or of a revision that the server does not speak any more */
+/** @returns `undefined` for an id that is forged, expired, of another principal, or of a protocol version that the server no longer supports */
 export async function openSessionId(
   id: string,
   host: Host,

@@ -8,7 +8,7 @@ import { decodeHeader, getPath, type HeaderParameter, mirrors } from '../../prot
 import type { Params } from '../../protocol/types.ts'
 
 /**
- * @param member of `params`: what `Mcp-Name` repeats
+ * @param member of `params` that `Mcp-Name` repeats
  * @throws McpError `header_mismatch`
  */
 export function checkStandardHeaders(

@@ -1,4 +1,4 @@
-/** Requests without a session: the envelope in the body and the headers that repeat it. */
+/** Reads requests without a session: the envelope in the body, and the headers that repeat it. */
 
 import type { Call } from '../../engine/call.ts'
 import { mirroredParameters } from '../../engine/methods/tools.ts'
@@ -14,18 +14,18 @@ import { errorResponse, noBatches, sessionRequired } from '../error-response.ts'
 import type { Host } from '../host.ts'
 import { checkMirroredParameters, checkStandardHeaders } from './mcp-headers.ts'
 
-/** One request, as the client sent it and as the engine takes it. */
+/** A request, in the form of the client and of the engine. */
 export type StatelessCall = { readonly message: RequestMessage; readonly call: Call }
 
 /** The calls of one POST. */
 export type StatelessCalls = {
   readonly calls: readonly StatelessCall[]
-  /** They came as an array, so the answer is one. */
+  /** Whether the messages arrived as an array, so that the response is an array. */
   readonly batch: boolean
   readonly revision: Revision
 }
 
-/** Reads a request of a stateless revision. @throws McpError `header_mismatch` when its headers do not match its body */
+/** Reads a request of a stateless protocol version. @throws McpError `header_mismatch` when its headers do not match its body */
 export async function readStateless(
   request: Request,
   { stateless: message, revision, envelope }: Extract<Classified, { stateless: unknown }>,
@@ -40,10 +40,10 @@ export async function readStateless(
 }
 
 /**
- * Reads messages of an older revision that name no session. Each request is served on its own, with a client of which nothing is known.
+ * Reads messages of an older protocol version without a session id. Each request is served on its own, with an unknown client.
  *
  * @param version of the header `MCP-Protocol-Version`
- * @returns an error response for messages that mean nothing without a session
+ * @returns an error response for messages that need a session
  */
 export function readWithoutSession(
   { messages, batch }: { readonly messages: readonly Message[]; readonly batch: boolean },

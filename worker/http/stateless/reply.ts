@@ -1,4 +1,4 @@
-/** Writes what a call without a session ends with in the words of its revision. */
+/** Writes the outcome of a call without a session in the form of its protocol version. */
 
 import type { Declarations } from '../../declarations/declarations.ts'
 import { serializeResult } from '../../engine/answer-text.ts'
@@ -13,7 +13,7 @@ import type { HttpAnswer } from '../json-response.ts'
 import type { StatelessCall } from './read.ts'
 import { type Round, sealRound } from './request-state.ts'
 
-/** @param round that has this outcome */
+/** @param round the round with this outcome */
 export async function outcomeAnswer(
   request: StatelessCall,
   round: Round,
@@ -44,7 +44,7 @@ export function errorAnswer({ message, call }: StatelessCall, thrown: unknown, {
   return { status: numbers.status, text: errorText(message.id, error, numbers), headers: error.headers }
 }
 
-/** Names the server in a result: `server/discover` has its whole description, other results its name and version. */
+/** Adds the server to a result: its whole description to that of `server/discover`, its name and version to others. */
 const addServerInfo = (declarations: Declarations, method: string) => (result: Result) => {
   const all = implementationOf(declarations)
   const info = method === 'server/discover' ? all : { name: all.name, version: all.version }

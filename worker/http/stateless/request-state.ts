@@ -1,5 +1,5 @@
 /**
- * What a stateless client carries between the rounds of a call: the journal, sealed for this call and this principal.
+ * The `requestState` that a stateless client carries between the rounds of a call: the journal, sealed for this call and this principal.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
  */
@@ -15,34 +15,34 @@ import { utf8 } from '../../protocol/utf8.ts'
 import type { Host } from '../host.ts'
 import type { HttpAnswer } from '../json-response.ts'
 
-/** The methods whose handlers may ask for input. In others `requestState` and `inputResponses` mean nothing. */
+/** Methods whose handlers may request input. Other methods ignore `requestState` and `inputResponses`. */
 const methodsThatAsk = new Set(['tools/call', 'prompts/get', 'resources/read'])
 
-/** Characters of a journal that the client carries. A longer one is stored, and the client carries its name. */
+/** Characters of a journal that the client carries. A longer journal is stored, and the client carries its name. */
 const maxInlineCharacters = 64 * 1024
 
-/** Milliseconds after which the Worker that answers a state extends its lease, again and again. */
+/** Milliseconds between two extensions of the lease of the Worker that answers a state. */
 const leaseRenewalMs = 8000
 
-/** What is sealed. Clients carry it across deployments, so its members keep their names. */
+/** The sealed content. Clients carry it across deployments, so its members keep their names. */
 type SealedState = {
   journal?: Journal
-  /** Under which a long journal is stored. */
+  /** Name under which a long journal is stored. */
   kept?: string
-  /** Of this state, when the tool is `singleUse`. */
+  /** Name of this state, for a `singleUse` tool. */
   name?: string
-  /** Milliseconds since 1970 until which a state with a name may be answered. Afterwards it only returns its outcome. */
+  /** Milliseconds since 1970 until which a state with a name may be used. After that, it only returns its outcome. */
   answerBy?: number
 }
 
 /** One round of a call. */
 export type Round = {
   readonly journal: Journal
-  /** Of its request state, when the tool is `singleUse`. */
+  /** Name of its request state, for a `singleUse` tool. */
   readonly name?: string | undefined
-  /** The new input responses to a state with a name. */
+  /** The new input responses for a state with a name. */
   readonly answers?: Params
-  /** The time to answer is over. */
+  /** Whether the time for the responses is over. */
   readonly isLate?: boolean
 }
 
@@ -94,7 +94,7 @@ async function open(
 const invalidState = (): McpError =>
   new McpError('invalid_params', 'params.requestState is not valid for this request: send the request without it')
 
-/** @param round that ended with this outcome */
+/** @param round the round with this outcome */
 export async function sealRound(
   call: Call,
   round: Round,
@@ -119,10 +119,10 @@ export async function sealRound(
 }
 
 /**
- * Runs a round of a `singleUse` tool once, however often the client sends it. A client that lost the answer gets the same one.
+ * Runs a round of a `singleUse` tool once, however often the client sends it. A client that lost the response gets the same one.
  *
- * @throws McpError `request_state_used` when the state was used with other answers; `call_interrupted` with `retryable: true` while the first request with it
- * still runs
+ * @throws McpError `request_state_used` when the state was used with other responses; `call_interrupted` with `retryable: true` while the
+ * first request with it still runs
  */
 export function answerOnce(
   { name, answers, isLate = false }: Required<Pick<Round, 'name' | 'answers'>> & Pick<Round, 'isLate'>,
@@ -179,7 +179,7 @@ async function consumeAndAnswer(
   }
 }
 
-/** The purpose that a journal is sealed for: the same method with the same arguments. */
+/** Returns the purpose that a journal is sealed for: the method and its arguments. */
 async function purposeOf({ method, params }: Call): Promise<string> {
   const target = method === 'resources/read' ? params.uri : params.name
   return `journal:${method}:${await digest([target, canonical(params.arguments)])}`
@@ -190,7 +190,7 @@ async function digest(value: unknown): Promise<string> {
   return encodeBase64(new Uint8Array(await crypto.subtle.digest('SHA-256', text)))
 }
 
-/** Returns a value whose JSON is the same for the same value only, in whatever order a client writes its members. */
+/** Returns a value whose JSON is equal for equal values only, whatever the order of their members. */
 function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical)
   if (isObject(value)) {

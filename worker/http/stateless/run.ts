@@ -1,4 +1,4 @@
-/** Runs calls without a session in this isolate: the client brings what earlier rounds learned. */
+/** Runs calls without a session in this isolate. The client sends the journal of earlier rounds. */
 
 import { BatchAnswers } from '../../engine/batch-answers.ts'
 import type { CallEnvironment } from '../../engine/call.ts'
@@ -16,7 +16,7 @@ import type { StatelessCall, StatelessCalls } from './read.ts'
 import { errorAnswer, outcomeAnswer, resultAnswer } from './reply.ts'
 import { answerOnce, type Round, readRound } from './request-state.ts'
 
-/** Runs the calls of a POST. @returns their notifications, which end with the answer: an error is an answer too */
+/** Runs the calls of a POST. @returns their notifications, which end with the response; errors are responses, too */
 export function runStateless(
   request: Request,
   { calls, batch, revision }: StatelessCalls,
@@ -71,7 +71,7 @@ async function answerCall(
     const outcome = await runCall(host.server, call, round.journal, ended ? { ...environment, ended } : environment)
     return outcomeAnswer(request, round, outcome, seals, host)
   }
-  /** A round that ends with its client, so that its interceptors finish. */
+  /** A round that ends when its client disconnects, so that its interceptors finish. */
   const step = (round: Round) => run(round, hasInterceptors(host) ? messages.whenAborted() : undefined)
   const failed = (thrown: unknown) => errorAnswer(request, thrown, host)
   let release: (() => void) | undefined

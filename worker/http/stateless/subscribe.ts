@@ -7,7 +7,7 @@ import type { Host, Listen } from '../host.ts'
 import { openRelay } from '../relay.ts'
 
 /**
- * Answers with the event stream of the object that sends the changes.
+ * Answers with the event stream of the Durable Object that sends the changes.
  *
  * @throws McpError `not_acceptable`, `invalid_params` for an invalid filter, `too_many_requests`
  */

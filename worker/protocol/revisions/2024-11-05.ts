@@ -1,5 +1,5 @@
 /**
- * 2024-11-05, told as what 2025-03-26 changed.
+ * 2024-11-05, as the difference to 2025-03-26.
  *
  * @see https://modelcontextprotocol.io/specification/2025-03-26/changelog
  */

@@ -1,5 +1,5 @@
 /**
- * 2025-03-26, told as what 2025-06-18 changed.
+ * 2025-03-26, as the difference to 2025-06-18.
  *
  * @see https://modelcontextprotocol.io/specification/2025-06-18/changelog
  */
@@ -38,7 +38,7 @@ export const rev20250326 = before(rev20250618, {
   },
 })
 
-/** A link becomes a line of text, so that the model still sees the address. */
+/** Converts a resource link into a line of text, so that the model sees the URI. */
 function plainBlock(block: Params): Params {
   if (block.type === 'resource_link') return { type: 'text', text: `${block.title ?? block.name}: ${block.uri}` }
   const plain = undated(omit('_meta')(block))

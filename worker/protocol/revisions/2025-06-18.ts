@@ -1,5 +1,5 @@
 /**
- * 2025-06-18, told as what 2025-11-25 changed.
+ * 2025-06-18, as the difference to 2025-11-25.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/changelog
  */

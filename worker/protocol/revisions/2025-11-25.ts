@@ -1,5 +1,5 @@
 /**
- * 2025-11-25, told as what 2026-07-28 changed.
+ * 2025-11-25, as the difference to 2026-07-28.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/changelog
  */

@@ -1,4 +1,4 @@
-/** The revisions this server speaks, newest first. */
+/** The supported protocol versions, newest first. */
 import type { Revision } from '../revision.ts'
 import { rev20241105 } from './2024-11-05.ts'
 import { rev20250326 } from './2025-03-26.ts'
@@ -11,18 +11,18 @@ export const revisions: readonly Revision[] = [rev20260728, rev20251125, rev2025
 export const statelessRevisions = revisions.filter((revision) => revision.stateless)
 export const sessionRevisions = revisions.filter((revision) => !revision.stateless)
 
-/** The dates that a stateless request may claim: what discovery and `unsupported_version` both list. */
+/** Dates that a stateless request may name, in discovery and in the error `unsupported_version`. */
 export const supportedVersions = statelessRevisions.map((revision) => revision.date)
 
 export const newestStateless: Revision = rev20260728
 
 export const newestWithSessions: Revision = rev20251125
 
-/** The revision with this date, if it is spoken here. */
+/** Returns the protocol version with this date; `undefined` for others. */
 export const revisionOf = (date: string): Revision | undefined => revisions.find((revision) => revision.date === date)
 
-/** What a session request without any other sign of its version is taken for. */
+/** The version of a session request that states none. */
 export const defaultRevision = rev20250326
 
-/** What a session is taken for before its handshake. */
+/** The version of a session before its handshake. */
 export const oldestRevision = rev20241105

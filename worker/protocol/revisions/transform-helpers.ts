@@ -1,8 +1,8 @@
-/** The few verbs that differences between revisions are written with. */
+/** Functions that the differences between protocol versions consist of. */
 import { isObject } from '../jsonrpc.ts'
 import type { Params } from '../types.ts'
 
-/** A copy without these members. */
+/** Returns a copy without these members. */
 export const omit =
   (...names: string[]) =>
   <T extends object>(value: T): T => {
@@ -11,7 +11,7 @@ export const omit =
     return copy
   }
 
-/** Applies a change to every entry of a list member. */
+/** Changes every entry of a member that is a list. */
 export const mapItems =
   (list: string, change: (entry: Params) => Params) =>
   <T extends object>(value: T): T => {
@@ -19,7 +19,7 @@ export const mapItems =
     return Array.isArray(entries) ? { ...value, [list]: entries.map(change) } : value
   }
 
-/** Applies a change to one member that is an object. */
+/** Changes a member that is an object. */
 export const mapMember =
   (name: string, change: (member: Params) => Params) =>
   <T extends object>(value: T): T => {
@@ -27,13 +27,13 @@ export const mapMember =
     return isObject(member) ? { ...value, [name]: change(member) } : value
   }
 
-/** One change after another. */
+/** Applies one change after another. */
 export const pipe =
   <T>(...changes: ((value: T) => T)[]) =>
   (value: T): T =>
     changes.reduce((changed, change) => change(changed), value)
 
-/** Applies a change to every content block of a tool result, and of the messages of a prompt. */
+/** Changes every content block of a tool result, and of the messages of a prompt. */
 export const mapContent = (change: (block: Params) => Params) => ({
   'tools/call': mapItems('content', change),
   'prompts/get': mapItems('messages', mapMember('content', change)),

@@ -1,22 +1,22 @@
 /**
- * Output that is no object, for revisions whose output schemas and structured content are objects: both are wrapped in an
- * object with the one member `result`, so that older clients get structured content too.
+ * Output that is not an object, for protocol versions whose output schemas and structured content are objects. Both are wrapped in an
+ * object with the member `result`, so that older clients receive structured content, too.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/server/tools#structured-content
  */
 import { isObject } from '../jsonrpc.ts'
 import type { JsonSchema, Params, Result } from '../types.ts'
 
-/** A tool of `tools/list`, with an output schema that has the type object. */
+/** Wraps the output schema of a tool of `tools/list` in an object schema. */
 export function wrapOutputSchema(tool: Params): Params {
   const schema = tool.outputSchema
   return isObject(schema) && needsWrapping(schema) ? { ...tool, outputSchema: wrapSchema(schema) } : tool
 }
 
 /**
- * A result of `tools/call`, with structured content that is an object.
+ * Wraps the structured content of a result of `tools/call` in an object.
  *
- * @param outputSchema the called tool's, where it is known: it decides, so that content fits the schema that was listed
+ * @param outputSchema the schema of the called tool, if it is known: it decides, so that content matches the listed schema
  */
 export function wrapStructuredContent(result: Result, outputSchema?: JsonSchema): Result {
   const { structuredContent } = result
@@ -44,7 +44,7 @@ const hasOwnBase = ({ $id }: Params): boolean => typeof $id === 'string' && !$id
 const dataKeywords = new Set(['const', 'enum', 'default', 'examples'])
 const mapKeywords = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
 
-/** A copy of a schema whose references to its own root lead to `#/properties/result`. */
+/** Returns a copy of a schema whose references to its root point to `#/properties/result`. */
 function moveReferences(schema: Params): Params {
   return Object.fromEntries(
     Object.entries(schema).map(([keyword, value]) => {
