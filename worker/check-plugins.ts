@@ -20,8 +20,8 @@ const pluginKinds: KindsOf<AnyPlugin> = {
   interceptor: kind.fn,
   onResponse: kind.fn,
   routes: kind.fn,
-  limiter: kind.having('check', 'a limiter such as rateLimit() has'),
-  subscriptions: kind.having('listen', 'what subscriptions() has'),
+  limiter: kind.having('check', 'a limiter such as that of rateLimit()'),
+  subscriptions: kind.having('listen', 'subscriptions such as those of subscriptions()'),
   provide: kind.fn,
   subscriptionTopics: kind.fn,
   objects: [

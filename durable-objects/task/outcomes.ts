@@ -82,7 +82,7 @@ async function retryReauthorize(task: TaskParts, record: TaskRecord, problem: un
   }
   record.reauthorizeFailures = failures
   const pauseMs = Math.min(1000 * 2 ** (failures - 1), 60_000)
-  const statusMessage = `reauthorize failed, and is called again in ${pauseMs / 1000} s`
+  const statusMessage = `reauthorize failed; edgemcp calls it again in ${pauseMs / 1000} s`
   Object.assign(record, { statusMessage, hasProblemMessage: true })
   return suspendUntil(task, record, Date.now() + pauseMs, false)
 }

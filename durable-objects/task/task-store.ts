@@ -142,7 +142,7 @@ export class TaskStore {
     this.#storage.transactionSync(() => {
       this.#answers = journal
       const keys = Object.keys(inputRequests).map((key) => `"${key}"`)
-      this.#put('inputRequests', inputRequests, `the question ${keys.join(', ')}`)
+      this.#put('inputRequests', inputRequests, `the input request ${keys.join(', ')}`)
     })
   }
 

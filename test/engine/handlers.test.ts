@@ -185,7 +185,7 @@ describe('what has no JSON form', () => {
       content: [
         {
           text: expect.stringMatching(
-            `^ctx\\.once\\("odd", …\\) got ${what?.replaceAll(/[[\]]/g, '\\$&')}.* no JSON form`,
+            `^ctx\\.once\\("odd", …\\) returned ${what?.replaceAll(/[[\]]/g, '\\$&')}.* no JSON form`,
           ),
         },
       ],

@@ -27,12 +27,12 @@ test.each<[given: string, handler: (ctx: Untyped) => Untyped, problem: string]>(
   [
     'elicit with params',
     (ctx) => ctx.elicit({ message: 'Name?', requestedSchema: {} }),
-    '"key" of ctx.elicit() must be a string that names the question in this call, not an object',
+    '"key" of ctx.elicit() must be a string that names the input request in this call, not an object',
   ],
   [
     'elicitUrl without a key',
     (ctx) => ctx.elicitUrl(undefined, 'Pay', 'https://pay.example.com'),
-    '"key" of ctx.elicitUrl() must be a string that names the question in this call, not undefined',
+    '"key" of ctx.elicitUrl() must be a string that names the input request in this call, not undefined',
   ],
   [
     'sample with text',
@@ -52,12 +52,12 @@ test.each<[given: string, handler: (ctx: Untyped) => Untyped, problem: string]>(
   [
     'sample without a key',
     (ctx) => ctx.sample({ prompt: 'p', maxTokens: 5 }),
-    '"key" of ctx.sample() must be a string that names the question in this call, not an object',
+    '"key" of ctx.sample() must be a string that names the input request in this call, not an object',
   ],
   [
     'roots with options',
     (ctx) => ctx.roots({ timeout: 1 }),
-    '"key" of ctx.roots() must be a string that names the question in this call, not an object',
+    '"key" of ctx.roots() must be a string that names the input request in this call, not an object',
   ],
   [
     'ask with text',

@@ -402,7 +402,7 @@ describe('a page that a person is sent to', () => {
     expect([result.isError, textOf(result)]).toEqual([
       true,
       expect.stringMatching(
-        /^Cannot send a person to .+ with ctx\.elicitUrl\("a", …\): use an https URL .+ without a user name/,
+        /^Cannot send the user to .+ with ctx.elicitUrl\("a", …\): use an https URL .+ without a user name/,
       ),
     ])
     expect(textOf(result)).not.toContain('secret')

@@ -134,15 +134,15 @@ describe('a keyword', () => {
       { uniqueItems: true },
       [[], [1, '1', true, null], [{ a: 1 }, { a: 2 }], ['{"a":1}', { a: 1 }]],
       [
-        [[1, 1], 'must not have the same item twice'],
+        [[1, 1], 'must not contain the same item twice'],
         [
           [
             { a: 1, b: 2 },
             { b: 2, a: 1 },
           ],
-          'must not have the same item twice',
+          'must not contain the same item twice',
         ],
-        [[[1], [1]], 'must not have the same item twice'],
+        [[[1], [1]], 'must not contain the same item twice'],
       ],
     ],
     ['uniqueItems false', { uniqueItems: false }, [[1, 1]], []],
@@ -352,7 +352,7 @@ describe('a keyword', () => {
       { oneOf: [{ multipleOf: 2 }, { multipleOf: 3 }] },
       [2, 3],
       [
-        [6, 'must fit only one of its alternatives'],
+        [6, 'must match exactly one alternative'],
         [5, 'must be a multiple of 2, or must be a multiple of 3'],
       ],
     ],
@@ -473,7 +473,7 @@ describe('a reference', () => {
     { $dynamicAnchor: 'a', $dynamicRef: '#a' },
   ])('that never gets to the value is told of: %j', (schema) => {
     for (const value of [{ a: 1 }, [1], 'a', null]) {
-      expect(issues(schema, value)).toBe('cannot be checked, because its schema goes round in a circle')
+      expect(issues(schema, value)).toBe('cannot be validated, because its schema is circular')
     }
   })
 
@@ -604,7 +604,9 @@ describe('a value of any size', () => {
   test('with many items, of which each must be another', () => {
     const value = Array.from({ length: 100_000 }, (_, index) => ({ index, more: [index] }))
     expect(issues({ uniqueItems: true }, value)).toBe('')
-    expect(issues({ uniqueItems: true }, [...value, { more: [7], index: 7 }])).toBe('must not have the same item twice')
+    expect(issues({ uniqueItems: true }, [...value, { more: [7], index: 7 }])).toBe(
+      'must not contain the same item twice',
+    )
   })
 
   test('with many issues, of which some are told', () => {

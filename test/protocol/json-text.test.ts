@@ -36,7 +36,7 @@ test.each<[unknown, string]>([
   [{ rows: [{ id: 5n }] }, 'a bigint at rows[0].id'],
 ])('%o has none', (value, what) => {
   expect(() => jsonText(value, 'X returned')).toThrow(
-    `X returned ${what}, which has no JSON form: use plain objects, lists, texts, finite numbers, booleans and null`,
+    `X returned ${what}, which has no JSON form: use plain objects, arrays, strings, finite numbers, booleans and null`,
   )
 })
 

@@ -291,5 +291,5 @@ test('a tool whose input is no object is a failure that names it', async () => {
   const odd = { description: 'd', inputSchema: z.string(), execute: () => '' }
   const { text, result } = await talk((ctx) => converse(ctx, 'c', { ...request, tools: { odd } }))
   expect(result.isError).toBe(true)
-  expect(text).toBe('The input of the model\'s tool "odd" must be an object schema')
+  expect(text).toBe('The inputSchema of the model\'s tool "odd" must be an object schema')
 })

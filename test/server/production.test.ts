@@ -50,7 +50,7 @@ test.each<[what: string, declare: (server: Untyped) => unknown, problem: string]
   [
     'a module that is none',
     (server) => server.use({}),
-    '"module" of server.use() must be a function such as mount(server) returns, not an object',
+    '"module" of server.use() must be a function such as the result of mount(server), not an object',
   ],
   [
     'an interceptor that is none',

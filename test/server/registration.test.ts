@@ -549,7 +549,7 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
     const server = newServer()
     server.tool('a', { description }, text)
     server.prompt('a', { description }, text)
-    const again = 'is registered twice: rename one, or plug its module in with a prefix'
+    const again = 'is registered twice: rename one, or use its module with a prefix'
     expect(() => server.tool('a', { description }, text)).toThrow(`The tool "a" ${again}`)
     expect(() => server.prompt('a', { description }, text)).toThrow(`The prompt "a" ${again}`)
   })
@@ -560,7 +560,7 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
     server.resource('a:{b}', { description }, text)
     for (const uri of ['a:b', 'a:{b}']) {
       expect(() => server.resource(uri, { description }, text)).toThrow(
-        new Error(`The resource "${uri}" is registered twice: give one another URI`),
+        new Error(`The resource "${uri}" is registered twice: change the URI of one`),
       )
     }
   })

@@ -148,7 +148,7 @@ describe('what cannot be stored', () => {
     const it = key()
     const taskId = await client.begin('big_question', { key: it, size: 15_000_001 }, sampling)
     const task = await client.until(taskId, 'failed', sampling)
-    expect(task.error).toMatchObject({ message: expect.stringContaining('Cannot store the question "sum"') })
+    expect(task.error).toMatchObject({ message: expect.stringContaining('Cannot store the input request "sum"') })
     expect(await tried(it)).toBe('1')
   })
 

@@ -24,7 +24,7 @@ describe.each(['2025-06-18', '2025-11-25', '2026-07-28'])('a client of %s with a
   test('says which question had no answer', async () => {
     await using client = await connect(server.url, { revision, answers: { elicit: [accept({ by: 3 })] } })
     await expect(client.callTool('count')).rejects.toThrow(
-      'The server asked "Add 3?", and answers.elicit has no answer left: all 1 were used',
+      'The server requested "Add 3?", but answers.elicit has no answer left: all 1 were used',
     )
   })
 })

@@ -11,7 +11,7 @@ import { statelessConnection } from './stateless.ts'
 import { type Target, wireTo } from './wire.ts'
 
 const withoutStreams =
-  'This client has no stream that could be resumed: only sessions over Streamable HTTP have. Over HTTP+SSE the stream is the session, which close() ends; without sessions a lost connection cancels its call, as a signal does'
+  'This client has no stream to resume: only sessions over Streamable HTTP have one. Over HTTP+SSE the stream is the session, which close() ends; without sessions a lost connection cancels its call, as a signal does'
 
 /** Configures one request of a `TestClient`. */
 export type RequestOptions = {
@@ -66,7 +66,7 @@ export interface TestClient extends AsyncDisposable {
  */
 export async function connect(target: Target, options: ConnectOptions): Promise<TestClient> {
   const revision = revisionOf(options.revision)
-  if (!revision) throw new Error(`There is no revision ${options.revision}`)
+  if (!revision) throw new Error(`Unknown protocol version ${options.revision}`)
   const inbox = new Inbox()
   const script = new Script(options.answers ?? {})
   const hub = await hubOf(target, options, inbox, script)

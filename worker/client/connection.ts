@@ -98,7 +98,7 @@ export async function initialize(hub: Hub, connection: Pick<Connection, 'send' |
 /** Returns the result of a response. @throws RpcError for an error response */
 export function resultOf(message: Message | undefined, status: number): Params {
   if (message && 'result' in message) return message.result
-  if (!message || !('error' in message)) throw new RpcError('The server did not answer', { code: 0, status })
+  if (!message || !('error' in message)) throw new RpcError('The server sent no response', { code: 0, status })
   const { code, message: text, data } = message.error
   throw new RpcError(text, { code, status, data })
 }

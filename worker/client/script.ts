@@ -80,7 +80,7 @@ export class Script {
     }
     const key = JSON.stringify(kind === 'roots' ? 'roots/list' : (params.message ?? params))
     const problem = new Error(
-      `The server asked ${key}, and answers.${kind} has no answer left: all ${answers.length} were used`,
+      `The server requested ${key}, but answers.${kind} has no answer left: all ${answers.length} were used`,
     )
     this.#unanswered.push(problem)
     throw problem

@@ -101,7 +101,7 @@ class SessionConnection implements Connection {
       this.#hub.take(received, this.#respond)
       if (isResponse(received) && received.id === message.id) return resultOf(received, response.status)
     }
-    throw new RpcError('The stream ended without an answer', { code: 0, status: response.status })
+    throw new RpcError('The stream ended without a response', { code: 0, status: response.status })
   }
 
   async #takeAll({ messages }: Reading): Promise<void> {

@@ -101,7 +101,7 @@ class StatelessConnection implements Connection {
       this.#hub.take(received)
       if (!('method' in received)) return resultOf(received, response.status)
     }
-    throw new RpcError('The stream ended without an answer', { code: 0, status: response.status })
+    throw new RpcError('The stream ended without a response', { code: 0, status: response.status })
   }
 
   async #post(message: RequestMessage, signal: AbortSignal | undefined): Promise<Response> {

@@ -53,9 +53,7 @@ export class Streams {
   async drop(): Promise<void> {
     const dropped = [...this.#open].filter(({ resumable, dropped }) => resumable && !dropped)
     if (dropped.length === 0) {
-      throw new Error(
-        'There is no stream to drop yet: wait for something that comes on it, such as client.next(method)',
-      )
+      throw new Error('There is no stream to drop yet: wait for a message on it first, as with client.next(method)')
     }
     const resumed = dropped.map(
       (open) =>

@@ -61,7 +61,7 @@ function reach(target: Target, where: InProcessOptions): Reached {
   }
   if (typeof target === 'function') return { url: currentUrl(), fetch: async (request) => target(request) }
   if (typeof target.url === 'string' || target.url instanceof URL) return overHttp(target.url)
-  throw new Error('Connect to a URL, to what startServer() resolves to, to a Worker or to its fetch')
+  throw new Error('connect() takes a URL, the server of startServer(), a Worker or its fetch')
 }
 
 const isFetching = (target: object): target is Fetching => typeof Reflect.get(target, 'fetch') === 'function'

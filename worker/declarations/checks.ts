@@ -26,7 +26,7 @@ const kinds: KindsOf<ServerOptions> = {
 export const checkServerOptions = (options: unknown): void => checkOptions('createServer()', options, kinds)
 
 export function checkModule(module: unknown, options: unknown): void {
-  checkValue('server.use()', 'module', module, [kind.fn[0], 'a function such as mount(server) returns'])
+  checkValue('server.use()', 'module', module, [kind.fn[0], 'a function such as the result of mount(server)'])
   checkOptions('server.use()', options, { prefix: kind.string })
 }
 

@@ -189,8 +189,8 @@ const resourceResults = new MadeResults<ReadResourceResult>()
  */
 export function toolResult(result: Partial<CallToolResult>): CallToolResult {
   const { content = [], structuredContent, isError, _meta } = taken('toolResult', result, toolResultMembers)
-  refuseUnless(isList(content, isBlock), 'toolResult() needs "content" that is a list of content blocks')
-  refuseUnless(isError === undefined || typeof isError === 'boolean', 'toolResult() needs "isError" that is a boolean')
+  refuseUnless(isList(content, isBlock), 'toolResult() needs a list of content blocks as "content"')
+  refuseUnless(isError === undefined || typeof isError === 'boolean', 'toolResult() needs a boolean as "isError"')
   return toolResults.add({
     content,
     ...(structuredContent !== undefined && { structuredContent }),
@@ -212,7 +212,7 @@ export function toolResult(result: Partial<CallToolResult>): CallToolResult {
  */
 export function promptResult(result: GetPromptResult): GetPromptResult {
   const checked = taken('promptResult', result, promptResultMembers)
-  refuseUnless(Array.isArray(checked.messages), 'promptResult() needs "messages" that are a list')
+  refuseUnless(Array.isArray(checked.messages), 'promptResult() needs a list as "messages"')
   return promptResults.add(checked)
 }
 
@@ -229,7 +229,7 @@ export function promptResult(result: GetPromptResult): GetPromptResult {
  */
 export function resourceResult(result: ReadResourceResult): ReadResourceResult {
   const checked = taken('resourceResult', result, resourceResultMembers)
-  const problem = 'resourceResult() needs "contents" that are a list of { uri, text } or { uri, blob }'
+  const problem = 'resourceResult() needs a list of { uri, text } or { uri, blob } as "contents"'
   refuseUnless(isList(checked.contents, isContents), problem)
   return resourceResults.add(checked)
 }

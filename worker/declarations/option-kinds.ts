@@ -54,7 +54,7 @@ export const server: Kind = [
   (value) => isObject(value) && isObject(value.declarations),
   'a server that createServer() returned',
 ]
-export const auth = having('authenticate', 'an auth such as bearer({ issuer }) returns')
+export const auth = having('authenticate', 'an auth such as bearer({ issuer })')
 export const icons: Kind = [
   (value) => isListOf(value, isObject),
   "a list such as [{ src: 'https://…' }]",

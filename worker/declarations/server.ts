@@ -348,7 +348,7 @@ function addEntry<K extends EntryKind>(
 }
 
 function refuseTwice(word: string, name: string): never {
-  const fix = word === 'resource' ? 'give one another URI' : 'rename one, or plug its module in with a prefix'
+  const fix = word === 'resource' ? 'change the URI of one' : 'rename one, or use its module with a prefix'
   throw new Error(`The ${word} "${name}" is registered twice: ${fix}`)
 }
 

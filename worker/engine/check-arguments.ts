@@ -2,7 +2,7 @@
 import { checkObject, checkValue, isObject, type Kind } from '../declarations/check-options.ts'
 import * as kind from '../declarations/option-kinds.ts'
 
-const requestKey: Kind = [kind.string[0], 'a string that names the question in this call']
+const requestKey: Kind = [kind.string[0], 'a string that names the input request in this call']
 
 export function checkElicit(key: unknown, message: unknown, schema: unknown): void {
   checkValue('ctx.elicit()', 'key', key, requestKey)

@@ -41,7 +41,7 @@ const reserved = new Set([
 ])
 
 const kinds: KindsOf<Extension> = {
-  settings: [isJsonObject, 'an object that JSON can carry'],
+  settings: [isJsonObject, 'an object of JSON values'],
   methods: kind.functions,
   named: kind.object(),
   scopes: kind.strings,

@@ -45,8 +45,8 @@ export function pageUrl(key: string, text: string | URL): string {
   const isWeb = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname))
   if (url && isWeb && !url.username && !url.password) return url.href
   // Neither the path nor the credentials: the model may see this.
-  const label = url ? `${url.protocol}${url.host && `//${url.host}`}` : 'a text that is no URL'
+  const label = url ? `${url.protocol}${url.host && `//${url.host}`}` : 'an invalid URL'
   throw new Error(
-    `Cannot send a person to ${label} with ctx.elicitUrl("${key}", …): use an https URL (or http on localhost) without a user name and a password`,
+    `Cannot send the user to ${label} with ctx.elicitUrl("${key}", …): use an https URL (or http on localhost) without a user name and a password`,
   )
 }

@@ -166,7 +166,7 @@ export class Round {
     const work = Promise.resolve()
       .then(() => this.#start(key, effect))
       .then((value) => {
-        const json = jsonText(value, `ctx.once("${key}", …) got`)
+        const json = jsonText(value, `ctx.once("${key}", …) returned`)
         return json === undefined ? undefined : JSON.parse(json)
       })
     this.#running.add(work)

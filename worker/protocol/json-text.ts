@@ -23,7 +23,7 @@ export function jsonText(value: unknown, owner: string): string | undefined {
   return json
 }
 
-const representable = 'plain objects, lists, texts, finite numbers, booleans and null'
+const representable = 'plain objects, arrays, strings, finite numbers, booleans and null'
 
 /** Returns what JSON would lose or reject, and where. The value has no cycles, or a BigInt before each. */
 function lostIn(value: unknown, path: string): string | undefined {

@@ -46,7 +46,7 @@ const mostAlarms = 1000
 
 /** Moves the clock forward, from one alarm to the next. */
 export async function pass(milliseconds: number, objects: () => Promise<Alarmed[]>): Promise<void> {
-  if (!(milliseconds >= 0)) throw new Error(`Time passes by milliseconds, 0 or more; not by ${milliseconds}`)
+  if (!(milliseconds >= 0)) throw new Error(`The clock advances by milliseconds, 0 or more, not by ${milliseconds}`)
   const end = Date.now() + milliseconds
   for (let rung = 0; ; rung++) {
     const all = await Promise.all((await objects()).map(async (object) => ({ object, due: await object.alarm() })))
@@ -58,7 +58,7 @@ export async function pass(milliseconds: number, objects: () => Promise<Alarmed[
       await Promise.all(set.map(({ object, due }) => object.setAlarm(due)))
     }
     if (!next) return
-    if (rung === mostAlarms) throw new Error(`${rung} alarms in ${milliseconds} ms: let less time pass at once`)
+    if (rung === mostAlarms) throw new Error(`${rung} alarms in ${milliseconds} ms: advance the clock in smaller steps`)
     await next.object.ring()
   }
 }

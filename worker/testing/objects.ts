@@ -47,7 +47,7 @@ export async function objectOf(kept: DurableObjectRef, ring: KeyRing, className?
     return { class: className ?? 'McpState', name }
   }
   if (kept.session === undefined) {
-    throw new Error('This client has no session: evict() what the server keeps for it, such as { task }, or everything')
+    throw new Error('This client has no session: evict({ task }) or another object of the server, or evict everything')
   }
   const name = await nameIn(kept.session, ring, 'session')
   return { class: className ?? 'McpSession', name: String(name) }

@@ -228,7 +228,7 @@ const elsewhere: SessionRow[] = [
     'an answer in no session is refused',
     (asked) => asked.session.post(response(asked, { result: evil }), { 'Mcp-Session-Id': undefined }),
     malformed(
-      'Missing header Mcp-Session-Id: a response answers a request of the server in a session. Send initialize, ' +
+      'Missing header Mcp-Session-Id: a response answers a request that the server sent in a session. Send initialize, ' +
         'then its Mcp-Session-Id with every request',
     ),
   ),

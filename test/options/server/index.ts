@@ -26,13 +26,13 @@ const base = 'https://api.example/v1'
 const upstream = 'https://weather.example/mcp'
 const document = { openapi: '3.1.0', paths: {} }
 
-const authExpected = 'an auth such as bearer({ issuer }) returns'
+const authExpected = 'an auth such as bearer({ issuer })'
 const pluginsExpected = 'a list of plugins, such as [subscriptions(), rateLimit()]'
 const sinkExpected = 'a sink such as consoleSink() returns, or a list of sinks'
 const limitsTake =
   '"limits" takes maxJsonDepth, maxBatchSize, maxBodyBytes, bodyTimeoutMs, streamAfterMs, keepAliveMs and maxBufferedBytes'
 const workerExpected = 'a Worker such as serve(server) returns, an object with fetch, or a function'
-const servedExpected = 'a Worker that serve() returned'
+const servedExpected = 'a Worker that serve() returns'
 const routeMethodsExpected = 'a list of GET, HEAD and POST'
 const pathExpected = 'a path such as "/mcp", as URLs have it, without patterns'
 
@@ -506,7 +506,7 @@ const wrong: readonly Case[] = [
   [
     'openApiTools: a document',
     () => openApiTools(loose(document), { baseUrl: base }),
-    '"list" of openApiTools() must be a list such as parseOpenApi(document) returns, not an object',
+    '"list" of openApiTools() must be a list such as the result of parseOpenApi(document), not an object',
   ],
   [
     'app: nothing',
@@ -531,12 +531,12 @@ const wrong: readonly Case[] = [
   [
     'server.use: nothing',
     () => newServer().use(loose()),
-    '"module" of server.use() must be a function such as mount(server) returns, not undefined',
+    '"module" of server.use() must be a function such as the result of mount(server), not undefined',
   ],
   [
     'server.use: a server',
     () => newServer().use(loose(newServer())),
-    '"module" of server.use() must be a function such as mount(server) returns, not an object',
+    '"module" of server.use() must be a function such as the result of mount(server), not an object',
   ],
   [
     'server.use: a text',
@@ -587,12 +587,12 @@ const pluginsAndWorkers: readonly Case[] = [
   [
     'plugin: limiter',
     () => plugged({ limiter: { rate: '1/m' } }),
-    '"limiter" of the plugin "own" must be a limiter such as rateLimit() has, not an object',
+    '"limiter" of the plugin "own" must be a limiter such as that of rateLimit(), not an object',
   ],
   [
     'plugin: subscriptions',
     () => plugged({ subscriptions: true }),
-    '"subscriptions" of the plugin "own" must be what subscriptions() has, not true',
+    '"subscriptions" of the plugin "own" must be subscriptions such as those of subscriptions(), not true',
   ],
   [
     'plugin: objects',
@@ -819,7 +819,7 @@ const unusable: readonly Case[] = [
   [
     'extension: settings that JSON cannot carry',
     () => extension('com.example/a', { settings: { pages: 1n } }),
-    '"settings" of extension() must be an object that JSON can carry, not an object',
+    '"settings" of extension() must be an object of JSON values, not an object',
   ],
   [
     'extension: a method that sessions answer',
@@ -872,7 +872,7 @@ const impossible: readonly Case[] = [
       server.tool('echo', { description: 'Echoes' }, () => 'a')
       server.tool('echo', { description: 'Echoes' }, () => 'b')
     },
-    'The tool "echo" is registered twice: rename one, or plug its module in with a prefix',
+    'The tool "echo" is registered twice: rename one, or use its module with a prefix',
   ],
   [
     'server.tool: a JSON Schema without its checker',

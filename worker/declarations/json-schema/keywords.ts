@@ -37,7 +37,7 @@ const issue = (message: string): Issues => [{ path: '', message }]
 export const accept: Check = () => none
 export const refuse: Check = () => issue('is not allowed')
 /** What a schema finds that hands a value back to itself. */
-export const circle = issue('cannot be checked, because its schema goes round in a circle')
+export const circle = issue('cannot be validated, because its schema is circular')
 
 /** The issues of several things. */
 export function gather<T>(things: Iterable<T>, look: (thing: T) => Issues): Issues {
@@ -215,7 +215,7 @@ const alternatives =
       }
       const matches = checks.length - failures.length
       if (matches === 0) return closest(failures)
-      return isExclusive && matches > 1 ? issue('must fit only one of its alternatives') : none
+      return isExclusive && matches > 1 ? issue('must match exactly one alternative') : none
     }
   }
 
@@ -225,7 +225,7 @@ function closest(failures: readonly Issues[]): Issues {
   if (near.length === 1) return near.flat()
   const text = [...new Set((near.length > 0 ? near : failures).map(issuesText))].join(', or ')
   // Alternatives within alternatives would multiply.
-  return issue(text.length < 500 ? text : 'must fit one of its alternatives')
+  return issue(text.length < 500 ? text : 'must match an alternative')
 }
 
 const reference =
@@ -326,7 +326,9 @@ export const groups: readonly Group[] = [
     uniqueItems(parameter) {
       const isWanted = valid(isBoolean, parameter, 'true or false')
       return (value) =>
-        isWanted && new Set(value.map(identity)).size < value.length ? issue('must not have the same item twice') : none
+        isWanted && new Set(value.map(identity)).size < value.length
+          ? issue('must not contain the same item twice')
+          : none
     },
     prefixItems: tuple,
     items(parameter, place) {

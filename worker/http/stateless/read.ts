@@ -55,7 +55,7 @@ export function readWithoutSession(
   if (batch && !revision.batching) return errorResponse(noBatches(revision.date))
   if (messages.some(isResponse)) {
     if (host.hasSessions)
-      return errorResponse(sessionRequired('a response answers a request of the server in a session'))
+      return errorResponse(sessionRequired('a response answers a request that the server sent in a session'))
     return errorResponse(new McpError('invalid_request', 'This server has no sessions, so it expects no responses'))
   }
   const requests = messages.filter(isRequest)

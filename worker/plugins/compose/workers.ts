@@ -14,7 +14,7 @@ type Served = Pick<ServedWorker, 'fetch' | 'paths' | 'routes'>
 const isServed = (value: unknown): value is Served =>
   isObject(value) && typeof value.fetch === 'function' && isObject(value.paths) && Array.isArray(value.routes)
 
-const served: Kind = [isServed, 'a Worker that serve() returned']
+const served: Kind = [isServed, 'a Worker that serve() returns']
 const handler: Kind = [
   (value) => typeof value === 'function' || (isObject(value) && typeof value.fetch === 'function'),
   'a Worker such as serve(server) returns, an object with fetch, or a function',

@@ -47,5 +47,5 @@ let isPrinted = false
 function printLink(url: URL, env: object): void {
   if (isPrinted) return
   isPrinted = true
-  console.log(`edgemcp: the inspector with made-up users and Durable Objects is at ${inspectorLink(url, env)}`)
+  console.log(`edgemcp: the inspector with test users and Durable Objects is at ${inspectorLink(url, env)}`)
 }

@@ -53,7 +53,7 @@ const kinds: KindsOf<OpenApiToolsOptions> = {
  * server.use(openApiTools(parseOpenApi(pets), { baseUrl: 'https://api.example/v1', scopes: ['pets'] }))
  */
 export function openApiTools(list: readonly Operation[], options: OpenApiToolsOptions): Module {
-  checkValue('openApiTools()', 'list', list, [Array.isArray, 'a list such as parseOpenApi(document) returns'])
+  checkValue('openApiTools()', 'list', list, [Array.isArray, 'a list such as the result of parseOpenApi(document)'])
   checkOptions('openApiTools()', options, kinds)
   const { baseUrl, headers = {}, prefix = '', scopes } = options
   if (!isSecureUrl(baseUrl)) {

@@ -93,12 +93,12 @@ export async function converse<const S extends Record<string, Schema>>(
   const inputs = new Map(
     Object.entries(tools).map(([name, { inputSchema }]) => [
       name,
-      readSchema(inputSchema, 'input', `input of the model's tool "${name}"`, jsonSchema),
+      readSchema(inputSchema, 'input', `inputSchema of the model's tool "${name}"`, jsonSchema),
     ]),
   )
   const items = [...inputs].map(([name, { jsonSchema }]): ToolItem => {
     if (jsonSchema.type !== 'object')
-      throw new Error(`The input of the model's tool "${name}" must be an object schema`)
+      throw new Error(`The inputSchema of the model's tool "${name}" must be an object schema`)
     return { name, description: tools[name]?.description, inputSchema: jsonSchema }
   })
   const messages: SamplingMessage[] = history

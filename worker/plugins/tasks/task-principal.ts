@@ -41,7 +41,7 @@ export async function principalOf(
   if (sealed === undefined) return { principal: undefined, isCurrent: true }
   // `sealPrincipal` sealed it: the purpose has no other values.
   const opened = (await seals.open(purpose, sealed)) as Sealed | undefined
-  if (!opened) throw stopped('its stored principal cannot be read: its key is not in EDGEMCP_KEYS any more')
+  if (!opened) throw stopped('its stored principal cannot be read, because its key is no longer in EDGEMCP_KEYS')
   const { principal, isReauthorized } = opened
   const auth = authFor(principal)
   if (!auth?.reauthorize) {

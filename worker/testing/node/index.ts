@@ -84,7 +84,7 @@ export async function startServer({ config, env, vars, secrets, path = '/mcp' }:
 }
 
 const withoutClock =
-  'This Worker has the clock of the environment. To let time pass from outside, test one whose main exports withTestClock(main) of edgemcp/testing/timed; or run the test inside workerd, with edgemcp/testing/workers'
+  'This Worker has the clock of the environment. To advance it, test a Worker whose main module exports withTestClock(main) of edgemcp/testing/timed, or run the test inside workerd, with edgemcp/testing/workers'
 
 /** Creates a key ring in the form of the secret `EDGEMCP_KEYS`. */
 function freshKeys(): string {

@@ -29,7 +29,7 @@ export function withTestClock<M extends { default: object }>(main: M): M {
   }
   if (typeof main.default !== 'object') {
     throw new Error(
-      'withTestClock() takes the exports of a Worker whose default export is an object with fetch, such as serve() makes',
+      'withTestClock() takes the exports of a Worker whose default export is an object with fetch, such as the result of serve()',
     )
   }
   takeOver()

@@ -80,7 +80,8 @@ function isNamespace(exported: object): boolean {
 
 function namespace(className: string): Namespaces[string] {
   const candidates = namespaces[className]
-  if (!candidates) throw new Error(`The Worker exports no Durable Object ${className}: name it with { class }`)
+  if (!candidates)
+    throw new Error(`The Worker exports no Durable Object ${className}: pass the name of its class as { class }`)
   return candidates
 }
 
@@ -135,7 +136,7 @@ function stubOf(id: string): DurableObjectStub {
       // It is of another class.
     }
   }
-  throw new Error(`The object ${id} is of no class that this Worker exports`)
+  throw new Error(`The Worker exports no class that has the object ${id}`)
 }
 
 function unlessAsleep(problem: unknown): void {

@@ -137,7 +137,7 @@ export class Proxied implements Forwarded {
   async list(context: MethodContext, list: List): Promise<Params[] | undefined> {
     const { timeout, listTimeout, headers } = this.#options
     const key = JSON.stringify(headers(context.call.principal))
-    if (Date.now() < (this.#hungUntilMs.get(key) ?? 0)) throw this.#remote.noAnswer('timed out a moment ago')
+    if (Date.now() < (this.#hungUntilMs.get(key) ?? 0)) throw this.#remote.noAnswer('timed out recently')
     const timer = AbortSignal.timeout(Math.min(timeout, listTimeout))
     try {
       return await this.#list(context, list, AbortSignal.any([context.context.signal, timer]))

@@ -110,7 +110,7 @@ function isKept(name: string, value: unknown): boolean {
 
 function readInputRequired(method: string, params: Params, host: string): InputRequired {
   const { inputRequests = {}, requestState } = params
-  if (!canAsk.has(method)) throw invalidResult(host, method, 'it asks for input, which this method cannot do')
+  if (!canAsk.has(method)) throw invalidResult(host, method, 'it requests input, which this method does not support')
   if (!isObject(inputRequests)) throw invalidResult(host, method, '"inputRequests" must be an object')
   for (const [key, request] of Object.entries(inputRequests)) {
     const problem = inputRequestProblem(request)
