@@ -70,9 +70,30 @@ test('the package holds what is needed, and nothing else', () => {
     expect(existsSync(join(installed, types)), types).toBe(true)
     expect(existsSync(join(installed, code)), code).toBe(true)
   }
-  for (const file of ['README.md', 'LICENSE', 'CHANGELOG.md']) expect(existsSync(join(installed, file))).toBe(true)
+  for (const file of ['README.md', 'LICENSE', 'AGENTS.md', 'CHANGELOG.md']) {
+    expect(existsSync(join(installed, file)), file).toBe(true)
+  }
   for (const file of ['test', 'examples', 'scripts', 'worker']) expect(existsSync(join(installed, file))).toBe(false)
   expect(Object.keys(dependencies)).not.toContain('@modelcontextprotocol/sdk')
+})
+
+test('its source maps contain the sources, and its manifest names the repository', () => {
+  const installed = join(project, 'node_modules/edgemcp')
+  const maps = readdirSync(installed, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.js.map'))
+  expect(maps.length).toBeGreaterThan(100)
+  for (const file of maps) {
+    const { sources, sourcesContent = [] } = JSON.parse(readFileSync(join(installed, file), 'utf8'))
+    expect([file, sourcesContent.filter((content: unknown) => typeof content === 'string').length]).toEqual([
+      file,
+      sources.length,
+    ])
+  }
+  const { repository, homepage, bugs } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+  expect([repository.url, homepage, bugs]).toEqual([
+    expect.stringMatching(/^git\+https:.*\.git$/),
+    expect.stringMatching(/^https:/),
+    expect.stringMatching(/^https:.*issues$/),
+  ])
 })
 
 test('a project of its own compiles against it', async () => {

@@ -6,7 +6,7 @@ import { filesOf } from '../../cli/init/template.ts'
 import { sections } from '../../site/.vitepress/navigation.ts'
 import { type Page, pageAt, pages, root } from './pages.ts'
 
-type Manifest = { scripts: Record<string, string> }
+type Manifest = { homepage: string; scripts: Record<string, string> }
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
 const [, newProject = ''] = filesOf('hello', 'new').find(([path]) => path === 'package.json') ?? []
 /** Of this repository, and of the projects that `edgemcp init` writes. */
@@ -50,10 +50,28 @@ describe.each(pages.map((page) => [page.path, page] as const))('%s', (path, page
 const namesFile = (code: string) =>
   /^(worker|durable-objects|test|examples|docs|scripts|bench)\/[\w./-]+$/.test(code) && !code.includes('node_modules')
 
+/** The file of this repository that a link of a page names, from the root. `undefined`: the link leads elsewhere. */
+function fileOf(page: Page, to: string): string | undefined {
+  const [file = ''] = to.split('#')
+  const site = `${manifest.homepage}/`
+  const [, path] =
+    /^https:\/\/(?:github\.com\/edgemcp\/edgemcp\/(?:blob|tree)|raw\.githubusercontent\.com\/edgemcp\/edgemcp)\/main\/(.*)$/.exec(
+      file,
+    ) ?? []
+  if (path !== undefined) return path
+  if (file.startsWith(site)) return `docs/${file.slice(site.length).replace(/(^|\/)$/, '$1index')}.md`
+  if (/^[a-z]+:/.test(file)) return undefined
+  return file === '' ? page.path : posix.join(posix.dirname(page.path), file)
+}
+
+/** npm shows these pages without the repository beside them. */
+const published = ['README.md', 'AGENTS.md', 'CHANGELOG.md']
+
 function brokenLink(page: Page, to: string): string[] {
-  if (/^[a-z]+:/.test(to)) return []
-  const [file = '', anchor] = to.split('#')
-  const target = file === '' ? page.path : posix.join(posix.dirname(page.path), file)
+  const target = fileOf(page, to)
+  if (target === undefined) return []
+  if (published.includes(page.path) && !/^(https:|#)/.test(to)) return [`leads to ${to}: write the whole address`]
+  const anchor = to.split('#')[1]
   if (!existsSync(join(root, target))) return [`leads to ${to}, but there is no ${target}`]
   if (anchor === undefined || statSync(join(root, target)).isDirectory()) return []
   const anchors = pageAt(target)?.anchors
@@ -108,7 +126,9 @@ test('the sidebar of the site lists every page of docs/, and no other', () => {
 
 test('a page says where something leads nowhere', () => {
   const page = pageAt('README.md') as Page
-  expect(brokenLink(page, 'docs/nowhere.md')).toEqual(['leads to docs/nowhere.md, but there is no docs/nowhere.md'])
+  const nowhere = 'https://edgemcp.dev/nowhere'
+  expect(brokenLink(page, nowhere)).toEqual([`leads to ${nowhere}, but there is no docs/nowhere.md`])
+  expect(brokenLink(page, 'docs/index.md')).toEqual(['leads to docs/index.md: write the whole address'])
   expect(brokenLink(page, '#nowhere')[0]).toContain('leads to #nowhere, but README.md has no such heading')
   expect(unknownCommand('npm run nothing')).toEqual(['"npm run nothing": package.json has no script "nothing"'])
   expect(commands('A=1 npm test && npx x  # both\ncurl a \\\n  -H b').map(({ command }) => command)).toEqual([
