@@ -35,16 +35,16 @@ import { eventFrame } from '../../protocol/server-sent-events.ts'
 import type { Notification, SubscriptionFilter } from '../../protocol/types.ts'
 import { utf8 } from '../../protocol/utf8.ts'
 
-/** A guess: nothing says when one of the open streams will end. */
+/** Seconds after which a client may retry: an estimate, because it is unknown when an open stream will end. */
 const retryAfterSeconds = 60
 
 export type ListenRequest = {
   readonly message: RequestMessage
   readonly declarations: Declarations
   readonly principal: Principal | undefined
-  /** The IP address of the client, where the platform states it. */
+  /** IP address of the client, if the platform provides it. */
   readonly address: string | undefined
-  /** Of the seals of the principal. */
+  /** Unseals values of the principal. */
   readonly open: Open
   readonly shards: Shards
   readonly options: SubscriptionsOptions
@@ -100,7 +100,7 @@ export async function listen({ message, principal, ...request }: ListenRequest):
 
 const topicsOf = (filter: SubscriptionFilter) => changesIn(filter).map((change) => topicOf(change))
 
-/** The topics as JSON, in ASCII. @throws McpError `out_of_bounds` */
+/** Returns the topics as JSON in ASCII. @throws McpError `out_of_bounds` */
 function topicsText(topics: readonly string[]): string {
   const text = JSON.stringify([...new Set(topics)])
   if (text.length <= bounds.topicBytes) return text
@@ -110,14 +110,14 @@ function topicsText(topics: readonly string[]): string {
   )
 }
 
-/** Whose stream it is: of a principal, of an address, or empty where there is neither. */
+/** Returns a text for the caller of a stream: a principal, or an address; empty without both. */
 async function listenerOf(principal: Principal | undefined, address: string | undefined): Promise<string> {
   if (!principal) return address ? `${anonymousListener}${networkOf(address)}` : ''
   // Short, and different for each principal, whatever length its claims have.
   return encodeBase64(new Uint8Array(await crypto.subtle.digest('SHA-256', utf8(principalKey(principal)))))
 }
 
-/** The part of a filter that is offered here and open to this caller. */
+/** Returns the part of a filter that the server offers and that this caller may use. */
 async function permitted(
   filter: SubscriptionFilter,
   declarations: Declarations,

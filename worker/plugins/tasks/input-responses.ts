@@ -1,4 +1,4 @@
-/** Checks what clients answer to the input requests of tasks, before it is taken. */
+/** Validates the responses of clients to the input requests of tasks, before they are stored. */
 
 import { jsonSchema } from '../../declarations/json-schema/index.ts'
 import { issuesText } from '../../declarations/schema.ts'
@@ -7,8 +7,8 @@ import { isObject } from '../../protocol/jsonrpc.ts'
 import type { InputRequest, Params } from '../../protocol/types.ts'
 
 /**
- * What is wrong with a response. The schema of a form is checked as the client knows it; what a
- * handler's own schema wants besides is found when the handler runs.
+ * Returns the problem of a response; `undefined` without a problem. Validates by the schema of the form that the client received; further
+ * checks of the handler's own schema happen when the handler runs.
  */
 export function problemOf(key: string, { method, params = {} }: InputRequest, response: unknown): string | undefined {
   const invalid = `The answer to "${key}" is not a valid ${method} result`

@@ -1,4 +1,4 @@
-/** What both ways of speaking of tasks have in common. */
+/** Task ids, and other parts that both kinds of tasks share: those of 2025-11-25, and those of the extension. */
 import type { TaskCall, TaskError, TaskRpc, TaskView } from '../../../durable-objects/rpc.ts'
 import type { Open } from '../../declarations/server.ts'
 import type { Call, Seals } from '../../engine/call.ts'
@@ -10,41 +10,41 @@ import type { Params } from '../../protocol/types.ts'
 export type Site = {
   task(name: string): TaskRpc
   /**
-   * What is stored of a call.
+   * Returns the stored form of a call.
    *
-   * @param lifeMs for how long the task may run
-   * @throws McpError `invalid_params` when there is more to a call than can be stored
+   * @param lifeMs milliseconds that the task may run
+   * @throws McpError `invalid_params` when the call is too large to store
    */
   callOf(call: Call, seals: Seals, lifeMs: number): Promise<TaskCall>
 }
 
-/** Not made here, for somebody else, or lapsed: one answer for all of them. */
+/** The same error for a task id of another server or principal, and for an expired one. */
 const unknownTask = () => new McpError('invalid_handle', 'Unknown task')
 
-/** @throws McpError `invalid_handle` when the id was not sealed here, for whoever asks */
+/** @throws McpError `invalid_handle` when the id was not sealed here for the caller */
 export async function taskNamed({ call, environment }: MethodContext, purpose: string, site: Site): Promise<TaskRpc> {
   const task = await openTaskId(environment.seals.open, purpose, readText(call.params, 'taskId'))
   if (!task) throw unknownTask()
   return site.task(task.name)
 }
 
-/** What a task id is sealed from: the name of its object, and the scopes of the tool that was called. */
+/** The content of a task id: the name of its Durable Object, and the scopes of the called tool. */
 export type TaskReference = { readonly name: string; readonly scopes: readonly string[] }
 
-/** `undefined` when the id was not sealed here, for this purpose and principal, or the task's time is over. */
+/** Returns `undefined` for an id that was not sealed here for this purpose and principal, or has expired. */
 export async function openTaskId(open: Open, purpose: string, taskId: string): Promise<TaskReference | undefined> {
   // Nothing else is sealed for these purposes.
   return (await open(purpose, taskId)) as TaskReference | undefined
 }
 
-/** @throws McpError `invalid_handle` when there is no such task any more */
+/** @throws McpError `invalid_handle` when the task does not exist any more */
 export async function orUnknownTask<T>(answer: Promise<T | undefined>): Promise<T> {
   const task = await answer
   if (task === undefined) throw unknownTask()
   return task
 }
 
-/** By it those who listen to a task are found. */
+/** Returns the topic by which subscribers to a task are found. */
 export const topicOf = (name: string): string => `task ${name}`
 
 export const errorIn = ({ error: { kind, message, data } }: { error: TaskError }): McpError =>
@@ -53,7 +53,7 @@ export const errorIn = ({ error: { kind, message, data } }: { error: TaskError }
 export const toAnswers = (answers: Params): Record<string, Answer> =>
   Object.fromEntries(Object.entries(answers).map(([key, result]) => [key, { result }]))
 
-/** What a task is on every wire. */
+/** Returns the members of a task that both kinds of tasks have. */
 export const timesOf = ({ taskId, status, statusMessage, createdAt, lastUpdatedAt }: TaskView): Params => ({
   taskId,
   status,

@@ -1,6 +1,6 @@
 /**
- * The principal of a task. It is stored sealed, without its token and with those claims only that may be stored, and
- * `reauthorize` of the server's auth is asked before each run.
+ * The principal of a task. It is stored sealed, without its token and only with claims that may be stored. `reauthorize` of the server's
+ * auth is called before each run.
  */
 import type { TaskCall } from '../../../durable-objects/rpc.ts'
 import type { RunPrincipal } from '../../../durable-objects/task/object.ts'
@@ -10,12 +10,12 @@ import type { Seals } from '../../engine/call.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { type Principal, principalKey } from '../../protocol/principal.ts'
 
-/** `isReauthorized`: the auth that let it in has `reauthorize`, so the task may not run without. */
+/** `isReauthorized`: the auth that accepted the principal has `reauthorize`, so the task must not run without it. */
 type Sealed = { readonly principal: Principal; readonly isReauthorized: boolean }
 
 const purpose = 'principal of a task'
 
-/** @param lifeMs for how long the task may run */
+/** @param lifeMs milliseconds that the task may run */
 export async function sealPrincipal(
   principal: Principal | undefined,
   { storedClaims, isReauthorized }: Pick<Admitted, 'storedClaims' | 'isReauthorized'>,
@@ -28,10 +28,10 @@ export async function sealPrincipal(
 }
 
 /**
- * The principal that a run of a task acts for.
+ * Returns the principal of a run of a task.
  *
- * @param authFor what decides on this principal; `undefined`: the endpoint that admitted the call was not made in this isolate
- * @throws McpError `forbidden` when the task may not go on; whatever `reauthorize` throws
+ * @param authFor returns the auth of this principal; `undefined` if the endpoint that admitted the call does not exist in this isolate
+ * @throws McpError `forbidden` when the task must not continue; any error of `reauthorize`
  */
 export async function principalOf(
   { principal: sealed, params }: TaskCall,

@@ -1,5 +1,5 @@
 /**
- * Tasks as the protocol itself had them, for clients of 2025-11-25: the client asks for one, and waits for its result.
+ * Tasks of the protocol version 2025-11-25: the client requests a task, and waits for its result.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
  */
@@ -22,22 +22,22 @@ import { errorIn, openTaskId, orUnknownTask, type Site, type TaskReference, task
 export const experimentalCapabilities: Params = { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } }
 
 const relatedTaskKey = 'io.modelcontextprotocol/related-task'
-/** That task ids are sealed for. */
+/** The purpose that task ids are sealed for. */
 export const purpose = 'experimental task'
-/** Tasks on one page: each is asked how it is. */
+/** Tasks on one page. The status of each is requested. */
 const pageSize = 20
-/** Milliseconds between two looks at a task that sleeps, and at one whose object was lost. */
+/** Milliseconds between two checks of a sleeping task, and of a task whose Durable Object was lost. */
 const [mostPause, lostPause] = [10_000, 500]
-/** How often, one after another, a task may be lost while somebody waits for it. */
+/** Consecutive losses of the Durable Object while a request waits for the task. */
 const mostLosses = 10
 
-/** What `tools/list` says of a tool. */
+/** Returns how `tools/list` describes the tool's support for tasks. */
 export const supportOf = ({ required }: TaskOptions): Params => ({
   execution: { taskSupport: required ? 'required' : 'optional' },
 })
 
 /**
- * Begins a task, of which the client hears at once.
+ * Starts a task, and answers at once with the task.
  *
  * @param scopes of the tool
  */
@@ -61,7 +61,7 @@ export async function callAsTask(
   return { task: taskOf(startResult.task) }
 }
 
-/** @throws McpError `invalid_params` when `params.task` is none */
+/** @throws McpError `invalid_params` for invalid `params.task` */
 function ttlIn(task: unknown): number | undefined {
   if (!isObject(task)) throw new McpError('invalid_params', 'params.task must be an object')
   const { ttl } = task
@@ -70,8 +70,8 @@ function ttlIn(task: unknown): number | undefined {
 }
 
 /**
- * The name of the object that lists the caller's tasks: those of its principal, else those of its session. The platform stores names
- * of objects as they are, so a principal is digested.
+ * Returns the name of the object that lists the caller's tasks: those of its principal, else those of its session. The platform stores
+ * names of objects in plain text, so a principal is hashed.
  */
 async function listOf({ call, environment }: Pick<MethodContext, 'call' | 'environment'>): Promise<string | undefined> {
   const owner = principalKey(call.principal)
@@ -109,7 +109,7 @@ export async function listTasks({ call, environment }: MethodContext, site: Site
   }
 }
 
-/** Waits until the task is over, and asks what it asks. */
+/** Waits until the task has ended, and forwards its input requests to the client. */
 export async function taskResult(methodContext: MethodContext, site: Site): Promise<Result> {
   const { call, context, environment } = methodContext
   const task = await taskNamed(methodContext, purpose, site)
@@ -149,7 +149,7 @@ export async function taskResult(methodContext: MethodContext, site: Site): Prom
   }
 }
 
-/** How it is when it has stopped running; or still runs, a while later. */
+/** Returns the task when it has stopped running, or while it still runs after some time. */
 async function settled(task: TaskRpc, signal: AbortSignal): Promise<TaskView> {
   for (let losses = 0; ; losses += 1) {
     try {
@@ -162,7 +162,7 @@ async function settled(task: TaskRpc, signal: AbortSignal): Promise<TaskView> {
   }
 }
 
-/** What the client said, as the task is to hear it. */
+/** Returns the response of the client in the form that the task stores. */
 function answerTo(context: Context, key: string): Answer | undefined {
   try {
     const result = context.inputResponse(key)
@@ -175,7 +175,7 @@ function answerTo(context: Context, key: string): Answer | undefined {
 
 const cancelled = 'The task was cancelled: it has no result'
 
-/** What whoever still waits for answers to a task is told when it is over. */
+/** Returns the error for calls that still wait for input responses for a task that has ended; `undefined` before its end. */
 export function overOf({ taskId, status }: TaskView): TaskEnded | undefined {
   if (status === 'working' || status === 'input_required') return undefined
   return [taskId, status === 'cancelled' ? cancelled : 'The task has ended: request its result again']
@@ -193,7 +193,7 @@ const taskOf = (task: TaskView): Params => ({
   pollInterval: task.poll,
 })
 
-/** A tool that failed is a task that failed. */
+/** Returns the status of a task: `failed` also for a tool result with `isError`. */
 const statusOf = ({ status, result }: TaskView): string => (result?.isError ? 'failed' : status)
 
 const related = ({ method, params = {} }: InputRequest, taskId: string): InputRequest => ({

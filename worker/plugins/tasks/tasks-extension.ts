@@ -1,5 +1,5 @@
 /**
- * Tasks as the extension has them, for clients of 2026-07-28.
+ * Tasks of the extension, for clients of 2026-07-28.
  *
  * @see https://modelcontextprotocol.io/seps/2663-tasks-extension
  */
@@ -29,11 +29,11 @@ import {
 
 export const tasksExtension = 'io.modelcontextprotocol/tasks'
 
-/** That task ids are sealed for. */
+/** The purpose that task ids are sealed for. */
 export const purpose = 'task'
 const declares = ({ extensions }: ClientCapabilities): boolean => extensions?.[tasksExtension] !== undefined
 
-/** Does this request say that its client knows tasks? */
+/** Whether the client of a request declares the extension. */
 export const knowsTasks = ({ revision, capabilities }: Call): boolean => revision.stateless && declares(capabilities)
 
 export const needsTasks = (): McpError =>
@@ -41,14 +41,14 @@ export const needsTasks = (): McpError =>
     requiredCapabilities: { extensions: { [tasksExtension]: {} } },
   })
 
-/** `name`: of the task's object; `undefined`: the call is no task. `isResumed`: that was decided in an earlier round. */
+/** `name`: of the task's Durable Object; `undefined` if the call is not a task. `isResumed`: an earlier round decided that. */
 export type TaskStart = { readonly name: string | undefined; readonly isResumed: boolean }
 
 /**
- * Decides in the first round of a call whether its object runs it. Later rounds go on where the first one began: what `once` has done is
- * remembered there.
+ * Decides in the first round of a call whether a Durable Object runs it. Later rounds continue there, because it stores the results of
+ * `once`.
  *
- * @throws McpError `missing_client_capability` when the call began as a task, and its client does not declare the extension any more
+ * @throws McpError `missing_client_capability` when the call started as a task, and its client no longer declares the extension
  */
 export async function begin({ call, context }: MethodContext): Promise<TaskStart> {
   let isResumed = true
@@ -60,7 +60,7 @@ export async function begin({ call, context }: MethodContext): Promise<TaskStart
   return { name, isResumed }
 }
 
-/** Begins a task, or answers at once what is done by then. */
+/** Starts a task, or answers at once with an outcome within `answerWithin`. */
 export async function callAsTask(
   { call, context, environment }: MethodContext,
   { name, scopes, isResumed }: TaskReference & { readonly isResumed: boolean },
@@ -105,13 +105,13 @@ export async function cancelTask(context: MethodContext, site: Site): Promise<Re
   return {}
 }
 
-/** @throws McpError `missing_client_capability`; `invalid_handle` for what is no task of whoever asks */
+/** @throws McpError `missing_client_capability`; `invalid_handle` for an id that is not of a task of the caller */
 async function found(context: MethodContext, site: Site) {
   if (!knowsTasks(context.call)) throw needsTasks()
   return taskNamed(context, purpose, site)
 }
 
-/** What a stream of changes is asked for: the ids of tasks that this caller may ask about. */
+/** Reads the filter of `subscriptions/listen` for tasks: ids of tasks of this caller. */
 export async function listenToTasks(
   params: Params,
   open: Open,

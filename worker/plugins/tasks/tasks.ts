@@ -100,7 +100,7 @@ const endpointFor = ({ identity, endpoint }: Pick<TaskCall, 'identity' | 'endpoi
     ? (endpointOf(endpointKey(identity, principal?.tenant)) ?? endpointOf(endpointKey(identity, undefined)))
     : endpointOf(endpoint)
 
-/** What the methods of tasks need. */
+/** Returns what the methods of tasks need. */
 const siteOf = ({ object, seals }: Runtime, options: TasksOptions): Site => ({
   task: (name) => object<TaskRpc>('McpTask', `task ${name}`),
   async callOf({ params: changed, clientParams, capabilities, client, principal, admitted }, { identity }, lifeMs) {
@@ -127,9 +127,9 @@ const siteOf = ({ object, seals }: Runtime, options: TasksOptions): Site => ({
   },
 })
 
-/** What Task objects need. */
+/** Returns what the Durable Objects of tasks need. */
 function hostOf({ declarations, object, plugins, seals, report }: Runtime, options: TasksOptions): TaskHost {
-  /** An endpoint without an auth admits nobody who is signed in, so none of its principals is stored. */
+  /** Returns the auth of a stored principal. An endpoint without `auth` has no principals, so it stores none. */
   const authFor = (call: TaskCall, principal: Principal): StoredPrincipals | undefined => {
     if (options.auth) return options.auth
     const endpoint = endpointFor(call, principal)
@@ -169,7 +169,7 @@ function hostOf({ declarations, object, plugins, seals, report }: Runtime, optio
 }
 
 const day = 86_400_000
-/** Characters of a call: it is kept as a value, which may have two million bytes. */
+/** Characters of a call: it is stored as a value, which may have two million bytes. */
 const mostKept = 900_000
 /** Characters of a notification about a task. A larger status is only in the response to `tasks/get`. */
 const maxNotificationCharacters = 500_000
@@ -181,7 +181,7 @@ const tooLargeToNotify = ({ status, tool = 'unknown' }: TaskView, length: number
 
 type Work = (context: MethodContext, site: Site) => Promise<Result>
 
-/** `tools/call` and `tools/list` of servers with tasks, and the methods about tasks. */
+/** Returns `tools/call` and `tools/list` of servers with tasks, and the methods about tasks. */
 function methodsOf(site: Site): ReturnType<NonNullable<Plugin['methods']>> {
   return {
     'tools/call': (inner = callTool) => ({ ...inner, answer: (context) => call(context, site, inner) }),
@@ -193,7 +193,7 @@ function methodsOf(site: Site): ReturnType<NonNullable<Plugin['methods']>> {
     'tasks/list': () => either(undefined, experimental.listTasks),
   }
 
-  /** What answers a method about tasks, in the client's way of speaking of them. */
+  /** Returns a method about tasks that answers in the form of the client's protocol version. */
   function either(stateless: Work | undefined, inSessions?: Work): Method {
     return {
       ...(stateless && { named: 'taskId' }),
@@ -217,7 +217,7 @@ function methodsOf(site: Site): ReturnType<NonNullable<Plugin['methods']>> {
 const taskOptions = (tool: Tool | undefined): TaskOptions | undefined =>
   tool?.task === true ? {} : tool?.task || undefined
 
-/** `tools/call`: as a task where the tool and the client want it. */
+/** Answers `tools/call`: with a task, if the tool and the client support it. */
 async function call(context: MethodContext, site: Site, calls: Method): Promise<Result> {
   const { server, call } = context
   const { name, task } = call.params
@@ -247,7 +247,7 @@ async function call(context: MethodContext, site: Site, calls: Method): Promise<
   return toolError(`The tool "${name}" runs only as a task, and this client does not support tasks`)
 }
 
-/** `tools/list`: the experimental tasks have a word for which tools may be tasks. */
+/** Answers `tools/list`: in 2025-11-25, tools state their support for tasks. */
 async function list(context: MethodContext, listMethod: Method): Promise<Result> {
   const listed = await listMethod.answer(context)
   if (!hasExperimentalTasks(context.call.revision)) return listed
@@ -261,7 +261,7 @@ async function list(context: MethodContext, listMethod: Method): Promise<Result>
   return Object.assign(listed, { tools: items })
 }
 
-/** @throws Error when the tool's declaration has a duration that is none */
+/** @throws Error when the tool's declaration has an invalid duration */
 function termsOf(
   { answerWithin = 0, ttl = day, pollInterval = 1000, retries = 0 }: TaskOptions,
   { item }: Tool,

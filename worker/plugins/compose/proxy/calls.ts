@@ -1,4 +1,4 @@
-/** What is asked for by a name or a URI: here, if it is declared here, and else at a server behind this one. */
+/** Answers requests that name an entry: here, if it is registered here, else at an upstream. */
 
 import type { ForwardedEntry } from '../../../declarations/forwarded.ts'
 import { uncached } from '../../../engine/methods/lists.ts'
@@ -33,7 +33,7 @@ export const getPrompt = async (
   return forward(context, upstream.owner, { name: upstream.name })
 }
 
-/** The upstream that has the tool or prompt of a call, and the name that it has there. `undefined`: this server answers itself. */
+/** Returns the upstream that has the tool or prompt of a call, and its name there. `undefined`: this server answers itself. */
 async function upstreamFor(
   context: MethodContext,
   kind: 'tool' | 'prompt',
@@ -75,9 +75,9 @@ export const readResource = async (
 }
 
 /**
- * The upstreams that can have something, as far as the caller has its scopes.
+ * Returns the upstreams that may have an entry, as far as the caller has its scopes.
  *
- * @throws McpError `insufficient_scope` when the caller lacks the scopes of all that can have it
+ * @throws McpError `insufficient_scope` when the caller lacks the scopes of all that may have it
  */
 function permittedFor(
   context: MethodContext,
@@ -92,7 +92,7 @@ function permittedFor(
   return permitted
 }
 
-/** What another server may be asked after. */
+/** Errors after which the next upstream is asked. */
 const passedOver = new Set<ErrorKind>(['resource_not_found', 'unavailable', 'internal_error'])
 
 export const complete = async (
@@ -124,7 +124,11 @@ export const complete = async (
   }
 }
 
-/** Its own answer, though it be that there is no such thing. @throws McpError `method_not_found` when nobody offers any */
+/**
+ * Answers from this server, possibly with the error for an unknown entry.
+ *
+ * @throws McpError `method_not_found` when neither this server nor an upstream offers the method
+ */
 async function answerLocally(
   context: MethodContext,
   ownMethod: Method,
@@ -140,7 +144,10 @@ async function answerLocally(
 
 const stripPrefix = ({ prefix }: Proxied, name: string): string => name.slice(prefix.length)
 
-/** The model gets an error when its client refuses an input request, or in a session cannot be asked, as with tools that are declared here. */
+/**
+ * Returns an error result for the model if its client rejects an input request or, in a session, cannot receive one, as for tools that are
+ * registered here.
+ */
 function toToolError({ call }: MethodContext, thrown: unknown): Result {
   if (!(thrown instanceof McpError)) throw thrown
   const { kind, message } = thrown

@@ -1,4 +1,4 @@
-/** Validates the lists of upstreams: one invalid entry must not make the whole list unreadable for strict clients. */
+/** Validates the lists of upstreams: one invalid entry would make the whole list unreadable for strict clients. */
 
 import { bounds } from '../../../protocol/bounds.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
@@ -9,7 +9,7 @@ import { uriTemplate } from '../../../protocol/uri-template.ts'
 type Check = { readonly what: string; readonly isValid: (value: unknown) => boolean }
 type Checks = Readonly<Record<string, Check>>
 
-/** Each variable of a template costs memory and time with every URI that is matched. */
+/** Variables of a template. Each costs memory and time with every URI that is matched. */
 const maxTemplateVariables = 32
 
 const isText = (value: unknown): value is string => typeof value === 'string'
@@ -62,7 +62,7 @@ const template: Check = {
 const optional: Checks = { title: text, description: text, icons, _meta: object }
 const resource: Checks = { ...optional, mimeType: text, annotations: object }
 
-/** What the members of an entry must be, the required ones first. */
+/** Types of the members of an entry, required ones first. */
 const members = {
   tools: [
     { name, inputSchema: objectSchema },
@@ -79,9 +79,9 @@ const members = {
 export type ListMember = keyof typeof members
 
 /**
- * Returns a copy of a listed entry without the optional members that are `null`, which several SDKs write for absent ones.
+ * Returns a copy of a listed entry without optional members that are `null`, which several SDKs write for absent ones.
  *
- * @returns `problem`: why the entry cannot be passed on
+ * @returns `problem`: why the entry is invalid
  */
 export function readEntry(member: ListMember, value: unknown): { entry: Params } | { problem: string } {
   if (!isObject(value)) return { problem: 'it must be an object' }

@@ -1,4 +1,4 @@
-/** What a server answers that stands before others. */
+/** The methods of a server with upstreams. */
 
 import type { Declarations, DeclarationsDraft } from '../../../declarations/declarations.ts'
 import { addCapabilities, addForwarded, replaceMethod } from '../../../declarations/extend.ts'
@@ -11,12 +11,12 @@ import { upstreamCapabilities } from './capabilities.ts'
 import { listed } from './lists.ts'
 import { type List, notFound, type Proxied } from './proxied.ts'
 
-/** The servers that each stands before, in the order in which they are asked. */
+/** The upstreams of each server, in the order in which they are asked. */
 const behind = new WeakMap<Declarations, Proxied[]>()
 
 export const proxiesOf = (declarations: Declarations): readonly Proxied[] => behind.get(declarations) ?? []
 
-/** An answer of this server or of those behind it. @param own what answers from what is declared here */
+/** Answers a request from this server or its upstreams. @param ownMethod answers from what is registered here */
 export type Relay = (context: MethodContext, ownMethod: Method, proxies: readonly Proxied[]) => Promise<Result>
 
 const listing =
@@ -36,11 +36,11 @@ const relays: Readonly<Record<string, Relay>> = {
   'completion/complete': complete,
 }
 
-/** Whether a server's method of this name is a relay, which each server with proxies has for its own. */
+/** Whether a method of a server is a relay. Each server with upstreams has relays of its own. */
 export const isRelay = (declarations: Declarations, name: string): boolean =>
   behind.has(declarations) && Object.hasOwn(relays, name)
 
-/** Puts a server before these, and before those that it stands before already. */
+/** Adds upstreams to a server, after those that it already has. */
 export function mountUpstreams(draft: DeclarationsDraft, proxies: readonly Proxied[]): void {
   addForwarded(draft, proxies)
   const cached = behind.get(draft)
@@ -64,7 +64,7 @@ export function mountUpstreams(draft: DeclarationsDraft, proxies: readonly Proxi
   )
 }
 
-/** A call without a principal and without a session has upstream sessions of its own, which end with it. */
+/** Runs a relay. A call without a principal and without a session has upstream sessions of its own, which end with it. */
 async function relayUntilOver(
   relay: Relay,
   context: MethodContext,

@@ -1,4 +1,4 @@
-/** Validates what an upstream asks a client, as `ctx.elicit`, `ctx.elicitUrl` and `ctx.sample` validate what handlers ask. */
+/** Validates input requests of upstreams, as `ctx.elicit`, `ctx.elicitUrl` and `ctx.sample` validate those of handlers. */
 import { toolImbalance } from '../../../engine/tool-balance.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import { isSecureUrl } from '../../../protocol/secure-url.ts'
@@ -7,7 +7,7 @@ import type { Params } from '../../../protocol/types.ts'
 export const roles: ReadonlySet<unknown> = new Set(['user', 'assistant'])
 export const isBlock = (value: unknown): value is Params => isObject(value) && typeof value.type === 'string'
 
-/** What is wrong with an input request; `undefined`: nothing. */
+/** Returns the problem of an input request; `undefined` without a problem. */
 export function inputRequestProblem(request: unknown): string | undefined {
   if (!isObject(request)) return 'must be an object'
   const { method, params = {} } = request

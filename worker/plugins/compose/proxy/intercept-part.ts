@@ -3,7 +3,7 @@ import { abortOf, intercept } from '../../../engine/interceptors.ts'
 import type { MethodContext } from '../../../engine/methods/method.ts'
 import type { Result } from '../../../protocol/types.ts'
 
-/** Runs interceptors around a part of a step: what a method asks of an upstream. The step has ended when they return no result. */
+/** Runs interceptors around a part of a step: the request of a method to an upstream. If they return no result, the step ends. */
 export async function interceptPart(
   interceptors: readonly Interceptor[],
   methodContext: MethodContext,

@@ -5,7 +5,7 @@ import type { Params, Result } from '../../../protocol/types.ts'
 import { canonicalTemplate, canonicalUri } from '../../../protocol/uri.ts'
 import { type List, lists, notFound, type Proxied } from './proxied.ts'
 
-/** A list of this server, and on its last page what those behind it have that it does not. */
+/** Returns a page of a list. The last page also contains the entries of upstreams that this server lacks. */
 export async function listed(
   context: MethodContext,
   ownMethod: Method,
@@ -26,7 +26,7 @@ export async function listed(
   return { ...first, [member]: [...entries.values()], ttlMs: 0, cacheScope: 'private' }
 }
 
-/** What one of them has; nothing when it does not answer: what others have is not missed for it. */
+/** Returns the entries of one upstream. If it does not respond, its entries are omitted, so that the list contains those of others. */
 function entriesOf(proxied: Proxied, context: MethodContext, list: List): Promise<Params[] | undefined> {
   return permittedEntries(proxied, context, list).catch((problem) => {
     if (!(problem instanceof McpError)) throw problem
@@ -35,14 +35,14 @@ function entriesOf(proxied: Proxied, context: MethodContext, list: List): Promis
   })
 }
 
-/** The entries that the caller has the scopes for. */
+/** Returns the entries whose scopes the caller has. */
 async function permittedEntries(proxied: Proxied, context: MethodContext, list: List): Promise<Params[] | undefined> {
   const { kind, id } = lists[list]
   const entries = await proxied.list(context, list)
   return entries?.filter((entry) => proxied.lacked(context, kind, spelled(id, String(entry[id]))).length === 0)
 }
 
-/** Scopes of resources are decided for one spelling of their URIs. */
+/** Returns the spelling of a URI by which its scopes are decided. */
 function spelled(id: (typeof lists)[List]['id'], name: string): string {
   if (id === 'name') return name
   return id === 'uri' ? canonicalUri(name) : canonicalTemplate(name)

@@ -1,4 +1,4 @@
-/** A server elsewhere, as a part of the one that stands before it. */
+/** An upstream as a part of this server: its lists, names, scopes and requests. */
 
 import type { Forwarded, ForwardedEntry } from '../../../declarations/forwarded.ts'
 import type { Interceptor } from '../../../declarations/interceptor.ts'
@@ -16,11 +16,11 @@ import { Mirrored } from './mirrored.ts'
 import type { ProxyOptions } from './proxy-options.ts'
 import type { Remote, RemoteCaller } from './remote.ts'
 
-/** What is passed on. */
+/** Capabilities that are forwarded. */
 export const features = ['tools', 'prompts', 'resources', 'completions'] as const
 export type Feature = (typeof features)[number]
 
-/** Its lists: what they are of, what must be offered, the member with the entries, and what names an entry. */
+/** Lists that are forwarded: the kind of their entries, the capability that they need, and the members with the entries and their names. */
 export const lists = {
   'tools/list': { kind: 'tool', feature: 'tools', member: 'tools', id: 'name' },
   'prompts/list': { kind: 'prompt', feature: 'prompts', member: 'prompts', id: 'name' },
@@ -36,7 +36,7 @@ export const lists = {
 >
 export type List = keyof typeof lists
 
-/** An upstream that did not answer a list in time is left out of lists for this long. */
+/** Milliseconds for which lists omit an upstream that did not respond in time. */
 const hungMs = 30_000
 
 /** Pages of a list that are read. */
@@ -50,7 +50,7 @@ export type ProxiedOptions = Required<
 > &
   Pick<ProxyOptions, 'scopes'>
 
-/** The keys of upstream sessions that are for one call: nobody is signed in, and this server has no session either. */
+/** Keys of upstream sessions for one call: without a principal, and without a session of this server. */
 const callKeys = new WeakMap<object, string>()
 let callCount = 0
 
@@ -59,9 +59,9 @@ export class Proxied implements Forwarded {
   readonly #remote: Remote
   readonly #options: ProxiedOptions
   readonly #mirrored = new Mirrored()
-  /** Until when lists leave the upstream out, by the headers with which it did not answer in time. */
+  /** Until when lists omit the upstream, by the headers with which it did not respond in time. */
   readonly #hungUntilMs = new BoundedMap<string, number>({ maxEntries: 1000 })
-  /** Of the mounted server that has this proxy: they wrap the calls of this upstream. */
+  /** Interceptors of the mounted server that has this proxy. They wrap the calls of this upstream. */
   readonly interceptors: readonly Interceptor[]
 
   constructor(remote: Remote, options: ProxiedOptions, interceptors: readonly Interceptor[] = []) {
@@ -71,7 +71,7 @@ export class Proxied implements Forwarded {
     this.#options = options
   }
 
-  /** The same server, under longer names. @param outer the interceptors of the server that mounts it, under those names */
+  /** Returns the same upstream under longer names. @param outer the interceptors of the server that mounts it, under those names */
   withPrefix(prefix: string, outer: readonly Interceptor[]): Proxied {
     const options = { ...this.#options, prefix: prefix + this.prefix }
     return new Proxied(this.#remote, options, [...outer, ...withPrefix(prefix, this.interceptors)])
@@ -86,7 +86,7 @@ export class Proxied implements Forwarded {
     return typeof scopes === 'function' ? [] : scopes
   }
 
-  /** @param entry with its name upstream */
+  /** Returns the scopes of an entry. @param entry with its name on the upstream */
   scopesOf(entry: ForwardedEntry): readonly string[] {
     const { scopes = [] } = this.#options
     if (typeof scopes !== 'function') return scopes
@@ -95,20 +95,20 @@ export class Proxied implements Forwarded {
     throw new Error(`The scopes of ${this.what} for the ${entry.kind} "${entry.name}" must be a list, such as []`)
   }
 
-  /** May everybody have what the upstream gives to everybody: no scopes here, and no headers there? */
+  /** Whether every caller may use what the upstream gives to everyone: no scopes here, and no headers for the upstream. */
   isOpen({ call }: MethodContext, kind: ForwardedEntry['kind'], name: string): boolean {
     const hasHeaders = Object.keys(this.#options.headers(call.principal)).length > 0
     return !hasHeaders && this.scopesOf({ kind, name }).length === 0
   }
 
-  /** All scopes of something, if the caller lacks one of them. @param name here, with the prefix */
+  /** Returns all scopes of an entry, if the caller lacks one of them. @param name on this server, with the prefix */
   lacked({ call }: MethodContext, kind: ForwardedEntry['kind'], name: string): readonly string[] {
     const nameThere = kind === 'resource' ? name : name.slice(this.prefix.length)
     const scopes = this.scopesOf({ kind, name: nameThere })
     return isPermitted({ scopes }, call) ? [] : scopes
   }
 
-  /** @throws McpError `unavailable` when the upstream does not answer, or what it answers instead */
+  /** @throws McpError `unavailable` when the upstream does not respond, or the error of its response */
   async capabilities({
     principal,
     signal,
@@ -127,13 +127,13 @@ export class Proxied implements Forwarded {
     return capabilities[feature] !== undefined
   }
 
-  /** Ends the upstream session of a call that has one of its own. Called when the call is over. */
+  /** Ends the upstream session of a call that has one of its own. Called when the call has ended. */
   end({ environment }: MethodContext): void {
     const key = callKeys.get(environment)
     if (key !== undefined) this.#remote.end(key)
   }
 
-  /** All entries of a list, under the names that they have here; `undefined` when it offers none. */
+  /** Returns all entries of a list, under their names on this server; `undefined` if the upstream does not offer the list. */
   async list(context: MethodContext, list: List): Promise<Params[] | undefined> {
     const { timeout, listTimeout, headers } = this.#options
     const key = JSON.stringify(headers(context.call.principal))
@@ -176,10 +176,7 @@ export class Proxied implements Forwarded {
     return id === 'name' ? entries.map((entry) => ({ ...entry, name: this.prefix + entry.name })) : entries
   }
 
-  /**
-   * The spelling of a URI that the upstream knows: the one that it lists, where the client has written the URI otherwise than
-   * in its canonical spelling.
-   */
+  /** Returns the spelling of a URI that the upstream lists, if the client has written the URI differently from its canonical spelling. */
   async spellingOf(context: MethodContext, canonical: string, given: string): Promise<string> {
     if (given === canonical) return canonical
     // An upstream that does not answer is asked for the resource all the same, and the client gets that error.
@@ -188,7 +185,7 @@ export class Proxied implements Forwarded {
     return listed?.find((uri) => uri === given) ?? listed?.[0] ?? canonical
   }
 
-  /** @throws McpError `unavailable` when the result has no list */
+  /** @throws McpError `unavailable` when the result contains no list */
   async #page(context: MethodContext, list: List, cursor: string | undefined, signal: AbortSignal): Promise<Params> {
     const result = await this.request(context, list, cursor === undefined ? {} : { cursor }, signal)
     const { member } = lists[list]
@@ -198,7 +195,7 @@ export class Proxied implements Forwarded {
     return result
   }
 
-  /** @param params without `_meta`: of the client's nothing but its trace is passed on */
+  /** @param params without `_meta`: only the trace of the client is forwarded */
   async request(context: MethodContext, method: string, params: Params, signal = this.timed(context)): Promise<Result> {
     try {
       return await this.#send(context, method, params, signal)
@@ -235,13 +232,13 @@ export class Proxied implements Forwarded {
     }
   }
 
-  /** The key of an upstream session that several calls may use; `undefined` when nobody is signed in. */
+  /** Returns the key of an upstream session that several calls may use; `undefined` without a principal. */
   #sharedKey(principal: Principal | undefined, headers: Readonly<Record<string, string>>): string | undefined {
     if (this.#options.sharedSessions) return JSON.stringify(['headers', headers])
     return principal && JSON.stringify(['principal', principalKey(principal)])
   }
 
-  /** The call's signal, which also aborts when the upstream has taken too long for the call. */
+  /** Returns the signal of the call, which is also aborted when the upstream has taken too long. */
   timed({ context }: MethodContext): AbortSignal {
     return this.#signal(context.signal)
   }
@@ -267,5 +264,5 @@ const isCallKey = (key: string) => key.startsWith('call ')
 const isMismatch = (problem: unknown): problem is McpError =>
   problem instanceof McpError && problem.kind === 'header_mismatch'
 
-/** Neither this server nor one behind it offers the method. */
+/** The error if neither this server nor an upstream offers the method. */
 export const notFound = (method: string): McpError => new McpError('method_not_found', `Method not found: ${method}`)

@@ -1,4 +1,4 @@
-/** Which of the servers behind this one has something that this one has not. */
+/** Finds the upstream of an entry that this server does not have. */
 
 import type { MethodContext } from '../../../engine/methods/method.ts'
 import { canonicalTemplate, canonicalUri } from '../../../protocol/uri.ts'
@@ -6,9 +6,9 @@ import { uriTemplate } from '../../../protocol/uri-template.ts'
 import { type List, lists, type Proxied } from './proxied.ts'
 
 /**
- * The one whose prefix a name has; of several the first that lists it.
+ * Returns the upstream whose prefix a name has; of several, the first that lists the name.
  *
- * @throws McpError `unavailable` when it is not known, because one of them does not answer
+ * @throws McpError `unavailable` when that is unknown, because one of them does not respond
  */
 export async function upstreamForName(
   context: MethodContext,
@@ -24,7 +24,7 @@ export async function upstreamForName(
 }
 
 /**
- * Those to ask for a resource, one after the other: the first that lists it, or a template that it fits; all, when nobody does.
+ * Returns the upstreams to ask for a resource, in order: the first that lists it or a matching template; all of them if none does.
  *
  * @param uri of the resource, or the text of a template, in its canonical spelling
  */
@@ -54,11 +54,14 @@ function fits(uri: string, template: unknown): boolean {
   }
 }
 
-/** A choice that a call stays with, however often it goes on. */
+/** Makes a choice once per call, however many rounds the call has. */
 const chosen = ({ context }: MethodContext, choose: () => Promise<number>): Promise<number> =>
   context.once('\0remote', choose)
 
-/** @returns its index, -1 for none @throws what the first of those has thrown that could not be asked, when it is none of the others */
+/**
+ * @returns the index; -1 for none
+ * @throws the first error of an upstream that could not be asked, if no other upstream matches
+ */
 async function firstThat(
   has: (proxied: Proxied) => Promise<boolean | undefined>,
   proxies: readonly Proxied[],

@@ -8,7 +8,7 @@ import type { Match } from './upstream-response.ts'
 
 const { error: errorInSession } = negotiateVersion('')
 
-/** A result in which the upstream asks the client before it goes on. */
+/** A result with input requests of the upstream. */
 export type InputRequired = {
   readonly resultType: 'input_required'
   readonly inputRequests: Readonly<Record<string, InputRequest>>
@@ -16,10 +16,10 @@ export type InputRequired = {
 }
 
 /**
- * The result in the answer of an upstream.
+ * Returns the result in the response of an upstream.
  *
- * @param canBeAsked is the upstream's protocol version one that knows input requests?
- * @throws McpError what the upstream answered; `unavailable` when that is no answer to the request
+ * @param canBeAsked whether the upstream's protocol version has input requests
+ * @throws McpError the error of the upstream; `unavailable` for a response that does not answer the request
  */
 export function resultOf(match: Match, method: string, canBeAsked: boolean, host: string): Result | InputRequired {
   if (match.kind === 'foreign') {
@@ -38,7 +38,7 @@ export function resultOf(match: Match, method: string, canBeAsked: boolean, host
   throw new McpError(kindOf(code, method), message, data)
 }
 
-/** What a caller can do something about. */
+/** Returns the kind of an error that a caller can react to. */
 function kindOf(code: number, method: string): ErrorKind {
   const isInvalid = code === errorTable.invalid_params.code
   // Versions with sessions have a code for a resource that does not exist, which many servers do not use.
@@ -50,7 +50,7 @@ function kindOf(code: number, method: string): ErrorKind {
   return code === errorTable.missing_client_capability.code ? 'missing_client_capability' : 'internal_error'
 }
 
-/** The members that a result has, the required one first. Results of other methods are read by this server alone. */
+/** Members of each result, the required one first. Only this server reads results of other methods. */
 const members: Readonly<Record<string, readonly [string, ...string[]]>> = {
   'tools/call': ['content', 'structuredContent', 'isError'],
   'prompts/get': ['messages', 'description'],
@@ -63,11 +63,11 @@ export const isInputRequired = (result: Result | InputRequired): result is Input
   result.resultType === 'input_required'
 
 /**
- * What an upstream returned, as data: a complete result with the members that its method has, or input requests. Other kinds of
- * results, such as tasks, take a capability that this server does not declare upstream.
+ * Reads a result of an upstream: a complete result with the members of its method, or input requests. Other kinds of results, such as
+ * tasks, need a capability that this server does not declare.
  *
- * @param canBeAsked is the upstream's protocol version one that knows input requests?
- * @throws McpError `unavailable` for anything else
+ * @param canBeAsked whether the upstream's protocol version has input requests
+ * @throws McpError `unavailable` for any other value
  */
 export function readResult(method: string, params: Params, canBeAsked: boolean, host: string): Result | InputRequired {
   const { resultType = 'complete', _meta } = params

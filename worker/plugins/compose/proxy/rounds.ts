@@ -8,15 +8,15 @@ import { isInputRequired } from './results.ts'
 
 type Requests = Readonly<Record<string, InputRequest>>
 
-/** Rounds that an upstream may take for one call. */
+/** Rounds of one call that an upstream may have. */
 const maxRounds = 100
 
 /**
- * What is asked here, asked at a server behind this one. What that asks back, whoever calls is asked. Each round there happens
- * once, however often the call here goes on.
+ * Forwards a request to an upstream, and input requests of the upstream to the client. Each round of the upstream happens once, however
+ * many rounds the call has here.
  *
- * @param upstream what is called otherwise there
- * @param index of several that are asked one after the other
+ * @param upstream params that differ on the upstream
+ * @param index of the upstream, if several are asked in order
  */
 export const forward = (context: MethodContext, proxied: Proxied, upstream: Params, index = 0): Promise<Result> =>
   interceptPart(proxied.interceptors, context, (inner) => relay(inner, proxied, upstream, index))
@@ -42,11 +42,11 @@ async function relay(methodContext: MethodContext, proxied: Proxied, upstream: P
   throw new McpError('unavailable', `The upstream server still requests input after ${maxRounds} rounds`)
 }
 
-/** The same questions under keys that no other round has. */
+/** Returns the same input requests under keys that are unique to this round. */
 const keyed = (round: number, requests: Requests): Requests =>
   Object.fromEntries(Object.entries(requests).map(([key, request]) => [`${round} ${key}`, request]))
 
-/** What was answered to them; `undefined` when nothing has been asked yet. */
+/** Returns the responses to input requests; `undefined` before they were sent. */
 function answersTo(context: Context, round: number, requests: Requests): Params | undefined {
   const answers = Object.keys(requests).map((key) => [key, context.inputResponse(`${round} ${key}`)] as const)
   return answers.some(([, answer]) => answer === undefined) ? undefined : Object.fromEntries(answers)

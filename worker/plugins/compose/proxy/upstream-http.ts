@@ -1,4 +1,4 @@
-/** The HTTP requests to an upstream: a POST for each message, a GET that resumes a stream, a DELETE that ends a session. */
+/** The HTTP requests to an upstream: a POST per message, a GET that resumes a stream, a DELETE that ends a session. */
 
 import { errorTable, McpError } from '../../../protocol/errors.ts'
 import type { RequestMessage } from '../../../protocol/jsonrpc.ts'
@@ -11,14 +11,14 @@ export type RemotePlatform = {
   readonly waitUntil: (work: Promise<unknown>) => void
 }
 
-/** What a request has from the caller on whose behalf it is sent. */
+/** What a request has from its caller. */
 export type Sender = {
-  /** The developer's. */
+  /** Headers from the option `headers` of `proxy()`. */
   readonly headers: Readonly<Record<string, string>>
   readonly signal: AbortSignal
 }
 
-/** Headers that MCP defines: those of a session, for example. */
+/** Headers that MCP defines, such as those of a session. */
 type ProtocolHeaders = Readonly<Record<string, string>>
 
 const endTimeoutMs = 5_000
@@ -35,7 +35,7 @@ export class UpstreamHttp {
     this.#platform = platform
   }
 
-  /** @throws McpError `unavailable` when no MCP server answers, or the answer is a redirect */
+  /** @throws McpError `unavailable` when the response is a redirect, or not that of an MCP server */
   async post(message: object, { headers, signal }: Sender, own: ProtocolHeaders): Promise<Response> {
     const protocol = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', ...own }
     const response = await this.#platform.fetch(this.url, {
@@ -53,7 +53,7 @@ export class UpstreamHttp {
     throw isRedirect ? this.#redirected(response) : noAnswer(this.host, `HTTP ${response.status}`)
   }
 
-  /** Sends a message that has no response, also when the caller has gone. Never rejects. */
+  /** Sends a message without a response, even if the caller has disconnected. Never rejects. */
   async notify(message: object, { headers }: Sender, session: ProtocolHeaders): Promise<void> {
     await this.post(message, { headers, signal: AbortSignal.timeout(endTimeoutMs) }, session)
       .then((response) => response.body?.cancel())
@@ -76,7 +76,7 @@ export class UpstreamHttp {
   }
 
   /**
-   * Tells the upstream that nobody waits for a response any more. It may be too late for that, so no failure counts.
+   * Notifies the upstream that a request is cancelled. The notification may come too late, so failures are ignored.
    *
    * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation
    */
@@ -85,7 +85,7 @@ export class UpstreamHttp {
     return this.notify({ method: 'notifications/cancelled', params: { requestId, reason } }, sender, session)
   }
 
-  /** Answers requests of the upstream: this client declares no capabilities, so it knows `ping` alone. */
+  /** Answers requests of the upstream: this client declares no capabilities, so only `ping`. */
   peer(sender: Sender, session: ProtocolHeaders): Peer {
     return {
       onRequest: ({ id, method }: RequestMessage) => {
@@ -96,7 +96,7 @@ export class UpstreamHttp {
     }
   }
 
-  /** Ends a session upstream. An upstream may refuse that: then the session ends in its own time. */
+  /** Ends a session on the upstream. An upstream may reject that: then the session expires there. */
   endSession(session: UpstreamSession): void {
     if (session.id === null) return
     const ended = this.#platform
@@ -130,7 +130,7 @@ export const sessionHeaders = ({ id, version }: UpstreamSession): ProtocolHeader
   ...(id !== null && { 'Mcp-Session-Id': id }),
 })
 
-/** The developer's headers, and those of the protocol, which the developer cannot set. */
+/** Returns the headers of the option `headers`, with those of the protocol, which the option cannot set. */
 function withProtocolHeaders(developers: HeadersInit, protocol: ProtocolHeaders): Headers {
   const headers = new Headers(developers)
   for (const name of [...headers.keys()]) if (name.startsWith('mcp-')) headers.delete(name)

@@ -17,29 +17,29 @@ type ErrorMessage = Extract<ResponseMessage, { error: unknown }>
 /** What an upstream answers to a POST with one request. */
 export type Match =
   | { readonly kind: 'response'; readonly message: ResponseMessage }
-  /** The body is one error without an id: the upstream refuses the POST, whatever is in it. */
+  /** One error without an id: the upstream rejects the POST, whatever it contains. */
   | { readonly kind: 'refusal'; readonly message: ErrorMessage }
-  /** There are responses, and none of them has the id of the request. Nothing of them may reach the caller. */
+  /** Responses without the id of the request. The caller must not receive any of them. */
   | { readonly kind: 'foreign' }
   | { readonly kind: 'none' }
-  /** It has more than `maxAnswerBytes`. */
+  /** A response of more than `maxAnswerBytes`. */
   | { readonly kind: 'too large' }
 
-/** The connection to an upstream with sessions, for what its streams carry besides the response. */
+/** The connection to an upstream with sessions, for the messages on its streams besides the response. */
 export type Peer = {
   /** Answers a request that the upstream sends. */
   readonly onRequest: (request: RequestMessage) => void
-  /** Asks for the events after one: the request is a GET with `Last-Event-ID`. */
+  /** Requests the events after one: a GET with `Last-Event-ID`. */
   readonly resume?: (lastEventId: string) => Promise<Response>
 }
 
-/** Requests of an upstream that are answered while one call waits for its response. */
+/** Requests of an upstream that are answered during one call. */
 const maxRequests = 100
 const maxResumptions = 100
-/** The time before a stream is resumed, where the upstream sends no `retry`, and at least. */
+/** Milliseconds before a stream is resumed: the default without `retry`, and the minimum. */
 const defaultRetryMs = 1_000
 const minRetryMs = 100
-/** The longest time of a timer. */
+/** Milliseconds of the longest timer. */
 const maxTimerMs = 2 ** 31 - 1
 
 /**
@@ -76,9 +76,9 @@ export async function matchResponse(
   return match ?? reading.unmatched
 }
 
-/** Reads one answer, which may come on several streams, one after the other. */
+/** Reads one response, which may come on several streams, one after another. */
 class Reading {
-  /** Of the last event that was read; empty: there is none. */
+  /** Id of the last event that was read; empty without one. */
   lastEventId = ''
   retryMs = defaultRetryMs
   readonly #id: RequestId
@@ -95,7 +95,7 @@ class Reading {
     this.#peer = peer
   }
 
-  /** The outcome of an answer without the response. */
+  /** The outcome of streams without the response. */
   get unmatched(): Match {
     if (this.#refusal && !this.#isForeign) return { kind: 'refusal', message: this.#refusal }
     return { kind: this.#isForeign ? 'foreign' : 'none' }

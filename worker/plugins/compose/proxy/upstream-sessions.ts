@@ -1,31 +1,28 @@
 import { BoundedMap } from '../../../protocol/bounded-map.ts'
 import type { ServerCapabilities } from '../../../protocol/types.ts'
 
-/** A session of an upstream, which its requests share. */
+/** A session of an upstream, which several requests share. */
 export type UpstreamSession = {
-  /** `null` on an upstream that gives sessions no id. */
+  /** `null` if the upstream does not give sessions an id. */
   readonly id: string | null
-  /** The protocol version that the handshake settled on. */
+  /** The negotiated protocol version. */
   readonly version: string
-  /** What the upstream offers in it. */
+  /** The capabilities of the upstream in this session. */
   readonly capabilities: ServerCapabilities
-  /** The developer's headers that it was begun with. */
+  /** Headers of the option `headers` with which it started. */
   readonly headers: Readonly<Record<string, string>>
   /** Requests that use it now. */
   uses: number
   usedAtMs: number
-  /** No request may begin to use it. */
+  /** Whether no further request may use it. */
   isRetired: boolean
 }
 
 const maxSessions = 1000
-/** A session that no request has used for this long is ended. */
+/** Milliseconds without a request after which a session is ended. */
 const idleMs = 30 * 60_000
 
-/**
- * The sessions of one upstream, by the caller they belong to. Each is ended once, when it has been retired and no request uses
- * it any more: `end` is called then.
- */
+/** The sessions of one upstream, by caller. Each is ended once, by `end`: when it is retired and no request uses it any more. */
 export class UpstreamSessions {
   readonly #sessions = new BoundedMap<string, UpstreamSession>({ maxEntries: maxSessions })
   readonly #end: (session: UpstreamSession) => void
@@ -47,7 +44,7 @@ export class UpstreamSessions {
     if (session.isRetired && session.uses === 0) this.#end(session)
   }
 
-  /** Adds a session that nobody uses yet. Retires the caller's session before it, the oldest of too many, and idle ones. */
+  /** Adds a session that no request uses yet. Retires the previous session of the caller, the oldest of too many, and idle ones. */
   add(key: string, session: UpstreamSession): void {
     this.retire(key)
     const idleSinceMs = Date.now() - idleMs
@@ -68,7 +65,7 @@ export class UpstreamSessions {
     if (session.uses === 0) this.#end(session)
   }
 
-  /** Removes a session that the upstream does not know any more: there is nothing to end. */
+  /** Removes a session that the upstream no longer knows, so that it is not ended. */
   delete(key: string, session: UpstreamSession): void {
     if (this.#sessions.peek(key) === session) this.#sessions.delete(key)
   }
