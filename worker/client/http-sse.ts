@@ -1,4 +1,4 @@
-/** A client over the HTTP+SSE transport: everything the server says comes on one stream. */
+/** A client of the HTTP+SSE transport: all messages of the server arrive on one stream. */
 import type { Message, NotificationMessage, RequestMessage } from '../protocol/jsonrpc.ts'
 import { isResponse } from '../protocol/jsonrpc.ts'
 import type { Params, RequestId, SubscriptionFilter } from '../protocol/types.ts'
@@ -33,7 +33,7 @@ class SseConnection implements Connection {
   readonly session: string | undefined
   initializeResult: Params = {}
   readonly #hub: Hub
-  /** The address that messages are posted to. */
+  /** URL that messages are posted to. */
   readonly #endpoint: string
   /** Ends the stream. */
   readonly #stop: AbortController

@@ -1,4 +1,4 @@
-/** A client with a session over Streamable HTTP. Broken and polled streams are resumed, as a good client does. */
+/** A client with a session over Streamable HTTP. It resumes broken and polled streams. */
 import type { Message, NotificationMessage, RequestMessage } from '../protocol/jsonrpc.ts'
 import { isResponse } from '../protocol/jsonrpc.ts'
 import type { Params, SubscriptionFilter } from '../protocol/types.ts'

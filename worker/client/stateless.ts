@@ -1,4 +1,4 @@
-/** A client without sessions: each request carries its envelope, questions come back as results. */
+/** A client without sessions: each request contains its envelope, and input requests arrive as results. */
 import type { NotificationMessage, RequestMessage } from '../protocol/jsonrpc.ts'
 import { enveloped, requestHeaders } from '../protocol/stateless-request.ts'
 import type { InputRequest, Params, SubscriptionFilter } from '../protocol/types.ts'
@@ -24,7 +24,7 @@ class StatelessConnection implements Connection {
   readonly session = undefined
   initializeResult: Params = {}
   readonly #hub: Hub
-  /** Of subscriptions: each ends its stream. */
+  /** Abort controllers of the streams of subscriptions. */
   readonly #streams = new Set<AbortController>()
 
   constructor(hub: Hub) {

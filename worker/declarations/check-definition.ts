@@ -1,4 +1,4 @@
-/** Checks definitions of tools, resources and prompts: the names of their members, and the values. An error proposes the correct name. */
+/** Validates definitions of tools, resources and prompts: names and values of their members. Errors propose the correct name. */
 
 import type { Annotations, ToolAnnotations } from '../protocol/types.ts'
 import type { AccessOptions, RateLimit } from './caller.ts'
@@ -40,7 +40,7 @@ const visibility: KindsOf<AccessOptions> = {
   enabled: kind.anything,
 }
 
-/** A schema is read later. What is falsy would count as none. */
+/** A schema is compiled later. A falsy value would count as no schema. */
 const schema: Kind = [Boolean, 'a schema']
 const item = { title: kind.string, description: kind.string, icons: kind.icons, _meta: kind.object() }
 
@@ -94,7 +94,7 @@ const kinds = {
   >,
 }
 
-/** What other libraries call a member, and what it is called here. */
+/** Names of members in other libraries, and what to write instead. */
 const renamed: Readonly<Record<Declared, Readonly<Record<string, string>>>> = {
   tool: {
     input: 'write "inputSchema"',
@@ -109,7 +109,7 @@ const renamed: Readonly<Record<Declared, Readonly<Record<string, string>>>> = {
 const handler = 'give the handler as the third argument'
 const handlers = { handler, execute: handler, callback: handler, run: handler }
 
-/** The call as the developer should write it, for an error. */
+/** Returns the call as the developer should write it, for an error. */
 function call(declared: Declared, name: string, definition: unknown): string {
   if (declared === 'tool') {
     return `write server.tool("${name}", { description: "…", inputSchema: z.object({ … }) }, handler)`
@@ -149,7 +149,7 @@ export function refuseMisuse(prototype: Server): void {
   }
 }
 
-/** @throws Error for a definition that is no object, and for a member with an unknown name or a wrong value */
+/** @throws Error for a definition that is not an object, and for a member with an unknown name or a wrong value */
 export function checkDefinition(declared: Declared, name: string, definition: unknown): void {
   const owner = `${declared} "${name}"`
   if (!isObject(definition)) {

@@ -7,27 +7,27 @@ import { isObject } from '../protocol/jsonrpc.ts'
 
 export { isObject } from '../protocol/jsonrpc.ts'
 
-/** What one option must be. */
+/** The accepted values of one option. */
 export type Kind = readonly [
   accepts: (value: unknown) => boolean,
-  /** In words that follow "must be". */
+  /** The end of a sentence with "must be". */
   expected: string,
   /** The members of the value, if it is an object, or a list of objects. */
   members?: Kinds | undefined,
-  /** Whether the value must be given. Default false. */
+  /** Whether the option is required. Default: false. */
   isRequired?: boolean,
 ]
 
-/** By the option's name. */
+/** Kinds, by name of the option. */
 export type Kinds = Readonly<Record<string, Kind>>
 
-/** A table that has exactly the options of a type. */
+/** A table with exactly the options of a type. */
 export type KindsOf<T> = { readonly [K in keyof T]-?: Kind }
 
 /**
- * @param owner what takes the options, such as `serve()`
- * @param fixFor what to write instead, for a name that is known to be a mistake
- * @throws Error that names what is no option, and the options there are
+ * @param owner the function with the options, such as `serve()`
+ * @param fixFor returns what to write instead, for a common mistake
+ * @throws Error that names the unknown option, and all options
  */
 export function checkNames(
   owner: string,
@@ -47,9 +47,9 @@ export function checkNames(
 }
 
 /**
- * @param owner what takes the options, such as `serve()`
- * @param hints what to write for a name that is known to be a mistake, in the place of the names that there are
- * @throws Error that names the option, and what was expected
+ * @param owner the function with the options, such as `serve()`
+ * @param hints what to write instead of a name that is a common mistake
+ * @throws Error that names the option, and the expected value
  */
 export function checkOptions(
   owner: string,
@@ -76,12 +76,12 @@ export function checkOptions(
   }
 }
 
-/** @throws Error that names the value, and what was expected */
+/** @throws Error that names the value, and the expected value */
 export function checkValue(owner: string, key: string, value: unknown, [accepts, expected]: Kind): void {
   if (!accepts(value)) throw new Error(`"${key}" of ${owner} must be ${expected}, not ${preview(value)}`)
 }
 
-/** @throws Error that names the value, and what was expected of an object */
+/** @throws Error that names the value, and the expected object */
 export function checkObject(
   owner: string,
   key: string,
@@ -91,7 +91,7 @@ export function checkObject(
   checkValue(owner, key, value, [isObject, expected])
 }
 
-/** A value, for an error: short, and nothing of an object, which may have secrets. */
+/** Describes a value for an error: short, and without the contents of objects, which may contain secrets. */
 export function preview(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(preview).join(', ')}]`
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 100))
@@ -99,7 +99,7 @@ export function preview(value: unknown): string {
   return typeof value === 'function' ? 'a function' : String(value)
 }
 
-/** The first known name that a misspelled one resembles. */
+/** Returns the first known name that a misspelled name resembles. */
 function nearest(name: string, names: readonly string[]): string | undefined {
   const text = name.toLowerCase()
   return names.find((allowed) => {

@@ -1,4 +1,4 @@
-/** Checks what a server declares, beyond the members of definitions: see `check-definition.ts`. An error names the fix. */
+/** Validates declarations beyond the members of definitions, which `check-definition.ts` validates. Errors name the fix. */
 
 import { isObject } from '../protocol/jsonrpc.ts'
 import { type Annotation, annotation, type HeaderParameter, headerParameters } from '../protocol/param-headers.ts'
@@ -58,7 +58,7 @@ export function checkToolSchemas({ item: { name, inputSchema } }: Tool): void {
   })
 }
 
-/** What clients must refuse a tool for. */
+/** Returns why clients would have to reject a tool with this annotation. */
 function wrongIn([header, type, path, reachable]: Annotation, others: readonly HeaderParameter[]) {
   const where = path.join('.') || 'the root'
   if (typeof header !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(header)) {
@@ -120,12 +120,12 @@ function checkCommon(owner: string, { description }: Described, handler: unknown
   if (typeof handler !== 'function') throw new Error(`${owner} needs a handler as its third argument`)
 }
 
-/** @param maker such as `image()` */
+/** @param maker the name of the public function for errors, such as `image()` */
 export const checkBase64 = (maker: string, data: unknown): void =>
   checkValue(maker, 'data', data, [
     (value) => value instanceof Uint8Array || (typeof value === 'string' && isBase64(value)),
     'a Uint8Array, or base64 with its padding and nothing before it',
   ])
 
-/** Looks for what is not there: matching all of a large text would take much memory. */
+/** Searches for invalid characters: matching all of a large text would take much memory. */
 const isBase64 = (text: string): boolean => text.length % 4 === 0 && !/[^A-Za-z\d+/=]|=(?!=?$)/.test(text)

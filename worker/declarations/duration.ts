@@ -3,10 +3,12 @@ import { durationPattern } from './option-kinds.ts'
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /**
+ * Parses a duration.
+ *
  * @param duration milliseconds, or a number and a unit: `500ms`, `2s`, `10m`, `1.5h`, `7d`
- * @param owner what it is of, for the error
+ * @param owner the name of the duration, for the error
  * @returns whole milliseconds
- * @throws Error when it is neither, or negative
+ * @throws Error for another text, and for a negative number
  */
 export function milliseconds(duration: number | string, owner: string): number {
   const [, amount = '', unit = ''] = durationPattern.exec(String(duration)) ?? []

@@ -1,4 +1,4 @@
-/** What modules add to a server besides tools, resources and prompts, while `server.use()` runs them. */
+/** Adds interceptors, methods, extensions and capabilities to a server, while `server.use()` calls a module. */
 import type { Params } from '../protocol/types.ts'
 import type { DeclarationsDraft, ReadCapabilities } from './declarations.ts'
 import type { Forwarded } from './forwarded.ts'
@@ -10,7 +10,7 @@ export function addInterceptors(draft: DeclarationsDraft, interceptors: readonly
 }
 
 /**
- * @param method an engine's `Method`
+ * @param method a `Method` of the engine
  * @throws Error when the server has another method of this name
  */
 export function addMethod(draft: DeclarationsDraft, name: string, method: unknown): void {
@@ -23,7 +23,7 @@ export function addMethod(draft: DeclarationsDraft, name: string, method: unknow
   replaceMethod(draft, name, method)
 }
 
-/** Puts a method in the place of the one that is there, which it wraps. @param method an engine's `Method` */
+/** Replaces a method by one that wraps it. @param method a `Method` of the engine */
 export function replaceMethod(draft: DeclarationsDraft, name: string, method: unknown): void {
   draft.methods.set(name, method)
   draft.version += 1
@@ -41,19 +41,19 @@ export function addExtensions(draft: DeclarationsDraft, extensions: Readonly<Rec
   draft.version += 1
 }
 
-/** Experimental capabilities of a name that is there already stay as they are. */
+/** Adds experimental capabilities. Those that exist already do not change. */
 export function addExperimental(draft: DeclarationsDraft, experimental: Readonly<Record<string, Params>>): void {
   draft.experimental = { ...experimental, ...draft.experimental }
   draft.version += 1
 }
 
-/** Servers whose tools, resources and prompts this server has as well. */
+/** Adds upstreams whose tools, resources and prompts this server offers, too. */
 export function addForwarded(draft: DeclarationsDraft, forwarded: readonly Forwarded[]): void {
   draft.forwarded.push(...forwarded)
   draft.version += 1
 }
 
-/** Capabilities of a name that is there already stay as they are. */
+/** Adds capabilities. Those that exist already do not change. */
 export function addCapabilities(draft: DeclarationsDraft, read: ReadCapabilities): void {
   const { capabilities } = draft
   draft.capabilities = async (revision, principal) => ({

@@ -1,4 +1,4 @@
-/** What options may be: one kind for each sort of value, for tables of the options that a function takes. */
+/** Kinds of option values, for tables of the options of a function. */
 import { isObject, type Kind, type Kinds } from './check-options.ts'
 
 const isFunction = (value: unknown): value is object => typeof value === 'function'
@@ -31,7 +31,7 @@ export const functions: Kind = [
   'an object of functions',
 ]
 
-/** A path that requests can have, and that a router reads as it is written: no parameters, no wildcards, no `..`. */
+/** A path without parameters, wildcards and `..`, which a router reads as it is written. */
 export const path: Kind = [
   (value) =>
     isString(value) &&
@@ -40,16 +40,16 @@ export const path: Kind = [
   'a path such as "/mcp", as URLs have it, without patterns',
 ]
 
-/** An object, with known members if they are given. */
+/** An object, with known members if `members` is given. */
 export const object = (members?: Kinds, expected = 'an object'): Kind => [isObject, expected, members]
-/** What has a method, such as what another function of this package returns. */
+/** An object with a method, such as what another function of this package returns. */
 export const having = (method: string, expected: string): Kind => [
   (value) => isObject(value) && isFunction(value[method]),
   expected,
 ]
 export const required = ([accepts, expected, members]: Kind): Kind => [accepts, expected, members, true]
 
-/** What `createServer()` returns. */
+/** A value that `createServer()` returned. */
 export const server: Kind = [
   (value) => isObject(value) && isObject(value.declarations),
   'a server that createServer() returned',
@@ -70,10 +70,10 @@ export const caching = object({
   cacheScope: required([(value) => value === 'public' || value === 'private', "'public' or 'private'"]),
 })
 
-/** Functions that are easily handed over in the place of another. */
+/** Functions that are easily passed in the place of another. */
 const marks = new WeakMap<object, 'factory' | 'sink'>()
 
-/** Marks a function that is no hook itself: one that is to be called first, or a sink of events. */
+/** Marks a function that is not a hook itself: one that must be called first, or a sink of events. */
 export function mark<F extends object>(what: 'factory' | 'sink', marked: F): F {
   marks.set(marked, what)
   return marked

@@ -1,5 +1,5 @@
 /**
- * Checks values by a JSON Schema. A schema is read once, into functions; no code is generated, which Workers refuse.
+ * Validates values by a JSON Schema. A schema is compiled once, into functions: Workers do not allow generated code.
  *
  * @see https://json-schema.org/draft/2020-12/json-schema-core
  */
@@ -12,7 +12,7 @@ import { accept, all, type Check, circle, groups, InvalidParameter, none, refuse
 
 class InvalidSchema extends Error {}
 
-/** Where a schema without `$id` is. */
+/** The URI of a schema without `$id`. */
 const nowhere = 'schema:/'
 
 /**
@@ -27,11 +27,11 @@ const emptyScope = (...bases: readonly string[]) => ({
 })
 
 /**
- * Reads a schema. It may refer to itself: a reference that comes back without having gone into the value fits nothing.
+ * Compiles a schema. It may refer to itself; a reference that returns to its schema for the same value matches nothing.
  *
- * @param owner who has the schema, for the errors: `inputSchema of tool "greet"`
- * @returns the check: what is wrong with a value, which is nothing when it fits
- * @throws Error with one sentence when a keyword makes no sense or a reference leads nowhere
+ * @param owner the owner of the schema, for errors: `inputSchema of tool "greet"`
+ * @returns a function that returns the issues of a value, none if it is valid
+ * @throws Error for an invalid keyword and for a reference without a target
  */
 export const compile = (schema: JsonSchema, owner: string): ((value: unknown) => Issues) =>
   new SchemaCompiler(schema, owner).compile()
@@ -70,7 +70,7 @@ class SchemaCompiler {
     }
   }
 
-  /** @param outerBase the URI that references in the schema around it start from */
+  /** @param outerBase the base URI of references in the enclosing schema */
   #read(schema: unknown, outerBase: string): Check {
     const known = this.#checks.get(schema)
     if (known) return known
@@ -105,7 +105,7 @@ class SchemaCompiler {
     return check
   }
 
-  /** The check of a schema: its steps, until one finds an issue. */
+  /** Returns the check of a schema: its steps, until one finds an issue. */
   #runSteps(steps: readonly Check[], schema: Params, base: string): Check {
     const collects = schema.unevaluatedProperties !== undefined || schema.unevaluatedItems !== undefined
     return (value, seen) => {
@@ -123,7 +123,7 @@ class SchemaCompiler {
     }
   }
 
-  /** Registers the names of a schema. Returns the URI that references in it start from. */
+  /** Registers the names of a schema. Returns the base URI of references in it. */
   #name(schema: Params, outerBase: string): string {
     const { $id, $anchor, $dynamicAnchor, $recursiveAnchor } = schema
     // In draft 7, an $id with nothing before its # is an anchor.
@@ -136,7 +136,7 @@ class SchemaCompiler {
     return base
   }
 
-  /** The check of a reference, which is resolved later: the schema that it leads to may not have been read yet. */
+  /** Returns the check of a reference, which is resolved later: the target may not have been compiled yet. */
   #refer(reference: string, base: string, isDynamic: boolean): Check {
     let target = refuse
     let anchor = ''
@@ -165,7 +165,7 @@ class SchemaCompiler {
     }
   }
 
-  /** The schema under a fragment: an anchor, or a JSON Pointer. */
+  /** Returns the schema of a fragment: an anchor, or a JSON Pointer. */
   #find(resource: string, fragment: string): unknown {
     const decoded = decodeURIComponent(fragment)
     const [name = ''] = decoded.split('/', 1)
@@ -184,7 +184,7 @@ class SchemaCompiler {
 
 const locate = (path: string | undefined, base: string) => (path ? new URL(path, base).href : base)
 
-/** The JSON Pointer to an object within a value; `undefined` when the value does not have it. */
+/** Returns the JSON Pointer to an object inside a value; `undefined` if the value does not contain it. */
 function pointerTo(target: object, value: unknown, seen = new Set<unknown>()): string | undefined {
   if (value === target) return ''
   if (typeof value !== 'object' || value === null || seen.has(value)) return undefined

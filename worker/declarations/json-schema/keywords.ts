@@ -1,9 +1,9 @@
 /**
- * The keywords of JSON Schema: what each says about a value.
+ * The keywords of JSON Schema, as checks.
  *
- * They are those of 2020-12, and the words that 2019-09 and draft 7 have for the same (`dependencies`, a list in `items`,
- * `additionalItems`, `$recursiveRef`), whatever the dialect; what stands beside a `$ref` counts in draft 7 too. A `format`
- * of 2020-12 is checked; any other name passes. A property whose value is `undefined` is absent, as in JSON text.
+ * They are those of 2020-12, and the equivalent keywords of 2019-09 and draft 7 (`dependencies`, a list in `items`, `additionalItems`,
+ * `$recursiveRef`), whatever the dialect; keywords beside a `$ref` count in draft 7, too. A `format` of 2020-12 is checked; any other name
+ * passes. A property with the value `undefined` is absent, as in JSON text.
  *
  * @see https://json-schema.org/draft/2020-12/json-schema-validation
  */
@@ -13,22 +13,22 @@ import type { Params } from '../../protocol/types.ts'
 import { type Issues, issuesText, mostIssues } from '../schema.ts'
 import { formats } from './formats.ts'
 
-/** @param seen collects the properties and items that were looked at; given when an `unevaluated…` wants to know */
+/** @param seen collects the evaluated properties and items, if an `unevaluated…` keyword needs them */
 export type Check<V = unknown> = (value: V, seen?: Seen) => Issues
 type Seen = Set<string | number> | undefined
 
-/** Where a keyword stands. */
+/** The place of a keyword. */
 export type Place = {
   readonly schema: Params
-  /** Reads a schema within this one. */
+  /** Compiles a schema inside of this one. */
   readonly read: (schema: unknown) => Check
   readonly refer: (reference: string, isDynamic: boolean) => Check
 }
 
-/** Turns a keyword's parameter into a check. @throws InvalidParameter */
+/** Compiles the parameter of a keyword into a check. @throws InvalidParameter */
 export type Keyword<V = unknown> = (parameter: unknown, place: Place) => Check<V>
 
-/** Keywords that say something about the same values. */
+/** Keywords that apply to the same type of values. */
 export type Group = readonly [is: (value: unknown) => boolean, keywords: readonly (readonly [string, Keyword<never>])[]]
 
 export const none: Issues = []
@@ -36,10 +36,10 @@ const issue = (message: string): Issues => [{ path: '', message }]
 
 export const accept: Check = () => none
 export const refuse: Check = () => issue('is not allowed')
-/** What a schema finds that hands a value back to itself. */
+/** The issue of a schema that refers to itself for the same value. */
 export const circle = issue('cannot be validated, because its schema is circular')
 
-/** The issues of several things. */
+/** Returns the issues of several values. */
 export function gather<T>(things: Iterable<T>, look: (thing: T) => Issues): Issues {
   let issues = none
   for (const thing of things) {
@@ -51,7 +51,7 @@ export function gather<T>(things: Iterable<T>, look: (thing: T) => Issues): Issu
   return issues
 }
 
-/** What all of these find. */
+/** Returns the issues of all checks. */
 export const all =
   <V>(checks: readonly Check<V>[]): Check<V> =>
   (value, seen) =>
@@ -90,7 +90,7 @@ const has = (value: Params, name: string) => Object.hasOwn(value, name) && value
 const namesOf = (value: Params) => Object.keys(value).filter((name) => value[name] !== undefined)
 const indexesOf = (value: List) => value.keys()
 
-/** The same for equal values, whatever the order of their properties. */
+/** Returns an equal value for equal values, whatever the order of their properties. */
 function identity(value: unknown): unknown {
   if (isText(value)) return `"${value}`
   return typeof value === 'object' ? JSON.stringify(value, (_, part) => (isObject(part) ? sorted(part) : part)) : value
@@ -100,12 +100,12 @@ const sorted = (value: Params) => Object.fromEntries(Object.entries(value).sort(
 
 // Parameters
 
-/** The value of a keyword, or a part of it, is not what the keyword takes. */
+/** The value of a keyword is invalid. */
 export class InvalidParameter extends Error {
   readonly expected: string
   readonly found: unknown
 
-  /** @param expected what the keyword takes, such as `a number` */
+  /** @param expected the expected value, such as `a number` */
   constructor(expected: string, found: unknown) {
     super()
     this.expected = expected
@@ -142,7 +142,7 @@ function regExp(pattern: unknown): RegExp {
 
 // Kinds of keywords
 
-/** @param rule what a value must do, with `?` for the limit */
+/** @param rule the rule for a value, with `?` for the limit */
 const limit =
   <V>(
     measure: (value: V) => number,
@@ -159,13 +159,13 @@ const atLeast = (size: number, limit: number) => size >= limit
 const atMost = (size: number, limit: number) => size <= limit
 const itself = (value: number) => value
 
-/** `minLength` and `maxLength`, and their like. */
+/** `minLength` and `maxLength`, and similar pairs. */
 const range = <V>(name: string, measure: (value: V) => number, unit: string) => ({
   [`min${name}`]: limit(measure, atLeast, `have ? or more ${unit}`, size),
   [`max${name}`]: limit(measure, atMost, `have ? or fewer ${unit}`, size),
 })
 
-/** Decimal fractions are not exact, so their quotient may be off by some units in the last place. */
+/** Whether a number is a multiple. Decimal fractions are not exact, so the quotient may differ in the last digits. */
 function isMultiple(size: number, divisor: number): boolean {
   if (divisor % 1 === 0) return size % divisor === 0
   const quotient = size / divisor
@@ -219,7 +219,7 @@ const alternatives =
     }
   }
 
-/** An alternative whose issues are all further inside is the one that was meant. */
+/** Returns the issues of the alternative that was probably meant: one whose issues are all deeper inside. */
 function closest(failures: readonly Issues[]): Issues {
   const near = failures.filter((issues) => issues.every(({ path }) => path))
   if (near.length === 1) return near.flat()
@@ -278,8 +278,8 @@ const group = <V>(is: (value: unknown) => value is V, keywords: Record<string, K
 ]
 
 /**
- * All keywords, in the order that they are asked: a group takes its turn when those before it found nothing. So a value
- * of the wrong type is not measured, and what is unevaluated is known when all else has been evaluated.
+ * All keywords, in the order of their checks: a group runs if those before it found no issue. So the size of a value of the wrong type is
+ * not checked, and `unevaluated…` keywords run last.
  */
 export const groups: readonly Group[] = [
   group(isAnything, {

@@ -1,17 +1,17 @@
-/** Calls and writes that reach beyond the Worker. */
+/** Records calls and writes outside of the Worker, for development. */
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Called } from './trace.ts'
 
-/** Something that happened, in words of whoever wrote it. */
+/** An effect, described in the terms of the developer. */
 export type Effect = {
-  /** Such as `env.NOTES.put(…)`. */
+  /** The call, such as `env.NOTES.put(…)`. */
   readonly call: string
   /** A name for it, and what gives a result that can be kept. */
   readonly key: string
   readonly work: string
 }
 
-/** @param from what was called */
+/** @param from the function that was called */
 export type Notice = (effect: Effect, from: Called) => void
 
 /** Methods that write, by the class of a binding. */
@@ -22,7 +22,7 @@ const writes: Readonly<Record<string, readonly string[]>> = {
   WorkerQueue: ['send', 'sendBatch'],
 }
 
-/** From now on tells of `fetch`, and of writes through the bindings of `env` and the caches. For the whole isolate. */
+/** Reports `fetch`, and writes through the bindings of `env` and the caches, in the whole isolate. */
 export function noticeEffects(env: object, notice: Notice): void {
   const fetched = { call: 'fetch(…)', key: 'fetch', work: 'async () => (await fetch(…)).json()' }
   replace(globalThis, 'fetch', () => fetched, notice)
@@ -58,7 +58,7 @@ const written = (owner: string, name: string): Effect => {
 
 type Database = { prepare(query: string): object; withSession?(): object }
 
-/** Statements are made by a database, or by a session of one. */
+/** Reports the statements of a database, or of a session of one. */
 function noticeStatements(database: Database, nameOf: (binding: unknown) => string, notice: Notice): void {
   const owner = `env.${nameOf(database)}`
   const session = database.withSession?.()
@@ -80,7 +80,7 @@ function noticeStatements(database: Database, nameOf: (binding: unknown) => stri
   }
 }
 
-/** Does this only read? Queries, and statements made of one, do not tell otherwise. */
+/** Whether a query, or a statement of one, only reads. */
 function isReading(queries: unknown): boolean {
   return [queries].flat().every((query) => {
     const text = typeof query === 'string' ? query : isObject(query) ? query.statement : undefined
@@ -89,10 +89,10 @@ function isReading(queries: unknown): boolean {
   })
 }
 
-/** One effect may be made of others. */
+/** Whether an effect is running that may consist of others. */
 let isInside = false
 
-/** Puts something in the place of a method that does just the same, and tells of it. */
+/** Replaces a method by one that does the same, and reports it. */
 function replace(
   owner: object,
   name: string,

@@ -2,7 +2,7 @@ import type { Declarations } from '../../declarations/declarations.ts'
 import type { AnyPlugin } from '../../plugin.ts'
 import { ownClasses } from './shared-class.ts'
 
-/** How a server is served, as far as it matters to whoever looks at it from outside. */
+/** The options of `serve()` that matter outside of the Worker. */
 export type Described = {
   readonly auth?: object | undefined
   readonly plugins?: readonly AnyPlugin[]
@@ -13,10 +13,13 @@ export type Described = {
   readonly durableObjects?: { readonly names?: Readonly<Record<string, string>> }
 }
 
-/** Before the description: a line that nobody else prints. */
+/** Start of the printed line, which no other line has. */
 const mark = 'edgemcp describes itself: '
 
-/** Prints what a server is, once everything is declared, where `EDGEMCP_DESCRIBE` asks for it: `edgemcp doctor` reads it. */
+/**
+ * Prints the declarations and options of a server, once all entries are registered, if `EDGEMCP_DESCRIBE` is set. `edgemcp doctor` reads
+ * it.
+ */
 export function describe(declarations: Declarations, options: Described, env: object): void {
   if (!Reflect.get(env, 'EDGEMCP_DESCRIBE')) return
   queueMicrotask(() => console.log(mark + JSON.stringify(descriptionOf(declarations, options))))

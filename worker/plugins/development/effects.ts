@@ -1,10 +1,10 @@
 /**
- * Finds what a handler does again for each answer: calls and writes outside `once`, before it asks. Whose they are,
- * `scope.ts` tells; nothing is told of what may be somebody else's.
+ * Warns of effects that a handler repeats for each input response: calls and writes outside of `once`, before an input request. `scope.ts`
+ * assigns effects to runs of handlers; an effect that may belong to another run is not reported.
  *
- * What it cannot see stays silent: Durable Objects and services that are called; functions that were taken out of their
- * place before the first call of a handler (`const { fetch } = globalThis`); and operations of `ctx.state` that a declaration
- * names itself, because which of them write is known only where the state is, and telling would cost production.
+ * Not detected: calls of Durable Objects and services; functions that were taken from their object before the first call of a handler
+ * (`const { fetch } = globalThis`); and operations of `ctx.state` that a declaration defines, because only the Durable Object knows which
+ * of them write.
  */
 
 import type { Context } from '../../declarations/context.ts'
@@ -16,7 +16,7 @@ import { type Effect, noticeEffects } from './bindings.ts'
 import { isMark, type Scope, scope } from './scope.ts'
 import { type Called, trace } from './trace.ts'
 
-/** One run of a handler, and what it is called. */
+/** One run of a handler, and its description. */
 type Running = { readonly round: Round; readonly owner: string }
 
 type Round = {
@@ -50,16 +50,16 @@ function start(env: object): Scope<Running | undefined> {
   return within
 }
 
-/** One run of a handler: its effects and its questions. */
+/** One run of a handler: its effects and its input requests. */
 class WatchedRound implements Round {
   readonly #context: Context
   readonly #within: Scope<Running | undefined>
-  /** In the order in which they came. */
+  /** Effects and input requests, in their order. */
   readonly #entries: (Noted | Asked)[] = []
-  /** The handler has looked whether an answer is there. */
+  /** Whether the handler has checked if a response exists. */
   #branches = false
   #isOver = false
-  /** The question that the next round is for. */
+  /** The input request that the next round is for. */
   #open: Asked | undefined
 
   constructor(context: Context, within: Scope<Running | undefined>) {
@@ -67,7 +67,7 @@ class WatchedRound implements Round {
     this.#within = within
   }
 
-  /** The context of the handler, and what runs it. */
+  /** Returns the context of the handler, and the function that runs the handler. */
   instrumented(): Instrumented {
     return {
       context: this.#watchedContext(),
@@ -113,7 +113,7 @@ class WatchedRound implements Round {
     }
   }
 
-  /** Returns the function, which is recorded as a question when it is called. */
+  /** Returns the function, recorded as an input request when it is called. */
   #asking<A extends unknown[], R>(question: (...args: A) => Promise<R>) {
     return (...args: A): Promise<R> => {
       const answer = question.apply(this.#context, args)
@@ -133,7 +133,7 @@ class WatchedRound implements Round {
     }
   }
 
-  /** Warns of the effects before a question that the next round is for. */
+  /** Warns of the effects before an input request that the next round is for. */
   #end(): void {
     this.#isOver = true
     this.#open = this.#entries.filter(isQuestion).find(({ state }) => state === 'open')
@@ -152,7 +152,7 @@ class WatchedRound implements Round {
 
 const isQuestion = (entry: Noted | Asked): entry is Asked => 'keys' in entry
 
-/** A state without operations of its own: those it has are known. */
+/** The operations of a state that declares none. */
 const keyValue = ['get', 'put', 'delete', 'entries', 'deleteAll']
 
 function watchState<T>(state: T, within: Scope<Running | undefined>): T {
@@ -175,7 +175,7 @@ function watchState<T>(state: T, within: Scope<Running | undefined>): T {
   return Object.fromEntries(watching)
 }
 
-/** From where it happened up to the handler, in the one form in which wrangler finds the lines of the sources. */
+/** Returns the lines of the stack from the effect up to the handler, in the form in which wrangler maps lines to the sources. */
 function placeOf(lines: readonly string[]): string[] {
   const end = lines.findIndex(isMark)
   const mine = end === -1 ? lines.slice(0, 1) : lines.slice(0, end)

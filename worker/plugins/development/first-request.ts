@@ -1,4 +1,4 @@
-/** What a Worker exports is known only when a request comes, so what looks at the exports waits for the first one. */
+/** Work that needs the exports of the Worker, which are known at the first request. */
 const waiting: (() => void)[] = []
 
 /** Runs `work` before the next request is answered, once. */

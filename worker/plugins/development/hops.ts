@@ -1,20 +1,20 @@
-/** What serving takes, piece by piece: requests, calls of Durable Objects, runs of handlers. One record for the isolate. */
+/** Timings of a request: its parts, calls of Durable Objects, runs of handlers. One record for the isolate. */
 import type { Params } from '../../protocol/types.ts'
 
-/** Something that takes a while. Moments are milliseconds since 1970. */
+/** A part of a request, with its duration. Times are milliseconds since 1970. */
 export type Hop = {
   readonly number: number
   readonly kind: 'request' | 'object' | 'handler'
   readonly what: string
-  /** The number of the request that it is a part of, where that is known. */
+  /** Number of its request, if known. */
   readonly request: number | undefined
   readonly began: number
-  /** How long it took; of a request, until its answer began. `undefined`: it goes on. */
+  /** Duration in milliseconds; of a request, until its response started. `undefined` while it runs. */
   milliseconds?: number
   hasFailed?: true
 }
 
-/** A message that is on its way to a session's object, where nobody knows any more which request it came with. */
+/** A message on its way to the object of a session, where its request is no longer known. */
 export type RecordedMessage = { readonly session: string; readonly method: string; readonly about: unknown }
 
 const mostKept = 1000
@@ -43,11 +43,11 @@ export function end(hop: Hop, hasFailed: boolean): void {
   carrying.delete(hop)
 }
 
-/** A request and all that is known to be a part of it, in the order in which it began. */
+/** Returns a request and its known parts, in the order in which they started. */
 export const hopsOf = (request: number): Hop[] =>
   hops.filter((hop) => hop.request === request || hop.number === request)
 
-/** The request that brought a message to a session, if it is still waiting there. */
+/** Returns the request that sent a message to a session, if the message is still being processed. */
 export function requestWith(session: string | undefined, method: string, params: Params): number | undefined {
   const about = aboutOf(params)
   for (const [{ request }, recorded] of carrying) {
@@ -57,12 +57,12 @@ export function requestWith(session: string | undefined, method: string, params:
   return undefined
 }
 
-/** What a call is about, of those of the same method. */
+/** Returns the entry that a call names. */
 export const aboutOf = ({ name, uri, taskId }: Params): unknown => name ?? uri ?? taskId
 
 type Storage = { run<R>(value: Hop, work: () => R): R; getStore(): Hop | undefined }
 
-/** `null`: the platform follows nobody. */
+/** `null`: the platform has no `AsyncLocalStorage`. */
 let storage: Storage | null | undefined
 
 function followed(): Storage | null {
@@ -73,7 +73,7 @@ function followed(): Storage | null {
   return storage
 }
 
-/** Everything that the work does and awaits is a part of the request, where the platform can tell. */
+/** Runs work as a part of a request, including all that it awaits, if the platform supports that. */
 export const runWith = <R>(request: Hop, work: () => R): R => followed()?.run(request, work) ?? work()
 
 const current = (): number | undefined => followed()?.getStore()?.number

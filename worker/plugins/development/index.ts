@@ -1,4 +1,4 @@
-/** What helps whoever develops a server. A deployment's bundle has nothing of it: see `serve.ts`. */
+/** Development tools: the inspector, warnings and timings. A deployed bundle contains none of it: see `serve.ts`. */
 
 import type { Declarations } from '../../declarations/declarations.ts'
 import type { Interceptor } from '../../declarations/interceptor.ts'
@@ -22,18 +22,18 @@ import { withTestUsers } from './users.ts'
 export { timed } from './timed.ts'
 
 type Beside = {
-  /** With the bindings whose writes are effects. */
+  /** Environment with the bindings whose writes are effects. */
   readonly env: object
-  /** Of the classes that it needs. */
+  /** Exported names of the classes that it needs. */
   readonly names: { readonly session: string; readonly plugins: readonly string[]; readonly state: string }
-  /** The class of all Durable Objects. */
+  /** The base class of all Durable Objects. */
   readonly base: { prototype: object }
 }
 
 /**
- * Looks over a server that is about to be served.
+ * Prepares a server that is being served for development.
  *
- * @returns the auth and the plugins to serve it with: the inspector has the path `/`
+ * @returns its auth and plugins, with the inspector at `/`
  */
 export function watch<O extends Guards & Described>(
   declarations: Declarations,
@@ -58,7 +58,7 @@ export function watch<O extends Guards & Described>(
   }
 }
 
-/** Looks on while handlers run. What is declared and exported is known when somebody calls. */
+/** Checks at the first request, when declarations and exports are known, and while handlers run. */
 function watching(declarations: Declarations, env: object, hasTasks: boolean, classes: RequiredClasses): Plugin {
   let isFirst = true
   const warnAtFirst: Interceptor = (_, next) => {

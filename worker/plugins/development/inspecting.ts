@@ -1,4 +1,4 @@
-/** The inspector at `/`, in the place of the page that a deployment has there. */
+/** The inspector at `/`, in development. */
 
 import { routesOf } from '../../check-plugins.ts'
 import type { AnyPlugin, Route, Runtime } from '../../plugin.ts'
@@ -9,9 +9,9 @@ import { isInside, serveInternals } from './internals.ts'
 import { isOwnPage } from './own-page.ts'
 
 /**
- * Puts the inspector at `/`, and what a plugin has there at `/?page`.
+ * Serves the inspector at `/`, and the page of a plugin at `/?page`.
  *
- * @param auth of the options of serve(), which made-up users are added to: the page gets it as in a deployment
+ * @param auth of the options of `serve()`, without test users: the page of the plugin receives it as in a deployment
  */
 export function withInspector(plugins: readonly AnyPlugin[], env: object, auth: ServerInfo['auth']): AnyPlugin[] {
   let page: Route['handle'] | undefined

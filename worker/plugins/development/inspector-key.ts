@@ -1,6 +1,6 @@
 /**
- * Who may make up users and look into Durable Objects: a browser that was opened with the link that the terminal prints. An
- * address proves nothing, because a tunnel may rewrite `Host` and add no header of its own.
+ * Decides who may use test users and read Durable Objects: a browser that was opened with the link that the terminal prints. An IP address
+ * or host name proves nothing, because a tunnel may rewrite `Host` and add no header of its own.
  */
 import { utf8 } from '../../protocol/utf8.ts'
 
@@ -8,17 +8,17 @@ const parameter = 'inspector'
 
 let minted: string | undefined
 
-/** The variable `EDGEMCP_INSPECTOR_KEY`, or a key that lasts until the Worker is reloaded. */
+/** Returns the variable `EDGEMCP_INSPECTOR_KEY`, or a key that is valid until the Worker is reloaded. */
 export function inspectorKey(env: object): string {
   const key: unknown = Reflect.get(env, 'EDGEMCP_INSPECTOR_KEY')
   minted ??= crypto.randomUUID()
   return typeof key === 'string' && key !== '' ? key : minted
 }
 
-/** The link that signs a browser in. */
+/** Returns the link that authenticates a browser. */
 export const inspectorLink = (url: URL, env: object): string => `${url.origin}/?${parameter}=${inspectorKey(env)}`
 
-/** Answers the link: puts the key into a cookie, and takes it out of the address. `undefined` for other requests. */
+/** Answers the link: stores the key in a cookie, and removes it from the URL. Returns `undefined` for other requests. */
 export function signIn({ url }: Request, env: object): Response | undefined {
   const { searchParams, port } = new URL(url)
   const key = searchParams.get(parameter)
@@ -36,7 +36,7 @@ export function hasKey({ url, headers }: Request, env: object): boolean {
   return cookies.some((cookie) => cookie.startsWith(name) && isEqual(cookie.slice(name.length), inspectorKey(env)))
 }
 
-/** Cookies belong to a host, whatever the port: two servers on one machine have a key each. */
+/** Returns the name of the cookie, which contains the port: cookies belong to a host, and two servers on one machine have different keys. */
 const cookieName = (port: string): string => `edgemcp-inspector-${port || 'default'}`
 
 function isEqual(one: string, other: string): boolean {

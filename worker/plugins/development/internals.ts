@@ -1,4 +1,4 @@
-/** What a client cannot see: Durable Objects with what they store, and what a request takes. For the inspector, on this machine. */
+/** Data for the inspector that clients cannot read: Durable Objects with their storage, and timings of requests. On this machine only. */
 import { object } from '../../platform.ts'
 import { hopsOf } from './hops.ts'
 import { hasSeen, seenObjects } from './objects.ts'
@@ -10,8 +10,8 @@ const parameter = 'inside'
 export const isInside = ({ searchParams }: URL): boolean => searchParams.has(parameter)
 
 /**
- * Answers `?inside` with the objects, `?inside=rows&class=…&name=…` with what one of them stores, and `?inside=hops&request=…`
- * with the pieces of a request.
+ * Answers `?inside` with the objects, `?inside=rows&class=…&name=…` with the storage of one, and `?inside=hops&request=…` with the timings
+ * of a request.
  */
 export async function serveInternals(request: Request, env: object): Promise<Response> {
   if (!isOwnPage(request, env)) {

@@ -3,12 +3,12 @@ import { migrationFor } from './migration.ts'
 
 /** The Durable Object classes that an endpoint needs, by their exported names. */
 export type RequiredClasses = {
-  /** `undefined`: it is served without sessions. */
+  /** `undefined` for an endpoint without sessions. */
   readonly session: string | undefined
   readonly plugins: readonly string[]
 }
 
-/** Warns of Durable Object classes that the Worker lacks: says what the endpoint cannot do without them, and what to add. */
+/** Warns of Durable Object classes that the Worker does not export: what the endpoint cannot do without them, and what to add. */
 export function warnOfMissingExports({ session, plugins }: RequiredClasses): void {
   const lacksSessions = session !== undefined && !hasClass(session)
   const missing = [...(lacksSessions ? [session] : []), ...plugins.filter((name) => !hasClass(name))]

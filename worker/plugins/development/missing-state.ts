@@ -5,10 +5,10 @@ import type { Limiter } from '../../request-hooks.ts'
 import { atFirstRequest } from './first-request.ts'
 import { migrationFor } from './migration.ts'
 
-/** The classes that servers of this Worker keep states in. */
+/** Classes in which servers of this Worker store states. */
 const classNames = new Set<string>()
 
-/** Warns when a server needs the class of states and the Worker has none: requests that need it fail. */
+/** Warns if a server needs the class of states and the Worker does not export it: requests that need it fail. */
 export function warnOfMissingState(declarations: Declarations, limiter: Limiter | undefined, className: string): void {
   classNames.add(className)
   atFirstRequest(() => {

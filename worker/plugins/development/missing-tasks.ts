@@ -1,7 +1,7 @@
 import type { Declarations } from '../../declarations/declarations.ts'
 import { migrationFor } from './migration.ts'
 
-/** Warns of tools that are to be tasks, on an endpoint that has none. */
+/** Warns of tools with the option `task` on an endpoint without `tasks()`. */
 export function warnOfMissingTasks({ tools }: Declarations): void {
   const names = [...tools].flatMap(([name, { task }]) => (task ? [`"${name}"`] : []))
   if (names.length === 0) return

@@ -1,4 +1,4 @@
-/** Which Durable Objects this Worker has called since it was started, and how long each call took. */
+/** The Durable Objects that this Worker has called since it started, and the duration of each call. */
 import { BoundedMap } from '../../protocol/bounded-map.ts'
 import { isRequest, type Message } from '../../protocol/jsonrpc.ts'
 import { aboutOf, begin, end, type RecordedMessage } from './hops.ts'
@@ -7,18 +7,18 @@ export type SeenObject = {
   readonly className: string
   readonly name: string
   calls: number
-  /** Milliseconds since 1970: the last of them. */
+  /** Milliseconds since 1970: time of the last call. */
   at: number
 }
 
 const seen = new BoundedMap<string, SeenObject>({ maxEntries: 500 })
 
-/** The one that was called last comes first. */
+/** Returns the objects, the most recently called first. */
 export const seenObjects = (): SeenObject[] => Array.from(seen, ([, object]) => object).reverse()
 
 export const hasSeen = (className: string, name: string): boolean => seen.has(`${className} ${name}`)
 
-/** The same object. Whatever is called of it is told of. */
+/** Returns a stub that records its calls. */
 export function watched<T>(object: T, className: string, name: string): T {
   // A stub of an object: its members are what the proxy passes on.
   return new Proxy(object as object, {
@@ -48,7 +48,7 @@ function see(className: string, name: string, at: number): void {
 
 type Posting = { messages?: readonly Message[]; session?: string }
 
-/** The messages of a POST. */
+/** Returns the messages of a POST. */
 function carriedBy(argument: unknown): RecordedMessage[] {
   const { messages, session } = Object(argument) as Posting // what is no POST has neither
   if (!Array.isArray(messages) || session === undefined) return []

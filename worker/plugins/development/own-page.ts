@@ -1,13 +1,13 @@
 import { isLoopback, isLoopbackAddress } from '../../protocol/loopback.ts'
 import { hasKey } from './inspector-key.ts'
 
-/** What proxies and tunnels add to a request that they pass on. */
+/** Headers that proxies and tunnels add. */
 const forwarded =
   /^(?:x-forwarded-|x-original-|ngrok-|tailscale-|(?:forwarded|via|x-real-ip|x-client-ip|true-client-ip|cdn-loop)$)/
 
 /**
- * Does a page of this server ask, in a browser of this machine that has the key? However many others may call the server, through a
- * tunnel or from other pages.
+ * Whether a page of this server sends a request, from a browser on this machine that has the key, and not through a tunnel or from another
+ * page.
  */
 export function isOwnPage(request: Request, env: object): boolean {
   const { url, headers } = request

@@ -1,11 +1,11 @@
-/** What a Durable Object has in its storage. */
+/** Reads the storage of a Durable Object, for the inspector. */
 
 export type Table = {
   readonly name: string
   readonly columns: readonly string[]
-  /** The last of them. */
+  /** The latest rows. */
   readonly rows: readonly (readonly unknown[])[]
-  /** How many there are. */
+  /** Number of all rows. */
   readonly total: number
 }
 
@@ -16,18 +16,18 @@ export type Contents = {
   readonly alarm: number | null
 }
 
-/** What may be asked of every object. */
+/** The method that every object gets in development. */
 export interface RowsRpc {
   edgemcpRows(): Promise<Contents>
 }
 
 type Instance = { readonly ctx: DurableObjectState }
 
-/** Rows of a table, and characters of a text: nobody reads more of them on a page. */
+/** Rows of a table that the page shows, and characters of a text. */
 const mostRows = 200
 const mostCharacters = 2000
 
-/** From now on every object tells what it stores. @param base the class that all are of */
+/** Adds a method to every object that returns its storage. @param base the base class of all objects */
 export function exposeStorage(base: { prototype: object }): void {
   const edgemcpRows = function (this: Instance): Promise<Contents> {
     return contentsOf(this.ctx.storage)
@@ -48,7 +48,7 @@ async function contentsOf(storage: DurableObjectStorage): Promise<Contents> {
   return { values, tables, alarm: await storage.getAlarm() }
 }
 
-/** Whoever has a key ring can read and write what the server seals, so none is shown, whichever class has it. */
+/** Whether a value is a key ring, which is never shown: with it, everything that the server seals could be read and written. */
 const isKeyRing = (key: string, value: unknown): boolean =>
   key === 'keys' || (typeof value === 'object' && value !== null && 'current' in value && 'keys' in value)
 
@@ -61,7 +61,7 @@ function tableOf(sql: SqlStorage, name: string): Table {
   return { name, columns, rows, total }
 }
 
-/** As JSON can say it. */
+/** Converts a value into JSON. */
 function plain(value: unknown): unknown {
   if (typeof value === 'string') return shortened(value)
   if (typeof value === 'bigint' || value === undefined) return String(value)

@@ -1,19 +1,18 @@
-/** Tells whose work it is that is going on, in spite of everything else that goes on at the same time. */
+/** Finds out which run of a handler some work belongs to, while other runs proceed at the same time. */
 import { type Called, trace } from './trace.ts'
 
 export interface Scope<T> {
-  /** Everything that the work does and awaits belongs to the value. */
+  /** Runs work for a value, including all that it awaits. */
   run<R>(value: T, work: () => R | Promise<R>): Promise<R>
-  /** @param from what asks: a function that is being called */
+  /** Returns the value of the running work. @param from the function that asks */
   get(from: Called): T | undefined
 }
 
 type Storage<T> = { run<R>(value: T, work: () => R): R; getStore(): T | undefined }
 
 /**
- * Follows the platform's own contexts where there are any: from some compatibility date on, or with `nodejs_compat`. Elsewhere it
- * reads the stack, which ends at timers and events: what they call belongs to nobody. Neither takes the work of one for that of
- * another.
+ * Uses the `AsyncLocalStorage` of the platform if it exists: from some compatibility date on, or with `nodejs_compat`. Otherwise reads the
+ * stack, which ends at timers and events: work after these has no value. Neither assigns work to another value.
  */
 export function scope<T>(): Scope<T> {
   const hooks = globalThis.process?.getBuiltinModule?.('node:async_hooks')
@@ -46,7 +45,7 @@ function scopeOfStacks<T>(): Scope<T> {
 const mostRuns = 1000
 const markPattern = /\bedgemcp_run_(\d+)\b/
 
-/** Work under a name that is seen in stacks, however far away it awaits. */
+/** Runs work under a name that is visible in stacks, also after an `await`. */
 function marked<R>(number: number, work: () => R | Promise<R>): () => Promise<R> {
   const name = `edgemcp_run_${number}`
   const named = { [name]: async () => await work() }
@@ -54,5 +53,5 @@ function marked<R>(number: number, work: () => R | Promise<R>): () => Promise<R>
   return named[name] as () => Promise<R>
 }
 
-/** Is this line of a stack where a scope's work was started? */
+/** Whether a line of a stack is the start of a scope's work. */
 export const isMark = (line: string): boolean => markPattern.test(line)

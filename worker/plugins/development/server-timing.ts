@@ -1,11 +1,15 @@
-/** The header `Server-Timing`: https://www.w3.org/TR/server-timing/ */
+/**
+ * The header `Server-Timing`.
+ *
+ * @see https://www.w3.org/TR/server-timing/
+ */
 import type { Hop } from './hops.ts'
 
-/** Clients refuse responses with 16 KB of headers. */
+/** Timings in the header. Clients reject responses with 16 KB of headers. */
 const maxTimings = 50
 const maxNameCharacters = 64
 
-/** Those that are over, the first of them. `request` has the number that the inspector asks for all others by. */
+/** Returns the first completed timings. `request` contains the number with which the inspector requests all timings. */
 export function serverTiming(request: number, hops: readonly Hop[]): string {
   const finished = hops.filter(({ milliseconds }) => milliseconds !== undefined)
   const metrics = finished.slice(0, maxTimings).map(({ kind, what, milliseconds }) => {

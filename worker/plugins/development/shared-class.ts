@@ -2,12 +2,12 @@ import type { Declarations } from '../../declarations/declarations.ts'
 import type { AnyPlugin } from '../../plugin.ts'
 import { migrationFor } from './migration.ts'
 
-/** Who keeps sessions in a class: the first server that was served with it. */
+/** The first server that was served with each session class. */
 const owners = new Map<string, { readonly declarations: Declarations; readonly path: string }>()
 
 /**
- * Warns when another server was served with the same class of sessions. The class runs the handlers of one server only, so requests of the
- * other server's sessions are refused.
+ * Warns if another server was served with the same session class. The class runs the handlers of one server only, so requests of the other
+ * server's sessions are rejected.
  */
 export function warnOfSharedClass(
   declarations: Declarations,
@@ -35,7 +35,7 @@ export function warnOfSharedClass(
   )
 }
 
-/** Returns names for classes of its own, made of the name of a server. @param classes of its plugins, by their default names */
+/** Returns names for classes of a server, made of its name. @param classes of its plugins, by their default names */
 export function ownClasses(serverName: string, classes: readonly string[]): Readonly<Record<string, string>> {
   const words = serverName.replace(/^[^a-z]+/i, '').split(/[^a-z\d]+/i)
   const prefix = words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join('') || 'Other'

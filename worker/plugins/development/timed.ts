@@ -1,4 +1,4 @@
-/** Requests that tell what they took. */
+/** Responses with their timings. */
 import type { ServedWorker } from '../../served-worker.ts'
 import { runWaiting } from './first-request.ts'
 import { begin, end, type Hop, hopsOf, runWith } from './hops.ts'
@@ -6,7 +6,11 @@ import { isInside } from './internals.ts'
 import { watchBindings } from './missing-bindings.ts'
 import { serverTiming } from './server-timing.ts'
 
-/** The same Worker. Its answers have a header `Server-Timing`, which browsers show, too: https://www.w3.org/TR/server-timing/ */
+/**
+ * Returns a Worker whose responses have the header `Server-Timing`, which browsers show.
+ *
+ * @see https://www.w3.org/TR/server-timing/
+ */
 export const timed = (worker: ServedWorker): ServedWorker => ({
   ...worker,
   async fetch(request, env, context) {

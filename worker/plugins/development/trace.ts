@@ -1,16 +1,13 @@
 /** Any function. */
 export type Called = (...args: never) => unknown
 
-/** What V8 adds to the constructor of errors. */
+/** The members that V8 adds to the constructor of errors. */
 const errors = Error as unknown as {
   stackTraceLimit: number
   captureStackTrace(target: object, from: Called): void
 }
 
-/**
- * Where something was called from: lines of a stack, the nearest call first, without those of `from` and what it calls.
- * Calls that are awaited are followed.
- */
+/** Returns the stack of a call, nearest call first, without the lines of `from` and of what it calls. Includes awaited calls. */
 export function trace(from: Called): string[] {
   const seen: { stack?: unknown } = {}
   const { stackTraceLimit } = errors

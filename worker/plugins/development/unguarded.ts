@@ -1,10 +1,10 @@
 import type { Declarations } from '../../declarations/declarations.ts'
 import type { Auth } from '../../request-hooks.ts'
 
-/** What is to guard a server. */
+/** The options of `serve()` that restrict callers. */
 export type Guards = { auth?: Auth | undefined; limiter?: object | undefined }
 
-/** Tells of scopes that nobody can have, and of limits that nobody keeps. */
+/** Warns of scopes on a server without `auth`, and of limits on a server without `rateLimit()`. */
 export function warnOfUnguarded(
   { tools, resources, templates, prompts }: Declarations,
   { auth, limiter }: Guards,

@@ -1,10 +1,10 @@
-/** Users that nobody has to sign in as: whoever develops a server makes them up. */
+/** Test users: a developer enters them in the inspector instead of a token. */
 
 import { type InspectorUser, parseTestUser } from '../../client/test-users.ts'
 import type { Auth } from '../../request-hooks.ts'
 import { isOwnPage } from './own-page.ts'
 
-/** Lets the inspector be whoever it says it is. Everybody else is asked for what they always are. */
+/** Returns an auth that accepts test users from the inspector, and authenticates all other requests as before. */
 export function withTestUsers(auth: Auth, env: object): Auth {
   return {
     validate: auth.validate?.bind(auth),
@@ -30,7 +30,7 @@ export function withTestUsers(auth: Auth, env: object): Auth {
   }
 }
 
-/** The client of made-up users. */
+/** The client of test users. */
 const inspector = 'edgemcp-inspector'
 
 function inspectorUserOf(request: Request, env: object): InspectorUser | undefined {

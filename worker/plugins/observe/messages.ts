@@ -1,4 +1,4 @@
-/** Events of the messages that are not calls. */
+/** Events of messages that are not calls. */
 import { callMethod } from '../../engine/methods/index.ts'
 import { isErrorKind, type McpError } from '../../protocol/errors.ts'
 import { isRequest, isResponse, type Message } from '../../protocol/jsonrpc.ts'
@@ -12,12 +12,12 @@ import type { CallOutcome, MethodEvent, Sink } from './event.ts'
 import { traceOf } from './trace.ts'
 import { whoOf } from './who-of.ts'
 
-/** Events of one request: a batch may have many messages. */
+/** Events of one request: a batch may contain many messages. */
 const maxSubjects = 50
 
 /**
- * Returns the hook that emits an event for every message that runs no interceptor: handshakes, pings, log levels, subscriptions,
- * notifications, input responses, and messages that were refused before they were called.
+ * Returns a hook that emits an event for every message that no interceptor sees: handshakes, pings, log levels, subscriptions,
+ * notifications, input responses, and rejected messages.
  */
 export function observeMessages(sinks: readonly Sink[]): AuditHook {
   return (incoming, response, serverInfo) => {
@@ -78,17 +78,17 @@ export function observeMessages(sinks: readonly Sink[]): AuditHook {
 
 type Reason = { kind: string; message: string } | undefined
 
-/** What became of a request, and of those of its messages that a limit refused. */
+/** The outcome of a request, and of its messages that a limit rejected. */
 type End = { status: number; reason: Reason; refusals: ReadonlyMap<Message, McpError> }
 
-/** Statuses of calls that a limit refuses before an interceptor runs. */
+/** Statuses of calls that a limit rejects before an interceptor runs. */
 const limited: readonly number[] = [413, 429]
 
-/** Did nothing run? A session's answers say what is wrong with a call, unless there is no such session. */
+/** Whether nothing of the request ran. Responses of a session report errors of calls, unless the session does not exist. */
 const wasRefused = ({ rejection, request }: IncomingRequest, { status }: Response): boolean =>
   rejection !== undefined || limited.includes(status) || (status === 404 && request.headers.has('Mcp-Session-Id'))
 
-/** Does the interceptor of `observe()` see this message? */
+/** Whether the interceptor of `observe()` sees a message. */
 const isCall = (message: Message, { server }: ServerInfo): boolean =>
   isRequest(message) && (server.declarations.methods.has(message.method) || callMethod(message.method) !== undefined)
 
@@ -103,7 +103,7 @@ function cameOf(
   return { type: 'error', kind, code, message: write(message) ?? '' }
 }
 
-/** As far as the message says it itself. */
+/** Returns the protocol version, if the message states it. */
 function revisionIn({ headers }: Request, params: Params) {
   const message = claimedVersion(params) ?? headers.get('MCP-Protocol-Version') ?? params.protocolVersion
   return typeof message === 'string' ? revisionOf(message) : undefined

@@ -1,14 +1,14 @@
-/** The HTTP request of an operation, and its response as the result of a tool. */
+/** The HTTP request of an operation, and the conversion of its response into a tool result. */
 import type { Context } from '../../declarations/context.ts'
 import { maxAnswerBytes, readBodyText } from '../../protocol/bounded-body.ts'
 import type { Params } from '../../protocol/types.ts'
 import type { Operation } from './operation-type.ts'
 import { fetchSameOrigin, UnfollowedRedirect } from './same-origin.ts'
 
-/** Characters of an error's body that the model gets. */
+/** Characters of the body of an error that the model receives. */
 const maxErrorCharacters = 1000
 
-/** Sends the request of an operation and returns the answer of the API as a result. */
+/** Sends the request of an operation, and returns the response of the API as a result. */
 export async function callOperation(
   { method, path, parameters, hasBody, bodyType = 'application/json' }: Operation,
   baseUrl: string,
@@ -44,7 +44,7 @@ export async function callOperation(
   const message = `${where}. ${text.slice(0, maxErrorCharacters)}`.trim()
   return { content: [{ type: 'text' as const, text: message }], isError: true }
 
-  /** An argument that was left out has no value, also one with a name that objects inherit, such as `constructor`. */
+  /** Returns an argument; `undefined` if it is absent, also for names that objects inherit, such as `constructor`. */
   function argumentOf(name: string): unknown {
     return Object.hasOwn(args, name) ? args[name] : undefined
   }

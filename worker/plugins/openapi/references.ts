@@ -2,14 +2,14 @@ import { resolveFragment } from '../../protocol/json-pointer.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
 
-/** OpenAPI 3.1 gives members beside a `$ref` a meaning, 3.0 ignores them. */
+/** Whether a document is of OpenAPI 3.0, which ignores members beside a `$ref`. 3.1 gives them a meaning. */
 export const isVersion30 = (document: Params): boolean => String(document.openapi).startsWith('3.0')
 
 /**
- * What a reference means, for anything but a schema.
+ * Resolves a reference to anything but a schema.
  *
- * @param siblings the members beside a `$ref` that win over those of what it refers to. Default: none
- * @throws Error for a reference that leads nowhere or to itself, and for what is no object
+ * @param siblings the members beside a `$ref` that override those of its target. Default: none
+ * @throws Error for a reference without a target or to itself, and for a target that is not an object
  */
 export function followed(
   value: unknown,
@@ -28,7 +28,7 @@ export function followed(
   return { ...found, ...own }
 }
 
-/** @throws Error when the reference leads nowhere */
+/** @throws Error for a reference without a target */
 export function targetOf(reference: string, document: Params, where: string): unknown {
   const found = resolveFragment(document, reference)
   if (found === undefined) throw new Error(`${where} refers to ${reference}, which is not in the document`)

@@ -1,4 +1,4 @@
-/** Set by this server, by the runtime, or by hops on the way; `x-http-method` and the like turn one method into another. */
+/** Headers that this server, the runtime or intermediaries set; `x-http-method` and similar ones change the method. */
 const names = new Set(
   (
     'accept accept-charset accept-encoding authorization connection content-encoding content-length content-type cookie cookie2 ' +
@@ -8,18 +8,18 @@ const names = new Set(
   ).split(' '),
 )
 const prefixes = ['cf-', 'mcp-', 'proxy-', 'sec-', 'forwarded-', 'x-forwarded', 'x-original-', 'x-rewrite-']
-/** Of credentials, of users that a gateway has signed in, and of addresses. */
+/** Headers of credentials, of users that a gateway has authenticated, and of addresses. */
 const patterns = [
   /(?:^|-)(?:auth|authorization|token|secret|password|credentials?|(?:api|access)-?key)$/,
   /(?:remote|authenticated)-user$/,
   /(?:^|-)(?:client|originating|real|remote)-?(?:ip|addr|address)$/,
 ]
 
-/** The same text for names that a server may take for the same header: case is ignored, and some read "_" as "-". */
+/** Returns the same text for names that a server may treat as the same header: ignores case, and treats "_" as "-". */
 export const headerKey = (name: string): string => name.toLowerCase().replaceAll('_', '-')
 
 /**
- * Is this a header that no argument may set? The developer's `headers` may.
+ * Whether an argument must not set a header. The developer's `headers` may.
  *
  * @see https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1 hop-by-hop headers
  * @see https://fetch.spec.whatwg.org/#forbidden-request-header

@@ -4,8 +4,8 @@ const maxRedirects = 5
 export class UnfollowedRedirect extends Error {}
 
 /**
- * Fetches, and follows redirects of GET and HEAD as long as they stay at the origin: another one must not get the headers, which
- * are credentials. Repeating anything else somewhere else could do it twice.
+ * Sends a request, and follows redirects of GET and HEAD within the origin: another origin must not receive the headers, which are
+ * credentials. Other methods are not repeated, because that could repeat their effect.
  *
  * @throws UnfollowedRedirect for a redirect that is not followed
  */

@@ -4,12 +4,12 @@ import type { Params } from '../../protocol/types.ts'
 import { asciiName } from './names.ts'
 import { isVersion30, targetOf } from './references.ts'
 
-/** Copies schemas of a document for one operation, with all that they refer to in `definitions`, under `$defs` of the result. */
+/** Copies schemas of a document for one operation. All schemas that they refer to are in `definitions`, for `$defs` of the result. */
 export class Schemas {
   readonly definitions: Record<string, unknown> = {}
   readonly #document: Params
   readonly #where: string
-  /** The names of definitions, by what is referred to: one reference may mean several schemas, and one schema have several references. */
+  /** Names of definitions, by the target of references: one reference may mean several schemas, and one schema may have several references. */
   readonly #names = new Map<unknown, string>()
 
   /** @param where for errors */
@@ -18,12 +18,12 @@ export class Schemas {
     this.#where = where
   }
 
-  /** @throws Error for a reference that leads nowhere */
+  /** @throws Error for a reference without a target */
   copy(schema: unknown): unknown {
     return this.#copy(schema, [])
   }
 
-  /** @param outer the schemas around it that references may mean, innermost first */
+  /** @param outer the enclosing schemas that references may mean, innermost first */
   #copy(schema: unknown, outer: readonly Params[]): unknown {
     if (Array.isArray(schema)) return schema.map((each) => this.#copy(each, outer))
     if (!isObject(schema)) return schema
@@ -60,8 +60,7 @@ export class Schemas {
   }
 
   /**
-   * References mean the document. Within a schema that has an `$id` they mean that schema, and those that the document has not a schema
-   * around.
+   * Resolves a reference: in the document or, inside a schema with an `$id`, in that schema or one around it.
    *
    * @returns also the schemas around the target
    */
@@ -77,7 +76,7 @@ export class Schemas {
 
 const hasId = ({ $id }: Params): boolean => typeof $id === 'string'
 
-/** Members that OpenAPI has and JSON Schema has not, and those for references, which are all replaced. */
+/** Members that only OpenAPI has, and those for references, which are all replaced. */
 const left = new Set([
   'discriminator',
   'xml',
@@ -91,11 +90,11 @@ const left = new Set([
 ])
 /** Members whose values are schemas by name. */
 const named = new Set(['properties', 'patternProperties', 'dependentSchemas'])
-/** Members whose values are no schemas. */
+/** Members whose values are not schemas. */
 const literal = new Set(['enum', 'const', 'default', 'examples', 'required', 'dependentRequired'])
 
 /**
- * An object schema without the properties that only responses have: `required` does not mean them in requests.
+ * Returns an object schema without the properties that only responses have: `required` does not apply to them in requests.
  *
  * @see https://spec.openapis.org/oas/v3.0.4.html#schema-object
  */
@@ -113,7 +112,7 @@ function withoutReadOnly(schema: Params): Params {
   }
 }
 
-/** OpenAPI 3.0 had words of its own for what JSON Schema says otherwise. */
+/** Converts keywords of OpenAPI 3.0 into those of JSON Schema. */
 function modern({ nullable, exclusiveMinimum, exclusiveMaximum, ...schema }: Params): Params {
   const { minimum, maximum, ...others } = schema
   return {

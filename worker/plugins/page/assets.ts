@@ -1,4 +1,4 @@
-/** What the page looks like, and its buttons. Inline and constant, so that the page's policy can allow them by hash. */
+/** The styles and the script of the page. They are inline and constant, so that the page's policy allows them by hash. */
 
 export const style = `
 :root{color-scheme:light dark}

@@ -93,15 +93,15 @@ function linesFor(name: string, url: string, method: string, auth: boolean): Lin
 
 const json = (value: unknown) => JSON.stringify(value, null, 2)
 
-/** The name as every client takes it. */
+/** Returns a form of the name that every client accepts. */
 const slug = (name: string) => name.replace(/\W+/g, '-').replace(/^-|-$/g, '') || 'mcp'
 
-/** One word for a shell: host names may hold more than letters. */
+/** Quotes a word for a shell: host names may contain special characters. */
 const quoted = (word: string) => (/^[\w.:/-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)
 
 // What there is
 
-/** What everyone may see, a section each. */
+/** Returns a section for each kind of entry that every caller sees. */
 async function offers({ options: { instructions }, tools, resources, templates, prompts }: Declarations) {
   return [
     instructions && section('Instructions', html`<p>${instructions}</p>`),
@@ -141,7 +141,7 @@ const signature = (name: string, args: { name: string; required?: boolean }[]) =
 const fieldsOf = ({ properties, required }: JsonSchema) =>
   Object.keys(Object(properties)).map((name) => ({ name, required: [required].flat().includes(name) }))
 
-/** What a tool says of itself. What it leaves open is left out, whatever the default is. */
+/** Returns the annotations that a tool states. Defaults are omitted. */
 const hints = ({ readOnlyHint, destructiveHint }: ToolAnnotations) => [
   readOnlyHint && html` <small><em>read-only</em></small>`,
   destructiveHint && !readOnlyHint && html` <small><b>destructive</b></small>`,

@@ -6,9 +6,9 @@ import type { Declarations } from '../../declarations/declarations.ts'
 import { entryOf } from '../../engine/scopes.ts'
 import { bindingOf, type Rate, readQuota, readRate } from './rate.ts'
 
-/** What one caller may do with the server, or with one entry of it. */
+/** The limits of one caller for the server, or for one entry. */
 export type DeclaredLimit = {
-  /** The name of the entry; empty: the server. */
+  /** Name of the entry; empty for the server. */
   readonly what: string
   readonly rate: Rate | undefined
   readonly quota: Rate | undefined
@@ -30,7 +30,7 @@ export function readLimit(
 }
 
 export class DeclaredLimits {
-  /** Of every call. */
+  /** The limits of every call. */
   readonly common: DeclaredLimit
   readonly #byEntry = new WeakMap<RateLimit, DeclaredLimit>()
 
@@ -45,7 +45,7 @@ export class DeclaredLimits {
     }
   }
 
-  /** The limits of the server, and those of the entry that a call is about. */
+  /** Returns the limits of the server, and those of the entry that a call names. */
   of(
     declarations: Declarations,
     { method, params = {} }: Pick<CallAttempt, 'method'> & Partial<CallAttempt>,
@@ -58,7 +58,7 @@ export class DeclaredLimits {
   }
 }
 
-/** Names the limits of a server that the class of states counts. */
+/** Returns the names of limits that the Durable Object of states counts. */
 export function limitsWithState(
   common: DeclaredLimit,
   declarations: Declarations,
@@ -80,7 +80,7 @@ export function limitsWithState(
   ]
 }
 
-/** The entries that have a limit of their own. */
+/** Returns the entries with limits of their own. */
 function limitedEntries({ tools, prompts, resources, templates }: Declarations) {
   const entries = [
     ...[...tools].map(([name, { rateLimit }]) => ({ owner: `The tool "${name}"`, what: name, limit: rateLimit })),

@@ -3,15 +3,15 @@ import type { SamplingContent } from '../../protocol/types.ts'
 
 export type ToolUse = Extract<SamplingContent, { type: 'tool_use' }>
 
-/** A call of a tool by a model. `problem`: why it must not run; the block is then one that a client accepts in its place. */
+/** A tool call of a model. `problem`: why it must not run; `use` is then a valid block in its place. */
 export type ReadToolUse = { readonly use: ToolUse; readonly problem?: string }
 
 /**
- * Reads the tool calls of a model's message. Clients of models check them as little as models do: a block may lack its id, have an id
- * that another block has as well, a name that is no string, or an input that is no object.
+ * Reads the tool calls of a model's message. Neither models nor their clients validate them: a block may lack its id, repeat an id, or have
+ * a name that is not a string or an input that is not an object.
  *
- * @param newId returns an id for a block without one of its own, by its index among the calls
- * @returns the content with a valid block, and an id of its own, for each call
+ * @param newId returns an id for a block without one, by its index among the calls
+ * @returns the content with a valid block, and a unique id, for each call
  */
 export function readToolUses(
   answer: SamplingContent | SamplingContent[],
@@ -56,7 +56,7 @@ function problemOf({ id, name, input }: Unchecked, count: number): string | unde
   return undefined
 }
 
-/** The block as far as it is one. */
+/** Returns a valid block with the valid parts of another. */
 function wellFormed({ name, input }: Unchecked, id: string): ToolUse {
   return {
     type: 'tool_use',

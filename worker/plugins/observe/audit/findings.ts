@@ -1,4 +1,4 @@
-/** What there is to tell of one request. */
+/** Finds what to record of a request. */
 
 import { isPermitted } from '../../../engine/methods/lists.ts'
 import { insufficientScope } from '../../../engine/scopes.ts'
@@ -10,23 +10,23 @@ import { type RawSubject, subjectsOf } from './subjects.ts'
 import { whyFrom, whyOf } from './why.ts'
 import type { Write } from './writing.ts'
 
-/** Events of one request, and subjects of one event. */
+/** Events of one request, and targets of one event. */
 const maxSubjects = 50
 
 export type Finding = Pick<AuditEvent, 'outcome' | 'targets' | 'scopes' | 'omitted'> & {
   reason: Why | Promise<Why> | undefined
 }
 
-/** Is the whole request refused? Else its messages are told of one by one. */
+/** Whether the whole request was rejected. Otherwise its messages have events of their own. */
 export const isRefusal = ({ rejection }: IncomingRequest, { status }: Response): boolean =>
   rejection !== undefined || status >= 400
 
 type Named = RawSubject & { readonly method: string }
 
 /**
- * Everything but who and where: a refusal of the whole request, or of some of its messages, or what its messages use that takes scopes.
+ * Returns the rejection of a request or of some of its messages, or its calls of entries with scopes.
  *
- * @param refusals messages that a limit refused, if the response is no refusal
+ * @param refusals messages that a limit rejected, if the response is successful
  */
 export async function findingsOf(
   incoming: IncomingRequest,
@@ -86,7 +86,7 @@ export async function findingsOf(
 
 const scopesIn = (subjects: readonly RawSubject[]) => [...new Set(subjects.flatMap(({ scopes }) => scopes))]
 
-/** What a refusal says that its request takes: those of a call that the request names by its id are known to its session only. */
+/** Returns the scopes that an error names: only the session knows those of a call that the request names by its id. */
 const neededBy = (error: McpError | undefined): readonly string[] =>
   error?.kind === 'insufficient_scope' && isObject(error.data) && Array.isArray(error.data.scopes)
     ? error.data.scopes.filter((scope) => typeof scope === 'string')

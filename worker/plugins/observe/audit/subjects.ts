@@ -1,19 +1,19 @@
-/** What messages are about, and what that takes. */
+/** The entries that messages name, and their scopes. */
 import { bounds } from '../../../protocol/bounds.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import type { Params } from '../../../protocol/types.ts'
 
 type Asked = { readonly method: string; readonly params?: Params }
 
-/** As it was asked for: nothing of it is known to be a text. */
+/** An entry as the client named it, not validated. */
 export type RawSubject = { readonly name?: unknown; readonly uri?: unknown; readonly scopes: readonly string[] }
 
 const none: readonly string[] = []
 
 /**
- * Everything that a message is about: a stream of changes may be about many.
+ * Returns the entries that a message names: a stream of changes may name several.
  *
- * @param scopesOf all scopes that a request takes
+ * @param scopesOf returns all scopes of a request
  */
 export async function subjectsOf(
   { method, params = {} }: Asked,

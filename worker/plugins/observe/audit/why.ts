@@ -1,4 +1,4 @@
-/** Why a request was refused further in, where only the response is left to tell. */
+/** The reason of a rejection, read from the response if its error is not available. */
 import { type ErrorKind, errorTable, type McpError } from '../../../protocol/errors.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import type { Why } from './event.ts'
@@ -9,7 +9,7 @@ const longest = 64 * 1024
 /** The table has no other rows. */
 const kinds = Object.entries(errorTable) as [ErrorKind, { code: number; status: number }][]
 
-/** @param response is left as it was. Call this before somebody reads it. */
+/** @param response is not consumed. Call this before its body is read */
 export async function whyOf(response: Response): Promise<Why> {
   const { status, headers } = response
   const isJson = headers.get('Content-Type')?.startsWith('application/json')
@@ -21,7 +21,7 @@ export async function whyOf(response: Response): Promise<Why> {
 
 export const whyFrom = ({ kind, message, data }: McpError): Why => ({ kind, message, reason: reasonOf(kind, data) })
 
-/** Which limit refused: only its errors say so in `data.reason`. */
+/** Returns the limit that was exceeded: only its errors have `data.reason`. */
 const reasonOf = (kind: Why['kind'], data: unknown): string | undefined =>
   kind === 'too_many_requests' && isObject(data) && typeof data.reason === 'string' ? data.reason : undefined
 

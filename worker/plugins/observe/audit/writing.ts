@@ -1,4 +1,4 @@
-/** How what others sent is written down: short, in one line, and without what lets anybody in. */
+/** Prepares texts of clients for the log: short, on one line, and without credentials. */
 
 import { toHex } from '../../../protocol/hex.ts'
 import { utf8 } from '../../../protocol/utf8.ts'
@@ -7,14 +7,14 @@ import type { ServerInfo } from '../../../request-hooks.ts'
 /** Characters of a text. */
 const longest = 200
 
-/** A shorter one would be found in words that are none. */
+/** Characters of a credential that is removed. A shorter one would match ordinary words. */
 const shortestSecret = 8
 
 const secretHeaders = ['Authorization', 'Cf-Access-Jwt-Assertion', 'Mcp-Session-Id']
 
 export type Write = (text: unknown) => string | undefined
 
-/** Writes down texts that came with a request. Its credentials are struck out, wherever they were put. */
+/** Returns a function that prepares texts of a request, and removes its credentials from them. */
 export function writer(request: Request, session: string | undefined): Write {
   const secrets = [session, ...secretHeaders.map((name) => request.headers.get(name))]
     .flatMap((value) => value?.split(/[\s,]+/) ?? [])
@@ -28,14 +28,14 @@ export function writer(request: Request, session: string | undefined): Write {
   }
 }
 
-/** The id of the session that a request names, whether there is one or not. */
+/** Returns the session id that a request contains, valid or not. */
 export function sessionOf({ url, headers }: Request, { paths }: ServerInfo): string | undefined {
   const { pathname, searchParams } = new URL(url)
   const id = pathname === paths.messages ? searchParams.get('session') : headers.get('Mcp-Session-Id')
   return id ?? undefined
 }
 
-/** A session's name in what is written: its id lets whoever has the token go on with it. */
+/** Returns a mark of a session for the log. The id itself is a credential, together with a token. */
 export async function sessionMark(id: string | undefined): Promise<string | undefined> {
   if (id === undefined) return undefined
   const digest = await crypto.subtle.digest('SHA-256', utf8(id))

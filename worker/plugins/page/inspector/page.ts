@@ -1,14 +1,14 @@
-/** The page of the inspector: everything it does, its script does, as a client like any other. */
+/** The page of the inspector. Its script does all the work, as an ordinary client. */
 import type { ServerInfo } from '../../../request-hooks.ts'
 import { Html, html } from '../html.ts'
 import { htmlResponse } from '../html-response.ts'
 import { sourceHash } from '../source-hash.ts'
 import { script, style } from './assets.ts'
 
-/** Of the style and the script, as the Content-Security-Policy has them. */
+/** Hashes of the style and the script, for the Content-Security-Policy. */
 let hashes: readonly string[] | undefined
 
-/** What the page offers besides what every client sees: in a deployment nothing, in development what needs the inspector's key. */
+/** What the page offers besides what every client sees: nothing in a deployment; in development, what needs the inspector's key. */
 export type Access = 'client' | 'key missing' | 'developer'
 
 export async function inspectorPage(request: Request, host: ServerInfo, access: Access): Promise<Response> {
