@@ -319,7 +319,7 @@ const mistakes: Mistake[] = [
   },
   {
     what: 'a migration with a slip',
-    files: inConfig('"McpSubscriptions"', '"McpUpdate"'),
+    files: inConfig('"McpSubscriptions"', '"McpSubscription"'),
     found: ['class-missing', 'error', 'wrangler.toml', 'new_sqlite_classes'],
     fix: 'Write McpSubscriptions',
   },
@@ -345,7 +345,7 @@ const mistakes: Mistake[] = [
       '"McpTask"]\n\n[[migrations]]\ntag = "v1"\nnew_sqlite_classes = ["McpState"]',
     ),
     found: ['migration-twice', 'error', 'wrangler.toml', 'tag = "v1"'],
-    fix: 'a tag of its own, such as "v2"',
+    fix: 'its own tag, such as "v2"',
   },
   {
     what: 'scopes without auth',
@@ -357,7 +357,7 @@ const mistakes: Mistake[] = [
     what: 'a tool that says nothing about scopes',
     files: inMain("'Makes a basket', scopes: []", "'Makes a basket'"),
     found: ['unscoped', 'hint', 'src/index.ts', "'new_basket'"],
-    fix: 'or scopes: [] if that is meant',
+    fix: 'or scopes: [] if any token is enough',
   },
   {
     what: 'limits that nobody keeps',
@@ -432,7 +432,7 @@ const mistakes: Mistake[] = [
       'public/index.html': '<p>Hello',
     },
     found: ['page-hidden', 'hint', 'wrangler.toml', '[assets]'],
-    fix: 'Remove page from the options of serve()',
+    fix: 'Remove the plugin page()',
   },
   {
     what: 'all of zod',
@@ -447,7 +447,7 @@ const mistakes: Mistake[] = [
       'src/data.txt': noise(4.4e6),
     },
     found: ['bundle-size', 'hint', 'src/index.ts'],
-    fix: 'data belongs into KV, R2 or assets',
+    fix: 'store data in KV, R2 or assets',
   },
   {
     what: 'the SDK in the bundle',

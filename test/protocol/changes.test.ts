@@ -81,7 +81,9 @@ describe('a listener', () => {
 test('a change for a tenant without its issuer is refused', () => {
   // As from JavaScript, or from another Worker: the type does not admit it.
   const scope = { tenant: 'acme' } as unknown as Recipients
-  expect(() => topicOf({ list: 'tools' }, scope)).toThrow('A change for the tenant "acme" needs its issuer')
+  expect(() => topicOf({ list: 'tools' }, scope)).toThrow(
+    'A change for the tenant "acme" needs the issuer of the tenant',
+  )
 })
 
 test('the topics of a tenant have the same length for claims of any length', () => {
