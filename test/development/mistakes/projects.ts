@@ -46,7 +46,7 @@ export const printed: readonly ProjectMistake[] = [
     files: inCode(exportLine, ''),
     message:
       'A DurableObjectNamespace in the config referenced the class "McpSession", but no such Durable Object class is exported from the worker.',
-    fix: '`export const { McpSession } = worker`. The error beside it, `Class extends value undefined`, is of wrangler.',
+    fix: '`export const { McpSession } = worker`. The error beside it, `Class extends value undefined`, comes from wrangler.',
   },
   {
     mistake: 'A class is exported, and wrangler.toml has no migration for it',
