@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { filesOf } from '../../cli/init/template.ts'
+import { filesOf, templates } from '../../cli/init/template.ts'
 import { sections } from '../../site/.vitepress/navigation.ts'
 import { type Page, pageAt, pages, root } from './pages.ts'
 
@@ -136,4 +136,13 @@ test('a page says where something leads nowhere', () => {
     'npx x',
     'curl a',
   ])
+})
+
+test('the command line page lists the templates of npx edgemcp init', () => {
+  const rows =
+    pageAt('docs/reference/cli.md')
+      ?.spans.filter(({ isFirst }) => isFirst)
+      .map(({ code }) => code) ?? []
+  const first = rows.indexOf('hello')
+  expect(rows.slice(first, first + Object.keys(templates).length)).toEqual(Object.keys(templates))
 })
