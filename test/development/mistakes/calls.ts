@@ -36,7 +36,7 @@ export const atStart: readonly Mistake[] = [
 ]
 
 /** What JSON has. */
-const plain = 'plain objects, lists, texts, finite numbers, booleans and null'
+const plain = 'plain objects, arrays, strings, finite numbers, booleans and null'
 
 export const calls: readonly CallMistake[] = [
   {

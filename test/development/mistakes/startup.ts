@@ -60,7 +60,7 @@ export const startup: readonly StartupMistake[] = [
       server.tool?.('weather', { description }, handler)
       server.tool?.('weather', { description }, handler)
     },
-    message: 'The tool "weather" is registered twice: rename one, or plug its module in with a prefix',
+    message: 'The tool "weather" is registered twice: rename one, or use its module with a prefix',
     fix: '',
   },
   {
