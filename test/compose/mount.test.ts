@@ -140,7 +140,7 @@ describe('a method that is declared twice is refused', () => {
       },
     ])
   const twice = (method: string) =>
-    `The method "${method}" is declared twice: remove or rename it in this server, in one of its modules, or in a server that it mounts`
+    `The method "${method}" is declared twice, by this server, its modules or mounted servers: rename or remove one`
 
   test('by two modules', () => {
     expect(() => named('whole').use(reading('a')).use(reading('b'))).toThrow(twice('notes/read'))

@@ -154,13 +154,9 @@ describe('once', () => {
 
   test('keys that were used are named', async () => {
     const twice = await talk(async (ctx) => [await ctx.once('k', () => 1), await ctx.once('k', () => 2)])
-    expect(textOf(twice.result)).toBe(
-      'The key "k" is used twice in one call: give each input request and ctx.once its own key',
-    )
+    expect(textOf(twice.result)).toBe('The key "k" is used twice in one call: use each key once')
     const mixed = await talk(async (ctx) => [await question(ctx, 'k'), await ctx.once('k', () => 2)])
-    expect(textOf(mixed.result)).toBe(
-      'The key "k" is used twice in one call: give each input request and ctx.once its own key',
-    )
+    expect(textOf(mixed.result)).toBe('The key "k" is used twice in one call: use each key once')
   })
 
   test('keys may be called like members that every object has', async () => {

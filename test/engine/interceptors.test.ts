@@ -164,7 +164,7 @@ test.each([undefined, {}, { content: [] }, { type: 'result', result: 'text' }])(
     server.intercept((() => returned) as never)
     server.tool('any', { description }, () => 'done')
     await expect(play(server, 'tools/call', { name: 'any' })).rejects.toThrow(
-      "An interceptor of tools/call returned no outcome: return the outcome of next(), or { type: 'result', result }",
+      "An interceptor of tools/call returned no outcome: return that of next(), or { type: 'result', result }",
     )
   },
 )
@@ -213,7 +213,7 @@ test.each([{ rateLimit: { quota: '2/h' } }, { singleUse: true }])(
     server.tool('pay', { description, ...options }, handler)
     server.tool('pay_v1', { description }, () => 'old')
     await expect(play(server, 'tools/call', { name: 'pay_v1' })).rejects.toThrow(
-      'An interceptor calls "pay" instead of the entry that the client called, and "pay" has rateLimit or singleUse',
+      'An interceptor calls "pay", and would bypass its rateLimit or singleUse',
     )
     await expect(play(server, 'tools/call', { name: 'old_pay' })).rejects.toThrow('An interceptor calls "pay"')
     expect(handler).not.toHaveBeenCalled()

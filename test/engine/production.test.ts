@@ -36,7 +36,7 @@ test.each<[what: string, handler: (ctx: Untyped) => unknown, problem: string]>([
   [
     'one key twice',
     async (ctx) => [await ctx.once('k', () => 1), await ctx.once('k', () => 2)],
-    'The key "k" is used twice in one call: give each input request and ctx.once its own key',
+    'The key "k" is used twice in one call: use each key once',
   ],
   [
     'an input request inside an effect',

@@ -145,17 +145,13 @@ describe('questions', () => {
       a: accept({ name: 'Ada' }),
     })
     expect(result.isError).toBe(true)
-    expect(textOf(result)).toBe(
-      'The key "a" is used twice in one call: give each input request and ctx.once its own key',
-    )
+    expect(textOf(result)).toBe('The key "a" is used twice in one call: use each key once')
   })
 
   test('for roots twice need two keys', async () => {
     const roots = { roots: [] }
     const { result } = await talk(async (ctx) => [await ctx.roots(), await ctx.roots()], { roots })
-    expect(textOf(result)).toBe(
-      'The key "roots" is used twice in one call: give each input request and ctx.once its own key',
-    )
+    expect(textOf(result)).toBe('The key "roots" is used twice in one call: use each key once')
     const fine = await talk(async (ctx) => [await ctx.roots('a'), await ctx.roots('b')].length, { a: roots, b: roots })
     expect(textOf(fine.result)).toBe('2')
   })

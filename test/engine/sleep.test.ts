@@ -72,7 +72,7 @@ describe('ctx.sleep, on a server without tasks', () => {
         await ctx.sleep('nap', 1)
         await ctx.sleep('nap', 1)
       },
-      'The sleep key "nap" is used twice in one call: give each sleep its own key',
+      'The sleep key "nap" is used twice in one call: use each key once',
     ],
     [
       'inside ctx.once',

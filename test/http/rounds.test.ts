@@ -146,7 +146,7 @@ describe('an answer to a tool that is single', () => {
       const first = await send(state, one)
       expect((await send(state, other)).error).toEqual({
         code: -32602,
-        message: 'This requestState was already used with other answers: start the call again',
+        message: 'This requestState was already used with other answers: call again',
         data: { reason: 'used' },
       })
       const again = await send(state, one)

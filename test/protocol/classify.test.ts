@@ -321,9 +321,7 @@ test('a refusal of headers says which is missing, or what both of them say', () 
   expect(says('2025-11-25', request('tools/list', envelope()))).toBe(
     'MCP-Protocol-Version is 2025-11-25, but the body has 2026-07-28',
   )
-  expect(says(modern, hello())).toBe(
-    'Protocol version 2026-07-28 has no initialize: send the request itself, or server/discover',
-  )
+  expect(says(modern, hello())).toBe('Protocol version 2026-07-28 has no initialize: use server/discover')
 })
 
 describe('the envelope of a stateless request', () => {

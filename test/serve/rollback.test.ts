@@ -10,7 +10,9 @@ afterAll(() => server[Symbol.asyncDispose]())
 
 const error = (supported: number) => ({
   code: -32603,
-  message: expect.stringContaining(`stored by a newer release (schema 99; this release reads up to ${supported})`),
+  message: expect.stringContaining(
+    `A newer release stored this object (schema 99; this release reads up to ${supported})`,
+  ),
   data: { reason: 'newer_schema', retryable: true },
 })
 

@@ -428,7 +428,7 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
     [
       'a resource that lists itself',
       (s) => s.resource('a:b', { description, list: () => [] }, text),
-      'The resource "a:b" has no variables: remove list, or write a template such as "note://{id}"',
+      'The resource "a:b" has no variables: remove list, or write a URI template',
     ],
     [
       'a resource that completes what it has not',

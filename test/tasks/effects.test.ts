@@ -113,7 +113,7 @@ describe('what cannot be stored', () => {
   test.each([
     [
       'bigint',
-      'Cannot store the result of once "charge": a bigint, which has no JSON form: use plain objects, lists, texts, finite numbers, booleans and null',
+      'Cannot store the result of once "charge": a bigint, which has no JSON form: use plain objects, arrays, strings, finite numbers, booleans and null',
     ],
     ['text', 'Cannot store the result of once "charge": it has 2400012 bytes, at most 1900000 are allowed'],
   ])('fails a task once, without retries: a result of once that is a %s', async (of, message) => {

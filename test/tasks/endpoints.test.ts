@@ -110,7 +110,7 @@ describe('the limits of an endpoint', () => {
   test('refuse the calls of sessions that the class of an endpoint without limits keeps', async () => {
     await using session = await connect(at('/mistaken/mcp'), { revision: '2025-11-25', token })
     await expect(session.request('tools/call', call)).rejects.toThrow(
-      'The endpoint has rateLimit(), but the endpoint whose class stores its sessions does not: add rateLimit() to both',
+      'The endpoint has rateLimit(), but the endpoint that stores its sessions does not: add it to both',
     )
   })
 })

@@ -43,7 +43,7 @@ describe.each([
 ])('in %s', (what, sent) => {
   test.each([
     ['inside', 'The sleep "pause" is inside ctx.once("poll"): sleep before or after it'],
-    ['twice', 'The sleep key "pause" is used twice in one call: give each sleep its own key'],
+    ['twice', 'The sleep key "pause" is used twice in one call: use each key once'],
     ['without a key', 'The duration of the sleep "1h" is undefined: use milliseconds'],
     ['no moment', 'The date of the sleep "pause" is invalid: use a valid Date, or milliseconds since 1970'],
   ])('a sleep %s is refused', async (how, message) => {

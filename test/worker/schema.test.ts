@@ -173,7 +173,7 @@ test('an object that a newer release has stored refuses everything, loses nothin
   await runInDurableObject(stub, (_, { storage }) => storage.kv.put('schema', 2))
   await evictDurableObject(stub)
   const before = await dump(stub)
-  const refusal = /stored by a newer release \(schema 2; this release reads up to 1\)/
+  const refusal = /A newer release stored this object \(schema 2; this release reads up to 1\)/
   expect(await refusalOf(() => stub.post(answer()))).toMatch(refusal)
   expect(await refusalOf(() => stub.end(Date.now() + week))).toMatch(refusal)
   expect(await refusalOf(() => stub.changed({ list: 'tools' }))).toMatch(refusal)

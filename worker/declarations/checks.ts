@@ -104,8 +104,7 @@ export function checkResource(uri: string, definition: Described, handler: unkno
 }
 
 export function checkTemplate(uri: string, { template, list, complete }: Resource): void {
-  if (!template && list)
-    throw new Error(`The resource "${uri}" has no variables: remove list, or write a template such as "note://{id}"`)
+  if (!template && list) throw new Error(`The resource "${uri}" has no variables: remove list, or write a URI template`)
   for (const variable of Object.keys(complete)) {
     if (!template?.names.includes(variable)) {
       throw new Error(`The resource "${uri}" completes "${variable}", which is not one of its variables`)

@@ -125,5 +125,5 @@ export const registerDraft = (server: object, draft: DeclarationsDraft): void =>
 export function draftOf(server: object): DeclarationsDraft {
   const draft = drafts.get(server)
   if (draft) return draft
-  throw new Error('A plugin cannot add declarations to a server: write a module, and pass it to server.use()')
+  throw new Error('A plugin cannot add declarations to a server: use a module of server.use()')
 }

@@ -84,7 +84,7 @@ export function countRoundFor(
   if (countRound) return endpointOf(admitted.endpoint)?.countRound ?? countRound
   throw new McpError(
     'internal_error',
-    'The endpoint has rateLimit(), but the endpoint whose class stores its sessions does not: add rateLimit() to both',
+    'The endpoint has rateLimit(), but the endpoint that stores its sessions does not: add it to both',
   )
 }
 
@@ -110,7 +110,7 @@ export function serverFor(
   if (!isOwn) {
     throw new McpError(
       'internal_error',
-      `The class ${className} stores sessions of the server "${ownName}", not of "${admitted.serverName}": give each server its own classes with durableObjects.names of serve()`,
+      `The class ${className} stores sessions of the server "${ownName}", not of "${admitted.serverName}": give each server its own with durableObjects.names`,
     )
   }
   if (server) return server
@@ -132,6 +132,6 @@ export function refuseOtherPlugins(
   if (!plugins || JSON.stringify(plugins) === JSON.stringify(ownPlugins)) return
   throw new McpError(
     'internal_error',
-    `This isolate has not created the endpoint, whose plugins differ from those of the endpoint with the class ${className}: give both the same plugins`,
+    `The endpoint of this call and the endpoint with the class ${className} have different plugins: give both the same`,
   )
 }

@@ -17,7 +17,7 @@ export function addMethod(draft: DeclarationsDraft, name: string, method: unknow
   const known = draft.methods.get(name)
   if (known !== undefined && known !== method) {
     throw new Error(
-      `The method "${name}" is declared twice: remove or rename it in this server, in one of its modules, or in a server that it mounts`,
+      `The method "${name}" is declared twice, by this server, its modules or mounted servers: rename or remove one`,
     )
   }
   replaceMethod(draft, name, method)

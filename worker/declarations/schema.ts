@@ -180,7 +180,7 @@ async function validate(standard: StandardSchema['~standard'], value: unknown) {
     return {
       issues: [
         {
-          message: `The value has too many issues, or is nested too deeply, to be validated: ${thrown.message}`,
+          message: `The value has too many issues or is too deep to validate: ${thrown.message}`,
           path: [],
         },
       ],

@@ -283,7 +283,7 @@ export class Server {
       // It was given no `next`, for example.
       returned.catch(() => {})
       throw new Error(
-        'The module passed to server.use() returned a promise: register synchronously, or pass an interceptor to server.intercept(fn)',
+        'The module passed to server.use() returned a promise: make it synchronous, or write server.intercept(fn)',
       )
     }
     return this

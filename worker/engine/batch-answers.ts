@@ -19,7 +19,7 @@ export class BatchAnswers {
       this.#characters += text.length
       return text
     }
-    const message = `The responses to a batch have at most ${maxBatchCharacters} characters, and this one of ${text.length} does not fit: send its request separately`
+    const message = `This response of ${text.length} characters exceeds what is left of ${maxBatchCharacters} for the batch: send its request separately`
     const error = new McpError('internal_error', message)
     return errorText(id, error, revision.error(error.kind))
   }

@@ -230,8 +230,7 @@ export class CallContext implements Context {
       throw fail(`The sleep "${key}" is inside ctx.once("${round.startingEffect}"): sleep before or after it`)
     }
     const effectKey = `\0sleep ${key}`
-    if (round.isUsed(effectKey))
-      throw fail(`The sleep key "${key}" is used twice in one call: give each sleep its own key`)
+    if (round.isUsed(effectKey)) throw fail(`The sleep key "${key}" is used twice in one call: use each key once`)
     const moment = momentOf()
     if (Number.isNaN(moment)) {
       throw fail(`The date of the sleep "${key}" is invalid: use a valid Date, or milliseconds since 1970`)

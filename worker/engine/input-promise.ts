@@ -134,5 +134,5 @@ const ignore = () => {}
 const notAwaited = (name: string): McpError =>
   new McpError(
     'internal_error',
-    `The handler calls ${name} and continues without the answer: write await ${name}, or await Promise.all([…]) for several`,
+    `The handler calls ${name} and continues without the answer: write await ${name}, or await Promise.all([…])`,
   )

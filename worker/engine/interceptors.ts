@@ -52,7 +52,7 @@ export function intercept(
     )
     if (outcomeTypes.has(outcome?.type) && (outcome.type !== 'result' || isObject(outcome.result))) return outcome
     throw new Error(
-      `An interceptor of ${call.method} returned no outcome: return the outcome of next(), or { type: 'result', result }`,
+      `An interceptor of ${call.method} returned no outcome: return that of next(), or { type: 'result', result }`,
     )
   }
   return runFrom(0, call.params, undefined)

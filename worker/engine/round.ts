@@ -104,9 +104,7 @@ export class Round {
       throw this.refuse(new Error(`The input request "${key}" is inside ctx.once: request input before it`))
     }
     if (this.#usedKeys.has(key)) {
-      throw this.refuse(
-        new Error(`The key "${key}" is used twice in one call: give each input request and ctx.once its own key`),
-      )
+      throw this.refuse(new Error(`The key "${key}" is used twice in one call: use each key once`))
     }
     this.#usedKeys.add(key)
   }

@@ -50,7 +50,7 @@ export async function run(
 export async function runCall(...args: Parameters<typeof run>): Promise<ResultOutcome | InputRequiredOutcome> {
   const outcome = await run(...args)
   if (outcome.type === 'suspended')
-    throw new Error('An interceptor suspended a call: only tasks can be suspended, so return a result')
+    throw new Error('An interceptor suspended a call that is not a task: return a result')
   return outcome
 }
 
@@ -64,9 +64,7 @@ function checkChangedCall(declarations: Declarations, call: Call, changed: Call)
   if (!entry || entry === entryOf(declarations, call.method, call.params)) return
   if (!entry.rateLimit && !('singleUse' in entry && entry.singleUse)) return
   const { name = '', uri = name } = changed.params
-  throw new Error(
-    `An interceptor calls "${uri}" instead of the entry that the client called, and "${uri}" has rateLimit or singleUse, which it would bypass: let the client call it`,
-  )
+  throw new Error(`An interceptor calls "${uri}", and would bypass its rateLimit or singleUse: let the client call it`)
 }
 
 /** @throws McpError `insufficient_scope` */

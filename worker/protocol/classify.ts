@@ -51,11 +51,7 @@ export function classify(parsed: Parsed, signs: VersionHeaders): Classified {
   }
   if (message.method === 'initialize' && !isStatelessClaim(message)) {
     if (!isStatelessVersion) return { handshake: message }
-    return refuse(
-      'header_mismatch',
-      `Protocol version ${version} has no initialize: send the request itself, or server/discover`,
-      message.id,
-    )
+    return refuse('header_mismatch', `Protocol version ${version} has no initialize: use server/discover`, message.id)
   }
   if (claimed === undefined && !isStatelessVersion) return { messages: [message], batch: false }
   return recogniseStateless(message, version)

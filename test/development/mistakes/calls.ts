@@ -144,7 +144,7 @@ export const calls: readonly CallMistake[] = [
     mistake: 'Requests input in a loop with one key',
     tool: 'asks_in_a_loop',
     where: 'result',
-    message: 'The key "sure" is used twice in one call: give each input request and ctx.once its own key',
+    message: 'The key "sure" is used twice in one call: use each key once',
     fix: "Add the turn to the key: `'sure-' + turn`.",
   },
   {
@@ -169,7 +169,7 @@ export const calls: readonly CallMistake[] = [
     tool: 'forgets_to_await_a_question',
     where: 'error',
     message:
-      'The handler calls ctx.elicit("sure", …) and continues without the answer: write await ctx.elicit("sure", …), or await Promise.all([…]) for several',
+      'The handler calls ctx.elicit("sure", …) and continues without the answer: write await ctx.elicit("sure", …), or await Promise.all([…])',
     fix: '',
   },
   {
@@ -221,7 +221,7 @@ export const calls: readonly CallMistake[] = [
     mistake: 'Uses a key of `ctx.once` twice',
     tool: 'uses_a_once_key_twice',
     where: 'result',
-    message: 'The key "charge" is used twice in one call: give each input request and ctx.once its own key',
+    message: 'The key "charge" is used twice in one call: use each key once',
     fix: '',
   },
   {

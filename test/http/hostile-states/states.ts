@@ -473,10 +473,10 @@ const used = (first: unknown, more: Record<string, unknown>) => async (stage: St
   return { name: 'ask_once', more: { requestState, ...more } }
 }
 const alreadyUsed = {
-  ...refused('This requestState was already used with other answers: start the call again'),
+  ...refused('This requestState was already used with other answers: call again'),
   error: {
     code: -32602,
-    message: 'This requestState was already used with other answers: start the call again',
+    message: 'This requestState was already used with other answers: call again',
     data: { reason: 'used' },
   },
 }

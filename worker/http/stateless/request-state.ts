@@ -171,11 +171,9 @@ async function consumeAndAnswer(
     case 'lost':
       throw new McpError('call_interrupted', 'The call was interrupted', { reason: 'interrupted', retryable: false })
     case 'other':
-      throw new McpError(
-        'request_state_used',
-        'This requestState was already used with other answers: start the call again',
-        { reason: 'used' },
-      )
+      throw new McpError('request_state_used', 'This requestState was already used with other answers: call again', {
+        reason: 'used',
+      })
   }
 }
 
