@@ -1,17 +1,17 @@
 /**
- * The columns of a call in Workers Analytics Engine. A column keeps its meaning: a new one is added at the end.
+ * The columns of a call in Workers Analytics Engine. The meaning of a column never changes: new columns are appended.
  *
  * | column    | what                                     | column    | what                          |
  * |-----------|------------------------------------------|-----------|-------------------------------|
  * | `blob1`   | method                                   | `blob7`   | issuer                        |
  * | `blob2`   | name of the tool or prompt, or URI       | `blob8`   | subject                       |
- * | `blob3`   | `answered`, `failed`, `asked`, `error` or `received` | `blob9`   | tenant                        |
+ * | `blob3`   | `answered`, `tool_error`, `input_required`, `error` or `received` | `blob9`   | tenant                        |
  * | `blob4`   | the error's kind                         | `blob10`  | the session's mark            |
  * | `blob5`   | revision                                 | `blob11`  | trace                         |
- * | `blob6`   | what the client calls itself             | `double1` | milliseconds                  |
+ * | `blob6`   | name of the client                       | `double1` | milliseconds                  |
  * | `index1`  | method                                   | `double2` | the error's code; 0 for none  |
  *
- * What is not known is the empty text.
+ * Unknown values are empty texts.
  *
  * @see https://developers.cloudflare.com/analytics/analytics-engine/limits/
  */

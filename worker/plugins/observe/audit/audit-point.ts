@@ -1,20 +1,20 @@
 /**
- * The columns of an event of the audit in Workers Analytics Engine. A column keeps its meaning: a new one is added at the end.
+ * The columns of an audit event in Workers Analytics Engine. The meaning of a column never changes: new columns are appended.
  *
  * | column    | what                                             | column    | what                                    |
  * |-----------|--------------------------------------------------|-----------|-----------------------------------------|
  * | `blob1`   | `refused` or `allowed`                           | `blob10`  | its name or URI                         |
  * | `blob2`   | the error's kind                                 | `blob11`  | scopes, with spaces between             |
- * | `blob3`   | the error's message                              | `blob12`  | Cloudflare's number of the request      |
+ * | `blob3`   | the error's message                              | `blob12`  | id of the request at Cloudflare         |
  * | `blob4`   | issuer                                           | `blob13`  | the session's mark                      |
  * | `blob5`   | subject                                          | `blob14`  | user agent                              |
  * | `blob6`   | client                                           | `blob15`  | HTTP method                             |
  * | `blob7`   | tenant                                           | `blob16`  | path                                    |
  * | `blob8`   | address                                          | `double1` | HTTP status                             |
- * | `blob9`   | the first method                                 | `double2` | how many things the event is about      |
- * | `index1`  | subject; address if nobody is signed in          | `blob17`  | which limit refused                     |
+ * | `blob9`   | the first method                                 | `double2` | number of targets of the event          |
+ * | `index1`  | subject; address of an anonymous caller          | `blob17`  | limit that was exceeded                 |
  *
- * What is not known is the empty text.
+ * Unknown values are empty texts.
  *
  * @see https://developers.cloudflare.com/analytics/analytics-engine/limits/
  */
