@@ -222,7 +222,7 @@ export function recoverCalls(session: SessionParts): void {
     const post = restOfPost(call)
     const sessionCall: SessionCall = { ...call, row, principal: undefined, caller: undefined, expires }
     const isSafe = isSafeToRetry(session.host.server.declarations, call.request)
-    // Who asked is known to the client's next request only, so what was asked by somebody is not run for nobody.
+    // Only the client's next request has its principal, so a call of a principal is not run again without one.
     if (isSafe && !call.isPersonal && call.repeats < mostRepeats) {
       session.ledger.rewrite(row, { ...call, repeats: call.repeats + 1 })
       const sentCount = Math.max(call.journal.notificationsSent, session.log.saidBy(row, call.stream))

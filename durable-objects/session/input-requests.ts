@@ -72,7 +72,7 @@ function storeRoots(session: Context, id: RequestId, answer: Answer): void {
   const print = question?.call.journal.requestFingerprints[question.key]
   const isAboutRoots = print !== undefined && print === fingerprint(rootsRequest)
   if (!isAboutRoots || question?.call.handshake.capabilities.roots?.listChanged !== true) return
-  // Roots that are too large are asked for again.
+  // Roots that are too large to store are requested again.
   if (session.values.fits(answer)) session.values.put('roots', answer)
   else session.values.delete('roots')
 }

@@ -165,7 +165,7 @@ export class Lifetime {
   async finish(expires?: number, isMissed = true): Promise<void> {
     this.epoch += 1
     this.#end.stop()
-    // Nothing new is begun while the rest is cleared away, the mark that it has ended included.
+    // No new work starts until everything is deleted, including this mark.
     this.#isEnding = true
     const hadSubscriptions = this.#values.get('updatesShard') !== undefined && (await this.#end.deregister())
     const names = this.#stateObjects

@@ -249,7 +249,7 @@ export class Session extends Store implements SessionRpc {
     if (after) {
       const resumed = session.streams.resume(after, options)
       if (resumed) return resumed
-      // The session cannot go on without its stream.
+      // The session cannot continue without its stream.
       if (overSse) await session.lifetime.finish()
       return new Response(null, { status: 400 })
     }
@@ -258,7 +258,7 @@ export class Session extends Store implements SessionRpc {
     if (overSse && session.values.get('handshake') === undefined) session.values.put('handshake', null)
     const isAdmitted = overSse || searchParams.has('admitted')
     if (!isAdmitted && (await session.subscriptions?.listen()) === false) return new Response(null, { status: 404 })
-    // Whoever dialled may be gone: a socket without another end would hold this session for ever.
+    // The Worker may have disconnected: a socket without another end would keep this session forever.
     if (request.signal.aborted) return new Response(null, { status: 408 })
     return session.streams.openStanding(options)
   }
@@ -268,8 +268,8 @@ export class Session extends Store implements SessionRpc {
     const session = this.#session
     if (session.lifetime.isOver || !session.lifetime.id) return
     if (!isOverSse(socket)) return session.lifetime.markSeen()
-    // Over HTTP+SSE the stream is the session.
-    // Its id means nothing without the stream's handshake, so nothing has to remember that it is over.
+    // Over HTTP+SSE, the session ends with its stream.
+    // Its id is invalid without the handshake of the stream, so it needs no tombstone.
     if (code === closeCode.clientGone) return session.lifetime.finish()
     if (!session.streams.isOpen(standingStream)) await session.lifetime.markDisconnected()
   }
@@ -279,13 +279,13 @@ export class Session extends Store implements SessionRpc {
     const session = this.#session
     const tombstone = session.lifetime.expireTombstone()
     if (tombstone) return tombstone
-    // Nothing of a session is stored here.
+    // This object stores no session.
     if (!session.lifetime.id) return super.alarm()
     recoverCalls(session)
     await holdRunning(session)
     if (session.lifetime.isOver) return
     const due = session.lifetime.due()
-    // However long a call of it runs: nobody waits for it.
+    // Also while a call runs: no client waits for it.
     if (due <= Date.now()) {
       const isMissed =
         session.values.get('logLevel') !== undefined || session.values.get('missedTimeout') || session.ledger.isOpen

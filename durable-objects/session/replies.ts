@@ -108,7 +108,7 @@ export function requestAnswered(session: RepliesContext, stream: number): void {
 
 /** Closes the connection, while the call continues: the client reconnects for the remaining events. */
 export function release(session: RepliesContext, post: PendingPost, expires: number, retry?: number): void {
-  // Over HTTP+SSE there is no way back: the stream is the session.
+  // Over HTTP+SSE, the client cannot reconnect: the session ends with its stream.
   if (!post.revision.polling || !post.streams || post.stream === standingStream) return
   session.streams.release(streamOf(session, post, expires), retry)
 }

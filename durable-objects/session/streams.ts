@@ -137,7 +137,7 @@ export class SessionStreams {
   /** Sends a stream from after an event. This relay replaces the previous one. */
   #open(start: EventId, { relay, again, polling, overSse }: StreamOptions): Response {
     const { stream } = start
-    // A connection that rested, or was cut off, must not take the place of one that its client has opened since.
+    // A paused or lost connection must not replace one that its client has opened since.
     if (again && this.#sockets(stream).some((socket) => attachmentOf(socket).relay !== relay)) {
       return new Response(null, { status: 409 })
     }
@@ -162,7 +162,7 @@ export class SessionStreams {
   resume(after: string, options: StreamOptions): Response | undefined {
     this.#log.deleteFinished(Date.now())
     const id = readEventId(after)
-    // A client that has not noticed the loss of its connection goes on without notifications that are not kept any more.
+    // A client that has not noticed the loss of its connection continues without notifications that were deleted.
     const start = id && this.#log.onFrom(id, options.again)
     if (!start) return undefined
     const stream = this.#log.find(start.stream)

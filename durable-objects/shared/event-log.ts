@@ -228,7 +228,7 @@ export class EventLog {
   #trimNotifications(stream: number, { seq, total, messages, messageTotal }: Position): void {
     const { maxEvents, maxCharacters } = this.#boundsNow()
     const [countNow, totalNow] = [seq - messages, total - messageTotal]
-    // What a stream ever had is no less than what it keeps. The newest always stays.
+    // The counts include deleted events, so they are upper bounds. The newest event is never deleted.
     if (countNow <= maxEvents && totalNow <= maxCharacters) return
     this.#trim(stream, 'droppedNotification', 'isMessage IS NULL', seq, (oldest) => {
       const before = oldest.total - oldest.messageTotal - oldest.characters

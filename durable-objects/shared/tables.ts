@@ -34,7 +34,7 @@ export class Tables {
   /** Makes the next ids of a table with AUTOINCREMENT greater than this. */
   skipIds(table: string, id: number): void {
     if (id === 0) return
-    // The highest id ever is remembered after its row is gone.
+    // SQLite stores the highest id, also after its row is deleted.
     this.#sql.exec(`INSERT INTO ${table} (id) VALUES (?)`, id)
     this.#sql.exec(`DELETE FROM ${table} WHERE id = ?`, id)
   }

@@ -50,7 +50,7 @@ export class State extends DurableObject implements StateRpc {
     let value: unknown
     try {
       const declaration = declarationOf(state)
-      // Alarms may be late.
+      // The alarm may be late.
       if ((this.#lapses() ?? now + 1) <= now) await this.#clear()
       storage.transactionSync(() => {
         const writing = { done: false, tables: false }
@@ -76,7 +76,7 @@ export class State extends DurableObject implements StateRpc {
   override async alarm(): Promise<void> {
     if (await this.#schema.putOffAlarm()) return
     const until = this.ctx.storage.kv.get<number>('ended') ?? this.#lapses()
-    // It was declared to last since the alarm was set.
+    // Its declaration has no `ttl` any more.
     if (until === undefined) return
     if (until > Date.now()) return this.ctx.storage.setAlarm(until)
     return this.#clear()
@@ -113,7 +113,7 @@ export class State extends DurableObject implements StateRpc {
         `The operation "${operation}" of the state "${name}" returned a promise, and a transaction cannot wait: await before you call it`,
       )
     }
-    // What cannot travel back must not have been kept.
+    // If the result cannot be cloned, the transaction must not be committed.
     return structuredClone(value)
   }
 

@@ -48,7 +48,7 @@ export class Runs {
     this.#current = undefined
     // The task was cancelled or has expired: its outcome is stored already, or not needed.
     if (abort.signal.aborted) return
-    // The next run repeats whatever of this one still goes on, or does not need it.
+    // The next run repeats what still runs of this one, or does not need it.
     abort.abort(new Error('This run of the handler has ended'))
     await this.#steps.storeOutcome(record, result)
     this.#isUnsettled = false

@@ -95,7 +95,7 @@ class SessionConnection implements Connection {
       return resultOf(answer, response.status)
     }
     const { messages, close } = this.#streams.read(response, connection)
-    // There is no more to hear of what was cancelled.
+    // A cancelled request gets no response.
     signal?.addEventListener('abort', close, { once: true })
     for await (const received of messages) {
       this.#hub.take(received, this.#respond)

@@ -151,7 +151,7 @@ export function readSchema(
 }
 
 export const isStandard = (schema: unknown): schema is StandardSchema =>
-  // A value of any type can be asked for the member, null and undefined with `?.`.
+  // Any value can be read for the member, `null` and `undefined` with `?.`.
   (schema as Partial<StandardSchema> | null | undefined)?.['~standard'] !== undefined
 
 function readStandard(schema: StandardSchema, side: 'input' | 'output', owner: string): Validator {

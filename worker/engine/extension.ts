@@ -18,7 +18,7 @@ export type Extension = {
   methods?: Readonly<Record<string, ExtensionHandler>>
   /** The member of `params` that the header `Mcp-Name` repeats, by method. Default: none. */
   named?: Readonly<Record<string, string>>
-  /** Scopes that a token needs to call its methods; `[]` admits every authenticated caller. Default: none. */
+  /** Scopes that a token needs to call its methods; `[]` admits every caller that `auth` accepts. Default: none. */
   scopes?: readonly string[]
 }
 

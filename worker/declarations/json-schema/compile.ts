@@ -99,7 +99,7 @@ class SchemaCompiler {
         compiled.push(this.#attempt(() => make(parameter, place), problem))
       }
       const step = all(compiled)
-      // `is` has told the type of the value, which TypeScript cannot relate to the keywords of a group.
+      // `is` has checked the type of the value, which TypeScript cannot relate to the keywords of a group.
       if (compiled.length > 0) steps.push((value, seen) => (is(value) ? step(value as never, seen) : none))
     }
     return check

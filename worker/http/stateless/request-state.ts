@@ -59,11 +59,11 @@ export async function readRound(call: Call, seals: Seals, host: Host): Promise<R
   if (!isObject(inputResponses)) throw new McpError('invalid_params', 'params.inputResponses must be an object')
   const isOnce = isSingleUse(host.server.declarations, call)
   if (requestState === undefined) {
-    // A response without a state could be sent any number of times.
+    // A response without a state could be repeated any number of times.
     return { journal: isOnce ? emptyJournal : answeredBy(emptyJournal, inputResponses) }
   }
   const { journal, name, answerBy = Number.POSITIVE_INFINITY } = await open(call, requestState, seals, host)
-  // An input request keeps its first response.
+  // The first response to an input request counts.
   const isNew = ([key]: [string, unknown]) =>
     !Object.hasOwn(journal.answers, key) && (!isOnce || Object.hasOwn(journal.requestFingerprints, key))
   const answers: Params = Object.fromEntries(Object.entries(inputResponses).filter(isNew))
@@ -130,7 +130,7 @@ export function answerOnce(
   work: () => Promise<HttpAnswer>,
 ): Promise<HttpAnswer> {
   const answering = consumeAndAnswer(host.requestState(name), { answers, isLate }, work, host.report)
-  // Also for a client that has gone: it will send the request again.
+  // Also for a client that has disconnected: it will send the request again.
   host.waitUntil(answering.catch(() => {}))
   return answering
 }

@@ -28,7 +28,7 @@ export function runStateless(
   const [first] = calls
   // Neither throws.
   const answered = (first && !batch ? answer(first) : answerBatch()).then((ended) => messages.end(ended))
-  // The platform cancels a request whose client has gone. Its interceptors finish first.
+  // The platform cancels a request whose client has disconnected. Its interceptors finish first.
   if (hasInterceptors(host)) host.waitUntil(answered)
   return messages
 
@@ -85,7 +85,7 @@ async function answerCall(
     const round = await readRound(call, seals, host)
     const { name, answers, isLate } = round
     if (name === undefined || !answers) return await step(round)
-    // This round goes on without its client, which sends it again for the answer.
+    // This round continues without its client, which repeats the request for the response.
     const { text, ...answer } = await answerOnce({ name, answers, isLate }, host, () => run(round).catch(failed))
     // The stored answer has the id of the request that came first.
     return { ...answer, text: JSON.stringify({ ...JSON.parse(text), id: message.id }) }

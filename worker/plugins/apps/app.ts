@@ -28,7 +28,7 @@ export type AppOptions = {
   domain?: string
   /** Whether the host should draw a border around the document. Default: the host decides. */
   prefersBorder?: boolean
-  /** Scopes that a token needs to read the document; `[]` admits every authenticated caller. Default: none. */
+  /** Scopes that a token needs to read the document; `[]` admits every caller that `auth` accepts. Default: none. */
   scopes?: readonly string[]
 }
 

@@ -114,7 +114,7 @@ export function withImplied(
   implies: Readonly<Record<string, readonly string[]>> = {},
 ): readonly string[] {
   const all = new Set(scopes)
-  // A set is gone through to its end, and it grows meanwhile.
+  // The iteration includes the scopes that are added meanwhile.
   for (const scope of all)
     if (Object.hasOwn(implies, scope)) for (const implied of implies[scope] ?? []) all.add(implied)
   return [...all]

@@ -71,7 +71,7 @@ export class Introspection {
     if (this.#failure && Date.now() - this.#failure.at < retryAfterMs) throw this.#failure.problem
     const asking = this.#ask(token, url).finally(() => this.#asking.delete(token))
     this.#asking.set(token, asking)
-    // Others wait for it, even when whoever asked first has gone.
+    // Other requests wait for it, even if the first client disconnects.
     serverInfo.waitUntil(asking.catch(() => {}))
     return asking
   }
@@ -88,13 +88,13 @@ export class Introspection {
       this.#failure = undefined
       if (claims.active === true && isForAccess(claims)) return claims
     } catch (problem) {
-      // That is about this token, and must not close the door to the others.
+      // The error concerns this token only: other tokens are still checked.
       if (!(problem instanceof Refused && malformedTokenStatuses.has(problem.status))) {
         this.#failure = { at: Date.now(), problem }
         throw problem
       }
     }
-    // What anybody makes up must not fill the memory.
+    // Invented tokens must not fill the memory.
     if (token.length <= longestRemembered) this.#inactiveTokens.set(token, Date.now())
     return undefined
   }

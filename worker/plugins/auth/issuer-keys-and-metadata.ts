@@ -65,7 +65,7 @@ export class IssuerDocuments {
     const age = document ? Date.now() - document.at : Number.POSITIVE_INFINITY
     if (document && age < freshFor) return document
     const loading = this.#load(serverInfo)
-    // Whoever has been waited for in vain is not waited for again.
+    // After a failure, requests do not wait for the issuer.
     if (document && age < (this.#failure ? staleFor : staleWhileRevalidateMs)) {
       loading.catch(() => {})
       return document
@@ -85,7 +85,7 @@ export class IssuerDocuments {
    */
   async renewed(document: IssuerDocument, serverInfo: ServerInfo): Promise<IssuerDocument> {
     if (this.#known && this.#known.at > document.at) return this.#known
-    // It is being asked for already, for whoever came first with that key.
+    // Another request with that key has already started the request.
     if (this.#isLoading) return this.#load(serverInfo)
     if (Date.now() - Math.max(this.#forcedAt, document.at) < minRefreshMs) return document
     const loading = this.#load(serverInfo)
@@ -108,14 +108,14 @@ export class IssuerDocuments {
       (problem: unknown) => {
         this.#failure = { at: Date.now(), problem }
         this.#loading = undefined
-        // Asking again is put off by the failure, not by the cool-down.
+        // The failure delays the next request, not `minRefreshMs`.
         this.#forcedAt = Number.NEGATIVE_INFINITY
         serverInfo.report(problem)
         throw problem
       },
     )
     this.#loading = { since: Date.now(), document: loading }
-    // Others wait for it, even when whoever asked first has gone.
+    // Other requests wait for it, even if the first client disconnects.
     serverInfo.waitUntil(loading.catch(() => {}))
     return loading
   }
@@ -156,7 +156,7 @@ export class IssuerDocuments {
     throw new AggregateError(problems, `The issuer ${issuer} has no metadata: ${problems.join('; ')}`)
   }
 
-  // A failing cache delays a request and decides nothing.
+  // A failure of the cache delays a request, and has no other effect.
 
   async #cached(serverInfo: ServerInfo): Promise<IssuerDocument | undefined> {
     try {

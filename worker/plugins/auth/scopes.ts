@@ -10,7 +10,7 @@ export const declaredScopes = (server: Server): readonly string[] => [
 
 /**
  * Finds the tools, resources, prompts and methods of a server that do not declare `scopes`, for a test of your own. `scopes: []` counts as
- * declared: it admits every authenticated caller.
+ * declared: it admits every caller that `auth` accepts.
  *
  * @returns descriptions such as `the tool "add"`
  *

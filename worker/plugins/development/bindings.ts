@@ -6,7 +6,7 @@ import type { Called } from './trace.ts'
 export type Effect = {
   /** The call, such as `env.NOTES.put(…)`. */
   readonly call: string
-  /** A name for it, and what gives a result that can be kept. */
+  /** A key for `once`, and code whose result can be stored. */
   readonly key: string
   readonly work: string
 }

@@ -37,7 +37,7 @@ async function write(
 ${section('Endpoint', snippet('endpoint', url))}
 ${section('Connect', linesFor(slug(name), url, `${kind}/list`, auth !== undefined).map(client))}
 ${
-  // Behind auth, what there is is told to callers only.
+  // With auth, only callers see the entries.
   !auth && [
     await offers(declarations),
     section('Protocol', [

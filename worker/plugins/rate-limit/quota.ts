@@ -79,7 +79,7 @@ async function takeTogether(
   calls: readonly (readonly Counted[])[],
   post: object,
 ): Promise<Full[]> {
-  // The other calls of the POST begin in the same turn.
+  // The other calls of the POST start in the same turn.
   await undefined
   waiting.delete(post)
   const answer = await serverInfo

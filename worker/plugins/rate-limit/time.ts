@@ -20,7 +20,7 @@ export const limitTime =
       const problem = `The call took longer than ${milliseconds / 1000} seconds and was stopped`
       const error = new McpError('call_interrupted', problem, { reason: 'timeout', retryable: false })
       abort.abort(error)
-      // Also of a call that its client has cancelled, whose handler goes on.
+      // Also for a call that its client has cancelled, while its handler still runs.
       reject(error)
     }, milliseconds)
     try {

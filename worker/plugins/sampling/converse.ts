@@ -122,7 +122,7 @@ export async function converse<const S extends Record<string, Schema>>(
       const result = await resultOf(read, index)
       return { type: 'tool_result' as const, toolUseId: read.use.id, ...result }
     })
-    // Nothing else may stand beside results.
+    // A message with tool results must not contain other blocks.
     messages.push({ role: 'user', content: await Promise.all(results) })
   }
 }

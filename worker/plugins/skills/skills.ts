@@ -12,7 +12,7 @@ import type { Skill } from './skill.ts'
 export type SkillsOptions = {
   /** How long clients may cache lists of skills: `ttlMs` milliseconds, for one user (`private`) or for all (`public`). Default: no caching. */
   caching?: Caching
-  /** Scopes that a token needs to list and read the skills; `[]` admits every authenticated caller. Default: none. */
+  /** Scopes that a token needs to list and read the skills; `[]` admits every caller that `auth` accepts. Default: none. */
   scopes?: readonly string[]
 }
 

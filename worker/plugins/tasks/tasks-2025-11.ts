@@ -135,7 +135,7 @@ export async function taskResult(methodContext: MethodContext, site: Site): Prom
           Object.fromEntries(questions.map(({ own, request }) => [own, related(request, taskId)])),
         )
     } else if (error) {
-      // In a session the model is told.
+      // In a session, the model gets the error.
       if (error.kind === 'missing_client_capability') return relatedResult(toolError(error.message), taskId)
       throw errorIn({ error })
     } else if (result) {
@@ -155,7 +155,7 @@ async function settled(task: TaskRpc, signal: AbortSignal): Promise<TaskView> {
     try {
       return await orUnknownTask(task.settled())
     } catch (problem) {
-      // It goes on in another instance.
+      // The task continues in another instance.
       if (problem instanceof McpError || losses === mostLosses) throw problem
       await wait(lostPause, signal)
     }

@@ -158,7 +158,7 @@ function hostOf({ declarations, object, plugins, seals, report }: Runtime, optio
       const notification = extended.taskNotification(task)
       const { length } = JSON.stringify(notification)
       if (length > maxNotificationCharacters) return report(tooLargeToNotify(task, length))
-      // What is told under the same first topic in one breath is told once: a topic that nobody else has comes first.
+      // Changes with the same first topic are coalesced. The unique topic prevents that.
       const topics = [crypto.randomUUID(), topicOf(name)]
       const shardOf = (shard: number) =>
         object<SubscriptionsRpc>('McpSubscriptions', shardName(shard)).publish(notification, topics, 1)
@@ -243,7 +243,7 @@ async function call(context: MethodContext, site: Site, calls: Method): Promise<
       : extended.callAsTask(context, { name, scopes, isResumed }, termsOf(options, tool), site)
   }
   if (!options?.required) return calls.answer(context)
-  // Before there were tasks there was no code for this: the model is told.
+  // Older versions have no error code for this: the model gets an error result.
   return toolError(`The tool "${name}" runs only as a task, and this client does not support tasks`)
 }
 
@@ -252,12 +252,12 @@ async function list(context: MethodContext, listMethod: Method): Promise<Result>
   const listed = await listMethod.answer(context)
   if (!hasExperimentalTasks(context.call.revision)) return listed
   const { tools } = context.server.declarations
-  // Whatever answers tools/list returns a list of tools.
+  // Every method of tools/list returns a list of tools.
   const items = (listed.tools as Tool['item'][]).map((item) => {
     const options = taskOptions(tools.get(item.name))
     return options ? { ...item, ...experimental.supportOf(options) } : item
   })
-  // The same result: it is known to be everybody's, or not.
+  // The same object, because `cacheableResults` contains it if it is the same for every caller.
   return Object.assign(listed, { tools: items })
 }
 

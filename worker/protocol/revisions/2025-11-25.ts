@@ -29,7 +29,7 @@ export const rev20251125 = before(rev20260728, {
     'tools/call': (result, { outputSchema }) => wrapStructuredContent(result, outputSchema),
   },
 
-  // A person who was sent to a page was named, to tell later that they are done there.
+  // A URL elicitation has an id, for the notification that the user has completed it.
   asks: {
     'elicitation/create': (params, id) => (params.mode === 'url' ? { ...params, elicitationId: id } : params),
   },

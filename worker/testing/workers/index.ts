@@ -38,7 +38,7 @@ export const server: ServerUnderTest & { fetch(request: Request): Promise<Respon
   },
 
   async advance(milliseconds) {
-    // The storage of any object shows the runtime how to tell the time to all of them.
+    // Changing the storage of any object changes the clock of all objects.
     const [name] = objects
     const any = name ? stubOf(name) : (namespaces.McpSession ?? Object.values(namespaces)[0])?.getByName('keys')
     if (any) await runInDurableObject(any, (_, { storage }) => translate(storage))

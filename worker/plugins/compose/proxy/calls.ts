@@ -55,18 +55,18 @@ export const readResource = async (
   const uri = readUri(readText(context.call.params, 'uri'))
   if (findResource(context.server.declarations, uri)) return ownMethod.answer(context)
   let problem: McpError | undefined
-  // Scopes are decided for this spelling, so no other one may be sent.
+  // The scopes were checked for this spelling, so no other one may be sent.
   const canonical = canonicalUri(uri)
   const permitted = permittedFor(context, 'resource', canonical, proxies)
   for (const [index, holder] of (await upstreamsForUri(context, canonical, permitted)).entries()) {
     try {
       const sent = { uri: await holder.spellingOf(context, canonical, uri) }
       const result = { ...uncached, ...(await forward(context, holder, sent, index)) }
-      // The upstream says "public" for all who have this server's access there, not for all who may ask here.
+      // The upstream says "public" for all clients with this server's access, not for all callers of this server.
       return holder.isOpen(context, 'resource', canonical) ? result : { ...result, cacheScope: 'private' }
     } catch (thrown) {
       if (!(thrown instanceof McpError && passedOver.has(thrown.kind))) throw thrown
-      // One that does not answer, or not this caller, might have it.
+      // An upstream that does not respond, or rejects this caller, may have it.
       if (!problem || problem.kind === 'resource_not_found') problem = thrown
     }
   }

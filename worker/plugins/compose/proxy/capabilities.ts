@@ -26,7 +26,7 @@ async function offeredBy(
   try {
     return await proxied.capabilities({ principal, signal: AbortSignal.timeout(timeoutMs) })
   } catch (problem) {
-    // It may answer later, when the client is not told any more: nearly every server has tools.
+    // It may respond later, when the client no longer reads capabilities. Nearly every server has tools.
     console.error(problem)
     return { tools: {} }
   }

@@ -51,7 +51,7 @@ export function mountUpstreams(draft: DeclarationsDraft, proxies: readonly Proxi
     const ownMethod = declaredMethod(draft, name) ?? callMethod(name)
     // Every method of `relays` is a method of the protocol.
     if (!ownMethod) continue
-    // Whether anything is offered is known when they have been asked.
+    // Only the upstreams know whether they offer anything.
     const method: Method = {
       ...ownMethod,
       offered: () => true,

@@ -179,7 +179,7 @@ export class Proxied implements Forwarded {
   /** Returns the spelling of a URI that the upstream lists, if the client has written the URI differently from its canonical spelling. */
   async spellingOf(context: MethodContext, canonical: string, given: string): Promise<string> {
     if (given === canonical) return canonical
-    // An upstream that does not answer is asked for the resource all the same, and the client gets that error.
+    // An upstream that does not respond is still asked for the resource, and the client gets that error.
     const entries = await this.list(context, 'resources/list').catch(() => undefined)
     const listed = entries?.map((entry) => String(entry.uri)).filter((uri) => canonicalUri(uri) === canonical)
     return listed?.find((uri) => uri === given) ?? listed?.[0] ?? canonical
@@ -202,10 +202,10 @@ export class Proxied implements Forwarded {
     } catch (problem) {
       if (!isMismatch(problem)) throw problem
     }
-    // Its list tells what is to be repeated in headers.
+    // The list states which arguments are repeated in headers.
     await this.list(context, 'tools/list')
     return this.#send(context, method, params, signal).catch((problem) => {
-      // Not in the headers of whoever calls here.
+      // Not with the headers of the caller.
       throw isMismatch(problem) ? new McpError('internal_error', problem.message) : problem
     })
   }

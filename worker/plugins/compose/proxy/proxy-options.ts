@@ -19,7 +19,7 @@ export type ProxyOptions = {
   listTimeout?: number
   /**
    * Scopes that a token needs to use the entries of the upstream: all scopes of the list, or those that a function returns for an entry.
-   * `[]` admits every authenticated caller. Default: every caller; `bearer({ requireScopesEverywhere: true })` then rejects the proxy.
+   * `[]` admits every caller that `auth` accepts. Default: every caller; `bearer({ requireScopesEverywhere: true })` then rejects the proxy.
    */
   scopes?: readonly string[] | ((entry: ForwardedEntry) => readonly string[])
   /**

@@ -33,7 +33,7 @@ export async function upstreamsForUri(
   uri: string,
   proxies: readonly Proxied[],
 ): Promise<readonly Proxied[]> {
-  // One that does not answer may have some.
+  // An upstream that does not respond may have some.
   const offering = await Promise.all(proxies.map((proxied) => proxied.offers(context, 'resources').catch(() => true)))
   const possible = proxies.filter((_, index) => offering[index])
   if (possible.length < 2) return possible

@@ -102,7 +102,7 @@ const principalOf = ({ principal }: IncomingRequest, write: Write): AuditEvent['
 function requestOf({ url, method, headers }: Request, { paths }: ServerInfo, write: Write) {
   const { pathname } = new URL(url)
   return {
-    // Others are made up by whoever asks for them.
+    // Clients invent other paths.
     http: { method, path: Object.values(paths).includes(pathname) ? pathname : undefined },
     request: write(headers.get('CF-Ray')),
     userAgent: write(headers.get('User-Agent')),
