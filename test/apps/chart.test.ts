@@ -78,7 +78,7 @@ describe.skipIf(!found)(`a chart in Chromium${missing}`, () => {
     expect(problems).toEqual([])
   })
 
-  test('turns to another year at the press of a key, and the model hears of it', async () => {
+  test('switches the year at the press of a key, and notifies the model', async () => {
     await using opened = await open()
     const { page, view, problems } = opened
     await call(opened, 2024)
@@ -218,7 +218,7 @@ describe.skipIf(!found)(`a chart in Chromium${missing}`, () => {
     await expectDrawn(view, 2022)
   })
 
-  test('lets its host take it away, and answers nothing it does not know', async () => {
+  test('accepts teardown by its host, and refuses unknown requests', async () => {
     await using opened = await open()
     const { page, view } = opened
     await call(opened, 2024)

@@ -380,7 +380,7 @@ test('a batch is told of call by call, as far as there is room', async () => {
   expect(events.map(({ omitted }) => omitted).sort()).toEqual([...Array(49).fill(0), 10])
 })
 
-test('whoever listens to what it may not hear is told of, and listens to the rest', async () => {
+test('reports a subscription to resources that the caller may not read, and keeps the rest of it', async () => {
   const token = await tokenFor('')
   await using client = await connect(server.url, { revision: '2026-07-28', token })
   await client.subscribe({ resourceSubscriptions: ['note://7', 'open://all'] })
@@ -392,7 +392,7 @@ test('whoever listens to what it may not hear is told of, and listens to the res
   })
 })
 
-test('what a client makes up is short, in one line, and holds no credential', async () => {
+test('logs values of clients shortened, on one line and without credentials', async () => {
   const token = await tokenFor('')
   const name = `a\u001b[2J\u202e\u2028 ${token} ${'x'.repeat(300)}`
   await post([call(name), { ...call('write', {}, 2), method: token }], {

@@ -82,7 +82,7 @@ describe.skipIf(!found)(`a page in Chromium${missing}`, () => {
   describe.each(sample(visits, 3))('of $host, whose client is $mode', ({ host, mode, connects }) => {
     const first = connects[0].replace(' 200', '')
 
-    test('is let in, reads, asks for more, writes, and goes on after its token has expired', async () => {
+    test('connects, reads, requests another scope, writes, and continues after its token expires', async () => {
       await using opened = await open(host, mode)
       const { page, network, preflights, requests } = opened
 
@@ -165,7 +165,7 @@ describe.skipIf(!found)(`a page in Chromium${missing}`, () => {
     ])
   })
 
-  test('hears it when its user says no', async () => {
+  test('gets an error when its user denies access', async () => {
     await using opened = await open('app.example.com')
     await opened.page.click('#read')
     await answer(opened, 'grace', 'no')
@@ -173,7 +173,7 @@ describe.skipIf(!found)(`a page in Chromium${missing}`, () => {
     expect(opened.requests()).not.toContainEqual(expect.stringContaining('/token'))
   })
 
-  test('of an origin that nobody has named does not get past the preflight', async () => {
+  test('of an origin that is not in origins fails the preflight', async () => {
     await using opened = await open('elsewhere.example.com', 'legacy')
     await opened.page.click('#read')
     expect(await shown(opened.page)).toContain('Failed to fetch')

@@ -27,7 +27,7 @@ const welcome = expect.stringContaining('Reading requires the scope notes:read')
 /** What a person's browser asks of the authorization server, from the client to the client. */
 const consented = ['GET /auth 303', 'GET /interaction/… 303', 'GET /auth/… 303']
 
-describe('with an authorization server that lets everybody in as ada', () => {
+describe('with an authorization server that signs in every user as ada', () => {
   let issuer: AuthorizationServer
   let server: TestServer
   let origin: string
@@ -171,7 +171,7 @@ describe('with an authorization server that lets everybody in as ada', () => {
       await program.close()
     })
 
-    test('whose refresh token is no longer good is let in anew', async () => {
+    test('whose refresh token is invalid signs in again', async () => {
       const { program, wallet, person } = await letIn(client)
       await expire(wallet)
       wallet.held = { ...wallet.held, refresh_token: 'gone' } as NonNullable<Wallet['held']>
@@ -235,7 +235,7 @@ describe('with an authorization server that lets everybody in as ada', () => {
     }
   })
 
-  test('the server reads the keys of the issuer once, whoever comes', async () => {
+  test('the server fetches the keys of the issuer once for all callers', async () => {
     for (const client of published) await (await letIn(client)).program.close()
     expect(everybody.heard.filter((line) => line === 'GET /jwks')).toEqual(['GET /jwks'])
   })

@@ -105,7 +105,7 @@ describe('a server that knows no keys yet', () => {
     expect(asked()).toEqual([1, 1])
   })
 
-  test('lets nobody else down when whoever came first has gone', async () => {
+  test('serves other requests when the client of the first one disconnects', async () => {
     const metadata = held(metadataPath)
     const gone = Promise.withResolvers<ServerResponse>()
     issuer.instead.set('/gone', (_, response) => gone.resolve(response))
@@ -141,7 +141,7 @@ describe('a server that knows no keys yet', () => {
     expect(await ask()).toMatchObject({ status: 200, text: 'ada' })
   })
 
-  test('whose issuer is not running says when to come back', async () => {
+  test('whose issuer does not run responds with Retry-After', async () => {
     await issuer[Symbol.asyncDispose]()
     expect(await ask()).toMatchObject({ status: 503 })
   })
@@ -359,7 +359,7 @@ describe('a server that knows the keys', () => {
 })
 
 describe('keys that change', () => {
-  test('a new one is good at once, and the old one still', async () => {
+  test('accepts a new key immediately, and still the old one', async () => {
     await warm()
     await ahead(31 * second)
     const [old, fresh] = [issuer.keys[0] as Key, await newKey('ES256')]
@@ -369,7 +369,7 @@ describe('keys that change', () => {
     expect(asked()).toEqual([2, 2])
   })
 
-  test('a new one is good for everybody who comes with it at once', async () => {
+  test('accepts a new key in concurrent requests', async () => {
     await warm()
     await ahead(31 * second)
     const fresh = await newKey('ES256')
@@ -384,7 +384,7 @@ describe('keys that change', () => {
     expect(asked()).toEqual([2, 2])
   })
 
-  test('one that was taken back is no longer good once the keys were read again', async () => {
+  test('rejects a removed key after the keys are fetched again', async () => {
     await warm()
     const [old, fresh] = [issuer.keys[0] as Key, await newKey('ES256')]
     issuer.keys = [fresh]
@@ -394,7 +394,7 @@ describe('keys that change', () => {
     expect(await ask({ key: old })).toMatchObject({ status: 401 })
   })
 
-  test('one that was replaced under its name is no longer good once the keys were read again', async () => {
+  test('rejects a key that was replaced under its kid after the keys are fetched again', async () => {
     await warm()
     const [old] = issuer.keys as [Key]
     const fresh = await newKey('ES256', old.kid)
@@ -407,7 +407,7 @@ describe('keys that change', () => {
     expect(await ask({ key: old })).toMatchObject({ status: 401 })
   })
 
-  test('one without a name that was replaced is known at once', async () => {
+  test('finds a replaced key without a kid immediately', async () => {
     const unnamed = (key: Key) => ({ ...key, kid: undefined as unknown as string })
     const [old, fresh] = [unnamed(issuer.keys[0] as Key), unnamed(await newKey('ES256'))]
     const publish = ({ publicJwk }: Key) =>
@@ -446,7 +446,7 @@ describe('keys that change', () => {
     expect(await ask({ key: fresh })).toMatchObject({ status: 200 })
   })
 
-  test('a flood of keys that nobody knows makes the issuer be asked once', async () => {
+  test('fetches keys once for many tokens with unknown kids', async () => {
     await warm()
     const unknown = await newKey('ES256')
     const flood = () => many(200, () => ask({ key: { ...unknown, kid: crypto.randomUUID() } }))
@@ -458,7 +458,7 @@ describe('keys that change', () => {
     expect(await ask()).toMatchObject({ status: 200 })
   })
 
-  test('a flood of keys that nobody knows takes nothing away while the issuer fails', async () => {
+  test('keeps known keys while the issuer fails, for many tokens with unknown kids', async () => {
     await warm()
     misbehaves(fails)
     const unknown = await newKey('ES256')
@@ -477,7 +477,7 @@ describe('another isolate of the data centre', () => {
     expect(asked()).toEqual([1, 1])
   })
 
-  test('uses what it read as long as the isolate that asked', async () => {
+  test('caches keys in the edge cache as long as in the isolate', async () => {
     await warm()
     misbehaves(fails)
     const times = [9 * minute, 50 * minute, 2 * hour, 24 * hour - minute, 24 * hour + minute]

@@ -71,12 +71,12 @@ describe('behind Cloudflare Access', () => {
     })
   })
 
-  test('somebody without a name is nobody', async () => {
+  test('a token without a subject is refused', async () => {
     const url = await behindAccess()
     expect(await call(url, assertion(await issued({ sub: '' })))).toMatchObject({ status: 401 })
   })
 
-  test('nobody comes in another way', async () => {
+  test('no other request is signed in', async () => {
     const url = await behindAccess()
     const token = await issued()
     const others: HeadersInit[] = [{}, bearing(token), assertion(''), { Cookie: `CF_Authorization=${token}` }]
@@ -249,7 +249,7 @@ describe('a check of one’s own', () => {
 })
 
 describe('a server that is open to some', () => {
-  test('lets everybody do what takes no scopes', async () => {
+  test('allows every caller to use entries without scopes', async () => {
     const url = await declare(server, { issuer: issuer.issuer, allowAnonymous: true })
     expect(await call(url, {}, 'open')).toMatchObject({ status: 200, text: 'nobody' })
     const token = await issuer.token(url.href, { scope: 'notes:read' })
@@ -257,7 +257,7 @@ describe('a server that is open to some', () => {
     expect(await call(url, bearing(token), 'read')).toMatchObject({ status: 200, text: 'read' })
   })
 
-  test('sends whoever wants more away to sign in', async () => {
+  test('challenges callers of entries with scopes', async () => {
     const url = await declare(server, { issuer: issuer.issuer, allowAnonymous: true })
     const refused = await call(url, {}, 'read')
     expect(refused.status).toBe(401)
@@ -298,7 +298,7 @@ describe('a server with scopes that everything takes', () => {
     for (const _ of [1, 2]) expect(await call(url, bearing(token), 'open')).toMatchObject({ status: 403 })
   })
 
-  test('says so to whoever has no token', async () => {
+  test('responds with a challenge to requests without a token', async () => {
     const url = await declare(server, { issuer: issuer.issuer, requiredScopes: ['mcp'] })
     expect(challengeOf(await call(url))).toContain('scope="mcp notes:read notes:write"')
     expect(await (await wellKnown(url)).json()).toMatchObject({

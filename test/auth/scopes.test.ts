@@ -53,7 +53,7 @@ describe.each(everyRevision)('a client of %s', (revision) => {
     await expect(nobody.callTool('read')).rejects.toMatchObject({ status: 401 })
   })
 
-  test('is told in words what a state takes', async () => {
+  test('gets the scopes that a state requires in the message', async () => {
     await using ada = await as('ada~carts')
     const cart = await textOf(ada.callTool('make_cart'))
     expect(await textOf(ada.callTool('fill_cart', { cart }))).toBe('filled')
@@ -67,7 +67,7 @@ describe.each(everyRevision)('a client of %s', (revision) => {
     })
   })
 
-  test('hears of what it may read', async () => {
+  test('is notified of resources that it may read', async () => {
     await using ada = await as('ada~read')
     await ada.subscribe({ resourceSubscriptions: ['note://1'] })
     await ada.callTool('touch')

@@ -92,7 +92,7 @@ test('the folder one is in will do, and so will an empty repository', async () =
   expect(readdirSync(folder)).toContain('wrangler.toml')
 })
 
-test('what is there is never overwritten', async () => {
+test('init overwrites no files', async () => {
   mkdirSync(join(folder, 'mine'))
   writeFileSync(join(folder, 'mine/README.md'), 'mine')
   writeFileSync(join(folder, 'file'), 'mine')
@@ -174,7 +174,7 @@ describe.runIf(process.platform === 'linux' && existsSync(terminal))('at a termi
     expect(written('tea/src/notes.ts')).toContain('export')
   })
 
-  test('what was said is not asked', async () => {
+  test('init does not ask for what its arguments say', async () => {
     const { code, said } = await atTerminal('init tea', [['Template (hello): ', '\n']])
     expect([code, said.includes('Folder')]).toEqual([0, false])
     expect(said).toContain('Created tea from the template hello.')
@@ -194,7 +194,7 @@ describe.runIf(process.platform === 'linux' && existsSync(terminal))('at a termi
   })
 })
 
-test('help and version are told', async () => {
+test('--help and --version print the help and the version', async () => {
   expect((await edgemcp()).said).toContain('npx edgemcp init [folder]')
   expect((await edgemcp('--version')).said).toMatch(/^\d+\.\d+\.\d+\n$/)
 })

@@ -79,7 +79,7 @@ test.each([
   expect(said).toContain(`\nexport const ${name}: readonly Operation[] = [\n`)
 })
 
-test('what a document says is data and nothing else', async () => {
+test('texts of a document never become code', async () => {
   const properties = JSON.parse('{ "__proto__": { "type": "string" } }')
   const schema = { type: 'object', properties, description: '$x ` */ </script> \u2028' }
   const post = { operationId: 'add', requestBody: { content: { 'application/json': { schema } } } }

@@ -201,7 +201,7 @@ function tableOfChanges(): string {
   return [...lines.map((line) => line.trimEnd()), '', ...legend].join('\n')
 }
 
-test('nobody hears of anything twice, or of what they do not listen to: the table says who heard what', async () => {
+test('no client is notified twice, or of changes that it did not subscribe to', async () => {
   for (const { role, client } of members) if (role === 'not any more') await client.watch(end)
   // What is said again soon is told a moment later, after everything that was said before.
   await allHear(end, 2)
@@ -231,7 +231,7 @@ a tool elsewhere, without one   1220 3330    1220 3333    1220 3333    1220 3333
 Of two notes: how many are heard of by a client that listens to one by its URI, to both by their template, to one by
 its URI and to both by their template, and by one that does not listen any more. Of three lists: the same clients.`
 
-test('what was said elsewhere was said in another isolate', async () => {
+test('changes were published in another isolate', async () => {
   const [near, far] = [
     ['queue', 'session', 'stateless'],
     ['worker', 'far-session', 'far-stateless'],

@@ -47,7 +47,7 @@ describe.each(everyRevision)('for clients of %s', (revision) => {
     })
   })
 
-  test('middleware of a mounted server stands around what is its own, under the names that it gave', async () => {
+  test('interceptors of a mounted server wrap its own entries, under their own names', async () => {
     await textOf(client, 'weather_asked')
     expect(await textOf(client, 'weather_now', { city: 'Berne' })).toBe('Fine in Bern')
     await expect(client.callTool('weather_now', { city: 'Atlantis' })).rejects.toMatchObject({
@@ -63,7 +63,7 @@ describe.each(everyRevision)('for clients of %s', (revision) => {
     expect(await textOf(client, 'seen')).toContain(`outer tools/call weather_now ${revision}`)
   })
 
-  test('what a mounted server announces is heard', async () => {
+  test('clients are notified of changes that a mounted server announces', async () => {
     const stream = await client.subscribe({ resourceSubscriptions: ['weather://bern'] })
     if (revision !== '2026-07-28') await client.request('resources/subscribe', { uri: 'weather://bern' })
     await client.callTool('weather_warm', { city: 'bern' })

@@ -53,7 +53,7 @@ describe.each(['2026-07-28', '2025-11-25'])('for clients of %s', (revision) => {
     expect(await both(turned)).toMatchObject([{ text: 'Newer' }])
   })
 
-  test('what a mounted server stands before is mounted with it', async () => {
+  test('upstreams of a mounted server are mounted with it', async () => {
     await using client = await to('outer')
     expect((client.initializeResult.capabilities as Json).prompts).toEqual({})
     expect(await client.callTool('inner_newer_echo', { text: 'hi' })).toMatchObject({

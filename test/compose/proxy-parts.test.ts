@@ -102,7 +102,7 @@ describe.each(sample(everyRevision, 2))('for clients of %s', (revision) => {
     })
   })
 
-  test('what nobody has is not found when all have answered', async () => {
+  test('an entry that no upstream has is not found after all have answered', async () => {
     await using mixed = await connect(new URL('/mixed/mcp', behind.gateway.url), { revision, sse: false })
     await expect(mixed.request('resources/read', { uri: 'nowhere:at-all' })).rejects.toMatchObject({
       code: revision === '2026-07-28' ? -32602 : -32002,

@@ -49,7 +49,7 @@ describe.each(sample(everyRevision, 2))('for clients of %s', (revision) => {
     expect(await textOf(client, 'newer_where', { region: 'Zürich' })).toBe('Zürich')
   })
 
-  test('what they ask, whoever calls is asked, and each of their rounds happens once', async () => {
+  test('input requests of upstreams reach the caller, and each of their rounds runs once', async () => {
     const asks = !['2025-03-26', '2024-11-05'].includes(revision)
     const said = await textOf(client, 'newer_asks')
     if (!asks) return expect(said).toBe('This call needs a client that supports elicitation')
@@ -57,7 +57,7 @@ describe.each(sample(everyRevision, 2))('for clients of %s', (revision) => {
     expect(names).toEqual([])
   })
 
-  test('what goes wrong there is told as it was said', async () => {
+  test('errors of upstreams are passed on unchanged', async () => {
     await expect(client.callTool('newer_refuses')).rejects.toMatchObject({
       code: -32602,
       message: 'Not so',

@@ -88,7 +88,7 @@ describe('how long, and by whom, a resource may be kept', () => {
   }
   const open = { ttlMs: 1000, cacheScope: 'public' }
 
-  test('everybody may keep what everybody may read', async () => {
+  test('a resource that is public upstream and here has the cache scope public', async () => {
     expect(await read(open, {})).toEqual(open)
   })
 

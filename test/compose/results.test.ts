@@ -150,7 +150,7 @@ test('an upstream with sessions asks nothing in a result', () => {
   expect(() => read('tools/call', asks({ method: 'roots/list' }), false)).toThrow('"content" must be a list of objects')
 })
 
-test('what an upstream asks reaches a client only as far as it declared that it can be asked', async () => {
+test('input requests of an upstream reach only clients that declare the capability', async () => {
   const upstream = async (_: string, { body }: RequestInit) => {
     const { id, method } = JSON.parse(String(body))
     const described = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }

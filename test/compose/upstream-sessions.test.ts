@@ -26,7 +26,7 @@ function begin(key: string, id = key): UpstreamSession {
 }
 const beginAndRelease = (key: string) => sessions.release(begin(key))
 
-test('a thousand are kept: one more ends the least recently used one, and no other', () => {
+test('a thousand are kept: one more ends the least recently used one only', () => {
   for (let index = 0; index < 1000; index += 1) beginAndRelease(`s${index}`)
   sessions.release(sessions.acquire('s0') as UpstreamSession)
   expect(ended).toEqual([])
@@ -54,7 +54,7 @@ test('another one for the same caller takes its place', () => {
   expect(sessions.acquire('ada')).toBe(second)
 })
 
-test('those that nobody has used for half an hour are ended when another one is begun', () => {
+test('sessions unused for half an hour end when another one starts', () => {
   const busy = begin('busy')
   beginAndRelease('old')
   vi.setSystemTime(Date.now() + 29 * 60_000)

@@ -6,7 +6,7 @@ import { startEverything } from '../support/server.ts'
 
 withServer()
 
-behaviour('a changed resource is heard by those who subscribed to it', async ({ connect }) => {
+behaviour('subscribers are notified of a changed resource', async ({ connect }) => {
   const [listener, other] = [await connect(), await connect()]
   await listener.subscribe({ resourceSubscriptions: ['note://1'] })
   await other.subscribe({ resourceSubscriptions: ['note://2'] })
@@ -20,7 +20,7 @@ behaviour('a changed resource is heard by those who subscribed to it', async ({ 
   expect(heard).toEqual(['note://1', 'note://1'])
 })
 
-behaviour('a resource is heard of under another spelling of its URI', async ({ connect }) => {
+behaviour('a subscription matches another spelling of the URI', async ({ connect }) => {
   const client = await connect()
   expect(await client.request('resources/read', { uri: 'note://%31' })).toBeDefined()
   const subscription = await client.subscribe({ resourceSubscriptions: ['note://%31'] })
@@ -29,7 +29,7 @@ behaviour('a resource is heard of under another spelling of its URI', async ({ c
   await subscription.close()
 })
 
-behaviour('after unsubscribing nothing is heard', async ({ connect }) => {
+behaviour('no notification is sent after unsubscribing', async ({ connect }) => {
   const client = await connect()
   const first = await client.subscribe({ resourceSubscriptions: ['note://1'] })
   await client.callTool('touch', { id: '1' })
@@ -41,7 +41,7 @@ behaviour('after unsubscribing nothing is heard', async ({ connect }) => {
   expect((await client.next('notifications/resources/updated')).params).toMatchObject({ uri: 'note://2' })
 })
 
-behaviour('changed lists are heard by everyone who listens', async ({ connect }) => {
+behaviour('all subscribers are notified of changed lists', async ({ connect }) => {
   const [one, two] = [await connect(), await connect()]
   const filter = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }
   for (const client of [one, two]) await client.subscribe(filter)
@@ -136,7 +136,7 @@ const lists = {
     names: (result: Params) => (result.resources as { uri: string }[]).map(({ uri }) => uri.replace('data://', '')),
   },
 } as const
-behaviour('what is enabled and disabled is so for everybody, who hear of it', async ({ connect }) => {
+behaviour('enabling and disabling applies to all clients and notifies them', async ({ connect }) => {
   const [one, two] = [await connect(), await connect()]
   await two.subscribe({ toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true })
   for (const [what, { list, names }] of Object.entries(lists)) {
@@ -173,27 +173,30 @@ behaviour('what is enabled and disabled is so for everybody, who hear of it', as
   expect(two.notifications).toHaveLength(heard + 1)
 })
 
-behaviour('a template is heard of as a whole, unless some of it may not be read', async ({ connect, kind }) => {
-  const client = await connect()
-  await client.subscribe({ resourceSubscriptions: ['note://{id}'] })
-  for (const id of ['7', '8']) {
-    await client.callTool('touch', { id })
-    expect((await client.next('notifications/resources/updated')).params).toMatchObject({ uri: `note://${id}` })
-  }
-  for (const uri of ['diary://{owner}', 'diary://ada']) {
-    if (kind.revision === '2026-07-28') {
-      const listener = await connect()
-      await listener.subscribe({ resourceSubscriptions: [uri, 'diary://everybody'] })
-      const { params } = await listener.next('notifications/subscriptions/acknowledged')
-      expect(params?.notifications).toEqual({ resourceSubscriptions: ['diary://everybody'] })
-    } else {
-      const refused = await client.request('resources/subscribe', { uri }).catch((problem) => problem)
-      expect(refused).toMatchObject({ code: -32002 })
+behaviour(
+  'a subscription to a template matches all of its resources that the caller may read',
+  async ({ connect, kind }) => {
+    const client = await connect()
+    await client.subscribe({ resourceSubscriptions: ['note://{id}'] })
+    for (const id of ['7', '8']) {
+      await client.callTool('touch', { id })
+      expect((await client.next('notifications/resources/updated')).params).toMatchObject({ uri: `note://${id}` })
     }
-  }
-  expect(await client.request('resources/read', { uri: 'diary://everybody' })).toMatchObject({
-    contents: [{ text: 'A diary of everybody' }],
-  })
-  const code = kind.revision === '2026-07-28' ? -32602 : -32002
-  await expect(client.request('resources/read', { uri: 'diary://ada' })).rejects.toMatchObject({ code })
-})
+    for (const uri of ['diary://{owner}', 'diary://ada']) {
+      if (kind.revision === '2026-07-28') {
+        const listener = await connect()
+        await listener.subscribe({ resourceSubscriptions: [uri, 'diary://everybody'] })
+        const { params } = await listener.next('notifications/subscriptions/acknowledged')
+        expect(params?.notifications).toEqual({ resourceSubscriptions: ['diary://everybody'] })
+      } else {
+        const refused = await client.request('resources/subscribe', { uri }).catch((problem) => problem)
+        expect(refused).toMatchObject({ code: -32002 })
+      }
+    }
+    expect(await client.request('resources/read', { uri: 'diary://everybody' })).toMatchObject({
+      contents: [{ text: 'A diary of everybody' }],
+    })
+    const code = kind.revision === '2026-07-28' ? -32602 : -32002
+    await expect(client.request('resources/read', { uri: 'diary://ada' })).rejects.toMatchObject({ code })
+  },
+)

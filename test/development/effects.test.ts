@@ -102,7 +102,7 @@ describe.each(platforms)('effects before a question, where $whose', ({ folder, r
       await printed()
     })
 
-    test('a call before a question is told of with its line, its question and what to write, and once', async () => {
+    test('warns once of a call before an input request, with its line, the request and the fix', async () => {
       const warning = { text: fetchSentence('tool "fetch_first"'), at: ['index.ts: await fetch(url)'] }
       expect(await warningsOf('fetch_first')).toEqual([warning])
       expect(await warningsOf('fetch_first')).toEqual([])
@@ -239,7 +239,7 @@ describe.each(platforms)('effects before a question, where $whose', ({ folder, r
       },
     )
 
-    test('nothing is told of a handler whose client cannot be asked, until one can', async () => {
+    test('no warning for a client that supports no input requests, until one does', async () => {
       await using silent = await connect(server.url, { revision, answers: {} })
       const { content } = await silent.callTool('may_ask', { url: away })
       expect(content).toEqual([{ type: 'text', text: 'not asked' }])
@@ -248,7 +248,7 @@ describe.each(platforms)('effects before a question, where $whose', ({ folder, r
       expect((await printed()).map(({ text }) => text)).toEqual([fetchSentence('tool "may_ask"')])
     })
 
-    test('what others do meanwhile is not told of', async () => {
+    test('concurrent work of other calls is not reported', async () => {
       const here = gate()
       const call = client.callTool('waits', { url: `${away}gate` })
       await here

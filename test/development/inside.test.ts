@@ -108,7 +108,7 @@ test.each([
   }
 })
 
-test('whoever comes by another name does not see it', async () => {
+test('requests to another host name do not see it', async () => {
   expect(await ask('/?inside', { ...inspectorCookie(server.url), Host: 'tunnel.localhost' })).toEqual(refused)
 })
 

@@ -58,7 +58,7 @@ describe('completion', () => {
     })
   })
 
-  test('is empty where nobody completes', async () => {
+  test('is empty without a completer', async () => {
     expect(await complete(prompt, 'code', 'x')).toEqual({ values: [], hasMore: false })
     expect(await complete(note, 'tag', 'x')).toEqual({ values: [], hasMore: false })
   })

@@ -33,7 +33,7 @@ describe('what a server can do', () => {
     })
   })
 
-  test('does not promise changes that nobody would hear', async () => {
+  test('does not advertise change notifications without subscriptions', async () => {
     expect(await result(full(), 'server/discover', {}, { updates: false })).toMatchObject({
       capabilities: {
         tools: { listChanged: false },
@@ -104,7 +104,7 @@ describe('a handshake', () => {
     expect(() => initialize.negotiate(wrong)).toThrow(expect.objectContaining({ kind: 'invalid_envelope', message }))
   })
 
-  test('leaves behind what nobody needs later, because the rest travels with every request', () => {
+  test('stores the capabilities without the experimental ones', () => {
     const capabilities = {
       roots: {},
       sampling: {},
@@ -130,7 +130,7 @@ describe('a handshake', () => {
     )
   })
 
-  test('does not promise levels that nobody would remember', async () => {
+  test('does not advertise log levels without sessions', async () => {
     const { declarations } = newServer()
     const answer = (updates: boolean) =>
       initialize.answer(declarations, revisionOf('2025-11-25') as never, { updates }, undefined)

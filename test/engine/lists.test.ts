@@ -341,7 +341,7 @@ describe('what can be enabled and disabled', () => {
       ({ name }) => name,
     )
 
-  test('is as it begins until somebody turns it, in its place in the list', async () => {
+  test('keeps its initial state and its place in the list until it is enabled or disabled', async () => {
     const server = newServer()
     for (const name of ['a', 'b', 'c']) {
       server.tool(name, { description, enabled: name !== 'b' }, () => name)

@@ -100,7 +100,7 @@ describe('questions', () => {
     expect([rounds, textOf(result)]).toEqual([[], 'early'])
   })
 
-  test('do not hear answers to what was not asked', async () => {
+  test('ignores responses to requests that were not sent', async () => {
     const journal = { ...emptyJournal, answers: { b: { result: accept({ name: 'stray' }) } } }
     const { result, rounds } = await talk((ctx) => name(ctx, 'a'), { a: accept({ name: 'Ada' }) }, { journal })
     expect([rounds, textOf(result)]).toEqual([[['a']], 'Ada'])

@@ -122,7 +122,7 @@ describe('who hears that a resource changed', () => {
     expect(await canSubscribe(server.declarations, { principal }, uri)).toBe(hears)
   })
 
-  test('only who may read it reads it, and caches keep it for nobody else', async () => {
+  test('only callers with access read it, and shared caches do not keep it', async () => {
     const read = (uri: string, principal?: Principal) =>
       result(server, 'resources/read', { uri }, principal ? { principal } : {})
     expect(await read('private://ada', ada)).toMatchObject({ contents: [{ text: 'ada' }], cacheScope: 'private' })

@@ -54,7 +54,7 @@ describe('after all that', () => {
     expect(messagesOf(await stage.send(inSession(request('tools/call', call))))).toMatchObject(alive)
   })
 
-  test('nothing was thrown that nobody caught, and nothing had to be reported', () => {
+  test('nothing was thrown without being caught, and nothing was reported', () => {
     const logs = server.harness.getLogs()
     expect(logs.filter(({ level, message }) => level === 'error' && !fromTheHarness.test(message))).toEqual([])
   })

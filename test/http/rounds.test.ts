@@ -81,7 +81,7 @@ async function payment(tool = 'pay_once') {
 }
 
 describe('an answer to a tool that is single', () => {
-  test('is taken once, and whoever sends it again gets the same outcome', async () => {
+  test('is accepted once, and a repeated request gets the same outcome', async () => {
     const { send, state, charges } = await payment()
     const { result } = await send(state, yes)
     for (let time = 0; time < 3; time++) expect((await send(state, yes)).result).toEqual(result)

@@ -77,7 +77,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
     expect(problems).toEqual([])
   })
 
-  test.each(sample(['light', 'dark'] as const, 2))('can be read by everybody: %s', async (colorScheme) => {
+  test.each(sample(['light', 'dark'] as const, 2))('has sufficient contrast: %s', async (colorScheme) => {
     await using opened = await busy({ colorScheme })
     expect(await opened.page.evaluate(faint)).toEqual([])
   })

@@ -128,7 +128,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       await page.getByText(/^Connected as the principal of the token/).waitFor()
     })
 
-    test('is whoever is made up', async () => {
+    test('connects as a test user', async () => {
       const { page, call, result } = await open(revision)
       await page.getByLabel('Subject').fill('Ada Łovelace')
       await page.getByLabel('Scopes').fill(' notes:read  notes:write ')

@@ -111,7 +111,7 @@ test('what is refused by one limit uses up nothing of another', async () => {
   expect(rest.filter((status) => status === 200)).toHaveLength(38)
 })
 
-test('one caller is not another; whoever is nobody is an address, or a network', async () => {
+test('limits count each principal, and anonymous callers by address or network', async () => {
   const [ada, bob] = [somebody(), somebody()]
   for (const person of [ada, bob])
     for (let call = 0; call < 2; call++) expect((await post('daily', person)).status).toBe(200)
