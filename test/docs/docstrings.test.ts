@@ -9,6 +9,8 @@ type Documented = {
   /** Names of the tags of the docstring. */
   readonly tags: readonly string[]
   readonly isMember: boolean
+  /** Whether it is a member that may be left out. */
+  readonly isOptional: boolean
   readonly isFunction: boolean
   /** Whether the body of the function has a `throw` of its own, outside of nested functions. */
   readonly hasThrow: boolean
@@ -38,6 +40,7 @@ function describe(name: string, symbol: Named, project: Project, isMember: boole
     text: symbol.getDocumentationComment(checker).trim(),
     tags: tags.map((tag) => tag.name),
     isMember,
+    isOptional: isMember && nodes.some(isOptional),
     isFunction: isFunction(symbol, checker),
     hasThrow: nodes.some((node) => hasThrow(bodyOf(node))),
   }
@@ -46,6 +49,12 @@ function describe(name: string, symbol: Named, project: Project, isMember: boole
 function isFunction(symbol: Named, checker: Checker): boolean {
   const type = symbol.flags & SymbolFlags.Value ? checker.getTypeOfSymbol(symbol) : undefined
   return type !== undefined && checker.getSignaturesOfType(type, SignatureKind.Call).length > 0
+}
+
+/** Whether a declaration has a question mark. A member of the type `undefined` cannot be given. */
+function isOptional(node: Node): boolean {
+  const { questionToken, postfixToken, type } = node as unknown as Record<string, Node | undefined>
+  return (questionToken ?? postfixToken)?.kind === SyntaxKind.QuestionToken && type?.getText() !== 'undefined'
 }
 
 const isOfProtocol = (node: Node) => node.getSourceFile().fileName.endsWith('worker/protocol/types.ts')
@@ -99,12 +108,18 @@ test('reads the exports and their members', () => {
   expect(names).toContain('edgemcp Context.elicit')
   expect(names).toContain('edgemcp/auth BearerOptions.tokenCacheMs')
   expect(names).toContain('edgemcp ServeOptions.origins')
+  expect(all.find(({ name }) => name === 'edgemcp ServeOptions.path')).toMatchObject({ isOptional: true })
   expect(all.find(({ name }) => name === 'edgemcp Server.use')).toMatchObject({ isFunction: true, hasThrow: true })
 })
 
 test('every export and every member has a docstring of whole sentences', () => {
   const isWhole = ({ text }: Documented) => /^[A-Z`]/.test(text) && text.endsWith('.')
   expect(namesOf(all.filter((one) => !isWhole(one)))).toEqual([])
+})
+
+test('the docstring of every option names the default', () => {
+  const isOption = ({ name, isOptional }: Documented) => isOptional && /(?:Options|Definition)\.\w+$/.test(name)
+  expect(namesOf(all.filter((one) => isOption(one) && !/Default\b/.test(one.text)))).toEqual([])
 })
 
 test('the docstring of every export begins with a verb in the third person', () => {

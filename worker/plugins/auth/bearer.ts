@@ -20,7 +20,7 @@ export type BearerOptions = ClaimOptions &
   Omit<IssuerOptions, 'issuer'> & {
     /**
      * Authorization servers whose tokens are accepted: URLs, or objects with options of their own. The other options are defaults for them.
-     * Required unless `verify` is set.
+     * Default: none; required unless `verify` is set.
      */
     issuer?: string | IssuerOptions | readonly (string | IssuerOptions)[]
     /**
