@@ -96,7 +96,7 @@ describe.each(sample(everyRevision, 2))('a call of a client of %s', (revision) =
     expect(spans).toMatchObject([{ attributes, status: { code: 2 } }])
   })
 
-  test('that asks is told of in each round', async () => {
+  test('with input requests is observed in each round', async () => {
     const asks = !['2025-03-26', '2024-11-05'].includes(revision)
     await client.callTool('asks')
     const { events } = await toldOf(asks ? 2 : 1)
@@ -106,7 +106,7 @@ describe.each(sample(everyRevision, 2))('a call of a client of %s', (revision) =
     )
   })
 
-  test('of a list, a resource and a prompt is told of by what it is about', async () => {
+  test('of a list, a resource and a prompt is observed with its target', async () => {
     await client.request('tools/list')
     await client.request('resources/read', { uri: 'note://1' })
     await client.request('prompts/get', { name: 'plan' })
@@ -153,7 +153,7 @@ describe.each(sample(everyRevision, 2))('a call of a client of %s', (revision) =
   })
 })
 
-test('the runs of a task are told of, and may take longer than calls', async () => {
+test('runs of a task are observed, and may take longer than calls', async () => {
   const client = new TaskClient(server.url)
   const taskId = await client.begin('works', {}, { user: 'ada' })
   const sent = { user: 'ada' }
@@ -201,7 +201,7 @@ test('arguments that no schema knows are struck out', async () => {
   expect(events[1]?.arguments).toBe('[…]')
 })
 
-describe('a message that calls nothing is told of', () => {
+describe('a message that is not a call is observed', () => {
   const others = async () => (await (await fetch(new URL('/others', server.url))).json()) as Json[]
   /** The next so many, of which none may be missing and none too many. */
   async function othersOf(count: number): Promise<Json[]> {
@@ -251,7 +251,7 @@ describe('a message that calls nothing is told of', () => {
     expect(pinged).toMatchObject({ method: 'ping', outcome: received(202) })
   })
 
-  test('what nobody knows', async () => {
+  test('an unknown method', async () => {
     await using client = await connect(server.url, { revision: '2026-07-28', token: 'ada' })
     await client.request('nobody/knows').catch(() => {})
     const [unknown] = await othersOf(1)

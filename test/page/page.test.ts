@@ -25,7 +25,7 @@ async function closedPage(): Promise<string> {
 }
 
 describe('the answer', () => {
-  test('is a page of HTML that tells its address to nobody and is shown in no frame', async () => {
+  test('is an HTML page without referrer and frames', async () => {
     const { status, headers } = await open(everything)
     expect(status).toBe(200)
     expect(headers.get('Content-Type')).toBe('text/html; charset=utf-8')
@@ -97,8 +97,8 @@ describe('the answer', () => {
   })
 })
 
-describe('what there is', () => {
-  test('is the server itself, where it is, and what it speaks', async () => {
+describe('the content of the page', () => {
+  test('has the name of the server, its URL and its protocol versions', async () => {
     const text = textOf(await (await open(everything)).text())
     expect(text).toContain('everything 1.0.0')
     expect(text).toContain('A server for tests')
@@ -108,13 +108,13 @@ describe('what there is', () => {
     expect(text).toContain(revisions.map(({ date }) => date).join(', '))
   })
 
-  test('is told under the address that was asked for', async () => {
+  test('uses the requested host', async () => {
     const { port } = everything.url
     const response = await everything.harness.fetch(`http://here.localhost:${port}/`)
     expect(snippet(await response.text(), 'endpoint')).toBe(`http://here.localhost:${port}/mcp`)
   })
 
-  test('is every tool, resource, template and prompt that a client without credentials is told of', async () => {
+  test('lists every tool, resource, template and prompt that anonymous clients can list', async () => {
     const page = await (await open(everything)).text()
     const entries = entriesOf(page)
     const [tools, templates, prompts] = await Promise.all([
@@ -137,7 +137,7 @@ describe('what there is', () => {
     expect(textOf(page)).toContain(`Tools ${tools.length}`)
   })
 
-  test('is each tool with what it takes, each prompt with its arguments, and a mark on what is optional', async () => {
+  test('shows the arguments of tools and prompts, and marks optional ones', async () => {
     const entries = entriesOf(await (await open(everything)).text())
     expect(entries).toContainEqual(expect.stringContaining('add(a, b)'))
     expect(entries).toContainEqual(expect.stringContaining('region(region?, count?, dry?, inner?)'))
@@ -157,7 +157,7 @@ describe('what there is', () => {
     expect(entriesOf(await (await open(everything)).text())[0]).not.toMatch(/read-only|destructive/)
   })
 
-  test('leaves out what is for some callers only, and what a template would list', async () => {
+  test('leaves out entries for some callers, and what a template lists', async () => {
     const page = await (await open(strange)).text()
     expect(page).toContain('odd://{id}')
     expect(page).not.toMatch(/members/i)

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { decodeBase64url, encodeBase64url } from '../../worker/protocol/base64url.ts'
 import { chance } from '../support/random.ts'
 
-test('bytes are written as everybody writes them, and read again', () => {
+test('encodes and decodes bytes as base64url', () => {
   const by = chance(1)
   for (let length = 0; length < 300; length++) {
     const bytes = Uint8Array.from({ length }, () => by.below(256))
@@ -14,6 +14,6 @@ test('bytes are written as everybody writes them, and read again', () => {
   expect(encodeBase64url(new Uint8Array(100_000))).toHaveLength(133_334)
 })
 
-test('what is none is refused', () => {
+test('invalid base64url is refused', () => {
   for (const text of ['ä', '$', 'a b!', 'AAAAA']) expect(() => decodeBase64url(text), text).toThrow()
 })

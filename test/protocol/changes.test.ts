@@ -15,7 +15,7 @@ import type { SubscriptionFilter } from '../../worker/protocol/types.ts'
 
 const resource = { resource: 'note://1' }
 
-test('a change is told in the words of the protocol', () => {
+test('a change becomes a notification of the protocol', () => {
   expect(eventNotification({ list: 'tools' })).toEqual({ method: 'notifications/tools/list_changed' })
   expect(eventNotification({ list: 'prompts' })).toEqual({ method: 'notifications/prompts/list_changed' })
   expect(eventNotification({ list: 'resources' })).toEqual({ method: 'notifications/resources/list_changed' })
@@ -30,13 +30,13 @@ describe('a listener', () => {
   const hears = (filter: SubscriptionFilter, change: Change, tenant?: string, scope?: Recipients) =>
     topicsFor(changesIn(filter), { issuer, tenant }).includes(topicOf(change, scope))
 
-  test('hears the lists it asked for', () => {
+  test('gets changes of the lists in its filter', () => {
     expect(hears({ toolsListChanged: true }, { list: 'tools' })).toBe(true)
     expect(hears({ promptsListChanged: true }, { list: 'prompts' })).toBe(true)
     expect(hears({ resourcesListChanged: true }, { list: 'resources' })).toBe(true)
   })
 
-  test('does not hear what it did not ask for', () => {
+  test('gets no changes outside its filter', () => {
     expect(hears({}, { list: 'tools' })).toBe(false)
     expect(hears({ toolsListChanged: false }, { list: 'tools' })).toBe(false)
     expect(hears({ promptsListChanged: true }, { list: 'tools' })).toBe(false)
@@ -44,14 +44,14 @@ describe('a listener', () => {
     expect(hears({}, resource)).toBe(false)
   })
 
-  test('hears exactly the resources it named', () => {
+  test('gets changes of exactly the resources in its filter', () => {
     expect(hears({ resourceSubscriptions: ['note://2', 'note://1'] }, resource)).toBe(true)
     expect(hears({ resourceSubscriptions: ['note://11'] }, resource)).toBe(false)
     expect(hears({ resourceSubscriptions: ['note://1'] }, { list: 'resources' })).toBe(false)
     expect(hears({ resourceSubscriptions: [] }, resource)).toBe(false)
   })
 
-  test('hears what is for everybody, and what is for its tenant', () => {
+  test('gets changes for everyone and for its tenant', () => {
     const filter = { toolsListChanged: true, resourceSubscriptions: ['note://1'] }
     for (const change of [{ list: 'tools' }, resource] as const) {
       expect(hears(filter, change, 'acme')).toBe(true)
@@ -63,12 +63,12 @@ describe('a listener', () => {
     }
   })
 
-  test('hears nothing that is for a tenant of the same name of another issuer', () => {
+  test('gets no changes for a tenant of the same name of another issuer', () => {
     const other = { issuer: 'https://two.example', tenant: 'acme' }
     expect(hears({ toolsListChanged: true }, { list: 'tools' }, 'acme', other)).toBe(false)
   })
 
-  test('of a tenant with an odd name hears nothing that is for another', () => {
+  test('of a tenant with an unusual name gets no changes for another tenant', () => {
     for (const tenant of ['tools', 'a" tools', '"acme"', 'resource:note://1', '\n']) {
       const topics = topicsFor(listChanges, { issuer, tenant })
       expect(topics).toHaveLength(6)
@@ -163,7 +163,7 @@ describe('a filter', () => {
     expect(supportedFilter({ ...all, resourceSubscriptions: ['note://1'] }, offered)).toEqual(expected)
   })
 
-  test('is acknowledged without what was not asked for', () => {
+  test('is acknowledged with the requested members only', () => {
     const offered = { tools: true, prompts: true, resources: true }
     expect(supportedFilter({ toolsListChanged: false }, offered)).toEqual({})
     expect(supportedFilter({ toolsListChanged: true, madeUp: true } as object, offered)).toEqual({

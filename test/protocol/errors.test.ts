@@ -41,7 +41,7 @@ test('every kind of error has its code, and its status when nothing has been sen
   ])
 })
 
-test('an McpError is told word for word, anything else not at all', () => {
+test('clients get the message of an McpError, and of no other error', () => {
   const known = new McpError('invalid_params', 'Wrong', { a: 1 })
   const reported: unknown[] = []
   const report = (problem: unknown) => reported.push(problem)

@@ -93,7 +93,7 @@ describe('a progress token', () => {
   })
 })
 
-test('a claim is whatever stands where a version should', () => {
+test('any value in the place of a version is a claim', () => {
   const claim = (_meta: unknown) => claimedVersion({ _meta })
   expect(claimedVersion(undefined)).toBeUndefined()
   expect(claimedVersion({})).toBeUndefined()

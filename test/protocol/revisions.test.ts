@@ -406,7 +406,7 @@ describe.each(revisions.map(({ date }) => date))('%s', (date) => {
   })
 })
 
-describe('what an older revision has no word for', () => {
+describe('content that an older protocol version lacks', () => {
   test('links become lines of text that keep the address', () => {
     for (const date of [R1, R2]) {
       expect(toolContent(at(date))[3]).toEqual({ type: 'text', text: 'Note 1: note://1' })
@@ -474,7 +474,7 @@ describe('what an older revision has no word for', () => {
     })
   })
 
-  test('which fields must be filled in is told in every revision', () => {
+  test('required fields exist in every protocol version', () => {
     const requestedSchema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] }
     for (const date of [R3, R4, R5]) {
       expect(at(date).ask(form({}, { requestedSchema }))?.params).toMatchObject({ requestedSchema })
@@ -556,7 +556,7 @@ describe('a result of the newest revision', () => {
   })
 })
 
-describe('what a client can do, in the newest vocabulary', () => {
+describe('client capabilities in terms of the newest protocol version', () => {
   const can = (date: string, capabilities: object) => at(date).client(frozen(capabilities) as ClientCapabilities)
 
   test('an empty elicitation capability means forms', () => {
@@ -592,7 +592,7 @@ describe('what a client can do, in the newest vocabulary', () => {
     }
   })
 
-  test('roots and what nobody knows pass in every revision', () => {
+  test('roots and unknown capabilities pass in every protocol version', () => {
     for (const { date } of revisions) {
       const capabilities = { roots: { listChanged: true }, experimental: { a: {} }, extensions: { 'a/b': {} } }
       expect(can(date, capabilities)).toEqual(capabilities)

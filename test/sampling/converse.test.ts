@@ -50,7 +50,7 @@ const Sum = z.object({ a: z.number(), b: z.number() })
 const request = { prompt: 'How much?', maxTokens: 10 }
 const told = (asked: Asked | undefined) => asked?.messages.at(-1)
 
-test('a model calls a tool, hears what came of it, and answers', async () => {
+test('a model calls a tool, gets its result, and answers', async () => {
   const { asked, text, rounds } = await talk(
     async (ctx) => {
       const { text, turns, messages, stopReason } = await converse(ctx, 'sum', { ...request, tools: { add } })

@@ -38,7 +38,7 @@ test('streams of changes are refused when a person has enough of them, or all to
   await vi.waitFor(() => listen(ada))
 })
 
-test('one address takes a few streams of changes where nobody is signed in, and leaves room for others', async () => {
+test('anonymous callers share a limit of subscription streams per address', async () => {
   // Another server: this one may still count the streams of clients that have just left.
   await using server = await startServer('test/serve/crowded')
   await using nobody = await connect(server.url, { revision })
@@ -52,7 +52,7 @@ test('one address takes a few streams of changes where nobody is signed in, and 
   await vi.waitFor(() => listen(nobody))
 })
 
-test('the header of a refused stream of changes says when to come back', async () => {
+test('a refused subscription stream has Retry-After', async () => {
   await using carl = await connect(server.url, { revision, token: 'carl' })
   // The streams of the test before may not have ended yet.
   await vi.waitFor(() => listen(carl))

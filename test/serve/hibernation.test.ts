@@ -83,7 +83,7 @@ test('an object sleeps behind HTTP+SSE, while its client is idle and while it wa
   leave()
 })
 
-test('a thousand idle streams hear a change once, after their objects slept and after their objects were lost', async () => {
+test('a thousand idle streams get a change once, after hibernation and after a loss of their objects', async () => {
   // Idle means idle: no comment is due while this runs.
   await using server = await startServer('test/chaos/listening', { KEEP_ALIVE: '600000' })
   const shards = ['subscriptions', 'subscriptions 1', 'subscriptions 2']

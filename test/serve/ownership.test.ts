@@ -54,7 +54,7 @@ describe('a session', () => {
     expect(await ada.request('ping')).toEqual({})
   })
 
-  test('shown by nobody is refused for that', async () => {
+  test('shown by an anonymous caller is refused', async () => {
     const { session } = await as('ada')
     for (const request of [{ body: ping }, { method: 'GET' }, { method: 'DELETE' }]) {
       expect((await raw({ ...request, session: session as string })).status).toBe(401)
@@ -72,7 +72,7 @@ describe('a session', () => {
     await ada.close()
   })
 
-  test('is not woken by anybody else', async () => {
+  test('is not woken by other callers', async () => {
     const ada = await as('ada', { logLevel: 'error' })
     const before = await server.harness.getWorker().listDurableObjectIds('McpSession')
     const bob = await as('bob')
@@ -111,7 +111,7 @@ for (const revision of ['2025-11-25', '2026-07-28']) {
   })
 }
 
-test('what one client was asked, another cannot answer', async () => {
+test('a client cannot answer input requests of another client', async () => {
   const envelope = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientCapabilities': { elicitation: {} },
@@ -144,7 +144,7 @@ test('what one client was asked, another cannot answer', async () => {
   })
 })
 
-test('a resource that somebody may not read is not listened to', async () => {
+test('a caller cannot subscribe to a resource that it may not read', async () => {
   const bob = await as('bob', { revision: '2026-07-28' })
   const watched = await bob.subscribe({ resourceSubscriptions: ['ada://diary'] })
   const { params } = await bob.next('notifications/subscriptions/acknowledged')

@@ -91,7 +91,7 @@ test('one server that is served twice has the plugins of each endpoint only ther
   await expect(tester.request('plugins/read', { name: 'a' })).rejects.toMatchObject({ code: -32601 })
 })
 
-test('what is wrong with a plugin is an error at startup', async () => {
+test('an invalid plugin is an error at startup', async () => {
   expect(await (await ask('/problems')).json()).toEqual([
     'There are no tools',
     'validate of the plugin "late" returned a promise: make it synchronous',

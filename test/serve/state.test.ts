@@ -28,7 +28,7 @@ const objects = () => server.harness.getWorker().listDurableObjectIds('McpState'
 describe.each(sample(everyRevision, 2).map((revision) => [revision]))('in %s', (revision) => {
   const sse = revision === '2024-11-05'
 
-  test('a user finds what they left, from any client and in any revision', async () => {
+  test('a user finds stored state from any client, in any protocol version', async () => {
     const [ada, bob] = [someone(), someone()]
     expect(await text(await as(ada, { revision, sse }), 'add_to_user', { item: 'milk' })).toBe('1')
     for (const other of everyRevision) {
@@ -40,7 +40,7 @@ describe.each(sample(everyRevision, 2).map((revision) => [revision]))('in %s', (
     expect(await text(await as(bob, { revision, sse }), 'all_of_user')).toBe('')
   })
 
-  test('a tenant is shared by its users and by nobody else', async () => {
+  test('only users of a tenant share its state', async () => {
     const tenant = someone()
     expect(await text(await as(`ada@${tenant}`, { revision, sse }), 'add_to_tenant', { item: 'milk' })).toBe('1')
     expect(await text(await as(`bob@${tenant}`, { revision, sse }), 'all_of_tenant')).toBe('milk')
@@ -60,7 +60,7 @@ describe.each(sample(everyRevision, 2).map((revision) => [revision]))('in %s', (
     expect(await text(await as(inOne, { revision, sse }), 'all_of_user')).toBe('milk')
   })
 
-  test('a handle leads whoever got it to the same place, in this session and in others', async () => {
+  test('a handle opens the same state in every session', async () => {
     const ada = someone()
     const handle = await text(await as(ada, { revision, sse }), 'new_basket')
     for (const [index, other] of everyRevision.entries()) {
@@ -123,7 +123,7 @@ describe.each(sample(everyRevision, 2).map((revision) => [revision]))('in %s', (
     expect(await text(client, 'prefer', { theme: 'light' })).toBe('[["theme","light"]]')
   })
 
-  test('what a user left can be forgotten', async () => {
+  test('the state of a user can be deleted', async () => {
     const client = await as(someone(), { revision, sse })
     await text(client, 'add_to_user', { item: 'milk' })
     await text(client, 'forget_user')
@@ -199,7 +199,7 @@ describe('a handle', () => {
   })
 })
 
-test('what is done in a round is done once, when it is said to be done once', async () => {
+test('an effect in ctx.once runs once in all rounds', async () => {
   for (const revision of ['2025-11-25', '2026-07-28']) {
     const ada = someone()
     const client = await as(ada, {

@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-test('whoever listens to a template hears of what it serves, not of what another one hides', async () => {
+test('subscribers of a template get changes of its resources, not of those that another template hides', async () => {
   const url = new URL('/0/mcp', server.url)
   const bob = { subject: 'bob', tenant: undefined }
   const ears = [new Listener('a listener', bob, url), new HttpEar('a session', bob, url, '2025-11-25')]
@@ -39,7 +39,7 @@ test('whoever listens to a template hears of what it serves, not of what another
   )
 })
 
-test('a change for a tenant is not heard by a tenant of the same name of another issuer', async () => {
+test('a change for a tenant does not reach a tenant of the same name of another issuer', async () => {
   const url = new URL('/1/mcp', server.url)
   const announce = (change: object) =>
     fetch(new URL('announce', url), { method: 'POST', body: JSON.stringify([change]) })

@@ -565,7 +565,7 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
     }
   })
 
-  test('a change before anybody can hear of it', async () => {
+  test('a change before the server is served', async () => {
     const server = newServer()
     const note = server.resource('note://{id}', { description }, text)
     const message =
@@ -582,7 +582,7 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
   })
 })
 
-describe('what was declared is told to clients', () => {
+describe('clients list what was declared', () => {
   test('a tool, in the order of the specification and without what was not given', () => {
     const server = newServer()
     server.tool('a', { description, inputSchema: { type: 'object', properties: {} }, title: 'A' }, text)
@@ -621,7 +621,7 @@ describe('what was declared is told to clients', () => {
     })
   })
 
-  test('a tool by what goes into it and what comes out of it', () => {
+  test('a tool with its input and output schemas', () => {
     const server = newServer()
     const schema = z.object({ unit: z.string().default('m') })
     server.tool('a', { description, inputSchema: schema, outputSchema: schema }, () => ({}))

@@ -57,7 +57,7 @@ describe('what a server says', () => {
 })
 
 describe('a task', () => {
-  test('is told of at once, and its result is what the call would have been answered with', async () => {
+  test('is announced immediately, and its result is that of the call', async () => {
     const task = await begin('quick', { text: 'hi' })
     expect(task).toEqual({
       taskId: expect.any(String),
@@ -95,7 +95,7 @@ describe('a task', () => {
     expect(answers['Who?']).toEqual([])
   })
 
-  test('hears that its client refuses to answer', async () => {
+  test('gets an error when its client rejects the input request', async () => {
     const taskId = await beginId('again')
     answers['Who?'] = [new Error('not now')]
     const refused = await result(taskId)
@@ -128,7 +128,7 @@ describe('a task', () => {
     expect(await result(await beginId('union'))).toMatchObject({ structuredContent: { result: { tag: 'object' } } })
   })
 
-  test('is cancelled while somebody waits for it, once', async () => {
+  test('is cancelled once while a request waits for its result', async () => {
     const it = key()
     const taskId = await beginId('hangs', { key: it })
     // It may hear of the cancellation before whoever cancels does.
@@ -145,7 +145,7 @@ describe('a task', () => {
     expect(await get(taskId)).toMatchObject(cancelled)
   })
 
-  test('is cancelled while somebody is asked for it: nobody waits any more', async () => {
+  test('is cancelled while an input request is open: no request waits for it', async () => {
     const open: string[] = []
     await using other = await connect(server.url, {
       revision,
@@ -188,7 +188,7 @@ describe('a task', () => {
     expect(textIn(await other.request('tasks/result', { taskId }))).toMatch(/Ada and Ada/)
   })
 
-  test('that sleeps hears of its cancellation', async () => {
+  test('that sleeps is aborted when it is cancelled', async () => {
     const it = key()
     const taskId = await beginId('tidies', { key: it })
     await expect.poll(() => tried(it)).toBe('1')
@@ -200,7 +200,7 @@ describe('a task', () => {
     expect(await tried(`${it} tidied: The task has expired`)).toBe('0')
   })
 
-  test('that sleeps beyond its time hears of that', async () => {
+  test('that sleeps is aborted when it expires', async () => {
     const it = key()
     const taskId = await beginId('tidies', { key: it }, { ttl: 60_000 })
     await expect.poll(() => tried(it)).toBe('1')
@@ -210,7 +210,7 @@ describe('a task', () => {
     await expect(get(taskId)).rejects.toMatchObject({ code: -32602 })
   })
 
-  test('is told of on the stream of the session that began it', async () => {
+  test('is announced on the stream of the session that started it', async () => {
     await using listening = await connect(server.url, { revision })
     const stream = await listening.subscribe({ toolsListChanged: true })
     const taskId = await beginId('quick', { text: 'hi' }, {}, listening)
@@ -228,7 +228,7 @@ describe('a task', () => {
 
 describe('the list', () => {
   const ada = { issuer: 'https://names.example', subject: 'Bearer ada' }
-  test('has the tasks of whoever asks, in pages, until their time is over', async () => {
+  test('lists the tasks of the caller in pages, until they expire', async () => {
     await using adas = await connect(server.url, { revision, token: 'ada' })
     await using eves = await connect(server.url, { revision, token: 'eve' })
     const ids: string[] = []

@@ -42,7 +42,7 @@ describe('a stream of changes', () => {
     })
   })
 
-  test('tells of what a task reports, and of nothing else', async () => {
+  test('sends what a task reports, and no more', async () => {
     const [one, other] = [await client.begin('sleeps', { key: key() }), await client.begin('sleeps', { key: key() })]
     await using stream = await listen({ taskIds: [one] })
     await stream.next()
@@ -70,7 +70,7 @@ describe('a stream of changes', () => {
     }
   })
 
-  test('acknowledges only tasks that whoever asks may ask about', async () => {
+  test('acknowledges only tasks of the caller', async () => {
     const mine = await client.begin('asks', { key: key() })
     const adas = await client.begin('asks', { key: key() }, { user: 'ada' })
     await using stream = await listen({ taskIds: [adas, mine, 'nobody'] })

@@ -103,7 +103,7 @@ describe('the principal of a task', () => {
     expect(textIn(await client.call('counted', { key }, eve))).toBe('0')
   })
 
-  test('cannot become somebody else', async () => {
+  test('cannot become another principal', async () => {
     const changeling = as({ sub: 'changeling' })
     const client = new TaskClient(hooked.url)
     const task = await client.until(await client.begin('who', {}, changeling), 'failed', changeling)
@@ -157,7 +157,7 @@ describe('a task of a tool with scopes', () => {
     expect((await stream.next()).params.notifications).toEqual({ taskIds: [] })
   })
 
-  test('is neither listed nor told of in a session without them', async () => {
+  test('is neither listed nor announced in a session without them', async () => {
     const tokens = { high: tokenOf({ sub: 'bea', scope: 'hr:read' }), low: tokenOf({ sub: 'bea' }) }
     await using privileged = await connect(plain.url, { revision: '2025-11-25', token: tokens.high })
     await using other = await connect(plain.url, { revision: '2025-11-25', token: tokens.low })

@@ -50,7 +50,7 @@ describe('a task', () => {
     expect(textOf(task)).toBe('Ada and decline, begun 1 time')
   })
 
-  test('whose questions nobody answers fails when its time is over', async () => {
+  test('whose input requests stay unanswered fails when it expires', async () => {
     const taskId = await client.begin('asks', { key: key() })
     await client.until(taskId, 'input_required')
     expect(await left(taskId)).toMatchObject({ alarm: true })
@@ -95,7 +95,7 @@ describe('a task', () => {
     })
   })
 
-  test('that is cancelled ends, and its handler hears of it', async () => {
+  test('that is cancelled ends, and aborts its handler', async () => {
     const it = key()
     const taskId = await client.begin('hangs', { key: it })
     await expect.poll(() => tried(it)).toBe('1')

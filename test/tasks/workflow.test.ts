@@ -29,7 +29,7 @@ test('a workflow does the work of a task, through the loss of the task’s objec
   expect(textOf(await client.until(taskId, 'completed'))).toBe('rye, begun 1 time')
 })
 
-test('what a workflow fails with, its task tells', async () => {
+test('a task fails with the error of its workflow', async () => {
   const taskId = await client.begin('bake', { bread: 'burnt' })
   expect((await client.until(taskId, 'completed')).result).toMatchObject({
     isError: true,

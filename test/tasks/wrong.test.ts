@@ -153,7 +153,7 @@ describe('a wrong use', () => {
     expect(completed.statusMessage).toBeUndefined()
   })
 
-  test('arguments that do not fit are told to the model, in the result of the task', async () => {
+  test('invalid arguments become an error result of the task', async () => {
     const taskId = await client.begin('quick', { text: 5 })
     const { result } = await client.until(taskId, 'completed')
     expect(result).toMatchObject({

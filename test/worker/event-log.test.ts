@@ -161,7 +161,7 @@ describe('the log of one session', () => {
     }))
 })
 
-test('a log that nobody wrote to has no tables', () =>
+test('an empty log has no tables', () =>
   withLog({}, (log, sql) => {
     expect(log.find(1)).toBeUndefined()
     expect(log.onFrom({ stream: 1, seq: 0 }) !== undefined).toBe(false)

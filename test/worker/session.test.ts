@@ -421,7 +421,7 @@ describe('a call that was running when its object was lost', () => {
     expect(relay.frames.join('')).toContain('interrupted')
   })
 
-  test('is not run again for nobody when somebody had asked', async () => {
+  test('a call of a signed-in caller is not run again without its principal', async () => {
     const stub = session()
     const principal = { issuer: 'https://issuer.example', subject: 'ada', scopes: [], claims: {} }
     await stub.post({ ...streamed('stubborn', crypto.randomUUID()), principal })

@@ -47,7 +47,7 @@ const aged = (stub: Stub) =>
   runInDurableObject(stub, (_, { storage: { sql } }) => void sql.exec('UPDATE changes SET at = at - 3600000'))
 
 describe('a listener', () => {
-  test('hears what it asked for, also after the object slept', async () => {
+  test('gets the changes of its filter, also after hibernation', async () => {
     const stub = newShard()
     const [lists, first] = [await listen(stub, ['tools']), await listen(stub, ['resource:note://1', 'prompts'])]
     await publish(stub, tools)
@@ -60,7 +60,7 @@ describe('a listener', () => {
     await hears(lists, [tools, tools])
   })
 
-  test('hears a change once, by however many of its topics', async () => {
+  test('gets a change once, however many of its topics match', async () => {
     const stub = newShard()
     const relay = await listen(stub, ['resource:note://1', 'resource:note://{id}', 'tools'])
     await stub.publish(note(1), ['resource:note://1', 'resource:note://{id}'])
@@ -82,7 +82,7 @@ describe('a listener', () => {
     await hears(relay, [note(1), note(2), note(1), note(1)])
   })
 
-  test('that was away hears what it missed, and nothing twice', async () => {
+  test('that reconnects gets missed changes once', async () => {
     const stub = newShard()
     const before = await listen(stub, ['tools', 'resource:note://1'])
     await publish(stub, note(1))
@@ -100,7 +100,7 @@ describe('a listener', () => {
     expect(changes(next)).toEqual([])
   })
 
-  test('that was away for too long is told so', async () => {
+  test('that reconnects too late is notified of a gap', async () => {
     const stub = newShard()
     const before = await listen(stub, ['tools'])
     await publish(stub, tools)
@@ -131,7 +131,7 @@ describe('a listener', () => {
     expect((await listen(stub, ['tools'], { after: String(later.lastId) })).status).toBe(101)
   })
 
-  test('misses nothing of what waited to be told when the object was lost', async () => {
+  test('gets undelivered changes after a loss of the object', async () => {
     const name = crypto.randomUUID()
     const relay = await listen(namespace.getByName(name), ['resource:note://1', 'tools'])
     const lost = runInDurableObject(namespace.getByName(name), async (instance, state) => {
@@ -160,7 +160,7 @@ describe('a listener', () => {
 })
 
 describe('a change', () => {
-  test('that nobody listens to is not written down', async () => {
+  test('without subscribers is not stored', async () => {
     const stub = newShard()
     await publish(stub, tools)
     const tables = await runInDurableObject(stub, (_, { storage: { sql } }) =>
@@ -169,7 +169,7 @@ describe('a change', () => {
     expect(tables).toEqual([])
   })
 
-  test('of one tenant is heard by that tenant only', async () => {
+  test('for one tenant reaches only that tenant', async () => {
     const stub = newShard()
     const issuer = 'https://one.example'
     const topics = (tenant: string) => topicsFor([tools], { issuer, tenant })
@@ -225,7 +225,7 @@ describe('sessions', () => {
     await vi.waitFor(async () => expect(await rowsOf(stub, 'subscriptions')).toEqual([]))
   })
 
-  test('that subscribe while a change waits to be told are told of it', async () => {
+  test('that subscribe while a change is undelivered get it', async () => {
     const stub = newShard()
     await listen(stub, ['resource:note://1'])
     await publish(stub, note(1))
@@ -280,7 +280,7 @@ test('a session that does not answer is called again, which is the same delivery
   })
 })
 
-test('a session whose object is lost while it is told is told again', async () => {
+test('a session whose object is lost during delivery is notified again', async () => {
   await runInDurableObject(newShard(), async (_, state) => {
     const changed = vi.fn(async () => true)
     changed.mockRejectedValueOnce(new Error('lost'))
@@ -292,7 +292,7 @@ test('a session whose object is lost while it is told is told again', async () =
   })
 })
 
-test('an alarm that finds sessions being told leaves another alarm', async () => {
+test('an alarm during a delivery sets another alarm', async () => {
   await runInDurableObject(newShard(), async (_, state) => {
     const told = Promise.withResolvers<boolean>()
     // Only what one object with one session uses.

@@ -45,7 +45,7 @@ test('a session is over after a week', async () => {
   await expect(client.request('ping')).rejects.toMatchObject({ status: 404 })
 })
 
-test('what is not there to be evicted is said', async () => {
+test('evicting an object that does not exist is an error', async () => {
   await using stateless = await connect(server, { revision: '2026-07-28' })
   await expect(server.evict(stateless)).rejects.toThrow('This client has no session')
   await expect(server.evict({ task: 'mine' })).rejects.toThrow('Not the id of a task')
