@@ -21,7 +21,7 @@ export interface Store<V extends object = Record<string, unknown>> {
 /** The value of a column. */
 export type SqlValue = ArrayBuffer | string | number | null
 
-/** What has one state each. */
+/** The owners of state: each session, user, tenant or handle has one state per declaration. */
 export type StateOwner = 'session' | 'user' | 'tenant' | 'handle'
 
 export type Operations = Record<string, (...args: never[]) => unknown>

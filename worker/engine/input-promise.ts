@@ -6,7 +6,7 @@ import { McpError } from '../protocol/errors.ts'
  * a subclass, so the handler forgot to await an `InputPromise` on which nothing called `then`.
  */
 export class InputPromise<T> extends Promise<T> {
-  /** What `then` returns is a plain promise. */
+  /** `then` returns a plain promise. */
   static override get [Symbol.species](): PromiseConstructor {
     return Promise
   }
@@ -70,7 +70,7 @@ export class AwaitGuard {
     return promise
   }
 
-  /** Does something for the handler once it awaits its earlier input requests. */
+  /** Runs work of the handler once it awaits its earlier input requests. */
   after<T>(work: () => Promise<T>): Promise<T> {
     if (this.error) return Promise.reject(this.error)
     if (!this.hasUnawaited) return work()

@@ -1,7 +1,7 @@
 /**
- * Upper bounds on what a client sends, each with its unit. Every field is measured before a token's scopes are compared, a
- * handler runs or an object wakes. `limits` of serve() bounds bodies, nesting and batches. docs/reference/limits.md lists all of them,
- * and a test walks through that list.
+ * Upper bounds on what a client sends, each with its unit. Every field is measured before the scopes of a token are compared, a handler
+ * runs or a Durable Object is called. `limits` of `serve()` bounds bodies, nesting and batches. docs/reference/limits.md lists all bounds,
+ * and a test compares that list.
  *
  * Characters are UTF-16 code units, as `length` counts them. JSON is measured as `JSON.stringify` writes it.
  */
@@ -28,9 +28,9 @@ export const bounds = {
   levelCharacters: 32,
   /** `_meta` of one message, as JSON. */
   metaCharacters: 64 * 1024,
-  /** What of `initialize` is sealed into a session's id, as JSON in UTF-8. Clients refuse responses with 16 KB of headers. */
+  /** The part of `initialize` that is sealed into a session id, as JSON in UTF-8. Clients reject responses with 16 KB of headers. */
   handshakeBytes: 4096,
-  /** What has been typed so far, of `completion/complete`. */
+  /** The text typed so far, in `completion/complete`. */
   completionCharacters: 8 * 1024,
   /** Entries of `context.arguments`, of `completion/complete`. */
   completionArguments: 100,
@@ -38,9 +38,9 @@ export const bounds = {
   completionValues: 100,
   /** Entries of `inputResponses`. */
   inputResponses: 100,
-  /** One answer to an input request, as JSON. */
+  /** One input response, as JSON. */
   inputResponseCharacters: 1024 * 1024,
-  /** Folders in an answer to `roots/list`. */
+  /** Roots in a response to `roots/list`. */
   roots: 1000,
   /** URIs in a filter of `subscriptions/listen`. */
   filterUris: 100,
@@ -48,7 +48,7 @@ export const bounds = {
   filterTaskIds: 100,
   /** All URIs of a filter together, percent-encoded. */
   filterCharacters: 6 * 1024,
-  /** What a stream of changes listens to: URIs and tasks. The attachment of a socket holds 16,384 bytes. */
+  /** The topics of a stream of changes: URIs and tasks. The attachment of a socket holds 16,384 bytes. */
   topicBytes: 12 * 1024,
   /** Resources that one session subscribes to. */
   sessionSubscriptions: 1000,

@@ -18,7 +18,7 @@ export function sha256(text: string): string {
 
 const blockBytes = 64
 
-/** The message, a bit that is set, zeros, and the message's length in bits: whole blocks. Section 5.1.1. */
+/** Pads the message to whole blocks: a bit that is set, zeros, and the length of the message in bits. Section 5.1.1. */
 function padded(bytes: Uint8Array): DataView {
   const blocks = Math.ceil((bytes.length + 9) / blockBytes)
   const message = new Uint8Array(blocks * blockBytes)
@@ -31,7 +31,7 @@ function padded(bytes: Uint8Array): DataView {
 
 const schedule = new Int32Array(64)
 
-/** Section 6.2.2. */
+/** Processes one block of the message. Section 6.2.2. */
 function compress(state: Int32Array, message: DataView, at: number): void {
   for (let turn = 0; turn < 16; turn++) schedule[turn] = message.getInt32(at + turn * 4)
   for (let turn = 16; turn < 64; turn++) {
@@ -68,9 +68,9 @@ for (let candidate = 2; primes.length < 64; candidate++) {
   if (primes.every((prime) => candidate % prime !== 0)) primes.push(candidate)
 }
 
-/** The first 32 bits of the fraction. */
+/** Returns the first 32 bits of the fraction. */
 const fractionOf = (value: number): number => Math.floor((value % 1) * 2 ** 32)
-/** Of the cube roots of the first 64 primes. Section 4.2.2. */
+/** Round constants: the cube roots of the first 64 primes. Section 4.2.2. */
 const roundConstants = Int32Array.from(primes, (prime) => fractionOf(Math.cbrt(prime)))
-/** Of the square roots of the first eight. Section 5.3.3. */
+/** Initial state: the square roots of the first eight primes. Section 5.3.3. */
 const initialState = Int32Array.from(primes.slice(0, 8), (prime) => fractionOf(Math.sqrt(prime)))

@@ -46,7 +46,7 @@ export interface UriTemplate {
   match(uri: string): Record<string, string | string[]> | undefined
 }
 
-/** A text of the template, or one of its expressions. */
+/** A literal text of the template, or one of its expressions. */
 type Piece = {
   names: readonly string[]
   required: readonly string[]
@@ -54,16 +54,16 @@ type Piece = {
   write: (values: Values) => string
 }
 
-/** What a match looks for: a text, and what may run on after it. */
+/** A part of a match: a literal text, and the values that may follow it. */
 type Part = {
   lead: string
   run?: Run
   isOptional?: boolean
-  /** Takes what ran on; nothing when the part is missing. */
+  /** Reads the values that followed; none if the part is missing. */
   take?: (found: string | undefined, values: Map<string, string | string[]>) => void
 }
 
-/** What may run on after the text of a part: all of it in a URI, and what begins at `lastIndex`. */
+/** The values that may follow the text of a part: `all` finds each of them in a URI, `here` the one that starts at `lastIndex`. */
 type Run = { all: RegExp; here: RegExp }
 
 const name = '(?:\\w|%[\\da-fA-F]{2})+'
@@ -158,7 +158,7 @@ function expression(text: string): Piece {
     }
   }
 
-  /** All variables in one, since they may come in any order. A name that is not theirs belongs to the next part. */
+  /** Returns one part for all variables, since they may come in any order. An unknown name belongs to the next part. */
   function namedPart(): Part {
     const names = variables.map(({ name }) => name.replace(/\W/g, '\\$&')).join('|')
     return {
@@ -188,16 +188,16 @@ const runOf = (character: string): Run => {
 const encodeAll = (value: string) =>
   encodeURIComponent(value).replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`)
 
-/** Leaves what has a meaning in a URI, and what is encoded already. */
+/** Encodes a value, except for reserved characters and existing escapes. */
 const encodeReserved = (value: string) =>
   encodeURI(value).replace(/%(?:5B|5D|25(?=[\da-fA-F]{2}))/g, (encoded) => decodeURIComponent(encoded))
 
-/** The reverse, as far as that loses nothing: `%2F` and its like stay. */
+/** Decodes a value as far as that loses nothing: `%2F` and similar escapes stay. */
 const decodeReserved = (text: string) => decodeURI(text.replace(/%(?=2[15789A]|5[BD])/g, '%25'))
 
 const unordered = (uri: string) => uri.split(/[?&;]/).sort().join('&')
 
-/** Each part takes as much as it can, if those after it still find their own. One byte for each part and character. */
+/** Matches all parts. Each part takes as much as it can, if the following parts still match. Takes one byte per part and character. */
 function find(parts: readonly Part[], uri: string): Record<string, string | string[]> | undefined {
   const end = uri.length
   const places = end + 1
@@ -228,7 +228,7 @@ function find(parts: readonly Part[], uri: string): Record<string, string | stri
   }
   return Object.fromEntries(values)
 
-  /** The furthest end of a part whose own text begins here. */
+  /** Returns the furthest end of a part whose literal text starts here. */
   function lastEnd({ run }: Part, start: number, next: number): number | undefined {
     for (let last = start + runLength(run, start); last >= start; last--) if (begins[next + last]) return last
     return undefined

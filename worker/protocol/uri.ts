@@ -41,13 +41,13 @@ export const canonicalTemplate = (template: string): string =>
     )
     .join('')
 
-/** An escape of these two hex digits, escaped again any number of times: each decoding of a variable undoes one. */
+/** Matches an escape of these two hex digits, escaped again any number of times: each decoding of a variable removes one level. */
 const escaped = (digits: string) => `%(?:25)*(?:${digits})`
 
 /** URL parsers remove tabs and line breaks, and trim other controls and blanks at both ends. */
 const removed = `(?:[\\0- ]|${escaped('[01][\\da-f]|20')})*`
 const dot = `(?:\\.|${escaped('2e')})`
-/** What may begin or end a segment of a path, in the URI itself or in what a variable of it decodes to. */
+/** Characters and escapes that may start or end a segment of a path, in the URI or in a decoded variable of it. */
 const separator = `[/\\\\:?#&=;,]|${escaped('2f|5c|3a|3f|23|26|3d|3b|2c')}`
 
 const climbing = new RegExp(`(?:^|${separator})${removed}${dot}${removed}${dot}${removed}(?=${separator}|$)`, 'i')

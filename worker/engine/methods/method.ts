@@ -80,7 +80,7 @@ export interface InitializeMethod {
   ): Promise<Result>
 }
 
-/** What client and server of a session agreed on. It is JSON. */
+/** The agreement of client and server at the start of a session. It is JSON. */
 export type NegotiatedSession = {
   /** The date of the protocol version. */
   readonly version: string

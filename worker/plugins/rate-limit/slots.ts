@@ -66,7 +66,7 @@ export class Slots {
     return this.#held.size === 0 && this.#waiting.size === 0
   }
 
-  /** How many leases of a key have not run out. Those that have are dropped. */
+  /** Counts the leases of a key that have not expired, and removes those that have. */
   #count(leases: Map<string, Set<Lease>>, key: string): number {
     const now = this.#now()
     for (const lease of leases.get(key) ?? []) if (lease.until <= now) this.#remove(leases, [{ key }], lease)

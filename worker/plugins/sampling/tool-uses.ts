@@ -44,7 +44,7 @@ export function readToolUses(
   }
 }
 
-/** What is not validated when it comes from a client. */
+/** Members that clients do not validate. */
 type Unchecked = Readonly<Record<'id' | 'name' | 'input', unknown>>
 
 function problemOf({ id, name, input }: Unchecked, count: number): string | undefined {

@@ -14,7 +14,7 @@ import type { RequestId } from '../../../protocol/types.ts'
 
 type ErrorMessage = Extract<ResponseMessage, { error: unknown }>
 
-/** What an upstream answers to a POST with one request. */
+/** The response of an upstream to a POST with one request. */
 export type Match =
   | { readonly kind: 'response'; readonly message: ResponseMessage }
   /** One error without an id: the upstream rejects the POST, whatever it contains. */

@@ -79,7 +79,7 @@ async function emitEvents(
   await Promise.all(findings.map(emit))
 }
 
-/** Which messages a limit rejected may be known only after a successful response has started. */
+/** Finds what to record of a request. Which messages a limit rejected may be known only after a successful response has started. */
 async function findingsIn(
   incoming: IncomingRequest,
   response: Response,

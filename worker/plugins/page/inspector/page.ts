@@ -8,7 +8,7 @@ import { script, style } from './assets.ts'
 /** Hashes of the style and the script, for the Content-Security-Policy. */
 let hashes: readonly string[] | undefined
 
-/** What the page offers besides what every client sees: nothing in a deployment; in development, what needs the inspector's key. */
+/** The data on the page besides that of every client: none in a deployment; in development, the data that needs the inspector's key. */
 export type Access = 'client' | 'key missing' | 'developer'
 
 export async function inspectorPage(request: Request, host: ServerInfo, access: Access): Promise<Response> {
