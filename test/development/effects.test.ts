@@ -46,7 +46,7 @@ const fix = (call: string, key = /(\w+)\(…\)$/.exec(call)?.[1]) => `write awai
 const sentence = (owner: string, call: string, question: string) =>
   `The ${owner} calls ${call} ${question}, so it happens again with the answer: ${fix(call)}`
 const fetchSentence = (owner: string) =>
-  `The ${owner} calls fetch(…) before the question "sure", so it happens again with the answer: ` +
+  `The ${owner} calls fetch(…) before the input request "sure", so it happens again with the answer: ` +
   "write await ctx.once('fetch', async () => (await fetch(…)).json())"
 
 const sessions = '2025-11-25'
@@ -134,7 +134,7 @@ describe.each(platforms)('effects before a question, where $whose', ({ folder, r
         'cache.put(…)',
         'cache.delete(…)',
       ]
-      const texts = calls.map((call) => sentence('tool "write_everywhere"', call, 'before the question "sure"'))
+      const texts = calls.map((call) => sentence('tool "write_everywhere"', call, 'before the input request "sure"'))
       expect(told.map(({ text }) => text)).toEqual(texts)
       for (const [index, call] of calls.entries()) {
         const [owner = '', method = ''] = call
@@ -148,12 +148,12 @@ describe.each(platforms)('effects before a question, where $whose', ({ folder, r
 
     test('what is known to write into a state is told of', async () => {
       const [put, ...rest] = await warningsOf('write_state')
-      const text = (call: string) => sentence('tool "write_state"', call, 'before the question "sure"')
+      const text = (call: string) => sentence('tool "write_state"', call, 'before the input request "sure"')
       expect(put).toEqual({ text: text('ctx.state(…).put(…)'), at: ["index.ts: await mine.put('a', 1)"] })
       expect(rest).toEqual([{ text: text('ctx.state(…).delete(…)'), at: ["index.ts: await mine.delete('a')"] }])
       expect(await warningsOf('forget')).toEqual([
         {
-          text: sentence('tool "forget"', 'ctx.state(…).deleteAll(…)', 'before the question "sure"'),
+          text: sentence('tool "forget"', 'ctx.state(…).deleteAll(…)', 'before the input request "sure"'),
           at: ['index.ts: await counted.deleteAll()'],
         },
       ])
@@ -162,7 +162,7 @@ describe.each(platforms)('effects before a question, where $whose', ({ folder, r
     test('a write between two questions is told of, one after the last is not', async () => {
       expect(await warningsOf('between')).toEqual([
         {
-          text: sentence('tool "between"', 'env.NOTES.put(…)', 'before the question "second"'),
+          text: sentence('tool "between"', 'env.NOTES.put(…)', 'before the input request "second"'),
           at: ["index.ts: await env.NOTES.put('between', url)"],
         },
       ])
@@ -170,7 +170,7 @@ describe.each(platforms)('effects before a question, where $whose', ({ folder, r
 
     test('a write beside a question is told of', async () => {
       const [{ text } = { text: '' }, ...rest] = await warningsOf('beside')
-      expect(text).toBe(sentence('tool "beside"', 'env.NOTES.put(…)', 'beside the question "sure"'))
+      expect(text).toBe(sentence('tool "beside"', 'env.NOTES.put(…)', 'beside the input request "sure"'))
       expect(rest).toEqual([])
     })
 
@@ -191,14 +191,14 @@ describe.each(platforms)('effects before a question, where $whose', ({ folder, r
         }
         await using asked = await connect(server.url, { revision, answers: { elicit } })
         await asked.callTool('late', { url: `${away}gate` })
-        const beside = (call: string) => expect.stringContaining(`"late" calls ${call} beside the question "sure"`)
+        const beside = (call: string) => expect.stringContaining(`"late" calls ${call} beside the input request "sure"`)
         expect((await printed()).map(({ text }) => text)).toEqual([beside('fetch(…)'), beside('env.NOTES.put(…)')])
       },
     )
 
     test('a write in a timer is told of where it is known whose timer it is', async () => {
       const told = (await warningsOf('in_a_timer')).map(({ text }) => text)
-      const text = sentence('tool "in_a_timer"', 'env.NOTES.put(…)', 'before the question "sure"')
+      const text = sentence('tool "in_a_timer"', 'env.NOTES.put(…)', 'before the input request "sure"')
       expect(told).toEqual(folder === 'effects' ? [text] : [])
     })
 
@@ -209,7 +209,7 @@ describe.each(platforms)('effects before a question, where $whose', ({ folder, r
       ['ask_raw', 'one", "two'],
     ])('%s: every kind of question counts', async (tool, question) => {
       const [{ text, at } = { text: '', at: [] }, ...rest] = await warningsOf(tool)
-      expect(text).toBe(sentence(`tool "${tool}"`, 'env.NOTES.put(…)', `before the question "${question}"`))
+      expect(text).toBe(sentence(`tool "${tool}"`, 'env.NOTES.put(…)', `before the input request "${question}"`))
       expect(at).toEqual([expect.stringContaining('index.ts: await env.NOTES.put(')])
       expect(rest).toEqual([])
     })
@@ -218,8 +218,8 @@ describe.each(platforms)('effects before a question, where $whose', ({ folder, r
       const texts = () => server.harness.getLogs().map(({ message }) => message)
       await expect(client.callTool('unawaited')).rejects.toThrow('write await ctx.elicit("sure", …)')
       const text =
-        'The tool "unawaited" calls env.NOTES.put(…) without awaiting the question "sure", so it happens before the answer: ' +
-        'await the question first'
+        'The tool "unawaited" calls env.NOTES.put(…) without awaiting the input request "sure", so it happens before the answer: ' +
+        'await the input request first'
       await expect.poll(() => texts()).toContainEqual(expect.stringContaining(text))
       expect(texts().filter((text) => text.includes('ctx.once'))).toEqual([])
       server.harness.clearLogs()
@@ -228,7 +228,7 @@ describe.each(platforms)('effects before a question, where $whose', ({ folder, r
     test('prompts and resources are looked at, too', async () => {
       await client.request('prompts/get', { name: 'prompted', arguments: { url: away } })
       await client.request('resources/read', { uri: 'effects://one/7' })
-      const put = sentence('resource "effects://one/{id}"', 'env.NOTES.put(…)', 'before the question "sure"')
+      const put = sentence('resource "effects://one/{id}"', 'env.NOTES.put(…)', 'before the input request "sure"')
       expect((await printed()).map(({ text }) => text)).toEqual([fetchSentence('prompt "prompted"'), put])
     })
 

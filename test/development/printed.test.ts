@@ -67,7 +67,9 @@ test.each([
         place('await Promise.all([load(url)])'),
       ]
       await vi.waitFor(() => expect(output).toContain(inHandler))
-      const said = output.slice(output.indexOf('The tool "through_another" calls fetch(…) before the question "sure"'))
+      const said = output.slice(
+        output.indexOf('The tool "through_another" calls fetch(…) before the input request "sure"'),
+      )
       const lines = said.split('\n').map((line) => line.trim())
       expect(lines.filter((line) => line.startsWith('at '))).toEqual([
         expect.stringContaining(`at load (${inFunction}`),

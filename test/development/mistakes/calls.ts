@@ -153,7 +153,7 @@ export const calls: readonly CallMistake[] = [
     of: 'stateless',
     where: 'console',
     message:
-      'The tool "calls_before_a_question" calls fetch(…) before the question "sure", so it happens again with the answer: write await ctx.once(\'fetch\', async () => (await fetch(…)).json())',
+      'The tool "calls_before_a_question" calls fetch(…) before the input request "sure", so it happens again with the answer: write await ctx.once(\'fetch\', async () => (await fetch(…)).json())',
     fix: '',
   },
   {

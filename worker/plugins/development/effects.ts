@@ -195,8 +195,8 @@ function warn({ effect, owner, place }: Noted, relation: 'before' | 'beside', { 
   const { call, key, work } = effect
   const text = [
     relation === 'beside' && !isAwaited(answer)
-      ? `The ${owner} calls ${call} without awaiting the question "${keys}", so it happens before the answer: await the question first`
-      : `The ${owner} calls ${call} ${relation} the question "${keys}", so it happens again with the answer: ` +
+      ? `The ${owner} calls ${call} without awaiting the input request "${keys}", so it happens before the answer: await the input request first`
+      : `The ${owner} calls ${call} ${relation} the input request "${keys}", so it happens again with the answer: ` +
         `write await ctx.once('${key}', ${work})`,
     ...place,
   ].join('\n')
