@@ -9,7 +9,7 @@
  * `--rounds <n>`: how often everything is measured, 5 when left out. `--only <keys>`: the scenarios to compare.
  * `--peers none`: no other libraries. Exits with 1 when an answer is wrong. See README.md.
  */
-import { relative } from 'node:path'
+import { relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { install } from './install.ts'
 
@@ -18,6 +18,7 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string', default: '5' },
     only: { type: 'string' },
     peers: { type: 'string', default: 'all' },
+    before: { type: 'string' },
   },
   allowPositionals: true,
 })
@@ -81,7 +82,8 @@ if (what === 'fanout') {
   const { compareAll } = await import('./compare/index.ts')
   const { keepFigures } = await import('./report.ts')
   const only = values.only?.split(',')
-  const choice = { rounds, only, withPeers: values.peers === 'all' }
+  const before = values.before === undefined ? undefined : resolve(values.before)
+  const choice = { rounds, only, withPeers: values.peers === 'all', before }
   const { figures, tables } = await compareAll(choice, (line) => console.error(line))
   console.log(tables)
   told(keepFigures('compare-', { rounds, ...figures }))

@@ -2,7 +2,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { builtinModules, createRequire } from 'node:module'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -160,7 +160,7 @@ export async function bundle(
   outside: readonly string[] = [],
 ): Promise<void> {
   await build({
-    entryPoints: [join(import.meta.dirname, entry)],
+    entryPoints: [resolve(import.meta.dirname, entry)],
     outfile,
     bundle: true,
     minify: !isReadable,

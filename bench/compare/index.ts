@@ -1,7 +1,7 @@
 /** Compares edgemcp with the least there can be and with other libraries. */
 import { bundleSizes } from './bundles.ts'
 import { compare } from './measure.ts'
-import { participants } from './participants.ts'
+import { buildBefore, participants } from './participants.ts'
 import { scenarios } from './scenarios.ts'
 import { startups } from './startup.ts'
 import { type Comparison, tablesOf } from './tables.ts'
@@ -11,6 +11,8 @@ export type Choice = {
   /** Keys of scenarios; everything when left out. */
   readonly only?: readonly string[]
   readonly withPeers: boolean
+  /** A folder with another commit of this repository, which is measured beside this one. */
+  readonly before?: string | undefined
 }
 
 /** How often a process is started. */
@@ -18,7 +20,7 @@ const starts = 7
 
 /** @throws when an answer is wrong */
 export async function compareAll(
-  { rounds, only, withPeers }: Choice,
+  { rounds, only, withPeers, before }: Choice,
   report: (line: string) => void,
 ): Promise<{ figures: Comparison; tables: string }> {
   const unknown = only?.find((key) => !scenarios.some((scenario) => scenario.key === key))
@@ -26,7 +28,10 @@ export async function compareAll(
     throw new Error(`There is no scenario ${unknown}, but ${scenarios.map(({ key }) => key).join(', ')}`)
   }
   const chosen = scenarios.filter(({ key }) => only?.includes(key) ?? true)
-  const taking = participants.filter(({ isPeer }) => withPeers || !isPeer)
+  const taking = [
+    ...participants.filter(({ isPeer }) => withPeers || !isPeer),
+    ...(before === undefined ? [] : [buildBefore(before)]),
+  ]
   const measurements = await compare(chosen, taking, rounds, report)
   // What does not belong to a scenario is left out when scenarios are chosen.
   const isWhole = only === undefined

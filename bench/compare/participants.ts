@@ -1,4 +1,6 @@
 /** Who is compared: each a column of the table. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Worker } from '../workerd.ts'
 import { enveloped, sessionless, sessions, type Way } from './ways.ts'
 
@@ -92,6 +94,24 @@ export const participants: readonly Participant[] = [
     note: 'has nothing but sessions, an object for each: where others are asked without one, it is asked in one',
   },
 ]
+
+/**
+ * edgemcp as it is in another folder, such as a clone of an earlier commit.
+ *
+ * @throws Error when the folder has no bench/servers/edgemcp.ts, or that exports no Durable Object classes
+ */
+export function buildBefore(folder: string): Participant {
+  const entry = join(folder, 'bench/servers/edgemcp.ts')
+  const classes = /export const \{([^}]*)\} = worker/.exec(readFileSync(entry, 'utf8'))?.[1]
+  if (classes === undefined) throw new Error(`${entry} exports no Durable Object classes`)
+  const objects = classes.split(',').map((name) => name.trim())
+  const before = { ...edgemcp, entry, objects }
+  return {
+    name: 'edgemcp, before',
+    stateless: { worker: before, way: enveloped },
+    session: { worker: before, way: sessions('2025-11-25') },
+  }
+}
 
 /** What a start is made of. */
 export const startupRows: readonly { readonly name: string; readonly worker: Worker }[] = [
