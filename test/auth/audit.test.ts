@@ -105,7 +105,7 @@ const circumstances = {
   userAgent: 'curious/1.0',
 }
 
-describe('a refusal is told', () => {
+describe('a refusal is audited', () => {
   test('of a request without a token', async () => {
     expect((await postAlone('write', { text: 'confidential' })).status).toBe(401)
     expect(await onlyEvent()).toEqual({
@@ -242,13 +242,13 @@ describe('a refusal is told', () => {
     })
   })
 
-  test('of a version that nobody speaks, with the method', async () => {
+  test('of an unsupported protocol version, with the method', async () => {
     const headers = { ...bearer(await tokenFor(all)), 'MCP-Protocol-Version': '1999' }
     expect((await post(call('write'), headers)).status).toBe(400)
     expect(await onlyEvent()).toMatchObject({ reason: { kind: 'unsupported_version' }, targets: [write] })
   })
 
-  test('of somebody who asks too often', async () => {
+  test('of a caller above its rate', async () => {
     const response = await postAlone('busy', {}, bearer(await tokenFor(all)))
     expect([response.status, response.headers.get('Retry-After')]).toEqual([429, '7'])
     expect(await onlyEvent()).toMatchObject({
@@ -366,7 +366,7 @@ describe.each([...everyRevision.map((revision) => ({ revision, sse: false })), {
   },
 )
 
-test('a batch is told of call by call, as far as there is room', async () => {
+test('a batch is audited call by call, up to a limit', async () => {
   const token = await tokenFor(all)
   await using client = await connect(server.url, { revision: '2025-03-26', token })
   credentials.push(client.session as string)
@@ -475,7 +475,7 @@ test.each(['This sink is broken', 'This sink breaks later', 'analyticsEngineSink
   },
 )
 
-test('an audit without a sink says what it needs', () => {
+test('an audit without a sink is an error at startup', () => {
   const message = '"sinks" of audit() must be a sink such as consoleSink() returns, or a list of sinks, not'
   expect(() => audit({ sinks: [] })).toThrow(`${message} []`)
   expect(() => audit({} as never)).toThrow(`${message} undefined`)

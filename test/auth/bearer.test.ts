@@ -18,7 +18,7 @@ afterAll(async () => {
 })
 
 describe.each(everyRevision)('a client of %s', (revision) => {
-  test('without a token is told where to get one', async () => {
+  test('without a token gets the URL of the metadata', async () => {
     const refused = await connect(server.url, { revision }).catch((problem) => problem)
     expect(refused).toMatchObject({ status: 401 })
   })

@@ -113,7 +113,7 @@ describe('an opaque token', () => {
   })
 })
 
-describe('what was said of a token', () => {
+describe('the introspection of a token', () => {
   test('is kept for a minute', async () => {
     const url = await introspecting()
     const token = issuer.opaqueToken({ aud: url.href })
@@ -252,7 +252,7 @@ describe('the endpoint', () => {
     })
   })
 
-  test('is the one that was given, and nothing else is asked', async () => {
+  test('is the given url, without reading the metadata', async () => {
     issuer.instead.set('/given', (request, response) => issuer.introspect(request, response))
     const introspection = { ...issuer.resourceServer, url: `${issuer.issuer}/given` }
     const url = await introspecting({ introspection })
@@ -411,7 +411,7 @@ describe('several issuers', () => {
     expect(await call(url, bearing(signed))).toMatchObject({ status: 401 })
   })
 
-  test('do without one that does not answer', async () => {
+  test('continue without an issuer that does not answer', async () => {
     issuer.instead.set('/introspect', (_, response) => response.writeHead(503).end())
     expect(await call(url, bearing(opaqueOf(other)))).toMatchObject({ status: 200 })
     expect(await call(url, bearing(await issuer.token(url.href)))).toMatchObject({ status: 200 })

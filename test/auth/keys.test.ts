@@ -495,7 +495,7 @@ describe('another isolate of the data centre', () => {
     ])
   })
 
-  test('knows keys that were read again after a change', async () => {
+  test('uses keys that were fetched again after a change', async () => {
     await warm()
     await ahead(31 * second)
     const fresh = await newKey('ES256')
@@ -507,7 +507,7 @@ describe('another isolate of the data centre', () => {
     expect(asked()).toEqual([2, 2])
   })
 
-  test('does not know keys of another issuer', async () => {
+  test('does not use keys of another issuer', async () => {
     await warm()
     await using other = await AuthorizationServer.start()
     const url = new URL(`/${new URL(other.issuer).port}/first/mcp`, server.url)

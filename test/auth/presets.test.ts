@@ -202,7 +202,7 @@ describe('a check of one’s own', () => {
     expect(await call(url, headers('two'), 'write')).toMatchObject({ status: 403 })
   })
 
-  test('cannot have its answers kept', async () => {
+  test('refuses tokenCacheMs', async () => {
     await expect(declare(server, { tokenCacheMs: 1_000 }, { preset: 'verified' })).rejects.toThrow(
       'bearer() has verify and tokenCacheMs: 1000. bearer() never caches results of verify',
     )
@@ -292,7 +292,7 @@ describe('a server with scopes that everything takes', () => {
     expect(await call(url, bearing(good), 'open')).toMatchObject({ status: 200 })
   })
 
-  test('goes on refusing one that it knows', async () => {
+  test('refuses a cached token again', async () => {
     const url = await declare(server, { issuer: issuer.issuer, requiredScopes: ['mcp'] })
     const token = await issuer.token(url.href)
     for (const _ of [1, 2]) expect(await call(url, bearing(token), 'open')).toMatchObject({ status: 403 })
@@ -307,7 +307,7 @@ describe('a server with scopes that everything takes', () => {
   })
 })
 
-describe('what a token says', () => {
+describe('claims of a token', () => {
   test.each<[string, JWTPayload, string | undefined]>([
     ['is named', { org_id: 'acme' }, 'acme'],
     ['is left out', {}, undefined],
@@ -395,7 +395,7 @@ describe('several issuers', () => {
 describe('keys that are given', () => {
   const given = (options: object = {}) => declare(server, { issuer: issuer.issuer, keys: published(), ...options })
 
-  test('are used, and nobody is asked', async () => {
+  test('are used without a fetch', async () => {
     const url = await given()
     expect(await call(url, bearing(await issuer.token(url.href)))).toMatchObject({ status: 200 })
     const stranger = await newKey('ES256')

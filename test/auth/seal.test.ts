@@ -23,7 +23,7 @@ const open = (text: string, changes: { purpose?: string; principal?: Principal |
   return clocked(keys).open(purpose, principal, text)
 }
 
-describe('what was sealed is opened', () => {
+describe('unseals what was sealed', () => {
   test.each<[string, unknown]>([
     ['an object', { a: [1, { b: null }] }],
     ['a text', 'hello, 世界'],

@@ -30,7 +30,7 @@ test('every revision with sessions costs the same', () => {
   for (const other of others) expect(other).toEqual(first)
 })
 
-test('docs/guides/costs.md says what was counted', async () => {
+test('docs/guides/costs.md has the counted requests', async () => {
   const document = await readFile(doc, 'utf8')
   expect(document).toBe(withTables(document, tablesOf(bills)))
 })
@@ -92,7 +92,7 @@ describe('a session', () => {
     }
   })
 
-  test('needs the Subscriptions object only to hear of changes, and to stop', () => {
+  test('needs the Subscriptions object only to subscribe and unsubscribe', () => {
     const others = sessions.costs
       .filter(({ subscriptions }) => subscriptions.calls > 0)
       .map(({ operation }) => operation)

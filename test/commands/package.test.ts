@@ -63,7 +63,7 @@ export default worker
 export const { McpSession } = worker
 `
 
-test('the package holds what is needed, and nothing else', () => {
+test('the package contains only the needed files', () => {
   const installed = join(project, 'node_modules/edgemcp')
   const { exports, dependencies } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
   for (const { types, default: code } of Object.values(exports) as { types: string; default: string }[]) {

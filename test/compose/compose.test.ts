@@ -26,7 +26,7 @@ describe.each(everyRevision)('for clients of %s', (revision) => {
   afterEach(() => textOf(client, 'seen'))
   afterAll(() => client.close())
 
-  test('a mounted server is a part of the one that mounts it', async () => {
+  test('entries of a mounted server are entries of the outer server', async () => {
     expect(await namesOf(client, 'tools')).toEqual([
       'weather_now',
       'weather_warm',

@@ -81,7 +81,7 @@ describe('pages', () => {
     expect(listed.upstream.asked('tools/list')).toHaveLength(1)
   })
 
-  test('a cursor that comes back again ends the list', async () => {
+  test('a repeated cursor ends the list', async () => {
     const listed = await listedBy('tools/list', { 'tools/list': { tools: [tool('useful')], nextCursor: 'again' } })
     expect(namesOf(listed)).toEqual(['useful'])
     expect(listed.upstream.asked('tools/list')).toHaveLength(2)

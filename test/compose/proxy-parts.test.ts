@@ -81,7 +81,7 @@ describe.each(sample(everyRevision, 2))('for clients of %s', (revision) => {
     })
   })
 
-  test('what is wrong is told in the words of the revision', async () => {
+  test('errors have the form of the protocol version', async () => {
     const missing = revision === '2026-07-28' ? -32602 : -32002
     await expect(client.request('resources/read', { uri: 'note://7' })).rejects.toMatchObject({
       code: missing,
@@ -109,7 +109,7 @@ describe.each(sample(everyRevision, 2))('for clients of %s', (revision) => {
     })
   })
 
-  test('a server is not asked for what it does not offer, and neither is this one', async () => {
+  test('lists that an upstream does not offer are not requested', async () => {
     await using bare = await connect(new URL('/bare/mcp', behind.gateway.url), { revision, sse: false })
     expect(Object.keys(bare.initializeResult.capabilities as Json).sort()).toEqual(
       revision === '2026-07-28' ? ['logging', 'tools'] : ['tools'],
@@ -128,7 +128,7 @@ describe.each(sample(everyRevision, 2))('for clients of %s', (revision) => {
   })
 })
 
-test('how long an answer may be kept is what the server behind says', async () => {
+test('the ttlMs of an upstream is passed on', async () => {
   await using client = await connect(behind.gateway.url, { revision: '2026-07-28' })
   const read = (uri: string) => client.request('resources/read', { uri })
   expect(await read('note://1')).toMatchObject({ ttlMs: 1000, cacheScope: 'public' })

@@ -59,7 +59,7 @@ behaviour('a cancelled call is stopped, and has no answer', async ({ connect, ki
   )
 })
 
-behaviour('cancelling what is not running does nothing', async ({ connect }) => {
+behaviour('cancelling an unknown request does nothing', async ({ connect }) => {
   const client = await connect()
   await client.notify('notifications/cancelled', { requestId: 12345 })
   await client.notify('notifications/cancelled', {})

@@ -96,7 +96,7 @@ describe.each(platforms)('effects before a question, where $whose', ({ folder, r
       return printed()
     }
 
-    test('what is replaced looks and fails as it did', async () => {
+    test('replaced functions look and fail as before', async () => {
       await client.callTool('never_asks', { url: away })
       expect(await look()).toEqual(looked)
       await printed()
@@ -117,7 +117,7 @@ describe.each(platforms)('effects before a question, where $whose', ({ folder, r
       ])
     })
 
-    test('writes through every binding are told of', async () => {
+    test('writes through every binding are reported', async () => {
       const told = await warningsOf('write_everywhere')
       const calls = [
         'env.NOTES.put(…)',
@@ -146,7 +146,7 @@ describe.each(platforms)('effects before a question, where $whose', ({ folder, r
       }
     })
 
-    test('what is known to write into a state is told of', async () => {
+    test('known writes to a state are reported', async () => {
       const [put, ...rest] = await warningsOf('write_state')
       const text = (call: string) => sentence('tool "write_state"', call, 'before the input request "sure"')
       expect(put).toEqual({ text: text('ctx.state(…).put(…)'), at: ["index.ts: await mine.put('a', 1)"] })

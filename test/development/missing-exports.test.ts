@@ -39,7 +39,7 @@ new_sqlite_classes = ["McpSession"]`,
   ])
 })
 
-test('a Worker with the classes is told nothing', async () => {
+test('a Worker with the classes gets no warning', async () => {
   expect(await printedBy('examples/hello')).toEqual([])
 })
 

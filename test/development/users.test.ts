@@ -121,7 +121,7 @@ test('can be made up where tokens are asked for', async () => {
   expect(await page(open)).not.toContain('data-users')
 })
 
-test('is nobody in a deployment', async () => {
+test('is anonymous in a deployment', async () => {
   await using server = await start('production')
   expect(await ask(server.url, { Authorization: `Bearer ${inspectorUserToken(ada)}` })).toBe(401)
 })

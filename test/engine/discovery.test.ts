@@ -8,7 +8,7 @@ import { newServer, refusal, result } from './stage.ts'
 
 const description = 'd'
 
-describe('what a server can do', () => {
+describe('server capabilities', () => {
   const full = () => {
     const server = newServer({ instructions: 'Call it.', caching: { ttlMs: 5, cacheScope: 'public' } })
     server.tool('t', { description }, () => '')
@@ -17,7 +17,7 @@ describe('what a server can do', () => {
     return server
   }
 
-  test('is told to whoever discovers it', async () => {
+  test('is returned by server/discover', async () => {
     expect(await result(full(), 'server/discover')).toEqual({
       supportedVersions: ['2026-07-28'],
       capabilities: {

@@ -248,7 +248,7 @@ describe('the list of resources', () => {
   })
 })
 
-describe('what a caller may not see', () => {
+describe('hidden entries', () => {
   const server = newServer()
   for (const kind of kinds) {
     add(server, kind, 'open')

@@ -333,7 +333,7 @@ describe('an open question', () => {
   })
 })
 
-describe('what a client is asked', () => {
+describe('input requests to a client', () => {
   const asked = async (ask: (ctx: Context) => unknown, setting?: Setting) => {
     const { outcome } = await play(doing(ask), 'tools/call', call, setting)
     return outcome.type === 'input_required' ? outcome.inputRequests.q : outcome.type === 'result' && outcome.result

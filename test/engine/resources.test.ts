@@ -91,7 +91,7 @@ describe('reading a resource', () => {
   })
 })
 
-describe('who hears that a resource changed', () => {
+describe('notifications of a changed resource', () => {
   const ada: Principal = { issuer: 'i', subject: 'ada', scopes: [], claims: {} }
   const server = newServer()
   server.resource('a:open', { description }, () => '')

@@ -46,7 +46,7 @@ describe('after all that', () => {
   const call = { name: 'echo', arguments: { text: 'alive' } }
   const alive = [{ id: 1, result: { content: [{ type: 'text', text: 'alive' }] } }]
 
-  test('a request that stands alone is served', async () => {
+  test('a stateless request is served', async () => {
     expect(messagesOf(await stage.send(stateless('tools/call', call)))).toMatchObject(alive)
   })
 

@@ -175,7 +175,7 @@ describe('an answer to a tool that is single', () => {
   })
 })
 
-test('what has been answered stays answered', async () => {
+test('answered input requests stay answered', async () => {
   for (const tool of ['pay', 'pay_once']) {
     const { send, state, charges } = await payment(tool)
     const { result } = await send(state, yes)

@@ -254,7 +254,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
     })
   })
 
-  test('what a server says is never markup', async () => {
+  test('texts of a server never become markup', async () => {
     const { page, call } = await open()
     await call('markup')
     await says('<script>alert(1)</script>')
@@ -342,7 +342,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       expect(await task().count()).toBe(0)
     })
 
-    test('is offered to nobody else', async () => {
+    test('is not shown for other tools', async () => {
       const { choose, page } = await open('2025-06-18')
       await choose('brew')
       await page.getByRole('button', { name: 'Call', exact: true }).waitFor()

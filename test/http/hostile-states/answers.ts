@@ -336,7 +336,7 @@ const harmless: Row[] = [
     goesOn('ada says honest and honest and honest', 3),
   ),
   row(
-    'what has been answered stays answered',
+    'answered input requests stay answered',
     async (stage) => {
       const round = { name: 'ask_twice' }
       const { requestState } = await stage.result(await answering({ first: honest.word }, round)(stage))
