@@ -19,7 +19,7 @@ test('strict refuses every request when a tool without scopes is declared after 
   for (const tool of ['forgotten', 'scoped']) await expect(call(tool)).rejects.toMatchObject({ status: 500 })
   const logs = server.harness.getLogs().map(({ message }) => message)
   expect(logs.join('\n')).toContain(
-    'These entries have no scopes: the tool "forgotten". Give each its scopes, or scopes: [] for every signed-in caller',
+    'These entries have no scopes: the tool "forgotten". Give each its scopes, or scopes: [] for every caller that auth accepts',
   )
 })
 

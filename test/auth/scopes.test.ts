@@ -128,7 +128,7 @@ describe('a server that is strict', () => {
     const all = 'the tool "add", the resource "note://1", the resource "note://{id}", the prompt "ask"'
     expect(findUnscoped(declared()).join(', ')).toBe(all)
     expect(() => attach(declared())).toThrow(
-      `These entries have no scopes: ${all}. Give each its scopes, or scopes: [] for every signed-in caller`,
+      `These entries have no scopes: ${all}. Give each its scopes, or scopes: [] for every caller that auth accepts`,
     )
   })
 

@@ -281,7 +281,7 @@ describe('scopes', () => {
     const problems = (await (await fetch(new URL('/problems', server.url))).json()) as Json
     expect(problems).toMatchObject({
       unscoped: [`the proxy of "${stub.url}"`],
-      strict: `These entries have no scopes: the proxy of "${stub.url}". Give each its scopes, or scopes: [] for every signed-in caller`,
+      strict: `These entries have no scopes: the proxy of "${stub.url}". Give each its scopes, or scopes: [] for every caller that auth accepts`,
       scopes: `proxy("https://weather.example/mcp") has the scopes "read": write a list, as in scopes: ['weather:read'], or a function`,
     })
   })

@@ -74,7 +74,7 @@ class ResourceServer {
       return
     }
     throw new Error(
-      `These entries have no scopes: ${open.join(', ')}. Give each its scopes, or scopes: [] for every signed-in caller`,
+      `These entries have no scopes: ${open.join(', ')}. Give each its scopes, or scopes: [] for every caller that auth accepts`,
     )
   }
 
