@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import {
   type ExpressionWithTypeArguments,
-  type FunctionDeclaration,
   type InterfaceDeclaration,
   type IntersectionTypeNode,
   type Node,
@@ -11,9 +10,29 @@ import {
   SyntaxKind,
   type TypeAliasDeclaration,
   type TypeReferenceNode,
-  type VariableDeclaration,
 } from 'typescript/unstable/ast'
-import { API, type Checker, type Symbol as Named, type Project, SymbolFlags } from 'typescript/unstable/sync'
+import { API, type Symbol as Named, type Project, SymbolFlags } from 'typescript/unstable/sync'
+import {
+  aliasText,
+  code,
+  constructorOf,
+  type Declared,
+  descriptionOf,
+  docOf,
+  examplesOf,
+  hasMembers,
+  headOf,
+  isLiteral,
+  isOfPlatform,
+  type Member,
+  membersOf,
+  methodText,
+  overloadsOf,
+  signatureOf,
+  tagList,
+  tagsOf,
+  variantsOf,
+} from './declarations.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
@@ -104,17 +123,15 @@ export function exportsOf(source: string, projects: readonly Project[]): Exports
 }
 
 /** An export, and the page that describes it. */
-type Entry = {
-  readonly name: string
-  readonly symbol: Named
-  readonly declaration: Node
-  readonly project: Project
+type Entry = Declared & {
   readonly file: string
   readonly group: Group
   /** A type that exported types consist of, which cannot be imported. */
   readonly isInternal: boolean
   anchor: string
 }
+/** Groups whose types are rows of one table. */
+const isRow: ReadonlySet<Group> = new Set(['alias', 'protocol'])
 type Group = 'value' | 'type' | 'plugin' | 'alias' | 'protocol'
 
 type Page = { readonly entry: string; readonly exports: Exports; readonly own: Entry[]; readonly others: Entry[] }
@@ -168,7 +185,7 @@ function readPages(projects: readonly Project[]): Page[] {
     for (const user of page.own) addInternal(user, page, described, uses)
     page.own.sort((a, b) => a.name.localeCompare(b.name))
     const taken = new Set(groupTitles.map(([, title]) => anchorOf(title)))
-    for (const added of [...sectionsOf(page), ...page.own.filter(({ group }) => group === 'alias')]) {
+    for (const added of [...sectionsOf(page), ...page.own.filter(({ group }) => isRow.has(group))]) {
       added.anchor = freeAnchor(anchorOf(added.name), taken)
       taken.add(added.anchor)
     }
@@ -222,10 +239,12 @@ function placeOf(symbol: Named | undefined): string {
   return `${path} ${index}`
 }
 
-/** The names of types in a declaration. */
+/** The names of types in a declaration, outside of the bodies of functions. */
 function referencesIn(node: Node): Node[] {
   const names: Node[] = []
   const visit = (child: Node): void => {
+    const { parent } = child as { parent?: Node & { readonly body?: Node; readonly initializer?: Node } }
+    if (child !== node && parent?.body === child) return
     if (child.kind === SyntaxKind.TypeReference) names.push((child as TypeReferenceNode).typeName)
     if (child.kind === SyntaxKind.ExpressionWithTypeArguments) {
       names.push((child as ExpressionWithTypeArguments).expression)
@@ -249,21 +268,8 @@ function groupOf(symbol: Named, declaration: Node, { checker }: Project): Group 
   const { fileName } = declaration.getSourceFile()
   if (symbol.flags & SymbolFlags.Value) return 'value'
   if (protocolTypes.test(fileName)) return 'protocol'
-  if (!hasMembers(declaration) && symbol.getJsDocTags(checker).length === 0) return 'alias'
+  if (!hasMembers(declaration) && !variantsOf(declaration) && symbol.getJsDocTags(checker).length === 0) return 'alias'
   return pluginTypes.test(fileName) ? 'plugin' : 'type'
-}
-
-/** Whether a type is a list of members, whose description takes a section. */
-function hasMembers(declaration: Node): boolean {
-  if (declaration.kind === SyntaxKind.InterfaceDeclaration) {
-    const kinds = [SyntaxKind.PropertySignature, SyntaxKind.MethodSignature]
-    return [...(declaration as InterfaceDeclaration).members].some(({ kind }) => kinds.includes(kind))
-  }
-  const { type } = declaration as TypeAliasDeclaration
-  if (type?.kind === SyntaxKind.IntersectionType) {
-    return [...(type as IntersectionTypeNode).types].some(({ kind }) => kind === SyntaxKind.TypeLiteral)
-  }
-  return type?.kind === SyntaxKind.TypeLiteral
 }
 
 const groupTitles: readonly (readonly [Group, string])[] = [
@@ -342,12 +348,9 @@ function aliasSection(own: readonly Entry[], links: Links): string[] {
   const rows = own
     .filter(({ group }) => group === 'alias')
     .map((one) => {
-      const head = headOfAlias(one.declaration).replace(/^(?:type|interface) /, '')
-      const value = aliasText(one.declaration)
-        .slice(headOfAlias(one.declaration).length)
-        .replace(/^\s*=[\s|]*/, '')
-      const description = docOf(one.symbol, one.project.checker).join(' ')
-      return `| <a id="${one.anchor}"></a>\`${cell(head)}\` | ${links.type(value.replace(/\s+/g, ' '), one.name)} | ${cell(description)} |`
+      const head = headOf(one.declaration)
+      const value = aliasText(one).slice(head.length).replace(/^ = /, '')
+      return `| ${anchored(one, head.replace(/^(?:type|interface) /, ''))} | ${links.type(value, one.declaration, one)} | ${rowText(one)} |`
     })
   if (rows.length === 0) return []
   return ['## Other types', ['| type | definition | description |', '|---|---|---|', ...rows].join('\n')]
@@ -355,14 +358,20 @@ function aliasSection(own: readonly Entry[], links: Links): string[] {
 
 /** Types of MCP have no sections: the specification describes their members. */
 function protocolSection(own: readonly Entry[]): string[] {
-  const types = own.filter(({ group }) => group === 'protocol')
-  if (types.length === 0) return []
-  const names = types.map(({ name }) => `\`${name}\``).join(', ')
+  const rows = own
+    .filter(({ group }) => group === 'protocol')
+    .map((one) => `| ${anchored(one, one.name)} | ${rowText(one)} |`)
+  if (rows.length === 0) return []
   return [
     '## Types of MCP',
-    `These types have the names and members of the [schema of MCP](https://modelcontextprotocol.io/specification/2026-07-28/schema): ${names}.`,
+    'These types have the names and members of the [schema of MCP](https://modelcontextprotocol.io/specification/2026-07-28/schema).',
+    ['| type | description |', '|---|---|', ...rows].join('\n'),
   ]
 }
+
+const anchored = ({ anchor }: Entry, text: string) => `<a id="${anchor}"></a>\`${cell(text)}\``
+
+const rowText = ({ symbol, project }: Entry) => cell(docOf(symbol, project.checker))
 
 function otherSection(others: readonly Entry[], links: Links): string[] {
   if (others.length === 0) return []
@@ -374,25 +383,22 @@ class Links {
   readonly #file: string
   readonly #entries: ReadonlyMap<string, Entry>
 
-  constructor({ entry, own, others }: Page, pages: readonly Page[]) {
+  constructor({ entry }: Page, pages: readonly Page[]) {
     this.#file = fileOf(entry)
-    // A name means the export of this page before one of another page.
-    const all = [...pages.flatMap((page) => page.own), ...others, ...own]
-    this.#entries = new Map(all.map((one) => [one.name, one]))
+    this.#entries = new Map(pages.flatMap(({ own }) => own).map((one) => [placeOf(one.symbol), one]))
   }
 
   to(one: Entry, text = one.name): string {
-    if (one.group === 'protocol') return `\`${text}\``
     return `[\`${text}\`](${one.file === this.#file ? '' : one.file}#${one.anchor})`
   }
 
-  /** The exports that a piece of code names. @param isAny also those that have no section */
-  namedIn(text: string, except: string, isAny = false): Entry[] {
-    const words = new Set(text.replace(/'[^']*'|\/\/.*$/gm, '').match(/\b[A-Z]\w+\b/g))
-    return [...words].flatMap((word) => {
-      const one = word === except ? undefined : this.#entries.get(word)
-      return one && (isAny || one.group !== 'protocol') ? [one] : []
+  /** The exports whose types a declaration names, each once. Those of a function are the types of its parameters and result. */
+  namedIn(node: Node, user: Entry): Entry[] {
+    const named = referencesIn(node).flatMap((reference) => {
+      const one = this.#entries.get(placeOf(targetOf(reference, user.project)))
+      return one && one !== user ? [one] : []
     })
+    return [...new Set(named)]
   }
 
   /** The export that declares a member. */
@@ -401,206 +407,112 @@ class Links {
   }
 
   /** A type as code, with a link if it names one export. */
-  type(text: string, within: string): string {
+  type(text: string, node: Node, user: Entry): string {
     if (text === '') return ''
-    const named = this.namedIn(text, within)
-    const [one] = named
-    return cell(one && named.length === 1 ? this.to(one, text) : `\`${text}\``)
+    const named = this.namedIn(node, user)
+    const own = named.filter(({ group }) => group !== 'protocol')
+    // The specification describes types of MCP. A link to one is of use for a property that is one.
+    const plain = text.replace(/^readonly | \| undefined$|\[\]$/g, '')
+    const [one, another] = own.length > 0 ? own : named.filter(({ name }) => name === plain && name !== 'Params')
+    return cell(one && !another ? this.to(one, text) : `\`${text}\``)
   }
 }
 
 function section(one: Entry, links: Links): string {
   const { name, symbol, declaration, project } = one
   const { checker } = project
-  const members = membersOf(one, links)
-  const signature = members.length > 0 && isLiteral(declaration) ? '' : signatureOf(one)
-  const bases = basesOf(declaration).filter((base) => links.namedIn(base, name, true).length > 0)
-  const rows = members.map(
-    (member) => `| \`${cell(member.name)}\` | ${links.type(member.type, name)} | ${cell(member.text)} |`,
-  )
-  const named = rows.length > 0 ? [] : links.namedIn(signature, name)
+  const members = membersOf(one, (member) => {
+    const declaring = isWithin(member, declaration) ? undefined : links.declaring(member)
+    return declaring === undefined || declaring === one
+  })
+  const isClass = declaration.kind === SyntaxKind.ClassDeclaration
+  const variants = variantsOf(declaration)
+  const inSections = hasMethodSections(one, members) ? members.filter(({ isMethod }) => isMethod) : []
+  const rows = variants ? [] : members.filter((member) => !inSections.includes(member))
+  const isList = (members.length > 0 || variants !== undefined) && isLiteral(declaration)
+  const created = constructorOf(one)
+  const signature = isList ? '' : [signatureOf(one), ...(created ? [created.signature] : [])].join('\n\n')
+  const bases = basesOf(declaration).filter((base) => links.namedIn(base, one).length > 0)
   return [
     `### ${name}`,
     ...(one.isInternal ? ['*Not exported: part of exported types.*'] : []),
-    ...docOf(symbol, checker),
+    docOf(symbol, checker),
     ...(signature === '' ? [] : [code(signature)]),
-    ...(bases.length > 0 ? [`Also has the members of ${bases.map((base) => links.type(base, name)).join(', ')}.`] : []),
-    ...(named.length > 0 ? [`Types: ${named.map((other) => links.to(other)).join(', ')}.`] : []),
-    ...(rows.length > 0 ? [['| member | type | description |', '|---|---|---|', ...rows].join('\n')] : []),
+    ...tagList([...tagsOf(symbol, checker), ...(created?.tags ?? [])].toSorted(byKind)),
+    ...(bases.length > 0 ? [`Also has the members of ${listOf(bases, one, links)}.`] : []),
+    ...(members.length > 0 || isClass ? [] : typeLinks(overloadsOf(symbol, project), one, links)),
+    ...(variants
+      ? [
+          tableOf(
+            'form',
+            variants.map(({ type, text }) => [`\`${cell(type)}\``, cell(text)]),
+          ),
+        ]
+      : []),
+    ...(rows.length > 0 ? [memberTable(rows, one, links)] : []),
+    ...examplesOf(symbol, checker),
+    ...inSections.map((member) => methodSection(member, one, links)),
+  ].join('\n\n')
+}
+
+/** Tags of the same kind follow one another, in the order of the source. */
+const byKind = (a: { readonly name: string }, b: { readonly name: string }) =>
+  kinds.indexOf(a.name) - kinds.indexOf(b.name)
+const kinds = ['param', 'returns', 'throws', 'see']
+
+const tableOf = (title: string, rows: readonly (readonly string[])[]) =>
+  [`| ${title} | description |`, '|---|---|', ...rows.map((cells) => `| ${cells.join(' | ')} |`)].join('\n')
+
+const memberTable = (rows: readonly Member[], one: Entry, links: Links) =>
+  [
+    '| member | type | description |',
+    '|---|---|---|',
+    ...rows.map(
+      ({ name, node, type, text }) => `| \`${cell(name)}\` | ${links.type(type, node, one)} | ${cell(text)} |`,
+    ),
+  ].join('\n')
+
+/**
+ * Methods of which several have parameters, results or examples to describe have sections. Options, and what plugins implement, are rows of
+ * one table.
+ */
+function hasMethodSections({ name, group, project }: Entry, members: readonly Member[]): boolean {
+  if (group === 'plugin' || /(?:Options|Definition)$/.test(name)) return false
+  const described = members.filter(
+    ({ isMethod, symbol }) =>
+      isMethod && symbol.getJsDocTags(project.checker).some((tag) => /^(?:param|returns|example)$/.test(tag.name)),
+  )
+  return described.length > 1 || (group === 'value' && members.some(({ isMethod }) => isMethod))
+}
+
+function methodSection({ name, symbol }: Member, one: Entry, links: Links): string {
+  const { checker } = one.project
+  return [
+    `#### ${one.name}.${name.replace('?', '')}()`,
+    docOf(symbol, checker),
+    code(methodText(symbol, one.project)),
+    ...tagList(tagsOf(symbol, checker)),
+    ...typeLinks(overloadsOf(symbol, one.project), one, links),
     ...examplesOf(symbol, checker),
   ].join('\n\n')
 }
 
-/** The comment at the beginning of a module, without the name of the entry point. */
-function descriptionOf(file: SourceFile): string {
-  const [, comment = ''] = /^\/\*\*([\s\S]*?)\*\//.exec(file.text) ?? []
-  const lines = comment
-    .replace(/^\s*\* ?/gm, '')
-    .trim()
-    .split(/^@/m)
-  const text = prose((lines[0] ?? '').trim()).replace(/^edgemcp\S*: /, '')
-  return text.charAt(0).toUpperCase() + text.slice(1)
+/** Links to the types of signatures, except those of MCP. */
+function typeLinks(signatures: readonly Node[], one: Entry, links: Links): string[] {
+  const named = signatures.flatMap((node) => links.namedIn(node, one)).filter(({ group }) => group !== 'protocol')
+  return named.length > 0 ? [`Types: ${[...new Set(named)].map((other) => links.to(other)).join(', ')}.`] : []
 }
 
-/** The docstring, and its tags. */
-function docOf(symbol: Named, checker: Checker): string[] {
-  const text = prose(symbol.getDocumentationComment(checker).trim())
-  const tags = tagsOf(symbol, checker).map(({ name, text: value }) => `- ${tagText(name, value)}`)
-  return [text, tags.join('\n')].filter((part) => part !== '')
-}
+const listOf = (bases: readonly Node[], one: Entry, links: Links) =>
+  bases.map((base) => links.type(base.getText().replace(/\s+/g, ' '), base, one)).join(', ')
 
-const tagTitles: Readonly<Record<string, string>> = { param: 'Parameter', returns: 'Returns', throws: 'Throws' }
-
-function tagText(name: string, value: string): string {
-  if (name === 'see') return `See <${value}>`
-  const [first = '', ...others] = value.split(' ')
-  return name === 'param' ? `Parameter \`${first}\`: ${prose(others.join(' '))}` : `${tagTitles[name]}: ${prose(value)}`
-}
-
-const tagsOf = (symbol: Named, checker: Checker) =>
-  symbol
-    .getJsDocTags(checker)
-    .flatMap(({ name, text }) => (name === 'see' || name in tagTitles ? [{ name, text: text?.trim() ?? '' }] : []))
-
-const examplesOf = (symbol: Named, checker: Checker): string[] =>
-  symbol.getJsDocTags(checker).flatMap(({ name, text }) => (name === 'example' ? [code(text?.trim() ?? '')] : []))
-
-/** How it is called, or what it consists of, as in the source. */
-function signatureOf({ name, symbol, declaration, project: { checker } }: Entry): string {
-  if (declaration.kind === SyntaxKind.TypeAliasDeclaration && hasMembers(declaration)) return headOf(declaration)
-  switch (declaration.kind) {
-    case SyntaxKind.FunctionDeclaration:
-      return cut(declaration, (declaration as FunctionDeclaration).body)
-    case SyntaxKind.VariableDeclaration: {
-      const { initializer, type } = declaration as VariableDeclaration
-      if (type) return `const ${declaration.getText().split(' = ')[0]}`
-      if (initializer?.kind === SyntaxKind.ArrowFunction) {
-        const { body } = initializer as unknown as { body: Node }
-        return `const ${cut(declaration, body).replace(/ =>$/, '')}`
-      }
-      const value = checker.getTypeOfSymbol(symbol)
-      return `const ${name}: ${value ? checker.typeToString(value) : 'unknown'}`
-    }
-    case SyntaxKind.ClassDeclaration:
-      return signatureHead(declaration)
-        .replace(/^class \w+/, `class ${name}`)
-        .replace(/ implements .*$/s, '')
-    case SyntaxKind.InterfaceDeclaration:
-      return signatureHead(declaration)
-    default:
-      return aliasText(declaration)
-  }
-}
-
-/** Types that are computed from others are named, not repeated. */
-function aliasText(declaration: Node): string {
-  const { type } = declaration as TypeAliasDeclaration
-  const isComputed = type?.kind === SyntaxKind.ConditionalType || type?.kind === SyntaxKind.MappedType
-  if (declaration.kind === SyntaxKind.InterfaceDeclaration) return signatureHead(declaration)
-  return isComputed ? headOf(declaration) : exported(withoutComments(declaration.getText()))
-}
-
-const headOfAlias = (declaration: Node) =>
-  declaration.kind === SyntaxKind.InterfaceDeclaration ? signatureHead(declaration) : headOf(declaration)
-
-/** A type with its parameters, without what it consists of. */
-function headOf(declaration: Node): string {
-  const { type } = declaration as TypeAliasDeclaration
-  const text = declaration.getText()
-  return exported(text.slice(0, text.lastIndexOf(type.getText())).replace(/\s*=\s*$/, ''))
-}
-
-const exported = (text: string) => text.replace(/^export (?:declare )?/, '')
-
-/** The text before a body. */
-function cut(declaration: Node, body: Node | undefined): string {
-  const text = declaration.getText()
-  const head = body ? text.slice(0, text.length - body.getText().length) : text
-  return exported(head).trim()
-}
-
-const withoutComments = (text: string) =>
-  text
-    .replace(/\/\*\*[\s\S]*?\*\//g, '')
-    .replace(/^\s*\/\/.*$/gm, '')
-    .replace(/\n\s*\n/g, '\n')
-
-/** Whether a declaration is nothing but a list of members. */
-function isLiteral(declaration: Node): boolean {
-  if (declaration.kind === SyntaxKind.InterfaceDeclaration) return !/<|extends/.test(signatureHead(declaration))
-  const { type, typeParameters } = declaration as TypeAliasDeclaration
-  const isObject = type?.kind === SyntaxKind.TypeLiteral || type?.kind === SyntaxKind.IntersectionType
-  return declaration.kind === SyntaxKind.TypeAliasDeclaration && isObject && !typeParameters?.length
-}
-
-const signatureHead = (declaration: Node) => exported(declaration.getText().split(/ \{(?:\n|\}$)/)[0] ?? '')
-
-/** The types that an intersection adds members to, as texts. */
-const basesOf = (declaration: Node): string[] =>
-  declaration.kind === SyntaxKind.TypeAliasDeclaration
-    ? basesIn(declaration).map((base) => base.getText().replace(/\s+/g, ' '))
-    : []
-
-type Member = { readonly name: string; readonly type: string; readonly text: string }
-
-/** The members of a declaration, and of its bases that are not exported. Other members are with the type that declares them. */
-function membersOf({ name, symbol, declaration, project }: Entry, links: Links): Member[] {
-  const { checker } = project
-  // The platform and this library call its methods.
-  if (declaration.kind === SyntaxKind.ClassDeclaration && / extends DurableObject\b/.test(signatureHead(declaration)))
-    return []
-  if (!(symbol.flags & (SymbolFlags.Interface | SymbolFlags.TypeAlias | SymbolFlags.Class))) return []
-  return checker.getPropertiesOfType(checker.getDeclaredTypeOfSymbol(symbol)).flatMap((member) => {
-    const node = member.declarations[0]?.resolve(project)
-    if (!node || member.name.includes('#') || isOfPlatform(node)) return []
-    const declaring = isWithin(node, declaration) ? undefined : links.declaring(node)
-    if (declaring && declaring.name !== name) return []
-    const { questionToken, postfixToken } = node as unknown as { questionToken?: Node; postfixToken?: Node }
-    const isOptional = (questionToken ?? postfixToken)?.kind === SyntaxKind.QuestionToken
-    return [{ name: `${member.name}${isOptional ? '?' : ''}`, type: typeOf(node), text: memberText(member, checker) }]
-  })
-}
-
-const isOfPlatform = (node: Node) => /node_modules|\/lib\.[\w.]+\.d\.ts$/.test(node.getSourceFile().fileName)
+/** The types that an intersection adds members to. */
+const basesOf = (declaration: Node): Node[] =>
+  declaration.kind === SyntaxKind.TypeAliasDeclaration ? basesIn(declaration) : []
 
 const isWithin = (node: Node, declaration: Node) =>
   node.getSourceFile().fileName === declaration.getSourceFile().fileName &&
   node.pos >= declaration.pos &&
   node.end <= declaration.end
 
-function memberText(member: Named, checker: Checker): string {
-  const tags = tagsOf(member, checker).map(({ name, text }) => tagText(name, text))
-  const texts = [prose(member.getDocumentationComment(checker)), ...tags].map((text) => text.trim()).filter(Boolean)
-  return texts
-    .map((text) => text.replace(/([^.!?:>])$/, '$1.'))
-    .join(' ')
-    .replace(/\s+/g, ' ')
-}
-
-/** The type of a member as it is written: of a method, its parameters and result. */
-function typeOf(node: Node): string {
-  const text = withoutComments(node.getText()).replace(/\s+/g, ' ').trim()
-  const { body, type, initializer } = node as unknown as { body?: Node; type?: Node; initializer?: Node }
-  if (node.kind === SyntaxKind.MethodSignature || node.kind === SyntaxKind.MethodDeclaration) {
-    const whole = body ? withoutComments(cut(node, body)).replace(/\s+/g, ' ').trim() : text
-    return whole.replace(/^(?:async )?\w+\??/, '').replace(/;$/, '')
-  }
-  const written = type ? withoutComments(type.getText()) : (initializer?.getText() ?? '')
-  // Members on lines of their own have no semicolons in the source.
-  return written
-    .replace(/([^{;,|&(<=>\s])\s*\n\s*(?=[\w'"[])/g, '$1; ')
-    .replace(/\s+/g, ' ')
-    .trim()
-}
-
-const code = (text: string) => ['```typescript', text, '```'].join('\n')
-
 const cell = (text: string) => text.replaceAll('|', '\\|').replace(/\s+/g, ' ')
-
-/** Docstrings break their lines by width; paragraphs are kept. What is not code must not look like HTML. */
-const prose = (text: string) =>
-  text
-    .split(/\n\s*\n/)
-    .map((paragraph) => paragraph.replace(/\s*\n\s*/g, ' '))
-    .join('\n\n')
-    .replace(/`[^`]*`|<(?=[a-zA-Z/])/g, (found) => (found === '<' ? '&lt;' : found))

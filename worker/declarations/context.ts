@@ -48,12 +48,14 @@ export type ClientFeature =
 
 /** Holds the response of the user to a form: `content` is validated by the schema, and present if the user accepted. */
 export type FormResult<T> =
+  /** The user accepted the form. */
   | {
       /** The response of the user: `accept`, `decline`, or `cancel` for a form that was closed. */
       readonly action: 'accept'
       /** The validated content of the form, if the user accepted. */
       readonly content: T
     }
+  /** The user declined or closed the form. */
   | { readonly action: 'decline' | 'cancel'; readonly content?: undefined }
 
 /**

@@ -13,11 +13,6 @@ export type BrowserOptions = {
  * Provides values for the options `origins` and `hosts` of `serve()`, which decide which web pages and host names may call. Clients that
  * are not browsers send no `Origin`, so only `hosts` applies to them.
  *
- * - `local`: this machine only, under its own names, and pages on it. A deployed Worker rejects every request.
- * - `public`: every page, under every https host. For servers that require a token or have no private data. Not for a server that trusts a
- * network, a cookie or a client certificate, because browsers add those to requests of any page.
- * - `browser(options)`: the pages of `options.origins`, and pages of the server's own origin. Throws an Error for an invalid origin or
- * host.
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
  *
  * @example
@@ -28,12 +23,16 @@ export const policies = {
   local: { origins: [], hosts: ['localhost'] },
 
   /**
-   * Accepts every page. For servers that require a token or have no private data. Not for a server that trusts a network, a cookie or a
+   * Accepts every page, under every https host. For servers that require a token or have no private data. Not for a server that trusts a network, a cookie or a
    * client certificate, because browsers add those to requests of any page.
    */
   public: { origins: ['*'], hosts: [] },
 
-  /** Accepts these pages, and pages of the server's own origin. @throws Error for an invalid origin or host. The message names the fix */
+  /**
+   * Accepts the pages of `options.origins`, and pages of the server's own origin.
+   *
+   * @throws Error for an invalid origin or host. The message names the fix
+   */
   browser(options: BrowserOptions): Policy {
     checkBrowserPolicy(options)
     const { origins, hosts = [] } = options

@@ -33,12 +33,14 @@ export const eventNotification = (event: ServerEvent): Notification =>
  * needs its issuer. `ctx.principal` selects its own tenant or, without a tenant, everyone.
  */
 export type Recipients =
+  /** The principals of one tenant; without `tenant`, everyone. */
   | {
       /** Issuer that names the tenant. */
       readonly issuer: string
       /** Tenant whose principals receive the notification. Default: everyone, of any issuer. */
       readonly tenant?: string | undefined
     }
+  /** Everyone: `{}`. */
   | { readonly issuer?: undefined; readonly tenant?: undefined }
 
 /**

@@ -79,7 +79,7 @@ export class McpError extends Error {
   readonly headers: Readonly<Record<string, string>> | undefined
 
   /**
-   * @param kind a name of the table above
+   * @param kind the kind of error, such as `invalid_params`
    * @param message what is wrong and, if it helps, what to do
    * @param data the member `data` of the error, JSON
    * @param headers of the HTTP response, when the error rejects the request

@@ -5,9 +5,13 @@ import type { KeyRing } from '../sealing/seal.ts'
 
 /** Identifies a Durable Object: by a session (a `TestClient` is one), by a task, by a handle of a state, or by its class and name. */
 export type DurableObjectRef =
+  /** The object of a session, by the session id. A `TestClient` has this member. */
   | { readonly session: string | undefined }
+  /** The object of a task, by the id of the task. */
   | { readonly task: string }
+  /** The object of a state, by the name of its declaration and by the handle that `ctx.createHandle` returned. */
   | { readonly state: string; readonly handle: string }
+  /** Any object, by its name and by the exported name of its class. */
   | { readonly object: string; readonly class: string }
 
 /** Configures `evict()`. */

@@ -49,11 +49,13 @@ export function handlerOf(owner: string, key: string, worker: WorkerOrHandler): 
  * @example
  * router.all('*', routeHandler(worker))
  */
-export const routeHandler = (worker: Served) => {
+export const routeHandler = (
+  worker: Served,
+): ((request: Request, env: unknown, ctx: ExecutionContext) => Promise<Response | undefined>) => {
   checkServed('routeHandler()', worker)
   const endpoints = Object.values(worker.paths)
   const own = new Set([...endpoints, ...worker.routes.filter((path) => path !== '/')])
-  return async (request: Request, env: unknown, ctx: ExecutionContext): Promise<Response | undefined> => {
+  return async (request, env, ctx) => {
     const { pathname } = new URL(request.url)
     if (own.has(pathname)) return worker.fetch(request, env, ctx)
     const isPublic = pathname === authorizationServer || ['', ...endpoints].includes(resourceIn(pathname))

@@ -3,6 +3,7 @@ import type { Trace } from './trace.ts'
 
 /** States how a call ended. */
 export type CallOutcome =
+  /** The call returned a result. */
   | {
       /** How the call ended. */
       readonly type: 'answered'
