@@ -25,6 +25,7 @@ export type {
   UrlElicitationResult,
 } from './declarations/context.ts'
 export type { Declarations } from './declarations/declarations.ts'
+export type { Duration } from './declarations/duration.ts'
 export type { CallInfo, Interceptor, Next } from './declarations/interceptor.ts'
 export type { InputRequiredOutcome, Outcome, ResultOutcome, SuspendedOutcome } from './declarations/outcome.ts'
 export type { PromptDefinition, PromptHandler } from './declarations/prompt.ts'

@@ -14,7 +14,7 @@ const kinds: KindsOf<ServeOptions> = {
     (value) => value === false || (typeof value === 'object' && value !== null),
     'false or an object',
     {
-      ttl: kind.amount,
+      ttl: kind.durationOrInfinity,
       log: kind.object({
         maxAgeMs: kind.amount,
         maxEvents: kind.atLeastOne,

@@ -14,6 +14,7 @@ import type {
 import { changesOf, checkPaths, checkPlugins, classesOf, routesOf } from './check-plugins.ts'
 import type { CountRound } from './declarations/call-attempt.ts'
 import { type Declarations, draftOf } from './declarations/declarations.ts'
+import { type Duration, millisecondsOrInfinity } from './declarations/duration.ts'
 import {
   type Admitted,
   admittedBy,
@@ -92,8 +93,8 @@ export type DurableObjectOptions = Placement & {
 
 /** Configures sessions. */
 export type SessionOptions = {
-  /** Milliseconds without a request after which a session deletes what it stored. Default: 1 day. */
-  ttl?: number
+  /** Duration without a request after which a session deletes what it stored. Default: 1 day. */
+  ttl?: Duration
   /** Limits of the stored events, which clients replay after a disconnect. Default: the default of each limit. */
   log?: Partial<ReplayLimits>
 }
@@ -343,7 +344,8 @@ class ServedEndpoint {
     const { ttl = 24 * 60 * 60_000, log } = this.#options.sessions || {}
     const { streamAfterMs } = { ...defaultLimits, ...this.#options.limits }
     const shard = this.#exportedSubscriptions()?.of(session)
-    return termsText({ streamAfterMs, ttl, log: { ...defaultLogBounds, ...log }, shard })
+    const ttlMs = millisecondsOrInfinity(ttl, 'sessions.ttl')
+    return termsText({ streamAfterMs, ttl: ttlMs, log: { ...defaultLogBounds, ...log }, shard })
   }
 }
 

@@ -17,7 +17,7 @@ test('one that hangs is left out of lists after listTimeout, and then at once fo
   const hanging = scripted({ 'tools/list': hang })
   const server = newServer()
   server.use(nodeProxy('https://good.example/mcp', good.fetch))
-  server.use(nodeProxy('https://hanging.example/mcp', hanging.fetch, { listTimeout: 100 }))
+  server.use(nodeProxy('https://hanging.example/mcp', hanging.fetch, { listTimeoutMs: 100 }))
   const list = async () => (await result(server, 'tools/list')).tools
   expect(await list()).toMatchObject([{ name: 'good' }])
   expect(await list()).toMatchObject([{ name: 'good' }])
@@ -39,7 +39,7 @@ test('listTimeout is for all pages together', async () => {
     init.signal?.throwIfAborted()
     return dripping.fetch(url, init)
   }
-  const server = newServer().use(nodeProxy('https://dripping.example/mcp', fetch, { listTimeout: 150 }))
+  const server = newServer().use(nodeProxy('https://dripping.example/mcp', fetch, { listTimeoutMs: 150 }))
   const { outcome } = await play(server, 'tools/list', {})
   const { tools } = (outcome.type === 'result' ? outcome.result : {}) as { tools: unknown[] }
   expect(tools.length).toBeLessThan(15)
@@ -56,7 +56,7 @@ test('timeout is for all rounds together in which the client is not asked', asyn
     init.signal?.throwIfAborted()
     return again.fetch(url, init)
   }
-  const server = newServer().use(nodeProxy('https://again.example/mcp', fetch, { timeout: 150 }))
+  const server = newServer().use(nodeProxy('https://again.example/mcp', fetch, { timeoutMs: 150 }))
   expect(await refusal(server, 'tools/call', { name: 'x' })).toMatchObject({
     message: 'The server at again.example does not answer',
   })

@@ -19,8 +19,8 @@ const proxy =
     const options = {
       prefix: '',
       headers: () => ({}),
-      timeout: 1000,
-      listTimeout: 1000,
+      timeoutMs: 1000,
+      listTimeoutMs: 1000,
       sharedSessions: false,
       scopes: undefined,
     }

@@ -14,8 +14,8 @@ export const nodeProxy =
     const all = {
       prefix: '',
       headers: () => ({}),
-      timeout: 60_000,
-      listTimeout: 10_000,
+      timeoutMs: 60_000,
+      listTimeoutMs: 10_000,
       sharedSessions: false,
       scopes: [],
       ...options,

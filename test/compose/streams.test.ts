@@ -121,7 +121,7 @@ describe('a stream that ends before its response', () => {
       response.end()
       if (count === 3) expire()
     })
-    expect(await refusal(behind({ timeout }), 'tools/call', call)).toMatchObject({ kind: 'unavailable' })
+    expect(await refusal(behind({ timeoutMs: timeout }), 'tools/call', call)).toMatchObject({ kind: 'unavailable' })
     const before = gets().length
     expect(before).toBeGreaterThanOrEqual(3)
     await result(behind(), 'tools/list')
@@ -130,7 +130,7 @@ describe('a stream that ends before its response', () => {
 
   test('is not waited for beyond the timeout, whatever its retry time is', async () => {
     polled('retry: 86400000\nid: one\ndata:\n\n', (_, response) => response.end())
-    expect(await refusal(behind({ timeout: 500 }), 'tools/call', call)).toMatchObject({ kind: 'unavailable' })
+    expect(await refusal(behind({ timeoutMs: 500 }), 'tools/call', call)).toMatchObject({ kind: 'unavailable' })
     expect(gets()).toEqual([])
   })
 
@@ -230,7 +230,7 @@ describe('a call that ends before its response', () => {
   test('because its timeout is over is cancelled, too', async () => {
     const { timeout, expire } = drivenTimeout()
     const arrived = hanging(true)
-    const refused = refusal(behind({ timeout }), 'tools/call', call)
+    const refused = refusal(behind({ timeoutMs: timeout }), 'tools/call', call)
     const { id } = await arrived
     expire()
     expect(await refused).toMatchObject({ kind: 'unavailable' })

@@ -21,8 +21,8 @@ describe('a declaration that cannot work is refused at start-up', () => {
     ['session', { per: 'session', ttl: 5 }, 'The state "session" is per session and ends with it: remove ttl'],
     ['user', { per: 'user' }, 'The state "user" needs a ttl: how long to keep it after its last use, or Infinity'],
     ['zero', { per: 'tenant', ttl: 0 }, 'The state "zero" needs a ttl'],
-    ['nan', { per: 'tenant', ttl: Number.NaN }, 'The state "nan" needs a ttl'],
-    ['text', { per: 'tenant', ttl: '1d' }, 'The state "text" needs a ttl'],
+    ['nan', { per: 'tenant', ttl: Number.NaN }, 'The ttl of the state "nan" is null: use milliseconds'],
+    ['text', { per: 'tenant', ttl: 'a day' }, 'The ttl of the state "text" is "a day": use milliseconds, or a string such as'],
     ['handle', { per: 'handle' }, 'The state "handle" needs a ttl: how long its handles are valid'],
     ['eternal', { per: 'handle', ttl: Number.POSITIVE_INFINITY }, 'The state "eternal" needs a ttl'],
   ])('%s', (name, options, message) => {
@@ -103,7 +103,7 @@ test('a handle longer than any is not opened', async () => {
       return undefined
     },
   }
-  const carts = state('carts', { per: 'handle', ttl: 1000 })
+  const carts = state('carts', { per: 'handle', ttl: '1s' })
   const unknown = { kind: 'invalid_handle' }
   await expect(carts.open(access, 'a'.repeat(bounds.handleCharacters)).get('a')).rejects.toMatchObject(unknown)
   expect(opened).toHaveLength(1)

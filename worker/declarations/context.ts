@@ -12,6 +12,7 @@ import type {
   Root,
   SamplingMessage,
 } from '../protocol/types.ts'
+import type { Duration } from './duration.ts'
 import type { Infer, Schema } from './schema.ts'
 import type { HandleState, KeyedState } from './state.ts'
 
@@ -99,8 +100,8 @@ export type InputResponse = Partial<ElicitResult> &
 
 /** Configures an input request. */
 export type AskOptions = {
-  /** Milliseconds that the client has to respond. After that, the call ends with an error. Default and maximum: 1 day. */
-  timeout?: number
+  /** Time that the client has to respond. After that, the call ends with an error. Default and maximum: 1 day. */
+  timeout?: Duration
 }
 
 /** Configures a URL elicitation. */
@@ -247,7 +248,7 @@ export interface Context {
    *
    * @example await ctx.sleep('overnight', '8h')
    */
-  sleep(key: string, duration: number | string): Promise<void>
+  sleep(key: string, duration: Duration): Promise<void>
 
   /**
    * Waits like `sleep`, until a time: a `Date`, or milliseconds since 1970. @throws Error for an invalid time, a repeated key, and a sleep

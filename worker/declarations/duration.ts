@@ -1,5 +1,8 @@
 import { durationPattern } from './option-kinds.ts'
 
+/** A time span: milliseconds, or a number and a unit: `500ms`, `2s`, `10m`, `1.5h`, `7d`. */
+export type Duration = number | string
+
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /**
@@ -10,7 +13,7 @@ const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 
  * @returns whole milliseconds
  * @throws Error for another text, and for a negative number
  */
-export function milliseconds(duration: number | string, owner: string): number {
+export function milliseconds(duration: Duration, owner: string): number {
   const [, amount = '', unit = ''] = durationPattern.exec(String(duration)) ?? []
   const value = typeof duration === 'number' ? duration : Number(amount || Number.NaN) * (units[unit] ?? Number.NaN)
   if (value >= 0 && Number.isFinite(value)) return Math.round(value)
@@ -18,3 +21,7 @@ export function milliseconds(duration: number | string, owner: string): number {
     `${owner} is ${JSON.stringify(duration)}: use milliseconds, or a string such as '2s', '10m', '1h' or '7d'`,
   )
 }
+
+/** As `milliseconds()`, for durations that may be `Infinity`. */
+export const millisecondsOrInfinity = (duration: Duration, owner: string): number =>
+  duration === Number.POSITIVE_INFINITY ? duration : milliseconds(duration, owner)

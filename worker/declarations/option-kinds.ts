@@ -21,6 +21,10 @@ export const duration: Kind = [
   (value) => (Number.isFinite(value) ? Number(value) >= 0 : isString(value) && durationPattern.test(value)),
   "milliseconds, or a string such as '2s', '10m', '1h' or '7d'",
 ]
+export const durationOrInfinity: Kind = [
+  (value) => value === Number.POSITIVE_INFINITY || duration[0](value),
+  `${duration[1]}, or Infinity`,
+]
 export const stringOrFunction: Kind = [(value) => isString(value) || isFunction(value), 'a string or a function']
 export const scopesOrFunction: Kind = [
   (value) => strings[0](value) || isFunction(value),

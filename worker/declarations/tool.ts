@@ -11,6 +11,7 @@ import type {
 } from '../protocol/types.ts'
 import type { AccessOptions, Guarded } from './caller.ts'
 import type { Awaitable, Context } from './context.ts'
+import type { Duration } from './duration.ts'
 import {
   type Infer,
   type InferInput,
@@ -58,11 +59,11 @@ export type TaskOptions = {
   /** Rejects calls of clients without support for tasks. Default: false; such clients wait for the result. */
   required?: boolean
   /** Duration in which a result or an input request is the response itself, without a task. Default: 0; each call creates a task at once. */
-  answerWithin?: number | string
+  answerWithin?: Duration
   /** Duration after its start for which a task is stored. A task that still runs then is cancelled. Default: 1 day. */
-  ttl?: number | string
+  ttl?: Duration
   /** Duration between polls that clients should keep. Default: 1 second. */
-  pollInterval?: number | string
+  pollInterval?: Duration
   /** Times that the handler runs again after it throws, with growing pauses. Default: 0. */
   retries?: number
 }

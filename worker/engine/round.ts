@@ -1,5 +1,6 @@
 /** One execution of a handler from its start: what it reads from the journal, and what it adds. */
 import type { AskOptions } from '../declarations/context.ts'
+import { milliseconds } from '../declarations/duration.ts'
 import { ClientError, McpError } from '../protocol/errors.ts'
 import { jsonText } from '../protocol/json-text.ts'
 import type { InputRequest } from '../protocol/types.ts'
@@ -138,10 +139,11 @@ export class Round {
 
   /** Opens an input request, and ends the round. The promise never settles, so that no `catch` of the handler handles it. */
   open(key: string, request: InputRequest, { timeout = this.#answerTimeoutMs }: AskOptions = {}): Promise<never> {
+    const timeoutMs = milliseconds(timeout, `The timeout of the input request "${key}"`)
     // Requests of the same turn travel together.
     if (this.#open.size === 0) queueMicrotask(() => this.#endWithRequests())
     this.#open.set(key, request)
-    this.#answerTimeoutMs = Math.min(this.#answerTimeoutMs, timeout)
+    this.#answerTimeoutMs = Math.min(this.#answerTimeoutMs, timeoutMs)
     return new Promise<never>(() => {})
   }
 

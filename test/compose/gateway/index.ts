@@ -61,7 +61,7 @@ outer.use(mount(inner, { prefix: 'inner_' }))
 /** Nobody behind it answers. */
 const lonely = createServer({ name: 'lonely', version: '1.0.0' })
 lonely.use(proxy('http://127.0.0.1:9/mcp'))
-lonely.use(proxy(SILENT, { prefix: 'silent_', timeout: 200 }))
+lonely.use(proxy(SILENT, { prefix: 'silent_', timeout: '200ms' }))
 
 const withTasks = (name: string, server: Server, task: string) =>
   serve(server, {

@@ -156,6 +156,11 @@ const misspelt: readonly Case[] = [
     'tasks() does not take "objects": it takes auth',
   ],
   [
+    'proxy: timeout',
+    () => proxy(upstream, { timeout: 'long' }),
+    `"timeout" of proxy() must be milliseconds, or a string such as '2s', '10m', '1h' or '7d', not "long"`,
+  ],
+  [
     'proxy',
     () => proxy(upstream, loose({ header: () => ({}) })),
     'proxy() does not take "header" (did you mean "headers"?): it takes prefix, headers, timeout, listTimeout, scopes, sharedSessions and fetch',
@@ -354,8 +359,8 @@ const wrong: readonly Case[] = [
   ],
   [
     'limits: time',
-    () => rateLimit(loose({ time: '5m' })),
-    '"time" of rateLimit() must be a number of 0 or more, not "5m"',
+    () => rateLimit(loose({ time: '5 minutes' })),
+    `"time" of rateLimit() must be milliseconds, or a string such as '2s', '10m', '1h' or '7d', or Infinity, not "5 minutes"`,
   ],
   [
     'limits: maxBodyBytes',
@@ -439,7 +444,7 @@ const wrong: readonly Case[] = [
   [
     'sessions: ttl',
     () => served({ sessions: { ttl: 'never' } }),
-    '"sessions.ttl" of serve() must be a number of 0 or more, not "never"',
+    `"sessions.ttl" of serve() must be milliseconds, or a string such as '2s', '10m', '1h' or '7d', or Infinity, not "never"`,
   ],
   ['identity: empty', () => served({ identity: '' }), '"identity" of serve() must be a non-empty string, not ""'],
   [

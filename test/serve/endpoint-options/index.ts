@@ -84,7 +84,7 @@ const endpoints = (
     ],
     ['crowded', { durableObjects: { names: patient }, plugins: [subscriptions({ listenersPerAddress: 3 })] }],
     ['silent', { durableObjects: { names: hasty } }],
-    ['short', { durableObjects: { names: patient }, plugins: [rateLimit({ time: 50 })] }],
+    ['short', { durableObjects: { names: patient }, plugins: [rateLimit({ time: '50ms' })] }],
     ['long', { durableObjects: { names: patient }, plugins: [rateLimit({ time: minute })] }],
     ['unlimited', { durableObjects: { names: patient } }],
   ] satisfies [string, ServeOptions][]

@@ -67,7 +67,7 @@ const ledger = state(
   'ledger',
   {
     per: 'user',
-    ttl: 60_000,
+    ttl: '1m',
     tables: ['CREATE TABLE entries (amount INTEGER)', 'CREATE INDEX by_amount ON entries (amount)'],
   },
   (store: Store<{ balance: number }>) => ({

@@ -10,6 +10,7 @@ import type { CallAttempt } from '../../declarations/call-attempt.ts'
 import type { RateLimit } from '../../declarations/caller.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
+import { type Duration, milliseconds } from '../../declarations/duration.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import { McpError, tooManyRequests } from '../../protocol/errors.ts'
 import { isRequest } from '../../protocol/jsonrpc.ts'
@@ -25,10 +26,10 @@ export type RateLimitOptions = RateLimit & {
   /** Streams that one caller holds open at the same time, in one isolate. Default: 50. */
   streams?: number
   /**
-   * Milliseconds that a handler may run, without the time in which it waits for its client. Runs of tasks are not limited. `Infinity`
+   * Duration that a handler may run, without the time in which it waits for its client. Runs of tasks are not limited. `Infinity`
    * removes the limit. Default: 5 minutes.
    */
-  time?: number
+  time?: Duration
   /** Characters of the arguments of one call, as JSON. Beyond it, the response is 413. Default: the size of the body. */
   arguments?: number
 }
@@ -48,7 +49,7 @@ const kinds: KindsOf<RateLimitOptions> = {
   quota: kind.string,
   concurrent: kind.atLeastOne,
   streams: kind.amount,
-  time: kind.amount,
+  time: kind.durationOrInfinity,
   arguments: kind.amount,
 }
 
@@ -56,7 +57,7 @@ type Bindings = () => Readonly<Record<string, unknown>>
 
 /** Milliseconds that handlers may run; `undefined`: no limit. */
 export function timeOf({ time = defaults.time }: RateLimitOptions): number | undefined {
-  return time < Number.POSITIVE_INFINITY ? time : undefined
+  return time === Number.POSITIVE_INFINITY ? undefined : milliseconds(time, 'rateLimit() time')
 }
 
 /** @throws Error with one sentence that names the fix */
@@ -97,7 +98,7 @@ class RateLimiter {
     this.#bindings = bindings
     this.#maxStreams = options.streams ?? defaults.streams
     this.#maxArguments = options.arguments ?? Number.POSITIVE_INFINITY
-    this.#leaseMs = (options.time ?? defaults.time) + leaseMarginMs
+    this.#leaseMs = (timeOf(options) ?? Number.POSITIVE_INFINITY) + leaseMarginMs
   }
 
   /** Counts one round of a call. @throws McpError see `Limiter` */

@@ -1,5 +1,6 @@
 /** `state()`: declares state that outlives a call. */
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
+import { type Duration, millisecondsOrInfinity } from '../../declarations/duration.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { HandleState, KeyedState, StateAccess, StateCall } from '../../declarations/state.ts'
 import { declare, type Operations, type StateOwner, type Store } from '../../declarations/state-declaration.ts'
@@ -35,16 +36,16 @@ export type SessionStateOptions = Common & {
 export type UserStateOptions = Common & {
   /** Owner of the state: the subject of the token, or its tenant. */
   per: 'user' | 'tenant'
-  /** Milliseconds after its last use at which the state is deleted; `Infinity` keeps it until `deleteAll()`. */
-  ttl: number
+  /** Duration after its last use at which the state is deleted; `Infinity` keeps it until `deleteAll()`. */
+  ttl: Duration
 }
 
 /** Configures state that is found by a handle: a text that one tool returns and other tools take as an argument. */
 export type HandleStateOptions = Common & {
   /** Each handle has state of its own. */
   per: 'handle'
-  /** Milliseconds after its creation at which the handle expires and its state is deleted. */
-  ttl: number
+  /** Duration after its creation at which the handle expires and its state is deleted. */
+  ttl: Duration
 }
 
 /** Types the operations of a state for callers: each is one request to the Durable Object of the state, and one transaction in it. */
@@ -123,7 +124,9 @@ export function state(
   operations: (store: Store) => object = keyValue,
 ): unknown {
   checkOptions('state()', options, kinds)
-  const { per, ttl, tables = [], scopes = [] } = options
+  const { per, tables = [], scopes = [] } = options
+  const ttl =
+    options.ttl === undefined ? undefined : millisecondsOrInfinity(options.ttl, `The ttl of the state "${name}"`)
   checkLife(name, per, ttl)
   const lasts = ttl === Number.POSITIVE_INFINITY ? undefined : ttl
   // namesOf() refuses what is no function.

@@ -10,7 +10,7 @@ import type {
 import { Task, type TaskHost } from '../../../durable-objects/task/object.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import { toolError } from '../../declarations/content.ts'
-import { milliseconds } from '../../declarations/duration.ts'
+import { type Duration, milliseconds } from '../../declarations/duration.ts'
 import { endpointKey, endpointOf, refuseOtherPlugins, storingTerms } from '../../declarations/endpoints.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
@@ -266,7 +266,7 @@ function termsOf(
   { answerWithin = 0, ttl = day, pollInterval = 1000, retries = 0 }: TaskOptions,
   { item }: Tool,
 ): TaskTerms {
-  const read = (name: string, value: number | string) => milliseconds(value, `task.${name} of tool "${item.name}"`)
+  const read = (name: string, value: Duration) => milliseconds(value, `task.${name} of tool "${item.name}"`)
   return {
     after: read('answerWithin', answerWithin),
     ttl: read('ttl', ttl),

@@ -45,10 +45,8 @@ const mostPages = 20
 /** Entries of a list that are read. The URI of each resource is matched against every template. */
 const maxEntries = { tools: 10_000, prompts: 10_000, resources: 10_000, resourceTemplates: 1_000 }
 
-export type ProxiedOptions = Required<
-  Pick<ProxyOptions, 'prefix' | 'headers' | 'timeout' | 'listTimeout' | 'sharedSessions'>
-> &
-  Pick<ProxyOptions, 'scopes'>
+export type ProxiedOptions = Required<Pick<ProxyOptions, 'prefix' | 'headers' | 'sharedSessions'>> &
+  Pick<ProxyOptions, 'scopes'> & { readonly timeoutMs: number; readonly listTimeoutMs: number }
 
 /** Keys of upstream sessions for one call: without a principal, and without a session of this server. */
 const callKeys = new WeakMap<object, string>()
@@ -135,10 +133,10 @@ export class Proxied implements Forwarded {
 
   /** Returns all entries of a list, under their names on this server; `undefined` if the upstream does not offer the list. */
   async list(context: MethodContext, list: List): Promise<Params[] | undefined> {
-    const { timeout, listTimeout, headers } = this.#options
+    const { timeoutMs, listTimeoutMs, headers } = this.#options
     const key = JSON.stringify(headers(context.call.principal))
     if (Date.now() < (this.#hungUntilMs.get(key) ?? 0)) throw this.#remote.noAnswer('timed out recently')
-    const timer = AbortSignal.timeout(Math.min(timeout, listTimeout))
+    const timer = AbortSignal.timeout(Math.min(timeoutMs, listTimeoutMs))
     try {
       return await this.#list(context, list, AbortSignal.any([context.context.signal, timer]))
     } finally {
@@ -244,7 +242,7 @@ export class Proxied implements Forwarded {
   }
 
   #signal(signal: AbortSignal): AbortSignal {
-    return AbortSignal.any([signal, AbortSignal.timeout(this.#options.timeout)])
+    return AbortSignal.any([signal, AbortSignal.timeout(this.#options.timeoutMs)])
   }
 }
 

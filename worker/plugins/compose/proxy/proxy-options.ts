@@ -1,3 +1,4 @@
+import type { Duration } from '../../../declarations/duration.ts'
 import type { ForwardedEntry } from '../../../declarations/forwarded.ts'
 import type { Principal } from '../../../protocol/principal.ts'
 
@@ -13,10 +14,10 @@ export type ProxyOptions = {
    * `Accept` and `Mcp-*` cannot be set. Default: none.
    */
   headers?: (principal: Principal | undefined) => Readonly<Record<string, string>>
-  /** Milliseconds for a call, without the time in which the client responds to input requests. Default: 60 seconds. */
-  timeout?: number
-  /** Milliseconds for a whole list, at most `timeout`. Default: 10 seconds, because clients wait for all upstreams together. */
-  listTimeout?: number
+  /** Duration of a call, without the time in which the client responds to input requests. Default: 60 seconds. */
+  timeout?: Duration
+  /** Duration of a whole list, at most `timeout`. Default: 10 seconds, because clients wait for all upstreams together. */
+  listTimeout?: Duration
   /**
    * Scopes that a token needs to use the entries of the upstream: all scopes of the list, or those that a function returns for an entry.
    * `[]` admits every caller that `auth` accepts. Default: every caller; `bearer({ requireScopesEverywhere: true })` then rejects the proxy.

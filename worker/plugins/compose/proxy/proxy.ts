@@ -1,6 +1,7 @@
 import { waitUntil } from 'cloudflare:workers'
 import { checkOptions, type KindsOf } from '../../../declarations/check-options.ts'
 import { draftOf } from '../../../declarations/declarations.ts'
+import { milliseconds } from '../../../declarations/duration.ts'
 import * as kind from '../../../declarations/option-kinds.ts'
 import type { Module } from '../../../declarations/server.ts'
 import { isSecureUrl } from '../../../protocol/secure-url.ts'
@@ -13,8 +14,8 @@ import type { RemotePlatform } from './upstream-http.ts'
 const kinds: KindsOf<ProxyOptions> = {
   prefix: kind.string,
   headers: kind.fn,
-  timeout: kind.amount,
-  listTimeout: kind.amount,
+  timeout: kind.duration,
+  listTimeout: kind.duration,
   // Checked below: the message names the upstream.
   scopes: kind.anything,
   sharedSessions: kind.flag,
@@ -56,8 +57,8 @@ export function proxy(url: string, options: ProxyOptions = {}): Module {
   const proxied = new Proxied(new Remote(url, platform), {
     prefix,
     headers,
-    timeout,
-    listTimeout,
+    timeoutMs: milliseconds(timeout, 'proxy() timeout'),
+    listTimeoutMs: milliseconds(listTimeout, 'proxy() listTimeout'),
     sharedSessions,
     scopes,
   })
