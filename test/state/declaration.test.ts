@@ -22,7 +22,11 @@ describe('a declaration that cannot work is refused at start-up', () => {
     ['user', { per: 'user' }, 'The state "user" needs a ttl: how long to keep it after its last use, or Infinity'],
     ['zero', { per: 'tenant', ttl: 0 }, 'The state "zero" needs a ttl'],
     ['nan', { per: 'tenant', ttl: Number.NaN }, 'The ttl of the state "nan" is null: use milliseconds'],
-    ['text', { per: 'tenant', ttl: 'a day' }, 'The ttl of the state "text" is "a day": use milliseconds, or a string such as'],
+    [
+      'text',
+      { per: 'tenant', ttl: 'a day' },
+      'The ttl of the state "text" is "a day": use milliseconds, or a string such as',
+    ],
     ['handle', { per: 'handle' }, 'The state "handle" needs a ttl: how long its handles are valid'],
     ['eternal', { per: 'handle', ttl: Number.POSITIVE_INFINITY }, 'The state "eternal" needs a ttl'],
   ])('%s', (name, options, message) => {
