@@ -1,6 +1,9 @@
 /** edgemcp: Declare an MCP server once, and serve it on Cloudflare Workers to clients of every protocol version. */
 
-export type { Caller, RateLimit, Registration } from './declarations/caller.ts'
+export type { ReplayLimits } from '../durable-objects/shared/event-log.ts'
+export type { CallAttempt } from './declarations/call-attempt.ts'
+export type { AccessOptions, Caller, RateLimit, Registration } from './declarations/caller.ts'
+export type { Changes } from './declarations/change-hub.ts'
 export {
   audio,
   embeddedResource,
@@ -14,6 +17,7 @@ export {
 } from './declarations/content.ts'
 export type {
   AskOptions,
+  Awaitable,
   ClientFeature,
   Context,
   FormResult,
@@ -24,22 +28,32 @@ export type {
   UrlElicitationOptions,
   UrlElicitationResult,
 } from './declarations/context.ts'
-export type { Declarations } from './declarations/declarations.ts'
+export type { Declarations, ExtraSubscription, Instrumented } from './declarations/declarations.ts'
 export type { Duration } from './declarations/duration.ts'
 export type { CallInfo, Interceptor, Next } from './declarations/interceptor.ts'
-export type { InputRequiredOutcome, Outcome, ResultOutcome, SuspendedOutcome } from './declarations/outcome.ts'
-export type { PromptDefinition, PromptHandler } from './declarations/prompt.ts'
-export type { ResourceDefinition, ResourceHandler } from './declarations/resource.ts'
-export type { Infer, InferInput, Schema, StandardSchema } from './declarations/schema.ts'
+export type { InputRequiredOutcome, Journal, Outcome, ResultOutcome, SuspendedOutcome } from './declarations/outcome.ts'
+export type { PromptDefinition, PromptHandler, PromptInput, PromptReturn } from './declarations/prompt.ts'
+export type {
+  Completer,
+  Completions,
+  ListedResource,
+  ResourceDefinition,
+  ResourceHandler,
+  ResourceReturn,
+} from './declarations/resource.ts'
+export type { Infer, InferInput, JsonSchemaReader, Schema, StandardSchema } from './declarations/schema.ts'
 export {
   type ChangeNotifier,
   createServer,
   type Module,
+  type Open,
   type ResourceHandle,
   type Server,
   type ServerOptions,
 } from './declarations/server.ts'
-export type { ToolDefinition, ToolHandler } from './declarations/tool.ts'
+export type { StoredPrincipals } from './declarations/stored-principal.ts'
+export type { ToolDefinition, ToolHandler, ToolInput, ToolReturn } from './declarations/tool.ts'
+export type { Call, CallEnvironment, Seals } from './engine/call.ts'
 export type { Method, MethodContext } from './engine/methods/method.ts'
 export type { Limits } from './http/limits.ts'
 export type { Policy } from './http/origin-and-host.ts'
@@ -49,20 +63,25 @@ export type {
   ClassesOf,
   DurableObjectClass,
   Plugin,
+  Provided,
   Route,
   Runtime,
   SubscriptionStream,
   SubscriptionsFeature,
 } from './plugin.ts'
-export { ClientError, McpError } from './protocol/errors.ts'
+export { ClientError, type ErrorKind, McpError } from './protocol/errors.ts'
+export type { Message, NotificationMessage, RequestMessage } from './protocol/jsonrpc.ts'
 export type { Claims, Principal } from './protocol/principal.ts'
 export type * from './protocol/types.ts'
 export { logLevels } from './protocol/types.ts'
+export type { TemplateVariables } from './protocol/uri-template.ts'
 export type { AuditHook, Auth, IncomingRequest, Limiter, ServerInfo, TestUser } from './request-hooks.ts'
 export {
   type DurableObjectOptions,
   type McpWorker,
   type ServeOptions,
   type SessionClass,
+  type SessionOptions,
   serve,
 } from './serve.ts'
+export type { ServedWorker } from './served-worker.ts'

@@ -83,7 +83,7 @@ export interface SubscriptionStream {
   onOpened?(): Promise<void>
 }
 
-/** Values that a plugin provides to an endpoint. */
+/** Provides values of a plugin to an endpoint. */
 export interface Provided {
   /** Delivers the change notifications of the server, and stores which of its entries are enabled. */
   readonly changes?: Changes

@@ -10,7 +10,13 @@ import {
   type UnionTypeNode,
   type VariableDeclaration,
 } from 'typescript/unstable/ast'
-import { type Checker, type Symbol as Named, type Project, SymbolFlags } from 'typescript/unstable/sync'
+import {
+  type Checker,
+  type Symbol as Named,
+  NodeBuilderFlags,
+  type Project,
+  SymbolFlags,
+} from 'typescript/unstable/sync'
 
 /** An export, or a type that exports consist of. */
 export type Declared = {
@@ -136,7 +142,12 @@ export function aliasText({ declaration, symbol, project: { checker } }: Declare
   const { type } = declaration as TypeAliasDeclaration
   if (type.kind === SyntaxKind.ConditionalType || type.kind === SyntaxKind.MappedType) return headOf(declaration)
   const isOfValue = /\btypeof \w/.test(type.getText())
-  const value = isOfValue ? checker.typeToString(checker.getDeclaredTypeOfSymbol(symbol)) : inline(type)
+  const computed = checker.typeToString(
+    checker.getDeclaredTypeOfSymbol(symbol),
+    undefined,
+    NodeBuilderFlags.NoTruncation,
+  )
+  const value = isOfValue ? computed.replaceAll('"', "'") : inline(type)
   return `${headOf(declaration)} = ${value}`
 }
 

@@ -66,7 +66,7 @@ const protocolTypes = /worker\/protocol\/types\.ts$/
 
 /** What plugins, interceptors and an `Auth` of one's own are made of is declared here. */
 const pluginTypes =
-  /worker\/(?:plugin|request-hooks|declarations\/(?:declarations|interceptor|outcome)|engine\/methods\/method)\.ts$/
+  /worker\/(?:plugin|request-hooks|protocol\/jsonrpc|engine\/(?:call|methods\/method)|declarations\/(?:call-attempt|change-hub|declarations|interceptor|outcome))\.ts$/
 
 export type EntryPoint = { readonly name: string; readonly source: string }
 
@@ -406,17 +406,27 @@ class Links {
     return [...this.#entries.values()].find(({ declaration }) => isWithin(member, declaration))
   }
 
-  /** A type as code, with a link if it names one export. */
+  /** A type as code, with links to the exports that it names. */
   type(text: string, node: Node, user: Entry): string {
     if (text === '') return ''
     const named = this.namedIn(node, user)
-    const own = named.filter(({ group }) => group !== 'protocol')
+    const own = named.filter(isWorthLink)
     // The specification describes types of MCP. A link to one is of use for a property that is one.
     const plain = text.replace(/^readonly | \| undefined$|\[\]$/g, '')
     const [one, another] = own.length > 0 ? own : named.filter(({ name }) => name === plain && name !== 'Params')
-    return cell(one && !another ? this.to(one, text) : `\`${text}\``)
+    if (!one) return cell(`\`${text}\``)
+    if (!another) return cell(this.to(one, text))
+    // A code span cannot contain links, so the spans end around each name.
+    const linked = text.replace(/'[^']*'|\b[A-Z]\w*\b/g, (word) => {
+      const found = own.find(({ name }) => name === word)
+      return found ? `\`${this.to(found)}\`` : word
+    })
+    return cell(`\`${linked}\``.replace(/^``/, '').replace(/``$/, ''))
   }
 }
+
+/** Whether a link to a type helps a reader. The specification describes types of MCP, and `Awaitable` explains itself. */
+const isWorthLink = ({ name, group }: Entry) => group !== 'protocol' && name !== 'Awaitable'
 
 function section(one: Entry, links: Links): string {
   const { name, symbol, declaration, project } = one
@@ -497,9 +507,9 @@ function methodSection({ name, symbol }: Member, one: Entry, links: Links): stri
   ].join('\n\n')
 }
 
-/** Links to the types of signatures, except those of MCP. */
+/** Links to the types of signatures. */
 function typeLinks(signatures: readonly Node[], one: Entry, links: Links): string[] {
-  const named = signatures.flatMap((node) => links.namedIn(node, one)).filter(({ group }) => group !== 'protocol')
+  const named = signatures.flatMap((node) => links.namedIn(node, one)).filter(isWorthLink)
   return named.length > 0 ? [`Types: ${[...new Set(named)].map((other) => links.to(other)).join(', ')}.`] : []
 }
 

@@ -44,6 +44,7 @@ test('the name of a type that several entry points export leads to the export th
   expect(under('observe', '### ObserveOptions')).toContain('(#sink)')
   expect(under('audit', '### AuditOptions')).toContain('(#sink)')
   expect(under('audit', '### AuditEvent')).toContain('[`Who \\| undefined`](#who)')
+  expect(under('auth', '### ClaimOptions')).toContain('(#tokenclaims)')
   expect(under('auth', '### ClaimOptions')).not.toContain('edgemcp.md#claims')
 })
 
@@ -101,4 +102,24 @@ test('the list of entry points has whole descriptions', () => {
   expect(pages.get('docs/reference/api/index.md')).toContain(
     'Test a Worker inside workerd, with `@cloudflare/vitest-plugin`.',
   )
+})
+
+test('types that users write themselves can be imported', () => {
+  for (const name of ['AccessOptions', 'ReplayLimits', 'SessionOptions', 'StoredPrincipals']) {
+    expect(under('edgemcp', `### ${name}`)).not.toContain('Not exported')
+  }
+  for (const name of ['Call', 'CallEnvironment', 'Changes', 'Journal', 'Provided', 'Seals'])
+    under('edgemcp', `### ${name}`)
+})
+
+test('a type that names several exports has a link for each', () => {
+  expect(under('edgemcp', '### Plugin')).toContain(
+    '| `(runtime: `[`Runtime`](#runtime)`): readonly `[`Route`](#route)`[]` |',
+  )
+})
+
+test('a type that is computed from values is shown in full', () => {
+  const text = under('edgemcp', '## Other types')
+  expect(text).toContain("'call_interrupted' \\|")
+  expect(text).not.toContain('more ...')
 })

@@ -1,8 +1,10 @@
 import type { Params } from '../protocol/types.ts'
 
-/** One round of a call, as limits see it before its handler runs. */
+/** Describes one round of a call to a limiter, before the handler runs. */
 export type CallAttempt = {
+  /** The JSON-RPC method, such as `tools/call`. */
   readonly method: string
+  /** The params of the call. */
   readonly params: Params
   /** The caller that the call counts for: what `Limiter.callerOf` returned for its HTTP request. */
   readonly caller: string
@@ -10,11 +12,11 @@ export type CallAttempt = {
   readonly post: object
   /** Whether the call continues after an input response in a session. It was counted when it started. */
   readonly isResumed: boolean
-  /** Aborted when the call is cancelled. */
+  /** Returns a signal that is aborted when the call is cancelled. */
   signal(): AbortSignal
   /** Whether nothing of the call runs after its signal is aborted, because the Worker runs it and its client is disconnected. */
   readonly endsWithSignal: boolean
-  /** Calls of the same session that wait for input responses. */
+  /** Returns the calls of the same session that wait for input responses. */
   parked(): readonly { readonly method: string; readonly params?: Params }[]
 }
 

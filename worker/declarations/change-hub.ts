@@ -12,13 +12,13 @@ export type Delivered = Set<string>
  * endpoint.
  */
 export interface Changes {
-  /** Whether anything is delivered. Default `true`. */
+  /** Whether anything is delivered. Default: true. */
   readonly isConnected?: boolean
-  /** Resolves once the delivery is certain. */
+  /** Publishes a change. Resolves once the delivery is certain. */
   publish(change: Change, recipients?: Recipients, delivered?: Delivered): Promise<void>
   /** Enables or disables an entry, and publishes that its list has changed. */
   setEnabled(list: List, name: string, isEnabled: boolean, delivered?: Delivered): Promise<void>
-  /** The entries that were enabled or disabled, by `toggleKey`. */
+  /** Returns the entries that were enabled or disabled, by `toggleKey`. */
   enabledOverrides(): Promise<Readonly<Record<string, boolean>>>
 }
 

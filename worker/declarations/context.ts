@@ -16,7 +16,7 @@ import type { Duration } from './duration.ts'
 import type { Infer, Schema } from './schema.ts'
 import type { HandleState, KeyedState } from './state.ts'
 
-/** A value, or a promise of it. */
+/** Accepts a value, or a promise of it. */
 export type Awaitable<T> = T | Promise<T>
 
 /** Computes the type of a value after `JSON.parse(JSON.stringify(value))`. A value without a JSON form has the type `never`. */

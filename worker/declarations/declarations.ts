@@ -11,10 +11,11 @@ import type { FixedResource, Resource, TemplateResource } from './resource.ts'
 import type { Open, ServerOptions } from './server.ts'
 import type { Tool } from './tool.ts'
 
-/** Topics of a `subscriptions/listen` besides the changes of lists and resources. */
+/** Describes topics of a `subscriptions/listen` request besides the changes of lists and resources. */
 export type ExtraSubscription = {
   /** The part of the filter that the server supports. */
   readonly filter: Params
+  /** Topics whose notifications the stream receives. */
   readonly topics: readonly string[]
   /** Called once the stream is open. @param shard the Subscriptions object that serves the stream */
   onOpened(shard: number): Promise<void>
@@ -28,6 +29,7 @@ export type HandlerItem = Tool['item'] | Prompt['item'] | Resource['item']
 
 /** Wraps the handler of one step: see `Plugin.instrument`. */
 export interface Instrumented {
+  /** The `ctx` that the handler receives. */
   readonly context: Context
   /** Runs the handler of a tool, a prompt or a resource. */
   run(kind: 'tool' | 'prompt' | 'resource', item: HandlerItem, handler: () => unknown): unknown

@@ -1,6 +1,6 @@
 import { durationPattern } from './option-kinds.ts'
 
-/** A time span: milliseconds, or a number and a unit: `500ms`, `2s`, `10m`, `1.5h`, `7d`. */
+/** Describes a time span: milliseconds, or a number and a unit: `500ms`, `2s`, `10m`, `1.5h`, `7d`. */
 export type Duration = number | string
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }

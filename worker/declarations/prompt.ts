@@ -42,7 +42,7 @@ export type PromptDefinition<A extends Schema | undefined> = AccessOptions & {
   _meta?: Meta
 }
 
-/** The validated arguments of a prompt. */
+/** Computes the type of the validated arguments of a prompt. */
 export type PromptInput<A> = [A] extends [Schema] ? Infer<A> : Record<string, never>
 
 /** The arguments as clients send them: texts, before validation. */
@@ -50,7 +50,7 @@ export type PromptTexts<A> = [A] extends [Schema] ? { [K in keyof InferInput<A>]
 
 type PromptPart = string | ContentBlock | PromptMessage
 
-/** What a prompt handler may return: text or content blocks with the role `user`, messages, or a full result. */
+/** Accepts what a prompt handler may return: text or content blocks with the role `user`, messages, or a full result. */
 export type PromptReturn = PromptPart | readonly PromptPart[] | GetPromptResult
 
 /** Runs a prompt. Gets the validated arguments, and returns text, content blocks, messages or a full result. */

@@ -23,10 +23,10 @@ export type Completer<Others> = (
   caller: Caller,
 ) => Awaitable<readonly string[] | { values: readonly string[]; total?: number; hasMore?: boolean }>
 
-/** Completers, by variable or argument. */
+/** Completes variables of a template or arguments of a prompt, by name. */
 export type Completions<Values> = { [K in keyof Values]?: Completer<Values> }
 
-/** A listed resource of a template: its variables, and the members that differ from the template. */
+/** Describes a listed resource of a template: its variables, and the members that differ from the template. */
 export type ListedResource<V> = V & Partial<Omit<ResourceItem, 'uri' | keyof V>>
 
 /**
@@ -68,7 +68,7 @@ export type ResourceDefinition<U extends string> = AccessOptions & {
 }
 
 /**
- * What a resource handler may return: text, bytes, contents, a list of these, or a full result; `undefined` or `null` if the resource does
+ * Accepts what a resource handler may return: text, bytes, contents, a list of these, or a full result; `undefined` or `null` if the resource does
  * not exist.
  */
 export type ResourceReturn = ResourcePart | readonly ResourcePart[] | ReadResourceResult | undefined | null

@@ -68,13 +68,13 @@ export type TaskOptions = {
   retries?: number
 }
 
-/** What a tool handler may return: the value of its output schema, or else text, content blocks or a full result. */
+/** Accepts what a tool handler may return: the value of its output schema, or else text, content blocks or a full result. */
 export type ToolReturn<O> = [O] extends [Schema]
   ? InferInput<O> | CallToolResult
   : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement returns void
     string | ContentBlock | ContentBlock[] | CallToolResult | undefined | void
 
-/** The validated arguments of a tool. */
+/** Computes the type of the validated arguments of a tool. */
 export type ToolInput<I> = [I] extends [Schema] ? Infer<I> : Record<string, never>
 
 /** Runs a tool. Gets the validated arguments, and returns text, content blocks, the value of the output schema or a full result. */

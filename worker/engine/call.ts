@@ -17,16 +17,23 @@ import type {
 
 export type { Outcome } from '../declarations/outcome.ts'
 
+/** Describes a call to the engine and to methods. */
 export type Call = {
+  /** The JSON-RPC method, such as `tools/call`. */
   readonly method: string
+  /** The params, after the changes of interceptors. */
   readonly params: Params
   /** The params that the client sent, if interceptors have changed them. */
   readonly clientParams?: Params
+  /** The protocol version of the client. */
   readonly revision: Revision
   /** Capabilities of the client, in the form of the newest protocol version. */
   readonly capabilities: ClientCapabilities
+  /** The name and version that the client reports; not authenticated. */
   readonly client: Implementation | undefined
+  /** The authenticated caller; `undefined` for an anonymous caller. */
   readonly principal: Principal | undefined
+  /** The session of the call; `undefined` in protocol versions without sessions. */
   readonly session: { readonly id: string } | undefined
   /**
    * Data about the endpoint, for work that is stored. `undefined` for a call that no client sent, and for one that a Worker of an older
@@ -45,27 +52,29 @@ export type Call = {
 export interface Seals {
   /** Identity of the endpoint of the seals. */
   readonly identity: string
-  /** @param lifetimeMs milliseconds. Default: 1 day */
+  /** Returns a sealed text. @param purpose must be the same to open it @param lifetimeMs milliseconds. Default: 1 day */
   seal(purpose: string, value: unknown, lifetimeMs?: number): Promise<string>
   /** Returns the value; `undefined` for a text that was not sealed by this server for this purpose and this principal, or has expired. */
   open(purpose: string, sealed: string): Promise<unknown>
 }
 
-/** Services of the place where a step runs: the engine has no clock, no random numbers and no platform of its own. */
+/** Provides a step with the services of the place where it runs: a Worker, or the Durable Object of a session or a task. */
 export interface CallEnvironment {
   /** Returns the signal, and creates it at the first call: creating one costs as much as a short call. */
   signal(): AbortSignal
+  /** Encrypts and authenticates values for the principal of the call. */
   readonly seals: Seals
+  /** Finds the state that the call may open. */
   readonly state: StateHost
   /** Whether change notifications are delivered. */
   readonly updates: boolean
   /** Returns the response that the client gave to an equal request in another call, if it is still valid. */
   known?(request: InputRequest): Answer | undefined
-  /** @param count the number of notifications of the call so far, replayed ones included */
+  /** Sends a notification of the call to the client. @param count the number of notifications of the call so far, replayed ones included */
   notify(notification: Notification, count: number): void
   /** Called when an effect is done, before the handler goes on, so that its result can be stored. */
   effect?(key: string, value: unknown): void
-  /** Milliseconds since 1970. */
+  /** Returns the time in milliseconds since 1970. */
   now(): number
   /**
    * Waits until a time, in milliseconds since 1970. A task may end its round instead: see `ended`. @throws the reason of the signal when it
@@ -74,6 +83,7 @@ export interface CallEnvironment {
   sleep(untilMs: number): Promise<void>
   /** Ends the round before its handler does: with the suspension of a task, or with an error. */
   readonly ended?: Promise<Outcome>
+  /** Closes the event stream of the call: see `Context.closeStream`. */
   closeStream(retryMs: number | undefined): void
   /** Notifies the client that the user has completed the URL elicitation with this key. @param count see `notify` */
   completed(key: string, count: number): void

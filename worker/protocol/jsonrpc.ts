@@ -7,11 +7,32 @@
 import { type ErrorNumbers, McpError } from './errors.ts'
 import type { Notification, Params, RequestId } from './types.ts'
 
-export type RequestMessage = { jsonrpc: '2.0'; id: RequestId; method: string; params?: Params }
-export type NotificationMessage = { jsonrpc: '2.0'; id?: undefined; method: string; params?: Params }
+/** Describes a JSON-RPC request. */
+export type RequestMessage = {
+  /** Always `2.0`. */
+  jsonrpc: '2.0'
+  /** The id, which the response repeats. */
+  id: RequestId
+  /** The method, such as `tools/call`. */
+  method: string
+  /** The params of the method. */
+  params?: Params
+}
+/** Describes a JSON-RPC notification, which has no response. */
+export type NotificationMessage = {
+  /** Always `2.0`. */
+  jsonrpc: '2.0'
+  /** Always absent. */
+  id?: undefined
+  /** The method, such as `notifications/cancelled`. */
+  method: string
+  /** The params of the method. */
+  params?: Params
+}
 export type ResponseMessage =
   | { jsonrpc: '2.0'; id: RequestId; result: Params }
   | { jsonrpc: '2.0'; id?: RequestId; error: { code: number; message: string; data?: unknown } }
+/** Describes any JSON-RPC message. */
 export type Message = RequestMessage | NotificationMessage | ResponseMessage
 
 /**

@@ -6,7 +6,7 @@
 import { bounds } from './bounds.ts'
 import { normalizeUri } from './uri.ts'
 
-/** The variables of a template: lists for exploded variables, optional for those of a query. */
+/** Computes the type of the variables of a template: lists for exploded variables, optional for those of a query. */
 export type TemplateVariables<T extends string> = Flat<Variables<T>>
 
 type Flat<V> = { [K in keyof V]: V[K] } & {}

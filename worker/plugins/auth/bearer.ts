@@ -7,7 +7,7 @@ import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
 import type { Auth } from '../../request-hooks.ts'
-import type { ClaimOptions, Claims } from './claims.ts'
+import type { ClaimOptions, TokenClaims } from './claims.ts'
 import type { Fetch } from './fetch-json.ts'
 import type { IntrospectionOptions } from './introspection.ts'
 import type { IssuerOptions } from './jwt-issuer.ts'
@@ -27,7 +27,7 @@ export type BearerOptions = ClaimOptions &
      * Returns the claims of a token, or `undefined` to reject it, instead of the verification by issuers. Runs for every request; its
      * result is not cached. Check the audience yourself. Default: issuers verify tokens.
      */
-    verify?(token: string, request: Request): Claims | undefined | Promise<Claims | undefined>
+    verify?(token: string, request: Request): TokenClaims | undefined | Promise<TokenClaims | undefined>
     /**
      * Canonical URL of the server, absolute, which tokens name as their audience. Default: the URL of the endpoint, on the host of the
      * request.

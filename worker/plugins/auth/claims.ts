@@ -7,15 +7,15 @@ import type { Principal } from '../../protocol/principal.ts'
 import type { Params } from '../../protocol/types.ts'
 import { BadToken } from './bad-token.ts'
 
-/** The claims of one token. */
-export type Claims = Readonly<Params>
+/** Describes the claims of one token. */
+export type TokenClaims = Readonly<Params>
 
 /** Configures how a principal is read from the claims of a token. */
 export type ClaimOptions = {
   /** Claim that identifies the organization of the subject, such as `org_id` or `tid`. Default: none; principals have no tenant. */
   tenantClaim?: string
   /** Returns the scopes of a token from its claims. Default: `scope` and `scp`, as texts with spaces or lists. */
-  getScopes?(claims: Claims): readonly string[]
+  getScopes?(claims: TokenClaims): readonly string[]
   /** Scopes that a scope includes: `{ 'notes:write': ['notes:read'] }`. Default: none. */
   impliedScopes?: Readonly<Record<string, readonly string[]>>
 }
@@ -25,7 +25,7 @@ export type ClaimOptions = {
  *
  * @throws BadToken when `scope` or `scp` is neither a string nor a list of strings
  */
-export const tokenScopes = (claims: Claims): readonly string[] => [
+export const tokenScopes = (claims: TokenClaims): readonly string[] => [
   ...readScopes(claims, 'scope'),
   ...readScopes(claims, 'scp'),
 ]
@@ -36,7 +36,7 @@ export const tokenScopes = (claims: Claims): readonly string[] => [
  * @throws BadToken when a claim has the wrong type, or when the claims name no issuer or no subject
  */
 export function principalOf(
-  claims: Claims,
+  claims: TokenClaims,
   { tenantClaim, getScopes = tokenScopes, impliedScopes }: ClaimOptions,
 ): Principal {
   const client = readString(claims, 'client_id') ?? readString(claims, 'azp') ?? readString(claims, 'appid')
@@ -65,14 +65,14 @@ export function principalOf(
  * @param now milliseconds since 1970
  * @throws BadToken when the token is expired or not yet valid, or when `exp`, `nbf` or `iat` is not a number
  */
-export function checkTimes(claims: Claims, clockToleranceSeconds: number, now: number): void {
+export function checkTimes(claims: TokenClaims, clockToleranceSeconds: number, now: number): void {
   const [exp = Number.POSITIVE_INFINITY, nbf = 0] = ['exp', 'nbf', 'iat'].map((name) => readSeconds(claims, name))
   if ((exp + clockToleranceSeconds) * 1000 < now) throw new BadToken('The token has expired')
   if ((nbf - clockToleranceSeconds) * 1000 > now) throw new BadToken('The token is not valid yet')
 }
 
 /** Returns when the token expires, in milliseconds since 1970: `Infinity` without `exp`. @throws BadToken when `exp` is no number */
-export const expiryOf = (claims: Claims, clockToleranceSeconds: number): number =>
+export const expiryOf = (claims: TokenClaims, clockToleranceSeconds: number): number =>
   ((readSeconds(claims, 'exp') ?? Number.POSITIVE_INFINITY) + clockToleranceSeconds) * 1000
 
 /**
@@ -80,28 +80,28 @@ export const expiryOf = (claims: Claims, clockToleranceSeconds: number): number 
  *
  * @throws BadToken when it is neither a string nor a list of strings
  */
-export function audiencesOf({ aud = [] }: Claims): readonly string[] {
+export function audiencesOf({ aud = [] }: TokenClaims): readonly string[] {
   const audiences = typeof aud === 'string' ? [aud] : aud
   if (isStrings(audiences)) return audiences
   throw new BadToken(`The claim "aud" of the token must be a string or a list of strings, not ${kindOf(aud)}`)
 }
 
 /** @throws BadToken when the claim is present and no string, or empty */
-function readString(claims: Claims, name: string): string | undefined {
+function readString(claims: TokenClaims, name: string): string | undefined {
   const value = claims[name]
   if (value === undefined || (typeof value === 'string' && value !== '')) return value
   throw new BadToken(`The claim "${name}" of the token must be a non-empty string, not ${kindOf(value)}`)
 }
 
 /** @throws BadToken when the claim is present and no finite number */
-function readSeconds(claims: Claims, name: string): number | undefined {
+function readSeconds(claims: TokenClaims, name: string): number | undefined {
   const value = claims[name]
   if (value === undefined || (typeof value === 'number' && Number.isFinite(value))) return value
   throw new BadToken(`The claim "${name}" of the token must be a number of seconds, not ${kindOf(value)}`)
 }
 
 /** @throws BadToken when the claim is present and neither a string nor a list of strings */
-function readScopes(claims: Claims, name: string): readonly string[] {
+function readScopes(claims: TokenClaims, name: string): readonly string[] {
   const { [name]: value = [] } = claims
   const scopes = typeof value === 'string' ? value.split(' ') : value
   if (isStrings(scopes)) return scopes.filter((scope) => scope !== '')

@@ -6,7 +6,7 @@
 
 import { BoundedMap } from '../../protocol/bounded-map.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
-import type { Claims } from './claims.ts'
+import type { TokenClaims } from './claims.ts'
 import { type Fetch, fetchJson, Refused } from './fetch-json.ts'
 
 /**
@@ -44,7 +44,7 @@ export class Introspection {
   readonly #options: IntrospectionOptions
   readonly #fetch: Fetch
   /** Open introspections by token: requests with the same token share one. */
-  readonly #asking = new Map<string, Promise<Claims | undefined>>()
+  readonly #asking = new Map<string, Promise<TokenClaims | undefined>>()
   /** Inactive tokens, and when they were checked. */
   readonly #inactiveTokens = new BoundedMap<string, number>({ maxEntries: mostRemembered })
   #failure: { at: number; problem: unknown } | undefined
@@ -63,7 +63,7 @@ export class Introspection {
    * @returns the claims of the token; `undefined` for an inactive token
    * @throws Error without a response
    */
-  async ask(token: string, url: string, serverInfo: ServerInfo): Promise<Claims | undefined> {
+  async ask(token: string, url: string, serverInfo: ServerInfo): Promise<TokenClaims | undefined> {
     const refusedUntil = this.#inactiveTokens.get(token)
     if (refusedUntil !== undefined && Date.now() - refusedUntil < worthlessFor) return undefined
     const cached = this.#asking.get(token)
@@ -76,10 +76,10 @@ export class Introspection {
     return asking
   }
 
-  async #ask(token: string, url: string): Promise<Claims | undefined> {
+  async #ask(token: string, url: string): Promise<TokenClaims | undefined> {
     const { clientId, clientSecret } = this.#options
     try {
-      const claims: Claims = await fetchJson(this.#fetch, url, {
+      const claims: TokenClaims = await fetchJson(this.#fetch, url, {
         method: 'POST',
         // Form encoding first: RFC 6749, section 2.3.1.
         headers: { Authorization: `Basic ${btoa([clientId, clientSecret].map(encodeURIComponent).join(':'))}` },
@@ -101,7 +101,7 @@ export class Introspection {
 }
 
 /** Whether claims are of an access token. A refresh token can be active, too. A type that is not a string is rejected. */
-const isForAccess = ({ token_type = '', typ = '' }: Claims): boolean =>
+const isForAccess = ({ token_type = '', typ = '' }: TokenClaims): boolean =>
   [token_type, typ].every((kind) => typeof kind === 'string' && !/^(?:refresh|id)(?:[_ ]?token)?$/i.test(kind))
 
 type Introspecting = { readonly issuer: string; readonly tokenPrefix: string | undefined }

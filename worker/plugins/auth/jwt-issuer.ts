@@ -11,7 +11,7 @@ import * as errors from 'jose/errors'
 import { McpError } from '../../protocol/errors.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
 import { BadToken } from './bad-token.ts'
-import type { Claims } from './claims.ts'
+import type { TokenClaims } from './claims.ts'
 import { type Fetch, safeUrl } from './fetch-json.ts'
 import { Introspection, type IntrospectionOptions } from './introspection.ts'
 import { type IssuerDocument, IssuerDocuments } from './issuer-keys-and-metadata.ts'
@@ -96,7 +96,7 @@ export class Issuer {
    * @returns the claims of a JWT of this issuer
    * @throws BadToken; McpError `unavailable` when its keys cannot be fetched
    */
-  async verify(token: string, expected: Expected, serverInfo: ServerInfo): Promise<Claims> {
+  async verify(token: string, expected: Expected, serverInfo: ServerInfo): Promise<TokenClaims> {
     const audience = this.audience(expected)
     const settings = {
       issuer: this.name,

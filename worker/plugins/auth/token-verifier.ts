@@ -4,7 +4,7 @@ import type { Principal } from '../../protocol/principal.ts'
 import type { ServerInfo, TestUser } from '../../request-hooks.ts'
 import { BadToken } from './bad-token.ts'
 import type { BearerOptions } from './bearer.ts'
-import { audiencesOf, type Claims, checkTimes, expiryOf, principalOf } from './claims.ts'
+import { audiencesOf, checkTimes, expiryOf, principalOf, type TokenClaims } from './claims.ts'
 import { checkTokenPrefixes } from './introspection.ts'
 import { type Expected, Issuer, unavailable } from './jwt-issuer.ts'
 import { VerifiedTokens } from './verified-token-cache.ts'
@@ -66,7 +66,7 @@ export class TokenVerifier {
     return principalOf(claims, this.#options)
   }
 
-  #claimsOfTestUser({ claims, tenant }: TestUser, { url }: Request): Claims {
+  #claimsOfTestUser({ claims, tenant }: TestUser, { url }: Request): TokenClaims {
     const { verify, tenantClaim } = this.#options
     const { iss = this.issuers[0]?.name ?? new URL(url).origin } = claims
     if (!verify && !this.issuers.some(({ name }) => name === iss)) {
@@ -84,14 +84,14 @@ export class TokenVerifier {
     verify: NonNullable<BearerOptions['verify']>,
     token: string,
     request: Request,
-  ): Promise<Claims> {
+  ): Promise<TokenClaims> {
     const claims = await verify(token, request)
     if (!claims) throw new BadToken('The token is not valid for this resource')
     checkTimes(claims, this.#clockTolerance, Date.now())
     return claims
   }
 
-  async #verifyByIssuer(token: string, audience: readonly string[], serverInfo: ServerInfo): Promise<Claims> {
+  async #verifyByIssuer(token: string, audience: readonly string[], serverInfo: ServerInfo): Promise<TokenClaims> {
     const expected = { audience, clockTolerance: this.#clockTolerance }
     const from = issuerIn(token)
     if (from === undefined) return this.#introspect(token, expected, serverInfo)
@@ -103,7 +103,7 @@ export class TokenVerifier {
     return claims
   }
 
-  async #introspect(token: string, expected: Expected, serverInfo: ServerInfo): Promise<Claims> {
+  async #introspect(token: string, expected: Expected, serverInfo: ServerInfo): Promise<TokenClaims> {
     const issuer = this.issuers.find((candidate) => candidate.introspection?.covers(token))
     if (!issuer) throw new BadToken('The token is not valid for this resource')
     const claims = await introspectedBy(issuer, token, serverInfo)
@@ -121,12 +121,12 @@ export class TokenVerifier {
 }
 
 /** Rejects tokens that are bound to a key, whose holder would have to prove possession of it: RFC 9449, section 7.1, and RFC 8705. */
-function rejectBoundToken({ cnf }: Claims): void {
+function rejectBoundToken({ cnf }: TokenClaims): void {
   if (cnf !== undefined) throw new BadToken('Tokens that are bound to a key (DPoP or mutual TLS) are not supported')
 }
 
 /** @throws McpError `unavailable` when the issuer gives no answer */
-async function introspectedBy(issuer: Issuer, token: string, serverInfo: ServerInfo): Promise<Claims | undefined> {
+async function introspectedBy(issuer: Issuer, token: string, serverInfo: ServerInfo): Promise<TokenClaims | undefined> {
   try {
     return await issuer.introspection?.ask(token, await issuer.introspectionUrl(serverInfo), serverInfo)
   } catch (problem) {
