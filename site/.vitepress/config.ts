@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { slug } from 'github-slugger'
 import type { Plugin } from 'vite'
 import { defineConfig } from 'vitepress'
-import llms from 'vitepress-plugin-llms'
 import { inlineDiagrams } from './inline-diagrams.ts'
+import { writeMarkdownCopies } from './markdown-copies.ts'
 import { type Section, sections } from './navigation.ts'
 import { repositoryLinks } from './repository-links.ts'
 
@@ -57,8 +57,16 @@ export default defineConfig({
   },
   vite: {
     publicDir: fileURLToPath(new URL('../public', import.meta.url)),
-    plugins: [vueOfThisPackage, llms({ domain: manifest.homepage, ignoreFiles: ['README.md'] })],
+    plugins: [vueOfThisPackage],
   },
+  buildEnd: ({ outDir }) =>
+    writeMarkdownCopies({
+      source: `${site}../docs`,
+      target: outDir,
+      homepage: manifest.homepage,
+      repository,
+      description,
+    }),
   // The home page of the theme has no landmark.
   transformHtml: (html) => html.replace('<div class="VPHome"', '<div role="main" class="VPHome"'),
   themeConfig: {

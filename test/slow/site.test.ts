@@ -59,7 +59,12 @@ test('every link leads to a page and, if it names one, to a heading of this page
 
 test('has llms.txt with every page, and llms-full.txt with their text', async () => {
   const list = await (await fetch(new URL('/llms.txt', url))).text()
-  for (const path of paths.filter((path) => path !== '/')) expect(list).toContain(path.replace(/\/$/, ''))
+  for (const path of paths.filter((path) => path !== '/')) expect(list).toContain(path.replace(/\/$/, '/index'))
+  for (const [, address = ''] of list.matchAll(/\]\((https:\/\/edgemcp\.dev\/[^)#]+\.md)/g)) {
+    const response = await fetch(new URL(new URL(address).pathname, url))
+    expect([address, response.status]).toEqual([address, 200])
+    expect(await response.text()).not.toMatch(/\]\((?![a-z]+:|#)/)
+  }
   expect((await (await fetch(new URL('/llms-full.txt', url))).text()).length).toBeGreaterThan(100_000)
 })
 
