@@ -103,7 +103,7 @@ async function initialize(
   session.values.put('handshake', negotiated)
   // What fails now is done when its client next subscribes or, if it never does, not missed.
   await session.subscriptions?.listen(from.principal).catch(session.host.report)
-  const features = { updates: hasSubscriptions(session) }
+  const features = { updates: hasSubscriptions(session), hasSessions: true }
   return method.answer(
     session.host.serverFor(from.admitted).declarations,
     revisionOf(negotiated.version) ?? revision,

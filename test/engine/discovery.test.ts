@@ -130,12 +130,13 @@ describe('a handshake', () => {
     )
   })
 
-  test('does not advertise log levels without sessions', async () => {
+  test('declares logging with sessions, with or without subscriptions', async () => {
     const { declarations } = newServer()
-    const answer = (updates: boolean) =>
-      initialize.answer(declarations, revisionOf('2025-11-25') as never, { updates }, undefined)
-    expect((await answer(true)).capabilities).toEqual({ logging: {} })
-    expect((await answer(false)).capabilities).toEqual({})
+    const answer = (features: { updates: boolean; hasSessions: boolean }) =>
+      initialize.answer(declarations, revisionOf('2025-11-25') as never, features, undefined)
+    expect((await answer({ updates: true, hasSessions: true })).capabilities).toEqual({ logging: {} })
+    expect((await answer({ updates: false, hasSessions: true })).capabilities).toEqual({ logging: {} })
+    expect((await answer({ updates: false, hasSessions: false })).capabilities).toEqual({})
   })
 
   test('is answered in the words of the revision', async () => {
@@ -154,7 +155,7 @@ describe('a handshake', () => {
         ),
     )
     const answer = (date: string) =>
-      initialize.answer(declarations, revisionOf(date) as never, { updates: true }, undefined)
+      initialize.answer(declarations, revisionOf(date) as never, { updates: true, hasSessions: true }, undefined)
     expect(await answer('2025-11-25')).toEqual({
       protocolVersion: '2025-11-25',
       capabilities: { logging: {}, completions: {}, prompts: { listChanged: true } },

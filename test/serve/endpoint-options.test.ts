@@ -92,6 +92,17 @@ describe('subscriptions() is that of the endpoint', () => {
     })
   })
 
+  test.each(['2025-11-25', '2025-03-26', '2024-11-05'])(
+    'an endpoint without it declares logging to a client of %s, and its levels work',
+    async (revision) => {
+      await using client = await connect(at('silent'), { revision })
+      expect(client.initializeResult.capabilities).toHaveProperty('logging', {})
+      await client.callTool('record')
+      expect((await client.next('notifications/message')).params).toMatchObject({ level: 'info', data: 'recorded' })
+      expect(await client.request('logging/setLevel', { level: 'error' })).toEqual({})
+    },
+  )
+
   test('with as many streams as it allows', async () => {
     await using one = await connect(at('telling'), { revision: '2026-07-28' })
     await one.subscribe({ toolsListChanged: true })

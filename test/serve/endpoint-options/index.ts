@@ -28,6 +28,10 @@ server.tool('pause', { description: 'Takes 400 ms' }, async (_, { signal }) => {
   await scheduler.wait(400, { signal })
   return 'paused'
 })
+server.tool('record', { description: 'Sends a log message' }, (_, ctx) => {
+  ctx.log('info', 'recorded')
+  return 'recorded'
+})
 const note = server.resource('note://1', { description: 'A note' }, () => 'a note')
 server.tool('touch', { description: 'Changes the note' }, async () => {
   await note.updated()

@@ -10,9 +10,8 @@ import type { Principal } from '../../protocol/principal.ts'
 import type { Revision } from '../../protocol/revision.ts'
 import type { ClientCapabilities, Params, Result } from '../../protocol/types.ts'
 import { utf8 } from '../../protocol/utf8.ts'
-import type { CallEnvironment } from '../call.ts'
 import { capabilitiesOf, implementationOf } from './discover.ts'
-import type { InitializeMethod, NegotiatedSession } from './method.ts'
+import type { InitializeMethod, NegotiatedSession, SessionFeatures } from './method.ts'
 
 /** @throws McpError `invalid_envelope` for params that are invalid, or too large for the id of a session */
 function negotiateSession(params: Params | undefined): NegotiatedSession {
@@ -42,16 +41,16 @@ function negotiateSession(params: Params | undefined): NegotiatedSession {
 async function initializeResult(
   declarations: Declarations,
   revision: Revision,
-  environment: Pick<CallEnvironment, 'updates'>,
+  environment: SessionFeatures,
   principal: Principal | undefined,
 ): Promise<Result> {
   const { instructions } = declarations.options
-  // A level that was set would have to be remembered.
+  // A session stores the level that its client sets. Without sessions, no log messages are sent to clients of these versions.
   const { logging, ...others } = capabilitiesOf(declarations, environment)
   return {
     protocolVersion: revision.date,
     capabilities: {
-      ...revision.server(environment.updates ? { logging, ...others } : others),
+      ...revision.server(environment.hasSessions ? { logging, ...others } : others),
       ...(await declarations.capabilities?.(revision, principal)),
     },
     serverInfo: revision.implementation(implementationOf(declarations)),

@@ -75,9 +75,15 @@ export interface InitializeMethod {
   answer(
     declarations: Declarations,
     revision: Revision,
-    environment: Pick<CallEnvironment, 'updates'>,
+    environment: SessionFeatures,
     principal: Principal | undefined,
   ): Promise<Result>
+}
+
+/** What an endpoint can do for clients that send `initialize`. */
+export type SessionFeatures = Pick<CallEnvironment, 'updates'> & {
+  /** Whether it has sessions, so that `logging/setLevel` works. */
+  readonly hasSessions: boolean
 }
 
 /** The agreement of client and server at the start of a session. It is JSON. */

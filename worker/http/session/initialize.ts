@@ -20,8 +20,8 @@ export async function startSession(
   const negotiated = initialize.negotiate(params)
   // `negotiate` returns only versions that this server speaks.
   const revision = revisionOf(negotiated.version) as Revision
-  const updates = host.listen !== undefined
-  const result = await initialize.answer(host.server.declarations, revision, { updates }, principal)
+  const features = { updates: host.listen !== undefined, hasSessions: host.hasSessions }
+  const result = await initialize.answer(host.server.declarations, revision, features, principal)
   const answer = { status: 200, text: resultText(id, revision.result('initialize', result)) }
   if (!host.hasSessions) return jsonResponse(answer)
   return jsonResponse({ ...answer, headers: { 'Mcp-Session-Id': await sealSessionId(negotiated, host, principal) } })
