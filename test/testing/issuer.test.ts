@@ -22,7 +22,7 @@ test.each(['2025-11-25', '2026-07-28'])('a user is who the claims say to a clien
 
 test('what is wrong with a token is found by the real checks', async () => {
   const now = Math.floor(Date.now() / 1000)
-  const other = await fakeIssuer(issuer.issuer)
+  const other = await fakeIssuer('https://other.example')
   const refused = async (token: Token) => {
     const problem = await connect(server, { revision: '2026-07-28', token }).catch((thrown: unknown) => thrown)
     expect(problem).toBeInstanceOf(RpcError)
@@ -32,5 +32,12 @@ test('what is wrong with a token is found by the real checks', async () => {
   expect(await refused(issuer.tokenFor({ sub: 'ada', exp: now - 60 }))).toBe('The token has expired')
   expect(await refused(issuer.tokenFor({ sub: 'ada', aud: 'https://other.example' }))).toContain('a different audience')
   expect(await refused(issuer.tokenFor({ sub: 'ada', iss: 'https://other.example' }))).toContain('issuer')
-  expect(await refused(other.tokenFor({ sub: 'ada' }))).toContain('signature')
+  expect(await refused(other.tokenFor({ sub: 'ada', iss: issuer.issuer }))).toContain('signature')
+})
+
+test('issuers with the same URL have the same keys, also when they start at the same time', async () => {
+  const [one, two] = await Promise.all([fakeIssuer('https://issuer.example'), fakeIssuer('https://issuer.example')])
+  expect(two.keys).toEqual(one.keys)
+  expect((await fakeIssuer('https://issuer.example')).keys).toEqual(one.keys)
+  expect((await fakeIssuer('https://other.example')).keys).not.toEqual(one.keys)
 })

@@ -1,5 +1,5 @@
 /** A fake authorization server that signs any claims. The server under test verifies its tokens as those of a real one. */
-import { exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from 'jose'
+import { exportJWK, type GenerateKeyPairResult, generateKeyPair, type JSONWebKeySet, SignJWT } from 'jose'
 import type { Token } from '../client/connection.ts'
 import type { Params } from '../protocol/types.ts'
 
@@ -34,7 +34,14 @@ const keyId = 'edgemcp-testing'
 const algorithm = 'ES256'
 
 /**
- * Creates an authorization server without an address, which signs any claims.
+ * The key pair of each issuer URL. A server reads the keys of an issuer again after 30 seconds at the earliest, so all issuers with one URL sign
+ * with the same key.
+ */
+const keyPairs = new Map<string, GenerateKeyPairResult>()
+
+/**
+ * Creates an authorization server without an address, which signs any claims. Issuers with the same URL have the same keys, so a server that
+ * read the keys of one accepts the tokens of the other.
  *
  * @param issuer its identifier: an https URL, or http on this machine
  * @see https://www.rfc-editor.org/rfc/rfc9068
@@ -45,7 +52,7 @@ const algorithm = 'ES256'
  * const client = await connect(worker, { revision: '2025-11-25', token: tokenFor({ sub: 'ada', scope: 'notes:read' }) })
  */
 export async function fakeIssuer(issuer: string): Promise<FakeIssuer> {
-  const { privateKey, publicKey } = await generateKeyPair(algorithm)
+  const { privateKey, publicKey } = await keyPairOf(issuer)
   const keys = { keys: [{ ...(await exportJWK(publicKey)), kid: keyId, alg: algorithm, use: 'sig' }] }
   const { origin, pathname } = new URL(issuer)
   const path = pathname.replace(/\/$/, '')
@@ -70,4 +77,14 @@ export async function fakeIssuer(issuer: string): Promise<FakeIssuer> {
       return found === undefined ? undefined : Response.json(found)
     },
   }
+}
+
+async function keyPairOf(issuer: string): Promise<GenerateKeyPairResult> {
+  if (!keyPairs.has(issuer)) {
+    const generated = await generateKeyPair(algorithm)
+    // Another call may have stored a pair meanwhile: the first one counts.
+    if (!keyPairs.has(issuer)) keyPairs.set(issuer, generated)
+  }
+  // The lines above stored it.
+  return keyPairs.get(issuer) as GenerateKeyPairResult
 }

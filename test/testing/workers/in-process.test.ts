@@ -18,6 +18,15 @@ test('a user may do what their token says', async () => {
   await expect(connect(notes, { revision: '2026-07-28' })).rejects.toMatchObject({ status: 401 })
 })
 
+test('tokens of a second issuer with the same URL are accepted', async () => {
+  for (const sub of ['ada', 'eve']) {
+    using issuer = await startIssuer('https://issuer.example')
+    const token = issuer.tokenFor({ sub, scope: 'notes:read' })
+    await using client = await connect(notes, { revision: '2026-07-28', token })
+    expect(await client.callTool('whoami')).toMatchObject({ content: [{ text: `${sub}, who may notes:read` }] })
+  }
+})
+
 test('a transfer, as it goes over the wire', async () => {
   const elicit = [{ action: 'accept', content: { sure: true } }, { action: 'decline' }]
   const wire = transcript()
