@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { connect, everyRevision } from 'edgemcp/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestHarness } from 'wrangler'
@@ -8,8 +7,7 @@ let url: URL
 
 beforeAll(async () => {
   url = new URL('/mcp', (await harness.listen()).url)
-  const { DB } = await harness.getWorker<Env>().getEnv()
-  await DB.prepare(readFileSync('migrations/0001_notes.sql', 'utf8')).run()
+  await harness.getWorker().applyD1Migrations('DB')
 }, 60_000)
 afterAll(() => harness.close())
 
