@@ -60,7 +60,7 @@ async function storeOutcome(task: TaskParts, record: TaskRecord, result: RunResu
 async function storeThrown(task: TaskParts, record: TaskRecord, thrown: unknown): Promise<void> {
   if (thrown instanceof InvalidInputResponse) return askAgain(task, record, thrown)
   if (thrown instanceof McpError) return finishTask(task, record, 'failed', { error: errorOf(thrown) })
-  task.host.report(thrown)
+  // The handler threw it: `tools/call` has reported it.
   record.failures += 1
   // Each pause is twice the one before.
   return suspendUntil(task, record, Date.now() + 1000 * 2 ** (record.failures - 1), false)
