@@ -112,7 +112,7 @@ type Subscriptions = {
 
 /** Types the Durable Object class that a Worker exports as `McpSession`. */
 export interface SessionClass {
-  new (ctx: DurableObjectState, env: never): Session
+  new (ctx: DurableObjectState, env: Cloudflare.Env): Session
 }
 
 /**
@@ -262,7 +262,7 @@ class ServedEndpoint {
       server: this.#server,
       fetch: async (request, _, context) => route()(request, { request, context }),
       McpSession: class McpSession extends Session {
-        constructor(ctx: DurableObjectState, env: never) {
+        constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
           super(ctx, env, sessionHost)
         }
       },

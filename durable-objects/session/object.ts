@@ -70,7 +70,7 @@ export class Session extends Store implements SessionRpc {
   /** Deliveries that this session has received: a delivery that was acknowledged late is repeated. */
   readonly #deliveries = new BoundedMap<string, true>({ maxEntries: 100 })
 
-  constructor(ctx: DurableObjectState, env: never, host: SessionHost) {
+  constructor(ctx: DurableObjectState, env: Cloudflare.Env, host: SessionHost) {
     super(ctx, env)
     const { storage } = ctx
     const { schema } = this

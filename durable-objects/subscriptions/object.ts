@@ -60,7 +60,7 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
   readonly #overrides: EnabledOverrides
   readonly #tree: ShardTree
 
-  constructor(ctx: DurableObjectState, env: never, host: SubscriptionsHost) {
+  constructor(ctx: DurableObjectState, env: Cloudflare.Env, host: SubscriptionsHost) {
     super(ctx, env)
     const { kv, sql } = ctx.storage
     const tables = new Tables(sql, 'subscriptions', subscriptionsSchema + changesSchema)

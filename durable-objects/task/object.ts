@@ -62,7 +62,7 @@ export class Task extends DurableObject implements TaskRpc {
   readonly #task: TaskParts
   readonly #list: TaskList
 
-  constructor(ctx: DurableObjectState, env: never, host: TaskHost) {
+  constructor(ctx: DurableObjectState, env: Cloudflare.Env, host: TaskHost) {
     super(ctx, env)
     const { storage } = ctx
     this.#schema = new Schema(storage)

@@ -16,7 +16,7 @@ import { listen } from './listen.ts'
 
 /** Types the Durable Object class that a Worker exports as `McpSubscriptions`. */
 export interface SubscriptionsClass {
-  new (ctx: DurableObjectState, env: never): SubscriptionsObject
+  new (ctx: DurableObjectState, env: Cloudflare.Env): SubscriptionsObject
 }
 
 const kinds: KindsOf<SubscriptionsOptions> = {
@@ -69,7 +69,7 @@ function classOf(
   const shards: Shards = { of, at: (shard) => object<SubscriptionsRpc>('McpSubscriptions', shardName(shard)) }
   const host = { options, shards, session: (address: string) => session<SessionRpc>(address), report }
   return class McpSubscriptions extends SubscriptionsObject {
-    constructor(ctx: DurableObjectState, env: never) {
+    constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
       super(ctx, env, host)
     }
   }

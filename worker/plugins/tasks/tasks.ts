@@ -41,7 +41,7 @@ export type TasksOptions = {
 
 /** Types the Durable Object class that a Worker exports as `McpTask`. */
 export interface TaskClass {
-  new (ctx: DurableObjectState, env: never): Task
+  new (ctx: DurableObjectState, env: Cloudflare.Env): Task
 }
 
 const kinds: KindsOf<TasksOptions> = {
@@ -85,7 +85,7 @@ export function tasks(options: TasksOptions = {}): Plugin<{ readonly McpTask: Ta
       McpTask: (runtime) => {
         const host = hostOf(runtime, options)
         return class McpTask extends Task {
-          constructor(ctx: DurableObjectState, env: never) {
+          constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
             super(ctx, env, host)
           }
         }
