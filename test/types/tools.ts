@@ -96,6 +96,9 @@ server.tool('returns a result', { description }, () => ({ content: [text('text')
 server.tool('returns a failure', { description }, () => toolError('no'))
 server.tool('returns nothing', { description }, () => {})
 server.tool('returns nothing later', { description }, async () => {})
+server.tool('returns a result as handlers of SDKs do', { description, inputSchema: zodSchema }, ({ name }) => ({
+  content: [{ type: 'text', text: name }],
+}))
 server.tool('returns this or that', { description, inputSchema: zodSchema }, ({ name }) =>
   name === '' ? toolError('no') : name,
 )
@@ -120,6 +123,14 @@ const sum = z.object({ sum: z.number(), unit: z.string().default('m') })
 server.tool('sums', { description, outputSchema: sum }, () => ({ sum: 1 }))
 server.tool('sums later', { description, outputSchema: sum }, async () => ({ sum: 1, unit: 'cm' }))
 server.tool('sums in full', { description, outputSchema: sum }, () => ({ content: [], structuredContent: { sum: 1 } }))
+server.tool('sums as handlers of SDKs do', { description, inputSchema: zodSchema, outputSchema: sum }, ({ name }) => ({
+  content: [{ type: 'text', text: name }],
+  structuredContent: { sum: 1 },
+}))
+server.tool('sums as async handlers of SDKs do', { description, outputSchema: sum }, async () => ({
+  content: [{ type: 'text', text: '1' }],
+  structuredContent: { sum: 1, unit: 'cm' },
+}))
 server.tool('cannot sum', { description, outputSchema: sum }, () => toolError('no'))
 server.tool('lists', { description, outputSchema: z.array(z.string()) }, () => ['a'])
 server.tool(

@@ -69,10 +69,13 @@ export type TaskOptions = {
 }
 
 /** Accepts what a tool handler may return: the value of its output schema, or else text, content blocks or a full result. */
-export type ToolReturn<O> = [O] extends [Schema]
-  ? InferInput<O> | CallToolResult
-  : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement returns void
-    string | ContentBlock | ContentBlock[] | CallToolResult | undefined | void
+export type ToolReturn<O> =
+  // Outside the conditional type: TypeScript keeps the literal types of content blocks only then.
+  | CallToolResult
+  | ([O] extends [Schema]
+      ? InferInput<O>
+      : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement returns void
+        string | ContentBlock | ContentBlock[] | undefined | void)
 
 /** Computes the type of the validated arguments of a tool. */
 export type ToolInput<I> = [I] extends [Schema] ? Infer<I> : Record<string, never>
