@@ -100,6 +100,9 @@ describe('sessions of an upstream', () => {
     [400, '{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"No session"}}'],
     [400, '{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"No session"}}'],
     [400, 'Invalid session ID'],
+    [401, 'Unauthorized'],
+    [403, 'The session is of another user'],
+    [403, '{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"The session is of another user"}}'],
   ])('one that the upstream has forgotten is begun again once, when it answers %i %s', async (status, body) => {
     await secretOf('/mcp', 'ada', 'ada')
     stub.unknown = { status, body }
@@ -114,6 +117,21 @@ describe('sessions of an upstream', () => {
     } finally {
       Reflect.deleteProperty(stub.sessions, 'add')
     }
+  })
+
+  test.each([401, 403])('one in which a request is refused with %i goes on', async (status) => {
+    await secretOf('/mcp', 'ada', 'ada')
+    const begun = callsOf(stub).at(-1)?.session
+    stub.requests.length = 0
+    stub.call = (_, response) => response.writeHead(status, { 'Content-Type': 'text/plain' }).end('Not you')
+    await expect(secretOf('/mcp', 'ada', 'ada')).rejects.toMatchObject({ code: -32603 })
+    const [first, second, ...others] = callsOf(stub).map(({ session }) => session)
+    expect([first, others]).toEqual([begun, []])
+    expect(second).not.toBe(begun)
+    stub.call = answerAsAsked
+    await secretOf('/mcp', 'ada', 'ada')
+    expect(callsOf(stub).at(-1)?.session).toBe(begun)
+    await expect.poll(() => stub.sessions.has(second ?? '')).toBe(false)
   })
 
   test('one in which a request is refused with 400 goes on', async () => {

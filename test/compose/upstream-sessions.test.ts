@@ -28,17 +28,17 @@ const beginAndRelease = (key: string) => sessions.release(begin(key))
 
 test('a thousand are kept: one more ends the least recently used one only', () => {
   for (let index = 0; index < 1000; index += 1) beginAndRelease(`s${index}`)
-  sessions.release(sessions.acquire('s0') as UpstreamSession)
+  sessions.release(sessions.acquire('s0', {}) as UpstreamSession)
   expect(ended).toEqual([])
   beginAndRelease('one more')
   expect(ended).toEqual(['s1'])
-  expect(sessions.acquire('s1')).toBeUndefined()
-  expect(sessions.acquire('s0')).toBeDefined()
+  expect(sessions.acquire('s1', {})).toBeUndefined()
+  expect(sessions.acquire('s0', {})).toBeDefined()
 })
 
 test('one that a request uses is ended after that request, once', () => {
   const first = begin('ada')
-  sessions.acquire('ada')
+  sessions.acquire('ada', {})
   sessions.retire('ada')
   sessions.retire('ada')
   sessions.release(first)
@@ -51,7 +51,7 @@ test('another one for the same caller takes its place', () => {
   beginAndRelease('ada')
   const second = begin('ada', 'second')
   expect(ended).toEqual(['ada'])
-  expect(sessions.acquire('ada')).toBe(second)
+  expect(sessions.acquire('ada', {})).toBe(second)
 })
 
 test('sessions unused for half an hour end when another one starts', () => {
@@ -63,7 +63,7 @@ test('sessions unused for half an hour end when another one starts', () => {
   vi.setSystemTime(Date.now() + 2 * 60_000)
   beginAndRelease('new')
   expect(ended).toEqual(['old'])
-  expect(sessions.acquire('busy')).toBe(busy)
+  expect(sessions.acquire('busy', {})).toBe(busy)
 })
 
 test('one that the upstream has forgotten is not ended, and its successor stays', () => {
@@ -72,6 +72,13 @@ test('one that the upstream has forgotten is not ended, and its successor stays'
   sessions.release(forgotten)
   const next = begin('ada', 'next')
   sessions.delete('ada', forgotten)
-  expect(sessions.acquire('ada')).toBe(next)
+  expect(sessions.acquire('ada', {})).toBe(next)
   expect(ended).toEqual([])
+})
+
+test('one that began with other headers is ended, and not used', () => {
+  beginAndRelease('ada')
+  expect(sessions.acquire('ada', { 'X-Key': 'new' })).toBeUndefined()
+  expect(ended).toEqual(['ada'])
+  expect(sessions.acquire('ada', {})).toBeUndefined()
 })

@@ -13,11 +13,11 @@ import type { ClientCapabilities, Params, Result, ServerCapabilities } from '../
 import { type InputRequired, invalidResult, noAnswer, resultOf } from './results.ts'
 import { isTimeout, type RemotePlatform, type Sender, sessionHeaders, UpstreamHttp } from './upstream-http.ts'
 import { type Match, matchResponse } from './upstream-response.ts'
-import { type UpstreamSession, UpstreamSessions } from './upstream-sessions.ts'
+import { headersKey, type UpstreamSession, UpstreamSessions } from './upstream-sessions.ts'
 
 /** The caller that a request is sent for. */
 export type RemoteCaller = Sender & {
-  /** Requests with the same key share an upstream session. */
+  /** Requests with the same key and the same headers share an upstream session. */
   readonly sessionKey: string
   /** Capabilities of the client. In a session of the upstream, no input request can be answered. */
   readonly capabilities: ClientCapabilities
@@ -51,6 +51,9 @@ const handshakePollMs = 20
 /** Statuses of refusals that do not reveal the protocol versions of an upstream. */
 const temporary = new Set([401, 403, 407, 408, 425, 429, 502, 503, 504])
 
+/** Statuses by which an upstream refuses a session. */
+const sessionRefusals = new Set([401, 403, 404])
+
 export class Remote {
   readonly #http: UpstreamHttp
   readonly #platform: RemotePlatform
@@ -59,7 +62,7 @@ export class Remote {
   readonly #descriptions = new BoundedMap<string, Description>({ maxEntries: maxDescriptions })
   /** Until then the upstream counts as one with sessions. */
   #hasSessionsUntilMs = 0
-  /** By session key: when a running handshake counts as lost. */
+  /** By session key and headers: when a running handshake counts as lost. */
   readonly #handshakes = new BoundedMap<string, number>({ maxEntries: maxDescriptions })
 
   /** @param url absolute */
@@ -88,7 +91,7 @@ export class Remote {
       if (!isRefusedUnseen(first, answered)) return this.#resultOf(answered, call, first)
       // The upstream may have restarted, and may speak other versions now.
       if (first.session) this.#sessions.delete(call.sessionKey, first.session)
-      else this.#descriptions.delete(descriptionKey(call))
+      else this.#descriptions.delete(headersKey(call.headers))
       const second = await this.#connect(call)
       if (!first.session && !second.session) return this.#resultOf(answered, call, first)
       const again = await this.#sendOver(second, call)
@@ -138,9 +141,9 @@ export class Remote {
   }
 
   async #connect(caller: RemoteCaller): Promise<Connection> {
-    const session = this.#sessions.acquire(caller.sessionKey)
+    const session = this.#sessions.acquire(caller.sessionKey, caller.headers)
     if (session) return { capabilities: session.capabilities, session }
-    const key = descriptionKey(caller)
+    const key = headersKey(caller.headers)
     const description = this.#descriptions.get(key)
     if (description && Date.now() < description.untilMs) return { capabilities: description.capabilities }
     const hasSessions = this.#hasSessionsUntilMs > 0
@@ -227,20 +230,21 @@ export class Remote {
    * requests, so it polls.
    */
   async #begin(caller: RemoteCaller): Promise<Connection> {
-    const { sessionKey, signal } = caller
-    while (Date.now() < (this.#handshakes.get(sessionKey) ?? 0)) {
+    const { sessionKey, headers, signal } = caller
+    const key = JSON.stringify([sessionKey, headers])
+    while (Date.now() < (this.#handshakes.get(key) ?? 0)) {
       await new Promise((resolve) => setTimeout(resolve, handshakePollMs))
       signal.throwIfAborted()
-      const session = this.#sessions.acquire(sessionKey)
+      const session = this.#sessions.acquire(sessionKey, headers)
       if (session) return { capabilities: session.capabilities, session }
     }
     const untilMs = Date.now() + handshakeMs
-    this.#handshakes.set(sessionKey, untilMs)
+    this.#handshakes.set(key, untilMs)
     try {
       const session = await this.#initialize(caller)
       return { capabilities: session.capabilities, session }
     } finally {
-      if (this.#handshakes.peek(sessionKey) === untilMs) this.#handshakes.delete(sessionKey)
+      if (this.#handshakes.peek(key) === untilMs) this.#handshakes.delete(key)
     }
   }
 
@@ -287,14 +291,13 @@ function newRequestId(): string {
   return `${requestIdPrefix}-${requestCount}`
 }
 
-const descriptionKey = ({ headers }: RemoteCaller): string => JSON.stringify(headers)
-
 /**
  * Whether the upstream rejected the POST before it read the request. An upstream that has restarted answers 404 for an unknown session, or
- * 400 without the id of the request. An upstream with sessions answers the same to requests without one.
+ * 400 without the id of the request. An upstream with sessions answers the same to requests without one. It answers 401 or 403 where the
+ * session belongs to credentials that were replaced.
  */
 function isRefusedUnseen({ session }: Connection, { response: { status }, match: { kind } }: Answered): boolean {
   if (session?.id === null) return false
-  if (status === 404 && session) return true
+  if (session && sessionRefusals.has(status)) return true
   return kind !== 'response' && (status === 400 || status === 404)
 }

@@ -18,6 +18,9 @@ export type UpstreamSession = {
   isRetired: boolean
 }
 
+/** Returns one text for equal headers. */
+export const headersKey = (headers: Readonly<Record<string, string>>): string => JSON.stringify(headers)
+
 const maxSessions = 1000
 /** Milliseconds without a request after which a session is ended. */
 const idleMs = 30 * 60_000
@@ -31,10 +34,18 @@ export class UpstreamSessions {
     this.#end = end
   }
 
-  /** Returns the session of a caller for one more request, which calls `release` afterwards. */
-  acquire(key: string): UpstreamSession | undefined {
+  /**
+   * Returns the session of a caller for one more request, which calls `release` afterwards. Retires a session that began with other
+   * headers: the upstream may still act for those credentials in it.
+   */
+  acquire(key: string, headers: UpstreamSession['headers']): UpstreamSession | undefined {
     const session = this.#sessions.get(key)
-    if (session) session.uses += 1
+    if (!session) return undefined
+    if (headersKey(session.headers) !== headersKey(headers)) {
+      this.retire(key)
+      return undefined
+    }
+    session.uses += 1
     return session
   }
 
