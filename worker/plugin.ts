@@ -203,7 +203,12 @@ export function withPlugins(
   runtime: () => Runtime,
   hasClasses: (plugin: AnyPlugin) => boolean,
 ): Declarations {
-  const complete = () => plugins.filter(hasClasses)
+  /** Plugins whose classes the Worker has not exported so far. A class that is exported stays exported. */
+  let missing = plugins
+  const complete = () => {
+    if (missing.length > 0) missing = missing.filter((plugin) => !hasClasses(plugin))
+    return missing.length > 0 ? plugins.filter((plugin) => !missing.includes(plugin)) : plugins
+  }
   const added = cachedBy(
     () => true,
     () => ({
