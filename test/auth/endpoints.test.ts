@@ -103,6 +103,27 @@ describe('claims of the wrong type are refused, not taken as absent', () => {
     })
   })
 
+  test('a token without the tenant claim is refused where requireTenant is set', async () => {
+    // The second time, the verified token comes from the cache.
+    for (const _ of [1, 2]) {
+      expect(await call(at('tenants-only'), await claiming('tenants-only', {}))).toMatchObject({
+        status: 403,
+        text: 'The token has no claim "org_id": this endpoint accepts only tokens with a tenant',
+      })
+    }
+    expect(await call(at('tenants-only'), await claiming('tenants-only', { org_id: 'acme' }))).toMatchObject({
+      status: 200,
+      text: '["ada","client","acme"]',
+    })
+    expect(await call(at('tenants-only'), await claiming('tenants-only', { org_id: '' }))).toMatchObject({
+      status: 401,
+    })
+  })
+
+  test('requireTenant does not refuse anonymous callers that allowAnonymous admits', async () => {
+    expect(await call(at('tenants-only'))).toMatchObject({ status: 200, text: '[null,null,null]' })
+  })
+
   test('a token without the tenant claim acts for the tenant where allowMissingClaim is set', async () => {
     expect(await call(at('lenient'), await claiming('lenient', {}))).toMatchObject({ text: '["ada","client","acme"]' })
     expect(await call(at('lenient'), await claiming('lenient', { org_id: 'globex' }))).toMatchObject({ status: 403 })

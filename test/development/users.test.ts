@@ -161,6 +161,7 @@ describe('a made-up user gets from bearer() what a token with these claims gets'
     ],
     ['a required scope', 'required', { scopes: ['mcp'] }, [issuer, 'ada', client, null, ['mcp']]],
     ['the tenant of its claim', 'organisation', { tenant: 'acme' }, [issuer, 'ada', client, 'acme', []]],
+    ['the tenant that tokens need', 'tenantsOnly', { tenant: 'acme' }, [issuer, 'ada', client, 'acme', []]],
     ['the tenant of an address', 'acme', { tenant: 'acme' }, [issuer, 'ada', client, 'acme', []]],
     [
       'another accepted issuer',
@@ -179,6 +180,7 @@ describe('a made-up user gets from bearer() what a token with these claims gets'
   test.each<[string, string, Partial<InspectorUser>, number, string]>([
     ['without a required scope', 'required', {}, 403, 'mcp'],
     ['of another tenant than the address', 'acme', { tenant: 'globex' }, 403, 'only tokens of the tenant acme'],
+    ['without the tenant that tokens need', 'tenantsOnly', {}, 403, 'has no claim "org_id"'],
     ['with a tenant that no token can name', 'implied', { tenant: 'acme' }, 401, 'bearer() has no tenant'],
     [
       'of an issuer that is not accepted',

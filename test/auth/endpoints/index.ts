@@ -42,6 +42,11 @@ const lenient = serve(named('lenient'), {
   sessions: false,
 })
 const shared = serve(named('shared'), { path: '/shared/mcp', auth: organisations, sessions: false })
+const tenantsOnly = serve(named('tenants-only'), {
+  path: '/tenants-only/mcp',
+  auth: bearer({ issuer: ISSUER, tenantClaim: 'org_id', requireTenant: true, allowAnonymous: true }),
+  sessions: false,
+})
 
 export { McpState } from 'edgemcp/state'
-export default combine(alpha, beta, acme, globex, ownIssuer, lenient, shared)
+export default combine(alpha, beta, acme, globex, ownIssuer, lenient, shared, tenantsOnly)

@@ -15,6 +15,7 @@ const auths = {
   roles: bearer({ issuer, getScopes: rolesOf }),
   required: bearer({ issuer, requiredScopes: ['mcp'] }),
   organisation: bearer({ issuer, tenantClaim: 'org_id' }),
+  tenantsOnly: bearer({ issuer, tenantClaim: 'org_id', requireTenant: true }),
   acme: forTenant('acme', bearer({ issuer, tenantClaim: 'org_id' })),
   verified: bearer({ verify: () => undefined }),
   two: bearer({ issuer: [issuer, 'https://other.example.com'] }),

@@ -117,7 +117,7 @@ const misspelt: readonly Case[] = [
   [
     'bearer',
     () => bearer(loose({ issuer, audiences: 'x' })),
-    'bearer() does not take "audiences" (did you mean "audience"?): it takes issuer, keys, audience, algorithms, introspection, verify, resource, scopes, requireScopesEverywhere, requiredScopes, allowAnonymous, clockTolerance, tokenCacheMs, fetch, resourceName, resourceDocumentation, tenantClaim, getScopes, impliedScopes, storedClaims and reauthorize',
+    'bearer() does not take "audiences" (did you mean "audience"?): it takes issuer, keys, audience, algorithms, introspection, verify, resource, scopes, requireScopesEverywhere, requiredScopes, allowAnonymous, clockTolerance, tokenCacheMs, fetch, resourceName, resourceDocumentation, tenantClaim, requireTenant, getScopes, impliedScopes, storedClaims and reauthorize',
   ],
   [
     'bearer: an issuer',
@@ -132,7 +132,7 @@ const misspelt: readonly Case[] = [
   [
     'cloudflareAccess',
     () => cloudflareAccess(loose({ team: 'a', audience: 'b', issuer })),
-    'cloudflareAccess() does not take "issuer": it takes team, audience, algorithms, verify, scopes, requireScopesEverywhere, requiredScopes, allowAnonymous, clockTolerance, tokenCacheMs, fetch, resourceName, resourceDocumentation, tenantClaim, getScopes, impliedScopes, storedClaims and reauthorize',
+    'cloudflareAccess() does not take "issuer": it takes team, audience, algorithms, verify, scopes, requireScopesEverywhere, requiredScopes, allowAnonymous, clockTolerance, tokenCacheMs, fetch, resourceName, resourceDocumentation, tenantClaim, requireTenant, getScopes, impliedScopes, storedClaims and reauthorize',
   ],
   [
     'oauthProvider',
@@ -245,6 +245,11 @@ const wrong: readonly Case[] = [
   ['auth: null', () => served({ auth: null }), `"auth" of serve() must be ${authExpected}, not null`],
   ['auth: {}', () => served({ auth: {} }), `"auth" of serve() must be ${authExpected}, not an object`],
   ['auth: options', () => served({ auth: { issuer } }), `"auth" of serve() must be ${authExpected}, not an object`],
+  [
+    'bearer: requireTenant without tenantClaim',
+    () => bearer({ issuer, requireTenant: true }),
+    "bearer() has requireTenant, but no tenantClaim: name the claim of the tenant, as in tenantClaim: 'org_id'",
+  ],
   [
     'forTenant: no tenant',
     () => forTenant(loose(), auth),
@@ -476,7 +481,7 @@ const wrong: readonly Case[] = [
   [
     'bearer: nothing',
     () => bearer(loose()),
-    'bearer() takes an object with issuer, keys, audience, algorithms, introspection, verify, resource, scopes, requireScopesEverywhere, requiredScopes, allowAnonymous, clockTolerance, tokenCacheMs, fetch, resourceName, resourceDocumentation, tenantClaim, getScopes, impliedScopes, storedClaims and reauthorize, not undefined',
+    'bearer() takes an object with issuer, keys, audience, algorithms, introspection, verify, resource, scopes, requireScopesEverywhere, requiredScopes, allowAnonymous, clockTolerance, tokenCacheMs, fetch, resourceName, resourceDocumentation, tenantClaim, requireTenant, getScopes, impliedScopes, storedClaims and reauthorize, not undefined',
   ],
   [
     'cloudflareAccess: nothing',

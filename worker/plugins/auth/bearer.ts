@@ -102,6 +102,7 @@ export const bearerKinds: KindsOf<BearerOptions> = {
   resourceName: kind.string,
   resourceDocumentation: kind.string,
   tenantClaim: kind.string,
+  requireTenant: kind.flag,
   getScopes: kind.fn,
   impliedScopes: [
     (value) => kind.object()[0](value) && Object.values(Object(value)).every(kind.strings[0]),

@@ -3,6 +3,7 @@
  * of the right type, or the token is rejected: a claim of the wrong type never counts as absent.
  */
 import { isStrings, kindOf } from '../../protocol/check-principal.ts'
+import { McpError } from '../../protocol/errors.ts'
 import type { Principal } from '../../protocol/principal.ts'
 import type { Params } from '../../protocol/types.ts'
 import { BadToken } from './bad-token.ts'
@@ -14,6 +15,8 @@ export type TokenClaims = Readonly<Params>
 export type ClaimOptions = {
   /** Claim that identifies the organization of the subject, such as `org_id` or `tid`. Default: none; principals have no tenant. */
   tenantClaim?: string
+  /** Rejects tokens without the claim `tenantClaim` with status 403. Needs `tenantClaim`. Default: false; their principals have no tenant. */
+  requireTenant?: boolean
   /** Returns the scopes of a token from its claims. Default: `scope` and `scp`, as texts with spaces or lists. */
   getScopes?(claims: TokenClaims): readonly string[]
   /** Scopes that a scope includes: `{ 'notes:write': ['notes:read'] }`. Default: none. */
@@ -58,6 +61,10 @@ export function principalOf(
     claims,
   }
 }
+
+/** The error for a token without the claim that names the tenant. @param accepted the tokens that the endpoint accepts */
+export const missingTenantClaim = (tenantClaim: string, accepted: string): McpError =>
+  new McpError('forbidden', `The token has no claim "${tenantClaim}": this endpoint accepts only tokens ${accepted}`)
 
 /**
  * Checks `exp` and `nbf` of claims whose signature jose has not verified.

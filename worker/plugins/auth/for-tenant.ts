@@ -5,6 +5,7 @@ import { checkPrincipal } from '../../protocol/check-principal.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { Principal } from '../../protocol/principal.ts'
 import type { Auth } from '../../request-hooks.ts'
+import { missingTenantClaim } from './claims.ts'
 
 /** Configures `forTenant()`. */
 export type ForTenantOptions = {
@@ -44,10 +45,7 @@ export function forTenant(tenant: string, auth: Auth, options: ForTenantOptions 
       )
     }
     if (auth.tenantClaim === undefined || allowMissingClaim) return { ...principal, tenant }
-    throw new McpError(
-      'forbidden',
-      `The token has no claim "${auth.tenantClaim}": this endpoint accepts only tokens of the tenant ${tenant}`,
-    )
+    throw missingTenantClaim(auth.tenantClaim, `of the tenant ${tenant}`)
   }
 
   return {

@@ -14,7 +14,7 @@ import type { Auth, IncomingRequest, ServerInfo, TestUser } from '../../request-
 import { BadToken } from './bad-token.ts'
 import type { BearerOptions } from './bearer.ts'
 import { challengeError, insufficientScope, metadataUrlFor, missingScopes, type Refusal } from './challenge-error.ts'
-import { tokenScopes } from './claims.ts'
+import { missingTenantClaim, tokenScopes } from './claims.ts'
 import { authorizationServerMetadata, resourceMetadata, resourceOf } from './metadata.ts'
 import type { Found } from './request-token.ts'
 import { countDeclared, declaredScopes, findUnscoped } from './scopes.ts'
@@ -100,7 +100,7 @@ class ResourceServer {
     const audiences = this.#audiencesFor(request, serverInfo)
     try {
       const principal = await this.#verifier.principal(match.token, audiences, request, serverInfo)
-      return this.#withRequiredScopes(principal, request, serverInfo, incoming)
+      return this.#admit(principal, request, serverInfo, incoming)
     } catch (problem) {
       throw problem instanceof BadToken ? this.#invalidToken(problem, request, serverInfo) : problem
     }
@@ -116,7 +116,7 @@ class ResourceServer {
     this.validate(serverInfo.server)
     try {
       const principal = this.#verifier.testPrincipal(user, request)
-      return this.#withRequiredScopes(principal, request, serverInfo, incoming)
+      return this.#admit(principal, request, serverInfo, incoming)
     } catch (problem) {
       throw problem instanceof BadToken ? this.#invalidToken(problem, request, serverInfo) : problem
     }
@@ -144,15 +144,15 @@ class ResourceServer {
     )
   }
 
-  /** @throws McpError `insufficient_scope` */
-  #withRequiredScopes(
-    principal: Principal,
-    request: Request,
-    serverInfo: ServerInfo,
-    incoming: IncomingRequest,
-  ): Principal {
+  /** Returns the principal if it has what every token needs. @throws McpError `forbidden` without a tenant; `insufficient_scope` */
+  #admit(principal: Principal, request: Request, serverInfo: ServerInfo, incoming: IncomingRequest): Principal {
     // Who was refused is known, too.
     incoming.principal = principal
+    const { tenantClaim, requireTenant } = this.#options
+    // `TokenVerifier` has checked that `requireTenant` has a claim.
+    if (requireTenant && tenantClaim !== undefined && principal.tenant === undefined) {
+      throw missingTenantClaim(tenantClaim, 'with a tenant')
+    }
     if (holdsScopes(principal.scopes, this.#requiredScopes)) return principal
     throw this.#scopeError(this.#requiredScopes, principal, request, serverInfo)
   }

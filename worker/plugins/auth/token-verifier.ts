@@ -27,6 +27,11 @@ export class TokenVerifier {
         `bearer() has verify and tokenCacheMs: ${options.tokenCacheMs}. bearer() never caches results of verify, because they may depend on the request: remove tokenCacheMs, and cache in verify`,
       )
     }
+    if (options.requireTenant && options.tenantClaim === undefined) {
+      throw new Error(
+        "bearer() has requireTenant, but no tenantClaim: name the claim of the tenant, as in tenantClaim: 'org_id'",
+      )
+    }
     this.#options = options
     this.#clockTolerance = clockTolerance
     this.#verified = new VerifiedTokens(tokenCacheMs)
