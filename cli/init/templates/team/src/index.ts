@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers'
-import { createServer, McpError, type Principal, resourceLink, serve, toolError } from 'edgemcp'
+import { createServer, type Principal, resourceLink, serve, toolError } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
@@ -9,11 +9,10 @@ const server = createServer({ name: '{{name}}', version: '1.0.0', instructions: 
 
 const projectId = z.string().regex(/^[a-z0-9-]{1,64}$/, 'use lower-case letters, digits and dashes')
 
-/** The projects of the caller's team. A token that names no team gets an error. */
-function projectsOf(principal: Principal | undefined): Projects {
-  if (!principal?.tenant) throw new McpError('forbidden', 'Your token belongs to no team: it has no claim "org_id"')
-  return new Projects(principal.tenant)
-}
+/** The projects of the caller's team. */
+const projectsOf = (principal: Principal | undefined) =>
+  // requireTenant rejects tokens that name no team. Without it, the queries would fail.
+  new Projects(principal?.tenant as string)
 
 const project = server.resource(
   'project://{id}',
@@ -72,6 +71,7 @@ const worker = serve(server, {
     ...(env.KEYS ? { keys: JSON.parse(env.KEYS) } : {}),
     // The claim of the token that names the team.
     tenantClaim: 'org_id',
+    requireTenant: true,
     requireScopesEverywhere: true,
   }),
   plugins: [subscriptions()],

@@ -25,12 +25,14 @@ test('refuses callers without a token, and tells them where to get one', async (
   expect(await metadata.json()).toMatchObject({ authorization_servers: [issuer.issuer] })
 })
 
-test('a token without a team reaches no project', async () => {
+test('refuses a token without a team', async () => {
   const token = issuer.tokenFor({ sub: 'ada', scope: everything })
-  const client = await connect(url, { revision: '2026-07-28', token })
-  await expect(client.request('resources/list')).rejects.toThrow('belongs to no team')
-  await expect(client.callTool('create_project', { id: 'x', title: 'X' })).rejects.toThrow('belongs to no team')
-  await client.close()
+  for (const revision of ['2025-11-25', '2026-07-28']) {
+    await expect(connect(url, { revision, token })).rejects.toMatchObject({
+      status: 403,
+      message: expect.stringContaining('no claim "org_id"'),
+    })
+  }
 })
 
 test('a team sees its own projects only', async () => {
