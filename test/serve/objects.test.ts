@@ -91,7 +91,7 @@ describe('keys', () => {
     const client = connect(server.url, { revision: '2025-11-25' })
     await expect(client).rejects.toMatchObject({ code: -32603, message: 'Internal error' })
     const logs = server.harness.getLogs().map(({ message }) => message)
-    expect(logs.join('\n')).toContain('EDGEMCP_KEYS must be "id:key"')
+    expect(logs.join('\n')).toContain('The secret EDGEMCP_KEYS must be a comma-separated list of "id:key"')
     expect(logs.join('\n')).not.toContain('tooshort')
   })
 })
