@@ -118,7 +118,9 @@ describe('the answers of a batch', () => {
     for (const { error } of answers.filter(({ result }) => !result)) {
       expect(error).toEqual({
         code: -32603,
-        message: expect.stringMatching(/^The answers of a batch have at most 8388608/),
+        message: expect.stringMatching(
+          /^This response of \d+ characters exceeds what is left of 8388608 for the batch/,
+        ),
       })
     }
     expect(text.length).toBeLessThan(maxBatchCharacters + count * 300)
