@@ -5,8 +5,11 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { connect } from '../../worker/testing/index.ts'
+import { newServer, refusal } from '../engine/stage.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { type Sdk, startSdk } from './behind.ts'
+import { nodeProxy } from './node-proxy.ts'
+import { scripted } from './scripted.ts'
 import { answerAsAsked, type Stub, type StubRequest, sendJson, startStub, textResult } from './stub.ts'
 
 type Json = Record<string, unknown>
@@ -195,6 +198,86 @@ test('the developer’s headers are sent, and never in place of those of the pro
   expect(stub.sessions.has(call?.session ?? '')).toBe(true)
 })
 
+/** Calls a tool with a plain POST, for what only HTTP shows. */
+async function postCall(path: string, token: string | undefined, name: string): Promise<Response> {
+  return fetch(new URL(path, server.url), {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+      'MCP-Protocol-Version': '2026-07-28',
+      'Mcp-Method': 'tools/call',
+      'Mcp-Name': name,
+      ...(token && { Authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: {
+        name,
+        arguments: { who: 'x' },
+        _meta: {
+          'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+          'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+          'io.modelcontextprotocol/clientCapabilities': {},
+        },
+      },
+    }),
+  })
+}
+
+describe('a response with an error status and no message for the request', () => {
+  const host = () => new URL(stub.url).host
+  const check = ': check what "headers" of proxy() returns for this caller'
+  test.each([
+    [400, '', {}],
+    [401, check, {}],
+    [403, check, {}],
+    [429, '', { retryAfter: 7 }],
+  ])('names the status %i, and keeps Retry-After of 429', async (status, advice, data) => {
+    stub.call = (_, response) =>
+      response.writeHead(status, { 'Content-Type': 'text/plain', 'Retry-After': '7' }).end('The quota is used up')
+    const response = await postCall('/mcp', 'ada', 'secret_of')
+    expect([response.status, response.headers.get('Retry-After')]).toEqual([503, status === 429 ? '7' : null])
+    expect(((await response.json()) as Json).error).toMatchObject({
+      message: `The server at ${host()} refuses the request with HTTP ${status}${advice}`,
+      data: { reason: `HTTP ${status}`, ...data },
+    })
+  })
+
+  test('keeps Retry-After of 503', async () => {
+    stub.call = (_, response) => response.writeHead(503, { 'Retry-After': '7' }).end('Maintenance')
+    const response = await postCall('/mcp', 'ada', 'secret_of')
+    expect([response.status, response.headers.get('Retry-After')]).toEqual([503, '7'])
+    expect(((await response.json()) as Json).error).toMatchObject({
+      message: `The server at ${host()} does not answer`,
+      data: { reason: 'HTTP 503', retryAfter: 7 },
+    })
+  })
+
+  test('names the status of an error with the id of another request', async () => {
+    stub.call = (_, response) =>
+      sendJson(response, { jsonrpc: '2.0', id: 'server-error', error: { code: -32600, message: 'No' } }, 401)
+    await expect(secretOf('/mcp', 'ada', 'ada')).rejects.toMatchObject({ data: { reason: 'HTTP 401' } })
+  })
+
+  test.each(['tools/call', 'server/discover'])(
+    'names the status of an upstream without sessions: %s',
+    async (method) => {
+      const refusing = scripted({
+        [method]: () => new Response('The quota is used up', { status: 429, headers: { 'Retry-After': '7' } }),
+      })
+      const upstream = newServer().use(nodeProxy('https://weather.example/mcp', refusing.fetch))
+      expect(await refusal(upstream, 'tools/call', { name: 'forecast' })).toMatchObject({
+        kind: 'unavailable',
+        message: 'The server at weather.example refuses the request with HTTP 429',
+        headers: { 'Retry-After': '7' },
+      })
+    },
+  )
+})
+
 describe('a response', () => {
   const foreign = (id: unknown) => ({ jsonrpc: '2.0', id, result: textResult('the secret of somebody else') })
   const stream = (response: ServerResponse, ...messages: unknown[]) =>
@@ -266,31 +349,7 @@ describe('a response', () => {
 
 describe('scopes', () => {
   const status = async (path: string, token: string | undefined, name: string) => {
-    const response = await fetch(new URL(path, server.url), {
-      method: 'POST',
-      headers: {
-        'Content-Type': 'application/json',
-        Accept: 'application/json, text/event-stream',
-        'MCP-Protocol-Version': '2026-07-28',
-        'Mcp-Method': 'tools/call',
-        'Mcp-Name': name,
-        ...(token && { Authorization: `Bearer ${token}` }),
-      },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'tools/call',
-        params: {
-          name,
-          arguments: { who: 'x' },
-          _meta: {
-            'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-            'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-            'io.modelcontextprotocol/clientCapabilities': {},
-          },
-        },
-      }),
-    })
+    const response = await postCall(path, token, name)
     await response.body?.cancel()
     return [response.status, /scope="([^"]*)"/.exec(response.headers.get('WWW-Authenticate') ?? '')?.[1]]
   }

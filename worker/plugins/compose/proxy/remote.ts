@@ -10,9 +10,9 @@ import { negotiateVersion } from '../../../protocol/negotiate-version.ts'
 import { newestStateless } from '../../../protocol/revisions/index.ts'
 import { enveloped, requestHeaders } from '../../../protocol/stateless-request.ts'
 import type { ClientCapabilities, Params, Result, ServerCapabilities } from '../../../protocol/types.ts'
-import { type InputRequired, invalidResult, noAnswer, resultOf } from './results.ts'
+import { type Answered, httpError, type InputRequired, invalidResult, noAnswer, resultOf } from './results.ts'
 import { isTimeout, type RemotePlatform, type Sender, sessionHeaders, UpstreamHttp } from './upstream-http.ts'
-import { type Match, matchResponse } from './upstream-response.ts'
+import { matchResponse } from './upstream-response.ts'
 import { headersKey, type UpstreamSession, UpstreamSessions } from './upstream-sessions.ts'
 
 /** The caller that a request is sent for. */
@@ -35,8 +35,6 @@ type Description = { readonly capabilities: ServerCapabilities; readonly untilMs
 
 /** How a request reaches the upstream: in a session, which the request uses and releases, or without one. */
 type Connection = { readonly capabilities: ServerCapabilities; readonly session?: UpstreamSession }
-
-type Answered = { readonly response: Response; readonly match: Match }
 
 const { date } = newestStateless
 const clientInfo = { name: 'edgemcp', version: '1' }
@@ -136,8 +134,8 @@ export class Remote {
     }
   }
 
-  #resultOf({ match }: Answered, { method }: RemoteCall, { session }: Connection): Result | InputRequired {
-    return resultOf(match, method, !session, this.#http.host)
+  #resultOf(answered: Answered, { method }: RemoteCall, { session }: Connection): Result | InputRequired {
+    return resultOf(answered, method, !session, this.#http.host)
   }
 
   async #connect(caller: RemoteCaller): Promise<Connection> {
@@ -188,7 +186,7 @@ export class Remote {
     const code = message && 'error' in message ? message.error.code : undefined
     const isUnknown = code === errorTable.method_not_found.code || code === errorTable.invalid_request.code
     const isFailure = response.status === 500 || code === errorTable.internal_error.code
-    if (temporary.has(response.status) || (isFailure && !isUnknown)) throw this.noAnswer(`HTTP ${response.status}`)
+    if (temporary.has(response.status) || (isFailure && !isUnknown)) throw httpError(this.#http.host, response)
     return undefined
   }
 
@@ -256,7 +254,7 @@ export class Remote {
     const sessionId = response.headers.get('Mcp-Session-Id')
     const peer = this.#http.peer(caller, sessionId === null ? {} : { 'Mcp-Session-Id': sessionId })
     const match = await matchResponse(response, id, caller.signal, peer)
-    const result = resultOf(match, 'initialize', false, this.#http.host)
+    const result = resultOf({ response, match }, 'initialize', false, this.#http.host)
     const { protocolVersion, capabilities } = result as Result // initialize does not ask for input
     const session: UpstreamSession = {
       id: sessionId,

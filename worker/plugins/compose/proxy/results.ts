@@ -15,13 +15,23 @@ export type InputRequired = {
   readonly requestState?: string
 }
 
+/** A response of an upstream, and the JSON-RPC response in it. */
+export type Answered = { readonly response: Response; readonly match: Match }
+
 /**
  * Returns the result in the response of an upstream.
  *
  * @param canBeAsked whether the upstream's protocol version has input requests
  * @throws McpError the error of the upstream; `unavailable` for a response that does not answer the request
  */
-export function resultOf(match: Match, method: string, canBeAsked: boolean, host: string): Result | InputRequired {
+export function resultOf(
+  { response, match }: Answered,
+  method: string,
+  canBeAsked: boolean,
+  host: string,
+): Result | InputRequired {
+  const isUnmatched = match.kind === 'foreign' || match.kind === 'none'
+  if (isUnmatched && response.status >= 400) throw httpError(host, response)
   if (match.kind === 'foreign') {
     throw new McpError('unavailable', `The server at ${host} answered with the id of another request`)
   }
@@ -131,3 +141,19 @@ export const invalidResult = (host: string, method: string, reason: string): Mcp
 
 export const noAnswer = (host: string, reason: string): McpError =>
   new McpError('unavailable', `The server at ${host} does not answer`, { reason })
+
+/** Returns the error for a response with an error status that contains no JSON-RPC response to the request. */
+export function httpError(host: string, { status, headers }: Response): McpError {
+  const retryAfter = status === 429 || status === 503 ? headers.get('Retry-After') : null
+  const isSeconds = retryAfter !== null && /^\d{1,9}$/.test(retryAfter)
+  const data = { reason: `HTTP ${status}`, ...(isSeconds && { retryAfter: Number(retryAfter) }) }
+  const sent = retryAfter === null ? undefined : { 'Retry-After': retryAfter }
+  return new McpError('unavailable', messageFor(host, status), data, sent)
+}
+
+function messageFor(host: string, status: number): string {
+  if (status < 400 || status >= 500) return noAnswer(host, '').message
+  return status === 401 || status === 403
+    ? `The server at ${host} refuses the request with HTTP ${status}: check what "headers" of proxy() returns for this caller`
+    : `The server at ${host} refuses the request with HTTP ${status}`
+}

@@ -2,7 +2,7 @@
 
 import { errorTable, McpError } from '../../../protocol/errors.ts'
 import type { RequestMessage } from '../../../protocol/jsonrpc.ts'
-import { noAnswer } from './results.ts'
+import { httpError } from './results.ts'
 import type { Peer } from './upstream-response.ts'
 import type { UpstreamSession } from './upstream-sessions.ts'
 
@@ -50,7 +50,7 @@ export class UpstreamHttp {
     const isRedirect = response.status >= 300 && response.status < 400
     if (!isRefused && !isRedirect) return response
     await response.body?.cancel()
-    throw isRedirect ? this.#redirected(response) : noAnswer(this.host, `HTTP ${response.status}`)
+    throw isRedirect ? this.#redirected(response) : httpError(this.host, response)
   }
 
   /** Sends a message without a response, even if the caller has disconnected. Never rejects. */
