@@ -16,6 +16,8 @@ server.use(openApiTools(parseOpenApi(api), { baseUrl: env.API_URL, headers }))
 // The tools, prompts and resources of another MCP server, with a prefix for the names of tools and prompts.
 server.use(proxy(env.UPSTREAM_URL, { prefix: 'upstream_', headers }))
 
+// Without auth, every caller acts with the API_KEY above. Before you deploy, admit known callers only, with bearer of edgemcp/auth:
+// serve(server, { auth: bearer({ issuer: 'https://auth.example.com' }) })
 const worker = serve(server)
 export default worker
 export const { McpSession } = worker
