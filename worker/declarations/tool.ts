@@ -70,12 +70,9 @@ export type TaskOptions = {
 
 /** Accepts what a tool handler may return: the value of its output schema, or else text, content blocks or a full result. */
 export type ToolReturn<O> =
-  // Outside the conditional type: TypeScript keeps the literal types of content blocks only then.
-  | CallToolResult
-  | ([O] extends [Schema]
-      ? InferInput<O>
-      : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement returns void
-        string | ContentBlock | ContentBlock[] | undefined | void)
+  // CallToolResult is outside the conditional type: TypeScript keeps the literal types of content blocks only then.
+  // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement returns void
+  ([O] extends [Schema] ? InferInput<O> : string | ContentBlock | ContentBlock[] | undefined | void) | CallToolResult
 
 /** Computes the type of the validated arguments of a tool. */
 export type ToolInput<I> = [I] extends [Schema] ? Infer<I> : Record<string, never>
