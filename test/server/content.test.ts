@@ -260,6 +260,7 @@ describe('what a resource returns', () => {
     ['contents without text', { uri }],
     ['contents with a number for text', { text: 5 }],
     ['a list with a number in it', ['one', 5]],
+    ['an object with other members than a result', { contents: [{ uri, text: 'one' }], more: 1 }],
   ])('must not be %s', (_, value) => {
     expect(() => readResourceResult(value, uri, 'a/b')).toThrow(
       expect.objectContaining({
@@ -267,6 +268,33 @@ describe('what a resource returns', () => {
         message: expect.stringMatching(
           /^Resource "note:\/\/1" returned .+: return text, bytes, .+ or resourceResult\(/,
         ),
+      }),
+    )
+  })
+
+  test.each<[member: string, found: string, value: object]>([
+    ['contents', 'an object with the members text', { contents: { text: 'one' } }],
+    ['contents[0]', 'a string', { contents: ['one'] }],
+    ['contents[0].uri', 'undefined', { contents: [{ uri: undefined, text: 'one' }] }],
+    [
+      'contents[1].uri',
+      'a number',
+      {
+        contents: [
+          { uri, text: 'one' },
+          { uri: 1, text: 'two' },
+        ],
+      },
+    ],
+    ['contents[0].text', 'undefined', { contents: [{ uri }] }],
+    ['contents[0].text', 'a number', { contents: [{ uri, text: 1 }] }],
+    ['contents[0].blob', 'a Uint8Array', { contents: [{ uri, blob: new Uint8Array(1) }] }],
+    ['contents[0].title', 'a string', { contents: [{ uri, text: 'one', title: 'One' }] }],
+  ])('must not be a full result with a wrong member: %s is %s', (member, found, value) => {
+    expect(() => readResourceResult(value, uri, 'a/b')).toThrow(
+      expect.objectContaining({
+        kind: 'internal_error',
+        message: `Resource "note://1" returned a result in which ${member} is ${found}: return { contents: [{ uri, text }] }, or blob (base64) instead of text, with mimeType and _meta if needed`,
       }),
     )
   })
