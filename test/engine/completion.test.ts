@@ -45,6 +45,24 @@ describe('completion', () => {
     expect(await complete(prompt, 'language', 'ru')).toEqual({ values: ['rust', 'ruby'], total: 2, hasMore: false })
   })
 
+  test.each<[what: string, found: unknown, description: string]>([
+    ['nothing', undefined, 'undefined'],
+    ['a text', 'rust', 'a string'],
+    ['a list of numbers', [1], 'a list with a number'],
+    ['the result of an SDK', { completion: { values: [] } }, 'an object with the members completion'],
+    ['a text as its values', { values: 'rust' }, 'an object with the members values'],
+  ])('names the completer that returns %s', async (_, found, description) => {
+    const server = newServer()
+    const complete = { language: () => found as string[] }
+    server.prompt('review', { description, argsSchema: z.object({ language: z.string() }), complete }, () => '')
+    const params = { ref: prompt, argument: { name: 'language', value: '' } }
+    const { kind, message } = await refusal(server, 'completion/complete', params)
+    expect([kind, message]).toEqual([
+      'internal_error',
+      `"complete.language" of the prompt "review" returned ${description}: return a list of strings, or { values, total, hasMore } with such a list`,
+    ])
+  })
+
   test('knows the other arguments', async () => {
     expect(await complete(prompt, 'language', 'ru', { arguments: { code: 'known' } })).toMatchObject({
       values: ['known'],

@@ -222,6 +222,20 @@ describe('the list of resources', () => {
     ])
   })
 
+  test.each<[what: string, listed: unknown, found: string]>([
+    ['the result of an SDK', { resources: [] }, 'an object with the members resources'],
+    ['a text', 'a', 'a string'],
+    ['a list of texts', [{ id: '1' }, '2'], 'a list with a string'],
+    ['a list with null', [null], 'a list with null'],
+  ])('names the template whose `list` returns %s', async (_, listed, found) => {
+    const server = listing(() => listed as object[])
+    const { kind, message } = await refusal(server, 'resources/list')
+    expect([kind, message]).toEqual([
+      'internal_error',
+      `"list" of the resource "note://{id}" returned ${found}: return a list of objects with the variables of each URI, such as [{ id: '…' }]`,
+    ])
+  })
+
   test('asks templates on behalf of the caller, so it is private', async () => {
     const server = listing((caller) => (isAda(caller) ? [{ id: 'hers' }] : []))
     const hers = await result(server, 'resources/list', {}, { principal: ada })

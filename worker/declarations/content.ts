@@ -332,6 +332,20 @@ const jsonBlock = (value: unknown, name: string): TextContent => text(jsonText(v
 
 const brokenResult = (owner: string, value: unknown, expected: string) =>
   new McpError('internal_error', `${owner} returned ${kindOf(value)}: return ${expected}`)
+
+/** A function of a declaration, such as `list`, returned a value that is not a list of the expected entries. */
+export function brokenList(
+  name: string,
+  declaration: string,
+  value: unknown,
+  isEntry: (entry: unknown) => boolean,
+  expected: string,
+): McpError {
+  const owner = `"${name}" of the ${declaration}`
+  const found = Array.isArray(value) ? `a list with ${kindOf(value.find((entry) => !isEntry(entry)))}` : kindOf(value)
+  return new McpError('internal_error', `${owner} returned ${found}: return ${expected}`)
+}
+
 const brokenOutput = (name: string, issues: Issues) =>
   new Error(`Tool "${name}" returned a value that does not match its output schema: ${issuesText(issues)}`)
 

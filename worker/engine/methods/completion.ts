@@ -1,8 +1,9 @@
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion */
 
 import type { Caller } from '../../declarations/caller.ts'
+import { brokenList } from '../../declarations/content.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
-import type { Completions, Resource } from '../../declarations/resource.ts'
+import type { Resource } from '../../declarations/resource.ts'
 import { bounds } from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
@@ -28,12 +29,14 @@ export const complete: Method = {
     const name = readText(argument, 'name', 'params.argument')
     const prefix = readText(argument, 'value', 'params.argument')
     const variables = readTexts(readObject(params, 'context'), 'arguments', 'params.context')
-    const { names, completers, owner, resource } = await readReference(context, readObject(params, 'ref'))
+    const { names, completers, declaration, resource } = await readReference(context, readObject(params, 'ref'))
+    const owner = `The ${declaration}`
     if (!names.includes(name)) throw new McpError('invalid_params', `${owner} has no argument "${name}"`)
     const completer = Object.hasOwn(completers, name) ? completers[name] : undefined
     if (!completer) return { completion: { values: [], hasMore: false } }
     const caller = { principal: context.call.principal }
-    const completion = await runCompleter(completer, prefix, variables, caller)
+    const found: unknown = await completer(prefix, variables, caller)
+    const completion = readCompletion(found, name, declaration)
     return {
       completion: resource
         ? await omitUnreadable(completion, resource, { name, known: variables }, caller)
@@ -42,20 +45,22 @@ export const complete: Method = {
   },
 }
 
-async function runCompleter(
-  completer: NonNullable<Completions<Record<string, string>>[string]>,
-  prefix: string,
-  variables: Record<string, string>,
-  caller: Caller,
-): Promise<Completion> {
-  const found = await completer(prefix, variables, caller)
-  const { values, total, hasMore }: Exclude<Found, readonly string[]> = isList(found) ? { values: found } : found
+/** @param name of the argument. @throws McpError `internal_error` for a value that is no completion */
+function readCompletion(found: unknown, name: string, declaration: string): Completion {
+  const { values, total, hasMore } = isObject(found) ? found : { values: found }
+  if (!isTexts(values)) {
+    const expected = 'a list of strings, or { values, total, hasMore } with such a list'
+    throw brokenList(`complete.${name}`, declaration, found, isText, expected)
+  }
   return {
     values: values.slice(0, bounds.completionValues),
-    total: total ?? (hasMore ? undefined : values.length),
+    total: typeof total === 'number' ? total : hasMore ? undefined : values.length,
     hasMore: hasMore === true || values.length > bounds.completionValues,
   }
 }
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+const isTexts = (value: unknown): value is string[] => Array.isArray(value) && value.every(isText)
 
 /** Omits values of resources that the caller may not read, if all variables of the template are known. */
 async function omitUnreadable(
@@ -78,9 +83,6 @@ async function omitUnreadable(
   return { values: values.filter((_, index) => allowed[index]), hasMore }
 }
 
-type Found = readonly string[] | { values: readonly string[]; total?: number; hasMore?: boolean }
-const isList = (match: Found): match is readonly string[] => Array.isArray(match)
-
 /** Reads the reference of a request: the names that can be completed, and their completers. */
 async function readReference({ server, call }: MethodContext, ref: Params) {
   const caller = { principal: call.principal }
@@ -89,7 +91,7 @@ async function readReference({ server, call }: MethodContext, ref: Params) {
     const prompt = server.declarations.prompts.get(name)
     if (!prompt || !(await isVisible(prompt, caller))) throw new McpError('invalid_params', `Unknown prompt: ${name}`)
     const names = (prompt.item.arguments ?? []).map((argument) => argument.name)
-    return { names, completers: prompt.complete, owner: `The prompt "${name}"`, resource: undefined }
+    return { names, completers: prompt.complete, declaration: `prompt "${name}"`, resource: undefined }
   }
   if (ref.type === 'ref/resource') {
     const uri = readText(ref, 'uri', 'params.ref')
@@ -100,7 +102,7 @@ async function readReference({ server, call }: MethodContext, ref: Params) {
     return {
       names: resource.template?.names ?? [],
       completers: resource.complete,
-      owner: `The resource "${uri}"`,
+      declaration: `resource "${uri}"`,
       resource,
     }
   }

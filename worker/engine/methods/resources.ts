@@ -1,11 +1,12 @@
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/server/resources */
 
 import type { Caller } from '../../declarations/caller.ts'
-import { readResourceResult, resourceNotFound } from '../../declarations/content.ts'
+import { brokenList, readResourceResult, resourceNotFound } from '../../declarations/content.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
 import type { Resource } from '../../declarations/resource.ts'
 import { bounds } from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
 import type { ResourceItem } from '../../protocol/types.ts'
 import { normalizeUri, uriProblem } from '../../protocol/uri.ts'
 import { isPermitted, isVisible, listMethod, page, uncached, variesByCaller, visibleEntries } from './lists.ts'
@@ -30,14 +31,21 @@ export const listResources: Method = {
 async function listedBy(resource: Resource, caller: Caller): Promise<ResourceItem[]> {
   if (!resource.template) return [resource.item]
   const { item, template, list } = resource
-  const { uriTemplate: _, ...common } = item
-  const entries = (await list?.(caller)) ?? []
+  const { uriTemplate, ...common } = item
+  const entries: unknown = (await list?.(caller)) ?? []
+  if (!isEntries(entries)) {
+    const expected = "a list of objects with the variables of each URI, such as [{ id: '…' }]"
+    throw brokenList('list', `resource "${uriTemplate}"`, entries, isObject, expected)
+  }
   return entries.map((entry) => {
     const uri = template.uri(entry)
     const own = Object.entries(entry).filter(([name, value]) => describing.has(name) && value !== undefined)
     return { uri, ...common, name: uri, ...Object.fromEntries(own) }
   })
 }
+
+const isEntries = (value: unknown): value is Listed[] => Array.isArray(value) && value.every(isObject)
+type Listed = Awaited<ReturnType<NonNullable<Resource['list']>>>[number]
 
 /** Members of an entry that describe a resource, rather than being only variables of its template. */
 const describing = new Set(['name', 'title', 'description', 'mimeType', 'size', 'annotations', 'icons', '_meta'])
