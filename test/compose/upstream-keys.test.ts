@@ -2,7 +2,10 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
+import { newServer, result } from '../engine/stage.ts'
 import { startServer, type TestServer } from '../support/server.ts'
+import { nodeProxy } from './node-proxy.ts'
+import { scripted } from './scripted.ts'
 import { answerAsAsked, type Stub, startStub } from './stub.ts'
 
 let stub: Stub
@@ -78,5 +81,89 @@ describe('a key that changes', () => {
     expect(cidLater).not.toBe(cid)
     expect(dan).not.toBe(cid)
     expect(danLater).toBe(dan)
+  })
+})
+
+describe('headers that throw an error', () => {
+  const logged = () =>
+    server.harness
+      .getLogs()
+      .map(({ message }) => message)
+      .join('\n')
+
+  test('leave the upstream out of lists, and the error is logged', async () => {
+    await using client = await at('/failing/mcp', 'ada')
+    const { tools } = (await client.request('tools/list')) as { tools: { name: string }[] }
+    expect(tools.map(({ name }) => name)).toEqual(['own', 'good_secret_of', 'good_other'])
+    await expect.poll(logged).toContain(`"headers" of the proxy of "${stub.url}" failed: no key is configured`)
+  })
+
+  test('end calls of its tools with an internal error, and no other calls', async () => {
+    await using client = await at('/failing/mcp', 'ada')
+    await expect(client.callTool('broken_secret_of', { who: 'ada' })).rejects.toMatchObject({
+      code: -32603,
+      message: 'Internal error',
+    })
+    expect(await client.callTool('own')).toMatchObject({ content: [{ text: 'Hello!' }] })
+    expect(await client.callTool('good_secret_of', { who: 'ada' })).toMatchObject({
+      content: [{ text: 'the secret of ada' }],
+    })
+  })
+
+  test('leave its resources to other upstreams', async () => {
+    await using client = await at('/failing/mcp', 'ada')
+    expect(await client.request('resources/read', { uri: 'about:stub' })).toMatchObject({
+      contents: [{ text: 'About' }],
+    })
+  })
+})
+
+describe('headers that are looked up asynchronously', () => {
+  test('are those of the caller, and a change begins a session', async () => {
+    await changeKey('eve', 'first')
+    await changeKey('fay', 'other')
+    for (const name of ['eve', 'fay']) await call('/stored/mcp', name)
+    await changeKey('eve', 'second')
+    await call('/stored/mcp', 'eve')
+    expect(keysOf('initialize')).toEqual(['first', 'other', 'second'])
+    expect(keysOf('tools/call')).toEqual(['first', 'other', 'second'])
+  })
+
+  test('can refuse a caller: its lists lack the upstream, and its calls get the error', async () => {
+    await using client = await at('/stored/mcp', 'gil')
+    expect(await client.request('tools/list')).toMatchObject({ tools: [{ name: 'own' }] })
+    await expect(client.callTool('secret_of')).rejects.toMatchObject({
+      status: 403,
+      message: 'You have no key for this server: add one in your settings',
+    })
+    expect(stub.requests).toEqual([])
+  })
+
+  test('that take too long count as failed', async () => {
+    await using client = await at('/stored/mcp', 'slow')
+    const { tools } = (await client.request('tools/list')) as { tools: { name: string }[] }
+    expect(tools.map(({ name }) => name)).toEqual(['own'])
+    await expect(client.callTool('secret_of')).rejects.toMatchObject({ code: -32603, message: 'Internal error' })
+  }, 30_000)
+
+  test('are looked up once for all requests of a call', async () => {
+    const upstream = scripted({
+      'tools/list': ({ params }) => ({
+        tools: [{ name: `page_${params.cursor ?? 0}`, inputSchema: { type: 'object' } }],
+        ...(params.cursor === undefined && { nextCursor: '1' }),
+      }),
+      'tools/call': { content: [] },
+    })
+    let lookups = 0
+    const headers = async () => {
+      lookups += 1
+      return { 'X-Key': `${lookups}` }
+    }
+    const gateway = newServer().use(nodeProxy('https://weather.example/mcp', upstream.fetch, { headers }))
+    await result(gateway, 'tools/list')
+    await result(gateway, 'tools/call', { name: 'page_0' })
+    expect(lookups).toBe(2)
+    expect(upstream.asked('tools/list').map(({ headers }) => headers.get('X-Key'))).toEqual(['1', '1'])
+    expect(upstream.asked('tools/call').map(({ headers }) => headers.get('X-Key'))).toEqual(['2'])
   })
 })

@@ -1,10 +1,10 @@
 /** A gateway whose callers have keys of their own for the upstream. A POST to /key changes the key of a caller. */
 import { env } from 'cloudflare:workers'
-import { createServer, serve } from 'edgemcp'
+import { createServer, McpError, type Principal, serve } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
 import { combine, proxy } from 'edgemcp/compose'
 
-const { UPSTREAM } = env as unknown as Record<'UPSTREAM', string>
+const { UPSTREAM, KEYS } = env as unknown as { UPSTREAM: string; KEYS: KVNamespace }
 
 /** A token is a subject. */
 const auth = bearer({ verify: (token) => ({ iss: 'https://names.example', sub: token }) })
@@ -18,12 +18,44 @@ const keyed = createServer({ name: 'keyed', version: '1.0.0' }).use(
 )
 const worker = serve(keyed, { auth })
 
-function changeKey(request: Request): Response | undefined {
+/** Two proxies: `headers` of the first throws. */
+const failing = createServer({ name: 'failing', version: '1.0.0' })
+failing.tool('own', { description: 'Says hello' }, () => 'Hello!')
+failing.use(
+  proxy(UPSTREAM, {
+    prefix: 'broken_',
+    headers: () => {
+      throw new Error('no key is configured')
+    },
+  }),
+)
+failing.use(proxy(UPSTREAM, { prefix: 'good_' }))
+
+/** Keys in a KV namespace. */
+const stored = createServer({ name: 'stored', version: '1.0.0' })
+stored.tool('own', { description: 'Says hello' }, () => 'Hello!')
+stored.use(proxy(UPSTREAM, { timeout: 5_000, listTimeout: 500, headers: storedHeaders }))
+
+async function storedHeaders(principal: Principal | undefined): Promise<Record<string, string>> {
+  const name = principal?.subject ?? ''
+  if (name === 'slow') await new Promise(() => {})
+  const key = await KEYS.get(name)
+  if (key === null) throw new McpError('forbidden', 'You have no key for this server: add one in your settings')
+  return { 'X-Key': key }
+}
+
+const others = Object.entries({ failing, stored }).map(([name, server]) =>
+  serve(server, { auth, path: `/${name}/mcp`, sessions: false }),
+)
+
+async function changeKey(request: Request): Promise<Response | undefined> {
   const { pathname, searchParams } = new URL(request.url)
   if (pathname !== '/key') return undefined
-  keys.set(searchParams.get('of') ?? '', searchParams.get('is') ?? '')
+  const [name = '', key = ''] = [searchParams.get('of') ?? '', searchParams.get('is') ?? '']
+  keys.set(name, key)
+  await KEYS.put(name, key)
   return new Response()
 }
 
-export default combine(worker, changeKey as never)
+export default combine(worker, ...others, changeKey as never)
 export const { McpSession } = worker

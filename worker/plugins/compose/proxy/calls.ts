@@ -12,6 +12,7 @@ import { upstreamCapabilities } from './capabilities.ts'
 import { type Feature, notFound, type Proxied } from './proxied.ts'
 import { upstreamForName, upstreamsForUri } from './resolve.ts'
 import { forward } from './rounds.ts'
+import { HeadersError } from './upstream-headers.ts'
 
 export const callTool = async (
   context: MethodContext,
@@ -54,7 +55,7 @@ export const readResource = async (
 ): Promise<Result> => {
   const uri = readUri(readText(context.call.params, 'uri'))
   if (findResource(context.server.declarations, uri)) return ownMethod.answer(context)
-  let problem: McpError | undefined
+  let problem: McpError | HeadersError | undefined
   // The scopes were checked for this spelling, so no other one may be sent.
   const canonical = canonicalUri(uri)
   const permitted = permittedFor(context, 'resource', canonical, proxies)
@@ -63,11 +64,11 @@ export const readResource = async (
       const sent = { uri: await holder.spellingOf(context, canonical, uri) }
       const result = { ...uncached, ...(await forward(context, holder, sent, index)) }
       // The upstream says "public" for all clients with this server's access, not for all callers of this server.
-      return holder.isOpen(context, 'resource', canonical) ? result : { ...result, cacheScope: 'private' }
+      return (await holder.isOpen(context, 'resource', canonical)) ? result : { ...result, cacheScope: 'private' }
     } catch (thrown) {
-      if (!(thrown instanceof McpError && passedOver.has(thrown.kind))) throw thrown
+      if (!isPassedOver(thrown)) throw thrown
       // An upstream that does not respond, or rejects this caller, may have it.
-      if (!problem || problem.kind === 'resource_not_found') problem = thrown
+      if (!problem || (problem instanceof McpError && problem.kind === 'resource_not_found')) problem = thrown
     }
   }
   if (problem) throw problem
@@ -94,6 +95,8 @@ function permittedFor(
 
 /** Errors after which the next upstream is asked. */
 const passedOver = new Set<ErrorKind>(['resource_not_found', 'unavailable', 'internal_error'])
+const isPassedOver = (thrown: unknown): thrown is McpError | HeadersError =>
+  thrown instanceof HeadersError || (thrown instanceof McpError && passedOver.has(thrown.kind))
 
 export const complete = async (
   context: MethodContext,

@@ -4,6 +4,7 @@ import { isObject } from '../../../protocol/jsonrpc.ts'
 import type { Params, Result } from '../../../protocol/types.ts'
 import { canonicalTemplate, canonicalUri } from '../../../protocol/uri.ts'
 import { type List, lists, notFound, type Proxied } from './proxied.ts'
+import { HeadersError } from './upstream-headers.ts'
 
 /** Returns a page of a list. The last page also contains the entries of upstreams that this server lacks. */
 export async function listed(
@@ -26,10 +27,13 @@ export async function listed(
   return { ...first, [member]: [...entries.values()], ttlMs: 0, cacheScope: 'private' }
 }
 
-/** Returns the entries of one upstream. If it does not respond, its entries are omitted, so that the list contains those of others. */
+/**
+ * Returns the entries of one upstream. If it does not respond, or the option `headers` throws an error, its entries are omitted, so that the
+ * list contains those of others.
+ */
 function entriesOf(proxied: Proxied, context: MethodContext, list: List): Promise<Params[] | undefined> {
   return permittedEntries(proxied, context, list).catch((problem) => {
-    if (!(problem instanceof McpError)) throw problem
+    if (!(problem instanceof McpError || problem instanceof HeadersError)) throw problem
     context.environment.report(problem)
     return []
   })

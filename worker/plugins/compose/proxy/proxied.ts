@@ -15,6 +15,8 @@ import { type ListMember, readEntry } from './entries.ts'
 import { Mirrored } from './mirrored.ts'
 import type { ProxyOptions } from './proxy-options.ts'
 import type { Remote, RemoteCaller } from './remote.ts'
+import { readHeaders, type UpstreamHeaders, waitForHeaders } from './upstream-headers.ts'
+import { headersKey } from './upstream-sessions.ts'
 
 /** Capabilities that are forwarded. */
 export const features = ['tools', 'prompts', 'resources', 'completions'] as const
@@ -59,6 +61,8 @@ export class Proxied implements Forwarded {
   readonly #mirrored = new Mirrored()
   /** Until when lists omit the upstream, by the headers with which it did not respond in time. */
   readonly #hungUntilMs = new BoundedMap<string, number>({ maxEntries: 1000 })
+  /** The headers of each round of a call, by its `roundEnded`: all requests of a round have the same. */
+  readonly #headersOfRounds = new WeakMap<MethodContext['roundEnded'], Promise<UpstreamHeaders>>()
   /** Interceptors of the mounted server that has this proxy. They wrap the calls of this upstream. */
   readonly interceptors: readonly Interceptor[]
 
@@ -94,9 +98,9 @@ export class Proxied implements Forwarded {
   }
 
   /** Whether every caller may use what the upstream gives to everyone: no scopes here, and no headers for the upstream. */
-  isOpen({ call }: MethodContext, kind: ForwardedEntry['kind'], name: string): boolean {
-    const hasHeaders = Object.keys(this.#options.headers(call.principal)).length > 0
-    return !hasHeaders && this.scopesOf({ kind, name }).length === 0
+  async isOpen(context: MethodContext, kind: ForwardedEntry['kind'], name: string): Promise<boolean> {
+    const headers = await this.#headers(context, this.timed(context))
+    return Object.keys(headers).length === 0 && this.scopesOf({ kind, name }).length === 0
   }
 
   /** Returns all scopes of an entry, if the caller lacks one of them. @param name on this server, with the prefix */
@@ -114,14 +118,15 @@ export class Proxied implements Forwarded {
     principal: Principal | undefined
     signal: AbortSignal
   }): Promise<ServerCapabilities> {
-    const headers = this.#options.headers(principal)
+    const timed = this.#signal(signal)
+    const headers = await waitForHeaders(this.#readHeaders(principal), timed, this.what)
     const key = this.#sharedKey(principal, headers) ?? newCallKey()
-    const caller = { sessionKey: key, headers, capabilities: {}, signal: this.#signal(signal) }
+    const caller = { sessionKey: key, headers, capabilities: {}, signal: timed }
     return this.#remote.capabilities(caller).finally(() => isCallKey(key) && this.#remote.end(key))
   }
 
   async offers(context: MethodContext, feature: Feature, signal = this.timed(context)): Promise<boolean> {
-    const capabilities = await this.#remote.capabilities(this.#caller(context, signal))
+    const capabilities = await this.#remote.capabilities(await this.#caller(context, signal))
     return capabilities[feature] !== undefined
   }
 
@@ -133,12 +138,13 @@ export class Proxied implements Forwarded {
 
   /** Returns all entries of a list, under their names on this server; `undefined` if the upstream does not offer the list. */
   async list(context: MethodContext, list: List): Promise<Params[] | undefined> {
-    const { timeoutMs, listTimeoutMs, headers } = this.#options
-    const key = JSON.stringify(headers(context.call.principal))
-    if (Date.now() < (this.#hungUntilMs.get(key) ?? 0)) throw this.#remote.noAnswer('timed out recently')
+    const { timeoutMs, listTimeoutMs } = this.#options
     const timer = AbortSignal.timeout(Math.min(timeoutMs, listTimeoutMs))
+    const signal = AbortSignal.any([context.context.signal, timer])
+    const key = headersKey(await this.#headers(context, signal))
+    if (Date.now() < (this.#hungUntilMs.get(key) ?? 0)) throw this.#remote.noAnswer('timed out recently')
     try {
-      return await this.#list(context, list, AbortSignal.any([context.context.signal, timer]))
+      return await this.#list(context, list, signal)
     } finally {
       if (timer.aborted && !context.context.signal.aborted) this.#hungUntilMs.set(key, Date.now() + hungMs)
     }
@@ -208,19 +214,20 @@ export class Proxied implements Forwarded {
     })
   }
 
-  #send(context: MethodContext, method: string, params: Params, signal: AbortSignal): Promise<Result> {
+  async #send(context: MethodContext, method: string, params: Params, signal: AbortSignal): Promise<Result> {
     const { traceparent, tracestate, baggage } = isObject(context.call.params._meta) ? context.call.params._meta : {}
     return this.#remote.request({
-      ...this.#caller(context, signal),
+      ...(await this.#caller(context, signal)),
       method,
       params: { ...params, _meta: { traceparent, tracestate, baggage } },
       mirrored: method === 'tools/call' ? this.#mirrored.headers(params) : {},
     })
   }
 
-  #caller({ call, environment }: MethodContext, signal: AbortSignal): RemoteCaller {
+  async #caller(context: MethodContext, signal: AbortSignal): Promise<RemoteCaller> {
+    const { call, environment } = context
     const { roots, sampling, elicitation } = call.capabilities
-    const headers = this.#options.headers(call.principal)
+    const headers = await this.#headers(context, signal)
     const own = call.session && JSON.stringify(['session', call.session.id])
     return {
       sessionKey: this.#sharedKey(call.principal, headers) ?? own ?? callKeyOf(environment),
@@ -230,8 +237,19 @@ export class Proxied implements Forwarded {
     }
   }
 
+  /** Returns the headers for the upstream. Calls the option once for each round of a call. @throws see `waitForHeaders` */
+  #headers({ call, roundEnded }: MethodContext, signal: AbortSignal): Promise<UpstreamHeaders> {
+    const reading = this.#headersOfRounds.get(roundEnded) ?? this.#readHeaders(call.principal)
+    this.#headersOfRounds.set(roundEnded, reading)
+    return waitForHeaders(reading, signal, this.what)
+  }
+
+  #readHeaders(principal: Principal | undefined): Promise<UpstreamHeaders> {
+    return readHeaders(() => this.#options.headers(principal))
+  }
+
   /** Returns the key of an upstream session that several calls may use; `undefined` without a principal. */
-  #sharedKey(principal: Principal | undefined, headers: Readonly<Record<string, string>>): string | undefined {
+  #sharedKey(principal: Principal | undefined, headers: UpstreamHeaders): string | undefined {
     if (this.#options.sharedSessions) return JSON.stringify(['headers', headers])
     return principal && JSON.stringify(['principal', principalKey(principal)])
   }

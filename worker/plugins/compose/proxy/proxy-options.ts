@@ -1,3 +1,4 @@
+import type { Awaitable } from '../../../declarations/context.ts'
 import type { Duration } from '../../../declarations/duration.ts'
 import type { ForwardedEntry } from '../../../declarations/forwarded.ts'
 import type { Principal } from '../../../protocol/principal.ts'
@@ -10,10 +11,11 @@ export type ProxyOptions = {
    */
   prefix?: string
   /**
-   * Returns headers for each request to the upstream, such as credentials. The token of the caller is not forwarded. `Content-Type`,
-   * `Accept` and `Mcp-*` cannot be set. Default: none.
+   * Returns headers for the requests of a call to the upstream, such as credentials, possibly after a look-up, within the call's timeout.
+   * The token of the caller is not forwarded. `Content-Type`, `Accept` and `Mcp-*` cannot be set. Lists leave the upstream out when it
+   * throws an error; a call ends with an `McpError` that it throws, or with an internal error, which is logged. Default: none.
    */
-  headers?: (principal: Principal | undefined) => Readonly<Record<string, string>>
+  headers?: (principal: Principal | undefined) => Awaitable<Readonly<Record<string, string>>>
   /** Duration of a call, without the time in which the client responds to input requests. Default: 60 seconds. */
   timeout?: Duration
   /** Duration of a whole list, at most `timeout`. Default: 10 seconds, because clients wait for all upstreams together. */
