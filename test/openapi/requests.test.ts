@@ -71,6 +71,15 @@ test('the developer’s value of a header wins over an argument’s, in any spel
   expect(sentBy(answered)).toMatchObject({ 'x-user-id': 'ada', 'x-other': 'other' })
 })
 
+test.each([
+  ['one function', async (principal?: Principal) => ({ 'x-user-id': `${principal?.subject}` })],
+  ['a function for each', { 'x-user-id': async (principal?: Principal) => principal?.subject }],
+])('headers can be looked up asynchronously, by %s', async (_, headers) => {
+  const server = serverOf([], { baseUrl: await echo(), headers })
+  const answered = await result(server, 'tools/call', { name: 'mail', arguments: {} }, { principal: ada })
+  expect(sentBy(answered)).toMatchObject({ 'x-user-id': 'ada' })
+})
+
 test('a header that the developer sets by its name is no argument', async () => {
   const headers = { 'x-user-id': (principal?: Principal) => principal?.subject, 'X-Key': 'secret' }
   const server = serverOf([header('X-User-Id', true), header('X-KEY'), header('X-Other', true)], {

@@ -1,4 +1,5 @@
 import { checkOptions, checkValue, type KindsOf } from '../../declarations/check-options.ts'
+import type { Awaitable } from '../../declarations/context.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { Module } from '../../declarations/server.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
@@ -17,12 +18,12 @@ export type OpenApiToolsOptions = {
   /** URL of the API, which paths are appended to: https, or http on this machine, without query and credentials. */
   baseUrl: string
   /**
-   * Headers of each request, such as credentials, or functions that return them. The token of the caller is not forwarded. They override
-   * arguments of the model: a header that is named here is not an argument. Default: none.
+   * Headers of each request, such as credentials, or functions that return them, possibly after a look-up. The token of the caller is not
+   * forwarded. They override arguments of the model: a header that is named here is not an argument. Default: none.
    */
   headers?:
-    | Readonly<Record<string, HeaderValue | ((principal: Principal | undefined) => HeaderValue)>>
-    | ((principal: Principal | undefined) => Readonly<Record<string, HeaderValue>>)
+    | Readonly<Record<string, HeaderValue | ((principal: Principal | undefined) => Awaitable<HeaderValue>)>>
+    | ((principal: Principal | undefined) => Awaitable<Readonly<Record<string, HeaderValue>>>)
   /** Start of the names of the tools. Default: an empty text. */
   prefix?: string
   /**
@@ -83,9 +84,9 @@ export function openApiTools(list: readonly Operation[], options: OpenApiToolsOp
         annotations,
         scopes: typeof scopes === 'function' ? scopes(declared) : scopes,
       }
-      server.tool(prefix + name, definition, (args, ctx) =>
+      server.tool(prefix + name, definition, async (args, ctx) =>
         // The input schema is an object schema.
-        callOperation(operation, baseUrl, args as Params, headersFor(headers, ctx.principal), ctx),
+        callOperation(operation, baseUrl, args as Params, await headersFor(headers, ctx.principal), ctx),
       )
     }
   }
@@ -113,13 +114,15 @@ function withoutHeaders(operation: Operation, isTaken: (name: string) => boolean
   }
 }
 
-function headersFor(
+async function headersFor(
   headers: NonNullable<OpenApiToolsOptions['headers']>,
   principal: Principal | undefined,
-): [name: string, value: string][] {
-  const all = typeof headers === 'function' ? headers(principal) : headers
-  return Object.entries(all).flatMap(([name, header]) => {
-    const value = typeof header === 'function' ? header(principal) : header
-    return value === undefined ? [] : [[name, value]]
-  })
+): Promise<[name: string, value: string][]> {
+  const all = typeof headers === 'function' ? await headers(principal) : headers
+  const sent: [name: string, value: string][] = []
+  for (const [name, header] of Object.entries(all)) {
+    const value = typeof header === 'function' ? await header(principal) : header
+    if (value !== undefined) sent.push([name, value])
+  }
+  return sent
 }
