@@ -187,7 +187,7 @@ describe('a made-up user gets from bearer() what a token with these claims gets'
       'two',
       { claims: { iss: 'https://third.example.com' } },
       401,
-      'does not trust the issuer',
+      'iss is "https://third.example.com", and this server accepts tokens of https://auth.example.com and https://other.example.com',
     ],
     ['that has expired', 'implied', { claims: { exp: 1 } }, 401, 'The token has expired'],
     ['with an odd tenant claim', 'organisation', { claims: { org_id: 7 } }, 401, 'The claim "org_id"'],

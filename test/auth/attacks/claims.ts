@@ -5,7 +5,7 @@ import { type Attack, invalid, type Stage, unique } from './stage.ts'
 const missing = (claim: string) => invalid(`The claim ${claim} of the token is missing or invalid`)
 const notAString = (claim: string, found: string) =>
   invalid(`The claim "${claim}" of the token must be a non-empty string, not ${found}`)
-const notAccepted = invalid('This server does not trust the issuer of the token')
+const notAccepted = invalid('This server does not trust the issuer of the token: iss is …')
 const anotherAudience = invalid('The token is for a different audience: this server accepts http://here/mcp')
 const expired = invalid('The token has expired')
 const bound = invalid('Tokens that are bound to a key (DPoP or mutual TLS) are not supported')

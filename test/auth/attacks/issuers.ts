@@ -345,7 +345,7 @@ const floods: Attack[] = [
       )
       return { seen, fetched: [...stage.stranger.asked.keys()] }
     },
-    outcome: { seen: [invalid('This server does not trust the issuer of the token')], fetched: [] },
+    outcome: { seen: [invalid('This server does not trust the issuer of the token: iss is …')], fetched: [] },
   },
   {
     name: 'fifty requests without a token, and fifty with one that is none: nobody is asked',

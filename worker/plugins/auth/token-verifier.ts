@@ -75,7 +75,7 @@ export class TokenVerifier {
     const { verify, tenantClaim } = this.#options
     const { iss = this.issuers[0]?.name ?? new URL(url).origin } = claims
     if (!verify && !this.issuers.some(({ name }) => name === iss)) {
-      throw new BadToken('This server does not trust the issuer of the token')
+      throw untrustedIssuer(iss, this.issuers)
     }
     if (tenant !== undefined && tenantClaim === undefined) {
       throw new BadToken(
@@ -100,8 +100,8 @@ export class TokenVerifier {
     const expected = { audience, clockTolerance: this.#clockTolerance }
     const from = issuerIn(token)
     if (from === undefined) return this.#introspect(token, expected, serverInfo)
-    const issuer = this.issuers.find(({ name }) => name === from)
-    if (!issuer) throw new BadToken('This server does not trust the issuer of the token')
+    const issuer = this.issuers.find(({ name }) => name === from.iss)
+    if (!issuer) throw untrustedIssuer(from.iss, this.issuers)
     if (!isSpelledOnce(token)) throw new BadToken('The token is malformed')
     const claims = await issuer.verify(token, expected, serverInfo)
     rejectBoundToken(claims)
@@ -115,7 +115,7 @@ export class TokenVerifier {
     if (!claims) throw new BadToken('The token is not valid for this resource')
     const { iss = issuer.name } = claims
     const audience = issuer.audience(expected)
-    if (iss !== issuer.name) throw new BadToken('This server does not trust the issuer of the token')
+    if (iss !== issuer.name) throw untrustedIssuer(iss, [issuer])
     checkTimes(claims, expected.clockTolerance, Date.now())
     rejectBoundToken(claims)
     if (audience && !audiencesOf(claims).some((text) => audience.includes(text))) {
@@ -165,12 +165,20 @@ function issuersOf(options: BearerOptions): Issuer[] {
   return each.map((one) => new Issuer(one, fetch))
 }
 
+/** Names the issuer of a token, as the token spells it, and the accepted ones, which the metadata of the resource publishes. */
+function untrustedIssuer(iss: unknown, issuers: readonly Issuer[]): BadToken {
+  const found = String(JSON.stringify(iss)).slice(0, 200)
+  const accepted = issuers.slice(0, 5).map(({ name }) => name)
+  return new BadToken(
+    `This server does not trust the issuer of the token: iss is ${found}, and this server accepts tokens of ${accepted.join(' and ')}`,
+  )
+}
+
 /** Returns `iss` of a token, unverified; `undefined` for a token that is not a JWT. */
-function issuerIn(token: string): string | undefined {
+function issuerIn(token: string): { readonly iss: unknown } | undefined {
   if (token.split('.').length !== 3) return undefined
   try {
-    const { iss } = decodeJwt(token)
-    return typeof iss === 'string' ? iss : ''
+    return { iss: decodeJwt(token).iss }
   } catch {
     return undefined
   }
