@@ -59,7 +59,7 @@ describe('completion', () => {
     const { kind, message } = await refusal(server, 'completion/complete', params)
     expect([kind, message]).toEqual([
       'internal_error',
-      `"complete.language" of the prompt "review" returned ${description}: return a list of strings, or { values, total, hasMore } with such a list`,
+      `"complete.language" of the prompt "review" returned ${description}: return a list of strings, or { values } with such a list`,
     ])
   })
 

@@ -232,7 +232,7 @@ describe('the list of resources', () => {
     const { kind, message } = await refusal(server, 'resources/list')
     expect([kind, message]).toEqual([
       'internal_error',
-      `"list" of the resource "note://{id}" returned ${found}: return a list of objects with the variables of each URI, such as [{ id: '…' }]`,
+      `"list" of the resource "note://{id}" returned ${found}: return a list of objects with the variables of each URI`,
     ])
   })
 

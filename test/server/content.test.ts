@@ -273,7 +273,6 @@ describe('what a resource returns', () => {
   })
 
   test.each<[member: string, found: string, value: object]>([
-    ['contents', 'an object with the members text', { contents: { text: 'one' } }],
     ['contents[0]', 'a string', { contents: ['one'] }],
     ['contents[0].uri', 'undefined', { contents: [{ uri: undefined, text: 'one' }] }],
     [
@@ -288,13 +287,13 @@ describe('what a resource returns', () => {
     ],
     ['contents[0].text', 'undefined', { contents: [{ uri }] }],
     ['contents[0].text', 'a number', { contents: [{ uri, text: 1 }] }],
-    ['contents[0].blob', 'a Uint8Array', { contents: [{ uri, blob: new Uint8Array(1) }] }],
+    ['contents[0].blob', 'bytes', { contents: [{ uri, blob: new Uint8Array(1) }] }],
     ['contents[0].title', 'a string', { contents: [{ uri, text: 'one', title: 'One' }] }],
   ])('must not be a full result with a wrong member: %s is %s', (member, found, value) => {
     expect(() => readResourceResult(value, uri, 'a/b')).toThrow(
       expect.objectContaining({
         kind: 'internal_error',
-        message: `Resource "note://1" returned a result in which ${member} is ${found}: return { contents: [{ uri, text }] }, or blob (base64) instead of text, with mimeType and _meta if needed`,
+        message: `Resource "note://1": ${member} is ${found}: return { uri, text } or { uri, blob }`,
       }),
     )
   })

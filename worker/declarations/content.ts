@@ -263,7 +263,7 @@ function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value)
   if (Array.isArray(value)) return 'a list'
   if (typeof value !== 'object') return `a ${typeof value}`
-  if (value instanceof Uint8Array) return 'a Uint8Array'
+  if (value instanceof Uint8Array) return 'bytes'
   return `an object with the members ${Object.keys(value).slice(0, 10).join(', ') || '(none)'}`
 }
 
@@ -404,31 +404,21 @@ const isWrittenResource = (value: unknown): value is ReadResourceResult =>
 
 /** @throws McpError that names the wrong member, for an object with only the members of a full result */
 function rejectBrokenResource(value: unknown, uri: string): void {
-  if (!isObject(value) || !('contents' in value) || !hasOnly(value, resourceResultMembers)) return
-  const wrong = wrongMember(value)
-  if (!wrong) return
-  const [member, found] = wrong
+  if (!isObject(value) || !Array.isArray(value.contents) || !hasOnly(value, resourceResultMembers)) return
+  const index = value.contents.findIndex((part) => !isContents(part) || !hasOnly(part, contentsMembers))
+  if (index === -1) return
+  const part: unknown = value.contents[index]
+  const name = isObject(part) && wrongMember(part)
+  const place = `contents[${index}]${name ? `.${name}` : ''}`
   throw new McpError(
     'internal_error',
-    `Resource "${uri}" returned a result in which ${member} is ${kindOf(found)}: return { contents: [{ uri, text }] }, or blob (base64) instead of text, with mimeType and _meta if needed`,
+    `Resource "${uri}": ${place} is ${kindOf(name ? part[name] : part)}: return { uri, text } or { uri, blob }`,
   )
 }
 
-/** Returns the first wrong member of a resource result, with its value. */
-function wrongMember({
-  contents,
-  _meta,
-}: Record<string, unknown>): readonly [member: string, found: unknown] | undefined {
-  if (!isOwnMeta(_meta)) return ['_meta', _meta]
-  if (!Array.isArray(contents)) return ['contents', contents]
-  const index = contents.findIndex((part) => !isContents(part) || !hasOnly(part, contentsMembers))
-  const part: unknown = contents[index]
-  const place = `contents[${index}]`
-  if (!isObject(part)) return index === -1 ? undefined : [place, part]
-  const other = Object.keys(part).find((name) => !contentsMembers.includes(name))
-  const name = typeof part.uri !== 'string' ? 'uri' : isContents(part) ? other : 'blob' in part ? 'blob' : 'text'
-  return name === undefined ? undefined : [`${place}.${name}`, part[name]]
-}
+const wrongMember = (part: Record<string, unknown>): string | undefined =>
+  Object.keys(part).find((key) => !contentsMembers.includes(key)) ??
+  ['uri', 'blob' in part ? 'blob' : 'text'].find((key) => typeof part[key] !== 'string')
 
 const contentsMembers = ['uri', 'mimeType', 'text', 'blob', '_meta']
 

@@ -49,7 +49,7 @@ export const complete: Method = {
 function readCompletion(found: unknown, name: string, declaration: string): Completion {
   const { values, total, hasMore } = isObject(found) ? found : { values: found }
   if (!isTexts(values)) {
-    const expected = 'a list of strings, or { values, total, hasMore } with such a list'
+    const expected = 'a list of strings, or { values } with such a list'
     throw brokenList(`complete.${name}`, declaration, found, isText, expected)
   }
   return {

@@ -34,7 +34,7 @@ async function listedBy(resource: Resource, caller: Caller): Promise<ResourceIte
   const { uriTemplate, ...common } = item
   const entries: unknown = (await list?.(caller)) ?? []
   if (!isEntries(entries)) {
-    const expected = "a list of objects with the variables of each URI, such as [{ id: '…' }]"
+    const expected = 'a list of objects with the variables of each URI'
     throw brokenList('list', `resource "${uriTemplate}"`, entries, isObject, expected)
   }
   return entries.map((entry) => {
