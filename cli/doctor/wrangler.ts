@@ -113,7 +113,7 @@ function build(program: string, folder: string, out: string, options: readonly s
   })
 }
 
-/** What a build complained of, without frames and codes for colours. */
+/** What a build complained of, without frames and codes for colors. */
 function messageIn(output: string): string {
   const lines = output
     // biome-ignore lint/suspicious/noControlCharactersInRegex: terminals begin their codes with one

@@ -3,7 +3,7 @@ import type { Server } from 'edgemcp'
 import * as z from 'zod'
 
 const Name = z.object({ name: z.string() })
-const Colour = z.object({ color: z.string() })
+const Color = z.object({ color: z.string() })
 const Confirmation = z.object({ ok: z.boolean() })
 const Background = z.object({ context: z.string() })
 
@@ -49,8 +49,8 @@ export function inputRequired(server: Server): void {
 
   server.tool('test_input_required_result_multi_round', { description: 'Asks twice' }, async (_, ctx) => {
     const name = await ctx.elicit('step1', 'What is your name?', Name)
-    const colour = await ctx.elicit('step2', 'What is your favorite color?', Colour)
-    return `${name.content?.name ?? 'Somebody'} likes ${colour.content?.color ?? 'no color'}.`
+    const color = await ctx.elicit('step2', 'What is your favorite color?', Color)
+    return `${name.content?.name ?? 'Somebody'} likes ${color.content?.color ?? 'no color'}.`
   })
 
   server.tool(

@@ -36,7 +36,7 @@ export function classify(parsed: Parsed, signs: VersionHeaders): Classified {
   const isUnknown = version !== null && revisionOf(version) === undefined
   const isStatelessVersion = claimsStateless(version)
   if ('batch' in parsed && isUnknown) return { refused: unsupportedVersion(version) }
-  if ('batch' in parsed) return recogniseBatch(parsed.batch, isStatelessVersion)
+  if ('batch' in parsed) return classifyBatch(parsed.batch, isStatelessVersion)
   const { message } = parsed
   if (isUnknown && !isStatelessRequest(message)) {
     return { refused: unsupportedVersion(version), id: isRequest(message) ? message.id : undefined }
@@ -54,10 +54,10 @@ export function classify(parsed: Parsed, signs: VersionHeaders): Classified {
     return refuse('header_mismatch', `Protocol version ${version} has no initialize: use server/discover`, message.id)
   }
   if (claimed === undefined && !isStatelessVersion) return { messages: [message], batch: false }
-  return recogniseStateless(message, version)
+  return classifyStateless(message, version)
 }
 
-function recogniseBatch(batch: Exclude<Parsed, { batch: unknown }>[], claims: boolean): Classified {
+function classifyBatch(batch: Exclude<Parsed, { batch: unknown }>[], claims: boolean): Classified {
   if (claims) return refuse('invalid_request', 'A stateless request must not be part of a batch')
   const messages: Message[] = []
   for (const entry of batch) {
@@ -74,7 +74,7 @@ function recogniseBatch(batch: Exclude<Parsed, { batch: unknown }>[], claims: bo
   return { messages, batch: true }
 }
 
-function recogniseStateless(message: RequestMessage, header: string | null): Classified {
+function classifyStateless(message: RequestMessage, header: string | null): Classified {
   try {
     const { version, ...envelope } = readEnvelope(message.params)
     if (header === null) throw new McpError('header_mismatch', 'Missing header MCP-Protocol-Version')

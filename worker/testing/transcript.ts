@@ -40,7 +40,7 @@ export function transcript({ names = {} }: TranscriptOptions = {}): Transcript {
   const messages: string[] = []
   const seen = new Map<string, Map<string, string>>()
 
-  function normalised(text: string): string {
+  function normalized(text: string): string {
     return Object.entries({ ...names, ...usual }).reduce(
       (rest, [name, pattern]) =>
         rest.replaceAll(new RegExp(pattern, `g${pattern.flags.replace('g', '')}`), (found) => named(name, found)),
@@ -59,7 +59,7 @@ export function transcript({ names = {} }: TranscriptOptions = {}): Transcript {
   return {
     onMessage(direction, message) {
       const stable = JSON.parse(JSON.stringify(message), (_, value) =>
-        typeof value === 'string' ? normalised(value) : value,
+        typeof value === 'string' ? normalized(value) : value,
       )
       messages.push(`${direction === 'sent' ? '→' : '←'} ${written(stable)}`)
     },

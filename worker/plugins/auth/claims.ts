@@ -49,14 +49,14 @@ export function principalOf(
   const issuer = readString(claims, 'iss')
   if (subject === undefined) throw new BadToken('The token has no subject: it needs the claim sub or client_id')
   if (issuer === undefined) throw new BadToken('The token has no issuer: it needs the claim iss')
-  const organisation = tenantClaim === undefined ? undefined : readString(claims, tenantClaim)
+  const organization = tenantClaim === undefined ? undefined : readString(claims, tenantClaim)
   const scopes: unknown = getScopes(claims)
   if (!isStrings(scopes)) throw new BadToken(`The scopes of the token must be a list of strings, not ${kindOf(scopes)}`)
   return {
     issuer,
     subject,
     ...(client !== undefined && { client }),
-    ...(organisation !== undefined && { tenant: organisation }),
+    ...(organization !== undefined && { tenant: organization }),
     scopes: withImplied(scopes, impliedScopes),
     claims,
   }

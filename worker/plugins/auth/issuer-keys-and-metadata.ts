@@ -182,7 +182,7 @@ export class IssuerDocuments {
   }
 }
 
-/** The cache of the data centre; `undefined` without `EDGEMCP_KEYS`. */
+/** The cache of the data center; `undefined` without `EDGEMCP_KEYS`. */
 function cacheOf(serverInfo: ServerInfo): DocumentCache | undefined {
   const seals = serverInfo.documentSeals?.()
   return seals && new DocumentCache(seals)
