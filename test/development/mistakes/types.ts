@@ -1,7 +1,7 @@
 /** Mistakes that tsc finds. */
 import type { Mistake } from './mistakes.ts'
 
-const content = 'Awaitable<void | string | ContentBlock[] | CallToolResult | ContentBlock | undefined>'
+const content = 'Awaitable<ToolReturn<undefined>>'
 
 /** `code` goes after `typesHead`. */
 export const typed: readonly (Mistake & { readonly code: string })[] = [
