@@ -27,12 +27,16 @@ test('endpoints without sessions may share a session class that neither of them 
 
 test('endpoints of different jurisdictions need classes of their own for plugins, too', () => {
   const stateless = { sessions: false, plugins: [tasks()] } as const
-  serve(server, { ...stateless, path: '/tasks/mcp', durableObjects: { names: { McpTask: 'PlacedTask' } } })
+  serve(server, {
+    ...stateless,
+    path: '/tasks/mcp',
+    durableObjects: { names: { McpSession: 'TaskSession', McpTask: 'PlacedTask' } },
+  })
   expect(() =>
     serve(server, {
       ...stateless,
       path: '/eu/tasks/mcp',
-      durableObjects: { jurisdiction: 'eu', names: { McpTask: 'PlacedTask' } },
+      durableObjects: { jurisdiction: 'eu', names: { McpSession: 'EuTaskSession', McpTask: 'PlacedTask' } },
     }),
   ).toThrow('Two endpoints with the jurisdictions none and eu share the class PlacedTask')
 })
