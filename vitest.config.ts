@@ -43,7 +43,8 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/worker/**', 'test/testing/workers/**', 'test/testing/outside/**'],
+          // It builds the site, which takes minutes: npm run test:slow.
+          exclude: ['test/worker/**', 'test/testing/workers/**', 'test/testing/outside/**', 'test/slow/site.test.ts'],
           // To load wrangler costs more than most files do with it.
           isolate: false,
           setupFiles: 'test/support/afresh.ts',
