@@ -5,7 +5,7 @@ import type { Placement } from '../durable-objects/placement.ts'
 import type { Shards } from '../durable-objects/rpc.ts'
 import { Session } from '../durable-objects/session/object.ts'
 import type { SessionHost } from '../durable-objects/session/session-host.ts'
-import { termsText } from '../durable-objects/session/session-terms.ts'
+import { type SessionTerms, termsText } from '../durable-objects/session/session-terms.ts'
 import { defaultLogBounds, type ReplayLimits } from '../durable-objects/shared/event-log.ts'
 import type {
   Subscriptions as SessionSubscriptions,
@@ -167,6 +167,9 @@ class ServedEndpoint {
   readonly #options: ServeOptions
   readonly #objects: EndpointObjects
   readonly #paths: Host['paths']
+  readonly #limits: Limits
+  /** Options that apply to each session. */
+  readonly #terms: Omit<SessionTerms, 'shard'>
   readonly #sealerOf: (identity: string) => Promise<Sealer>
   readonly #auth: Auth | undefined
   readonly #plugins: readonly AnyPlugin[]
@@ -183,6 +186,13 @@ class ServedEndpoint {
     this.#options = options
     this.#objects = objects
     this.#paths = pathsOf(options.path ?? '/mcp')
+    this.#limits = { ...defaultLimits, ...options.limits }
+    const { ttl = '1d', log } = options.sessions || {}
+    this.#terms = {
+      streamAfterMs: this.#limits.streamAfterMs,
+      ttl: millisecondsOrInfinity(ttl, 'sessions.ttl'),
+      log: { ...defaultLogBounds, ...log },
+    }
     // Endpoints of one Worker share a key ring, as they share the secret: a task of one may run in the class of another.
     this.#sealerOf = keys(() => storedKeyRing(objects.sessionClass, objects.placement))
     const { auth, plugins } = withDevelopment(server, options, objects)
@@ -293,12 +303,12 @@ class ServedEndpoint {
   #host(): Host {
     const objects = this.#objects
     const { identity, declarations, seals } = this.#runtime
-    const { sessions, limits, origins = [], hosts = [] } = this.#options
+    const { sessions, origins = [], hosts = [] } = this.#options
     reportMissingClasses(this.#plugins, objects)
     const hasSessions = sessions !== false && objects.has('McpSession')
     return {
       server: this.#endpoint.server,
-      limits: { ...defaultLimits, ...limits },
+      limits: this.#limits,
       policy: { origins, hosts },
       auth: this.#auth,
       limit: this.#limiter,
@@ -341,11 +351,7 @@ class ServedEndpoint {
 
   /** Returns the options that apply to a session, as a text. */
   #termsOf(session: string): string {
-    const { ttl = 24 * 60 * 60_000, log } = this.#options.sessions || {}
-    const { streamAfterMs } = { ...defaultLimits, ...this.#options.limits }
-    const shard = this.#exportedSubscriptions()?.of(session)
-    const ttlMs = millisecondsOrInfinity(ttl, 'sessions.ttl')
-    return termsText({ streamAfterMs, ttl: ttlMs, log: { ...defaultLogBounds, ...log }, shard })
+    return termsText({ ...this.#terms, shard: this.#exportedSubscriptions()?.of(session) })
   }
 }
 

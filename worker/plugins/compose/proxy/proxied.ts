@@ -250,7 +250,7 @@ export class Proxied implements Forwarded {
 
   /** Returns the key of an upstream session that several calls may use; `undefined` without a principal. */
   #sharedKey(principal: Principal | undefined, headers: UpstreamHeaders): string | undefined {
-    if (this.#options.sharedSessions) return JSON.stringify(['headers', headers])
+    if (this.#options.sharedSessions) return JSON.stringify(['headers', headersKey(headers)])
     return principal && JSON.stringify(['principal', principalKey(principal)])
   }
 

@@ -229,7 +229,7 @@ export class Remote {
    */
   async #begin(caller: RemoteCaller): Promise<Connection> {
     const { sessionKey, headers, signal } = caller
-    const key = JSON.stringify([sessionKey, headers])
+    const key = JSON.stringify([sessionKey, headersKey(headers)])
     while (Date.now() < (this.#handshakes.get(key) ?? 0)) {
       await new Promise((resolve) => setTimeout(resolve, handshakePollMs))
       signal.throwIfAborted()
