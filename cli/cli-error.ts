@@ -1,2 +1,2 @@
-/** A command that cannot do what it was asked: its message says what to do instead. */
+/** Ends a command with an error. Its message states what to do instead. */
 export class CliError extends Error {}

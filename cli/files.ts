@@ -1,4 +1,4 @@
-/** Access to the file system for commands: its errors become a CliError that names the file and says what to do. */
+/** Access to the file system for commands: its errors become a CliError that names the file and the fix. */
 import { lstatSync, mkdirSync, readFileSync, readlinkSync, realpathSync, writeFileSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { CliError } from './cli-error.ts'

@@ -22,7 +22,7 @@ function writeModule(command: string, out: string, text: string): void {
 }
 
 /**
- * Writes a module where the command was told to, or prints it.
+ * Writes a module to the path of --out, or prints it.
  *
  * @param summary of what the module has, for the terminal
  * @returns the exit code

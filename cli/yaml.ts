@@ -4,7 +4,7 @@ import { parse } from 'yaml'
  * Parses YAML as a value of JSON.
  *
  * @param merge are keys `<<` merged, as in YAML 1.1?
- * @throws Error that says what is wrong in the text
+ * @throws Error that names the mistake in the text
  */
 export function parseYaml(text: string, { merge = false } = {}): unknown {
   const value: unknown = parse(text, { merge })

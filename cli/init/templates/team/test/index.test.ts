@@ -18,7 +18,7 @@ afterAll(() => harness.close())
 const everything = 'projects:read projects:write'
 const tokenOf = (sub: string, team: string, scope = everything) => issuer.tokenFor({ sub, org_id: team, scope })
 
-test('refuses callers without a token, and tells them where to get one', async () => {
+test('refuses callers without a token, and names the authorization server', async () => {
   const response = await fetch(url, { method: 'POST' })
   expect(response.status).toBe(401)
   const metadata = await fetch(new URL('/.well-known/oauth-protected-resource/mcp', url))
