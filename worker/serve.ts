@@ -25,7 +25,7 @@ import {
   serverFor,
 } from './declarations/endpoints.ts'
 import type { Server } from './declarations/server.ts'
-import { lackedScopes, scopesOf } from './engine/scopes.ts'
+import { lackedScopes, scopesOf } from './engine/required-scopes.ts'
 import { checkPolicy } from './http/check-origins-and-hosts.ts'
 import { type Host, type Listen, sealsOf } from './http/host.ts'
 import { defaultLimits, type Limits } from './http/limits.ts'

@@ -1,7 +1,7 @@
 /** The scopes that a token needs for the requests of a POST. */
 
 import type { Declarations } from '../../worker/declarations/declarations.ts'
-import { entryOf } from '../../worker/engine/scopes.ts'
+import { entryOf } from '../../worker/engine/required-scopes.ts'
 import type { RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import type { Params } from '../../worker/protocol/types.ts'
 import type { Post } from '../rpc.ts'

@@ -1,7 +1,7 @@
 /** Durations as texts, wherever an option is one. */
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { timeOf } from '../../worker/plugins/rate-limit/limits.ts'
+import { timeOf } from '../../worker/plugins/rate-limit/limiter.ts'
 import { accept, converse, newServer, textOf } from './stage.ts'
 
 describe('the timeout of an input request', () => {

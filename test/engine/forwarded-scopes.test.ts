@@ -5,7 +5,7 @@ import { draftOf } from '../../worker/declarations/declarations.ts'
 import { addForwarded } from '../../worker/declarations/extend.ts'
 import type { Forwarded } from '../../worker/declarations/forwarded.ts'
 import { createServer } from '../../worker/declarations/server.ts'
-import { scopesOf } from '../../worker/engine/scopes.ts'
+import { scopesOf } from '../../worker/engine/required-scopes.ts'
 import { subjectsOf } from '../../worker/plugins/observe/audit/subjects.ts'
 
 const forwarding = (prefix: string, scopes: readonly string[]): Forwarded => ({

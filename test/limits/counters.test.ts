@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createServer } from '../../worker/declarations/server.ts'
-import { limiter } from '../../worker/plugins/rate-limit/limits.ts'
+import { limiter } from '../../worker/plugins/rate-limit/limiter.ts'
 
 /** The name of the object that counts a call of a server, and the key that the platform's limiter gets. */
 async function countersOf(name: string) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { limiter } from '../../worker/plugins/rate-limit/limits.ts'
-import { rateText, readQuota, readRate } from '../../worker/plugins/rate-limit/rate.ts'
+import { limiter } from '../../worker/plugins/rate-limit/limiter.ts'
+import { rateText, readQuota, readRate } from '../../worker/plugins/rate-limit/parse-rate.ts'
 
 describe('a rate', () => {
   test.each([

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { pipeline, Readable } from 'node:stream'
 import { afterEach, describe, expect, test } from 'vitest'
-import { findUnscoped } from '../../worker/plugins/auth/scopes.ts'
+import { findUnscoped } from '../../worker/plugins/auth/declared-scopes.ts'
 import {
   type OpenApiToolsOptions,
   type Operation,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { checkToolSchemas } from '../../worker/declarations/checks.ts'
+import { checkToolSchemas } from '../../worker/declarations/check-declarations.ts'
 import type { Tool } from '../../worker/declarations/tool.ts'
 import { decodeHeader, getPath, headerParameters, mirrors } from '../../worker/protocol/param-headers.ts'
 import type { JsonSchema } from '../../worker/protocol/types.ts'

@@ -19,7 +19,7 @@ import type {
   ResourceLink,
   TextContent,
 } from '../protocol/types.ts'
-import { checkBase64 } from './checks.ts'
+import { checkBase64 } from './check-declarations.ts'
 import { type Issues, issuesText, type Validator } from './schema.ts'
 
 /**

@@ -3,7 +3,6 @@ import { type Change, type List, type Recipients, toggleKey } from '../protocol/
 import type { Caching, Implementation, Params } from '../protocol/types.ts'
 import type { TemplateVariables } from '../protocol/uri-template.ts'
 import type { AccessOptions, Caller, Guarded, Registration } from './caller.ts'
-import { checkDefinition, refuseMisuse } from './check-definition.ts'
 import {
   checkInterceptor,
   checkModule,
@@ -14,7 +13,8 @@ import {
   checkTemplate,
   checkTool,
   checkToolSchemas,
-} from './checks.ts'
+} from './check-declarations.ts'
+import { checkDefinition, refuseMisuse } from './check-members.ts'
 import {
   type Declarations,
   DeclarationsDraft,

@@ -9,8 +9,8 @@ import { CallContext } from './call-context.ts'
 import { abortOf, intercept } from './interceptors.ts'
 import { callMethod, declaredMethod } from './methods/index.ts'
 import type { Method, MethodContext } from './methods/method.ts'
+import { entryOf, insufficientScope, lackedScopes } from './required-scopes.ts'
 import { Round } from './round.ts'
-import { entryOf, insufficientScope, lackedScopes } from './scopes.ts'
 
 /** Returns the method of a call, if its protocol version has it. Methods of plugins come first. */
 export const methodOf = (declarations: Declarations, { method, revision }: Call): Method | undefined =>

@@ -4,7 +4,7 @@
  */
 import type { PostedRefusals } from '../../durable-objects/rpc.ts'
 import type { Call } from '../engine/call.ts'
-import { insufficientScope } from '../engine/scopes.ts'
+import { insufficientScope } from '../engine/required-scopes.ts'
 import { bounds } from '../protocol/bounds.ts'
 import { checkPrincipal } from '../protocol/check-principal.ts'
 import { McpError } from '../protocol/errors.ts'

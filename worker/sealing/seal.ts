@@ -8,9 +8,9 @@
 import { decodeBase64url, encodeBase64url } from '../protocol/base64url.ts'
 import { type Principal, principalKey } from '../protocol/principal.ts'
 import { utf8 } from '../protocol/utf8.ts'
-import type { KeyRing } from './key-ring.ts'
+import type { KeyRing } from './parse-key-ring.ts'
 
-export { type KeyRing, parseKeyRing } from './key-ring.ts'
+export { type KeyRing, parseKeyRing } from './parse-key-ring.ts'
 
 export interface Sealer {
   /** @param lifetimeMs milliseconds until the text expires */

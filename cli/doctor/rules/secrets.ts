@@ -1,7 +1,7 @@
 /** What a Worker is given by name, and what nobody may read. */
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { parseKeyRing } from '../../../worker/sealing/key-ring.ts'
+import { parseKeyRing } from '../../../worker/sealing/parse-key-ring.ts'
 import { readFile } from '../../files.ts'
 import { find, findAll, type Source } from '../code.ts'
 import { type Config, lineOf, removedVariable, requiredSecrets } from '../config.ts'

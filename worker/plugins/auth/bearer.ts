@@ -10,9 +10,9 @@ import type { Auth } from '../../request-hooks.ts'
 import type { ClaimOptions, TokenClaims } from './claims.ts'
 import type { Fetch } from './fetch-json.ts'
 import type { IntrospectionOptions } from './introspection.ts'
-import type { IssuerOptions } from './jwt-issuer.ts'
 import { bearerToken } from './request-token.ts'
 import { resourceServer } from './resource-server.ts'
+import type { IssuerOptions } from './verify-jwt.ts'
 
 /** Configures which tokens a server accepts. */
 export type BearerOptions = ClaimOptions &

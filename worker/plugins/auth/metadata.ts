@@ -6,7 +6,7 @@
 import type { Params } from '../../protocol/types.ts'
 import { authorizationServer, protectedResource } from '../../protocol/well-known.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
-import type { Issuer } from './jwt-issuer.ts'
+import type { Issuer } from './verify-jwt.ts'
 
 export type Description = {
   resource: string | undefined

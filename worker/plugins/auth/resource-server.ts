@@ -15,10 +15,10 @@ import { BadToken } from './bad-token.ts'
 import type { BearerOptions } from './bearer.ts'
 import { challengeError, insufficientScope, metadataUrlFor, missingScopes, type Refusal } from './challenge-error.ts'
 import { missingTenantClaim, tokenScopes } from './claims.ts'
+import { countDeclared, declaredScopes, findUnscoped } from './declared-scopes.ts'
 import { authorizationServerMetadata, resourceMetadata, resourceOf } from './metadata.ts'
 import type { Found } from './request-token.ts'
-import { countDeclared, declaredScopes, findUnscoped } from './scopes.ts'
-import { TokenVerifier } from './token-verifier.ts'
+import { TokenVerifier } from './token-to-principal.ts'
 
 /** How a request carries its credential. Gateways use headers of their own. */
 export type Carrier = {

@@ -1,6 +1,6 @@
 import type { ChangeHub, Changes } from '../../declarations/change-hub.ts'
+import { checkToolName } from '../../declarations/check-declarations.ts'
 import { checkOptions, checkValue } from '../../declarations/check-options.ts'
-import { checkToolName } from '../../declarations/checks.ts'
 import {
   type Declarations,
   type DeclarationsDraft,
@@ -12,10 +12,10 @@ import { addExperimental, addExtensions, addInterceptors, addMethod } from '../.
 import type { CallInfo, Interceptor } from '../../declarations/interceptor.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { Module, Server } from '../../declarations/server.ts'
-import { entryOf } from '../../engine/scopes.ts'
+import { entryOf } from '../../engine/required-scopes.ts'
 import { type List, toggleKey } from '../../protocol/changes.ts'
+import { withPrefix } from './prefixed-interceptors.ts'
 import { isRelay, mountUpstreams, proxiesOf } from './proxy/front.ts'
-import { withPrefix } from './with-prefix.ts'
 
 /** Configures `mount()`. */
 export type MountOptions = {

@@ -2,7 +2,7 @@ import type { Declarations } from '../../declarations/declarations.ts'
 import { declaredNames } from '../../declarations/state-declaration.ts'
 import { hasClass, isExported } from '../../platform.ts'
 import type { Limiter } from '../../request-hooks.ts'
-import { atFirstRequest } from './first-request.ts'
+import { atFirstRequest } from './at-first-request.ts'
 import { migrationFor } from './migration.ts'
 
 /** Classes in which servers of this Worker store states. */

@@ -1,6 +1,6 @@
 /** Responses with their timings. */
 import type { ServedWorker } from '../../served-worker.ts'
-import { runWaiting } from './first-request.ts'
+import { runWaiting } from './at-first-request.ts'
 import { begin, end, type Hop, hopsOf, runWith } from './hops.ts'
 import { isInside } from './internals.ts'
 import { watchBindings } from './missing-bindings.ts'

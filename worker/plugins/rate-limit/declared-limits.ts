@@ -3,8 +3,8 @@
 import type { CallAttempt } from '../../declarations/call-attempt.ts'
 import type { RateLimit } from '../../declarations/caller.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
-import { entryOf } from '../../engine/scopes.ts'
-import { bindingOf, type Rate, readQuota, readRate } from './rate.ts'
+import { entryOf } from '../../engine/required-scopes.ts'
+import { bindingOf, type Rate, readQuota, readRate } from './parse-rate.ts'
 
 /** The limits of one caller for the server, or for one entry. */
 export type DeclaredLimit = {

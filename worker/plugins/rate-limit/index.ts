@@ -1,11 +1,11 @@
 /** edgemcp/rate-limit: Limit the rate, the number and the duration of the calls of each caller. */
 import { env } from 'cloudflare:workers'
 import type { Plugin } from '../../plugin.ts'
-import { limiter, type RateLimitOptions, timeOf } from './limits.ts'
+import { limiter, type RateLimitOptions, timeOf } from './limiter.ts'
 import { limitTime } from './time.ts'
 
 export type { RateLimit } from '../../declarations/caller.ts'
-export type { RateLimitOptions } from './limits.ts'
+export type { RateLimitOptions } from './limiter.ts'
 
 /**
  * Creates a plugin that limits how much each caller calls. A caller is a principal or, without one, an IPv4 address or a /64 network of

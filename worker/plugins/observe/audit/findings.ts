@@ -1,7 +1,7 @@
 /** Finds what to record of a request. */
 
 import { isPermitted } from '../../../engine/methods/lists.ts'
-import { insufficientScope } from '../../../engine/scopes.ts'
+import { insufficientScope } from '../../../engine/required-scopes.ts'
 import type { McpError } from '../../../protocol/errors.ts'
 import { isObject, isRequest, type Message } from '../../../protocol/jsonrpc.ts'
 import type { IncomingRequest, ServerInfo } from '../../../request-hooks.ts'

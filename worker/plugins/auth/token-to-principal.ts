@@ -6,8 +6,8 @@ import { BadToken } from './bad-token.ts'
 import type { BearerOptions } from './bearer.ts'
 import { audiencesOf, checkTimes, expiryOf, principalOf, type TokenClaims } from './claims.ts'
 import { checkTokenPrefixes } from './introspection.ts'
-import { type Expected, Issuer, unavailable } from './jwt-issuer.ts'
 import { VerifiedTokens } from './verified-token-cache.ts'
+import { type Expected, Issuer, unavailable } from './verify-jwt.ts'
 
 export class TokenVerifier {
   readonly issuers: readonly Issuer[]

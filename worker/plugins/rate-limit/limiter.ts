@@ -17,8 +17,8 @@ import { isRequest } from '../../protocol/jsonrpc.ts'
 import type { IncomingRequest, Limiter, ServerInfo } from '../../request-hooks.ts'
 import { callerOf } from './caller.ts'
 import { type DeclaredLimit, DeclaredLimits, limitsWithState, readLimit } from './declared-limits.ts'
+import { bindingOf, type Rate, rateText } from './parse-rate.ts'
 import { type Counted, take } from './quota.ts'
-import { bindingOf, type Rate, rateText } from './rate.ts'
 import { type Entered, type Slot, Slots } from './slots.ts'
 
 /** Configures the limits for all calls of one caller together. */
