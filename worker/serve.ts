@@ -5,7 +5,7 @@ import type { Placement } from '../durable-objects/placement.ts'
 import type { Shards } from '../durable-objects/rpc.ts'
 import { Session } from '../durable-objects/session/object.ts'
 import type { SessionHost } from '../durable-objects/session/session-host.ts'
-import { type SessionTerms, termsText } from '../durable-objects/session/session-terms.ts'
+import { termsWith } from '../durable-objects/session/session-terms.ts'
 import { defaultLogBounds, type ReplayLimits } from '../durable-objects/shared/event-log.ts'
 import type {
   Subscriptions as SessionSubscriptions,
@@ -168,8 +168,8 @@ class ServedEndpoint {
   readonly #objects: EndpointObjects
   readonly #paths: Host['paths']
   readonly #limits: Limits
-  /** Options that apply to each session. */
-  readonly #terms: Omit<SessionTerms, 'shard'>
+  /** Returns the options that apply to the sessions of a shard, as a text. */
+  readonly #termsOfShard: ReturnType<typeof termsWith>
   readonly #sealerOf: (identity: string) => Promise<Sealer>
   readonly #auth: Auth | undefined
   readonly #plugins: readonly AnyPlugin[]
@@ -188,11 +188,11 @@ class ServedEndpoint {
     this.#paths = pathsOf(options.path ?? '/mcp')
     this.#limits = { ...defaultLimits, ...options.limits }
     const { ttl = '1d', log } = options.sessions || {}
-    this.#terms = {
+    this.#termsOfShard = termsWith({
       streamAfterMs: this.#limits.streamAfterMs,
       ttl: millisecondsOrInfinity(ttl, 'sessions.ttl'),
       log: { ...defaultLogBounds, ...log },
-    }
+    })
     // Endpoints of one Worker share a key ring, as they share the secret: a task of one may run in the class of another.
     this.#sealerOf = keys(() => storedKeyRing(objects.sessionClass, objects.placement))
     const { auth, plugins } = withDevelopment(server, options, objects)
@@ -351,7 +351,7 @@ class ServedEndpoint {
 
   /** Returns the options that apply to a session, as a text. */
   #termsOf(session: string): string {
-    return termsText({ ...this.#terms, shard: this.#exportedSubscriptions()?.of(session) })
+    return this.#termsOfShard(this.#exportedSubscriptions()?.of(session))
   }
 }
 

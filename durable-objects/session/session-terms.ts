@@ -11,21 +11,27 @@ export type SessionTerms = {
   readonly shard: number | undefined
 }
 
-/** Formats the options as numbers with spaces between, which fit into a URL and a row, including `Infinity`. Later releases append numbers. */
-export const termsText = ({ streamAfterMs, ttl, log, shard }: SessionTerms): string =>
-  [
-    ...[
-      streamAfterMs,
-      ttl,
-      log.maxAgeMs,
-      log.maxEvents,
-      log.maxCharacters,
-      log.maxResponses,
-      log.maxResponseCharacters,
-      log.maxStorageBytes,
-    ],
-    shard ?? '-',
+/**
+ * Returns a function that formats the options with the shard of a session: as numbers with spaces between, which fit into a URL and a row,
+ * including `Infinity`. Later releases append numbers.
+ */
+export function termsWith({
+  streamAfterMs,
+  ttl,
+  log,
+}: Omit<SessionTerms, 'shard'>): (shard: number | undefined) => string {
+  const shared = [
+    streamAfterMs,
+    ttl,
+    log.maxAgeMs,
+    log.maxEvents,
+    log.maxCharacters,
+    log.maxResponses,
+    log.maxResponseCharacters,
+    log.maxStorageBytes,
   ].join(' ')
+  return (shard) => `${shared} ${shard ?? '-'}`
+}
 
 export function readTerms(text: string): SessionTerms {
   const [
@@ -38,7 +44,7 @@ export function readTerms(text: string): SessionTerms {
     maxResponseCharacters,
     maxStorageBytes,
     shard,
-    // `termsText` wrote nine numbers.
+    // `termsWith` wrote nine numbers.
   ] = text.split(' ').map(Number) as [number, number, number, number, number, number, number, number, number]
   const log = { maxAgeMs, maxEvents, maxCharacters, maxResponses, maxResponseCharacters, maxStorageBytes }
   return { streamAfterMs, ttl, log, shard: Number.isNaN(shard) ? undefined : shard }

@@ -6,14 +6,14 @@ import { expect, test } from 'vitest'
 import type { SessionRpc } from '../../durable-objects/rpc.ts'
 import { Session } from '../../durable-objects/session/object.ts'
 import type { SessionHost } from '../../durable-objects/session/session-host.ts'
-import { termsText } from '../../durable-objects/session/session-terms.ts'
+import { termsWith } from '../../durable-objects/session/session-terms.ts'
 import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
 import { post, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
 const { McpSession } = exports as unknown as { McpSession: { getByName(name: string): Stub } }
 
-const terms = termsText({ streamAfterMs: 1000, ttl: week, log: defaultLogBounds, shard: undefined })
+const terms = termsWith({ streamAfterMs: 1000, ttl: week, log: defaultLogBounds })(undefined)
 
 const server = createServer({ name: 'test', version: '1.0.0' })
 server.resource('note://1', { description: 'A note' }, () => 'a note')

@@ -53,6 +53,7 @@ export async function scopesOf(
   principal?: Principal,
 ): Promise<readonly string[]> {
   const entries = await entriesOfRequest(declarations, request, open)
+  if (entries.length < 2) return entries[0]?.scopes ?? none
   const permitted = principal ? entries.filter((entry) => isPermitted(entry, { principal })) : []
   return mergeScopes(permitted.length > 0 ? permitted : entries).scopes ?? none
 }
