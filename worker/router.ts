@@ -1,7 +1,6 @@
 /** Routes the requests of a Worker: to the endpoint, HTTP+SSE, the metadata of `auth`, and the routes of plugins. */
 
 import { IttyRouter } from 'itty-router/IttyRouter'
-import { preflight, withCors } from './http/cors.ts'
 import { get, getSse, post, postSse, remove } from './http/endpoint.ts'
 import { errorResponse, notAllowed } from './http/error-response.ts'
 import type { Host } from './http/host.ts'
@@ -27,7 +26,7 @@ type Handler = (
  * @param hooks of plugins, called with each response, except for metadata, which every page may read
  */
 export function router(host: Host, routes: readonly Route[], hooks: readonly AuditHook[]): Answer {
-  const { auth, limit, policy } = host
+  const { auth, cors, limit, policy } = host
   const { mcp, sse, messages } = host.paths
   // Routes to functions that answer, so that the route of one request can be remembered for the next one.
   const router = IttyRouter()
@@ -42,7 +41,7 @@ export function router(host: Host, routes: readonly Route[], hooks: readonly Aud
         ? rejectionResponse(error, incoming, host)
         : await tryToAnswer(() => handler(request, host, incoming, methods), incoming, host)
       runHooks(hooks, incoming, response, host)
-      return withCors(limit?.track?.(incoming, response) ?? response, request, error !== undefined)
+      return cors.addHeaders(limit?.track?.(incoming, response) ?? response, request, error !== undefined)
     }
   /** Metadata of `auth` precedes everything but the endpoint. */
   const orMetadata =
@@ -67,7 +66,7 @@ export function router(host: Host, routes: readonly Route[], hooks: readonly Aud
   route(messages, { POST: postSse, OPTIONS })
   for (const { path, methods, handle } of routes) {
     const handler: Handler = (request) => answerRoute(path, () => handle(request, host))
-    route(path, Object.fromEntries(methods.map((method) => [method, handler])), orMetadata)
+    route(path, { ...Object.fromEntries(methods.map((method) => [method, handler])), OPTIONS }, orMetadata)
   }
   const other = orMetadata(guarded(notFound, ''))
   router.all('*', () => other)
@@ -78,7 +77,7 @@ export function router(host: Host, routes: readonly Route[], hooks: readonly Aud
   return async (request, incoming) => (await answerOf(`${request.method} ${request.url}`))(request, incoming)
 }
 
-const OPTIONS: Handler = (request, _host, _incoming, methods) => preflight(request, methods)
+const OPTIONS: Handler = (request, { cors }, _incoming, methods) => cors.preflight(request, methods)
 
 const methodNotAllowed: Handler = (_request, _host, _incoming, methods) => notAllowed(methods)
 

@@ -3,6 +3,7 @@ import type { ReplayLimits } from '../durable-objects/shared/event-log.ts'
 import { checkOptions, checkValue, isObject, type KindsOf } from './declarations/check-options.ts'
 import * as kind from './declarations/option-kinds.ts'
 import { policyKinds } from './http/check-origins-and-hosts.ts'
+import { corsKinds } from './http/cors.ts'
 import type { Limits } from './http/limits.ts'
 import type { DurableObjectOptions, ServeOptions, SessionOptions } from './serve.ts'
 
@@ -44,6 +45,7 @@ const kinds: KindsOf<ServeOptions> = {
     ],
   } satisfies KindsOf<DurableObjectOptions>),
   ...policyKinds,
+  cors: kind.object(corsKinds),
 }
 
 /** @throws Error that names the option, and what was expected; also for a path that HTTP+SSE has */

@@ -27,6 +27,7 @@ import {
 import type { Server } from './declarations/server.ts'
 import { lackedScopes, scopesOf } from './engine/required-scopes.ts'
 import { checkPolicy } from './http/check-origins-and-hosts.ts'
+import { Cors, type CorsOptions } from './http/cors.ts'
 import { type Host, type Listen, sealsOf } from './http/host.ts'
 import { defaultLimits, type Limits } from './http/limits.ts'
 import type { Policy } from './http/origin-and-host.ts'
@@ -76,6 +77,8 @@ export type ServeOptions<P extends readonly AnyPlugin[] = readonly AnyPlugin[]> 
    * their default names.
    */
   durableObjects?: DurableObjectOptions
+  /** Adds to the CORS headers of all responses of the endpoint, and of routes of plugins. Default: the headers of MCP only. */
+  cors?: CorsOptions
 }
 
 /**
@@ -303,13 +306,14 @@ class ServedEndpoint {
   #host(): Host {
     const objects = this.#objects
     const { identity, declarations, seals } = this.#runtime
-    const { sessions, origins = [], hosts = [] } = this.#options
+    const { sessions, origins = [], hosts = [], cors } = this.#options
     reportMissingClasses(this.#plugins, objects)
     const hasSessions = sessions !== false && objects.has('McpSession')
     return {
       server: this.#endpoint.server,
       limits: this.#limits,
       policy: { origins, hosts },
+      cors: new Cors(cors),
       auth: this.#auth,
       limit: this.#limiter,
       paths: this.#paths,

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { preflight, withCors } from '../../worker/http/cors.ts'
+import { Cors } from '../../worker/http/cors.ts'
 import { guardHost, guardOrigin, type Policy } from '../../worker/http/origin-and-host.ts'
 
 const open: Policy = { origins: [], hosts: [] }
+const cors = new Cors()
 const verdict = (url: string, origin: string | undefined, policy: Partial<Policy> = {}) => {
   const request = new Request(url, { headers: origin === undefined ? {} : { Origin: origin } })
   const all = { ...open, ...policy }
@@ -87,7 +88,7 @@ describe('a page', () => {
 
 describe('a preflight', () => {
   const ask = (headers: Record<string, string>) =>
-    preflight(new Request('https://mcp.example.com/mcp', { method: 'OPTIONS', headers }), 'GET, POST')
+    cors.preflight(new Request('https://mcp.example.com/mcp', { method: 'OPTIONS', headers }), 'GET, POST')
   const allowed = (headers: Record<string, string>) =>
     ask(headers).headers.get('Access-Control-Allow-Headers')?.split(', ')
 
@@ -127,7 +128,7 @@ describe('every response', () => {
     new Request('https://mcp.example.com/mcp', { headers: origin ? { Origin: origin } : {} })
 
   test('may be read by the page that asked', () => {
-    const { headers } = withCors(new Response('x', { status: 403 }), request('https://app.example.com'), false)
+    const { headers } = cors.addHeaders(new Response('x', { status: 403 }), request('https://app.example.com'), false)
     expect(headers.get('Access-Control-Allow-Origin')).toBe('https://app.example.com')
     expect(headers.get('Access-Control-Expose-Headers')?.split(', ')).toEqual([
       'Mcp-Session-Id',
@@ -139,28 +140,30 @@ describe('every response', () => {
   })
 
   test('differs by origin, which caches are told', () => {
-    expect(withCors(new Response(), request('https://app.example.com'), false).headers.get('Vary')).toBe('Origin')
-    expect(withCors(new Response(), request(), false).headers.get('Vary')).toBe('Origin')
+    expect(cors.addHeaders(new Response(), request('https://app.example.com'), false).headers.get('Vary')).toBe(
+      'Origin',
+    )
+    expect(cors.addHeaders(new Response(), request(), false).headers.get('Vary')).toBe('Origin')
     const varied = new Response(null, { headers: { Vary: 'Accept' } })
-    expect(withCors(varied, request(), false).headers.get('Vary')).toBe('Accept, Origin')
+    expect(cors.addHeaders(varied, request(), false).headers.get('Vary')).toBe('Accept, Origin')
   })
 
   test('to a POST that no page sent says nothing: it is in no cache', () => {
     const posted = new Request('https://mcp.example.com/mcp', { method: 'POST' })
-    expect([...withCors(new Response(null), posted, false).headers.keys()]).toEqual([])
+    expect([...cors.addHeaders(new Response(null), posted, false).headers.keys()]).toEqual([])
   })
 
   test('says nothing of origins to who is no page', () => {
-    expect(withCors(new Response(), request(), false).headers.has('Access-Control-Allow-Origin')).toBe(false)
+    expect(cors.addHeaders(new Response(), request(), false).headers.has('Access-Control-Allow-Origin')).toBe(false)
   })
 
   test('is not to be read by a page that may not call', () => {
-    const { headers } = withCors(new Response('x', { status: 403 }), request('https://evil.example.com'), true)
+    const { headers } = cors.addHeaders(new Response('x', { status: 403 }), request('https://evil.example.com'), true)
     expect([...headers.keys()]).toEqual(['content-type', 'vary'])
   })
 
   test('never lets cookies along', () => {
-    const { headers } = withCors(new Response(), request('https://app.example.com'), false)
+    const { headers } = cors.addHeaders(new Response(), request('https://app.example.com'), false)
     expect(headers.has('Access-Control-Allow-Credentials')).toBe(false)
   })
 })

@@ -3,7 +3,8 @@ import { isObject, type Kind, type Kinds } from './check-options.ts'
 
 const isFunction = (value: unknown): value is object => typeof value === 'function'
 const isString = (value: unknown): value is string => typeof value === 'string'
-const isListOf = (value: unknown, accepts: (value: unknown) => boolean) => Array.isArray(value) && value.every(accepts)
+export const isListOf = (value: unknown, accepts: (value: unknown) => boolean) =>
+  Array.isArray(value) && value.every(accepts)
 
 export const anything: Kind = [() => true, '']
 export const string: Kind = [isString, 'a string']

@@ -8,12 +8,14 @@ import type { RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Limiter, ServerInfo } from '../request-hooks.ts'
 import type { Sealer } from '../sealing/seal.ts'
+import type { Cors } from './cors.ts'
 import type { Limits } from './limits.ts'
 import type { Policy } from './origin-and-host.ts'
 
 export type Host = ServerInfo & {
   readonly limits: Limits
   readonly policy: Policy
+  readonly cors: Cors
   readonly limit: Limiter | undefined
   /** Returns the Durable Object of a session. */
   session(name: string): SessionRpc

@@ -20,7 +20,7 @@ export type Policy = {
 }
 
 /** Validates the host name of a request. @returns the error `forbidden` if the policy does not contain it */
-export function guardHost(url: URL, { hosts }: Policy): McpError | undefined {
+export function guardHost(url: URL, { hosts }: Pick<Policy, 'hosts'>): McpError | undefined {
   if (isLoopback(url.hostname) || isKnownHost(url, hosts)) return undefined
   return new McpError('forbidden', `The host ${url.hostname} is not allowed: add it to the option hosts`)
 }
@@ -30,7 +30,11 @@ export function guardHost(url: URL, { hosts }: Policy): McpError | undefined {
  *
  * @returns the error `forbidden` if the policy does not contain the origin
  */
-export function guardOrigin(origin: string | null, url: URL, { origins }: Policy): McpError | undefined {
+export function guardOrigin(
+  origin: string | null,
+  url: URL,
+  { origins }: Pick<Policy, 'origins'>,
+): McpError | undefined {
   if (origin === null || origins.includes('*') || origins.includes(origin)) return undefined
   const page = URL.parse(origin)
   if (page?.origin === url.origin) return undefined

@@ -1,5 +1,5 @@
 /** Functions that are called as JavaScript may call them, each with what it has to say. */
-import { type Auth, createServer, policies, type Server, serve } from 'edgemcp'
+import { type Auth, createGuard, createServer, policies, type Server, serve } from 'edgemcp'
 import { app } from 'edgemcp/apps'
 import { analyticsEngineSink, audit, consoleSink } from 'edgemcp/audit'
 import { bearer, cloudflareAccess, forTenant, oauthProvider } from 'edgemcp/auth'
@@ -51,28 +51,28 @@ type Case = readonly [title: string, run: () => unknown, message: string]
 const misspelt: readonly Case[] = [
   [
     'serve: nothing alike',
-    () => served({ cors: true }),
-    'serve() does not take "cors": it takes path, auth, plugins, sessions, limits, identity, durableObjects, origins and hosts',
+    () => served({ gzip: true }),
+    'serve() does not take "gzip": it takes path, auth, plugins, sessions, limits, identity, durableObjects, origins, hosts and cors',
   ],
   [
     'serve: another beginning',
     () => served({ authorization: auth }),
-    'serve() does not take "authorization" (did you mean "auth"?): it takes path, auth, plugins, sessions, limits, identity, durableObjects, origins and hosts',
+    'serve() does not take "authorization" (did you mean "auth"?): it takes path, auth, plugins, sessions, limits, identity, durableObjects, origins, hosts and cors',
   ],
   [
     'serve: one letter',
     () => served({ orgins: ['https://a.example'] }),
-    'serve() does not take "orgins" (did you mean "origins"?): it takes path, auth, plugins, sessions, limits, identity, durableObjects, origins and hosts',
+    'serve() does not take "orgins" (did you mean "origins"?): it takes path, auth, plugins, sessions, limits, identity, durableObjects, origins, hosts and cors',
   ],
   [
     'serve: upper case',
     () => served({ Auth: auth }),
-    'serve() does not take "Auth" (did you mean "auth"?): it takes path, auth, plugins, sessions, limits, identity, durableObjects, origins and hosts',
+    'serve() does not take "Auth" (did you mean "auth"?): it takes path, auth, plugins, sessions, limits, identity, durableObjects, origins, hosts and cors',
   ],
   [
     'serve: a name that every object has',
     () => served({ toString: 'x' }),
-    'serve() does not take "toString": it takes path, auth, plugins, sessions, limits, identity, durableObjects, origins and hosts',
+    'serve() does not take "toString": it takes path, auth, plugins, sessions, limits, identity, durableObjects, origins, hosts and cors',
   ],
   [
     'serve: rateLimit() in limits',
@@ -438,7 +438,7 @@ const wrong: readonly Case[] = [
   [
     'serve: text for options',
     () => serve(newServer(), loose('/mcp')),
-    'serve() takes an object with path, auth, plugins, sessions, limits, identity, durableObjects, origins and hosts, not "/mcp"',
+    'serve() takes an object with path, auth, plugins, sessions, limits, identity, durableObjects, origins, hosts and cors, not "/mcp"',
   ],
   [
     'subscriptions: shards',
@@ -456,6 +456,31 @@ const wrong: readonly Case[] = [
     'durableObjects: a class',
     () => served({ durableObjects: { names: { McpSession: class {} } } }),
     '"durableObjects.names" of serve() must be names of classes, such as { McpSession: \'OtherSession\' }, not an object',
+  ],
+  [
+    'cors: a header that is no name',
+    () => served({ cors: { headers: ['cf-account-id', 'x: y'] } }),
+    '"cors.headers" of serve() must be a list of header names, such as [\'cf-account-id\'], not ["cf-account-id", "x: y"]',
+  ],
+  [
+    'cors: no list',
+    () => served({ cors: { exposeHeaders: 'X-Request-Id' } }),
+    '"cors.exposeHeaders" of serve() must be a list of header names, such as [\'X-Request-Id\'], not "X-Request-Id"',
+  ],
+  [
+    'cors: a negative age',
+    () => createGuard({ cors: { maxAgeSeconds: -1 } }),
+    '"cors.maxAgeSeconds" of createGuard() must be a whole number of 0 or more, not -1',
+  ],
+  [
+    'createGuard: a method',
+    () => createGuard({ methods: ['get'] }),
+    '"methods" of createGuard() must be a list of methods, such as [\'GET\', \'PUT\'], not ["get"]',
+  ],
+  [
+    'createGuard: an origin',
+    () => createGuard({ origins: ['app.example.com'] }),
+    'Invalid origin "app.example.com": write "https://app.example.com"',
   ],
   // Functions without their argument.
   [
