@@ -25,7 +25,7 @@ describe('a server with a chart', () => {
     expect(block?.text).toMatch(/^Pieces sold in 2021: January \d+, February \d+, .* December \d+\.$/)
   })
 
-  test.each(newer)('says to a %s client which tool is for the chart alone', async (revision) => {
+  test.each(newer)('marks for a %s client the tool that only the chart may call', async (revision) => {
     await using client = await connect(server.url, { revision })
     const { tools } = (await client.request('tools/list')) as { tools: { name: string; _meta: unknown }[] }
     const [resourceUri, flat] = ['ui://chart', { 'ui/resourceUri': 'ui://chart' }]
@@ -94,7 +94,7 @@ describe.skipIf(!found)(`a chart in Chromium${missing}`, () => {
     expect(problems).toEqual([])
   })
 
-  test('keeps the focus where no year is left, and asks for none', async () => {
+  test('keeps the focus on the disabled button of the last year, and its key press calls no tool', async () => {
     await using opened = await open()
     const { page, view } = opened
     await call(opened, 2024)
@@ -109,7 +109,7 @@ describe.skipIf(!found)(`a chart in Chromium${missing}`, () => {
     expect((await said(opened)).slice(before.length).filter((line) => line.startsWith('< tools'))).toEqual([])
   })
 
-  test('is dark when its host is, in the colours of its host', async () => {
+  test('uses the dark color scheme and the colors of its host', async () => {
     await using opened = await open({ theme: 'light' })
     const { page, view } = opened
     await call(opened, 2024)
@@ -129,33 +129,36 @@ describe.skipIf(!found)(`a chart in Chromium${missing}`, () => {
     await expect.poll(colors).toEqual(['rgb(0, 0, 128)', 'rgb(99, 210, 164)'])
   })
 
-  test.each(sample([320, 390, 1280], 3))('fits into %i pixels, and tells how high it is', async (width) => {
-    await using opened = await open({ width })
-    const { page, view } = opened
-    await call(opened, 2024)
-    await expectDrawn(view, 2024)
-    const room = () =>
-      view.locator(':root').evaluate(({ scrollWidth, scrollHeight, offsetHeight }: HTMLElement) => ({
-        across: scrollWidth - innerWidth,
-        down: scrollHeight - innerHeight,
-        unused: innerHeight - offsetHeight,
-      }))
-    await opened.shown()
-    expect(await room()).toEqual({ across: 0, down: 0, unused: 0 })
-    expect(await overlaps(view)).toEqual([])
+  test.each(sample([320, 390, 1280], 3))(
+    'fits a width of %i pixels, and reports its height to the host',
+    async (width) => {
+      await using opened = await open({ width })
+      const { page, view } = opened
+      await call(opened, 2024)
+      await expectDrawn(view, 2024)
+      const room = () =>
+        view.locator(':root').evaluate(({ scrollWidth, scrollHeight, offsetHeight }: HTMLElement) => ({
+          across: scrollWidth - innerWidth,
+          down: scrollHeight - innerHeight,
+          unused: innerHeight - offsetHeight,
+        }))
+      await opened.shown()
+      expect(await room()).toEqual({ across: 0, down: 0, unused: 0 })
+      expect(await overlaps(view)).toEqual([])
 
-    const height = () => page.locator('iframe').evaluate(({ offsetHeight }: HTMLElement) => offsetHeight)
-    const closed = await height()
-    await view.getByText('The same as a table').click()
-    await expect.poll(height).toBeGreaterThan(closed + 200)
-    await expect.poll(room).toEqual({ across: 0, down: 0, unused: 0 })
-    expect(await view.getByRole('row').allTextContents()).toEqual([
-      'MonthPieces',
-      ...salesIn(2024).months.map(({ month, sold }) => `${month}${sold}`),
-    ])
-  })
+      const height = () => page.locator('iframe').evaluate(({ offsetHeight }: HTMLElement) => offsetHeight)
+      const closed = await height()
+      await view.getByText('The same as a table').click()
+      await expect.poll(height).toBeGreaterThan(closed + 200)
+      await expect.poll(room).toEqual({ across: 0, down: 0, unused: 0 })
+      expect(await view.getByRole('row').allTextContents()).toEqual([
+        'MonthPieces',
+        ...salesIn(2024).months.map(({ month, sold }) => `${month}${sold}`),
+      ])
+    },
+  )
 
-  test('has no way out', async () => {
+  test("can neither load from other origins nor read its host's page or storage", async () => {
     await using opened = await open()
     const { view, problems } = opened
     await call(opened, 2024)
@@ -184,14 +187,14 @@ describe.skipIf(!found)(`a chart in Chromium${missing}`, () => {
     await expect.poll(() => problems).toContainEqual(refusal(`default-src 'none'`))
   })
 
-  test('has no buttons at a host that passes no calls on', async () => {
+  test('has no buttons when the host does not proxy tool calls', async () => {
     await using opened = await open({ proxies: false })
     await call(opened, 2024)
     await expectDrawn(opened.view, 2024)
     expect(await opened.view.getByRole('button').count()).toBe(0)
   })
 
-  test('says what went wrong', async () => {
+  test('shows the reason when a call is cancelled or fails', async () => {
     await using opened = await open()
     const { page, view } = opened
     await page.evaluate(() => window.host.open('sales', { year: 2023 }))
