@@ -62,7 +62,7 @@ async function carryOut({ by, outcome, ran = [], asked = {} }: Attack): Promise<
   expect(Object.fromEntries(Object.keys(asked).map((path) => [path, since(path)]))).toEqual(asked)
 }
 
-test('no answer to any of them contained a token, or what makes a key', () => {
+test('no response to an attack contains a token or key material', () => {
   expect(stage.secrets.size).toBeGreaterThan(count(75, 300))
   expect(stage.answers.length).toBeGreaterThan(count(125, 500))
   const told = stage.answers.join('\n')
@@ -71,14 +71,14 @@ test('no answer to any of them contained a token, or what makes a key', () => {
   expect(keys.filter((key) => told.includes(key))).toEqual([])
 })
 
-test('no line of the log contained a token', () => {
+test('no log line contains a token', () => {
   const logs = stage.server.harness.getLogs()
   const told = JSON.stringify(logs)
   expect(logs.length).toBeGreaterThan(0)
   expect([...stage.secrets].filter((secret) => told.includes(secret))).toEqual([])
 })
 
-test('the attacks are as many as they are said to be', () => {
+test('the groups contain 711 attacks with unique names', () => {
   const names = Object.entries(groups).flatMap(([group, attacks]) => attacks.map(({ name }) => `${group}: ${name}`))
   expect(new Set(names).size).toBe(names.length)
   expect(names.length).toBe(711)

@@ -105,8 +105,8 @@ const circumstances = {
   userAgent: 'curious/1.0',
 }
 
-describe('a refusal is audited', () => {
-  test('of a request without a token', async () => {
+describe('a refused request is audited', () => {
+  test('without a token', async () => {
     expect((await postAlone('write', { text: 'confidential' })).status).toBe(401)
     expect(await onlyEvent()).toEqual({
       ...circumstances,
@@ -118,14 +118,14 @@ describe('a refusal is audited', () => {
     })
   })
 
-  test('of a token that is not good here', async () => {
+  test('with a token for another audience', async () => {
     const token = await tokenFor(all, { aud: 'https://other.example.com' })
     expect((await postAlone('write', {}, bearer(token))).status).toBe(401)
     const { status, reason, principal } = await onlyEvent()
     expect([status, reason?.kind, principal]).toEqual([401, 'unauthorized', undefined])
   })
 
-  test('of a token that lacks a scope', async () => {
+  test('with a token that lacks a scope', async () => {
     const token = await tokenFor('notes:read', { org_id: 'acme' })
     const response = await postAlone('write', { text: 'confidential' }, bearer(token))
     expect(response.status).toBe(403)
@@ -141,7 +141,7 @@ describe('a refusal is audited', () => {
     })
   })
 
-  test('of a page that may not call', async () => {
+  test('from an origin that is not allowed', async () => {
     const headers = { ...bearer(await tokenFor(all)), Origin: 'https://evil.example.com' }
     expect((await postAlone('write', {}, headers)).status).toBe(403)
     const { status, reason } = await onlyEvent()
@@ -151,7 +151,7 @@ describe('a refusal is audited', () => {
     ])
   })
 
-  test('of a session that is none, by a mark in the place of its id', async () => {
+  test('with an unknown session id, of which the event has a mark only', async () => {
     const session = 'a-session-of-somebody-else'
     credentials.push(session)
     const headers = { ...bearer(await tokenFor(all)), 'Mcp-Session-Id': session }
@@ -171,7 +171,7 @@ describe('a refusal is audited', () => {
     })
   })
 
-  test('of an HTTP+SSE session that is none', async () => {
+  test('with an unknown HTTP+SSE session id', async () => {
     const session = 'another-session-of-somebody-else'
     credentials.push(session)
     const headers = bearer(await tokenFor(all))
@@ -197,14 +197,14 @@ describe('a refusal is audited', () => {
       { body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'logging/setLevel', params: { level: 'info' } }) },
     ],
     [
-      'of a version that nobody speaks',
+      'with an unknown protocol version',
       400,
       'unsupported_version',
       'Unsupported protocol version 1999',
       { headers: { 'MCP-Protocol-Version': '1999', 'Mcp-Session-Id': 'any' } },
     ],
-    ['of a method that is none', 405, 'method_not_allowed', 'Use GET', { method: 'PUT' }],
-    ['of a URL that is none', 404, 'not_found', 'HTTP 404', { path: '/nowhere' }],
+    ['with the HTTP method PUT', 405, 'method_not_allowed', 'Use GET', { method: 'PUT' }],
+    ['with an unknown URL', 404, 'not_found', 'HTTP 404', { path: '/nowhere' }],
   ])('%s', async (_, status, kind, message, { path = '/mcp', headers, ...init }) => {
     const response = await fetch(new URL(path, server.url), {
       method: 'POST',
@@ -224,7 +224,7 @@ describe('a refusal is audited', () => {
     ['alone', '/mcp', { 'MCP-Protocol-Version': '2026-07-28', 'Mcp-Method': 'resources/read' }],
     ['in a session', '/mcp', { 'Mcp-Session-Id': 'a-session-that-is-not-opened' }],
     ['over HTTP+SSE', '/messages?session=not-opened', {}],
-  ])('of a message that exceeds a bound, with its method and URI: %s', async (_, path, headers) => {
+  ])('with a message that exceeds a bound, by its method and URI: %s', async (_, path, headers) => {
     const uri = `note://${'7'.repeat(10_000)}`
     const { status } = await post(
       { jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri } },
@@ -242,13 +242,13 @@ describe('a refusal is audited', () => {
     })
   })
 
-  test('of an unsupported protocol version, with the method', async () => {
+  test('with an unsupported protocol version, by its method', async () => {
     const headers = { ...bearer(await tokenFor(all)), 'MCP-Protocol-Version': '1999' }
     expect((await post(call('write'), headers)).status).toBe(400)
     expect(await onlyEvent()).toMatchObject({ reason: { kind: 'unsupported_version' }, targets: [write] })
   })
 
-  test('of a caller above its rate', async () => {
+  test('from a caller that exceeds its rate limit', async () => {
     const response = await postAlone('busy', {}, bearer(await tokenFor(all)))
     expect([response.status, response.headers.get('Retry-After')]).toEqual([429, '7'])
     expect(await onlyEvent()).toMatchObject({
@@ -259,7 +259,7 @@ describe('a refusal is audited', () => {
     })
   })
 
-  test('of a scope that is missed only when the call is served', async () => {
+  test('when serving the call finds that a scope is missing', async () => {
     const response = await postAlone('write', { text: 'confidential' }, {}, '/behind/mcp')
     expect(response.status).toBe(403)
     expect(await response.json()).toMatchObject({ error: { data: { scopes: ['notes:write'] } } })
@@ -276,7 +276,7 @@ describe('a refusal is audited', () => {
     })
   })
 
-  test('of one message of a batch, the rest of which is served', async () => {
+  test('when one message of a batch is refused and the rest is served', async () => {
     const batch = [call('look', {}, 1), call('write', { text: 'a' }, 2)]
     const response = await post(batch, { 'MCP-Protocol-Version': '2025-03-26' }, '/behind/mcp')
     expect(response.status).toBe(200)
@@ -289,7 +289,7 @@ describe('a refusal is audited', () => {
     })
   })
 
-  test('with all messages of a batch, as far as there is room', async () => {
+  test('with the first 50 messages of its batch, and the number of those omitted', async () => {
     const batch = Array.from({ length: 60 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'prompts/get', params: {} }))
     await post([call('write'), ...batch], bearer(await tokenFor('')))
     const { targets, omitted } = await onlyEvent()
@@ -300,7 +300,7 @@ describe('a refusal is audited', () => {
 describe.each([...everyRevision.map((revision) => ({ revision, sse: false })), { revision: '2024-11-05', sse: true }])(
   'a client of $revision, over HTTP+SSE: $sse',
   ({ revision, sse }) => {
-    test('is told of when it uses what takes scopes, and of nothing else', async () => {
+    test('causes an event for each use of an entry with scopes, and for nothing else', async () => {
       const token = await tokenFor(all, { org_id: 'acme', email: 'ada@example.com' })
       await using client = await connect(server.url, { revision, sse, token })
       const { session } = client
@@ -408,7 +408,7 @@ test('logs values of clients shortened, on one line and without credentials', as
   expect([second?.method, userAgent, request]).toEqual(['[…]', 'me […]', '[…]'])
 })
 
-test('a data point has everything in its place, and within the bounds of the platform', async () => {
+test("an Analytics Engine data point has each field in its place, within the platform's limits", async () => {
   const subject = 'ä'.repeat(90)
   const token = await tokenFor('notes:read', { sub: subject, org_id: 'acme' })
   await postAlone('write', {}, bearer(token))
@@ -442,7 +442,7 @@ test('a data point has everything in its place, and within the bounds of the pla
   expect(unknown.doubles).toEqual([401, 0])
 })
 
-test('a log line is JSON, and a refusal is a warning', async () => {
+test('a log line is JSON, and a refused request is logged as a warning', async () => {
   written += logs().join('\n')
   server.harness.clearLogs()
   await postAlone('write', { text: 'confidential' }, bearer(await tokenFor(all)))
@@ -464,7 +464,7 @@ test('a log line is JSON, and a refusal is a warning', async () => {
 })
 
 test.each(['This sink is broken', 'This sink breaks later', 'analyticsEngineSink() found no dataset'])(
-  'a sink that fails harms nobody, and is reported: %s',
+  'the error of a sink does not fail the request, and is logged: %s',
   async (problem) => {
     const reported = () => logs().filter((message) => message.includes(problem)).length
     const before = reported()
@@ -475,13 +475,13 @@ test.each(['This sink is broken', 'This sink breaks later', 'analyticsEngineSink
   },
 )
 
-test('an audit without a sink is an error at startup', () => {
+test('audit() without a sink is an error at startup', () => {
   const message = '"sinks" of audit() must be a sink such as consoleSink() returns, or a list of sinks, not'
   expect(() => audit({ sinks: [] })).toThrow(`${message} []`)
   expect(() => audit({} as never)).toThrow(`${message} undefined`)
 })
 
-test('credentials, arguments and claims are in nothing that was written in all these tests', () => {
+test('no credential, argument or claim occurs in what these tests logged', () => {
   const everything = [written, ...logs()].join('\n')
   expect(credentials.length).toBeGreaterThan(20)
   expect(written.length).toBeGreaterThan(10_000)

@@ -18,12 +18,12 @@ afterAll(async () => {
 })
 
 describe.each(everyRevision)('a client of %s', (revision) => {
-  test('without a token gets the URL of the metadata', async () => {
+  test('without a token gets the metadata URL in the challenge', async () => {
     const refused = await connect(server.url, { revision }).catch((problem) => problem)
     expect(refused).toMatchObject({ status: 401 })
   })
 
-  test('uses what its token allows', async () => {
+  test('calls the tools that the scopes of its token allow', async () => {
     const token = await issuer.token(audience, { scope: 'notes:read' })
     await using client = await connect(server.url, { revision, token })
     expect((await client.callTool('who')).content).toEqual([{ type: 'text', text: 'ada client  notes:read' }])
@@ -34,7 +34,7 @@ describe.each(everyRevision)('a client of %s', (revision) => {
   })
 })
 
-test('a server describes itself', async () => {
+test('the server publishes its protected resource metadata', async () => {
   for (const path of ['', '/mcp']) {
     const response = await fetch(new URL(`/.well-known/oauth-protected-resource${path}`, server.url))
     expect(await response.json()).toEqual({

@@ -153,7 +153,7 @@ describe.skipIf(!found)(`a page in Chromium${missing}`, () => {
     })
   })
 
-  test('reads why it was refused', async () => {
+  test('can read the status and the challenge of a refused request', async () => {
     await using opened = await open('app.example.com')
     const challenge = await opened.page.evaluate(async (url) => {
       const response = await fetch(url, { method: 'POST', headers: { 'MCP-Protocol-Version': '2026-07-28' } })

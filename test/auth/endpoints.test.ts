@@ -24,7 +24,7 @@ describe('two endpoints that share one bearer()', () => {
     ['beta', 'alpha'],
     ['acme', 'globex'],
     ['alpha', 'acme'],
-  ])('a token for /%s/mcp is refused at /%s/mcp, also after the first has accepted it', async (one, other) => {
+  ])('a token for /%s/mcp is refused at /%s/mcp, also after the first endpoint accepted it', async (one, other) => {
     const headers = bearing(await issuer.token(at(one).href))
     const refused = {
       status: 401,
@@ -37,7 +37,7 @@ describe('two endpoints that share one bearer()', () => {
     }
   })
 
-  test('a token for both endpoints is accepted at both, as the tenant of each', async () => {
+  test('a token for both endpoints acts for the tenant of the endpoint that it is sent to', async () => {
     const headers = bearing(await issuer.token(at('acme').href, { aud: [at('acme').href, at('globex').href] }))
     for (const _ of [1, 2]) {
       expect(await call(at('acme'), headers)).toMatchObject({ status: 200, text: '["ada","client","acme"]' })
@@ -45,7 +45,7 @@ describe('two endpoints that share one bearer()', () => {
     }
   })
 
-  test('a token for the URL of the older transport, which endpoints in one folder share, is refused at the endpoint', async () => {
+  test('a token for /sse, which endpoints in one folder share, is refused at /mcp', async () => {
     const headers = bearing(await issuer.token(new URL('/alpha/sse', server.url).href))
     expect(await call(at('alpha'), headers)).toMatchObject({
       status: 401,
@@ -62,7 +62,7 @@ describe('two endpoints that share one bearer()', () => {
   })
 })
 
-describe('claims of the wrong type are refused, not taken as absent', () => {
+describe('a claim of the wrong type is refused, not treated as absent', () => {
   const claiming = async (name: string, claims: object) =>
     bearing(await issuer.token(at(name).href, claims as JWTPayload))
   const refused = (claim: string, found: string) => ({
@@ -88,7 +88,7 @@ describe('claims of the wrong type are refused, not taken as absent', () => {
     }
   })
 
-  test('a tenant claim is a string, or the token names no tenant', async () => {
+  test('a token with a tenant claim acts for that tenant, and a token without one for none', async () => {
     expect(await call(at('own'), await claiming('own', { org_id: 'acme' }))).toMatchObject({
       text: '["ada","client","acme"]',
     })

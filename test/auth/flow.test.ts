@@ -74,7 +74,7 @@ describe('with an authorization server that signs in every user as ada', () => {
   }
 
   describe.each(published)('$name', (client) => {
-    test('goes from a bare 401 to writing, and on after its token has expired', async () => {
+    test('signs in after a 401, requests another scope to write, and refreshes an expired token', async () => {
       const wallet = new Wallet()
       const person = new Person(journal.fetch)
       const program = client.start(server.url, wallet, journal)
@@ -195,7 +195,7 @@ describe('with an authorization server that signs in every user as ada', () => {
       await program.close()
     })
 
-    test('is known by where it describes itself', async () => {
+    test('uses the URL of its client metadata document as its client id', async () => {
       const { program, wallet } = await letIn(client, new Wallet(clientUrl))
       expect(fromIssuer().lines).toEqual([
         'GET /.well-known/oauth-authorization-server 200',
@@ -208,7 +208,7 @@ describe('with an authorization server that signs in every user as ada', () => {
     })
   })
 
-  test.each(first)('$name gets a token, reads, and gets another one', async ({ start, opens }) => {
+  test.each(first)('$name signs in, calls a tool, and signs in again for another scope', async ({ start, opens }) => {
     const wallet = new Wallet()
     const person = new Person(journal.fetch)
     vi.stubGlobal('fetch', journal.fetch)
@@ -240,7 +240,7 @@ describe('with an authorization server that signs in every user as ada', () => {
     expect(everybody.heard.filter((line) => line === 'GET /jwks')).toEqual(['GET /jwks'])
   })
 
-  test('a token that was good a moment ago is not good any more when its time is up', async () => {
+  test('a token is accepted until it expires, and refused afterwards', async () => {
     const { program, wallet } = await letIn(published[0] as Published)
     // A server bears a difference of 30 seconds between clocks.
     const expires = Math.floor(Date.now() / 1000) - 30 + 6
@@ -284,7 +284,7 @@ describe('with an authorization server that asks', () => {
     }
   }
 
-  test('a person who says yes is who they say', async () => {
+  test('a user who consents signs in with the name they enter', async () => {
     await using asked = await ask('yes')
     expect(asked.person.pages).toEqual([expect.stringMatching(/A client.*notes:read.*127\.0\.0\.1:9/s)])
     await asked.program.finish(asked.returned)
@@ -292,7 +292,7 @@ describe('with an authorization server that asks', () => {
     expect(await asked.program.call('whoami')).toBe('grace, who may notes:read')
   })
 
-  test('a person who says no keeps the client out', async () => {
+  test('a client whose user denies access gets no token and cannot connect', async () => {
     await using asked = await ask('no')
     await expect(asked.program.finish(asked.returned)).rejects.toMatchObject({ code: 'access_denied' })
     expect(asked.wallet.held).toBeUndefined()
@@ -310,7 +310,7 @@ test('the configurations of docs/guides/authorization-servers.md are compiled', 
   for (const block of blocks) expect(compiled).toContain(block)
 })
 
-test('one command starts both, and ends both', async () => {
+test('npm start starts the server and its authorization server, and stops both', async () => {
   const port = await freePort(2)
   const [url, issuer] = [`http://127.0.0.1:${port}/mcp`, `http://127.0.0.1:${port + 1}`]
   const data = mkdtempSync(join(tmpdir(), 'edgemcp-protected-'))

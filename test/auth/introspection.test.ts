@@ -31,7 +31,7 @@ const asked = (path = '/introspect') => issuer.asked.get(path) ?? 0
 const now = () => Math.floor(Date.now() / 1000)
 
 describe('an opaque token', () => {
-  test('that is active is good', async () => {
+  test('that is active is accepted with its claims', async () => {
     const url = await introspecting()
     const token = issuer.opaqueToken({ aud: url.href, scope: 'notes:read' })
     expect(JSON.parse((await call(url, bearing(token))).text)).toEqual({
@@ -52,7 +52,7 @@ describe('an opaque token', () => {
       { aud: ['https://other.example/mcp', 'https://third.example/'] },
       'a different audience',
     ],
-    ['is for nobody', { aud: undefined }, 'a different audience'],
+    ['has no audience', { aud: undefined }, 'a different audience'],
     [
       'is of another issuer',
       { iss: 'https://other.example' },
@@ -95,10 +95,10 @@ describe('an opaque token', () => {
 
   test.each<[string, (audience: string) => JWTPayload]>([
     ['expires soon', (aud) => ({ aud, exp: now() + 60 })],
-    ['has expired by less than clocks may differ', (aud) => ({ aud, exp: now() - 10 })],
+    ['has expired within the clock tolerance', (aud) => ({ aud, exp: now() - 10 })],
     ['is for several audiences', (aud) => ({ aud: ['https://other.example/', aud] })],
     ['names its issuer', (aud) => ({ aud, iss: issuer.issuer })],
-  ])('that %s is good', async (_, claims) => {
+  ])('that %s is accepted', async (_, claims) => {
     const url = await introspecting()
     expect(await call(url, bearing(issuer.opaqueToken(claims(url.href))))).toMatchObject({ status: 200 })
   })
@@ -108,12 +108,12 @@ describe('an opaque token', () => {
     expect(asked()).toBe(1)
   })
 
-  test('needs no audience of an issuer that issues for this server only', async () => {
+  test('needs no audience where the issuer issues tokens for this server only', async () => {
     const url = await introspecting({ audience: false })
     expect(await call(url, bearing(issuer.opaqueToken()))).toMatchObject({ status: 200 })
   })
 
-  test('with dots is no JWT for that', async () => {
+  test('may contain two dots, like a JWT', async () => {
     const url = await introspecting()
     const token = issuer.opaqueToken({ aud: url.href }, 'one.two.three')
     expect(await call(url, bearing(token))).toMatchObject({ status: 200 })
@@ -152,7 +152,7 @@ describe('the introspection of a token', () => {
     expect(asked()).toBe(2)
   })
 
-  test('is not cached with tokenCacheMs: 0', async () => {
+  test('is not cached when tokenCacheMs is 0', async () => {
     const url = await introspecting({ tokenCacheMs: 0 })
     const token = issuer.opaqueToken({ aud: url.href })
     for (const _ of [1, 2, 3]) expect(await call(url, bearing(token))).toMatchObject({ status: 200 })
@@ -161,7 +161,7 @@ describe('the introspection of a token', () => {
     expect(await call(url, bearing(token))).toMatchObject({ status: 401 })
   })
 
-  test('is forgotten when the token expires', async () => {
+  test('is removed from the cache when the token expires', async () => {
     const url = await introspecting({ clockTolerance: 0 })
     const token = issuer.opaqueToken({ aud: url.href, exp: now() + 20 })
     expect(await call(url, bearing(token))).toMatchObject({ status: 200 })
@@ -179,7 +179,7 @@ describe('the introspection of a token', () => {
     expect(asked()).toBe(2)
   })
 
-  test('inactive is cached for a moment', async () => {
+  test('is cached for a moment when the token is inactive', async () => {
     const url = await introspecting()
     for (const _ of [1, 2, 3]) expect(await call(url, bearing('soon'))).toMatchObject({ status: 401 })
     expect(asked()).toBe(1)
@@ -189,7 +189,7 @@ describe('the introspection of a token', () => {
   })
 })
 
-describe('many requests', () => {
+describe('concurrent requests', () => {
   /** Sends a request, and resolves when it has come. */
   async function send(url: URL, token: string): Promise<() => Promise<Answered>> {
     const arrived = async () => Number(await (await fetch(new URL('/arrived', server.url))).text())
@@ -199,7 +199,7 @@ describe('many requests', () => {
     return () => answer
   }
 
-  test('with one token are one question', async () => {
+  test('with one token cause one introspection request', async () => {
     const url = await introspecting()
     const token = issuer.opaqueToken({ aud: url.href })
     const answers = await Promise.all(Array.from({ length: 50 }, () => call(url, bearing(token))))
@@ -207,7 +207,7 @@ describe('many requests', () => {
     expect(asked()).toBe(1)
   })
 
-  test('with one token do not depend on the first of them', async () => {
+  test('with one token succeed although the client of the first one disconnects', async () => {
     const url = await introspecting()
     await call(url, bearing(issuer.opaqueToken({ aud: url.href })))
     const token = issuer.opaqueToken({ aud: url.href })
@@ -225,7 +225,7 @@ describe('many requests', () => {
     expect(asked()).toBe(2)
   })
 
-  test('with tokens that are worth nothing ask about each once', async () => {
+  test('with inactive tokens cause one introspection request for each token', async () => {
     const url = await introspecting()
     const tokens = Array.from({ length: 50 }, () => crypto.randomUUID())
     for (const _ of [1, 2]) {
@@ -235,7 +235,7 @@ describe('many requests', () => {
     expect(asked()).toBe(50)
   })
 
-  test('leave an endpoint alone that has just failed', async () => {
+  test('cause no request to an introspection endpoint that failed a moment ago', async () => {
     const url = await introspecting()
     issuer.instead.set('/introspect', (_, response) => response.writeHead(503).end())
     expect(await call(url, bearing('one'))).toMatchObject({ status: 503 })
@@ -244,7 +244,7 @@ describe('many requests', () => {
     expect(asked()).toBe(1)
   })
 
-  test.each([400, 413, 414])('are answered although one had a token that is answered with %i', async (status) => {
+  test.each([400, 413, 414])('are accepted after another token caused the introspection status %i', async (status) => {
     const url = await introspecting()
     const good = issuer.opaqueToken({ aud: url.href })
     issuer.instead.set('/introspect', (_, response) => response.writeHead(status).end())
@@ -254,7 +254,7 @@ describe('many requests', () => {
   })
 })
 
-describe('the endpoint', () => {
+describe('the introspection endpoint', () => {
   test('is the one in the metadata', async () => {
     const url = await introspecting()
     await call(url, bearing(issuer.opaqueToken({ aud: url.href })))
@@ -265,7 +265,7 @@ describe('the endpoint', () => {
     })
   })
 
-  test('is the given url, without reading the metadata', async () => {
+  test('is the configured URL, and no metadata is fetched', async () => {
     issuer.instead.set('/given', (request, response) => issuer.introspect(request, response))
     const introspection = { ...issuer.resourceServer, url: `${issuer.issuer}/given` }
     const url = await introspecting({ introspection })
@@ -280,7 +280,7 @@ describe('the endpoint', () => {
     ['answers with a page', (_, response) => response.end('<!doctype html>')],
     ['answers with nothing', (_, response) => response.writeHead(204).end()],
   ]
-  test.each(failing)('that %s is asked again, and the client is told when', async (_, answer) => {
+  test.each(failing)('that %s causes a 503 with Retry-After, and is asked again afterwards', async (_, answer) => {
     const url = await introspecting()
     const token = issuer.opaqueToken({ aud: url.href })
     issuer.instead.set('/introspect', answer)
@@ -293,7 +293,7 @@ describe('the endpoint', () => {
     expect(await call(url, bearing(token))).toMatchObject({ status: 200 })
   })
 
-  test('that fails takes nothing from tokens it has judged a moment ago', async () => {
+  test('may fail without effect on tokens that are in the cache', async () => {
     const url = await introspecting()
     const token = issuer.opaqueToken({ aud: url.href })
     await call(url, bearing(token))
@@ -301,7 +301,7 @@ describe('the endpoint', () => {
     expect(await call(url, bearing(token))).toMatchObject({ status: 200 })
   })
 
-  test('that is slow delays only the requests that need it', async () => {
+  test('delays only the requests that need it when it is slow', async () => {
     const url = await introspecting()
     const [slow, quick] = [issuer.opaqueToken({ aud: url.href }), issuer.opaqueToken({ aud: url.href })]
     expect(await call(url, bearing(quick))).toMatchObject({ status: 200 })
@@ -314,25 +314,25 @@ describe('the endpoint', () => {
     expect(await waiting).toMatchObject({ status: 200, text: expect.stringContaining('late') })
   })
 
-  test('that hangs is not waited for for ever', async () => {
+  test('causes a 503 when it hangs', async () => {
     const url = await introspecting()
     issuer.instead.set('/introspect', (_, response) => void response.writeHead(200).write('{'))
     expect(await call(url, bearing('opaque'))).toMatchObject({ status: 503 })
   })
 
-  test('that the metadata does not name makes the server say so to its owner, not to the client', async () => {
+  test('is not named in the response when the metadata lacks it', async () => {
     const { introspection_endpoint: _, ...metadata } = issuer.metadata
     issuer.instead.set('/.well-known/oauth-authorization-server', (_, response) => json(response, metadata))
     const refused = await call(await introspecting(), bearing('opaque'))
     expect(refused).toMatchObject({ status: 503, text: expect.not.stringContaining('introspection') })
   })
 
-  test('is not given in the clear', async () => {
+  test('must not be an http URL', async () => {
     const introspection = { ...issuer.resourceServer, url: 'http://auth.example/introspect' }
     await expect(declare(server, { issuer: 'https://auth.example', introspection })).rejects.toThrow('https')
   })
 
-  test('gets no secret where the metadata names one in the clear', async () => {
+  test('gets no client secret when the metadata names an http URL', async () => {
     const elsewhere = { ...issuer.metadata, introspection_endpoint: 'http://auth.example/introspect' }
     issuer.instead.set('/.well-known/oauth-authorization-server', (_, response) => json(response, elsewhere))
     const url = await declare(
@@ -349,11 +349,11 @@ describe('the endpoint', () => {
     ['plain', 'mcp', 'secret'],
     ['a colon', 'urn:mcp:one', 'a:b:c'],
     ['spaces and plus signs', 'my client', 'one + one'],
-    ['what forms are made of', 'a&b=c', '100%&x=y+z'],
+    ['separators of form data', 'a&b=c', '100%&x=y+z'],
     ['quotes and brackets', `"it's" (mine)!`, '*~{}[]\\/'],
     ['other alphabets', 'клиент', '秘密 🔑'],
     ['an encoded text', 'a%20b', '%2B%25'],
-  ])('is asked by a client whose names have %s', async (_, clientId, clientSecret) => {
+  ])('gets the client id and secret encoded when they contain %s', async (_, clientId, clientSecret) => {
     issuer.resourceServer = { clientId, clientSecret }
     const url = await introspecting()
     expect(await call(url, bearing(issuer.opaqueToken({ aud: url.href })))).toMatchObject({ status: 200 })
@@ -363,7 +363,7 @@ describe('the endpoint', () => {
 })
 
 describe('several kinds of tokens', () => {
-  test('are good side by side, and JWTs are not asked about', async () => {
+  test('are accepted together, and a JWT causes no introspection request', async () => {
     const url = await introspecting()
     const opaque = issuer.opaqueToken({ aud: url.href, sub: 'opaque' })
     const jwt = await issuer.token(url.href, { sub: 'jwt' })
@@ -372,7 +372,7 @@ describe('several kinds of tokens', () => {
     expect(await call(url, bearing(opaque), 'open')).toMatchObject({ status: 200, text: 'opaque' })
   })
 
-  test('a JWT with a wrong signature is not asked about either', async () => {
+  test('cause no introspection request for a JWT with a wrong signature', async () => {
     const url = await introspecting()
     const [mine] = issuer.keys
     const forged = await issuer.token(url.href, {}, { key: await newKey('ES256', mine?.kid as string) })
@@ -401,7 +401,7 @@ describe('several issuers', () => {
   const opaqueOf = (each: AuthorizationServer, claims: JWTPayload = {}) =>
     each.opaqueToken({ aud: url.href, ...claims }, `${each === issuer ? 'one_' : 'two_'}${crypto.randomUUID()}`)
 
-  test('each vouch for their own tokens, of both kinds', async () => {
+  test('issue opaque tokens and JWTs that the server accepts', async () => {
     for (const each of [issuer, other]) {
       for (const token of [opaqueOf(each), await each.token(url.href)]) {
         const { status, text } = await call(url, bearing(token))
@@ -410,7 +410,7 @@ describe('several issuers', () => {
     }
   })
 
-  test('are sent no opaque token of another issuer', async () => {
+  test('do not get opaque tokens of another issuer', async () => {
     expect(await call(url, bearing(opaqueOf(other)))).toMatchObject({ status: 200 })
     expect([asked(), other.asked.get('/introspect')]).toEqual([0, 1])
     expect(await call(url, bearing('three_unknown'))).toMatchObject({ status: 401 })
@@ -418,19 +418,19 @@ describe('several issuers', () => {
     expect([asked(), other.asked.get('/introspect')]).toEqual([0, 2])
   })
 
-  test('cannot vouch for each other', async () => {
+  test('cannot issue tokens in the name of another issuer', async () => {
     expect(await call(url, bearing(opaqueOf(other, { iss: issuer.issuer })))).toMatchObject({ status: 401 })
     const signed = await other.token(url.href, { iss: issuer.issuer })
     expect(await call(url, bearing(signed))).toMatchObject({ status: 401 })
   })
 
-  test('continue without an issuer that does not answer', async () => {
+  test('are independent: tokens of one are accepted while another fails', async () => {
     issuer.instead.set('/introspect', (_, response) => response.writeHead(503).end())
     expect(await call(url, bearing(opaqueOf(other)))).toMatchObject({ status: 200 })
     expect(await call(url, bearing(await issuer.token(url.href)))).toMatchObject({ status: 200 })
   })
 
-  test('refuse no token as long as its issuer does not answer', async () => {
+  test('cause a 503 for a token while their introspection fails, and a 401 for it afterwards', async () => {
     issuer.instead.set('/introspect', (_, response) => response.writeHead(503).end())
     expect(await call(url, bearing('one_unknown'))).toMatchObject({ status: 503 })
     expect(await call(url, bearing('two_unknown'))).toMatchObject({ status: 401 })
@@ -445,11 +445,11 @@ describe('several issuers', () => {
     ['with the same prefix', 'one_', 'one_', 'The tokenPrefix "one_" of'],
     ['with a prefix that begins with the other', 'one_more_', 'one_', 'The tokenPrefix "one_" of'],
     ['with an empty prefix', 'one_', '', 'must be a non-empty string'],
-  ])('%s do not start', async (_, one, two, message) => {
+  ])('%s are refused at startup', async (_, one, two, message) => {
     await expect(declare(server, { issuer: [entry(issuer, one), entry(other, two)] })).rejects.toThrow(message)
   })
 
-  test('need no prefix when only one of them has introspection', async () => {
+  test('need no token prefix when only one of them has introspection', async () => {
     const mixed = await declare(server, { issuer: [entry(issuer), other.issuer] })
     expect(await call(mixed, bearing(issuer.opaqueToken({ aud: mixed.href })))).toMatchObject({ status: 200 })
     expect(await call(mixed, bearing(await other.token(mixed.href)))).toMatchObject({ status: 200 })

@@ -95,8 +95,8 @@ function held(path: string) {
 
 const published = () => ({ keys: issuer.keys.map(({ publicJwk }) => publicJwk) })
 
-describe('a server that knows no keys yet', () => {
-  test('asks once, however many come at the same time', async () => {
+describe('a server without fetched keys', () => {
+  test('fetches the keys once for concurrent requests', async () => {
     const keys = held(keysPath)
     const answers = await send(50, ask)
     await keys.arrived
@@ -128,31 +128,34 @@ describe('a server that knows no keys yet', () => {
       'sends half an answer and closes',
       (_, response) => void response.writeHead(200).write('{"issuer":', () => response.destroy()),
     ],
-    ['has nothing there', (_, response) => response.writeHead(404).end()],
+    ['answers with 404', (_, response) => response.writeHead(404).end()],
   ]
-  test.each(away)('whose issuer %s says when to come back, and is well again with it', async (_, misbehaviour) => {
-    misbehaves(misbehaviour)
-    const refused = await ask()
-    expect(refused).toMatchObject({ status: 503, text: expect.stringContaining('try again') })
-    expect(refused.headers.get('Retry-After')).toBe('5')
-    expect(refused.headers.get('WWW-Authenticate')).toBeNull()
-    recovers()
-    await ahead(6 * second)
-    expect(await ask()).toMatchObject({ status: 200, text: 'ada' })
-  })
+  test.each(away)(
+    'whose issuer %s responds 503 with Retry-After, and recovers with the issuer',
+    async (_, misbehaviour) => {
+      misbehaves(misbehaviour)
+      const refused = await ask()
+      expect(refused).toMatchObject({ status: 503, text: expect.stringContaining('try again') })
+      expect(refused.headers.get('Retry-After')).toBe('5')
+      expect(refused.headers.get('WWW-Authenticate')).toBeNull()
+      recovers()
+      await ahead(6 * second)
+      expect(await ask()).toMatchObject({ status: 200, text: 'ada' })
+    },
+  )
 
   test('whose issuer does not run responds with Retry-After', async () => {
     await issuer[Symbol.asyncDispose]()
     expect(await ask()).toMatchObject({ status: 503 })
   })
 
-  test.each([metadataPath, keysPath])('does not wait for ever for an issuer that hangs: %s', async (path) => {
+  test.each([metadataPath, keysPath])('responds 503 when the issuer hangs: %s', async (path) => {
     issuer.instead.set(path, path === keysPath ? (_, response) => void response.writeHead(200).write('{') : () => {})
     expect(await many(3, ask)).toEqual(all(3, 503))
     expect(issuer.asked.get(path)).toBe(1)
   })
 
-  test('asks an issuer that fails once in five seconds at most', async () => {
+  test('fetches from a failing issuer every five seconds at most', async () => {
     issuer.instead.set(keysPath, fails)
     expect(await many(20, ask)).toEqual(all(20, 503))
     for (let time = 0; time < 4 * second; time += second) {
@@ -177,7 +180,7 @@ describe('a server that knows no keys yet', () => {
   }
   const kilobyte = 1024
 
-  test('takes keys of 256 KiB at most', async () => {
+  test('accepts up to 256 KiB of keys', async () => {
     issuer.instead.set(keysPath, padded(published(), 256 * kilobyte + 1))
     expect(await ask()).toMatchObject({ status: 503 })
     issuer.instead.set(keysPath, padded(published(), 256 * kilobyte))
@@ -187,12 +190,12 @@ describe('a server that knows no keys yet', () => {
 
   test.each<[string, RequestListener]>([
     ['that are a page', html],
-    ['that are nothing', (_, response) => response.writeHead(204).end()],
+    ['with the status 204', (_, response) => response.writeHead(204).end()],
     ['that are null', value(null)],
     ['that are a text', value('keys')],
     ['that are a bare list', value([])],
     ['that are an object', value({ keys: {} })],
-  ])('takes no keys %s', async (_, answer) => {
+  ])('refuses keys %s', async (_, answer) => {
     issuer.instead.set(keysPath, answer)
     expect(await ask()).toMatchObject({ status: 503 })
   })
@@ -200,33 +203,33 @@ describe('a server that knows no keys yet', () => {
   test.each<[string, () => RequestListener]>([
     ['of another issuer', () => value({ ...issuer.metadata, issuer: 'https://evil.example' })],
     ['of the issuer with a slash', () => value({ ...issuer.metadata, issuer: `${issuer.issuer}/` })],
-    ['of nobody', () => value({ jwks_uri: issuer.metadata.jwks_uri })],
-    ['without an address of keys', () => value({ issuer: issuer.issuer })],
+    ['without an issuer', () => value({ jwks_uri: issuer.metadata.jwks_uri })],
+    ['without a URL of the keys', () => value({ issuer: issuer.issuer })],
     [
-      'with the keys on another host in the clear',
+      'with an http URL of the keys on another host',
       () => value({ ...issuer.metadata, jwks_uri: 'http://example.com/' }),
     ],
     ['with the keys in a file', () => value({ ...issuer.metadata, jwks_uri: 'file:///etc/keys' })],
     ['of more than 256 KiB', () => padded(issuer.metadata, 256 * kilobyte + 1)],
     ['that is a page', () => html],
-  ])('takes no metadata %s', async (_, answer) => {
+  ])('refuses metadata %s', async (_, answer) => {
     issuer.instead.set(metadataPath, answer())
     expect(await ask()).toMatchObject({ status: 503 })
     expect(issuer.asked.get(keysPath)).toBeUndefined()
   })
 
-  test.each(['oauth-authorization-server', 'jwks'])('follows its issuer nowhere else: %s', async (path) => {
+  test.each(['oauth-authorization-server', 'jwks'])('does not follow redirects of its issuer: %s', async (path) => {
     expect(await ask({ isolate: `moved-${path}` })).toMatchObject({ status: 503 })
     expect(await ask({ isolate: 'moved-nothing' })).toMatchObject({ status: 200 })
   })
 
-  test('finds metadata where OpenID Connect has it', async () => {
+  test('finds metadata at the OpenID Connect URL', async () => {
     issuer.instead.set(metadataPath, fails)
     issuer.instead.set('/.well-known/openid-configuration', (_, response) => json(response, issuer.metadata))
     expect(await ask()).toMatchObject({ status: 200 })
   })
 
-  test('uses the good keys among broken ones, secrets and private ones', async () => {
+  test('ignores invalid, symmetric and private keys beside valid ones', async () => {
     const [good] = published().keys
     const others = [
       null,
@@ -241,7 +244,7 @@ describe('a server that knows no keys yet', () => {
     expect(await ask({ key: broken })).toMatchObject({ status: 401 })
   })
 
-  test('looks at a hundred keys at most', async () => {
+  test('reads the first hundred keys', async () => {
     const last = await newKey('ES256')
     issuer.keys.push(...(await Promise.all(Array.from({ length: 99 }, () => newKey('ES256')))), last)
     expect(issuer.keys).toHaveLength(101)
@@ -250,7 +253,7 @@ describe('a server that knows no keys yet', () => {
   })
 })
 
-describe('a server that knows the keys', () => {
+describe('a server with fetched keys', () => {
   const hangs: RequestListener = () => {}
 
   /** Sends one request. Returns what came first: its answer, or the end of the server's wait for an issuer that hangs. */
@@ -267,7 +270,7 @@ describe('a server that knows the keys', () => {
     ['closes connections', resets],
     ['answers with 500', fails],
     ['hangs', hangs],
-  ] as const)('asks nobody while they are fresh and the issuer %s', async (_, misbehaviour) => {
+  ] as const)('does not fetch fresh keys again when the issuer %s', async (_, misbehaviour) => {
     await warm()
     if (misbehaviour) misbehaves(misbehaviour)
     await ahead(9 * minute)
@@ -278,7 +281,7 @@ describe('a server that knows the keys', () => {
   test.each([
     ['closes connections', resets],
     ['answers with 500', fails],
-  ] as const)('does not need the issuer when they are no longer fresh and the issuer %s', async (_, misbehaviour) => {
+  ] as const)('uses stale keys when the issuer %s', async (_, misbehaviour) => {
     await warm()
     misbehaves(misbehaviour)
     await ahead(50 * minute)
@@ -286,7 +289,7 @@ describe('a server that knows the keys', () => {
     expect(asked()).toEqual([2, 1])
   })
 
-  test('does not wait when they are no longer fresh and the issuer hangs', async () => {
+  test('does not wait for an issuer that hangs when the keys are stale', async () => {
     await warm()
     await ahead(50 * minute)
     expect(await firstOf(metadataPath)).toMatchObject({ status: 200 })
@@ -294,7 +297,7 @@ describe('a server that knows the keys', () => {
     expect(asked()).toEqual([2, 1])
   })
 
-  test('reads them again beside a request, once', async () => {
+  test('refreshes stale keys once, in the background of a request', async () => {
     await warm()
     const keys = held(keysPath)
     await ahead(11 * minute)
@@ -307,7 +310,7 @@ describe('a server that knows the keys', () => {
     expect(asked()).toEqual([2, 2])
   })
 
-  test('waits for new ones after an hour', async () => {
+  test('waits for new keys when its keys are older than an hour', async () => {
     await warm()
     const keys = held(keysPath)
     await ahead(2 * hour)
@@ -319,7 +322,7 @@ describe('a server that knows the keys', () => {
     expect(await answers()).toEqual(all(10, 401))
   })
 
-  test('uses them for a day when the issuer does not answer', async () => {
+  test('uses old keys for a day while the issuer fails', async () => {
     await warm()
     misbehaves(fails)
     for (const time of [2 * hour, 12 * hour, 24 * hour - minute]) {
@@ -333,7 +336,7 @@ describe('a server that knows the keys', () => {
     expect(await ask()).toMatchObject({ status: 200 })
   })
 
-  test('does not wait again and again for an issuer that hangs for hours', async () => {
+  test('waits only once for an issuer that hangs for hours', async () => {
     await warm()
     issuer.instead.set(metadataPath, hangs)
     await ahead(2 * hour)
@@ -342,7 +345,7 @@ describe('a server that knows the keys', () => {
     expect(await firstOf(metadataPath)).toMatchObject({ status: 200 })
   })
 
-  test('survives an issuer of which every second answer fails', async () => {
+  test('continues with an issuer that fails every second request', async () => {
     await warm()
     let turn = 0
     issuer.instead.set(keysPath, (_, response) => {
@@ -358,8 +361,8 @@ describe('a server that knows the keys', () => {
   })
 })
 
-describe('keys that change', () => {
-  test('accepts a new key immediately, and still the old one', async () => {
+describe('a key rotation', () => {
+  test('makes the server accept the new key at once, and the old one as well', async () => {
     await warm()
     await ahead(31 * second)
     const [old, fresh] = [issuer.keys[0] as Key, await newKey('ES256')]
@@ -369,7 +372,7 @@ describe('keys that change', () => {
     expect(asked()).toEqual([2, 2])
   })
 
-  test('accepts a new key in concurrent requests', async () => {
+  test('makes concurrent requests with the new key succeed', async () => {
     await warm()
     await ahead(31 * second)
     const fresh = await newKey('ES256')
@@ -384,7 +387,7 @@ describe('keys that change', () => {
     expect(asked()).toEqual([2, 2])
   })
 
-  test('rejects a removed key after the keys are fetched again', async () => {
+  test('makes the server reject a removed key after the next fetch', async () => {
     await warm()
     const [old, fresh] = [issuer.keys[0] as Key, await newKey('ES256')]
     issuer.keys = [fresh]
@@ -394,7 +397,7 @@ describe('keys that change', () => {
     expect(await ask({ key: old })).toMatchObject({ status: 401 })
   })
 
-  test('rejects a key that was replaced under its kid after the keys are fetched again', async () => {
+  test('makes the server reject a key that was replaced under its kid after the next fetch', async () => {
     await warm()
     const [old] = issuer.keys as [Key]
     const fresh = await newKey('ES256', old.kid)
@@ -407,7 +410,7 @@ describe('keys that change', () => {
     expect(await ask({ key: old })).toMatchObject({ status: 401 })
   })
 
-  test('finds a replaced key without a kid immediately', async () => {
+  test('makes the server accept a key without a kid that replaced another one, at once', async () => {
     const unnamed = (key: Key) => ({ ...key, kid: undefined as unknown as string })
     const [old, fresh] = [unnamed(issuer.keys[0] as Key), unnamed(await newKey('ES256'))]
     const publish = ({ publicJwk }: Key) =>
@@ -424,7 +427,7 @@ describe('keys that change', () => {
   test.each([
     ['with a name', 1],
     ['without a name', 2],
-  ])('a flood of wrong signatures %s makes the issuer be asked once more at most', async (named, times) => {
+  ])('200 forged signatures %s cause at most one more fetch', async (named, times) => {
     await warm()
     const forged = await newKey('ES256', named === 'with a name' ? (issuer.keys[0] as Key).kid : undefined)
     const key = { ...forged, ...(named === 'without a name' && { kid: undefined as unknown as string }) }
@@ -434,7 +437,7 @@ describe('keys that change', () => {
     expect(await ask()).toMatchObject({ status: 200 })
   })
 
-  test('a new one waits for an issuer that fails', async () => {
+  test('causes a 503 for a new key until the issuer recovers', async () => {
     await warm()
     await ahead(31 * second)
     const fresh = await newKey('ES256')
@@ -446,7 +449,7 @@ describe('keys that change', () => {
     expect(await ask({ key: fresh })).toMatchObject({ status: 200 })
   })
 
-  test('fetches keys once for many tokens with unknown kids', async () => {
+  test('causes one fetch for many tokens with unknown kids', async () => {
     await warm()
     const unknown = await newKey('ES256')
     const flood = () => many(200, () => ask({ key: { ...unknown, kid: crypto.randomUUID() } }))
@@ -458,7 +461,7 @@ describe('keys that change', () => {
     expect(await ask()).toMatchObject({ status: 200 })
   })
 
-  test('keeps known keys while the issuer fails, for many tokens with unknown kids', async () => {
+  test('keeps the known keys in use while the issuer fails, for many tokens with unknown kids', async () => {
     await warm()
     misbehaves(fails)
     const unknown = await newKey('ES256')
@@ -469,8 +472,8 @@ describe('keys that change', () => {
   })
 })
 
-describe('another isolate of the data centre', () => {
-  test('reads the keys without asking the issuer', async () => {
+describe('another isolate of the data center', () => {
+  test('reads the keys from the edge cache without a request to the issuer', async () => {
     await warm()
     misbehaves(fails)
     expect(await many(20, () => ask({ isolate: 'second' }))).toEqual(all(20, 200))
@@ -517,7 +520,7 @@ describe('another isolate of the data centre', () => {
   })
 })
 
-describe("the data centre's cache, which other Workers of the zone can write to", () => {
+describe('the edge cache, which other Workers of the zone can write to', () => {
   const lastEntry = () => new URL('/last-entry', server.url)
   const replaceEntry = (body: string) => fetch(lastEntry(), { method: 'PUT', body })
   const forgedDocument = (key: Key) => ({
@@ -531,7 +534,7 @@ describe("the data centre's cache, which other Workers of the zone can write to"
     ['a document behind a MAC of zeros', (key) => `k1.${'A'.repeat(64)}${btoa(JSON.stringify(forgedDocument(key)))}`],
     ['a changed entry', (_, entry) => entry.slice(0, -1) + (entry.endsWith('A') ? 'Q' : 'A')],
     ['an empty entry', () => ''],
-  ])('%s is not trusted: the keys are fetched from the issuer', async (_, forgeryOf) => {
+  ])('is not trusted with %s: the server fetches the keys from the issuer', async (_, forgeryOf) => {
     await warm()
     const forged = await newKey('ES256')
     await replaceEntry(forgeryOf(forged, await (await fetch(lastEntry())).text()))
@@ -540,7 +543,7 @@ describe("the data centre's cache, which other Workers of the zone can write to"
     expect(asked()).toEqual([2, 2])
   })
 
-  test('an entry of another issuer is not trusted', async () => {
+  test('is not trusted with an entry of another issuer', async () => {
     await warm()
     const entry = await (await fetch(lastEntry())).text()
     await using other = await AuthorizationServer.start()
@@ -554,13 +557,13 @@ describe("the data centre's cache, which other Workers of the zone can write to"
     expect(await call(url('second'), bearing(forged))).toMatchObject({ status: 401 })
   })
 
-  test('an entry of another server with the same EDGEMCP_KEYS is not read', async () => {
+  test('does not share entries between servers with the same EDGEMCP_KEYS', async () => {
     await warm()
     expect(await ask({ isolate: 'foreign-one' })).toMatchObject({ status: 200 })
     expect(asked()).toEqual([2, 2])
   })
 
-  test('is not used without EDGEMCP_KEYS', async () => {
+  test('is unused without EDGEMCP_KEYS', async () => {
     await using keyless = await startServer('test/auth/keys')
     const port = new URL(issuer.issuer).port
     for (const isolate of ['first', 'second']) {

@@ -11,7 +11,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 
 const ada = (name: string) => connect(new URL(`/${name}/mcp`, server.url), { revision: '2026-07-28', token: 'ada' })
 
-test('strict refuses every request when a tool without scopes is declared after serve()', async () => {
+test('requireScopesEverywhere refuses every request when a tool without scopes is declared after serve()', async () => {
   const call = async (tool: string) => {
     await using client = await ada('strict')
     return await client.callTool(tool)
@@ -23,7 +23,7 @@ test('strict refuses every request when a tool without scopes is declared after 
   )
 })
 
-test('the limit of a tool that is declared after serve() holds', async () => {
+test('the rate limit of a tool that is declared after serve() applies', async () => {
   await using client = await ada('complete')
   expect(await client.callTool('scoped')).toMatchObject({ content: [{ text: 'done' }] })
   await expect(client.callTool('scoped')).rejects.toMatchObject({ status: 429 })

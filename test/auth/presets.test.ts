@@ -53,7 +53,7 @@ describe('behind Cloudflare Access', () => {
     return issuer.token(application, { ...person, ...claims }, { key, header: { typ: undefined } })
   }
 
-  test('a person is who Access says', async () => {
+  test('the principal is the subject of the Access assertion', async () => {
     const url = await behindAccess()
     const answer = await call(url, assertion(await issued()))
     expect(answer.status).toBe(200)
@@ -61,7 +61,7 @@ describe('behind Cloudflare Access', () => {
     expect(Object.fromEntries(issuer.asked)).toEqual({ [certs]: 1 })
   })
 
-  test('a service token is who its name says', async () => {
+  test('the principal of a service token is its common name', async () => {
     const url = await behindAccess()
     const service = { sub: '', common_name: 'e367826f93b8d71185e03fe518aff3b4.access', email: undefined }
     expect(principalIn(await call(url, assertion(await issued(service))))).toEqual({
@@ -76,7 +76,7 @@ describe('behind Cloudflare Access', () => {
     expect(await call(url, assertion(await issued({ sub: '' })))).toMatchObject({ status: 401 })
   })
 
-  test('no other request is signed in', async () => {
+  test('a request without an Access assertion is refused', async () => {
     const url = await behindAccess()
     const token = await issued()
     const others: HeadersInit[] = [{}, bearing(token), assertion(''), { Cookie: `CF_Authorization=${token}` }]
@@ -88,7 +88,7 @@ describe('behind Cloudflare Access', () => {
   })
 
   test.each(['Bearer other', 'Bearer', 'Basic YTpi', 'Bearer a, Bearer b'])(
-    'the header Authorization makes no difference: %s',
+    'the server ignores the Authorization header: %s',
     async (Authorization) => {
       const url = await behindAccess()
       expect(await call(url, { ...assertion(await issued()), Authorization })).toMatchObject({ status: 200 })
@@ -100,7 +100,7 @@ describe('behind Cloudflare Access', () => {
     ['of another team', () => issued({ iss: 'https://other.cloudflareaccess.com' })],
     ['that has expired', () => issued({ exp: Math.floor(Date.now() / 1000) - 60 })],
     ['that never expires', () => issued({ exp: undefined })],
-    ['signed by somebody else', async () => issued({}, await newKey('RS256', issuer.keys[0]?.kid as string))],
+    ['signed with another key', async () => issued({}, await newKey('RS256', issuer.keys[0]?.kid as string))],
     ['twice', async () => `${await issued()}, ${await issued()}`],
   ])('an assertion %s is refused', async (_, token) => {
     const url = await behindAccess()
@@ -109,14 +109,14 @@ describe('behind Cloudflare Access', () => {
     expect(challengeOf(refused)).toContain('error="invalid_token"')
   })
 
-  test('several applications may share a server', async () => {
+  test('a server can accept several Access applications', async () => {
     const url = await behindAccess({ audience: [application, 'a'.repeat(64)] })
     for (const aud of [application, 'a'.repeat(64)]) {
       expect(await call(url, assertion(await issued({ aud: [aud] })))).toMatchObject({ status: 200 })
     }
   })
 
-  test('what is allowed may be told by a claim', async () => {
+  test('a claim can give scopes and the tenant', async () => {
     const url = await behindAccess({ tenantClaim: 'org', impliedScopes: { all: ['notes:read'] } })
     const token = await issued({ org: 'acme', scope: 'all' })
     expect(principalIn(await call(url, assertion(token)))).toMatchObject({
@@ -129,7 +129,7 @@ describe('behind Cloudflare Access', () => {
     expect(challengeOf(refused)).toContain('error="insufficient_scope"')
   })
 
-  test('the server describes nothing, because clients cannot get what it takes', async () => {
+  test('the server publishes no resource metadata, because clients cannot request Access tokens', async () => {
     expect((await wellKnown(await behindAccess())).status).toBe(404)
   })
 })
@@ -140,7 +140,7 @@ describe('behind an OAuth provider in the same Worker', () => {
   const withProps = (url: URL, props: unknown, auth: unknown = null) =>
     new URL(`?${new URLSearchParams({ props: JSON.stringify(props), auth: JSON.stringify(auth) })}`, url)
 
-  test('a caller is who the provider says', async () => {
+  test('the principal has the subject and scopes of the props', async () => {
     const url = withProps(await behindProvider(), { user: 'ada', scopes: ['notes:read'] })
     expect(principalIn(await call(url))).toEqual({
       issuer: 'https://provider.example',
@@ -154,7 +154,7 @@ describe('behind an OAuth provider in the same Worker', () => {
     expect(challengeOf(refused)).toContain('scope="notes:read notes:write"')
   })
 
-  test('a caller may do what the provider says the token allows now', async () => {
+  test('the scopes are those that both the props and the token allow', async () => {
     const server = await behindProvider()
     const scopesWith = async (props: object, auth: object) =>
       principalIn(await call(withProps(server, { user: 'ada', ...props }, auth))).scopes
@@ -182,7 +182,7 @@ describe('behind an OAuth provider in the same Worker', () => {
     ['a text', 'ada'],
     ['a number', 1],
     ['a list', []],
-  ])('nobody comes in when the provider hands over %s', async (_, props) => {
+  ])('a caller gets a challenge when the provider hands over %s', async (_, props) => {
     const url = withProps(await behindProvider(), props)
     const refused = await call(url, bearing(await issuer.token(url.href)))
     expect(refused.status).toBe(401)
@@ -190,8 +190,8 @@ describe('behind an OAuth provider in the same Worker', () => {
   })
 })
 
-describe('a check of one’s own', () => {
-  test('says who it is, and is asked with every request, because the answer may depend on all of it', async () => {
+describe('a verify function', () => {
+  test('determines the principal, and is called with every request', async () => {
     const url = await declare(server, { tenantClaim: 'org' }, { preset: 'verified' })
     const headers = (org: string) => ({ ...bearing('good-ada'), 'X-Org': org })
     const expected = { issuer: 'https://own.example', subject: 'ada', tenant: 'one', scopes: ['notes:read'] }
@@ -202,14 +202,14 @@ describe('a check of one’s own', () => {
     expect(await call(url, headers('two'), 'write')).toMatchObject({ status: 403 })
   })
 
-  test('refuses tokenCacheMs', async () => {
+  test('cannot be combined with tokenCacheMs', async () => {
     await expect(declare(server, { tokenCacheMs: 1_000 }, { preset: 'verified' })).rejects.toThrow(
       'bearer() has verify and tokenCacheMs: 1000. bearer() never caches results of verify',
     )
     await declare(server, { tokenCacheMs: 0 }, { preset: 'verified' })
   })
 
-  test('refuses, and tells no more than that', async () => {
+  test('refuses a token without details, and its exceptions become internal errors', async () => {
     const url = await declare(server, {}, { preset: 'verified' })
     expect(await call(url)).toMatchObject({ status: 401 })
     expect(await call(url, bearing('bad'))).toMatchObject({
@@ -228,7 +228,7 @@ describe('a check of one’s own', () => {
     ['a tenant that is a number', { org: 42 }, 'The claim "org" of the token must be a non-empty string, not a number'],
     ['an expiry that is a text', { exp: 'soon' }, 'The claim "exp" of the token must be a number of seconds'],
     ['an expiry that has passed', { exp: 1 }, 'The token has expired'],
-  ])('is refused with %s', async (_, claims, text) => {
+  ])('returns claims with %s: the server refuses the token', async (_, claims, text) => {
     const url = await declare(server, { tenantClaim: 'org' }, { preset: 'claimed' })
     const token = (more: object) => btoa(JSON.stringify({ iss: 'https://own.example', sub: 'ada', ...more }))
     expect(await call(url, bearing(token({})))).toMatchObject({ status: 200 })
@@ -236,19 +236,19 @@ describe('a check of one’s own', () => {
     expect(refused).toMatchObject({ status: 401, text: expect.stringContaining(text) })
   })
 
-  test('is described without an authorization server', async () => {
+  test('makes the metadata omit authorization_servers', async () => {
     const described = await (await wellKnown(await declare(server, {}, { preset: 'verified' }))).json()
     expect(described).not.toHaveProperty('authorization_servers')
   })
 
-  test('may say which scopes claims amount to', async () => {
+  test('a getScopes() function maps claims to scopes', async () => {
     const url = await declare(server, { issuer: issuer.issuer }, { preset: 'counted' })
     const token = await issuer.token(url.href, { roles: ['read', 'write'], scope: 'ignored' })
     expect(principalIn(await call(url, bearing(token)))).toMatchObject({ scopes: ['notes:read', 'notes:write'] })
   })
 })
 
-describe('a server that is open to some', () => {
+describe('a server with allowAnonymous', () => {
   test('allows every caller to use entries without scopes', async () => {
     const url = await declare(server, { issuer: issuer.issuer, allowAnonymous: true })
     expect(await call(url, {}, 'open')).toMatchObject({ status: 200, text: 'nobody' })
@@ -266,7 +266,7 @@ describe('a server that is open to some', () => {
     expect(challengeOf(refused)).not.toContain('error=')
   })
 
-  test('takes no bad token for none', async () => {
+  test('refuses an invalid token instead of treating the caller as anonymous', async () => {
     const url = await declare(server, { issuer: issuer.issuer, allowAnonymous: true })
     const expired = await issuer.token(url.href, { exp: 1 })
     for (const Authorization of [`Bearer ${expired}`, 'Bearer x.y.z', 'Bearer', 'Bearer a b']) {
@@ -276,8 +276,8 @@ describe('a server that is open to some', () => {
   })
 })
 
-describe('a server with scopes that everything takes', () => {
-  test('refuses tokens without them', async () => {
+describe('a server with requiredScopes', () => {
+  test('refuses tokens that lack one of them', async () => {
     const url = await declare(server, { issuer: issuer.issuer, requiredScopes: ['mcp', 'v2'] })
     const refused = await call(url, bearing(await issuer.token(url.href, { scope: 'mcp notes:read' })), 'open')
     expect(refused.status).toBe(403)
@@ -307,24 +307,24 @@ describe('a server with scopes that everything takes', () => {
   })
 })
 
-describe('claims of a token', () => {
+describe('a claim of a token', () => {
   test.each<[string, JWTPayload, string | undefined]>([
     ['is named', { org_id: 'acme' }, 'acme'],
     ['is left out', {}, undefined],
     ['is in another claim', { tid: 'acme' }, undefined],
-  ])('of an organisation counts when it %s', async (_, claims, tenant) => {
+  ])('is read as the tenant if it is the tenantClaim: the tenant %s', async (_, claims, tenant) => {
     const url = await declare(server, { issuer: issuer.issuer, tenantClaim: 'org_id' })
     const principal = principalIn(await call(url, bearing(await issuer.token(url.href, claims))))
     expect(principal.tenant).toBe(tenant)
   })
 
-  test('of an organisation is nothing to a server that knows none', async () => {
+  test('does not give the tenant when tenantClaim is not set', async () => {
     const url = await declare(server, { issuer: issuer.issuer })
     const token = await issuer.token(url.href, { org_id: 'acme', tenant: 'acme' })
     expect(principalIn(await call(url, bearing(token)))).not.toHaveProperty('tenant')
   })
 
-  test('of scopes is refused when getScopes() makes no list of it', async () => {
+  test('for scopes is refused when getScopes() returns no list', async () => {
     const url = await declare(server, { issuer: issuer.issuer }, { preset: 'miscounted' })
     const token = await issuer.token(url.href, { roles: 'admin' })
     expect(await call(url, bearing(token))).toMatchObject({
@@ -333,7 +333,7 @@ describe('claims of a token', () => {
     })
   })
 
-  test('may amount to more', async () => {
+  test('for scopes includes its impliedScopes', async () => {
     const implies = { admin: ['editor'], editor: ['notes:write', 'notes:read'], 'notes:read': ['admin'] }
     const url = await declare(server, { issuer: issuer.issuer, impliedScopes: implies })
     const scopesWith = async (scope: string) =>
@@ -348,7 +348,7 @@ describe('claims of a token', () => {
     ['a list', { scope: ['a', 'b'] }],
     ['two claims', { scope: 'a', scp: ['b'] }],
     ['many spaces', { scp: ' a  b ' }],
-  ])('of scopes is understood as %s', async (_, claims) => {
+  ])('for scopes can be written with %s', async (_, claims) => {
     const url = await declare(server, { issuer: issuer.issuer })
     const { scopes } = principalIn(await call(url, bearing(await issuer.token(url.href, claims))))
     expect(scopes).toEqual(['a', 'b'])
@@ -356,7 +356,7 @@ describe('claims of a token', () => {
 })
 
 describe('several issuers', () => {
-  test('are told apart, each with options of its own', async () => {
+  test('are distinguished, and each has its own audience and algorithms', async () => {
     await using other = await AuthorizationServer.start()
     other.keys = [await newKey('RS256')]
     const issuers = [issuer.issuer, { issuer: other.issuer, audience: 'urn:notes', algorithms: ['RS256'] }]
@@ -370,7 +370,7 @@ describe('several issuers', () => {
     expect(await (await wellKnown(url)).json()).toMatchObject({ authorization_servers: [issuer.issuer, other.issuer] })
   })
 
-  test('do not vouch for each other, nor for a third', async () => {
+  test('cannot sign tokens for one another or for an unknown issuer', async () => {
     await using other = await AuthorizationServer.start()
     const url = await declare(server, { issuer: [issuer.issuer, other.issuer] })
     const borrowed = await other.token(url.href, { iss: issuer.issuer })
@@ -382,7 +382,7 @@ describe('several issuers', () => {
     }
   })
 
-  test('of which one is away go on without it', async () => {
+  test('continue to work while another issuer is unavailable', async () => {
     const away = await AuthorizationServer.start()
     const url = await declare(server, { issuer: [away.issuer, issuer.issuer] })
     const token = await away.token(url.href)
@@ -392,10 +392,10 @@ describe('several issuers', () => {
   })
 })
 
-describe('keys that are given', () => {
+describe('configured keys', () => {
   const given = (options: object = {}) => declare(server, { issuer: issuer.issuer, keys: published(), ...options })
 
-  test('are used without a fetch', async () => {
+  test('are used without a request to the issuer', async () => {
     const url = await given()
     expect(await call(url, bearing(await issuer.token(url.href)))).toMatchObject({ status: 200 })
     const stranger = await newKey('ES256')
@@ -403,7 +403,7 @@ describe('keys that are given', () => {
     expect([...issuer.asked.keys()]).toEqual([])
   })
 
-  test('may be several, without names', async () => {
+  test('can be several without a kid', async () => {
     issuer.keys = await Promise.all(['ES256', 'ES256', 'RS256'].map((alg) => newKey(alg)))
     const keys = published().keys.map((key) => ({ ...key, kid: undefined }))
     const url = await given({ keys: { keys } })
@@ -415,7 +415,7 @@ describe('keys that are given', () => {
     expect(await call(url, bearing(stranger))).toMatchObject({ status: 401 })
   })
 
-  test('may be given by their address', async () => {
+  test('can be a URL of a key set', async () => {
     const url = await given({ keys: `${issuer.issuer}/jwks` })
     expect(await call(url, bearing(await issuer.token(url.href)))).toMatchObject({ status: 200 })
     expect(Object.fromEntries(issuer.asked)).toEqual({ '/jwks': 1 })
@@ -424,13 +424,13 @@ describe('keys that are given', () => {
   test.each<[string, object]>([
     ['a secret', { keys: { keys: [{ kty: 'oct', k: 'AAAA' }] } }],
     ['a private key', { keys: { keys: [{ kty: 'EC', crv: 'P-256', x: 'A', y: 'A', d: 'A' }] } }],
-    ['an address in the clear', { keys: 'http://auth.example/jwks' }],
-    ['an issuer in the clear', { issuer: 'http://auth.example' }],
+    ['an http URL of keys', { keys: 'http://auth.example/jwks' }],
+    ['an http URL of the issuer', { issuer: 'http://auth.example' }],
     ['no issuer', { issuer: undefined }],
     ['a resource that is no URL', { resource: 'notes' }],
-    ['an algorithm with a secret', { algorithms: ['HS256'] }],
+    ['a symmetric algorithm', { algorithms: ['HS256'] }],
     ['no algorithm', { algorithms: ['none'] }],
-  ])('are refused with %s before anything is served', async (_, options) => {
+  ])('are refused at startup with %s', async (_, options) => {
     await expect(given(options)).rejects.toThrow(/must be|needs|is symmetric/)
   })
 })
@@ -450,7 +450,7 @@ describe('tokens signed with', () => {
     'Ed25519',
   ]
 
-  test.each(algorithms)('%s are good', async (alg) => {
+  test.each(algorithms)('%s are accepted', async (alg) => {
     issuer.keys = [await newKey(alg)]
     const url = await declare(server, { issuer: issuer.issuer })
     expect(await call(url, bearing(await issuer.token(url.href)))).toMatchObject({ status: 200 })

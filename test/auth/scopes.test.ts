@@ -21,7 +21,7 @@ describe.each(everyRevision)('a client of %s', (revision) => {
   const as = (token?: string) => connect(server.url, { revision, ...(token && { token }) })
   const textOf = async (called: Promise<{ content: unknown[] }>) => ((await called).content[0] as { text: string }).text
 
-  test('sees in lists what it may use, and what it may ask to use', async () => {
+  test('lists entries that its principal may use or can request scopes for', async () => {
     await using ada = await as('ada~read')
     expect(namesIn((await ada.request('tools/list')).tools)).not.toContain('secret')
     expect(namesIn((await ada.request('tools/list')).tools)).toEqual([
@@ -41,19 +41,19 @@ describe.each(everyRevision)('a client of %s', (revision) => {
     expect((await bob.request('resources/templates/list')).resourceTemplates).toEqual([])
   })
 
-  test('may do what a scope implies', async () => {
+  test('calls a tool with an implied scope', async () => {
     await using root = await as('root~all')
     expect(await textOf(root.callTool('write'))).toBe('written')
     expect(namesIn((await root.request('prompts/list')).prompts)).toEqual(['secret'])
   })
 
-  test('without a token uses what is open', async () => {
+  test('without a token calls tools without scopes only', async () => {
     await using nobody = await as()
     expect(await textOf(nobody.callTool('open'))).toBe('open')
     await expect(nobody.callTool('read')).rejects.toMatchObject({ status: 401 })
   })
 
-  test('gets the scopes that a state requires in the message', async () => {
+  test('gets an error that names the scopes of a state', async () => {
     await using ada = await as('ada~carts')
     const cart = await textOf(ada.callTool('make_cart'))
     expect(await textOf(ada.callTool('fill_cart', { cart }))).toBe('filled')
@@ -88,7 +88,7 @@ describe.each(everyRevision)('a client of %s', (revision) => {
   })
 })
 
-test('one refusal names what all messages of a batch take, and what is held already', async () => {
+test('the challenge for a batch names the scopes of all its messages, and those of the token', async () => {
   const call = (id: number, name: string) => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name } })
   const messages = [
     call(1, 'write'),
@@ -111,7 +111,7 @@ test('one refusal names what all messages of a batch take, and what is held alre
   expect(response.headers.get('WWW-Authenticate')).toContain('error="insufficient_scope"')
 })
 
-describe('a server that is strict', () => {
+describe('a server with requireScopesEverywhere', () => {
   const declared = (scopes?: readonly string[]) => {
     const server = createServer({ name: 'strict', version: '1' })
     const guarded = { description: 'd', scopes }
@@ -124,7 +124,7 @@ describe('a server that is strict', () => {
   const attach = (server: ReturnType<typeof declared>) =>
     bearer({ issuer: 'https://auth.example', requireScopesEverywhere: true }).validate?.(server)
 
-  test('does not start with something that says nothing of who may use it', () => {
+  test('refuses to start when entries have no scopes', () => {
     const all = 'the tool "add", the resource "note://1", the resource "note://{id}", the prompt "ask"'
     expect(findUnscoped(declared()).join(', ')).toBe(all)
     expect(() => attach(declared())).toThrow(
@@ -132,18 +132,21 @@ describe('a server that is strict', () => {
     )
   })
 
-  test('starts when everything does', () => {
+  test('starts when every entry has scopes', () => {
     expect(findUnscoped(declared([]))).toEqual([])
     attach(declared(['read']))
   })
 })
 
-test.each([[['two words']], [['quote"']], [['']], ['text'], [[7]]])('scopes must be scopes: %j', (scopes) => {
-  const server = createServer({ name: 'wrong', version: '1' })
-  expect(() => server.tool('add', { description: 'd', scopes: scopes as string[] }, () => 'done')).toThrow(
-    `"scopes" of tool "add" must be a list such as ['notes:read'], not ${JSON.stringify(scopes)}`,
-  )
-})
+test.each([[['two words']], [['quote"']], [['']], ['text'], [[7]]])(
+  'scopes that are not a list of OAuth scopes are refused: %j',
+  (scopes) => {
+    const server = createServer({ name: 'wrong', version: '1' })
+    expect(() => server.tool('add', { description: 'd', scopes: scopes as string[] }, () => 'done')).toThrow(
+      `"scopes" of tool "add" must be a list such as ['notes:read'], not ${JSON.stringify(scopes)}`,
+    )
+  },
+)
 
 describe('methods of extensions', () => {
   const methods = { 'weather/now': () => ({ celsius: 12 }) }
@@ -151,7 +154,7 @@ describe('methods of extensions', () => {
     createServer({ name: 'weather', version: '1.0.0' }).use(extension('com.example/weather', { methods, ...options }))
   const principal = { issuer: 'https://auth.example', subject: 'ada', scopes: ['weather'], claims: {} }
 
-  test('take the scopes of their extension', async () => {
+  test('require the scopes of their extension', async () => {
     const server = serverWith({ scopes: ['weather'] })
     expect((await play(server, 'weather/now', {}, { principal })).outcome).toMatchObject({ type: 'result' })
     const without = play(server, 'weather/now', {}, { principal: { ...principal, scopes: [] } })
@@ -159,7 +162,7 @@ describe('methods of extensions', () => {
     await expect(play(server, 'weather/now', {})).rejects.toMatchObject({ kind: 'insufficient_scope' })
   })
 
-  test('and the entries of skills and apps have the scopes that these are given', () => {
+  test('and the entries of skills and apps have the scopes of their options', () => {
     const skill = { folder: 'git', frontmatter: { name: 'git', description: 'Git' }, files: [] }
     const file = { path: 'SKILL.md', digest: 'sha256:0', size: 0, text: '' }
     const list = [{ ...skill, files: [file] }]
@@ -172,7 +175,7 @@ describe('methods of extensions', () => {
     expect(findUnscoped(guarded)).toEqual([])
   })
 
-  test('are found without scopes', () => {
+  test('without scopes are listed by findUnscoped()', () => {
     expect(findUnscoped(serverWith({}))).toEqual(['the method "weather/now"'])
     expect(findUnscoped(serverWith({ scopes: [] }))).toEqual([])
   })

@@ -23,56 +23,56 @@ const open = (text: string, changes: { purpose?: string; principal?: Principal |
   return clocked(keys).open(purpose, principal, text)
 }
 
-describe('unseals what was sealed', () => {
+describe('unseals a sealed value', () => {
   test.each<[string, unknown]>([
     ['an object', { a: [1, { b: null }] }],
     ['a text', 'hello, 世界'],
-    ['nothing to speak of', null],
+    ['null', null],
     ['false', false],
     ['zero', 0],
-    ['much', 'x'.repeat(200_000)],
+    ['a long text', 'x'.repeat(200_000)],
   ])('%s', async (_, value) => {
     const { seal, open } = clocked()
     expect(await open('journal', ada, await seal('journal', ada, value, second))).toEqual(value)
   })
 
-  test('for nobody, when nobody asked', async () => {
+  test('without a principal when it was sealed without one', async () => {
     const { seal, open } = clocked()
     expect(await open('journal', undefined, await seal('journal', undefined, 1, second))).toBe(1)
   })
 
-  test('for the same principal, whatever else its token says now', async () => {
+  test('for the same principal with other scopes and claims', async () => {
     expect(await open(await sealed(), { principal: { ...ada, scopes: [], claims: { exp: 5 } } })).toEqual({
       secret: 'of ada',
     })
   })
 
-  test('by another isolate with the same keys', async () => {
+  test('in another isolate with the same keys', async () => {
     const text = await sealer(ring).seal('journal', ada, 1, second)
     expect(await sealer(parseKeyRing(`a:${keyA}`)).open('journal', ada, text)).toBe(1)
   })
 })
 
 describe('a sealed text', () => {
-  test('does not show what is in it', async () => {
+  test('does not contain its value in plain text', async () => {
     const text = await sealed()
     expect(text).toMatch(/^a\.[A-Za-z0-9_-]+$/)
     expect(Buffer.from(text.slice(2), 'base64url').toString('latin1')).not.toContain('ada')
   })
 
-  test('is never the same twice', async () => {
+  test('differs each time, even for the same value', async () => {
     const texts = await Promise.all(Array.from({ length: 50 }, sealed))
     expect(new Set(texts).size).toBe(50)
     expect(new Set(texts.map((text) => text.slice(2, 18))).size).toBe(50)
   })
 
-  test('fits into a header', async () => {
+  test('has only characters that are allowed in a header', async () => {
     expect(await sealed()).toMatch(/^[\x21-\x7e]+$/)
   })
 })
 
-describe('it is worth nothing', () => {
-  test('once its time is over', async () => {
+describe('a sealed text does not unseal', () => {
+  test('after its expiry', async () => {
     const { seal, open, pass } = clocked()
     const text = await seal('journal', ada, 1, second)
     pass(second - 1)
@@ -87,36 +87,36 @@ describe('it is worth nothing', () => {
   })
 
   test.each<[string, Principal | undefined]>([
-    ['nobody', undefined],
-    ['another person', { ...ada, subject: 'bob' }],
-    ["another issuer's person of that name", { ...ada, issuer: 'https://id.example.org' }],
+    ['no principal', undefined],
+    ['another principal', { ...ada, subject: 'bob' }],
+    ['the same subject of another issuer', { ...ada, issuer: 'https://id.example.org' }],
     ['the same person in another client', { ...ada, client: 'other' }],
     ['the same person without a client', { issuer: ada.issuer, subject: ada.subject, scopes: [], claims: {} }],
-    ['somebody whose names only join to the same', { ...ada, issuer: `${ada.issuer}","ada`, subject: '' }],
-  ])('to %s', async (_, principal) => {
+    ['a principal whose fields join to the same text', { ...ada, issuer: `${ada.issuer}","ada`, subject: '' }],
+  ])('for %s', async (_, principal) => {
     expect(await open(await sealed(), { principal })).toBeUndefined()
   })
 
-  test('to somebody, when nobody asked', async () => {
+  test('for a principal when it was sealed without one', async () => {
     const text = await clocked().seal('journal', undefined, 1, second)
     expect(await open(text)).toBeUndefined()
   })
 
-  test('where purpose and principal only join to the same', async () => {
+  test('for a purpose and a principal whose concatenation is the same', async () => {
     const nobody = await clocked().seal('a\nb', undefined, 1, second)
     for (const purpose of ['a', 'a\n', 'b', 'a\nb\n'])
       expect(await open(nobody, { purpose, principal: undefined })).toBeUndefined()
   })
 
-  test('with another key of the same name', async () => {
+  test('with another key of the same id', async () => {
     expect(await open(await sealed(), { keys: parseKeyRing(`a:${keyB}`) })).toBeUndefined()
   })
 
-  test('with the same key of another name', async () => {
+  test('with the same key under another id', async () => {
     expect(await open(await sealed(), { keys: parseKeyRing(`b:${keyA}`) })).toBeUndefined()
   })
 
-  test('with any one character changed, wherever it is', async () => {
+  test('with any one character changed', async () => {
     const text = await sealed()
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
     const changed = [...text].flatMap((was, at) => {
@@ -161,39 +161,39 @@ describe('it is worth nothing', () => {
     'a.日本',
     '\0',
     `a.${'A'.repeat(100_000)}`,
-  ])('when it is none: %j', async (text) => {
+  ])('when it was never sealed: %j', async (text) => {
     expect(await open(text)).toBeUndefined()
   })
 
-  test('when two are put together', async () => {
+  test('when it is joined from two sealed texts', async () => {
     const [one, two] = [await sealed(), await sealed()]
     expect(await open(one.slice(0, 30) + two.slice(30))).toBeUndefined()
   })
 })
 
-describe('keys are rotated', () => {
+describe('key rotation', () => {
   const rotated = parseKeyRing(`b:${keyB},a:${keyA}`)
 
-  test('the newest seals', async () => {
+  test('seals with the newest key', async () => {
     expect(await sealer(rotated).seal('journal', ada, 1, second)).toMatch(/^b\./)
   })
 
-  test('the older ones still open', async () => {
+  test('unseals with older keys', async () => {
     expect(await open(await sealed(), { keys: rotated })).toEqual({ secret: 'of ada' })
   })
 
-  test('until they are gone', async () => {
+  test('does not unseal with removed keys', async () => {
     expect(await open(await sealed(), { keys: parseKeyRing(`b:${keyB}`) })).toBeUndefined()
   })
 })
 
-describe('a fresh ring', () => {
+describe('a generated key ring', () => {
   test('seals and opens', async () => {
     const { seal, open } = sealer(mintKeyRing())
     expect(await open('journal', ada, await seal('journal', ada, 1, second))).toBe(1)
   })
 
-  test('is of another key each time, and could be written as a secret', () => {
+  test('has a new key each time, and can be written as EDGEMCP_KEYS', () => {
     const [one, two] = [mintKeyRing(), mintKeyRing()]
     expect(one).not.toEqual(two)
     expect(parseKeyRing(`${one.current}:${one.keys[one.current]}`)).toEqual(one)
@@ -201,7 +201,7 @@ describe('a fresh ring', () => {
 })
 
 describe('the secret EDGEMCP_KEYS', () => {
-  test('names its keys, newest first', () => {
+  test('is parsed to key ids and keys, newest first', () => {
     expect(parseKeyRing(`new:${keyB}, old:${keyA}`)).toEqual({ current: 'new', keys: { new: keyB, old: keyA } })
     expect(parseKeyRing(`2026-07_x:${keyA}\n`).current).toBe('2026-07_x')
   })
@@ -221,7 +221,7 @@ describe('the secret EDGEMCP_KEYS', () => {
     ['has a comma too many', `a:${password},`],
     ['has one bad key among good ones', `a:${keyA},b:hunter2,c:${keyB}`],
     ['has one name twice', `a:${keyA},a:${password}`],
-  ])('is refused when it %s, and not repeated', (_, secret) => {
+  ])('that %s is refused without repeating its value', (_, secret) => {
     let message = ''
     try {
       parseKeyRing(secret)

@@ -57,7 +57,7 @@ describe.each([
   ['/mcp', ['/mcp']],
   ['another server and /sse', ['https://other.example.com/mcp', '/sse']],
 ])('a token for %s', (_, audience) => {
-  test('opens the stream, and posts to the session', async () => {
+  test('opens the stream and posts messages to the session', async () => {
     const token = await tokenFor(...audience)
     const stop = new AbortController()
     const stream = await openStream(token, stop.signal)
@@ -79,7 +79,7 @@ describe.each([
   ['/mcp/sse'],
   ['https://other.example.com/sse'],
 ])('a token for %s', (audience) => {
-  test('is refused, with the audience and where it is described', async () => {
+  test('is refused with a challenge that names the metadata of /sse', async () => {
     const token = await tokenFor(audience)
     for (const response of [
       await openStream(token, AbortSignal.timeout(30_000)),
@@ -94,12 +94,12 @@ describe.each([
   })
 })
 
-test('a token for /sse is refused at /mcp, and one for both is accepted', async () => {
+test('a token for /sse is refused at /mcp, and a token for both audiences is accepted at both', async () => {
   expect((await post('/mcp', await tokenFor('/sse'))).status).toBe(401)
   expect((await post('/mcp', await tokenFor('/sse', '/mcp'))).status).toBe(200)
 })
 
-test('clients ask for a token for /sse, because that is what the description of /sse names', async () => {
+test('the metadata of /sse names /sse as the resource', async () => {
   const described = await fetch(url('/.well-known/oauth-protected-resource/sse'))
   expect(await described.json()).toMatchObject({ resource: url('/sse') })
 })

@@ -34,30 +34,26 @@ const unnamed = { status: 500, result: 'Internal Server Error' }
 
 const hosts: Attack[] = [
   to(
-    'a name that was made to point at this machine (DNS rebinding)',
+    'a host name that resolves to this machine (DNS rebinding)',
     (stage) => [`Host: evil.example.com:${port(stage)}`],
     notServed('evil.example.com'),
   ),
   to(
-    'the same, by a page of that name',
+    'the same host name as the origin of a page',
     (stage) => [`Host: evil.example.com:${port(stage)}`, `Origin: http://evil.example.com:${port(stage)}`],
     notServed('evil.example.com'),
   ),
   to(
-    'the same, by a page that may call',
+    'the same host name, called by a page of an allowed origin',
     () => ['Host: evil.example.com', 'Origin: https://app.example.com'],
     notServed('evil.example.com'),
   ),
-  to('this machine as the beginning of a name', () => ['Host: localhost.evil.com'], notServed('localhost.evil.com')),
+  to('a host name that begins with localhost', () => ['Host: localhost.evil.com'], notServed('localhost.evil.com')),
+  to('a host name that begins with 127.0.0.1', () => ['Host: 127.0.0.1.evil.com'], notServed('127.0.0.1.evil.com')),
+  to('an IP address of the local network', () => ['Host: 192.168.0.1'], notServed('192.168.0.1')),
+  to('the address 0.0.0.0', () => ['Host: 0.0.0.0'], notServed('0.0.0.0')),
   to(
-    'the address of this machine as the beginning of a name',
-    () => ['Host: 127.0.0.1.evil.com'],
-    notServed('127.0.0.1.evil.com'),
-  ),
-  to('an address of the network', () => ['Host: 192.168.0.1'], notServed('192.168.0.1')),
-  to('the address of nothing', () => ['Host: 0.0.0.0'], notServed('0.0.0.0')),
-  to(
-    'the host that a proxy says it was: X-Forwarded-Host is not believed',
+    'X-Forwarded-Host, which the server ignores',
     () => ['X-Forwarded-Host: evil.example.com', 'X-Forwarded-Proto: https', 'Forwarded: host=evil.example.com'],
     good,
     { host: true },
@@ -111,12 +107,12 @@ const hosts: Attack[] = [
       ),
     },
   },
-  to('an absolute target that names another host than the header: the header counts, for everything', () => [], good, {
+  to('an absolute request target with another host than the Host header, which counts', () => [], good, {
     target: 'http://evil.example.com/mcp',
     host: true,
   }),
   to(
-    'a header that names another host than the absolute target',
+    'a Host header with another host than the absolute request target',
     () => ['Host: evil.example.com'],
     notServed('evil.example.com'),
     { target: 'http://127.0.0.1/mcp' },
@@ -133,8 +129,11 @@ const hosts: Attack[] = [
     { status: 404, result: 'Not found. The MCP endpoint is /mcp\n' },
     { target: '/mcp//x', host: true },
   ),
-  to('the endpoint, reached by a way up: still with a token', () => [], good, { target: '/a/../mcp', host: true }),
-  to('two hosts', (stage) => [`Host: ${stage.server.url.host}`, 'Host: evil.example.com'], unnamed),
+  to('the endpoint by a path with "..", which requires a token as well', () => [], good, {
+    target: '/a/../mcp',
+    host: true,
+  }),
+  to('two Host headers', (stage) => [`Host: ${stage.server.url.host}`, 'Host: evil.example.com'], unnamed),
 ]
 
 export const addressed: Readonly<Record<string, readonly Attack[]>> = { 'hosts and targets': hosts }

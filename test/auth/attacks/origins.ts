@@ -45,7 +45,7 @@ const origins: Attack[] = [
   from('a file', 'file://', forbidden),
   from('this machine as the beginning of a name', 'http://localhost.evil.com', forbidden),
   from('the address of this machine as the beginning of a name', 'http://127.0.0.1.evil.com', forbidden),
-  from('this machine as a user', ({ server }) => `http://${server.url.host}@evil.com`, forbidden),
+  from('this machine as userinfo', ({ server }) => `http://${server.url.host}@evil.com`, forbidden),
   from('this machine as the end of a word', 'http://evillocalhost', forbidden),
   from('the address of nothing', 'http://0.0.0.0', forbidden),
   from('an address of the network', 'http://192.168.0.1', forbidden),
