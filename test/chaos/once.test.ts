@@ -13,15 +13,15 @@ const attempts = (text: string): Attempt[] =>
 const losses = (runs: string): Loss[] => [...runs].map((run) => ({ run, by: 'kill', version: '1' }))
 const judged = (text: string, lost = '') => judge('Task', attempts(text), losses(lost), 3)
 
-describe('what the chaos of tasks allows', () => {
+describe('the check that each effect of a task runs once accepts', () => {
   test.each([
     ['nothing lost', 'a1! a2! a3!', '', {}],
     ['a loss in an effect', 'a1! a2 b2! b3!', 'a', { inside: 1 }],
     ['two losses in an effect', 'a1! a2 b2 c2! c3!', 'ab', { inside: 2 }],
     ['a loss between two effects', 'a1! b2! b3!', 'a', { between: 1 }],
     ['a loss on the way to the disk', 'a1? b2! b3!', 'a', { beside: 1 }],
-    ['news of a lost run, heard late', 'a1! b2! a2 b3!', 'a', { inside: 1 }],
-    ['the same, too early', 'a1? b1! b2! b3!', 'a', { beside: 1, besideAgain: 1 }],
+    ['a loss that is reported late', 'a1! b2! a2 b3!', 'a', { inside: 1 }],
+    ['a loss that is reported too early', 'a1? b1! b2! b3!', 'a', { beside: 1, besideAgain: 1 }],
   ])('%s', (_, text, lost, falls) => {
     expect(judged(text, lost)).toEqual({ inside: 0, between: 0, beside: 0, besideAgain: 0, ...falls })
   })
@@ -38,11 +38,11 @@ describe('what the chaos of tasks allows', () => {
     ['the last effect is not kept', 'a1! a2! a3?', ''],
     ['a run follows no loss', 'a1! b2! b3!', ''],
     ['a lost run goes on', 'a1! a2! a3!', 'a'],
-  ])('finds it when %s', (_, text, lost) => {
+  ])('finds the violation when %s', (_, text, lost) => {
     expect(() => judged(text, lost)).toThrow()
   })
 
-  test('finds it when old code goes on', () => {
+  test('finds the violation when a run continues with code of an older version', () => {
     const deployed = [{ run: 'a', by: 'deploy', version: '2' }]
     expect(() => judge('Task', attempts('a1! a2 b2! b3!'), deployed, 3)).toThrow(/another version/)
   })
