@@ -541,7 +541,7 @@ function noise(length: number): string {
   return Array.from({ length }, next).join('')
 }
 
-describe('a planted mistake is found with its fix, and nothing else:', () => {
+describe('doctor finds a planted mistake with its fix, and nothing else:', () => {
   test.each(
     sample(
       representatives(mistakes, ({ found: [rule] }) => rule),
@@ -562,7 +562,7 @@ describe('a planted mistake is found with its fix, and nothing else:', () => {
   )
 })
 
-describe('all fixes of a project are applied, one after the other:', () => {
+describe('a project has no findings after all fixes are applied one after the other:', () => {
   const withoutMigrations = (text: string) =>
     text.replace(/\[\[migrations\]\]\ntag = .*\nnew_sqlite_classes = .*\n/, '')
 
@@ -618,7 +618,7 @@ const server`
   expect(await examined(files)).toEqual([])
 })
 
-test('an edit of the configuration that its parser would not read as meant is not proposed', async () => {
+test('doctor proposes no edit that the parser of the configuration would read differently', async () => {
   const nested = planted(
     inJson,
     'wrangler.jsonc',
@@ -639,7 +639,7 @@ test('an edit of the configuration that its parser would not read as meant is no
   expect(secret).toMatchObject({ rule: 'secret-undeclared', change: undefined })
 })
 
-test('nothing is claimed about nodejs_compat before it is on by default', async () => {
+test('doctor does not mention nodejs_compat before it is on by default', async () => {
   const files = inConfig(
     /compatibility_date.*\n.*/,
     'compatibility_date = "2026-07-01"\ncompatibility_flags = ["enable_request_signal", "nodejs_compat"]',
@@ -666,7 +666,7 @@ const counters = [
 ]
 
 test.each(sample(counters, counters.length))(
-  '$what needs a class that is not exported',
+  '$what requires the export of a class that is missing',
   async ({ files, problem, fix }) => {
     const found = await examined(files)
     expect(found).toMatchObject([
@@ -743,7 +743,7 @@ test.each(sample(malformed, malformed.length))('malformed keys in %s are found, 
   expect(await examined({ ...inToml, [file]: good })).toEqual([])
 })
 
-test.each(['.dev.vars', '.env'])('a folder in the place of %s is an error that names it', async (file) => {
+test.each(['.dev.vars', '.env'])('a folder in place of %s is an error that names the folder', async (file) => {
   using project = write({ ...inToml, [`${file}/KEY`]: '' })
   const wrangler: Wrangler = {
     ...wranglerOf(project.folder),
@@ -754,7 +754,7 @@ test.each(['.dev.vars', '.env'])('a folder in the place of %s is an error that n
     new CliError(`Cannot read "${join(project.folder, file)}": it is a folder (EISDIR). Name a file.`),
   )
 })
-test('a missing folder for temporary files is not taken for a failed build', async () => {
+test('a missing folder for temporary files is not reported as a failed build', async () => {
   using project = write(inToml)
   const wrangler: Wrangler = { ...wranglerOf(project.folder), run: async () => started }
   vi.stubEnv('TMPDIR', '/nonexistent')
@@ -789,7 +789,7 @@ describe('edgemcp doctor', () => {
       )
     })
 
-  test('prints the place, the mistake and the fix, and fails when something is an error', async () => {
+  test('prints the place, the problem and the fix, and exits with 1 when a finding is an error', async () => {
     using project = write(inConfig('"enable_request_signal"', ''))
     expect(await doctor(project.folder)).toEqual({
       code: 1,
@@ -803,7 +803,7 @@ describe('edgemcp doctor', () => {
     })
   })
 
-  test('does not fail for a hint, and tells programs in JSON', async () => {
+  test('exits with 0 when all findings are hints, and prints JSON with --json', async () => {
     using project = write(inMain("import * as z from 'zod'", "import { z } from 'zod'"))
     const { code, said } = await doctor(project.folder, '--json')
     expect(code).toBe(0)
@@ -823,7 +823,7 @@ describe('edgemcp doctor', () => {
     })
   })
 
-  test('says what it cannot look at', async () => {
+  test('reports a missing wrangler, folder or configuration', async () => {
     using project = write(inToml)
     rmSync(join(project.folder, 'node_modules'))
     expect(await doctor(project.folder)).toMatchObject({
@@ -840,10 +840,10 @@ describe('edgemcp doctor', () => {
 test.each([
   ['TOML', inToml],
   ['JSON', inJson],
-])('nothing is found where nothing is wrong, in %s', async (_, files) => {
+])('doctor has no findings in a correct project with %s', async (_, files) => {
   expect(await examined(files)).toEqual([])
 })
 
-test.each(sample(readdirSync(join(root, 'examples')), 10))('nothing is found in examples/%s', async (name) => {
+test.each(sample(readdirSync(join(root, 'examples')), 10))('doctor has no findings in examples/%s', async (name) => {
   expect(await examine(join(root, 'examples', name))).toEqual([])
 })

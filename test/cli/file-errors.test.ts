@@ -56,7 +56,7 @@ test.each<[command: string, stderr: string]>([
 test.runIf(process.platform === 'linux').each([
   ['skills', 'skills'],
   ['openapi', 'pets.json'],
-])('%s reports a file system that takes no files', async (command, input) => {
+])('%s reports a file system that does not create files', async (command, input) => {
   expect(await edgemcp(command, input, '--out', '/proc/x.ts')).toEqual({
     code: 1,
     stdout: '',

@@ -24,7 +24,7 @@ const edgemcp = (...args: string[]) =>
 
 const written = (path: string) => readFileSync(join(folder, path), 'utf8')
 
-test('a project is made without a question, and the next steps are said', async () => {
+test('init creates a project without questions, and prints the next steps', async () => {
   const { code, said } = await edgemcp('init', 'Zeit & Geld', '--template', 'notes')
   expect(code).toBe(0)
   expect(said).toBe(
@@ -71,12 +71,12 @@ test.each([
   expect(said.includes(`need Node.js 22.12 or newer; this is Node.js ${version}`)).toBe(isMentioned)
 })
 
-test('nothing has to be said', async () => {
+test('init --yes needs no other arguments', async () => {
   expect((await edgemcp('init', '--yes')).code).toBe(0)
   expect(written('my-mcp-server/src/index.ts')).toContain('greet')
 })
 
-test('its versions are those this package is tested with', async () => {
+test('the project has the versions of dependencies that this package is tested with', async () => {
   await edgemcp('init', 'hello')
   const own = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const { dependencies, devDependencies } = JSON.parse(written('hello/package.json'))
@@ -84,7 +84,7 @@ test('its versions are those this package is tested with', async () => {
   for (const [name, version] of Object.entries(devDependencies)) expect(version).toBe(own.devDependencies[name])
 })
 
-test('the folder one is in will do, and so will an empty repository', async () => {
+test('init accepts the current folder and an empty repository', async () => {
   mkdirSync(join(folder, '.git'))
   const { code, said } = await edgemcp('init', '.')
   expect(code).toBe(0)
@@ -121,14 +121,14 @@ test('init overwrites no files', async () => {
 
 test.each<[string, string[], string]>([
   [
-    'a template that is none',
+    'an unknown template',
     ['init', 'a', '--template', 'nots'],
     'Unknown template "nots": use one of hello, notes, team, gateway, jobs.',
   ],
-  ['a command that is none', ['deploy'], 'Unknown command "deploy": use init, doctor, openapi or skills.'],
+  ['an unknown command', ['deploy'], 'Unknown command "deploy": use init, doctor, openapi or skills.'],
   ['an option of another command', ['init', 'a', '--json'], 'init has no option --json: run npx edgemcp --help.'],
   ['two folders', ['init', 'a', 'b'], 'Give one folder: "b" is unexpected.'],
-])('%s is refused in a sentence', async (_, args, sentence) => {
+])('%s is refused with an error message', async (_, args, sentence) => {
   expect(await edgemcp(...args)).toMatchObject({ code: 1, complained: sentence })
   expect(readdirSync(folder)).toEqual([])
 })
@@ -162,7 +162,7 @@ function atTerminal(command: string, typed: readonly (readonly [question: string
 }
 
 describe.runIf(process.platform === 'linux' && existsSync(terminal))('at a terminal', () => {
-  test('two questions are asked, and a wrong answer once more', async () => {
+  test('init asks two questions, and repeats one that is answered with an unknown template', async () => {
     const { code, said } = await atTerminal('init', [
       ['Folder (my-mcp-server): ', 'tea\n'],
       ['Template (hello): ', 'nothing\n'],
@@ -174,7 +174,7 @@ describe.runIf(process.platform === 'linux' && existsSync(terminal))('at a termi
     expect(written('tea/src/notes.ts')).toContain('export')
   })
 
-  test('init does not ask for what its arguments say', async () => {
+  test('init does not ask for values of its arguments', async () => {
     const { code, said } = await atTerminal('init tea', [['Template (hello): ', '\n']])
     expect([code, said.includes('Folder')]).toEqual([0, false])
     expect(said).toContain('Created tea from the template hello.')
@@ -199,7 +199,7 @@ test('--help and --version print the help and the version', async () => {
   expect((await edgemcp('--version')).said).toMatch(/^\d+\.\d+\.\d+\n$/)
 })
 
-test('npm create has the version it belongs to', () => {
+test('create-edgemcp has the version of edgemcp and depends on it', () => {
   const read = (path: string) => JSON.parse(readFileSync(join(root, path), 'utf8'))
   const { version } = read('package.json')
   expect(read('create-edgemcp/package.json')).toMatchObject({ version, dependencies: { edgemcp: version } })

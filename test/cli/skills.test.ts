@@ -40,7 +40,7 @@ const load = async (path: string): Promise<readonly Skill[]> =>
 test.each([
   ['test/extensions', 'generated/kitchen.ts'],
   ['examples/conformance', 'git-skills.ts'],
-])('the module of %s is what the command writes', async (from, module) => {
+])('the command writes the module of %s', async (from, module) => {
   cpSync(join(root, from, 'skills'), join(folder, 'skills'), { recursive: true })
   const { code, stdout } = await edgemcp('skills', '--out', module)
   expect(code).toBe(0)
@@ -48,7 +48,7 @@ test.each([
   expect(readFileSync(join(folder, module), 'utf8')).toBe(readFileSync(join(root, from, module), 'utf8'))
 })
 
-test('texts are texts, and other files are base64: both give back their bytes', async () => {
+test('text files become strings and other files base64, and both decode to the same bytes', async () => {
   const files = {
     'bom.txt': '\ufeffbegins with a byte order mark',
     'empty.txt': '',
@@ -70,7 +70,7 @@ test('texts are texts, and other files are base64: both give back their bytes', 
   expect(skill?.files.filter((file) => 'base64' in file).map(({ path }) => path)).toEqual(['invalid.bin', 'nul.bin'])
 })
 
-test('a file belongs to the innermost skill, and hidden files to none', async () => {
+test('a file belongs to the innermost skill, and hidden files to no skill', async () => {
   write('skills/a/SKILL.md', manifest('a'))
   write('skills/a/b/SKILL.md', manifest('b'))
   write('skills/a/b/more.md', 'More')
@@ -163,7 +163,7 @@ test('frontmatter with a value that contains itself is refused with the name of 
   })
 })
 
-test.each(['skills.ts', 'src/skills.mts'])('the constant of %s has another name than skills()', async (out) => {
+test.each(['skills.ts', 'src/skills.mts'])('the constant of %s is not named skills', async (out) => {
   write('skills/a/SKILL.md', manifest('a'))
   const { stdout } = await edgemcp('skills', '--out', out)
   expect(stdout).toBe(`Wrote ${out}: one skill, for server.use(skills(mySkills)).\n`)
@@ -175,7 +175,7 @@ describe('symbolic links', () => {
 
   beforeEach(() => write('skills/a/SKILL.md', manifest('a')))
 
-  test('to files and folders are followed', async () => {
+  test('to shared files and folders outside the skills are followed', async () => {
     write('shared/guide.md', 'Guide')
     write('shared/more/one.md', 'One')
     link('../../shared/guide.md', 'skills/a/guide.md')
@@ -208,7 +208,7 @@ describe('symbolic links', () => {
     expect(await edgemcp('skills')).toEqual({ code: 1, stdout: '', stderr })
   })
 
-  test('between two folders that lead to each other are refused', async () => {
+  test('between two folders that link to each other are refused', async () => {
     write('skills/b/SKILL.md', manifest('b'))
     link('../b', 'skills/a/b')
     link('../a', 'skills/b/a')
@@ -248,7 +248,7 @@ describe('--out inside the folder of the skills is refused', () => {
     'skills/a/new/folder/m.ts',
     'skills/.hidden/m.ts',
     './skills/../skills/a/m.ts',
-  ])('%s', async (out) => {
+  ])('is refused: %s', async (out) => {
     const before = readdirSync(folder, { recursive: true })
     expect(await edgemcp('skills', '--out', out)).toMatchObject({
       code: 1,
@@ -258,22 +258,22 @@ describe('--out inside the folder of the skills is refused', () => {
     expect(readdirSync(folder, { recursive: true })).toEqual(before)
   })
 
-  test('through a link to the folder', async () => {
+  test('is refused through a link to the folder', async () => {
     link('skills/a', 'out')
     expect(await edgemcp('skills', '--out', 'out/m.ts')).toEqual(refused('out/m.ts', 'skills/a/m.ts'))
   })
 
-  test('through a link that leads to a file which does not exist yet', async () => {
+  test('is refused through a link to a file that does not exist yet', async () => {
     link('skills/a/m.ts', 'm.ts')
     expect(await edgemcp('skills', '--out', 'm.ts')).toEqual(refused('m.ts', 'skills/a/m.ts'))
   })
 
-  test('where the folder is named by a link', async () => {
+  test('is refused when the folder is given as a link', async () => {
     link('skills', 'linked')
     expect(await edgemcp('linked', '--out', 'skills/a/m.ts')).toEqual(refused('skills/a/m.ts', 'skills/a/m.ts'))
   })
 
-  test('where a link in a skill leads to the folder of the module, or to the module', async () => {
+  test('is refused when a link in a skill leads to the folder of the module, or to the module', async () => {
     write('src/index.ts', 'export {}')
     link('../../src', 'skills/a/sources')
     expect(await edgemcp('skills', '--out', 'src/m.ts')).toEqual(refused('src/m.ts', 'src/m.ts'))
@@ -283,7 +283,7 @@ describe('--out inside the folder of the skills is refused', () => {
     expect(await edgemcp('skills', '--out', 'src/m.ts')).toEqual(refused('src/m.ts', 'src/m.ts'))
   })
 
-  test('but not beside a folder whose name begins the same', async () => {
+  test('is accepted in a folder whose name begins with the name of the skills folder', async () => {
     expect(await edgemcp('skills', '--out', 'skills-module/m.ts')).toMatchObject({ code: 0, stderr: '' })
     expect(await edgemcp('skills', '--out', 'skills-module/m.ts')).toMatchObject({ code: 0, stderr: '' })
   })

@@ -22,7 +22,7 @@ const print = (...args: string[]) =>
     stdio: 'pipe',
   }).trim()
 
-test('a token is for both names of the local server', () => {
+test('a token has both host names of the local server as audience', () => {
   expect(decodeJwt(print())).toMatchObject({
     sub: 'ada',
     org_id: 'acme',
@@ -30,7 +30,7 @@ test('a token is for both names of the local server', () => {
   })
 })
 
-test('a token is for the port that --port names', () => {
+test('the audience of a token has the port of --port', () => {
   expect(decodeJwt(print('eve', 'other', 'projects:read', '--port', '9000'))).toMatchObject({
     sub: 'eve',
     org_id: 'other',
@@ -39,7 +39,7 @@ test('a token is for the port that --port names', () => {
   })
 })
 
-test('a port that is none is an error', () => {
+test('an invalid port is an error', () => {
   expect(() => print('--port', 'http')).toThrow('--port must be a number from 1 to 65535, not "http"')
 })
 
