@@ -437,7 +437,7 @@ async function tableOfOutcomes(): Promise<string> {
   return [...lines.map((line) => line.trimEnd()), '', ...notes].join('\n')
 }
 
-test.runIf(isFull)('the table says which client gets what', async () => {
+test.runIf(isFull)('the table lists the outcome of each scenario for each client', async () => {
   const table = await tableOfOutcomes()
   console.log(`\n${table}\n`)
   expect(table).toBe(expected)

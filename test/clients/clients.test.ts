@@ -85,19 +85,19 @@ describe.each(sample(everyone, 2))('$name, $revision', (generation) => {
     })
   }
 
-  describe('asks the server', () => {
-    behaves('and both settle on the newest revision of the client', always, async () => {
+  describe('requests', () => {
+    behaves('negotiate the newest protocol version of the client', always, async () => {
       const client = await connect()
       expect(client.revision).toBe(generation.revision)
       expect(client.server).toEqual({ name: 'everything', instructions: 'Call the tools.' })
     })
 
-    behaves('whether it is there', 'ping', async () => {
+    behaves('include ping', 'ping', async () => {
       const client = await connect()
       await client.ping()
     })
 
-    behaves('for every tool, page by page', always, async () => {
+    behaves('list every tool, page by page', always, async () => {
       const client = await connect()
       const names = await client.tools()
       const pages = Math.ceil(names.length / 50)
@@ -108,14 +108,14 @@ describe.each(sample(everyone, 2))('$name, $revision', (generation) => {
       expect(names).not.toContain('secret')
     })
 
-    behaves('for resources, templates and prompts', always, async () => {
+    behaves('list resources, templates and prompts', always, async () => {
       const client = await connect()
       expect(await client.resources()).toEqual(expect.arrayContaining(['pixel', 'asks', 'note 1', 'note 2', 'note 3']))
       expect(await client.templates()).toEqual(['note', 'season', 'diary'])
       expect(await client.prompts()).toEqual(['review', 'ask'])
     })
 
-    behaves('for the contents of resources, text and bytes', always, async () => {
+    behaves('read resources, text and binary', always, async () => {
       const client = await connect()
       expect(await client.read('note://1')).toEqual([{ uri: 'note://1', mimeType: 'text/plain', text: 'note 1' }])
       expect(await client.read('note://42')).toEqual([{ uri: 'note://42', mimeType: 'text/plain', text: 'note 42' }])
@@ -124,35 +124,35 @@ describe.each(sample(everyone, 2))('$name, $revision', (generation) => {
       ])
     })
 
-    behaves('for what is not there, and is told so', always, async () => {
+    behaves('for an unknown resource, prompt or tool fail with an error that names it', always, async () => {
       const client = await connect()
       await expect(client.read('note://none')).rejects.toThrow('Resource not found: note://none')
       await expect(client.prompt('none')).rejects.toThrow('none')
       await expect(client.call('none')).rejects.toThrow('none')
     })
 
-    behaves('for a prompt', always, async () => {
+    behaves('get a prompt', always, async () => {
       const client = await connect()
       expect(await client.prompt('review', { language: 'rust', code: 'fn main() {}' })).toEqual([
         'Review this rust: fn main() {}',
       ])
     })
 
-    behaves('how an argument may go on', always, async () => {
+    behaves('complete an argument', always, async () => {
       const client = await connect()
       expect(await client.complete({ prompt: 'review' }, { name: 'language', value: 'ru' })).toEqual(['rust', 'ruby'])
       expect(await client.complete({ template: 'note://{id}' }, { name: 'id', value: '1' })).toEqual(['1', '10'])
     })
 
-    behaves('how an argument may go on, given another', always, async () => {
+    behaves('complete an argument with the values of other arguments', always, async () => {
       const client = await connect()
       const argument = { name: 'language', value: 'ru' }
       expect(await client.complete({ prompt: 'review' }, argument, { code: 'fn main() {}' })).toEqual(['known'])
     })
   })
 
-  describe('calls a tool', () => {
-    behaves('and gets its text', always, async () => {
+  describe('a tool call', () => {
+    behaves('returns text', always, async () => {
       const client = await connect()
       const result = await client.call('echo', { text: 'Grüße, 世界 \u2028' })
       expect(result).toEqual({
@@ -162,7 +162,7 @@ describe.each(sample(everyone, 2))('$name, $revision', (generation) => {
       })
     })
 
-    behaves('and gets structured output that fits the schema it has read', 'structured output', async () => {
+    behaves('returns structured output that matches the output schema', 'structured output', async () => {
       const client = await connect()
       await client.tools()
       const result = await client.call('add', { a: 1, b: 2 })
@@ -170,14 +170,14 @@ describe.each(sample(everyone, 2))('$name, $revision', (generation) => {
       expect(text(result)).toBe('{"sum":3}')
     })
 
-    behaves('and gets structured output that is a list', 'structured output of any kind', async () => {
+    behaves('returns structured output that is an array', 'structured output of any kind', async () => {
       const client = await connect()
       await client.tools()
       const result = await client.call('list_words', { text: 'one two' })
       expect(result.structured).toEqual(['one', 'two'])
     })
 
-    behaves('and gets text, images and resources', always, async () => {
+    behaves('returns text, images and resources', always, async () => {
       const client = await connect()
       const { content } = await client.call('blocks')
       expect(content).toHaveLength(5)
@@ -189,13 +189,13 @@ describe.each(sample(everyone, 2))('$name, $revision', (generation) => {
       })
     })
 
-    behaves('and gets sound', 'audio', async () => {
+    behaves('returns audio', 'audio', async () => {
       const client = await connect()
       const { content } = await client.call('blocks')
       expect(content).toContainEqual({ type: 'audio', mimeType: 'audio/wav', data: 'AAAA' })
     })
 
-    behaves('and gets a link to a resource', 'resource links', async () => {
+    behaves('returns a resource link', 'resource links', async () => {
       const client = await connect()
       const { content } = await client.call('blocks')
       expect(content).toContainEqual(
@@ -203,7 +203,7 @@ describe.each(sample(everyone, 2))('$name, $revision', (generation) => {
       )
     })
 
-    behaves('and sees it fail', always, async () => {
+    behaves('returns an error result when the tool fails', always, async () => {
       const client = await connect()
       expect(await client.call('fail')).toEqual({
         content: [{ type: 'text', text: 'It failed' }],
@@ -212,19 +212,19 @@ describe.each(sample(everyone, 2))('$name, $revision', (generation) => {
       })
     })
 
-    behaves('with the wrong arguments, and is told which', always, async () => {
+    behaves('with invalid arguments returns an error result that names them', always, async () => {
       const client = await connect()
       const result = await client.call('add', { a: 'one', b: 2 })
       expect(result.failed).toBe(true)
       expect(text(result)).toContain('a')
     })
 
-    behaves('and is refused', always, async () => {
+    behaves('fails with the protocol error that the tool throws', always, async () => {
       const client = await connect()
       await expect(client.call('refuse')).rejects.toThrow('Refused')
     })
 
-    behaves('and hears how far it is', always, async () => {
+    behaves('delivers progress notifications', always, async () => {
       const client = await connect()
       const progress: unknown[] = []
       const result = await client.call('progress', { steps: 3 }, { onProgress: (...step) => progress.push(step) })
@@ -236,7 +236,7 @@ describe.each(sample(everyone, 2))('$name, $revision', (generation) => {
       ])
     })
 
-    behaves('and hears its log lines, as severe as it wants', always, async () => {
+    behaves('delivers log messages from the level that the client sets', always, async () => {
       const client = await connect()
       await client.setLogLevel('warning')
       await client.call('logs')
@@ -246,7 +246,7 @@ describe.each(sample(everyone, 2))('$name, $revision', (generation) => {
       expect(client.logs.slice(2)).toEqual(['debug', 'info', 'warning', 'error'])
     })
 
-    behaves('and cancels it', always, async () => {
+    behaves('is cancelled by its client', always, async () => {
       const client = await connect()
       const key = randomUUID()
       const abort = new AbortController()
@@ -255,7 +255,7 @@ describe.each(sample(everyone, 2))('$name, $revision', (generation) => {
       await expect.poll(async () => text(await client.call('waited', { key }))).toBe('cancelled')
     })
 
-    behaves('that knows what the client can', always, async () => {
+    behaves('knows the capabilities of its client', always, async () => {
       const client = await connect(obliging)
       expect(JSON.parse(text(await client.call('can')))).toMatchObject({
         elicitation: !('elicitation' in generation.cannot),
@@ -272,8 +272,8 @@ describe.each(sample(everyone, 2))('$name, $revision', (generation) => {
     })
   })
 
-  describe('is asked', () => {
-    behaves('to fill in a form', 'elicitation', async () => {
+  describe('an input request', () => {
+    behaves('for a form is answered', 'elicitation', async () => {
       const questions: Question[] = []
       const client = await connect({
         elicit(question) {
@@ -285,24 +285,24 @@ describe.each(sample(everyone, 2))('$name, $revision', (generation) => {
       expect(questions).toEqual([{ message: 'What is your name?', fields: ['name'] }])
     })
 
-    behaves('to fill in a form, and will not', 'elicitation', async () => {
+    behaves('for a form is declined or cancelled', 'elicitation', async () => {
       const declining = await connect({ elicit: () => ({ action: 'decline' }) })
       expect(text(await declining.call('ask_name'))).toBe('No name: decline')
       const cancelling = await connect({ elicit: () => ({ action: 'cancel' }) })
       expect(text(await cancelling.call('ask_name'))).toBe('No name: cancel')
     })
 
-    behaves('to fill in a form that knows most by itself', 'elicitation', async () => {
+    behaves('for a form gets the defaults of its fields', 'elicitation', async () => {
       const client = await connect({ elicit: () => ({ action: 'accept', content: { size: 3 } }) })
       expect(JSON.parse(text(await client.call('ask_choices')))).toEqual({ colour: 'red', size: 3, sure: true })
     })
 
-    behaves('twice, and what was done before is not done again', 'elicitation', async () => {
+    behaves('after another does not repeat the effects before it', 'elicitation', async () => {
       const client = await connect({ elicit: ({ message }) => ({ action: 'accept', content: { value: message } }) })
       expect(text(await client.call('ask_twice'))).toBe('First? Second? 0')
     })
 
-    behaves('before it may read a resource or a prompt', 'elicitation', async () => {
+    behaves('of a resource or a prompt is answered', 'elicitation', async () => {
       const client = await connect({
         elicit: ({ fields: [field = ''] }) => ({
           action: 'accept',
@@ -313,22 +313,22 @@ describe.each(sample(everyone, 2))('$name, $revision', (generation) => {
       expect(await client.prompt('ask')).toEqual(['Tell me about the sea'])
     })
 
-    behaves('for what its model says', always, async () => {
+    behaves('for sampling is answered', always, async () => {
       const client = await connect({ sample: (prompt) => (prompt.includes('France') ? 'Paris' : 'No idea') })
       expect(text(await client.call('ask_model'))).toBe('The model says: Paris')
     })
 
-    behaves('where it works', always, async () => {
+    behaves('for roots is answered', always, async () => {
       const client = await connect({ roots: ['file:///home', 'file:///work'] })
       expect(text(await client.call('ask_roots'))).toBe('file:///home file:///work')
     })
 
-    behaves('two things together', always, async () => {
+    behaves('for sampling and roots at once is answered', always, async () => {
       const client = await connect({ sample: () => 'Something', roots: ['file:///home'] })
       expect(text(await client.call('ask_around'))).toBe('Something in file:///home')
     })
 
-    behaves('a person and a model together', 'elicitation', async () => {
+    behaves('for a form and sampling at once is answered, both concurrently', 'elicitation', async () => {
       const person = Promise.withResolvers<void>()
       const client = await connect({
         // Whoever were asked one after the other would never get to the second.
@@ -344,7 +344,7 @@ describe.each(sample(everyone, 2))('$name, $revision', (generation) => {
       expect(text(await client.call('ask_together'))).toBe('Mine and yours')
     })
 
-    behaves('nothing that it cannot answer', always, async () => {
+    behaves('is not sent to a client without the capability: the call fails', always, async () => {
       const client = await connect()
       // The newest revision has an error for it; with older ones the tool fails.
       const refusal = (tool: string) => client.call(tool).then(text, String)
@@ -354,8 +354,8 @@ describe.each(sample(everyone, 2))('$name, $revision', (generation) => {
     })
   })
 
-  describe('is told', () => {
-    behaves('that a resource changed, until it does not want to know', always, async () => {
+  describe('notifications', () => {
+    behaves('of a changed resource arrive until the client unsubscribes', always, async () => {
       const client = await connect()
       const other = await connect()
       const [one, two] = [newNote(), newNote()]
@@ -370,7 +370,7 @@ describe.each(sample(everyone, 2))('$name, $revision', (generation) => {
       expect(client.updates.filter((uri) => uri === one.uri)).toHaveLength(1)
     })
 
-    behaves('that lists changed', always, async () => {
+    behaves('of changed lists arrive', always, async () => {
       const client = await connect()
       await client.watch()
       await expect
@@ -381,7 +381,7 @@ describe.each(sample(everyone, 2))('$name, $revision', (generation) => {
         .toEqual(['prompts', 'resources', 'tools'])
     })
 
-    behaves('nothing that is meant for another', always, async () => {
+    behaves('for one client do not reach another', always, async () => {
       const one = await connect(obliging)
       const two = await connect(obliging)
       const [first, second] = [newNote(), newNote()]
@@ -419,8 +419,8 @@ describe.each(sample(everyone, 2))('$name, $revision', (generation) => {
     })
   })
 
-  describe('loses its connection', () => {
-    behaves('because the server sends it away, and comes back for its answer', 'polling', async () => {
+  describe('a lost connection', () => {
+    behaves('that the server closed is resumed, and the result arrives', 'polling', async () => {
       await using wire = await layWire(server.url)
       const client = await connect({}, wire.url)
       expect(text(await client.call('disconnect'))).toBe('You came back')
@@ -428,7 +428,7 @@ describe.each(sample(everyone, 2))('$name, $revision', (generation) => {
     })
 
     behaves(
-      'while it is asked, and the call goes on',
+      'during an input request is resumed, and the call continues',
       'resumption',
       async () => {
         await using wire = await layWire(server.url)
@@ -456,7 +456,7 @@ describe.each(sample(everyone, 2))('$name, $revision', (generation) => {
     )
 
     behaves(
-      'while it listens, and misses nothing',
+      'of a subscriber is resumed without a missed notification',
       'resumption',
       async () => {
         await using wire = await layWire(server.url)
@@ -473,7 +473,7 @@ describe.each(sample(everyone, 2))('$name, $revision', (generation) => {
     )
 
     behaves(
-      'while it waits, and its call is cancelled',
+      'during a call cancels the call',
       'cancelling by leaving',
       async () => {
         await using wire = await layWire(server.url)
@@ -499,8 +499,8 @@ describe.each(sample(everyone, 2))('$name, $revision', (generation) => {
     )
   })
 
-  describe('leaves', () => {
-    behaves('no streams behind but one to listen to, however much it called', always, async () => {
+  describe('the client', () => {
+    behaves('has at most one standing GET stream, however many calls it made', always, async () => {
       await using wire = await layWire(server.url)
       const client = await connect(obliging, wire.url)
       for (let turn = 0; turn < 3; turn++) {
@@ -519,7 +519,7 @@ describe.each(sample(everyone, 2))('$name, $revision', (generation) => {
     })
 
     behaves(
-      'for good, and its session is not there any more',
+      'ends its session, which is unknown afterwards',
       'ending a session',
       async () => {
         await using wire = await layWire(server.url)
@@ -535,7 +535,7 @@ describe.each(sample(everyone, 2))('$name, $revision', (generation) => {
     )
 
     behaves(
-      'another to take up its session, until it is ended',
+      'shares its session with another client until it ends the session',
       'taking up a session',
       async () => {
         const client = await connect()
@@ -552,12 +552,12 @@ describe.each(sample(everyone, 2))('$name, $revision', (generation) => {
     )
   })
 
-  test('has no excuse that nothing checks', () => {
+  test('is checked for each feature that the client lacks', () => {
     expect([...checked].sort()).toEqual(Object.keys(generation.cannot).sort())
   })
 })
 
-test('a client that negotiates asks once, and takes what it is offered', async () => {
+test('a client that negotiates sends one server/discover and uses the version offered', async () => {
   await using wire = await layWire(server.url)
   const client = await negotiating.connect(wire.url, {})
   await client.call('echo', { text: 'here' })

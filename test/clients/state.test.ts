@@ -50,7 +50,7 @@ const generations: Record<string, (token: string) => Promise<Caller>> = {
 for (const [one, connectOne] of Object.entries(generations)) {
   for (const [other, connectOther] of Object.entries(generations)) {
     if (one === other) continue
-    test(`changes of a user with a client of ${one} are visible with a client of ${other}, not to another user`, async () => {
+    test(`a client of ${other} sees what its user changed with a client of ${one}, and that of another user does not`, async () => {
       const ada = `ada${one}and${other}`.replaceAll('-', '_')
       await using first = await connectOne(ada)
       await using second = await connectOther(ada)

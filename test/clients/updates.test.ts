@@ -160,7 +160,7 @@ test.each(generations)('$name settles on $revision', ({ name, revision }) => {
 /** In which isolate each of the sources said so, if it tells. */
 const saidIn = new Map<string, unknown>()
 
-test.each(sources)('of what $title announces, whoever listens hears', async ({ ids, announce }) => {
+test.each(sources)('every subscriber is notified of the changes that $title publishes', async ({ ids, announce }) => {
   for (const { client, marks } of members) marks.set(ids, client.heard.length)
   saidIn.set(ids, await announce(ids))
   const missing = () =>
@@ -201,7 +201,7 @@ function tableOfChanges(): string {
   return [...lines.map((line) => line.trimEnd()), '', ...legend].join('\n')
 }
 
-test('no client is notified twice, or of changes that it did not subscribe to', async () => {
+test('no client gets a notification twice, or of changes that it did not subscribe to', async () => {
   for (const { role, client } of members) if (role === 'not any more') await client.watch(end)
   // What is said again soon is told a moment later, after everything that was said before.
   await allHear(end, 2)
@@ -231,7 +231,7 @@ a tool elsewhere, without one   1220 3330    1220 3333    1220 3333    1220 3333
 Of two notes: how many are heard of by a client that listens to one by its URI, to both by their template, to one by
 its URI and to both by their template, and by one that does not listen any more. Of three lists: the same clients.`
 
-test('changes were published in another isolate', async () => {
+test('the changes of another isolate were published there', async () => {
   const [near, far] = [
     ['queue', 'session', 'stateless'],
     ['worker', 'far-session', 'far-stateless'],
