@@ -24,7 +24,7 @@ const nothingElse = { feeds: 0, calls: 0, woken: 0, rowsRead: 0, rowsWritten: 0,
 const requestsOf = ({ session, subscriptions }: Cost) =>
   session.calls + session.feeds + subscriptions.calls + subscriptions.feeds
 
-test('every revision with sessions costs the same', () => {
+test('every protocol version with sessions has the same costs', () => {
   const [first, ...others] = bills.slice(0, sessionRevisions.length) as [Bill, ...Bill[]]
   expect(others.length).toBeGreaterThan(0)
   for (const other of others) expect(other).toEqual(first)
@@ -42,12 +42,12 @@ describe('a session', () => {
     'a forged session id',
     "another principal's session id",
     'an expired session id',
-  ])('needs no object for %s', (operation) => {
+  ])('makes no Durable Object request for %s', (operation) => {
     const cost = costOf(sessions, operation)
     expect(cost).toMatchObject({ http: 1, session: nothingElse, subscriptions: nothingElse })
   })
 
-  test('needs one request of its object for any other, and a second to open a stream', () => {
+  test('makes one Durable Object request for another method, and a second one to open a stream', () => {
     const asked = sessions.costs.filter(({ http }) => http > 0)
     expect(asked.length).toBeGreaterThan(15)
     for (const { operation, http, session } of asked) {
@@ -60,7 +60,7 @@ describe('a session', () => {
     }
   })
 
-  test('needs no further request for what is said on a stream', () => {
+  test('makes no further Durable Object request for notifications on a stream', () => {
     const { http, session, subscriptions } = costOf(sessions, '… each further event')
     expect([http, session.calls, session.feeds, session.alarmsSet]).toEqual([0, 0, 0, 0])
     expect(subscriptions).toMatchObject(nothingElse)
@@ -68,7 +68,7 @@ describe('a session', () => {
     expect(requestsOf(slowly)).toBe(2)
   })
 
-  test('needs two requests of its object for a question, and one for its answer', () => {
+  test('makes two Durable Object requests for an input request, and one for its answer', () => {
     const [question, answer] = ['`tools/call` that requests input', '… the input response'].map((operation) =>
       costOf(sessions, operation),
     ) as [Cost, Cost]
@@ -77,11 +77,11 @@ describe('a session', () => {
     expect([answer.session.alarmsSet, answer.session.alarmsRun]).toEqual([1, 0])
   })
 
-  test('writes one row for what is said on a stream', () => {
+  test('writes one row for each message on a stream', () => {
     expect(costOf(sessions, '… each further event').session.rowsWritten).toBe(1)
   })
 
-  test('that was asked quick questions only has stored nothing', () => {
+  test('that only had calls without a stream stores nothing', () => {
     const [quick] = sessions.leavings
     expect(quick).toEqual({
       after: '`initialize`, `tools/list` and a `tools/call` without a stream',
@@ -92,7 +92,7 @@ describe('a session', () => {
     }
   })
 
-  test('needs the Subscriptions object only to subscribe and unsubscribe', () => {
+  test('makes a request to the Subscriptions object to subscribe and to unsubscribe only', () => {
     const others = sessions.costs
       .filter(({ subscriptions }) => subscriptions.calls > 0)
       .map(({ operation }) => operation)
@@ -106,13 +106,13 @@ describe('a session', () => {
     ])
   })
 
-  test('is forgotten in the end', () => {
+  test('is deleted when it expires', () => {
     const { left } = sessions.leavings.find(({ after }) => after === '… and its id expired') ?? {}
     expect(left).toEqual({ tables: [], keys: [], alarm: false })
   })
 })
 
-test('a stream on which nothing happens costs nothing, and its objects sleep', () => {
+test('an idle stream costs nothing, and its Durable Objects hibernate', () => {
   const idle = [sessions, sse, stateless].flatMap(({ costs }) =>
     costs.filter(({ operation }) => /^… while /.test(operation)),
   )
@@ -120,20 +120,20 @@ test('a stream on which nothing happens costs nothing, and its objects sleep', (
   for (const cost of idle) expect(cost).toMatchObject({ http: 0, session: nothingElse, subscriptions: nothingElse })
 })
 
-test('no object is sent a message', () => {
+test('Durable Objects get no WebSocket messages', () => {
   for (const { session, subscriptions } of bills.flatMap(({ costs }) => costs)) {
     expect([session.messages, subscriptions.messages]).toEqual([0, 0])
   }
 })
 
-test('the HTTP+SSE transport needs one request of its object for each of the client', () => {
+test('over HTTP+SSE a client causes one Durable Object request for each of its messages', () => {
   const asked = sse.costs.filter(({ http }) => http > 0)
   expect(asked).toHaveLength(4)
   for (const { operation, session } of asked) expect(session.calls + session.feeds, operation).toBe(1)
 })
 
 describe('a stateless client', () => {
-  test('needs no object for its calls', () => {
+  test('makes no Durable Object request for its calls', () => {
     const calls = stateless.costs.filter(({ operation, http }) => http > 0 && !operation.includes('listen'))
     expect(calls).toHaveLength(6)
     for (const cost of calls) {
@@ -146,7 +146,7 @@ describe('a stateless client', () => {
     ['`subscriptions/listen`', 1],
     ['a change is published, without subscribers', 0],
     ['… a change is published and delivered to it', 1],
-  ])('needs one request of one object: %s', (operation, rowsWritten) => {
+  ])('makes one Durable Object request: %s', (operation, rowsWritten) => {
     const cost = costOf(stateless, operation)
     expect(requestsOf(cost)).toBe(1)
     expect(cost).toMatchObject({ session: nothingElse, subscriptions: { woken: 1, rowsWritten, alarmsSet: 0 } })

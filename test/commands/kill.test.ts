@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
 import { exampleProcess } from '../support/process.ts'
 
-test('a session that lapses after the process was killed is registered for changes no more', async () => {
+test('a session that expires after its process was killed loses its registration for changes', async () => {
   await using server = await exampleProcess('../test/serve/lapsing')
   await server.start()
   const registered = async () =>

@@ -96,7 +96,7 @@ test('its source maps contain the sources, and its manifest names the repository
   ])
 })
 
-test('a project of its own compiles against it', async () => {
+test('a project with TypeScript compiles against the package', async () => {
   mkdirSync(join(project, 'src'), { recursive: true })
   writeFileSync(join(project, 'src/index.ts'), server)
   writeFileSync(
@@ -123,7 +123,7 @@ test('a project of its own compiles against it', async () => {
   await run(process.execPath, [bin('typescript/bin/tsc'), '-p', project])
 })
 
-test('it writes declarations with the options of tsc --init, of everything that the examples export', async () => {
+test('the project writes declarations of every export of the examples with the options of tsc --init', async () => {
   const folder = join(project, 'declared')
   mkdirSync(folder)
   cpSync(join(root, 'examples'), join(folder, 'src/examples'), {
@@ -155,7 +155,7 @@ test('it writes declarations with the options of tsc --init, of everything that 
   expect(written).toContain('McpSession: import("edgemcp").SessionClass')
 })
 
-test('and deploys', async () => {
+test('wrangler bundles the project for deployment', async () => {
   writeFileSync(
     join(project, 'wrangler.toml'),
     readFileSync(join(root, 'examples/hello/wrangler.toml'), 'utf8').replace('index.ts', 'src/index.ts'),
@@ -167,7 +167,7 @@ test('and deploys', async () => {
   expect(readFileSync(join(project, 'out/index.js'), 'utf8')).toContain('Doubles')
 })
 
-test('and has the command line, with what that shares with Workers', async () => {
+test('the project can run the command line', async () => {
   cpSync(join(root, 'test/openapi/pets.json'), join(project, 'pets.json'))
   await run(join(project, 'node_modules/.bin/edgemcp'), ['openapi', 'pets.json', '--out', 'src/pets.ts'], {
     cwd: project,
@@ -176,7 +176,7 @@ test('and has the command line, with what that shares with Workers', async () =>
   await run(process.execPath, [bin('typescript/bin/tsc'), '-p', project])
 })
 
-test('and is tested, in plain Node, with what the package has for that', async () => {
+test('the project runs tests with edgemcp/testing in Node.js', async () => {
   for (const folder of ['examples', 'test/testing/outside']) {
     cpSync(join(root, folder), join(project, folder), { recursive: true })
   }
@@ -209,7 +209,7 @@ describe('a new project', () => {
   }
 
   test.each(sample(templates, templates.length))(
-    '$template is typed and tested as it is made, and deployed',
+    'of the template $template compiles, passes its tests and is deployed',
     async ({ template, dashes }) => {
       const folder = join(project, template)
       // npm create runs edgemcp init, and takes the first -- away. npx passes it on.

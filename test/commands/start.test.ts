@@ -48,7 +48,7 @@ function npm(...args: string[]) {
   return { lines, errors, firstLine: first.promise, ended, kill: (signal: NodeJS.Signals) => child.kill(signal) }
 }
 
-test('npm start says where it is and how to open the inspector, keeps its data, and stops cleanly on SIGTERM and SIGINT', async () => {
+test('npm start prints its URL and the inspector link, keeps its data, and stops on SIGTERM and SIGINT', async () => {
   const [port, data] = [await freePort(), newFolder()]
   const url = `http://127.0.0.1:${port}/mcp`
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -77,7 +77,7 @@ test('npm run example runs one of the examples', async () => {
   expect(await server.ended).toBe(0)
 })
 
-test('what cannot be run is said in one line', async () => {
+test('invalid arguments are an error message of one line', async () => {
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
   const { port } = taken.address() as { port: number }
