@@ -1,0 +1,117 @@
+/** Tools that request something of the client: its roots, a form, a page, a message of its model. */
+import { type Context, type Server, text } from 'edgemcp'
+import * as z from 'zod'
+import { everyField } from './form.ts'
+import { reading } from './tools.ts'
+
+const asking = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false }
+const askingOutside = { ...asking, openWorldHint: true }
+
+export function requests(server: Server): void {
+  server.tool(
+    'get-roots-list',
+    {
+      title: 'Get Roots List Tool',
+      description: 'Returns the roots of the client: the folders that the user works in',
+      annotations: reading,
+    },
+    async (_, ctx) => {
+      const roots = await ctx.roots()
+      if (roots.length === 0) return 'The client supports roots but no roots are currently configured.'
+      const lines = roots.map(({ name, uri }, index) => `${index + 1}. ${name ?? 'Unnamed Root'}\n   URI: ${uri}`)
+      return [`Current MCP Roots (${roots.length} total):`, ...lines].join('\n\n')
+    },
+  )
+
+  server.tool(
+    'trigger-elicitation-request',
+    {
+      title: 'Trigger Elicitation Request Tool',
+      description: 'Asks the user to fill in a form with every kind of field',
+      annotations: asking,
+    },
+    async (_, ctx) => {
+      const answer = await ctx.elicit('form', 'Please provide inputs for the following fields:', everyField)
+      return [text(outcomes[answer.action]), ...(answer.content ? [text(inputsIn(answer.content))] : []), raw(answer)]
+    },
+  )
+
+  server.tool(
+    'trigger-url-elicitation',
+    {
+      title: 'Trigger URL Elicitation Tool',
+      description: 'Asks the user to open a page. With errorPath, the call fails until the user has opened it.',
+      inputSchema: z.object({
+        url: z.url().describe('The page'),
+        message: z.string().default('Please open the link to complete this action.').describe('Explains why'),
+        elicitationId: z.string().optional().describe('The id of the elicitation. Default: a random one'),
+        errorPath: z.boolean().default(false).describe('Answers with the error -32042 first'),
+      }),
+      annotations: askingOutside,
+    },
+    async ({ url, message, elicitationId }, ctx) => {
+      const id = elicitationId ?? (await ctx.once('id', () => crypto.randomUUID()))
+      const answer = await ctx.elicitUrl('page', message, url)
+      return [text(pageOutcome(answer.action, id, url)), raw(answer)]
+    },
+  )
+
+  server.tool(
+    'trigger-sampling-request',
+    {
+      title: 'Trigger Sampling Request Tool',
+      description: 'Requests a message of the model of the client',
+      inputSchema: samplingArguments,
+      annotations: askingOutside,
+    },
+    async (input, ctx) => {
+      const { text: _, ...message } = await sample('trigger-sampling-request', input, ctx)
+      return `LLM sampling result: \n${JSON.stringify(message, null, 2)}`
+    },
+  )
+}
+
+const samplingArguments = z.object({
+  prompt: z.string().describe('The text for the model'),
+  maxTokens: z.number().default(100).describe('Longest answer, in tokens'),
+})
+
+const sample = (tool: string, { prompt, maxTokens }: z.infer<typeof samplingArguments>, ctx: Context) =>
+  ctx.sample('message', {
+    prompt: `Resource ${tool} context: ${prompt}`,
+    systemPrompt: 'You are a helpful test server.',
+    maxTokens,
+    temperature: 0.7,
+  })
+
+const outcomes = {
+  accept: '✅ User provided the requested information!',
+  decline: '❌ User declined to provide the requested information.',
+  cancel: '⚠️ User cancelled the elicitation dialog.',
+}
+
+function pageOutcome(action: keyof typeof outcomes, id: string, url: string): string {
+  if (action === 'accept') return `✅ User completed the URL elicitation flow.\nElicitation ID: ${id}\nURL: ${url}`
+  if (action === 'decline') return `❌ User declined to open the URL (Elicitation ID: ${id}).`
+  return `⚠️ User cancelled the URL elicitation (Elicitation ID: ${id}).`
+}
+
+/** The fields that the answer repeats, with the words for them. */
+const named = {
+  name: 'Name',
+  check: 'Agreed to terms',
+  email: 'Email',
+  homepage: 'Homepage',
+  birthdate: 'Birthdate',
+  integer: 'Favorite Integer',
+  number: 'Favorite Number',
+  favoriteColor: 'Favorite Color',
+  agreeToTerms: 'Agreed to terms',
+}
+
+function inputsIn(content: Readonly<Record<string, unknown>>): string {
+  const given = Object.entries(named).filter(([field]) => content[field] !== undefined)
+  return `User inputs:\n${given.map(([field, label]) => `- ${label}: ${content[field]}`).join('\n')}`
+}
+
+const raw = (answer: object) => text(`\nRaw result: ${JSON.stringify(answer, null, 2)}`)
