@@ -19,7 +19,7 @@ describe.each(['2026-07-28', '2025-11-25'])('for clients of %s', (revision) => {
     return ((await client.callTool('who')).content as { text: string }[])[0]?.text
   }
 
-  test('each name has its server', async () => {
+  test('each host name leads to its server', async () => {
     expect(await who('http://notes.localhost/mcp', 'ada')).toBe('ada of nobody at notes')
     expect(await who('http://weather.localhost:8787/mcp', 'ada')).toBe('undefined of nobody at weather')
   })
@@ -29,7 +29,7 @@ describe.each(['2026-07-28', '2025-11-25'])('for clients of %s', (revision) => {
     ['globex', 'http://globex.tenants.localhost/mcp'],
     ['acme', 'http://localhost/acme/mcp'],
     ['globex', 'http://localhost/globex/mcp'],
-  ])('the tenant %s is the one that %s names', async (tenant, url) => {
+  ])('the tenant %s is the one in the URL %s', async (tenant, url) => {
     expect(await who(url, 'ada')).toBe(`ada of ${tenant} at shared`)
     expect(await who(url, `ada@${tenant}`)).toBe(`ada of ${tenant} at shared`)
     await expect(who(url, 'ada@initech')).rejects.toThrow(
@@ -38,7 +38,7 @@ describe.each(['2026-07-28', '2025-11-25'])('for clients of %s', (revision) => {
   })
 })
 
-test('the session of one tenant is unknown to another', async () => {
+test('an endpoint of one tenant does not find the session of another tenant', async () => {
   const call = (path: string, session?: string) => {
     const initialize = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
     return fetch(new URL(path, server.url), {
@@ -62,7 +62,7 @@ test('the session of one tenant is unknown to another', async () => {
   expect((await call('/globex/mcp', session)).status).toBe(404)
 })
 
-test('each tenant has the description of its own endpoint', async () => {
+test('each tenant has the metadata of its own endpoint', async () => {
   const resourceAt = async (url: string) => ((await (await get(url)).json()) as { resource: string }).resource
   const wellKnown = '.well-known/oauth-protected-resource'
   expect(await resourceAt(`http://localhost/${wellKnown}/acme/mcp`)).toBe('http://localhost/acme/mcp')
@@ -70,7 +70,7 @@ test('each tenant has the description of its own endpoint', async () => {
   expect(await resourceAt(`http://notes.localhost/${wellKnown}/sse`)).toBe('http://notes.localhost/sse')
 })
 
-test('a Worker is made once for a tenant, and none for whom nobody knows', async () => {
+test('a Worker is created once for each tenant, and for no unknown tenant', async () => {
   const tenants = ['http://acme.tenants.localhost/mcp', 'http://localhost/acme/mcp', 'http://localhost/globex/mcp']
   for (const url of [...tenants, ...tenants]) expect((await get(url)).status).toBe(400)
   const others = ['initech.tenants.localhost/mcp', 'a.b.tenants.localhost/mcp', 'localhost/initech/mcp', 'localhost/x']

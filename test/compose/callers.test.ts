@@ -53,7 +53,7 @@ function inReverse(count: number, answer = answerAsAsked) {
 }
 
 describe('sessions of an upstream', () => {
-  test('callers with different principals have sessions and request ids of their own', async () => {
+  test('callers with different principals have separate sessions and request ids', async () => {
     stub.call = inReverse(3)
     const callers = ['ada', 'bob', undefined]
     const said = await Promise.all(callers.map((token) => secretOf('/mcp', token, `${token}`)))
@@ -72,7 +72,7 @@ describe('sessions of an upstream', () => {
     expect(stub.requests.filter(({ http }) => http === 'DELETE')).toEqual([])
   })
 
-  test('an anonymous call without a session has one of its own, which ends with the call', async () => {
+  test('an anonymous call without a session gets a session that ends with the call', async () => {
     await secretOf('/mcp', undefined, 'nobody')
     await secretOf('/mcp', undefined, 'nobody')
     const used = callsOf(stub).map(({ session }) => session)
@@ -89,7 +89,7 @@ describe('sessions of an upstream', () => {
     expect(third).not.toBe(first)
   })
 
-  test('callers share a session where the developer says so, with request ids of their own', async () => {
+  test('callers share a session when sharedSessions is set, with separate request ids', async () => {
     await secretOf('/shared/mcp', 'ada', 'ada')
     stub.call = inReverse(2)
     const said = await Promise.all(['ada', undefined].map((token) => secretOf('/shared/mcp', token, `${token}`)))
@@ -106,23 +106,26 @@ describe('sessions of an upstream', () => {
     [401, 'Unauthorized'],
     [403, 'The session is of another user'],
     [403, '{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"The session is of another user"}}'],
-  ])('one that the upstream has forgotten is begun again once, when it answers %i %s', async (status, body) => {
-    await secretOf('/mcp', 'ada', 'ada')
-    stub.unknown = { status, body }
-    stub.sessions.clear()
-    expect(await secretOf('/mcp', 'ada', 'ada')).toBe('the secret of ada')
-    stub.requests.length = 0
-    stub.sessions.add = () => stub.sessions
-    try {
+  ])(
+    'a session that the upstream has deleted is replaced once, when the upstream answers %i %s',
+    async (status, body) => {
+      await secretOf('/mcp', 'ada', 'ada')
+      stub.unknown = { status, body }
       stub.sessions.clear()
-      await expect(secretOf('/mcp', 'ada', 'ada')).rejects.toMatchObject({ code: -32603 })
-      expect(callsOf(stub).length).toBe(2)
-    } finally {
-      Reflect.deleteProperty(stub.sessions, 'add')
-    }
-  })
+      expect(await secretOf('/mcp', 'ada', 'ada')).toBe('the secret of ada')
+      stub.requests.length = 0
+      stub.sessions.add = () => stub.sessions
+      try {
+        stub.sessions.clear()
+        await expect(secretOf('/mcp', 'ada', 'ada')).rejects.toMatchObject({ code: -32603 })
+        expect(callsOf(stub).length).toBe(2)
+      } finally {
+        Reflect.deleteProperty(stub.sessions, 'add')
+      }
+    },
+  )
 
-  test.each([401, 403])('one in which a request is refused with %i goes on', async (status) => {
+  test.each([401, 403])('a session in which the upstream refuses a request with %i stays in use', async (status) => {
     await secretOf('/mcp', 'ada', 'ada')
     const begun = callsOf(stub).at(-1)?.session
     stub.requests.length = 0
@@ -137,7 +140,7 @@ describe('sessions of an upstream', () => {
     await expect.poll(() => stub.sessions.has(second ?? '')).toBe(false)
   })
 
-  test('one in which a request is refused with 400 goes on', async () => {
+  test('a session in which the upstream refuses a request with 400 stays in use', async () => {
     await secretOf('/mcp', 'ada', 'ada')
     const begun = callsOf(stub).at(-1)?.session
     stub.requests.length = 0
@@ -148,7 +151,7 @@ describe('sessions of an upstream', () => {
   })
 })
 
-test('a stream that ends after a ping is resumed when the ping is answered', async () => {
+test('the proxy resumes a stream that ends after a ping, once the ping is answered', async () => {
   let call: StubRequest | undefined
   const pinged = Promise.withResolvers<unknown>()
   stub.call = async (request, response) => {
@@ -176,7 +179,7 @@ test('a stream that ends after a ping is resumed when the ping is answered', asy
 test.each([
   ['2026-07-28', 'hangs up'],
   ['2025-11-25', 'cancels'],
-])('an upstream is told that a caller of %s %s', async (revision) => {
+])('the proxy sends notifications/cancelled when a caller of %s %s', async (revision) => {
   const arrived = Promise.withResolvers<StubRequest>()
   stub.call = (request) => arrived.resolve(request)
   await using client = await at('/mcp', 'ada', revision)
@@ -191,7 +194,7 @@ test.each([
   await expect.poll(cancelled, { timeout: 10_000 }).toMatchObject([{ session, params: { requestId: id } }])
 })
 
-test('the developer’s headers are sent, and never in place of those of the protocol', async () => {
+test('the configured headers are sent, and never replace headers of the protocol', async () => {
   await secretOf('/mcp', 'ada', 'ada')
   const [call] = callsOf(stub)
   expect(call?.headers).toMatchObject({ 'x-key': 'secret', 'x-name': 'ada' })
@@ -227,7 +230,7 @@ async function postCall(path: string, token: string | undefined, name: string): 
   })
 }
 
-describe('a response with an error status and no message for the request', () => {
+describe('an error for a response with an error status and no message for the request', () => {
   const host = () => new URL(stub.url).host
   const check = ': check what "headers" of proxy() returns for this caller'
   test.each([
@@ -256,7 +259,7 @@ describe('a response with an error status and no message for the request', () =>
     })
   })
 
-  test('names the status of an error with the id of another request', async () => {
+  test('names the status of a response with the id of another request', async () => {
     stub.call = (_, response) =>
       sendJson(response, { jsonrpc: '2.0', id: 'server-error', error: { code: -32600, message: 'No' } }, 401)
     await expect(secretOf('/mcp', 'ada', 'ada')).rejects.toMatchObject({ data: { reason: 'HTTP 401' } })
@@ -294,7 +297,7 @@ describe('a response', () => {
       'an id that is another request’s, as an error',
       () => ({ ...foreign('1'), result: undefined, error: { code: -32602, message: 'the secret of somebody else' } }),
     ],
-  ])('with %s is no answer, as JSON and on a stream', async (_, respond) => {
+  ])('with %s is ignored, as JSON and on a stream', async (_, respond) => {
     for (const send of [sendJson, stream]) {
       stub.call = (request, response) => send(response, respond(request))
       await using client = await at('/mcp', 'ada')
@@ -304,7 +307,7 @@ describe('a response', () => {
     }
   })
 
-  test('is found among others on a stream, and the first with the id counts', async () => {
+  test('is found among other messages on a stream, and the first one with the id counts', async () => {
     stub.call = ({ id }, response) =>
       stream(
         response,
@@ -338,7 +341,7 @@ describe('a response', () => {
     await expect(client.callTool('secret_of', { who: 'ada' })).rejects.toMatchObject({ code: -32603 })
   })
 
-  test('has nothing that its method has no word for', async () => {
+  test('loses members that results of its method do not have', async () => {
     const result = { ...textResult('hi'), structuredContent: { a: 1 }, task: { taskId: '1' }, inputRequests: {}, x: 1 }
     stub.call = ({ id }, response) => sendJson(response, { jsonrpc: '2.0', id, result })
     await using client = await at('/mcp', 'ada')
@@ -363,7 +366,7 @@ describe('scopes', () => {
     })
   })
 
-  test('of a proxy are those of all that it has, those of a function those of one tool', async () => {
+  test('given as a list apply to all entries, and given as a function to each tool', async () => {
     expect(await status('/scoped/mcp', undefined, 'all_secret_of')).toEqual([401, 'read'])
     expect(await status('/scoped/mcp', 'ada', 'all_secret_of')).toEqual([403, 'read'])
     expect(await status('/scoped/mcp', 'ada+read', 'all_secret_of')).toEqual([200, undefined])
@@ -372,7 +375,7 @@ describe('scopes', () => {
     expect(await status('/scoped/mcp', undefined, 'in_each_other')).toEqual([200, undefined])
   })
 
-  test('decide what is listed', async () => {
+  test('decide which tools a caller can list', async () => {
     const listed = async (token?: string) => {
       await using client = await at('/scoped/mcp', token)
       return ((await client.request('tools/list')).tools as Json[]).map(({ name }) => name)
@@ -382,7 +385,7 @@ describe('scopes', () => {
     expect(await listed('ada+write')).toEqual(['in_each_secret_of', 'in_each_other'])
   })
 
-  test('are those of the server that has it, where two could have it', async () => {
+  test('are those of the upstream that has the entry, when several could have it', async () => {
     const read = async (token?: string) => {
       await using client = await at('/ambiguous/mcp', token)
       return client.request('resources/read', { uri: 'about:stub' })
@@ -397,7 +400,7 @@ describe('scopes', () => {
   })
 })
 
-test('an upstream over plain http elsewhere than on this machine is refused at startup', async () => {
+test('proxy() refuses a plain http URL at startup, except of this machine', async () => {
   const problems = (await (await fetch(new URL('/problems', server.url))).json()) as Json
   const expected = (url: string) =>
     `proxy("${url}"): the URL of an upstream must be https, or http on localhost, as in "https://weather.example/mcp"`
@@ -408,7 +411,7 @@ test('an upstream over plain http elsewhere than on this machine is refused at s
   })
 })
 
-test('two callers of a server of the official SDK each get their own answer', async () => {
+test('two concurrent callers of an upstream of the official SDK each get their own result', async () => {
   let waiting: (() => void)[] = []
   const upstream: Sdk = await startSdk(() => {
     const made = new McpServer({ name: 'sdk', version: '1.0.0' })
@@ -442,7 +445,7 @@ test('two callers of a server of the official SDK each get their own answer', as
 })
 
 test.each(['about:stub', 'about:%73tub', 'About:stub', 'ABOUT:%73%74ub'])(
-  'every spelling of a resource takes its scopes: %s',
+  "every spelling of a resource's URI requires its scopes: %s",
   async (uri) => {
     await using bob = await at('/guarded/mcp', 'bob')
     await expect(bob.request('resources/read', { uri })).rejects.toMatchObject({ status: 403 })

@@ -26,7 +26,7 @@ describe.each(everyRevision)('for clients of %s', (revision) => {
   afterEach(() => textOf(client, 'seen'))
   afterAll(() => client.close())
 
-  test('entries of a mounted server are entries of the outer server', async () => {
+  test('the entries of a mounted server are entries of the outer server', async () => {
     expect(await namesOf(client, 'tools')).toEqual([
       'weather_now',
       'weather_warm',
@@ -47,7 +47,7 @@ describe.each(everyRevision)('for clients of %s', (revision) => {
     })
   })
 
-  test('interceptors of a mounted server wrap its own entries, under their own names', async () => {
+  test('interceptors of a mounted server wrap its own entries, and see the names without prefix', async () => {
     await textOf(client, 'weather_asked')
     expect(await textOf(client, 'weather_now', { city: 'Berne' })).toBe('Fine in Bern')
     await expect(client.callTool('weather_now', { city: 'Atlantis' })).rejects.toMatchObject({
@@ -71,7 +71,7 @@ describe.each(everyRevision)('for clients of %s', (revision) => {
     await stream.close()
   })
 
-  test('an interceptor sees what is called and by whom, and what it came to, outermost first', async () => {
+  test('an interceptor sees the method, name, principal and outcome of a call, outermost first', async () => {
     expect(await textOf(client, 'echo', { text: 'hi' })).toBe('hi')
     expect(await textOf(client, 'seen')).toBe(`outer tools/call echo ${revision} nobody, outer over`)
     await using adas = await main(revision, 'ada')
@@ -80,7 +80,7 @@ describe.each(everyRevision)('for clients of %s', (revision) => {
     expect(await textOf(adas, 'seen')).toBe(`outer prompts/list ${revision} ada, outer over`.replace('list ', 'list  '))
   })
 
-  test('an interceptor may change what goes in, answer by itself, and refuse', async () => {
+  test('an interceptor can change the params, return a result without the handler, and refuse a call', async () => {
     expect(await textOf(client, 'echo', { text: 'changed' })).toBe('other words')
     expect(await textOf(client, 'echo', { text: 'cached' })).toBe('from the cache')
     await expect(client.callTool('echo', { text: 'forbidden' })).rejects.toMatchObject({
@@ -89,14 +89,14 @@ describe.each(everyRevision)('for clients of %s', (revision) => {
     })
   })
 
-  test('a call that asks goes through it in each round', async () => {
+  test('an interceptor runs in each round of a call that requests input', async () => {
     const asks = everyRevision.indexOf(revision) < everyRevision.indexOf('2025-03-26')
     expect(await textOf(client, 'ask')).toBe(asks ? 'Hello, Ada' : 'This call needs a client that supports elicitation')
     const times = asks ? 2 : 1
     expect((await textOf(client, 'seen'))?.match(/outer tools\/call ask/g)).toHaveLength(times)
   })
 
-  test('another server of the same Worker has a path of its own', async () => {
+  test('another server of the same Worker is served at its own path', async () => {
     await using other = await connect(new URL('/other/mcp', server.url), { revision, sse: false })
     expect(await namesOf(other, 'tools')).toEqual(['now', 'warm', 'asked'])
     expect(await textOf(other, 'now', { city: 'Bern' })).toBe('Fine in Bern')
@@ -114,7 +114,7 @@ test('interceptors wrap the call that creates a task, and each of its runs', asy
 describe('a Worker of several', () => {
   const ask = (path: string, init?: RequestInit) => fetch(new URL(path, server.url), init)
 
-  test('leaves to the application what is its own', async () => {
+  test('leaves other paths to the application', async () => {
     expect(await (await ask('/')).text()).toBe('The application')
     // Whoever may not call the server may call the application.
     const about = await ask('/mcp/about', { method: 'POST', headers: { Origin: 'https://elsewhere.example' } })
@@ -131,7 +131,7 @@ describe('the RPC entrypoint for other Workers', () => {
       await fetch(new URL('/rpc', server.url), { method: 'POST', body: JSON.stringify({ method, params, token }) })
     ).json()) as Json
 
-  test('asks at the URL that it is given, from which bearer() takes the audience', async () => {
+  test('uses the given URL, from which bearer() takes the audience', async () => {
     const body = JSON.stringify({ method: 'tools/list', params: {}, token: 'ada', entrypoint: 'McpUrlEntrypoint' })
     expect(await (await fetch(new URL('/rpc', server.url), { method: 'POST', body })).json()).toMatchObject({
       tools: expect.any(Array),
@@ -140,7 +140,7 @@ describe('the RPC entrypoint for other Workers', () => {
     expect(await asked.text()).toBe('https://mcp.example.com/mcp')
   })
 
-  test('calls, reads and lists, as whoever has a token', async () => {
+  test('calls, reads and lists as the principal of a token', async () => {
     const call = (name: string, args: Json = {}, token?: string) => rpc('tools/call', { name, arguments: args }, token)
     expect(await call('weather_now', { city: 'Bern' })).toMatchObject({ content: [{ text: 'Fine in Bern' }] })
     expect(await rpc('resources/read', { uri: 'weather://zürich' })).toMatchObject({ contents: [{}] })
@@ -159,7 +159,7 @@ describe('the RPC entrypoint for other Workers', () => {
     },
   )
 
-  test('asks a method of an extension that names a member for Mcp-Name', async () => {
+  test('sends Mcp-Name for a method of an extension that names a member', async () => {
     expect(await rpc('rooms/open', { room: 'Süd 1' })).toMatchObject({ opened: 'Süd 1' })
   })
 
@@ -168,7 +168,7 @@ describe('the RPC entrypoint for other Workers', () => {
     ['tools/call', { name: 'ask' }, 'This call needs a client that supports elicitation'],
     ['no/such', {}, 'Method not found: no/such'],
     ['resources/read', { uri: 'weather' }, 'params.uri must be a URI with a scheme'],
-  ])('says what is wrong with %s %j', async (method, params, problem) => {
+  ])('returns the error of %s %j', async (method, params, problem) => {
     expect(await rpc(method, params)).toEqual({ problem })
   })
 })

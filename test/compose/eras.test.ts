@@ -65,8 +65,8 @@ const inFrontOf = ({ fetch }: { fetch: Parameters<typeof nodeProxy>[1] }, option
 const call = async (server: Server, subject: string, args = {}) =>
   textOf(await result(server, 'tools/call', { name: 'work', arguments: args }, { principal: named(subject) }))
 
-describe('what an upstream offers', () => {
-  test('to one credential decides nothing for another one', async () => {
+describe('the capabilities of an upstream', () => {
+  test('for one credential do not apply to another credential', async () => {
     const { fetch } = scripted({
       'server/discover': ({ headers: sent }) => described(sent.get('X-Name') === 'alice' ? { tools: {} } : {}),
       'tools/list': { tools: [tool] },
@@ -80,7 +80,7 @@ describe('what an upstream offers', () => {
     expect(await refusal(server, 'tools/list', {}, carol)).toMatchObject({ kind: 'method_not_found' })
   })
 
-  test('in one session decides nothing for another one', async () => {
+  test('in one session do not apply to another session', async () => {
     const { fetch } = scripted({
       'server/discover': ({ id }) => rpcError(id, -32601, 'Method not found'),
       initialize: ({ id, headers: sent }) => {
@@ -101,8 +101,8 @@ describe('what an upstream offers', () => {
   })
 })
 
-describe('the versions of an upstream', () => {
-  test('may become older ones', async () => {
+describe('the protocol version of an upstream', () => {
+  test('can change to an older one', async () => {
     const there = upstream()
     const server = inFrontOf(there)
     expect(await call(server, 'ada')).toBe('stateless')
@@ -112,7 +112,7 @@ describe('the versions of an upstream', () => {
     expect(await call(server, 'bob')).toBe('session')
   })
 
-  test('may become newer ones', async () => {
+  test('can change to a newer one', async () => {
     const there = upstream()
     Object.assign(there.state, { isStateless: false, hasSessions: true })
     const server = inFrontOf(there)
@@ -122,7 +122,7 @@ describe('the versions of an upstream', () => {
     expect(await call(server, 'ada')).toBe('stateless')
   })
 
-  test.each([401, 403, 408, 429, 500, 502, 503])('are not decided by HTTP %i', async (status) => {
+  test.each([401, 403, 408, 429, 500, 502, 503])('does not change because of HTTP %i', async (status) => {
     const there = upstream()
     there.state.hasSessions = true
     there.state.discover = status
@@ -137,8 +137,8 @@ describe('the versions of an upstream', () => {
   })
 })
 
-describe('the session of a principal', () => {
-  test('is one, however many of its calls begin at once', async () => {
+describe('the upstream session of a principal', () => {
+  test('is created once for concurrent calls', async () => {
     const there = upstream()
     Object.assign(there.state, { isStateless: false, hasSessions: true })
     const server = inFrontOf(there)
@@ -147,7 +147,7 @@ describe('the session of a principal', () => {
     expect(there.asked('initialize')).toHaveLength(1)
   })
 
-  test('outlives a request that the upstream refuses', async () => {
+  test('stays in use after the upstream refuses a request', async () => {
     const there = upstream()
     Object.assign(there.state, { isStateless: false, hasSessions: true })
     const server = inFrontOf(there)

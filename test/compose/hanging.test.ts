@@ -12,7 +12,7 @@ const hang = ({ signal }: ScriptedRequest) =>
   new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
 const after = async (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-test('one that hangs is left out of lists after listTimeout, and then at once for half a minute', async () => {
+test('an upstream that hangs is left out of lists after listTimeout, and for half a minute at once', async () => {
   const good = scripted({ 'tools/list': { tools: [tool('good')] } })
   const hanging = scripted({ 'tools/list': hang })
   const server = newServer()
@@ -27,7 +27,7 @@ test('one that hangs is left out of lists after listTimeout, and then at once fo
   expect(hanging.asked('tools/list')).toHaveLength(2)
 })
 
-test('listTimeout is for all pages together', async () => {
+test('listTimeout applies to all pages together', async () => {
   const dripping = scripted({
     'tools/list': async ({ params }) => {
       await after(20)
@@ -45,7 +45,7 @@ test('listTimeout is for all pages together', async () => {
   expect(tools.length).toBeLessThan(15)
 })
 
-test('timeout is for all rounds together in which the client is not asked', async () => {
+test('timeout applies to all rounds together that send no input request to the client', async () => {
   const again = scripted({
     'tools/call': async () => {
       await after(20)

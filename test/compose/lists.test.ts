@@ -96,7 +96,7 @@ describe('pages', () => {
     expect(listed.problems).toEqual(['No more'])
   })
 
-  test('a list that is no list is an error of that upstream', async () => {
+  test('a list of another type is an error that names the upstream', async () => {
     const listed = await listedBy('tools/list', { 'tools/list': { tools: 'x' } })
     expect(namesOf(listed)).toEqual([])
     expect(listed.problems).toEqual([

@@ -4,7 +4,7 @@ import { Mirrored } from '../../worker/plugins/compose/proxy/mirrored.ts'
 const inputSchema = { type: 'object', properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } }
 const headersOf = (mirrored: Mirrored, name: string) => mirrored.headers({ name, arguments: { region: 'eu' } })
 
-test('a thousand tools with mirrored arguments are remembered, and none without', () => {
+test('the mirrored arguments of the latest thousand tools are stored, and of no tool without any', () => {
   const mirrored = new Mirrored()
   mirrored.learn([{ name: 'first', inputSchema }])
   expect(headersOf(mirrored, 'first')).toEqual({ 'Mcp-Param-Region': 'eu' })
@@ -15,7 +15,7 @@ test('a thousand tools with mirrored arguments are remembered, and none without'
   expect(headersOf(mirrored, 'other999')).toEqual({ 'Mcp-Param-Region': 'eu' })
 })
 
-test('a tool that has no mirrored arguments any more is forgotten', () => {
+test('a tool that loses its mirrored arguments is removed', () => {
   const mirrored = new Mirrored()
   mirrored.learn([{ name: 'a', inputSchema }])
   mirrored.learn([{ name: 'a', inputSchema: {} }])

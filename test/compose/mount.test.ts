@@ -36,24 +36,24 @@ const part = () => {
 test.each([
   ['git/', 'The tool name "git/commit" must be 1 to 128 letters, digits, "_", "." or "-"'],
   ['a'.repeat(123), /^The tool name "a{123}commit" must be/],
-])('a prefix that makes no names of tools is refused: %s', (prefix, problem) => {
+])('a prefix that makes tool names invalid is refused: %s', (prefix, problem) => {
   const server = createServer({ name: 'whole', version: '1.0.0' })
   expect(() => server.use(mount(part(), { prefix }))).toThrow(problem)
 })
 
-test('what both declare is refused', () => {
+test('entries with the same name in both servers are refused', () => {
   const server = part()
   expect(() => server.use(mount(part()))).toThrow('Both servers declare "commit": mount one with a prefix')
   expect([...server.use(mount(part(), { prefix: 'git.' })).declarations.tools.keys()]).toEqual(['commit', 'git.commit'])
 })
 
-test('a prefix of use() goes before the names of what is mounted', () => {
+test('a prefix of use() precedes the names of mounted entries', () => {
   const server = createServer({ name: 'whole', version: '1.0.0' })
   server.use(mount(part(), { prefix: 'git_' }), { prefix: 'w_' })
   expect([...server.declarations.tools.keys()]).toEqual(['w_git_commit'])
 })
 
-describe('what is enabled and disabled in a mounted server', () => {
+describe('enable() and disable() in a mounted server', () => {
   const switchable = (name: string) => {
     const server = createServer({ name, version: '1.0.0' })
     const danger = server.tool('danger', { description: 'Dangerous', enabled: false }, () => name)
@@ -86,7 +86,7 @@ describe('what is enabled and disabled in a mounted server', () => {
     return { alpha, beta, own, enabled }
   }
 
-  test('is not what has the same name in another part', async () => {
+  test('do not affect entries of the same name in another part', async () => {
     const { alpha, beta, own, enabled } = whole()
     expect(await enabled()).toEqual([])
     await alpha.danger.enable()
@@ -100,7 +100,7 @@ describe('what is enabled and disabled in a mounted server', () => {
   })
 })
 
-test('interceptors of a mounted server wrap the methods of its extensions, and of no other', async () => {
+test('interceptors of a mounted server wrap the methods of its own extensions only', async () => {
   const intercepted: string[] = []
   const inner = createServer({ name: 'inner', version: '1.0.0' })
     .use(extension('com.example/inner', { methods: { 'inner/read': () => ({ read: true }) } }))
@@ -127,7 +127,7 @@ test('interceptors of a mounted proxy do not wrap lists of the outer server', as
   expect(intercepted).toEqual([])
 })
 
-describe('a method that is declared twice is refused', () => {
+describe('a method that is declared twice', () => {
   const named = (name: string) => createServer({ name, version: '1.0.0' })
   const reading = (answer: string) =>
     extension(`com.example/${answer}`, { methods: { 'notes/read': () => ({ answer }) } })
@@ -142,19 +142,19 @@ describe('a method that is declared twice is refused', () => {
   const twice = (method: string) =>
     `The method "${method}" is declared twice, by this server, its modules or mounted servers: rename or remove one`
 
-  test('by two modules', () => {
+  test('by two modules is refused', () => {
     expect(() => named('whole').use(reading('a')).use(reading('b'))).toThrow(twice('notes/read'))
     expect(() => named('whole').use(skillsOf('a')).use(skillsOf('b'))).toThrow(twice('skills/list'))
   })
 
-  test('by a server and one that it mounts, in both orders', () => {
+  test('by a server and a mounted server is refused, in both orders', () => {
     const [a, b] = [named('a').use(reading('a')), named('b').use(reading('b'))]
     expect(() => named('whole').use(reading('own')).use(mount(a))).toThrow(twice('notes/read'))
     expect(() => named('whole').use(mount(a)).use(reading('own'))).toThrow(twice('notes/read'))
     expect(() => named('whole').use(mount(a)).use(mount(b))).toThrow(twice('notes/read'))
   })
 
-  test('but not when one server is mounted twice, or two that have proxies', async () => {
+  test('is accepted when one server is mounted twice, or when two servers have proxies', async () => {
     const a = named('a').use(reading('a'))
     const whole = named('whole')
       .use(mount(a, { prefix: 'x_' }))

@@ -3,7 +3,7 @@ import { createServer } from '../../worker/declarations/server.ts'
 import { mount } from '../../worker/plugins/compose/mount.ts'
 import { deliverChanges } from '../support/changes.ts'
 
-test('what a server announces that is mounted in two others reaches the clients of both', async () => {
+test('a change of a server that is mounted in two others reaches the subscribers of both', async () => {
   const part = createServer({ name: 'part', version: '1.0.0' })
   const outers = ['one', 'two'].map((name) => {
     const server = createServer({ name, version: '1.0.0' }).use(mount(part, { prefix: `${name}_` }))

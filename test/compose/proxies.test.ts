@@ -20,7 +20,7 @@ describe.each(['2026-07-28', '2025-11-25'])('for clients of %s', (revision) => {
   test.each([
     ['mixed', ['who', 'long', 'add', 'bare', 'echo', 'asks', 'where', 'refuses', 'fails'], 'mixed'],
     ['turned', ['long', 'echo', 'who', 'asks', 'where', 'refuses', 'fails', 'bare', 'add'], 'undefined '],
-  ])('names without prefixes are found in the order of the lists: %s', async (name, tools, who) => {
+  ])('names without prefix belong to the first upstream that lists them: %s', async (name, tools, who) => {
     await using client = await to(name)
     const listed = (await client.request('tools/list')).tools as { name: string }[]
     expect(listed.map((tool) => tool.name)).toEqual(tools)
@@ -36,7 +36,7 @@ describe.each(['2026-07-28', '2025-11-25'])('for clients of %s', (revision) => {
   test.each([
     ['mixed', 'Mixed', 'Mixed'],
     ['turned', 'Newer', 'Greet'],
-  ])('what a server declares itself comes first: %s', async (name, about, plain) => {
+  ])('an entry of the server itself precedes those of upstreams: %s', async (name, about, plain) => {
     await using client = await to(name)
     const { contents } = await client.request('resources/read', { uri: 'about:upstream' })
     expect(contents).toMatchObject([{ text: about }])
@@ -44,7 +44,7 @@ describe.each(['2026-07-28', '2025-11-25'])('for clients of %s', (revision) => {
     expect(messages).toMatchObject([{ content: { text: plain } }])
   })
 
-  test('of two that have a template for it the first one answers', async () => {
+  test('the first of two upstreams with a matching template answers', async () => {
     await using mixed = await to('mixed')
     await using turned = await to('turned')
     const both = async (client: typeof mixed) =>
@@ -53,7 +53,7 @@ describe.each(['2026-07-28', '2025-11-25'])('for clients of %s', (revision) => {
     expect(await both(turned)).toMatchObject([{ text: 'Newer' }])
   })
 
-  test('upstreams of a mounted server are mounted with it', async () => {
+  test('the upstreams of a mounted server are mounted with it', async () => {
     await using client = await to('outer')
     expect((client.initializeResult.capabilities as Json).prompts).toEqual({})
     expect(await client.callTool('inner_newer_echo', { text: 'hi' })).toMatchObject({
@@ -69,7 +69,7 @@ describe.each(['2026-07-28', '2025-11-25'])('for clients of %s', (revision) => {
     })
   })
 
-  test('one that does not answer, or not in time, is taken to have tools, and left out of lists', async () => {
+  test('an upstream that does not answer in time counts as having tools, and is left out of lists', async () => {
     await using client = await to('lonely')
     const { tools, prompts, resources, completions } = client.initializeResult.capabilities as Json
     expect({ tools, prompts, resources, completions }).toEqual({ tools: {} })
@@ -81,7 +81,7 @@ describe.each(['2026-07-28', '2025-11-25'])('for clients of %s', (revision) => {
   })
 })
 
-test.each(['mixed', 'turned'])('tools of its own are tasks all the same: %s', async (name) => {
+test.each(['mixed', 'turned'])('tools of the server itself can run as tasks: %s', async (name) => {
   const client = new TaskClient(at(name))
   const begun = (await client.ask('tools/call', { name: 'long', arguments: {} })).result as Json
   expect(begun).toMatchObject({ resultType: 'task' })
@@ -92,7 +92,7 @@ test.each(['mixed', 'turned'])('tools of its own are tasks all the same: %s', as
   expect(result).toMatchObject({ content: [{ text: 'hi' }] })
 })
 
-test.each(['mixed', 'turned'])('sessions are told of tasks and of what is behind: %s', async (name) => {
+test.each(['mixed', 'turned'])('sessions get the capabilities for tasks and those of upstreams: %s', async (name) => {
   await using client = await connect(at(name), { revision: '2025-11-25' })
   expect(client.initializeResult.capabilities).toMatchObject({
     tasks: {},

@@ -30,7 +30,7 @@ describe.each(sample(everyRevision, 2))('for clients of %s', (revision) => {
   const complete = async (ref: Json, name: string, value: string) =>
     (await client.request('completion/complete', { ref, argument: { name, value } })).completion
 
-  test('what the others offer is offered', () => {
+  test('the server declares the capabilities of its upstreams', () => {
     const completions = revision === '2024-11-05' ? {} : { completions: {} }
     expect(client.initializeResult.capabilities).toEqual({
       ...{ logging: {}, tools: {}, prompts: {}, resources: {} },
@@ -48,7 +48,7 @@ describe.each(sample(everyRevision, 2))('for clients of %s', (revision) => {
     if (asks) expect(await prompt('newer_asks')).toMatchObject({ text: 'Greet Ada' })
   })
 
-  test('resources are listed and read under their own URIs', async () => {
+  test('resources keep their URIs in lists and reads', async () => {
     expect(await namesOf('resources/list', 'resources', 'uri')).toEqual([
       ...['about:upstream', 'both://newer', 'about:whoever', 'note://1'],
       'file:///readme',
@@ -62,12 +62,12 @@ describe.each(sample(everyRevision, 2))('for clients of %s', (revision) => {
     if (asks) expect(await read('about:whoever')).toBe('About Ada')
   })
 
-  test('of two that have a resource the first answers', async () => {
+  test('the first of two upstreams with a resource answers', async () => {
     expect(await read('both://newer')).toBe('Newer')
     expect(await read('both://other')).toBe('Older')
   })
 
-  test('arguments and variables are completed there', async () => {
+  test('the upstreams complete arguments and variables', async () => {
     expect(await complete({ type: 'ref/prompt', name: 'newer_greet' }, 'name', 'A')).toMatchObject({
       values: ['Ada', 'Alan'],
     })
@@ -101,14 +101,14 @@ describe.each(sample(everyRevision, 2))('for clients of %s', (revision) => {
     })
   })
 
-  test('an entry that no upstream has is not found after all have answered', async () => {
+  test('an unknown entry is "not found" once every upstream has answered', async () => {
     await using mixed = await connect(new URL('/mixed/mcp', behind.gateway.url), { revision, sse: false })
     await expect(mixed.request('resources/read', { uri: 'nowhere:at-all' })).rejects.toMatchObject({
       code: revision === '2026-07-28' ? -32602 : -32002,
     })
   })
 
-  test('lists that an upstream does not offer are not requested', async () => {
+  test('lists that an upstream has no capability for are not requested', async () => {
     await using bare = await connect(new URL('/bare/mcp', behind.gateway.url), { revision, sse: false })
     expect(Object.keys(bare.initializeResult.capabilities as Json).sort()).toEqual(
       revision === '2026-07-28' ? ['logging', 'tools'] : ['tools'],
@@ -134,7 +134,7 @@ test('the ttlMs of an upstream is passed on', async () => {
   expect(await read('file:///readme')).toMatchObject({ ttlMs: 0, cacheScope: 'private' })
 })
 
-test('a server whose handshake says everything has no discovery beside it', async () => {
+test('server/discover is unknown to a session of 2025-11-25', async () => {
   await using client = await connect(behind.gateway.url, { revision: '2025-11-25' })
   await expect(client.request('server/discover')).rejects.toMatchObject({ code: -32601 })
 })

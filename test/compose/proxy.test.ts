@@ -26,7 +26,7 @@ describe.each(sample(everyRevision, 2))('for clients of %s', (revision) => {
   })
   afterAll(() => client.close())
 
-  test('tools of servers elsewhere are listed, whatever those speak, without one that does not answer', async () => {
+  test('tools of upstreams of every version are listed, without an upstream that does not answer', async () => {
     expect(client.initializeResult.capabilities).toMatchObject({ tools: {} })
     const { tools } = (await client.request('tools/list')) as { tools: { name: string; inputSchema: Json }[] }
     expect(tools.map(({ name }) => name)).toEqual([
@@ -36,7 +36,7 @@ describe.each(sample(everyRevision, 2))('for clients of %s', (revision) => {
     expect(tools[0]?.inputSchema).toMatchObject({ properties: { text: { type: 'string' } } })
   })
 
-  test('and called there, with the headers and the trace that they are given', async () => {
+  test('upstream tools are called with the configured headers and the trace context', async () => {
     expect(await textOf(client, 'newer_echo', { text: 'hi' })).toBe('hi')
     expect(await textOf(client, 'older_add', { a: 1, b: 2 })).toBe('3')
     expect(await textOf(client, 'newer_who')).toBe('ada ')
@@ -45,7 +45,7 @@ describe.each(sample(everyRevision, 2))('for clients of %s', (revision) => {
     expect(traced.content).toMatchObject([{ text: `ada ${traceparent}` }])
   })
 
-  test('with the arguments repeated in headers that are to be', async () => {
+  test('upstream tools are called with their mirrored arguments in headers', async () => {
     expect(await textOf(client, 'newer_where', { region: 'Zürich' })).toBe('Zürich')
   })
 
@@ -72,7 +72,7 @@ describe.each(sample(everyRevision, 2))('for clients of %s', (revision) => {
     })
   })
 
-  test('a session that was forgotten there is begun again', async () => {
+  test('a session that an upstream has deleted is replaced', async () => {
     expect(await textOf(client, 'older_add', { a: 1, b: 2 })).toBe('3')
     const { sessions } = behind.older
     const before = sessions.size
@@ -83,7 +83,7 @@ describe.each(sample(everyRevision, 2))('for clients of %s', (revision) => {
   })
 })
 
-test('each caller calls as itself', async () => {
+test('each caller calls the upstream with its own credentials', async () => {
   await using ada = await connect(gateway.url, { revision: '2026-07-28', token: 'ada' })
   await using eve = await connect(gateway.url, { revision: '2026-07-28', token: 'eve' })
   await using nobody = await connect(gateway.url, { revision: '2026-07-28' })
@@ -92,7 +92,7 @@ test('each caller calls as itself', async () => {
   expect(await textOf(nobody, 'newer_who')).toBe('undefined ')
 })
 
-test('one that does not answer is reported', async () => {
+test('an upstream that does not answer is logged', async () => {
   await using client = await connect(gateway.url, { revision: '2026-07-28' })
   await client.request('tools/list')
   const logs = () => gateway.harness.getLogs().map(({ message }) => message)

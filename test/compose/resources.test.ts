@@ -16,7 +16,7 @@ test.each([
   expect(canonicalUri(canonical)).toBe(canonical)
 })
 
-test('variables of a template stay as they are', () => {
+test('the canonical form of a template keeps its variables', () => {
   expect(canonicalTemplate('NOTE://%70/{+Path}/é{?q}')).toBe('note://p/{+Path}/%C3%A9{?q}')
 })
 
@@ -39,7 +39,7 @@ function guarded(uris: string[] = [], count = 1) {
 
 describe.each([1, 2])('with %i upstreams', (count) => {
   test.each(['note://payroll', 'note://%70ayroll', 'NOTE://payroll', 'doc://private1', 'doc://%70rivate1'])(
-    'scopes are decided for what is read: %s',
+    'a read requires the scopes of the canonical URI: %s',
     async (uri) => {
       const { server, upstream } = guarded([], count)
       expect(await refusal(server, 'resources/read', { uri }, { principal: bob })).toMatchObject({
@@ -52,7 +52,7 @@ describe.each([1, 2])('with %i upstreams', (count) => {
   )
 
   test.each(['doc://%70rivate{name}', 'doc://private{name}', 'DOC://private1'])(
-    'scopes are decided for what is completed: %s',
+    'a completion requires the scopes of the canonical URI: %s',
     async (uri) => {
       const { server, upstream } = guarded([], count)
       const params = { ref: { type: 'ref/resource', uri }, argument: { name: 'name', value: '' } }
@@ -73,13 +73,13 @@ test('a list has no entry whose canonical spelling takes more scopes than the ca
   expect(resourceTemplates).toEqual([])
 })
 
-test('an upstream is asked with the spelling that it lists', async () => {
+test('an upstream gets the spelling of a URI that it lists', async () => {
   const { server, upstream } = guarded(['note://my ä'])
   await result(server, 'resources/read', { uri: 'note://my ä' })
   expect(upstream.asked('resources/read')[0]?.params.uri).toBe('note://my ä')
 })
 
-describe('how long, and by whom, a resource may be kept', () => {
+describe('the cache hints of a resource', () => {
   const read = async (caching: object, options: object) => {
     const upstream = scripted({ 'resources/read': { contents: [], ...caching } })
     const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream.fetch, options))
@@ -88,7 +88,7 @@ describe('how long, and by whom, a resource may be kept', () => {
   }
   const open = { ttlMs: 1000, cacheScope: 'public' }
 
-  test('a resource that is public upstream and here has the cache scope public', async () => {
+  test('are passed on when the resource is public upstream and in the proxy', async () => {
     expect(await read(open, {})).toEqual(open)
   })
 
@@ -96,15 +96,15 @@ describe('how long, and by whom, a resource may be kept', () => {
     ['scopes', { scopes: ['hr'] }],
     ['scopes by a function', { scopes: () => ['hr'] }],
     ['headers', { headers: () => ({ Authorization: 'Bearer boss' }) }],
-  ])('what takes %s is private', async (_, options) => {
+  ])('are private when the proxy has %s', async (_, options) => {
     expect(await read(open, options)).toEqual({ ttlMs: 1000, cacheScope: 'private' })
   })
 
-  test.each(['1000', -1, 0.5, null, Number.MAX_VALUE])('the ttlMs %j counts as 0', async (ttlMs) => {
+  test.each(['1000', -1, 0.5, null, Number.MAX_VALUE])('have the ttlMs 0 instead of %j', async (ttlMs) => {
     expect(await read({ ttlMs, cacheScope: 'public' }, {})).toEqual({ ttlMs: 0, cacheScope: 'public' })
   })
 
-  test('an unknown cacheScope is private', async () => {
+  test('have the cacheScope private instead of an unknown one', async () => {
     expect(await read({ ttlMs: 1000, cacheScope: 'shared' }, {})).toEqual({ ttlMs: 1000, cacheScope: 'private' })
   })
 })

@@ -59,7 +59,7 @@ describe('a result of an upstream without sessions', () => {
     ['prompts/get', { description: 'd' }],
     ['resources/read', { contents: {} }],
     ['completion/complete', { completion: [] }],
-  ])('of %s is refused: %j', (method, result) => {
+  ])('of %s is invalid: %j', (method, result) => {
     expect(() => read(method, result)).toThrow(
       expect.objectContaining({
         kind: 'unavailable',
@@ -68,7 +68,7 @@ describe('a result of an upstream without sessions', () => {
     )
   })
 
-  test('has its members, and no others', () => {
+  test('keeps the members of its type, and no others', () => {
     const more = { task: {}, taskId: '1', inputRequests: {}, requestState: 's', x: 1 }
     expect(read('tools/call', { resultType: 'complete', content: [], isError: true, ...more })).toEqual({
       content: [],
@@ -83,7 +83,7 @@ describe('a result of an upstream without sessions', () => {
     })
   })
 
-  test('that asks has what it asks, and no others', () => {
+  test('with input requests keeps these, and no other members', () => {
     const request = visit('https://login.example')
     expect(read('prompts/get', { ...asks(request), content: [], x: 1 })).toEqual(asks(request))
   })
@@ -95,12 +95,12 @@ test.each([
   { method: 'elicitation/create', params: form({ a: { type: 'array', items: { type: 'string', enum: ['x'] } } }) },
   { method: 'sampling/createMessage', params: { maxTokens: 1, messages: [{ role: 'user', content: text }] } },
   { method: 'sampling/createMessage', params: { maxTokens: 1, messages: [{ role: 'user', content: [text] }] } },
-])('what a handler can ask, an upstream can ask: %j', (request) => {
+])('an upstream can send each input request that a handler can send: %j', (request) => {
   expect(read('tools/call', asks(request))).toEqual(asks(request))
 })
 
 const megabyte = 'x'.repeat(1024 * 1024)
-test.each(['application/json', 'text/event-stream'])('an answer as %s has at most 16 MiB', async (type) => {
+test.each(['application/json', 'text/event-stream'])('a response as %s is limited to 16 MiB', async (type) => {
   let sent = 0
   const upstream = async (_: string, { body }: RequestInit) => {
     const { id, method } = JSON.parse(String(body))
@@ -125,7 +125,7 @@ test.each(['application/json', 'text/event-stream'])('an answer as %s has at mos
 })
 
 test.each(['2026-07-28', '2025-11-25'])(
-  'the model is told that a client of %s refuses what an upstream asks',
+  'the model gets an error when a client of %s refuses the input request of an upstream',
   async (date) => {
     const upstream = async (_: string, { body }: RequestInit) => {
       const { id, method } = JSON.parse(String(body))
@@ -145,7 +145,7 @@ test.each(['2026-07-28', '2025-11-25'])(
   },
 )
 
-test('an upstream with sessions asks nothing in a result', () => {
+test('input requests in the result of an upstream with sessions are ignored', () => {
   expect(read('tools/call', { ...asks({ method: 'roots/list' }), content: [] }, false)).toEqual({ content: [] })
   expect(() => read('tools/call', asks({ method: 'roots/list' }), false)).toThrow('"content" must be a list of objects')
 })
@@ -166,7 +166,7 @@ test('input requests of an upstream reach only clients that declare the capabili
   expect(outcome).toMatchObject({ inputRequests: { '1 a': visit('https://evil.example/login') } })
 })
 
-test('an upstream that asks nothing, again and again, is given up', async () => {
+test('an upstream that requests no input, but another round, fails after 100 rounds', async () => {
   let rounds = 0
   const upstream = async (_: string, { body }: RequestInit) => {
     const { id, method } = JSON.parse(String(body))

@@ -12,7 +12,7 @@ const updated = 'notifications/resources/updated'
 const toolsChanged = 'notifications/tools/list_changed'
 
 test.each(['2026-07-28', '2025-11-25'])(
-  'a change of a mounted server is delivered once where several outer servers share a class: %s',
+  'subscribers get a change of a mounted server once when several outer servers share a class: %s',
   async (revision) => {
     const ask = async (path: string) => {
       expect((await fetch(new URL(path, server.url))).status).toBe(204)

@@ -59,7 +59,7 @@ describe('a stream that ends before its response', () => {
     }
   }
 
-  test('is resumed after its last event, as often as it ends, when its retry time is over', async () => {
+  test('is resumed after its last event, each time it ends, after its retry time', async () => {
     polled('retry: 300\nid: one\ndata:\n\n', (id, response, count) => {
       stream(
         response,
@@ -79,7 +79,7 @@ describe('a stream that ends before its response', () => {
     }
   })
 
-  test('is resumed with the retry time that is sent last, without an event', async () => {
+  test('is resumed after the retry time that was sent last, also without an event', async () => {
     polled('id: one\ndata:\n\nretry: 300\n\n', (id, response) => {
       stream(response, answered(id, 'late'))
       response.end()
@@ -104,7 +104,7 @@ describe('a stream that ends before its response', () => {
     expect(textOf(await result(behind(), 'tools/call', call))).toBe('late')
   })
 
-  test('is resumed again when the upstream is unavailable for a moment', async () => {
+  test('is resumed again when the upstream was unavailable for a moment', async () => {
     polled('retry: 10\nid: one\ndata:\n\n', (id, response, count) => {
       if (count < 3) return void response.writeHead(503).end()
       stream(response, answered(id, 'late'))
@@ -128,7 +128,7 @@ describe('a stream that ends before its response', () => {
     expect(gets()).toHaveLength(before)
   })
 
-  test('is not waited for beyond the timeout, whatever its retry time is', async () => {
+  test('is not resumed after the timeout, whatever its retry time is', async () => {
     polled('retry: 86400000\nid: one\ndata:\n\n', (_, response) => response.end())
     expect(await refusal(behind({ timeoutMs: 500 }), 'tools/call', call)).toMatchObject({ kind: 'unavailable' })
     expect(gets()).toEqual([])
@@ -137,13 +137,13 @@ describe('a stream that ends before its response', () => {
   test.each([
     ['without event ids', ': nothing\n\n', 0],
     ['when the upstream refuses GET', 'retry: 10\nid: one\ndata:\n\n', 1],
-  ])('is no answer %s', async (_, first, count) => {
+  ])('is an error %s', async (_, first, count) => {
     polled(first, (_id, response) => void response.writeHead(405).end())
     expect(await refusal(behind(), 'tools/call', call)).toMatchObject({ message: /gave no answer$/ })
     expect(gets()).toHaveLength(count)
   })
 
-  test('has at most 16 MiB, with all streams that resume it', async () => {
+  test('is limited to 16 MiB, together with the streams that resume it', async () => {
     const text = ' '.repeat(5 * 1024 * 1024)
     polled('retry: 10\nid: one\ndata:\n\n', (_, response) => {
       stream(response, `: ${text}\n\nid: more\ndata:\n\n`)
@@ -177,20 +177,23 @@ describe('a request of an upstream', () => {
     expect(replies()[0]?.headers).toMatchObject({ 'mcp-protocol-version': '2025-06-18' })
   })
 
-  test.each(['roots/list', 'sampling/createMessage', 'made/up'])('for %s is refused as unknown', async (method) => {
-    asking({ id: 7, method, params: {} })
-    expect(textOf(await result(behind(), 'tools/call', call))).toBe('done')
-    const error = { code: -32601, message: `Method not found: ${method}` }
-    expect(replies().map(({ body }) => body)).toEqual([{ jsonrpc: '2.0', id: 7, error }])
-  })
+  test.each(['roots/list', 'sampling/createMessage', 'made/up'])(
+    'for %s is answered with "Method not found"',
+    async (method) => {
+      asking({ id: 7, method, params: {} })
+      expect(textOf(await result(behind(), 'tools/call', call))).toBe('done')
+      const error = { code: -32601, message: `Method not found: ${method}` }
+      expect(replies().map(({ body }) => body)).toEqual([{ jsonrpc: '2.0', id: 7, error }])
+    },
+  )
 
-  test('is answered on the stream of the handshake, too', async () => {
+  test('is answered on the stream of the handshake as well', async () => {
     stub.beforeInitialized = event({ id: 'early', method: 'ping' })
     expect(textOf(await result(behind(), 'tools/call', call))).toBe('the secret of ada')
     expect(replies().map(({ body }) => body)).toEqual([{ jsonrpc: '2.0', id: 'early', result: {} }])
   })
 
-  test('is not answered beyond a hundred of one call', async () => {
+  test('is ignored after the hundredth of one call', async () => {
     stub.call = ({ id, method }, response) => {
       if (method !== 'tools/call') return response.writeHead(202).end()
       stream(response, Array.from({ length: 150 }, (_, index) => event({ id: index, method: 'ping' })).join(''))
@@ -215,7 +218,7 @@ describe('a call that ends before its response', () => {
   test.each([
     ['the upstream has not answered', false],
     ['the upstream streams', true],
-  ])('because its caller cancels it is cancelled in the session of the upstream: %s', async (_, asStream) => {
+  ])('because its caller cancels it is cancelled in the upstream session: %s', async (_, asStream) => {
     const stop = new AbortController()
     const arrived = hanging(asStream)
     const called = refusedBy(behind(), stop.signal)
@@ -227,7 +230,7 @@ describe('a call that ends before its response', () => {
     await expect.poll(() => stub.requests.at(-1)).toMatchObject({ http: 'DELETE', session })
   })
 
-  test('because its timeout is over is cancelled, too', async () => {
+  test('because it times out is cancelled in the upstream session', async () => {
     const { timeout, expire } = drivenTimeout()
     const arrived = hanging(true)
     const refused = refusal(behind({ timeoutMs: timeout }), 'tools/call', call)
@@ -257,7 +260,7 @@ describe('a call that ends before its response', () => {
     upstream.close()
   })
 
-  test('is not cancelled when it is over', async () => {
+  test('with its result is not cancelled', async () => {
     const stop = new AbortController()
     expect(textOf(await result(behind(), 'tools/call', call, { signal: stop.signal }))).toBe('the secret of ada')
     stop.abort()

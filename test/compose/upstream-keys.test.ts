@@ -39,7 +39,7 @@ const sent = (name: string) => stub.requests.filter(({ http, method }) => (metho
 const keysOf = (name: string) => sent(name).map(({ headers }) => headers['x-key'])
 
 describe('a key that changes', () => {
-  test('begins a session with the new key, and ends the old one with the old key', async () => {
+  test('starts a session with the new key, and ends the old session with the old key', async () => {
     await changeKey('ada', 'first')
     await call('/mcp', 'ada')
     await call('/mcp', 'ada')
@@ -55,7 +55,7 @@ describe('a key that changes', () => {
     expect(keysOf('DELETE')).toEqual(['first'])
   })
 
-  test('leaves a call that runs in its session', async () => {
+  test('does not interrupt a call that runs in the old session', async () => {
     await changeKey('bob', 'first')
     const arrived = Promise.withResolvers<() => void>()
     stub.call = (request, response) => arrived.resolve(() => answerAsAsked(request, response))
@@ -70,7 +70,7 @@ describe('a key that changes', () => {
     await expect.poll(() => keysOf('DELETE')).toEqual(['first'])
   })
 
-  test('leaves the sessions of other callers', async () => {
+  test('does not end the sessions of other callers', async () => {
     for (const name of ['cid', 'dan']) {
       await changeKey(name, 'same')
       await call('/mcp', name)
@@ -91,14 +91,14 @@ describe('headers that throw an error', () => {
       .map(({ message }) => message)
       .join('\n')
 
-  test('leave the upstream out of lists, and the error is logged', async () => {
+  test('remove the upstream from lists, and the error is logged', async () => {
     await using client = await at('/failing/mcp', 'ada')
     const { tools } = (await client.request('tools/list')) as { tools: { name: string }[] }
     expect(tools.map(({ name }) => name)).toEqual(['own', 'good_secret_of', 'good_other'])
     await expect.poll(logged).toContain(`"headers" of the proxy of "${stub.url}" failed: no key is configured`)
   })
 
-  test('end calls of its tools with an internal error, and no other calls', async () => {
+  test("make calls of the upstream's tools an internal error, and no other calls", async () => {
     await using client = await at('/failing/mcp', 'ada')
     await expect(client.callTool('broken_secret_of', { who: 'ada' })).rejects.toMatchObject({
       code: -32603,
@@ -110,7 +110,7 @@ describe('headers that throw an error', () => {
     })
   })
 
-  test('leave its resources to other upstreams', async () => {
+  test('leave reads of its resources to other upstreams', async () => {
     await using client = await at('/failing/mcp', 'ada')
     expect(await client.request('resources/read', { uri: 'about:stub' })).toMatchObject({
       contents: [{ text: 'About' }],
@@ -119,7 +119,7 @@ describe('headers that throw an error', () => {
 })
 
 describe('headers that are looked up asynchronously', () => {
-  test('are those of the caller, and a change begins a session', async () => {
+  test('belong to the caller, and a change of them starts a session', async () => {
     await changeKey('eve', 'first')
     await changeKey('fay', 'other')
     for (const name of ['eve', 'fay']) await call('/stored/mcp', name)
@@ -129,7 +129,7 @@ describe('headers that are looked up asynchronously', () => {
     expect(keysOf('tools/call')).toEqual(['first', 'other', 'second'])
   })
 
-  test('can refuse a caller: its lists lack the upstream, and its calls get the error', async () => {
+  test('can refuse a caller: lists omit the upstream, and calls fail with the error', async () => {
     await using client = await at('/stored/mcp', 'gil')
     expect(await client.request('tools/list')).toMatchObject({ tools: [{ name: 'own' }] })
     await expect(client.callTool('secret_of')).rejects.toMatchObject({
@@ -139,7 +139,7 @@ describe('headers that are looked up asynchronously', () => {
     expect(stub.requests).toEqual([])
   })
 
-  test('that take too long count as failed', async () => {
+  test('count as failed when they take too long', async () => {
     await using client = await at('/stored/mcp', 'slow')
     const { tools } = (await client.request('tools/list')) as { tools: { name: string }[] }
     expect(tools.map(({ name }) => name)).toEqual(['own'])

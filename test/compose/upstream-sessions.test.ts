@@ -26,7 +26,7 @@ function begin(key: string, id = key): UpstreamSession {
 }
 const beginAndRelease = (key: string) => sessions.release(begin(key))
 
-test('a thousand are kept: one more ends the least recently used one only', () => {
+test('at most a thousand sessions are kept: another one ends the least recently used one', () => {
   for (let index = 0; index < 1000; index += 1) beginAndRelease(`s${index}`)
   sessions.release(sessions.acquire('s0', {}) as UpstreamSession)
   expect(ended).toEqual([])
@@ -36,7 +36,7 @@ test('a thousand are kept: one more ends the least recently used one only', () =
   expect(sessions.acquire('s0', {})).toBeDefined()
 })
 
-test('one that a request uses is ended after that request, once', () => {
+test('a retired session that requests still use ends once, after the last of them', () => {
   const first = begin('ada')
   sessions.acquire('ada', {})
   sessions.retire('ada')
@@ -47,14 +47,14 @@ test('one that a request uses is ended after that request, once', () => {
   expect(ended).toEqual(['ada'])
 })
 
-test('another one for the same caller takes its place', () => {
+test('a second session for the same key ends the first one', () => {
   beginAndRelease('ada')
   const second = begin('ada', 'second')
   expect(ended).toEqual(['ada'])
   expect(sessions.acquire('ada', {})).toBe(second)
 })
 
-test('sessions unused for half an hour end when another one starts', () => {
+test('sessions unused for half an hour end when another session starts', () => {
   const busy = begin('busy')
   beginAndRelease('old')
   vi.setSystemTime(Date.now() + 29 * 60_000)
@@ -66,7 +66,7 @@ test('sessions unused for half an hour end when another one starts', () => {
   expect(sessions.acquire('busy', {})).toBe(busy)
 })
 
-test('one that the upstream has forgotten is not ended, and its successor stays', () => {
+test('a deleted session is not ended, and its successor stays', () => {
   const forgotten = begin('ada')
   sessions.delete('ada', forgotten)
   sessions.release(forgotten)
@@ -76,7 +76,7 @@ test('one that the upstream has forgotten is not ended, and its successor stays'
   expect(ended).toEqual([])
 })
 
-test('one that began with other headers is ended, and not used', () => {
+test('a session that started with other headers is ended and not used', () => {
   beginAndRelease('ada')
   expect(sessions.acquire('ada', { 'X-Key': 'new' })).toBeUndefined()
   expect(ended).toEqual(['ada'])
