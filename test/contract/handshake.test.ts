@@ -37,7 +37,7 @@ describe.each([7, 'seven'])('the id %j of a request', (id) => {
   const result = { content: [{ type: 'text', text: JSON.stringify(id) }] }
 
   test.each(sessionRevisions)(
-    'is known to the handler, in a session of %s and without one',
+    'is available to the handler, in a session of %s and without one',
     async (protocolVersion) => {
       const params = { protocolVersion, capabilities: {}, clientInfo: { name: 'raw', version: '1' } }
       const welcome = await post({ jsonrpc: '2.0', id: 0, method: 'initialize', params })
@@ -53,7 +53,7 @@ describe.each([7, 'seven'])('the id %j of a request', (id) => {
     },
   )
 
-  test('is known to the handler of a stateless request', async () => {
+  test('is available to the handler of a stateless request', async () => {
     const _meta = {
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',
       'io.modelcontextprotocol/clientCapabilities': {},

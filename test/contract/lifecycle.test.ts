@@ -5,7 +5,7 @@ withServer()
 
 const sessionless = { revisions: ['2026-07-28'], because: 'it has no sessions' }
 
-behaviour('the server introduces itself in the words of the revision', async ({ connect, kind }) => {
+behaviour('the server describes itself with the members of the protocol version', async ({ connect, kind }) => {
   const { initializeResult } = await connect()
   const { revision } = kind
   expect(initializeResult.instructions).toBe('Call the tools.')
@@ -27,7 +27,7 @@ behaviour('the server introduces itself in the words of the revision', async ({ 
   })
 })
 
-behaviour('unknown methods, and those of other revisions, are not found', async ({ connect, kind }) => {
+behaviour('unknown methods, and methods of other versions, are not found', async ({ connect, kind }) => {
   const client = await connect()
   const modern = kind.revision === '2026-07-28'
   const foreign = modern
@@ -54,7 +54,7 @@ behaviour(
 )
 
 behaviour(
-  'a session is told apart from others, and is over when it is closed',
+  'each session has its own id, and ends when its client closes it',
   async ({ connect }) => {
     const [one, two] = [await connect(), await connect()]
     expect(one.session).toMatch(/^[\x21-\x7e]+$/)
@@ -75,7 +75,7 @@ behaviour(
   },
 )
 
-behaviour('calls of one client run side by side', async ({ connect }) => {
+behaviour('concurrent calls of one client run in parallel', async ({ connect }) => {
   const client = await connect()
   const texts = Array.from({ length: 20 }, (_, index) => `call ${index}`)
   const results = await Promise.all(texts.map((text) => client.callTool('echo', { text })))

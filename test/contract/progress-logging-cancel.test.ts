@@ -3,25 +3,28 @@ import { behaviour, withServer } from '../support/behaviour.ts'
 
 withServer()
 
-behaviour('progress comes in order, ahead of the answer, and only if asked for', async ({ connect, kind }) => {
-  const client = await connect()
-  const steps: unknown[] = []
-  const result = await client.callTool('progress', { steps: 3 }, { onProgress: (params) => steps.push(params) })
-  expect(result.content).toEqual([{ type: 'text', text: '3 steps' }])
-  expect(steps).toEqual(
-    [1, 2, 3].map((progress) => ({
-      progressToken: expect.any(Number),
-      progress,
-      total: 3,
-      ...(kind.revision >= '2025-03-26' && { message: `step ${progress}` }),
-    })),
-  )
-  const heard = client.notifications.length
-  await client.callTool('progress', { steps: 3 })
-  expect(client.notifications).toHaveLength(heard)
-})
+behaviour(
+  'progress notifications arrive in order, before the result, and only when requested',
+  async ({ connect, kind }) => {
+    const client = await connect()
+    const steps: unknown[] = []
+    const result = await client.callTool('progress', { steps: 3 }, { onProgress: (params) => steps.push(params) })
+    expect(result.content).toEqual([{ type: 'text', text: '3 steps' }])
+    expect(steps).toEqual(
+      [1, 2, 3].map((progress) => ({
+        progressToken: expect.any(Number),
+        progress,
+        total: 3,
+        ...(kind.revision >= '2025-03-26' && { message: `step ${progress}` }),
+      })),
+    )
+    const heard = client.notifications.length
+    await client.callTool('progress', { steps: 3 })
+    expect(client.notifications).toHaveLength(heard)
+  },
+)
 
-behaviour('log lines come at the level asked for', async ({ connect }) => {
+behaviour('log messages are sent from the requested level', async ({ connect }) => {
   const client = await connect({ logLevel: 'warning' })
   await client.callTool('logs')
   expect(client.notifications.map(({ params }) => params)).toEqual([
@@ -31,7 +34,7 @@ behaviour('log lines come at the level asked for', async ({ connect }) => {
 })
 
 behaviour(
-  'without a level a session hears from info upwards, a stateless client nothing',
+  'without a level a session gets log messages from "info", and a stateless client none',
   async ({ connect, kind }) => {
     const client = await connect()
     await client.callTool('logs')
@@ -40,7 +43,7 @@ behaviour(
   },
 )
 
-behaviour('a cancelled call is stopped, and has no answer', async ({ connect, kind }) => {
+behaviour('a cancelled call is aborted, and has no response', async ({ connect, kind }) => {
   const client = await connect()
   const key = `${kind.name} ${crypto.randomUUID()}`
   const stop = new AbortController()
@@ -66,14 +69,17 @@ behaviour('cancelling an unknown request does nothing', async ({ connect }) => {
   expect((await client.callTool('echo', { text: 'still here' })).content).toMatchObject([{ text: 'still here' }])
 })
 
-behaviour('a client that reads gets its answer, however much is said at once', async ({ connect, kind }) => {
-  const client = await connect({ logLevel: 'error' })
-  const { content } = await client.callTool('pour', { lines: 48, characters: 65_536 })
-  expect(content).toEqual([{ type: 'text', text: '48 lines' }])
-  const heard = client.notifications.map(({ params }) => Number.parseInt(String(params?.data), 10))
-  const all = Array.from({ length: 48 }, (_, index) => index + 1)
-  // Without a log to go back to, what does not fit is left out.
-  if (kind.revision === '2026-07-28') expect(heard).toEqual(all.slice(0, heard.length))
-  else expect(heard).toEqual(all)
-  expect((await client.callTool('echo', { text: 'still here' })).content).toMatchObject([{ text: 'still here' }])
-})
+behaviour(
+  'a client that reads gets its result, however many log messages are sent at once',
+  async ({ connect, kind }) => {
+    const client = await connect({ logLevel: 'error' })
+    const { content } = await client.callTool('pour', { lines: 48, characters: 65_536 })
+    expect(content).toEqual([{ type: 'text', text: '48 lines' }])
+    const heard = client.notifications.map(({ params }) => Number.parseInt(String(params?.data), 10))
+    const all = Array.from({ length: 48 }, (_, index) => index + 1)
+    // Without a log to go back to, what does not fit is left out.
+    if (kind.revision === '2026-07-28') expect(heard).toEqual(all.slice(0, heard.length))
+    else expect(heard).toEqual(all)
+    expect((await client.callTool('echo', { text: 'still here' })).content).toMatchObject([{ text: 'still here' }])
+  },
+)

@@ -14,7 +14,7 @@ behaviour('prompts are listed with their arguments', async ({ connect, kind }) =
   expect(prompts[0]?.title).toBe(kind.revision >= '2025-06-18' ? 'Review' : undefined)
 })
 
-behaviour('a prompt is filled in', async ({ connect }) => {
+behaviour('prompts/get inserts the arguments into the prompt', async ({ connect }) => {
   const client = await connect()
   const result = await client.request('prompts/get', { name: 'review', arguments: { language: 'Rust', code: 'x' } })
   expect(result.description).toBe('Reviews code')

@@ -28,7 +28,7 @@ const noElicitation = (tool: string, answers: Answers): Cannot => ({
 
 const named: Answers = { elicit: () => accept({ name: 'Ada' }) }
 behaviour(
-  'a tool asks a person, and goes on with the answer',
+  'a tool elicits a form, and continues with the answer',
   async ({ connect, kind }) => {
     const asked: Params[] = []
     const elicit: Answers['elicit'] = (params) => {
@@ -51,7 +51,7 @@ behaviour(
 )
 
 behaviour(
-  'a person is sent to a page, and the client hears when they are done there',
+  'a tool elicits a URL, and the client is notified of its completion',
   async ({ connect, kind }) => {
     const asked: Params[] = []
     const elicit: Answers['elicit'] = (params) => {
@@ -88,7 +88,7 @@ behaviour(
 )
 
 behaviour(
-  'a person has to go to a page before a call can do anything',
+  'a call requires the user to visit a URL before it can run',
   async ({ connect, kind }) => {
     const asked: Params[] = []
     const elicit: Answers['elicit'] = (params) => {
@@ -131,7 +131,7 @@ behaviour(
 
 for (const action of ['decline', 'cancel']) {
   behaviour(
-    `a person may ${action}`,
+    `a user can ${action} a form`,
     async ({ connect }) => {
       const client = await connect({ answers: { elicit: () => ({ action }) } })
       expect((await client.callTool('ask_name')).content).toEqual([{ type: 'text', text: `No name: ${action}` }])
@@ -141,7 +141,7 @@ for (const action of ['decline', 'cancel']) {
 }
 
 behaviour(
-  'questions follow one another, and effects between them happen once',
+  'input requests follow one another, and effects between them run once',
   async ({ connect }) => {
     const elicit: Answers['elicit'] = ({ message }) => accept({ value: String(message) })
     const client = await connect({ answers: { elicit } })
@@ -151,7 +151,7 @@ behaviour(
 )
 
 behaviour(
-  'a form has the fields that the revision can draw',
+  'a form has the fields that the protocol version supports',
   async ({ connect, kind }) => {
     let properties: Params = {}
     const elicit: Answers['elicit'] = (params) => {
@@ -172,7 +172,7 @@ behaviour(
 )
 
 behaviour(
-  'an answer that does not fit its form never reaches the handler',
+  'an invalid answer to a form does not reach the handler',
   async ({ connect }) => {
     const client = await connect({ answers: { elicit: () => accept({ name: '' }) } })
     await expect(client.callTool('ask_name')).rejects.toMatchObject({ code: -32602 })
@@ -183,7 +183,7 @@ behaviour(
 )
 
 const paris = { role: 'assistant', content: { type: 'text', text: 'Paris' }, model: 'test' }
-behaviour("a tool asks the client's model", async ({ connect }) => {
+behaviour('a tool requests sampling', async ({ connect }) => {
   let asked: Params = {}
   const sample: Answers['sample'] = (params) => {
     asked = params
@@ -197,13 +197,13 @@ behaviour("a tool asks the client's model", async ({ connect }) => {
   })
 })
 
-behaviour('a tool asks where the client works', async ({ connect }) => {
+behaviour('a tool requests the roots of the client', async ({ connect }) => {
   const client = await connect({ answers: { roots: () => ({ roots: [{ uri: 'file:///a' }, { uri: 'file:///b' }] }) } })
   expect((await client.callTool('ask_roots')).content).toEqual([{ type: 'text', text: 'file:///a file:///b' }])
 })
 
 behaviour(
-  'a client that tells when its folders change is asked for them again only then',
+  'roots are requested again only after list_changed, from a client that declares it',
   async ({ connect, kind }) => {
     let asked = 0
     let uri = 'file:///a'
@@ -231,7 +231,7 @@ behaviour(
   },
 )
 
-behaviour('an answer that is no list of folders is not remembered', async ({ connect }) => {
+behaviour('an invalid list of roots is not cached', async ({ connect }) => {
   const roots = [{ roots: [{ name: 'no address' }] }, { roots: [{ uri: 'file:///a' }] }]
   const client = await connect({ answers: { roots }, capabilities: { roots: { listChanged: true } } })
   await expect(client.callTool('ask_roots')).rejects.toMatchObject({ code: -32602 })
@@ -240,7 +240,7 @@ behaviour('an answer that is no list of folders is not remembered', async ({ con
 })
 
 behaviour(
-  'a person and a model are asked together',
+  'elicitation and sampling are requested at once',
   async ({ connect }) => {
     const answers: Answers = { elicit: () => accept({ value: 'mine' }), sample: () => paris }
     const client = await connect({ answers })
@@ -250,7 +250,7 @@ behaviour(
 )
 
 behaviour(
-  'prompts and resources ask too',
+  'prompts and resources can request input',
   async ({ connect }) => {
     const elicit: Answers['elicit'] = ({ message }) => accept(message === 'May I?' ? { ok: true } : { topic: 'bees' })
     const client = await connect({ answers: { elicit } })

@@ -25,7 +25,7 @@ behaviour('resources and templates are listed', async ({ connect, kind }) => {
   expect('lastModified' in annotations).toBe(kind.revision >= '2025-06-18')
 })
 
-behaviour('text and bytes are read', async ({ connect, kind }) => {
+behaviour('text and binary resources are read', async ({ connect, kind }) => {
   const client = await connect()
   const text = await client.request('resources/read', { uri: 'note://42' })
   expect(text.contents).toEqual([{ uri: 'note://42', mimeType: 'text/plain', text: 'note 42' }])
@@ -35,7 +35,7 @@ behaviour('text and bytes are read', async ({ connect, kind }) => {
   expect(hints).toEqual(kind.revision === '2026-07-28' ? [60_000, 'public'] : [undefined, undefined])
 })
 
-behaviour('a resource that is not there is an error that names it', async ({ connect, kind }) => {
+behaviour('an unknown resource is an error that names its URI', async ({ connect, kind }) => {
   const client = await connect()
   for (const uri of ['note://none', 'other://1', 'note://1/2']) {
     await expect(client.request('resources/read', { uri })).rejects.toMatchObject({

@@ -103,7 +103,7 @@ describe.each(['2025-03-26', '2025-06-18', '2025-11-25'])('a client of %s that s
       },
     )
 
-    test('cannot be asked for input', async () => {
+    test('gets no input requests', async () => {
       const { status, messages } = await send(request(7, 'tools/call', { name: 'ask_name' }), headers)
       expect(status).toBe(200)
       expect(JSON.stringify(messages)).toContain('This call needs a client that supports elicitation')

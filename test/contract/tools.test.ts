@@ -31,7 +31,7 @@ behaviour('tools are listed page by page, in the order they were declared', asyn
   await expect(client.request('resources/list', { cursor: first.nextCursor })).rejects.toMatchObject({ code: -32602 })
 })
 
-behaviour('a tool is described with what the revision has words for', async ({ connect, kind }) => {
+behaviour('a tool is listed with the members of the protocol version', async ({ connect, kind }) => {
   const client = await connect()
   const { tools } = await client.request('tools/list')
   const add = (tools as Record<string, unknown>[]).find((tool) => tool.name === 'add') ?? {}
@@ -57,7 +57,7 @@ behaviour('a tool answers with text', async ({ connect }) => {
   expect(result.isError).toBeUndefined()
 })
 
-behaviour('structured output comes with its text', async ({ connect, kind }) => {
+behaviour('structured output is accompanied by its text', async ({ connect, kind }) => {
   const client = await connect()
   const sum = await client.callTool('add', { a: 1, b: 2 })
   expect(sum.content).toEqual([{ type: 'text', text: '{"sum":3}' }])
@@ -81,7 +81,7 @@ behaviour(
   },
 )
 
-behaviour('content blocks keep to the kinds the revision knows', async ({ connect, kind }) => {
+behaviour('content blocks have the types of the protocol version', async ({ connect, kind }) => {
   const client = await connect()
   const { content } = await client.callTool('blocks')
   const { revision } = kind
@@ -102,29 +102,26 @@ behaviour('a tool that returns nothing has empty content', async ({ connect }) =
   expect((await client.callTool('nothing')).content).toEqual([])
 })
 
-behaviour(
-  'what a tool gets wrong is told to the model, what a client gets wrong to the client',
-  async ({ connect }) => {
-    const client = await connect()
-    expect(await client.callTool('fail')).toMatchObject({
-      isError: true,
-      content: [{ type: 'text', text: 'It failed' }],
-    })
-    const invalid = await client.callTool('add', { a: 'one' })
-    expect(invalid.isError).toBe(true)
-    expect(invalid.content[0]).toMatchObject({ text: expect.stringMatching(/^Invalid arguments for add: a: .*; b: /) })
-    await expect(client.callTool('no_such_tool')).rejects.toMatchObject({
-      code: -32602,
-      message: 'Unknown tool: no_such_tool',
-    })
-    await expect(client.callTool('secret')).rejects.toMatchObject({ code: -32602, message: 'Unknown tool: secret' })
-    await expect(client.callTool('refuse')).rejects.toMatchObject({ code: -32602, data: { why: 'test' } })
-    await expect(client.request('tools/call', { name: 5 })).rejects.toMatchObject({ code: expect.any(Number) })
-    await expect(client.request('tools/call', { name: 'echo', arguments: [] })).rejects.toMatchObject({ code: -32602 })
-  },
-)
+behaviour('errors of a tool go to the model, and errors of a client to the client', async ({ connect }) => {
+  const client = await connect()
+  expect(await client.callTool('fail')).toMatchObject({
+    isError: true,
+    content: [{ type: 'text', text: 'It failed' }],
+  })
+  const invalid = await client.callTool('add', { a: 'one' })
+  expect(invalid.isError).toBe(true)
+  expect(invalid.content[0]).toMatchObject({ text: expect.stringMatching(/^Invalid arguments for add: a: .*; b: /) })
+  await expect(client.callTool('no_such_tool')).rejects.toMatchObject({
+    code: -32602,
+    message: 'Unknown tool: no_such_tool',
+  })
+  await expect(client.callTool('secret')).rejects.toMatchObject({ code: -32602, message: 'Unknown tool: secret' })
+  await expect(client.callTool('refuse')).rejects.toMatchObject({ code: -32602, data: { why: 'test' } })
+  await expect(client.request('tools/call', { name: 5 })).rejects.toMatchObject({ code: expect.any(Number) })
+  await expect(client.request('tools/call', { name: 'echo', arguments: [] })).rejects.toMatchObject({ code: -32602 })
+})
 
-behaviour('arguments may be left out', async ({ connect }) => {
+behaviour('a call without arguments is accepted', async ({ connect }) => {
   const client = await connect()
   expect(await client.request('tools/call', { name: 'nothing' })).toMatchObject({ content: [] })
 })

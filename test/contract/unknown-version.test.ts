@@ -58,7 +58,7 @@ describe.each(['2099-01-01', '2026-07-29', '2024-10-07', '1999', 'v999.0.0', 'DR
       ['a response', { jsonrpc: '2.0', id: 'ask-1', result: {} }],
       ['a batch', [list]],
       ['a batch of notifications', [{ jsonrpc: '2.0', method: 'notifications/initialized' }]],
-    ])('is refused of %s, in a session and without one', async (_, body, id) => {
+    ])('is refused for %s, in a session and without one', async (_, body, id) => {
       for (const session of [{}, await startSession()]) {
         const response = await send(body, { ...session, 'MCP-Protocol-Version': version })
         expect(response.status).toBe(400)
@@ -66,13 +66,13 @@ describe.each(['2099-01-01', '2026-07-29', '2024-10-07', '1999', 'v999.0.0', 'DR
       }
     })
 
-    test.each(['GET', 'DELETE'])('is refused of %s', async (method) => {
+    test.each(['GET', 'DELETE'])('is refused for %s', async (method) => {
       const response = await send(undefined, { ...(await startSession()), 'MCP-Protocol-Version': version }, method)
       expect(response.status).toBe(400)
       expect(await response.json()).toMatchObject(refusal())
     })
 
-    test('is refused over HTTP+SSE, of the stream and of messages', async () => {
+    test('is refused over HTTP+SSE, for the stream and for messages', async () => {
       const headers = { ...json, 'MCP-Protocol-Version': version }
       const stream = await fetch(new URL('/sse', server.url), { headers })
       expect(stream.status).toBe(400)
@@ -86,7 +86,7 @@ describe.each(['2099-01-01', '2026-07-29', '2024-10-07', '1999', 'v999.0.0', 'DR
       }
     })
 
-    test('in the params of initialize settles on a version that is served', async () => {
+    test('in the params of initialize makes the server offer a version that it supports', async () => {
       const response = await send({ ...hello, params: { ...params, protocolVersion: version } }, {})
       expect(response.status).toBe(200)
       expect(await response.json()).toMatchObject({ result: { protocolVersion: '2025-11-25' } })

@@ -52,7 +52,7 @@ behaviour('all subscribers are notified of changed lists', async ({ connect }) =
 })
 
 behaviour(
-  'a stateless listener hears only what it asked for, with the id of its request',
+  'a subscriptions/listen stream has only the requested notifications, with its subscription id',
   async ({ connect }) => {
     const client = await connect()
     await client.subscribe({ promptsListChanged: true, resourceSubscriptions: ['note://3', 'secret://1'] })
@@ -80,7 +80,7 @@ behaviour(
 )
 
 behaviour(
-  'subscribing to what is not there is refused',
+  'a subscription to an unknown resource is refused',
   async ({ connect }) => {
     const client = await connect()
     for (const method of ['resources/subscribe', 'resources/unsubscribe']) {

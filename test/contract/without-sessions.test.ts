@@ -28,7 +28,7 @@ describe.each(['2025-03-26', '2025-06-18', '2025-11-25'])(
     ])('%s', (_, session) => {
       const headers = { 'MCP-Protocol-Version': version, ...session }
 
-      test('initialize gives out no session id and declares nothing that needs a session', async () => {
+      test('initialize gives no session id, and declares nothing that requires a session', async () => {
         const params = { protocolVersion: version, capabilities: {}, clientInfo: { name: 'raw', version: '1' } }
         const answer = await send(request(0, 'initialize', params), session)
         expect(answer.status).toBe(200)
@@ -49,14 +49,14 @@ describe.each(['2025-03-26', '2025-06-18', '2025-11-25'])(
         ])
       })
 
-      test('a call that asks tells the model that the client cannot be asked', async () => {
+      test('a call that requests input returns an error to the model', async () => {
         const { status, messages } = await send(call(3, 'ask'), headers)
         expect(status).toBe(200)
         expect(messages).toMatchObject([{ id: 3 }])
         expect(JSON.stringify(messages)).toContain('This call needs a client that supports elicitation')
       })
 
-      test('a response is refused: this server asked nothing', async () => {
+      test('a response is refused, because the server sends no requests', async () => {
         const { status, messages } = await send(response, headers)
         expect(status).toBe(400)
         const error = { code: -32600, message: 'This server has no sessions, so it expects no responses' }
@@ -67,7 +67,7 @@ describe.each(['2025-03-26', '2025-06-18', '2025-11-25'])(
         ['resources/subscribe', { uri: 'note://1' }],
         ['resources/unsubscribe', { uri: 'note://1' }],
         ['logging/setLevel', { level: 'debug' }],
-      ])('%s is no method here', async (method, params) => {
+      ])('%s is an unknown method', async (method, params) => {
         const { messages } = await send(request(4, method, params), headers)
         const error = { code: -32601, message: `Method not found: ${method}` }
         expect(messages).toEqual([{ jsonrpc: '2.0', id: 4, error }])
@@ -84,7 +84,7 @@ describe.each(['2025-03-26', '2025-06-18', '2025-11-25'])(
         expect(messages).toEqual([{ jsonrpc: '2.0', error: { code: -32600, message: 'Use POST, OPTIONS' } }])
       })
 
-      test('a batch is answered where the version has batches, and refused where it has none', async () => {
+      test('a batch is served where the protocol version has batches, and refused otherwise', async () => {
         const batch = [
           call(5, 'echo', { arguments: { text: 'one' } }),
           request(6, 'logging/setLevel'),
