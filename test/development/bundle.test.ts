@@ -33,7 +33,7 @@ const ofDevelopment = [
   'Only the inspector can read this',
 ]
 
-test('a deployment carries nothing of what helps in development', async () => {
+test('a production bundle contains no code for development', async () => {
   const carried = (text: string) => ofDevelopment.filter((part) => text.includes(part))
   expect(carried(await bundle('development'))).toEqual(ofDevelopment)
   expect(carried(await bundle())).toEqual([])

@@ -20,6 +20,6 @@ test('/?page shows the page of inspector({ auth })', async () => {
   expect(await response.text()).toContain('<title>&#60;i&#62;Deployed&#60;/i&#62; – inspector</title>')
 })
 
-test('/?page refuses inspector({ auth }) with another auth than serve(), as a deployment does', async () => {
+test('/?page refuses an inspector({ auth }) that differs from the auth of serve(), like a deployment', async () => {
   expect((await open('other')).status).toBe(500)
 })

@@ -53,10 +53,10 @@ const sessions = '2025-11-25'
 const stateless = '2026-07-28'
 // In `npm test` each folder once and each revision once.
 const platforms = [
-  { whose: 'the platform knows whose work it is', folder: 'effects', revisions: sample([sessions, stateless], 2) },
-  { whose: 'stacks tell whose work it is', folder: 'effects-by-stack', revisions: sample([stateless, sessions], 2) },
+  { whose: 'AsyncLocalStorage identifies the call', folder: 'effects', revisions: sample([sessions, stateless], 2) },
+  { whose: 'stack traces identify the call', folder: 'effects-by-stack', revisions: sample([stateless, sessions], 2) },
 ]
-describe.each(platforms)('effects before a question, where $whose', ({ folder, revisions }) => {
+describe.each(platforms)('effects before an input request, in a Worker where $whose', ({ folder, revisions }) => {
   describe.each(revisions)('for a client of %s', (revision) => {
     let server: TestServer
     let client: TestClient
@@ -96,7 +96,7 @@ describe.each(platforms)('effects before a question, where $whose', ({ folder, r
       return printed()
     }
 
-    test('replaced functions look and fail as before', async () => {
+    test('replaced functions have the same properties and errors as the originals', async () => {
       await client.callTool('never_asks', { url: away })
       expect(await look()).toEqual(looked)
       await printed()
@@ -108,7 +108,7 @@ describe.each(platforms)('effects before a question, where $whose', ({ folder, r
       expect(await warningsOf('fetch_first')).toEqual([])
     })
 
-    test('a call in a function is told of with the line in the handler, too', async () => {
+    test('reports a call inside a function with the line in the handler as well', async () => {
       expect(await warningsOf('through_another')).toEqual([
         {
           text: fetchSentence('tool "through_another"'),
@@ -117,7 +117,7 @@ describe.each(platforms)('effects before a question, where $whose', ({ folder, r
       ])
     })
 
-    test('writes through every binding are reported', async () => {
+    test('reports writes through every binding', async () => {
       const told = await warningsOf('write_everywhere')
       const calls = [
         'env.NOTES.put(…)',
@@ -146,7 +146,7 @@ describe.each(platforms)('effects before a question, where $whose', ({ folder, r
       }
     })
 
-    test('known writes to a state are reported', async () => {
+    test('reports writes to a state', async () => {
       const [put, ...rest] = await warningsOf('write_state')
       const text = (call: string) => sentence('tool "write_state"', call, 'before the input request "sure"')
       expect(put).toEqual({ text: text('ctx.state(…).put(…)'), at: ["index.ts: await mine.put('a', 1)"] })
@@ -159,7 +159,7 @@ describe.each(platforms)('effects before a question, where $whose', ({ folder, r
       ])
     })
 
-    test('a write between two questions is told of, one after the last is not', async () => {
+    test('reports a write between two input requests, and none after the last one', async () => {
       expect(await warningsOf('between')).toEqual([
         {
           text: sentence('tool "between"', 'env.NOTES.put(…)', 'before the input request "second"'),
@@ -168,7 +168,7 @@ describe.each(platforms)('effects before a question, where $whose', ({ folder, r
       ])
     })
 
-    test('a write beside a question is told of', async () => {
+    test('reports a write beside an input request', async () => {
       const [{ text } = { text: '' }, ...rest] = await warningsOf('beside')
       expect(text).toBe(sentence('tool "beside"', 'env.NOTES.put(…)', 'beside the input request "sure"'))
       expect(rest).toEqual([])
@@ -176,7 +176,7 @@ describe.each(platforms)('effects before a question, where $whose', ({ folder, r
 
     // Without a session the rest of a handler is cut off when its question has been sent; a stack shows only what is awaited.
     test.runIf(revision === '2025-11-25' && folder === 'effects')(
-      'a write after a question has been sent is told of',
+      'reports a write after an input request was sent',
       async () => {
         const isTold = () =>
           server.harness.getLogs().some(({ message }) => message.includes('"late" calls env.NOTES.put(…)'))
@@ -196,7 +196,7 @@ describe.each(platforms)('effects before a question, where $whose', ({ folder, r
       },
     )
 
-    test('a write in a timer is told of where it is known whose timer it is', async () => {
+    test('reports a write in a timer when the call of the timer is known', async () => {
       const told = (await warningsOf('in_a_timer')).map(({ text }) => text)
       const text = sentence('tool "in_a_timer"', 'env.NOTES.put(…)', 'before the input request "sure"')
       expect(told).toEqual(folder === 'effects' ? [text] : [])
@@ -207,14 +207,14 @@ describe.each(platforms)('effects before a question, where $whose', ({ folder, r
       ['ask_model', 'model'],
       ['ask_roots', 'roots'],
       ['ask_raw', 'one", "two'],
-    ])('%s: every kind of question counts', async (tool, question) => {
+    ])('%s: reports a write before every type of input request', async (tool, question) => {
       const [{ text, at } = { text: '', at: [] }, ...rest] = await warningsOf(tool)
       expect(text).toBe(sentence(`tool "${tool}"`, 'env.NOTES.put(…)', `before the input request "${question}"`))
       expect(at).toEqual([expect.stringContaining('index.ts: await env.NOTES.put(')])
       expect(rest).toEqual([])
     })
 
-    test('a write after a question that is not awaited is reported with the missing await', async () => {
+    test('reports a write after an input request without await, and names the missing await', async () => {
       const texts = () => server.harness.getLogs().map(({ message }) => message)
       await expect(client.callTool('unawaited')).rejects.toThrow('write await ctx.elicit("sure", …)')
       const text =
@@ -225,7 +225,7 @@ describe.each(platforms)('effects before a question, where $whose', ({ folder, r
       server.harness.clearLogs()
     })
 
-    test('prompts and resources are looked at, too', async () => {
+    test('reports writes of prompts and resources', async () => {
       await client.request('prompts/get', { name: 'prompted', arguments: { url: away } })
       await client.request('resources/read', { uri: 'effects://one/7' })
       const put = sentence('resource "effects://one/{id}"', 'env.NOTES.put(…)', 'before the input request "sure"')
@@ -233,7 +233,7 @@ describe.each(platforms)('effects before a question, where $whose', ({ folder, r
     })
 
     test.each(['once', 'after', 'never_asks', 'reads', 'raw_and_careful', 'looked_at', 'ask_the_desk'])(
-      '%s: nothing is told of what does not happen again, or not in the handler',
+      '%s: reports no effect that is not repeated, or that is outside of the handler',
       async (tool) => {
         expect(await warningsOf(tool)).toEqual([])
       },
@@ -248,7 +248,7 @@ describe.each(platforms)('effects before a question, where $whose', ({ folder, r
       expect((await printed()).map(({ text }) => text)).toEqual([fetchSentence('tool "may_ask"')])
     })
 
-    test('concurrent work of other calls is not reported', async () => {
+    test('does not report concurrent effects of other calls', async () => {
       const here = gate()
       const call = client.callTool('waits', { url: `${away}gate` })
       await here

@@ -47,7 +47,7 @@ const post = (message: object, headers: Record<string, string>) =>
     body: JSON.stringify({ jsonrpc: '2.0', ...message }),
   })
 
-test('the pieces of a request: the Worker, the session’s object, the handler', async () => {
+test('the inspector gets the timings of a request in the Worker, the Durable Object and the handler', async () => {
   await using client = await connect(server.url, { revision: '2025-11-25' })
   const response = await post(
     { id: 7, method: 'tools/call', params: { name: 'whoami', arguments: {} } },
@@ -66,7 +66,7 @@ test('the pieces of a request: the Worker, the session’s object, the handler',
   expect(hops.every(({ milliseconds }) => Number.isInteger(milliseconds))).toBe(true)
 })
 
-test('calls at the same time in one session are told apart', async () => {
+test('the timings of concurrent calls in one session are separate', async () => {
   await using client = await connect(server.url, { revision: '2025-11-25' })
   const headers = { 'Mcp-Session-Id': String(client.session), 'MCP-Protocol-Version': '2025-11-25' }
   const names = ['whoami', 'cancelled', 'touch', 'markup']
@@ -82,7 +82,7 @@ test('calls at the same time in one session are told apart', async () => {
   expect(handlers).toEqual(names.map((name) => [`tools/call ${name}`]))
 })
 
-test('an object that nobody has called is not looked into', async () => {
+test('the rows of an object that no request has reached are not available', async () => {
   expect(await ask('/?inside=rows&class=McpSession&name=nobody')).toEqual({
     status: 404,
     body: { problem: 'No request has reached McpSession "nobody" since the server started' },
@@ -90,7 +90,7 @@ test('an object that nobody has called is not looked into', async () => {
   expect((await ask('/?inside=rows')).status).toBe(404)
 })
 
-test('keys are not told', async () => {
+test('the rows of a key ring do not show its keys', async () => {
   await using _ = await connect(server.url, { revision: '2025-11-25' })
   const objects = (await ask('/?inside')).body as { className: string; name: string }[]
   expect(objects).toContainEqual(expect.objectContaining({ className: 'McpSession', name: 'keys' }))
@@ -102,13 +102,13 @@ test.each([
   ['another page on this machine', { Origin: 'http://localhost:1' }],
   ['a page of another site, without credentials of any kind', { 'Sec-Fetch-Site': 'cross-site' }],
   ['a page of another port', { 'Sec-Fetch-Site': 'same-site' }],
-])('%s does not see it', async (_, headers: Record<string, string>) => {
+])('%s cannot read the internals', async (_, headers: Record<string, string>) => {
   for (const path of ['/?inside', '/?inside=hops&request=1', '/?inside=rows&class=McpSession&name=keys']) {
     expect(await ask(path, { ...inspectorCookie(server.url), ...headers })).toEqual(refused)
   }
 })
 
-test('requests to another host name do not see it', async () => {
+test('requests to another host name cannot read the internals', async () => {
   expect(await ask('/?inside', { ...inspectorCookie(server.url), Host: 'tunnel.localhost' })).toEqual(refused)
 })
 
@@ -117,23 +117,20 @@ test.each<[string, Record<string, string>]>([
   ['adds X-Forwarded-For', { 'X-Forwarded-For': '203.0.113.9' }],
   ['adds Forwarded', { Forwarded: 'for=203.0.113.9' }],
   ['adds Via', { Via: '1.1 tunnel' }],
-])(
-  'whoever comes through a tunnel that rewrites Host and %s does not see it, even with the key',
-  async (_, headers) => {
-    expect(await ask('/?inside', { ...inspectorCookie(server.url), ...headers })).toEqual(refused)
-  },
-)
+])('a tunnel that rewrites Host and %s cannot read the internals, even with the key', async (_, headers) => {
+  expect(await ask('/?inside', { ...inspectorCookie(server.url), ...headers })).toEqual(refused)
+})
 
 test.each<[string, Record<string, string>]>([
   ['no key', {}],
   ['another key', { Cookie: 'edgemcp-inspector=another' }],
-])('whoever comes through a tunnel that rewrites Host and adds nothing does not see it with %s', async (_, headers) => {
+])('a tunnel that rewrites Host and adds no header cannot read the internals with %s', async (_, headers) => {
   for (const path of ['/?inside', '/?inside=rows&class=McpSession&name=keys']) {
     expect(await ask(path, headers)).toEqual(refused)
   }
 })
 
-test('the link of the terminal puts the key into a cookie, another link does not', async () => {
+test('the link in the terminal stores the key in a cookie, and a link with another key does not', async () => {
   const open = (key: string) => fetch(new URL(`/?inspector=${key}`, server.url), { redirect: 'manual' })
   const signedIn = await open(inspectorSecrets.EDGEMCP_INSPECTOR_KEY)
   expect([signedIn.status, signedIn.headers.get('Location')]).toEqual([303, '/'])
@@ -143,7 +140,7 @@ test('the link of the terminal puts the key into a cookie, another link does not
   expect((await open('another')).headers.get('Set-Cookie')).toBeNull()
 })
 
-test('a page that this server made does', async () => {
+test('a page of the server itself can read the internals', async () => {
   const headers = { ...inspectorCookie(server.url), Origin: server.url.origin, 'Sec-Fetch-Site': 'same-origin' }
   expect((await ask('/?inside', headers)).status).toBe(200)
 })

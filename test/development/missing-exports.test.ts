@@ -15,7 +15,7 @@ const printedBy = async (folder: string): Promise<string[]> => {
   return printed().map(({ message }) => message)
 }
 
-test('a Worker without the classes is told once, at the first call, what to export and to declare', async () => {
+test('a Worker without the classes prints once, at the first call, which exports and migration to add', async () => {
   expect(await printedBy('test/serve/bare')).toEqual([
     `edgemcp cannot run sessions and streams: this Worker has no Durable Object class McpSession and McpSubscriptions. Add to it
 
@@ -29,7 +29,7 @@ new_sqlite_classes = ["McpSession", "McpSubscriptions"]`,
   ])
 })
 
-test('a Worker that exports the classes and does not declare them is told to declare them only', async () => {
+test('a Worker that exports the classes without a migration prints which migration to add', async () => {
   expect(await printedBy('test/development/undeclared')).toEqual([
     `edgemcp cannot run sessions and streams: this Worker has no Durable Object class McpSession. Add a migration of its own to the end of its wrangler.toml
 
@@ -39,11 +39,11 @@ new_sqlite_classes = ["McpSession"]`,
   ])
 })
 
-test('a Worker with the classes gets no warning', async () => {
+test('a Worker with the classes prints no warning', async () => {
   expect(await printedBy('examples/hello')).toEqual([])
 })
 
-describe('the class of states', () => {
+describe('a Worker with a state', () => {
   const printedAtFirst = async (folder: string): Promise<string[]> => {
     vi.stubEnv('NODE_ENV', 'development')
     await using server = await startServer(folder)
@@ -55,7 +55,7 @@ describe('the class of states', () => {
     return lines().filter((line) => line.startsWith('edgemcp '))
   }
 
-  test('is named with what needs it, at the first request, when the Worker has none', async () => {
+  test('prints the missing class and what needs it at the first request', async () => {
     expect(await printedAtFirst('test/development/counting')).toEqual([
       `edgemcp cannot store the rate "600/m" of rateLimit() (which has no binding RATE_600_PER_60S), the quota "5/d" of "greet" and the state "basket": this Worker has no Durable Object class Counters. Requests that need it fail. Add to it
 
@@ -69,7 +69,7 @@ new_sqlite_classes = ["Counters"]`,
     ])
   })
 
-  test('is not named when the Worker has it', async () => {
+  test('prints nothing when it has the class', async () => {
     expect(await printedAtFirst('test/limits/limited')).toEqual([])
   })
 })

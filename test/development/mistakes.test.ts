@@ -19,7 +19,7 @@ import { typed, typesHead } from './mistakes/types.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
-describe('a declaration ends the start with its message:', () => {
+describe('an invalid declaration throws its message at startup:', () => {
   test.each(startup)('$mistake', ({ declare, message }) => {
     expect(() => declare(newServer())).toThrow(new Error(message))
   })
@@ -28,7 +28,7 @@ describe('a declaration ends the start with its message:', () => {
 /** The first lines of what a Worker printed. */
 const firstLines = (logs: readonly { message: string }[]) => logs.map(({ message }) => message.split('\n')[0])
 
-describe('a handler’s mistake is answered, or printed in development:', () => {
+describe('a mistake of a handler is reported to the client, or printed in development:', () => {
   const accept = { action: 'accept', content: { sure: true } }
   const revisions = { stateless: '2026-07-28', session: '2025-11-25' } as const
   // They never end: their messages come while they run.
@@ -56,7 +56,7 @@ describe('a handler’s mistake is answered, or printed in development:', () => 
   })
 
   test.each(rows)(
-    '$mistake, to the client of a $of',
+    '$mistake, for the client of a $of',
     async ({ tool, of, args = {}, canElicit = true, where, message }) => {
       if (!endless.includes(tool)) {
         const options = canElicit
@@ -92,7 +92,7 @@ async function printedBy(folder: string): Promise<string> {
   return lines.join('\n')
 }
 
-describe('wrangler dev prints what is wrong with a project:', () => {
+describe('wrangler dev prints the mistake in a project:', () => {
   test.each(sample(printed, 4))('$mistake', async ({ files, message }) => {
     vi.stubEnv('NODE_ENV', 'development')
     using project = write(files)
@@ -100,7 +100,7 @@ describe('wrangler dev prints what is wrong with a project:', () => {
   })
 })
 
-describe('doctor finds what is wrong with a project:', () => {
+describe('doctor finds the mistake in a project:', () => {
   test.each(sample(diagnosed, 3))('$mistake', async ({ files, message }) => {
     using project = write(files)
     const findings = await examine(project.folder, (folder) => {

@@ -17,7 +17,7 @@ async function printedBy(folder: string, fence: string, secrets?: Record<string,
   return lines().filter((line) => line.startsWith('edgemcp '))
 }
 
-test('two servers that keep their sessions in one class are named, with classes for the second', async () => {
+test('two servers with one session class cause a warning with the classes for the second one', async () => {
   expect(await printedBy('test/serve/shared-class', 'GuardedSession"]')).toEqual([
     `edgemcp serves "open" and "guarded" with one session class, McpSession, which belongs to one of them: session requests to the other fail. Give the second serve() the option
 
@@ -46,14 +46,14 @@ test.each([
     'test/development/effects-by-stack',
     'the Durable Objects of ended sessions are not deleted',
   ],
-])('a compatibility date %s is named, with the oldest that will do', async (_, folder, effect) => {
+])('a compatibility date %s causes a warning with the oldest date that works', async (_, folder, effect) => {
   expect(await printedBy(folder, inspector)).toEqual([
     `edgemcp needs compatibility_date = "2026-02-24" or newer in wrangler.toml: with the date of this Worker, ${effect}`,
   ])
 })
 
 test.each(['abc', 'a:c2hvcnQ', `a:${'k'.repeat(43)},a:${'l'.repeat(43)}`])(
-  'the malformed keys %s are refused with what they should be',
+  'the malformed keys %s cause a warning with the expected format',
   async (keys) => {
     expect(await printedBy('examples/hello', inspector, { EDGEMCP_KEYS: keys })).toEqual([
       'edgemcp cannot use its keys, so input requests and sessions fail: The secret EDGEMCP_KEYS must be a comma-separated list of "id:key": ids differ, keys are 32 bytes in base64url',
@@ -61,7 +61,7 @@ test.each(['abc', 'a:c2hvcnQ', `a:${'k'.repeat(43)},a:${'l'.repeat(43)}`])(
   },
 )
 
-test('nothing is printed where nothing is wrong', async () => {
+test('a correct Worker prints no warnings', async () => {
   expect(await printedBy('examples/hello', inspector, { EDGEMCP_KEYS: `a:${'k'.repeat(43)}` })).toEqual([])
   expect(await printedBy('test/serve/pair', inspector)).toEqual([])
 })

@@ -9,7 +9,7 @@ const said = 'edgemcp runs "long" without tasks, so clients wait for the result.
 test.each([
   ['development', 1],
   ['production', 0],
-])('a tool that is to be a task, where there are none, is told of in %s: %i time', async (environment, times) => {
+])('a tool with a task option and no tasks() plugin is reported in %s: %i time', async (environment, times) => {
   vi.stubEnv('NODE_ENV', environment)
   await using server = await startServer('test/development/taskless')
   await using client = await connect(server.url, { revision: '2026-07-28' })

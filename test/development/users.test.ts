@@ -42,7 +42,7 @@ function ask(url: URL, headers: Record<string, string>): Promise<number> {
   })
 }
 
-test('is somebody to every revision, with the scopes that were made up and no others', async () => {
+test('a test user is signed in for every protocol version, with the given scopes only', async () => {
   await using server = await start()
   for (const revision of everyRevision) {
     const inBrowser = (request: Request) =>
@@ -54,14 +54,14 @@ test('is somebody to every revision, with the scopes that were made up and no ot
   }
 })
 
-test('those who bring a token of the issuer are who it says', async () => {
+test('a token of the issuer is verified beside test users', async () => {
   await using server = await start()
   const token = server.issuer.tokenFor({ sub: 'grace', scope: 'notes:read' })
   await using client = await connect(server.url, { revision: '2026-07-28', token })
   expect((await client.callTool('whoami')).content).toEqual([{ type: 'text', text: 'grace, who may notes:read' }])
 })
 
-test('is nobody elsewhere than on this machine and its own pages, and not when it was made up badly', async () => {
+test('a test user is refused from other origins and hosts, and when it is malformed', async () => {
   await using server = await start()
   const token = inspectorUserToken(ada)
   const as = (credential: string, headers = {}) =>
@@ -79,7 +79,7 @@ test('is nobody elsewhere than on this machine and its own pages, and not when i
   expect(await as(`${token.slice(0, token.indexOf('.') + 1)}no_base64`)).toBe(401)
 })
 
-test('is nobody with the CF-Connecting-IP of another machine, which a tunnel adds', async () => {
+test('a test user is refused with the CF-Connecting-IP of another machine, which a tunnel adds', async () => {
   await using server = await start()
   const from = (address: string) =>
     ask(server.url, {
@@ -93,7 +93,7 @@ test('is nobody with the CF-Connecting-IP of another machine, which a tunnel add
   }
 })
 
-test('the page without the key says how to use test users', async () => {
+test('the page without the inspector key explains how to use test users', async () => {
   vi.stubEnv('NODE_ENV', 'development')
   await using guarded = await startServer('examples/protected', {
     ISSUER: 'https://issuer.example',
@@ -108,7 +108,7 @@ test('the page without the key says how to use test users', async () => {
   expect(await says(inspectorCookie(url))).toBe(false)
 })
 
-test('can be made up where tokens are asked for', async () => {
+test('the page offers test users when the server requires tokens', async () => {
   vi.stubEnv('NODE_ENV', 'development')
   await using guarded = await startServer('examples/protected', {
     ISSUER: 'https://issuer.example',
@@ -121,12 +121,12 @@ test('can be made up where tokens are asked for', async () => {
   expect(await page(open)).not.toContain('data-users')
 })
 
-test('is anonymous in a deployment', async () => {
+test('a test user is refused in a deployment', async () => {
   await using server = await start('production')
   expect(await ask(server.url, { Authorization: `Bearer ${inspectorUserToken(ada)}` })).toBe(401)
 })
 
-describe('a made-up user gets from bearer() what a token with these claims gets', () => {
+describe('bearer() gives a test user the principal of a token with the same claims', () => {
   let server: TestServer
   beforeAll(async () => {
     vi.stubEnv('NODE_ENV', 'development')
@@ -173,7 +173,7 @@ describe('a made-up user gets from bearer() what a token with these claims gets'
     expect(await who(endpoint, user)).toEqual(expected)
   })
 
-  test('the origin as issuer, where verify decides and no issuer is named', async () => {
+  test('the origin is the issuer when verify decides and no issuer is configured', async () => {
     expect(await who('verified', {})).toEqual([server.url.origin, 'ada', client, null, []])
   })
 
@@ -191,7 +191,7 @@ describe('a made-up user gets from bearer() what a token with these claims gets'
     ],
     ['that has expired', 'implied', { claims: { exp: 1 } }, 401, 'The token has expired'],
     ['with an odd tenant claim', 'organisation', { claims: { org_id: 7 } }, 401, 'The claim "org_id"'],
-  ])('a user %s is refused', async (_, endpoint, user, status, message) => {
+  ])('a test user %s is refused', async (_, endpoint, user, status, message) => {
     await expect(who(endpoint, user)).rejects.toMatchObject({ status, message: expect.stringContaining(message) })
   })
 })
