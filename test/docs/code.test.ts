@@ -13,11 +13,11 @@ test('the code of every page compiles', () => {
   expect(withConvention(errorsOf(modules))).toEqual([])
 })
 
-test('code that a page has from a file is in that file', () => {
+test('a code block that is taken from a file is in that file', () => {
   expect(guides.flatMap(strangersOf)).toEqual([])
 })
 
-test.each(servers(modules))('the server of %s serves', async (_, { block, page }) => {
+test.each(servers(modules))('the server of %s can be called', async (_, { block, page }) => {
   const folder = join('.wrangler', 'pages', `${page.replaceAll('/', '-')}-${block.line}`)
   mkdirSync(join(root, folder), { recursive: true })
   try {
@@ -39,7 +39,7 @@ test.each(servers(modules))('the server of %s serves', async (_, { block, page }
   }
 })
 
-test('an error names the page and the line, also in a comment, and says how code is written on pages', () => {
+test('an error names the page and the line, also in a comment, and refers to the convention for code on pages', () => {
   const page = read('x.md', ['# X', '', '<!-- ts', 'const a: number = ""', '-->', '```ts', 'a.b()', '```'].join('\n'))
   const errors = withConvention(errorsOf(modulesOf(page)))
   expect(errors).toEqual([
@@ -49,13 +49,13 @@ test('an error names the page and the line, also in a comment, and says how code
   ])
 })
 
-test('a whole module has to import what it uses; a part of one does not', () => {
+test('a whole module must import what it uses, a part of a module need not', () => {
   const code = (text: string) => modulesOf(read('x.md', `\`\`\`ts\n${text}\n\`\`\`\n`))
   expect(errorsOf(code("server.prompt('p', { description: 'd' }, () => 'x')"))).toEqual([])
   expect(errorsOf(code('export default serve(server)'))[0]).toMatch(/^x\.md:2 Cannot find name 'serve'/)
 })
 
-test('a block may continue the ones before it, and stand in a function', () => {
+test('a code block can continue earlier blocks, and can be the body of a function', () => {
   const page = read(
     'x.md',
     ['```ts', 'const a = 1', '```', '<!-- ts continues', '-->', '```ts', 'a + 1', '```'].join('\n') +

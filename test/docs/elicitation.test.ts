@@ -38,14 +38,14 @@ test('docs/guides/elicitation.md shows the counter example, whose tool has less 
 
 const accept = (content: object) => ({ action: 'accept', content })
 
-describe.each(['2025-11-25', '2026-07-28'])('for a client of %s,', (revision) => {
+describe.each(['2025-11-25', '2026-07-28'])('the examples, for a client of %s,', (revision) => {
   const textOf = async (answers: Answers, tool: string, args = {}, capabilities?: object) => {
     await using client = await connect(others.url, { revision, answers, ...(capabilities && { capabilities }) })
     const { content } = await client.callTool(tool, args)
     return (content[0] as { text: string }).text
   }
 
-  test('the form that is shown has the fields of its schema', async () => {
+  test('show a form with the fields of its schema', async () => {
     const forms: unknown[] = []
     const elicit: Answers['elicit'] = ({ requestedSchema }) => {
       forms.push((requestedSchema as { properties: unknown }).properties)
@@ -64,7 +64,7 @@ describe.each(['2025-11-25', '2026-07-28'])('for a client of %s,', (revision) =>
     expect(await textOf({}, 'ship')).toBe('This client cannot show forms.')
   })
 
-  test('the page that is shown has to be visited first', async () => {
+  test('require the user to visit a URL first', async () => {
     const account = `of ${revision}`
     const answers: Answers = { elicit: () => ({ action: 'accept' }) }
     const capabilities = { elicitation: { url: {} } }
@@ -78,7 +78,7 @@ describe.each(['2025-11-25', '2026-07-28'])('for a client of %s,', (revision) =>
     )
   })
 
-  test('the model, the roots and several inputs are requested as shown', async () => {
+  test('request sampling, roots and several inputs', async () => {
     const sample: Answers['sample'] = () => ({
       role: 'assistant',
       model: 'm',
@@ -90,7 +90,7 @@ describe.each(['2025-11-25', '2026-07-28'])('for a client of %s,', (revision) =>
     expect(await textOf({ sample, elicit: () => accept({ days: 2 }) }, 'plan_trip')).toBe('2 days in Oslo')
   })
 
-  test('the effects that are shown run once', async () => {
+  test('run their effects once', async () => {
     const asked: unknown[] = []
     const elicit: Answers['elicit'] = ({ message }) => {
       asked.push(message)
@@ -102,7 +102,7 @@ describe.each(['2025-11-25', '2026-07-28'])('for a client of %s,', (revision) =>
   })
 })
 
-test('a model calls the tool that it is shown with', async () => {
+test('the example lets a model call the tool that it defines', async () => {
   const weathers: unknown[] = []
   const answers: Answers = {
     sample({ messages }) {
@@ -126,9 +126,9 @@ test('a model calls the tool that it is shown with', async () => {
 describe.each([
   ['plain', () => counter, 'count'],
   ['raw', () => others, 'count_raw'],
-])('the %s form', (_, server, tool) => {
+])('the counter example in the %s form', (_, server, tool) => {
   let total = 0
-  test.each(['2025-06-18', '2025-11-25', '2026-07-28'])('does what it says for a client of %s', async (revision) => {
+  test.each(['2025-06-18', '2025-11-25', '2026-07-28'])('adds to the count for a client of %s', async (revision) => {
     const asked: string[] = []
     const accepting =
       (content: object | undefined) =>

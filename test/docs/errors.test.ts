@@ -5,12 +5,12 @@ import { pageAt } from './pages.ts'
 const known = new Set(pageAt('docs/reference/errors.md')?.spans.map(({ code }) => code))
 const said = messages()
 
-test('docs/reference/errors.md has every message there is', () => {
+test('docs/reference/errors.md has every message of the sources', () => {
   const missing = said.filter(({ text }) => !known.has(inTable(text)))
   expect(missing.map(({ text, file }) => `${file}: ${inTable(text)}`)).toEqual([])
 })
 
-test('and none that there is not', () => {
+test('docs/reference/errors.md has no message that the sources lack', () => {
   const texts = new Set(said.map(({ text }) => inTable(text)))
   // The first cell of a row, if it is code.
   const rows = pageAt('docs/reference/errors.md')?.spans.filter(({ isFirst }) => isFirst) ?? []

@@ -3,7 +3,7 @@ import { entryPoints, exportsOf, withProjects } from '../../scripts/docs/referen
 import { documents } from '../../scripts/docs.ts'
 import { guides } from './pages.ts'
 
-test('what the pages have from the code is what the code says: npm run docs', () => {
+test('the generated parts of the pages are up to date: npm run docs', () => {
   const stale = [...documents()].filter(({ text, should }) => text !== should).map(({ path }) => path)
   expect(stale).toEqual([])
 })
@@ -20,7 +20,7 @@ const named = written
 /** What is chosen, declared, or given to handlers. The client for tests has a page of its own. */
 const isChosen = (name: string) => /(Options|Definition|Policy|Limits?|Extension)$/.test(name) || name === 'Context'
 
-test('every option and every part of a context is named on some page', () => {
+test('every option and every member of a context is named on some page', () => {
   const unnamed = withProjects((projects) =>
     entryPoints()
       .filter(({ name }) => !name.startsWith('edgemcp/testing'))

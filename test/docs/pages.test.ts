@@ -21,13 +21,13 @@ const fetched = new Set(['tsx', '@modelcontextprotocol/inspector', 'edgemcp'])
 const npmCommands = new Set(['ci', 'install', 'init', 'pack', 'pkg', 'create'])
 
 describe.each(pages.map((page) => [page.path, page] as const))('%s', (path, page) => {
-  test('every link leads somewhere', () => {
+  test('has no broken links', () => {
     expect(page.links.flatMap(({ to, line }) => brokenLink(page, to).map((why) => `${path}:${line} ${why}`))).toEqual(
       [],
     )
   })
 
-  test('every command exists', () => {
+  test('names existing commands', () => {
     const typed = page.blocks.filter(({ language }) => language === 'sh' || language === 'bash')
     const unknown = typed.flatMap(({ code, line }) =>
       commands(code).flatMap(({ command, at }) => unknownCommand(command).map((why) => `${path}:${line + at} ${why}`)),
@@ -38,7 +38,7 @@ describe.each(pages.map((page) => [page.path, page] as const))('%s', (path, page
     expect([...unknown, ...mentioned]).toEqual([])
   })
 
-  test('every file that is named exists', () => {
+  test('names existing files', () => {
     const gone = page.spans.filter(
       ({ code }) => namesFile(code) && !['', '.ts'].some((end) => existsSync(join(root, code + end))),
     )
@@ -124,7 +124,7 @@ test('the sidebar of the site lists every page of docs/, and no other', () => {
   expect(listed.toSorted()).toEqual(written.toSorted())
 })
 
-test('a page says where something leads nowhere', () => {
+test('the error of a broken link or an unknown command names both', () => {
   const page = pageAt('README.md') as Page
   const nowhere = 'https://edgemcp.dev/nowhere'
   expect(brokenLink(page, nowhere)).toEqual([`leads to ${nowhere}, but there is no docs/nowhere.md`])

@@ -28,7 +28,7 @@ test('a method that users call has a section with its signature, parameters and 
   expect(under('edgemcp', '### Context')).toContain('| `signal` | `AbortSignal` |')
 })
 
-test('a method of few words, and an option that is a method, are rows of the table', () => {
+test('methods without parameters and options that are methods are table rows', () => {
   expect(under('edgemcp', '### ChangeNotifier')).toContain('| `toolsChanged` |')
   expect(under('tasks', '### TasksOptions')).not.toContain('####')
 })
@@ -40,7 +40,7 @@ test('the section of an overloaded function has the signature of every overload,
   expect(text).not.toContain('): unknown')
 })
 
-test('the name of a type that several entry points export leads to the export that is meant', () => {
+test('a type name that several entry points export links to the right export', () => {
   expect(under('observe', '### ObserveOptions')).toContain('(#sink)')
   expect(under('audit', '### AuditOptions')).toContain('(#sink)')
   expect(under('audit', '### AuditEvent')).toContain('[`Who \\| undefined`](#who)')
@@ -81,13 +81,13 @@ test('each form of a union has its description', () => {
   expect(under('edgemcp', '### SamplingRequest')).toContain('`prompt`: Text of one user message')
 })
 
-test('types of MCP have one row each', () => {
+test('types of MCP have one table row each', () => {
   expect(under('edgemcp', '## Types of MCP')).toMatch(
     /`Implementation` \| Names a client or a server, and its version\. \|/,
   )
 })
 
-test('a parameter has a name, also if the function takes it apart', () => {
+test('a destructured parameter has a name', () => {
   expect(under('testing', '### transcript')).toContain('function transcript(options?: TranscriptOptions): Transcript')
 })
 
@@ -104,7 +104,7 @@ test('the list of entry points has whole descriptions', () => {
   )
 })
 
-test('types that users write themselves can be imported', () => {
+test('types that users write can be imported', () => {
   for (const name of ['AccessOptions', 'ReplayLimits', 'SessionOptions', 'StoredPrincipals']) {
     expect(under('edgemcp', `### ${name}`)).not.toContain('Not exported')
   }

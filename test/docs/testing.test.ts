@@ -6,7 +6,7 @@ import { pageAt } from './pages.ts'
 const root = resolve(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(resolve(root, path), 'utf8')
 
-test('everything that docs/guides/testing.md shows is of a file that is run', () => {
+test('every code block of docs/guides/testing.md is part of a test that runs', () => {
   const blocks = pageAt('docs/guides/testing.md')?.blocks ?? []
   const shown = blocks.filter(({ language }) => language === '' || language === 'ts').map(({ code }) => code)
   const run = ['test/testing/outside', 'test/testing/workers'].flatMap((folder) =>
