@@ -63,13 +63,13 @@ describe('completion', () => {
     ])
   })
 
-  test('knows the other arguments', async () => {
+  test('receives the other arguments', async () => {
     expect(await complete(prompt, 'language', 'ru', { arguments: { code: 'known' } })).toMatchObject({
       values: ['known'],
     })
   })
 
-  test("of a template's variable, by the template or one of its URIs", async () => {
+  test("of a template's variable accepts the template or a URI of it", async () => {
     expect(await complete(note, 'id', 'ty')).toMatchObject({ values: ['typescript'] })
     expect(await complete({ type: 'ref/resource', uri: 'note://1' }, 'id', 'ty')).toMatchObject({
       values: ['typescript'],
@@ -87,15 +87,15 @@ describe('completion', () => {
     expect(completion).toMatchObject({ total: 150, hasMore: true })
   })
 
-  test('that fits has no more', async () => {
+  test('has hasMore: false when all values fit', async () => {
     expect(await complete(prompt, 'full', '')).toMatchObject({ total: 100, hasMore: false })
   })
 
-  test('says that there is more when it left something out, whatever the completer says', async () => {
+  test('has hasMore: true when values are cut off, whatever the completer returns', async () => {
     expect(await complete(prompt, 'cut', '')).toMatchObject({ hasMore: true })
   })
 
-  test('repeats what the completer says of the rest', async () => {
+  test('passes on total and hasMore of the completer', async () => {
     expect(await complete(prompt, 'told', '')).toEqual({ values: ['a'], total: 1000, hasMore: true })
   })
 
@@ -155,7 +155,7 @@ describe('completion', () => {
     expect([kind, said]).toEqual(['invalid_params', message])
   })
 
-  test('is not there on a server that completes nothing', async () => {
+  test('is an unknown method on a server without completers', async () => {
     const silent = newServer().use(
       (server: Server) => void server.prompt('p', { description, argsSchema: z.object({ a: z.string() }) }, () => ''),
     )
@@ -191,14 +191,14 @@ describe("completion of a template's variables", () => {
     return (await result(server, 'completion/complete', params, principal ? { principal } : {})).completion
   }
 
-  test('tells the completer who asks', async () => {
+  test('gives the caller to the completer', async () => {
     expect(await complete('owner', {}, ada)).toMatchObject({ values: ['ada'] })
     expect(await complete('owner', {})).toMatchObject({ values: [] })
     await complete('id', {}, ada)
     expect(callers).toEqual([{ principal: ada }])
   })
 
-  test('leaves out what the caller may not read, and how much that is', async () => {
+  test('omits values that the caller may not read, and their number', async () => {
     expect(await complete('id', { owner: 'ada' }, ada)).toEqual({ values: ['divorce-papers', 'diary'], hasMore: false })
     expect(await complete('id', { owner: 'bob' }, ada)).toEqual({ values: [], hasMore: false })
     expect(await complete('id', { owner: 'ada' })).toEqual({ values: [], hasMore: false })

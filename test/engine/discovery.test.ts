@@ -17,7 +17,7 @@ describe('server capabilities', () => {
     return server
   }
 
-  test('is returned by server/discover', async () => {
+  test('are returned by server/discover', async () => {
     expect(await result(full(), 'server/discover')).toEqual({
       supportedVersions: ['2026-07-28'],
       capabilities: {
@@ -33,7 +33,7 @@ describe('server capabilities', () => {
     })
   })
 
-  test('does not advertise change notifications without subscriptions', async () => {
+  test('declare no change notifications without subscriptions()', async () => {
     expect(await result(full(), 'server/discover', {}, { updates: false })).toMatchObject({
       capabilities: {
         tools: { listChanged: false },
@@ -43,7 +43,7 @@ describe('server capabilities', () => {
     })
   })
 
-  test('is nothing but logging on an empty server', async () => {
+  test('are only logging on an empty server', async () => {
     expect(await result(newServer(), 'server/discover')).toEqual({
       supportedVersions: ['2026-07-28'],
       capabilities: { logging: {} },
@@ -52,7 +52,7 @@ describe('server capabilities', () => {
     })
   })
 
-  test('is not discovered in revisions with a handshake', async () => {
+  test('are not available by server/discover in versions with a handshake', async () => {
     expect((await refusal(full(), 'server/discover', {}, { date: '2025-11-25' })).kind).toBe('method_not_found')
   })
 
@@ -65,7 +65,7 @@ describe('server capabilities', () => {
     '__proto__',
     '',
     'tools',
-  ])('does not include %j for one call', async (method) => {
+  ])('do not make %j a method of stateless requests', async (method) => {
     const { kind, message } = await refusal(full(), method)
     expect([kind, message]).toEqual(['method_not_found', `Method not found: ${method}`])
   })
@@ -74,7 +74,7 @@ describe('server capabilities', () => {
 describe('a handshake', () => {
   const params = { protocolVersion: '2025-06-18', capabilities: { roots: {} }, clientInfo: { name: 'c', version: '1' } }
 
-  test('keeps what both sides need', () => {
+  test('keeps the version, the client and its capabilities', () => {
     const clientInfo = { ...params.clientInfo, title: 'C', icons: [] }
     expect(initialize.negotiate({ ...params, clientInfo })).toEqual({
       version: '2025-06-18',
@@ -83,7 +83,7 @@ describe('a handshake', () => {
     })
   })
 
-  test('settles on a revision with sessions', () => {
+  test('negotiates a version with sessions', () => {
     expect(initialize.negotiate({ ...params, protocolVersion: '2026-07-28' }).version).toBe('2025-11-25')
     expect(initialize.negotiate({ ...params, protocolVersion: '1.0' }).version).toBe('2025-11-25')
   })
@@ -139,7 +139,7 @@ describe('a handshake', () => {
     expect((await answer({ updates: false, hasSessions: false })).capabilities).toEqual({})
   })
 
-  test('is answered in the words of the revision', async () => {
+  test('is answered with the members of the protocol version', async () => {
     const about = {
       title: 'T',
       description: 'd',

@@ -16,8 +16,8 @@ const talk = (handler: (ctx: Context) => unknown, setting?: Setting) =>
 const call = { name: 't', _meta: { progressToken: 'p' } }
 const question = (ctx: Context, key: string) => ctx.elicit(key, 'm', z.object({ a: z.string().optional() }))
 
-describe('once', () => {
-  test('an effect runs once, however many rounds there are', async () => {
+describe('ctx.once', () => {
+  test('runs an effect once in all rounds', async () => {
     let runs = 0
     const { result, rounds } = await talk(async (ctx) => {
       const first = await ctx.once('effect', () => ++runs)
@@ -28,7 +28,7 @@ describe('once', () => {
     expect([rounds, textOf(result), runs]).toEqual([[['a'], ['b']], '[1,2]', 2])
   })
 
-  test('an effect that returns nothing runs once too', async () => {
+  test('runs an effect without a result once', async () => {
     let runs = 0
     const { result } = await talk(async (ctx) => {
       const nothing = await ctx.once('effect', () => {
@@ -47,7 +47,7 @@ describe('once', () => {
     ['an object', { a: [1] }, { a: [1] }],
     ['a date, as text', new Date(0), '1970-01-01T00:00:00.000Z'],
     ['what JSON leaves out', { a: undefined, b: 1 }, { b: 1 }],
-  ])('it gives %s in every round', async (_, value, expected) => {
+  ])('returns %s in every round', async (_, value, expected) => {
     const seen: unknown[] = []
     await talk(async (ctx) => {
       seen.push(await ctx.once('effect', () => value))
@@ -56,7 +56,7 @@ describe('once', () => {
     expect(seen).toEqual([expected, expected])
   })
 
-  test('an effect that asks, and would wait for its own end, is an error that says so', async () => {
+  test('refuses an input request inside an effect with an error', async () => {
     const asks = async (ctx: Context) => question(ctx, 'a')
     for (const effect of [asks, async (ctx: Context) => ctx.requestInput({ a: { method: 'roots/list' } })]) {
       const { result } = await talk((ctx) => ctx.once('effect', () => effect(ctx)))
@@ -67,7 +67,7 @@ describe('once', () => {
     expect(rounds).toEqual([['a']])
   })
 
-  test('effects run beside a question, and their results are kept', async () => {
+  test('runs effects beside an input request, and stores their results', async () => {
     const runs: string[] = []
     const { result, rounds } = await talk(async (ctx) => {
       const [, one, two] = await Promise.all([
@@ -87,7 +87,7 @@ describe('once', () => {
     expect([rounds, runs.sort(), textOf(result)]).toEqual([[['a']], ['one', 'two'], '[1,2]'])
   })
 
-  test('a slow effect beside a question is waited for', async () => {
+  test('awaits a slow effect beside an input request', async () => {
     const gate = Promise.withResolvers<string>()
     const server = doing((ctx) => Promise.all([question(ctx, 'a'), ctx.once('slow', () => gate.promise)]))
     const playing = play(server, 'tools/call', call)
@@ -97,7 +97,7 @@ describe('once', () => {
     expect(JSON.stringify('inputRequests' in outcome && outcome.journal.effects)).toContain('opened')
   })
 
-  test('an effect after another beside a question runs once', async () => {
+  test('runs an effect after another one, beside an input request, once', async () => {
     let runs = 0
     const { result } = await talk(async (ctx) => {
       const [, last] = await Promise.all([
@@ -109,7 +109,7 @@ describe('once', () => {
     expect([runs, textOf(result)]).toEqual([1, '1'])
   })
 
-  test('an effect does not start when the round is over', async () => {
+  test('does not start an effect after the end of the round', async () => {
     let runs = 0
     const gate = Promise.withResolvers<void>()
     const late: Promise<void>[] = []
@@ -128,7 +128,7 @@ describe('once', () => {
     expect(runs).toBe(0)
   })
 
-  test('an effect that fails is not kept: the next round tries again', async () => {
+  test('does not store the error of an effect: the next round runs it again', async () => {
     let runs = 0
     const { result } = await talk(async (ctx) => {
       const found = await ctx
@@ -144,7 +144,7 @@ describe('once', () => {
     expect(textOf(result)).toBe('2')
   })
 
-  test('an effect that fails beside a question lets the question be asked', async () => {
+  test('sends an input request although an effect beside it fails', async () => {
     const { rounds } = await talk(async (ctx) => {
       const failing = ctx.once('effect', () => Promise.reject(new Error('no'))).catch(() => 'caught')
       await Promise.all([question(ctx, 'a'), failing])
@@ -152,14 +152,14 @@ describe('once', () => {
     expect(rounds).toEqual([['a']])
   })
 
-  test('keys that were used are named', async () => {
+  test('refuses a key that is used twice, and names it', async () => {
     const twice = await talk(async (ctx) => [await ctx.once('k', () => 1), await ctx.once('k', () => 2)])
     expect(textOf(twice.result)).toBe('The key "k" is used twice in one call: use each key once')
     const mixed = await talk(async (ctx) => [await question(ctx, 'k'), await ctx.once('k', () => 2)])
     expect(textOf(mixed.result)).toBe('The key "k" is used twice in one call: use each key once')
   })
 
-  test('keys may be called like members that every object has', async () => {
+  test('accepts keys that are names of inherited members', async () => {
     for (const key of ['__proto__', 'constructor', 'toString']) {
       let runs = 0
       await talk(async (ctx) => {
@@ -180,7 +180,7 @@ describe('progress', () => {
   const once = async (handler: (ctx: Context) => unknown, params: object = call) =>
     (await play(doing(handler), 'tools/call', { ...call, ...params })).said
 
-  test('goes to the token of the request', async () => {
+  test('is sent for the progress token of the request', async () => {
     expect(await once((ctx) => ctx.progress(1, 3, 'one'))).toEqual([
       { method: 'notifications/progress', params: { progressToken: 'p', progress: 1, total: 3, message: 'one' } },
     ])
@@ -189,7 +189,7 @@ describe('progress', () => {
     ])
   })
 
-  test('goes nowhere without one', async () => {
+  test('is not sent without a progress token', async () => {
     expect(await once((ctx) => ctx.progress(1), { _meta: {} })).toEqual([])
     expect(await once((ctx) => ctx.progress(1), { _meta: undefined })).toEqual([])
   })
@@ -201,7 +201,7 @@ describe('progress', () => {
     expect(progress(said)).toEqual([0, 1, 1.5, 2])
   })
 
-  test('may start below nothing', async () => {
+  test('can start below zero', async () => {
     expect(progress(await once((ctx) => ctx.progress(-5)))).toEqual([-5])
   })
 })
@@ -215,17 +215,17 @@ describe('log lines', () => {
     return lines((await play(server, 'tools/call', call, { logLevel })).said)
   }
 
-  test('are sent from the level the client wants', async () => {
+  test('are sent from the level that the client requested', async () => {
     expect(await logged('debug')).toEqual(levels)
     expect(await logged('warning')).toEqual(['warning', 'error', 'critical', 'alert', 'emergency'])
     expect(await logged('emergency')).toEqual(['emergency'])
   })
 
-  test('are not sent when the client wants none', async () => {
+  test('are not sent when the client requested no level', async () => {
     expect(await logged(undefined)).toEqual([])
   })
 
-  test('say who wrote them, and always have data', async () => {
+  test('have the name of their logger, and null as missing data', async () => {
     const server = doing((ctx) => {
       ctx.log('info', { a: 1 }, 'me')
       ctx.log('info', undefined)
@@ -237,11 +237,11 @@ describe('log lines', () => {
   })
 })
 
-describe('a handler that is run again', () => {
+describe('a replayed handler', () => {
   test.each([
     ['fewer', 'debug', 'error', ['error b']],
     ['more', 'error', 'debug', ['info b', 'error b']],
-  ] as const)('says what is new to a client that wants %s log lines than before', async (_, before, after, heard) => {
+  ] as const)('sends only new log messages to a client that changed to %s levels', async (_, before, after, heard) => {
     const server = doing(async (ctx) => {
       for (const level of ['info', 'error'] as const) ctx.log(level, `${level} a`)
       await question(ctx, 'a')
@@ -253,7 +253,7 @@ describe('a handler that is run again', () => {
     expect(lines((await play(server, 'tools/call', call, { logLevel: after, journal: answered })).said)).toEqual(heard)
   })
 
-  test('does not say again what it said before', async () => {
+  test('does not send notifications of earlier rounds again', async () => {
     const { said } = await talk(async (ctx) => {
       ctx.progress(1)
       ctx.log('info', 'before a')
@@ -268,7 +268,7 @@ describe('a handler that is run again', () => {
     expect(said.map(lines)).toEqual([['before a'], ['before b'], ['after b']])
   })
 
-  test('speaks again after questions that were asked together', async () => {
+  test('sends notifications after input requests that were sent together', async () => {
     const { said } = await talk(async (ctx) => {
       ctx.log('info', 'before')
       await Promise.all([question(ctx, 'a'), question(ctx, 'b')])
@@ -277,7 +277,7 @@ describe('a handler that is run again', () => {
     expect(said.map(lines)).toEqual([['before'], ['after']])
   })
 
-  test('speaks again when it does not ask what it asked before', async () => {
+  test('sends notifications after it omits an input request of an earlier round', async () => {
     let asks = true
     const { said } = await talk(async (ctx) => {
       ctx.log('info', 'before')
@@ -290,7 +290,7 @@ describe('a handler that is run again', () => {
     expect(lines(said.at(-1) ?? [])).toContain('after')
   })
 
-  test('speaks when an answer was there before it asked', async () => {
+  test('sends notifications when the response came before its input request', async () => {
     const journal = { ...emptyJournal, answers: { a: { result: accept({}) } } }
     const { said } = await talk(
       async (ctx) => {
@@ -303,7 +303,7 @@ describe('a handler that is run again', () => {
     expect(said.map(lines)).toEqual([['before', 'after']])
   })
 
-  test('sends its client away once', async () => {
+  test('closes the stream of its client once', async () => {
     const server = doing(async (ctx) => {
       ctx.closeStream({ retryMs: 20 })
       await question(ctx, 'a')
@@ -317,8 +317,8 @@ describe('a handler that is run again', () => {
   })
 })
 
-describe('after its call is over', () => {
-  test('a handler says nothing', async () => {
+describe('after the end of its call', () => {
+  test('a handler sends no notifications', async () => {
     const gate = Promise.withResolvers<void>()
     let late: Promise<void> | undefined
     const server = doing((ctx) => {
@@ -335,7 +335,7 @@ describe('after its call is over', () => {
     expect([said, disconnected]).toEqual([[], []])
   })
 
-  test('a handler that waits for an answer says nothing either', async () => {
+  test('a handler that waits for an input response sends no notifications', async () => {
     const gate = Promise.withResolvers<void>()
     let late: Promise<void> | undefined
     const server = doing((ctx) => {

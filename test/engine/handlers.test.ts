@@ -93,14 +93,14 @@ describe('data that looks like a protocol result', () => {
   })
 })
 
-describe('a result that a handler means', () => {
-  test('may be written out, as with the SDK', async () => {
+describe('an explicit result', () => {
+  test('can be written as an object, as with the SDK', async () => {
     const written = { content: [block], structuredContent: { a: 1 }, isError: true, _meta: { 'com.example/a': 1 } }
     const { result } = await callTool('returns_data', { json: JSON.stringify(written) })
     expect(result).toMatchObject({ ...written, resultType: 'complete' })
   })
 
-  test('is made by toolResult, which takes nothing but what a tool result has', async () => {
+  test('can be made by toolResult, which refuses other members', async () => {
     const made = await callTool('returns_result', {
       json: JSON.stringify({ content: [{ ...block, later: 1 }], resultType: 'complete' }),
     })
@@ -112,13 +112,13 @@ describe('a result that a handler means', () => {
     })
   })
 
-  test('is made by promptResult', async () => {
+  test('can be made by promptResult', async () => {
     const { error } = await send('prompts/get', { name: 'returns_result' })
     // What was wrong is in the server's log: what a prompt throws is no answer.
     expect(error).toEqual({ code: -32603, message: 'Internal error' })
   })
 
-  test('is made by resourceResult', async () => {
+  test('can be made by resourceResult', async () => {
     const { result } = await send('resources/read', { uri: 'result://made' })
     expect(result).toMatchObject({
       resultType: 'complete',
@@ -128,12 +128,12 @@ describe('a result that a handler means', () => {
   })
 })
 
-describe.each(['2026-07-28', '2025-11-25'])('a question whose await was forgotten, for clients of %s', (revision) => {
+describe.each(['2026-07-28', '2025-11-25'])('an input request without await, for clients of %s', (revision) => {
   const says = (action: string) => () => (action === 'accept' ? { action, content: { sure: true } } : { action })
   const deleted = async () => (await callTool('deleted')).result?.content
 
   test.each(['once', 'return', 'wait and once', 'wait and return', 'state', 'elicit'])(
-    'ends the call with an error that names it, and nothing happens: %s',
+    'ends the call with an error that names it, and without effects: %s',
     async (next) => {
       const before = await deleted()
       for (const action of ['accept', 'decline']) {
@@ -147,14 +147,14 @@ describe.each(['2026-07-28', '2025-11-25'])('a question whose await was forgotte
     },
   )
 
-  test('is none of those that are awaited together', async () => {
+  test('is not reported when several input requests are awaited together', async () => {
     await using client = await connect(server.url, { revision, answers: { elicit: says('accept') } })
     const { content } = await client.callTool('awaits_together')
     expect(content).toEqual([{ type: 'text', text: '["accept","accept","number","accept"]' }])
   })
 })
 
-describe('what has no JSON form', () => {
+describe('a value without a JSON form', () => {
   const values = [
     ['response', 'a value of the class Response'],
     ['map', 'a value of the class Map'],
@@ -178,7 +178,7 @@ describe('what has no JSON form', () => {
     })
   })
 
-  test.each(values)('is an error that names the key when ctx.once gets it: %s', async (value, what) => {
+  test.each(values)('is an error that names the key when ctx.once returns it: %s', async (value, what) => {
     const { result } = await callTool('keeps_oddity', { value })
     expect(result).toMatchObject({
       isError: true,

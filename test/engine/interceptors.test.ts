@@ -29,7 +29,7 @@ function recorded() {
   return { server, steps }
 }
 
-describe('try … finally in an interceptor runs to its end', () => {
+describe('a finally block in an interceptor runs', () => {
   test('when the handler returns', async () => {
     const { server, steps } = recorded()
     server.tool('add', { description }, () => '3')
@@ -37,7 +37,7 @@ describe('try … finally in an interceptor runs to its end', () => {
     expect(steps).toEqual(['tools/call add starts', 'tools/call add result', 'tools/call add ends'])
   })
 
-  test('when the handler asks, in each of its rounds', async () => {
+  test('when the handler requests input, in each round', async () => {
     const { server, steps } = recorded()
     server.tool('ask', { description }, async (_, ctx) => {
       const answer = await ctx.elicit('name', 'Your name?', z.object({ name: z.string() }))
@@ -91,7 +91,7 @@ describe('try … finally in an interceptor runs to its end', () => {
     expect(steps.at(-1)).toBe('tools/call wait ends')
   })
 
-  test('when an outer interceptor aborts the signal that it gave, although the handler goes on', async () => {
+  test('when an outer interceptor aborts the signal that it passed to next(), although the handler continues', async () => {
     const server = createServer({ name: 'late', version: '1.0.0' })
     const abort = new AbortController()
     const ended = vi.fn()
@@ -131,7 +131,7 @@ test('the error that a tool throws is the cause of its outcome', async () => {
   ])
 })
 
-test('a call whose name an interceptor changes needs the scopes of the new name', async () => {
+test('a call that an interceptor renames requires the scopes of the new name', async () => {
   const server = createServer({ name: 'scoped', version: '1.0.0' })
   server.intercept(({ params }, next) => next({ ...params, name: 'secret' }))
   server.tool('open', { description }, () => 'open')
@@ -143,7 +143,7 @@ test('a call whose name an interceptor changes needs the scopes of the new name'
   expect(handler).not.toHaveBeenCalled()
 })
 
-test('next() runs the rest once', async () => {
+test('an interceptor may call next() once only', async () => {
   const server = createServer({ name: 'twice', version: '1.0.0' })
   server.intercept(async (_, next) => {
     await next()
@@ -185,7 +185,7 @@ test('the first interceptor is outermost, and sees what inner ones change of the
   expect(order).toEqual(['first in', 'second in', 'handler', 'second out', 'first out'])
 })
 
-test('the handler starts within next(), so that what an interceptor stores reaches it', async () => {
+test('the handler runs inside next(), so AsyncLocalStorage of an interceptor reaches it', async () => {
   const { AsyncLocalStorage } = await import('node:async_hooks')
   const storage = new AsyncLocalStorage<string>()
   const server = createServer({ name: 'stored', version: '1.0.0' })
@@ -195,7 +195,7 @@ test('the handler starts within next(), so that what an interceptor stores reach
   expect(outcome).toMatchObject({ result: { content: [{ text: 'span' }] } })
 })
 
-test('the signal of a call is not made for interceptors that do not read it', async () => {
+test('the signal of a call is created lazily', async () => {
   const server = createServer({ name: 'lazy', version: '1.0.0' })
   server.intercept(({ params }, next) => next(params))
   server.tool('any', { description }, () => 'done')
@@ -205,7 +205,7 @@ test('the signal of a call is not made for interceptors that do not read it', as
 })
 
 test.each([{ rateLimit: { quota: '2/h' } }, { singleUse: true }])(
-  'an interceptor cannot call a tool with %j in place of another',
+  'an interceptor cannot rename a call to a tool with %j',
   async (options) => {
     const server = createServer({ name: 'alias', version: '1.0.0' })
     const handler = vi.fn(() => 'paid')

@@ -41,7 +41,7 @@ describe.each(kinds)('the list of %s', (kind) => {
     return { names: names(list, kind), next: list.nextCursor }
   }
 
-  test('is in the order of declaration, and complete', async () => {
+  test('has all entries in the order of declaration', async () => {
     const server = newServer()
     for (const name of ['z', 'a', 'm']) add(server, kind, name)
     const list = await result(server, method)
@@ -49,7 +49,7 @@ describe.each(kinds)('the list of %s', (kind) => {
     expect(list).not.toHaveProperty('nextCursor')
   })
 
-  test('comes in pages', async () => {
+  test('is split into pages', async () => {
     const server = serverWith(5, 2)
     const seals = memorySeals()
     const one = await page(server, undefined, seals)
@@ -59,14 +59,14 @@ describe.each(kinds)('the list of %s', (kind) => {
     expect(three.next).toBeUndefined()
   })
 
-  test('has no empty page at its end', async () => {
+  test('does not end with an empty page', async () => {
     const server = serverWith(4, 2)
     const seals = memorySeals()
     const { next } = await page(server, undefined, seals)
     expect((await page(server, next, seals)).next).toBeUndefined()
   })
 
-  test('has a thousand entries on a page', async () => {
+  test('has a thousand entries per page', async () => {
     const first = await page(serverWith(1001), undefined)
     expect([first.names.length, typeof first.next]).toEqual([1000, 'string'])
   })
@@ -86,7 +86,7 @@ describe.each(kinds)('the list of %s', (kind) => {
     expect((await refusal(server, method, { cursor: nextCursor }, { seals })).kind).toBe('invalid_params')
   })
 
-  test('that grew in front goes on where it was', async () => {
+  test('continues after entries were added before the cursor', async () => {
     const seals = memorySeals()
     const { next } = await page(serverWith(4, 2), undefined, seals)
     const grown = newServer({ pageSize: 2 })
@@ -94,7 +94,7 @@ describe.each(kinds)('the list of %s', (kind) => {
     expect((await page(grown, next, seals)).names).toEqual(['n3', 'n4'])
   })
 
-  test('that lost its front goes on where it was', async () => {
+  test('continues after entries before the cursor were removed', async () => {
     const seals = memorySeals()
     const { next } = await page(serverWith(4, 2), undefined, seals)
     const shrunk = newServer({ pageSize: 2 })
@@ -102,7 +102,7 @@ describe.each(kinds)('the list of %s', (kind) => {
     expect((await page(shrunk, next, seals)).names).toEqual(['n3', 'n4'])
   })
 
-  test('that lost the last entry of a page misses none of the others', async () => {
+  test('continues after the last entry of a page was removed', async () => {
     const seals = memorySeals()
     const { next } = await page(serverWith(4, 2), undefined, seals)
     const shrunk = newServer({ pageSize: 2 })
@@ -110,7 +110,7 @@ describe.each(kinds)('the list of %s', (kind) => {
     expect((await page(shrunk, next, seals)).names).toEqual(['n3', 'n4'])
   })
 
-  test('that lost nearly everything ends', async () => {
+  test('ends when the entries after the cursor were removed', async () => {
     const seals = memorySeals()
     const { next } = await page(serverWith(4, 2), undefined, seals)
     const shrunk = newServer({ pageSize: 2 })
@@ -119,7 +119,7 @@ describe.each(kinds)('the list of %s', (kind) => {
     expect(last.next).toBeUndefined()
   })
 
-  test('shows to each caller what is open to it', async () => {
+  test('has the entries that are visible to the caller', async () => {
     const server = newServer()
     add(server, kind, 'open')
     add(server, kind, 'closed', () => false)
@@ -129,13 +129,13 @@ describe.each(kinds)('the list of %s', (kind) => {
     expect(names(await result(server, method, {}, { principal: ada }), kind)).toEqual(['open', 'hers', 'slow'])
   })
 
-  test('shows nothing for a promise that is only truthy', async () => {
+  test('omits entries whose visibleTo returns a value that is not true', async () => {
     const server = newServer()
     add(server, kind, 'vague', () => 'yes' as never)
     expect(names(await result(server, method), kind)).toEqual([])
   })
 
-  test('fails as a whole when it cannot be decided who may see something', async () => {
+  test('fails when visibleTo throws', async () => {
     const server = newServer()
     add(server, kind, 'open')
     add(server, kind, 'broken', () => {
@@ -144,20 +144,20 @@ describe.each(kinds)('the list of %s', (kind) => {
     await expect(play(server, method, {})).rejects.toThrow('no database')
   })
 
-  test('may be kept as long as the server says', async () => {
+  test('has the cache hints of the server', async () => {
     const caching = { ttlMs: 5000, cacheScope: 'public' } as const
     const server = newServer({ caching })
     add(server, kind, 'open')
     expect(await result(server, method)).toMatchObject(caching)
   })
 
-  test('may not be kept when the server says nothing', async () => {
+  test('has the ttlMs 0 and is private by default', async () => {
     const server = newServer()
     add(server, kind, 'open')
     expect(await result(server, method)).toMatchObject({ ttlMs: 0, cacheScope: 'private' })
   })
 
-  test('is private for everyone as soon as it depends on who asks', async () => {
+  test('is private for every caller when it depends on the caller', async () => {
     const server = newServer({ caching: { ttlMs: 5000, cacheScope: 'public' } })
     add(server, kind, 'open')
     add(server, kind, 'hers', isAda)
@@ -166,7 +166,7 @@ describe.each(kinds)('the list of %s', (kind) => {
     }
   })
 
-  test('has one scope on all its pages', async () => {
+  test('has the same cacheScope on all pages', async () => {
     const server = newServer({ pageSize: 1, caching: { ttlMs: 5, cacheScope: 'public' } })
     const seals = memorySeals()
     add(server, kind, 'a')
@@ -176,7 +176,7 @@ describe.each(kinds)('the list of %s', (kind) => {
     expect([one.cacheScope, two.cacheScope]).toEqual(['public', 'public'])
   })
 
-  test('is not there on a server without any', async () => {
+  test('is an unknown method on a server without entries', async () => {
     const server = newServer()
     const { kind: error, message } = await refusal(server, method)
     expect([error, message]).toEqual(['method_not_found', `Method not found: ${method}`])
@@ -202,7 +202,7 @@ describe('the list of resources', () => {
     return server
   }
 
-  test('has what templates list, described by the template where it does not describe itself', async () => {
+  test('has the entries that templates list, with defaults from their template', async () => {
     const server = listing(() => [
       { id: 'a b' },
       { id: '2', name: 'two', title: 'Two', description: 'second', mimeType: 'a/b', size: 5, _meta: { x: 1 } },
@@ -236,7 +236,7 @@ describe('the list of resources', () => {
     ])
   })
 
-  test('asks templates on behalf of the caller, so it is private', async () => {
+  test('calls `list` of templates for the caller, so it is private', async () => {
     const server = listing((caller) => (isAda(caller) ? [{ id: 'hers' }] : []))
     const hers = await result(server, 'resources/list', {}, { principal: ada })
     const others = await result(server, 'resources/list')
@@ -244,7 +244,7 @@ describe('the list of resources', () => {
     expect([hers.cacheScope, others.cacheScope]).toEqual(['private', 'private'])
   })
 
-  test('is private for those who may not see the template that lists, too', async () => {
+  test('is private also for callers who may not see the template with `list`', async () => {
     const server = listing(() => [{ id: '1' }], { visibleTo: isAda })
     const hers = await result(server, 'resources/list', {}, { principal: ada })
     const others = await result(server, 'resources/list')
@@ -252,7 +252,7 @@ describe('the list of resources', () => {
     expect([hers.cacheScope, others.cacheScope]).toEqual(['private', 'private'])
   })
 
-  test('is there when there are only templates, and the other way round', async () => {
+  test('exists on a server with templates only, and the list of templates on one without templates', async () => {
     const templates = newServer()
     add(templates, 'resourceTemplates', 'a')
     expect((await result(templates, 'resources/list')).resources).toEqual([])
@@ -284,7 +284,7 @@ describe('hidden entries', () => {
     ['completion/complete', 'completes', complete({ type: 'ref/prompt', name: 'completes' })],
     ['completion/complete', 'c:{x}', complete({ type: 'ref/resource', uri: 'c:{x}' })],
     ['completion/complete', 'c:1', complete({ type: 'ref/resource', uri: 'c:1' })],
-  ])('%s of %s says what it says of something that does not exist', async (method, name, params) => {
+  ])('cause the same error as unknown entries: %s of %s', async (method, name, params) => {
     const hidden = await refusal(server, method, params as Record<string, unknown>)
     const text = JSON.stringify(params).replaceAll(name, `${name}-none`.replace('{x}-none', '{none}'))
     const missing = await refusal(server, method, JSON.parse(text))
@@ -299,11 +299,11 @@ describe('hidden entries', () => {
     ['resources/read', { uri: 'a:hers/1' }],
     ['completion/complete', complete({ type: 'ref/prompt', name: 'completes' })],
     ['completion/complete', complete({ type: 'ref/resource', uri: 'c:{x}' })],
-  ])('%s works for who may: %j', async (method, params) => {
+  ])('are available to callers who may see them: %s %j', async (method, params) => {
     expect(await result(server, method, params as Record<string, unknown>, { principal: ada })).toBeDefined()
   })
 
-  test('is not run', async () => {
+  test('do not run', async () => {
     let runs = 0
     const closed = newServer().use(
       (server: Server) => void server.tool('t', { description, visibleTo: () => false }, () => String(++runs)),
@@ -313,14 +313,14 @@ describe('hidden entries', () => {
   })
 })
 
-describe('caching of what was read', () => {
+describe('cache hints of a read resource', () => {
   const read = (definition: object, setting?: Setting) => {
     const server = newServer({ caching: { ttlMs: 7, cacheScope: 'public' } })
     server.resource('a:b', { description, ...definition }, () => 'text')
     return result(server, 'resources/read', { uri: 'a:b' }, setting)
   }
 
-  test('is what the resource says, not what the server says of its lists', async () => {
+  test('are those of the resource, not those of lists', async () => {
     expect(await read({})).toMatchObject({ ttlMs: 0, cacheScope: 'private' })
     expect(await read({ caching: { ttlMs: 9, cacheScope: 'public' } })).toMatchObject({
       ttlMs: 9,
@@ -328,12 +328,12 @@ describe('caching of what was read', () => {
     })
   })
 
-  test('is private when not everyone may read it', async () => {
+  test('are private when visibleTo restricts the resource', async () => {
     const definition = { caching: { ttlMs: 9, cacheScope: 'public' }, visibleTo: isAda }
     expect(await read(definition, { principal: ada })).toMatchObject({ ttlMs: 9, cacheScope: 'private' })
   })
 
-  test('is not told of tools and prompts', async () => {
+  test('are omitted from results of tools and prompts', async () => {
     const server = newServer({ caching: { ttlMs: 7, cacheScope: 'public' } })
     add(server, 'tools', 't')
     add(server, 'prompts', 'p')
@@ -349,13 +349,13 @@ describe('caching of what was read', () => {
   })
 })
 
-describe('what can be enabled and disabled', () => {
+describe('an entry with enabled', () => {
   const names = async (server: Server, principal?: Principal) =>
     ((await result(server, 'tools/list', {}, principal ? { principal } : {})).tools as { name: string }[]).map(
       ({ name }) => name,
     )
 
-  test('keeps its initial state and its place in the list until it is enabled or disabled', async () => {
+  test('keeps its state and its place in the list until it is enabled or disabled', async () => {
     const server = newServer()
     for (const name of ['a', 'b', 'c']) {
       server.tool(name, { description, enabled: name !== 'b' }, () => name)
@@ -368,7 +368,7 @@ describe('what can be enabled and disabled', () => {
     expect(textOf(await result(server, 'tools/call', { name: 'b' }))).toBe('b')
   })
 
-  test('is still for those only whom it is for', async () => {
+  test('is visible only to callers for whom visibleTo returns true', async () => {
     const server = newServer()
     server.tool('hers', { description, enabled: true, visibleTo: ({ principal }) => principal === ada }, () => '')
     // Not a boolean, as a predicate without a return statement has it.
@@ -377,7 +377,7 @@ describe('what can be enabled and disabled', () => {
     expect(await names(server, ada)).toEqual(['hers'])
   })
 
-  test('needs updates to be turned, and a declaration that says so', async () => {
+  test('requires subscriptions() and the option enabled to change', async () => {
     const server = newServer()
     const fixed = server.tool('fixed', { description }, () => '')
     await expect(fixed.disable()).rejects.toThrow(

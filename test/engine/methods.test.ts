@@ -3,12 +3,12 @@ import { methodIn, methods } from '../../worker/engine/methods/index.ts'
 import { newestStateless, revisions } from '../../worker/protocol/revisions/index.ts'
 
 describe('the methods of the protocol', () => {
-  test('are those of its versions', () => {
+  test('are the requests of all protocol versions', () => {
     const names = new Set(revisions.flatMap(({ requests }) => [...requests]))
     expect(Object.keys(methods).sort()).toEqual([...names].sort())
   })
 
-  test('change a session in versions with sessions only', () => {
+  test('require a session only in versions with sessions', () => {
     const changing = revisions.map((revision) =>
       [...revision.requests].filter((name) => methodIn(revision, name)?.requires === 'session'),
     )

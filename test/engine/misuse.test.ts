@@ -105,7 +105,7 @@ test.each<[given: string, handler: (ctx: Untyped) => Untyped, problem: string]>(
     () => audio('not base64!!', 'audio/wav'),
     '"data" of audio() must be a Uint8Array, or base64 with its padding and nothing before it, not "not base64!!"',
   ],
-])('%s is an error that says what is wrong', async (_, handler, problem) => {
+])('%s is an error that names the problem', async (_, handler, problem) => {
   const server = newServer().use(
     (server: Server) => void server.tool('t', { description: 'd' }, async (_, ctx: Context) => await handler(ctx)),
   )
@@ -121,7 +121,7 @@ test.each(['A', 'AA', 'A===', 'A=A=', 'AA_-', 'AA A', 'AAAA\n'])('image() refuse
   expect(() => image(data, 'image/png')).toThrow('"data" of image() must be')
 })
 
-test('bytes of several megabytes are sent as they are', () => {
+test('image() accepts base64 of several megabytes unchanged', () => {
   const data = 'A'.repeat(16_000_000)
   expect(image(data, 'image/png').data).toBe(data)
 })

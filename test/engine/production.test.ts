@@ -49,7 +49,7 @@ test.each<[what: string, handler: (ctx: Untyped) => unknown, problem: string]>([
   expect(stage.textOf(await stage.result(server, 'tools/call', { name: 't' }))).toBe(problem)
 })
 
-test('an input request that is another one in the next round', async () => {
+test('an input request that changes in the next round', async () => {
   let count = 0
   const server = stage.newServer()
   server.tool('t', { description: 'd' }, async (_, ctx) => {
@@ -70,7 +70,7 @@ test('an input request that is another one in the next round', async () => {
   expect(reported).toMatchObject([{ message: problem }])
 })
 
-test('keys that are other ones in each round', async () => {
+test('keys that change in each round', async () => {
   let count = 0
   const server = stage.newServer()
   server.tool('t', { description: 'd' }, async (_, ctx) => {

@@ -15,7 +15,7 @@ describe('getting a prompt', () => {
   )
   server.prompt('plain', { description: 'Plain' }, () => 'plain')
 
-  test('gives its handler checked arguments', async () => {
+  test('gives validated arguments to its handler', async () => {
     expect(await result(server, 'prompts/get', { name: 'review', arguments: { code: 'x', count: '5' } })).toEqual({
       description: 'Reviews',
       messages: [{ role: 'user', content: { type: 'text', text: 'x number' } }],

@@ -27,8 +27,8 @@ const name = async (ctx: Context, key: string) => {
   return answer.action === 'accept' ? answer.content.name : answer.action
 }
 
-describe('questions', () => {
-  test('one after the other take a round each', async () => {
+describe('input requests', () => {
+  test('one after the other take one round each', async () => {
     const { result, rounds } = await talk(async (ctx) => `${await name(ctx, 'a')} ${await name(ctx, 'b')}`, {
       a: accept({ name: 'Ada' }),
       b: accept({ name: 'Bob' }),
@@ -49,7 +49,7 @@ describe('questions', () => {
     expect(textOf(result)).toBe('Ada,Hi,1')
   })
 
-  test('together, but answered one by one, are asked until all are answered', async () => {
+  test('sent together and answered one by one are sent until all are answered', async () => {
     let hesitates = true
     const { result, rounds } = await talk(
       async (ctx) => (await Promise.all([name(ctx, 'a'), name(ctx, 'b')])).join(' '),
@@ -63,7 +63,7 @@ describe('questions', () => {
     expect(textOf(result)).toBe('a b')
   })
 
-  test('in a loop have a key for each turn', async () => {
+  test('in a loop have a key for each iteration', async () => {
     const { result, rounds } = await talk(
       async (ctx) => {
         const names = []
@@ -79,7 +79,7 @@ describe('questions', () => {
     expect(textOf(result)).toBe('x y')
   })
 
-  test('that depend on answers are asked only then', async () => {
+  test('that depend on a response are sent after that response', async () => {
     const branching = async (ctx: Context) =>
       (await name(ctx, 'first')) === 'more' ? `more ${await name(ctx, 'second')}` : 'no more'
     const short = await talk(branching, { first: accept({ name: 'enough' }) })
@@ -94,19 +94,19 @@ describe('questions', () => {
     }
   })
 
-  test('may be answered before they were asked', async () => {
+  test('can be answered before they were sent', async () => {
     const journal = { ...emptyJournal, answers: { a: { result: accept({ name: 'early' }) } } }
     const { result, rounds } = await talk((ctx) => name(ctx, 'a'), {}, { journal })
     expect([rounds, textOf(result)]).toEqual([[], 'early'])
   })
 
-  test('ignores responses to requests that were not sent', async () => {
+  test('ignore responses to requests that were not sent', async () => {
     const journal = { ...emptyJournal, answers: { b: { result: accept({ name: 'stray' }) } } }
     const { result, rounds } = await talk((ctx) => name(ctx, 'a'), { a: accept({ name: 'Ada' }) }, { journal })
     expect([rounds, textOf(result)]).toEqual([[['a']], 'Ada'])
   })
 
-  test('may be called like members that every object has', async () => {
+  test('can have keys that are names of inherited members', async () => {
     for (const key of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
       const { result, rounds } = await talk(
         (ctx) => name(ctx, key),
@@ -129,7 +129,7 @@ describe('questions', () => {
     expect(resource.result).toMatchObject({ contents: [{ uri: 'a:a', text: 'Ada' }] })
   })
 
-  test('work in every revision that has them', async () => {
+  test('work in every protocol version that supports them', async () => {
     for (const date of ['2025-06-18', '2025-11-25', '2026-07-28']) {
       const { rounds } = await talk((ctx) => name(ctx, 'a'), { a: decline }, { date })
       expect(rounds).toEqual([['a']])
@@ -140,7 +140,7 @@ describe('questions', () => {
     }
   })
 
-  test('with one key are named', async () => {
+  test('with the same key are an error that names the key', async () => {
     const { result } = await talk(async (ctx) => [await name(ctx, 'a'), await name(ctx, 'a')], {
       a: accept({ name: 'Ada' }),
     })
@@ -148,7 +148,7 @@ describe('questions', () => {
     expect(textOf(result)).toBe('The key "a" is used twice in one call: use each key once')
   })
 
-  test('for roots twice need two keys', async () => {
+  test('for roots need different keys when there are two', async () => {
     const roots = { roots: [] }
     const { result } = await talk(async (ctx) => [await ctx.roots(), await ctx.roots()], { roots })
     expect(textOf(result)).toBe('The key "roots" is used twice in one call: use each key once')
@@ -157,7 +157,7 @@ describe('questions', () => {
   })
 })
 
-describe('a handler that asks differently when it is run again', () => {
+describe('a handler whose input requests differ in the next round', () => {
   const said = async (handler: (ctx: Context) => unknown, answering: Parameters<typeof talk>[1]) => {
     const reported: unknown[] = []
     const problem = await talk(handler, answering, { report: (one) => reported.push(one) }).catch((thrown) => thrown)
@@ -170,7 +170,7 @@ describe('a handler that asks differently when it is run again', () => {
   test.each([
     ['another text', (run: number) => ['elicit', `Pay ${run}?`, z.object({ name: z.string() })] as const],
     ['another form', (run: number) => ['elicit', 'Pay?', z.object({ name: z.string().max(run) })] as const],
-  ])('with %s, is told so instead of being given an answer', async (_, question) => {
+  ])('with %s, ends with an error instead of the response', async (_, question) => {
     let runs = 0
     let answers = 0
     const message = await said(
@@ -185,7 +185,7 @@ describe('a handler that asks differently when it is run again', () => {
     expect(answers).toBe(0)
   })
 
-  test('is told so even if 32 bits of a hash are the same', async () => {
+  test('ends with an error even if an FNV-1a hash of both is the same', async () => {
     // The two texts have the same FNV-1a hash as questions.
     const texts = ['Delete the lunch menu of day 361429?', 'Delete payroll database 580984?']
     let answers = 0
@@ -200,7 +200,7 @@ describe('a handler that asks differently when it is run again', () => {
     expect(answers).toBe(0)
   })
 
-  test('may give the members of a question in another order', async () => {
+  test('can change the order of members of an input request', async () => {
     let runs = 0
     const { result } = await talk(
       async (ctx) => {
@@ -213,7 +213,7 @@ describe('a handler that asks differently when it is run again', () => {
     expect(textOf(result)).toBe('Hi')
   })
 
-  test('may change what was not answered yet', async () => {
+  test('can change an input request that was not answered yet', async () => {
     let runs = 0
     const { result } = await talk(
       async (ctx) => {
@@ -226,7 +226,7 @@ describe('a handler that asks differently when it is run again', () => {
     expect(textOf(result)).toBe('Ada accept')
   })
 
-  test('with keys that change from round to round, is told which, before it asks for ever', async () => {
+  test('with a new key in each round, ends with an error that names the keys', async () => {
     let asked = 0
     const message = await said(
       (ctx) => name(ctx, `key ${++asked}`),
@@ -237,7 +237,7 @@ describe('a handler that asks differently when it is run again', () => {
     )
   })
 
-  test('one key of which changes, is told which in the end', async () => {
+  test('with one new key in each round, ends with an error that names the keys', async () => {
     let asked = 0
     const message = await said(
       async (ctx) => {
@@ -251,7 +251,7 @@ describe('a handler that asks differently when it is run again', () => {
     )
   })
 
-  test('that never stops asking, is stopped', async () => {
+  test('with an endless loop of input requests, ends after 100 rounds', async () => {
     const message = await said(
       async (ctx) => {
         for (let turn = 1; ; turn++) await name(ctx, `turn ${turn}`)
@@ -261,7 +261,7 @@ describe('a handler that asks differently when it is run again', () => {
     expect(message).toBe('Too many input rounds: at most 100 in one call')
   })
 
-  test('by chance, because its branches race, loses no answer', async () => {
+  test('because its branches race, gets every response', async () => {
     const late = Promise.withResolvers<void>()
     let runs = 0
     const slow = async (ctx: Context) => {
@@ -279,8 +279,8 @@ describe('a handler that asks differently when it is run again', () => {
   })
 })
 
-describe('an open question', () => {
-  test('is no failure that catch could swallow', async () => {
+describe('an open input request', () => {
+  test('cannot be caught by the handler', async () => {
     const { result, rounds } = await talk(
       async (ctx) => {
         try {
@@ -294,7 +294,7 @@ describe('an open question', () => {
     expect([rounds, textOf(result)]).toEqual([[['a']], 'Ada'])
   })
 
-  test('does not run finally before it is answered', async () => {
+  test('does not run a finally block before its response', async () => {
     let ends = 0
     const { rounds } = await talk(
       async (ctx) => {
@@ -309,7 +309,7 @@ describe('an open question', () => {
     expect([rounds, ends]).toEqual([[['a']], 1])
   })
 
-  test('is not settled by Promise.allSettled or a catch on the promise', async () => {
+  test('is not settled for Promise.allSettled or a catch on the promise', async () => {
     const { result, rounds } = await talk(
       async (ctx) => {
         const [answer] = await Promise.allSettled([name(ctx, 'a').catch(() => 'caught')])
@@ -320,7 +320,7 @@ describe('an open question', () => {
     expect([rounds, textOf(result)]).toEqual([[['a']], 'Ada'])
   })
 
-  test('stays open when the handler did not wait for it', async () => {
+  test('is sent even if the handler did not await it', async () => {
     const { outcome } = await play(
       doing((ctx) => {
         void name(ctx, 'a')
@@ -339,7 +339,7 @@ describe('input requests to a client', () => {
     return outcome.type === 'input_required' ? outcome.inputRequests.q : outcome.type === 'result' && outcome.result
   }
 
-  test('a person, by a form', async () => {
+  test('are made by ctx.elicit', async () => {
     expect(await asked((ctx) => ctx.elicit('q', 'Who?', Name))).toEqual({
       method: 'elicitation/create',
       params: {
@@ -354,24 +354,24 @@ describe('input requests to a client', () => {
     })
   })
 
-  test('a model, by a prompt or by messages', async () => {
+  test('are made by ctx.sample with a prompt or messages', async () => {
     const messages = [{ role: 'user' as const, content: { type: 'text' as const, text: 'Hi' } }]
     const expected = { method: 'sampling/createMessage', params: { messages, maxTokens: 5, temperature: 0 } }
     expect(await asked((ctx) => ctx.sample('q', { prompt: 'Hi', maxTokens: 5, temperature: 0 }))).toEqual(expected)
     expect(await asked((ctx) => ctx.sample('q', { messages, maxTokens: 5, temperature: 0 }))).toEqual(expected)
   })
 
-  test('roots, without params to speak of', async () => {
+  test('are made by ctx.roots with empty params', async () => {
     expect(await asked((ctx) => ctx.roots('q'))).toEqual({ method: 'roots/list', params: {} })
   })
 })
 
-describe('a page that a person is sent to', () => {
+describe('a URL elicitation', () => {
   const capabilities = { elicitation: { url: {} } }
   const visit = (url: string, answer: unknown = decline) =>
     talk(async (ctx) => (await ctx.elicitUrl('a', 'm', url)).action, { a: answer }, { capabilities })
 
-  test.each(['accept', 'decline', 'cancel'])('may be answered with %s', async (action) => {
+  test.each(['accept', 'decline', 'cancel'])('can be answered with %s', async (action) => {
     const { result, asked } = await visit('https://example.com/a?b=c', { action, content: { ignored: true } })
     expect(textOf(result)).toBe(action)
     expect(asked.a).toEqual({
@@ -393,7 +393,7 @@ describe('a page that a person is sent to', () => {
     'http://127.0.0.1.example.com/',
     'https://ada:secret@example.com/',
     'http://ada@localhost/',
-  ])('is https, or http on this machine, so not %s', async (url) => {
+  ])('requires https, or http on this machine, so it refuses %s', async (url) => {
     const { result } = await visit(url)
     expect([result.isError, textOf(result)]).toEqual([
       true,
@@ -411,20 +411,20 @@ describe('a page that a person is sent to', () => {
     'http://127.0.0.1:8787/',
     'http://127.8.9.10/',
     'http://[::1]:8787/',
-  ])('may be %s', async (url) => {
+  ])('accepts %s', async (url) => {
     expect(textOf((await visit(url)).result)).toBe('decline')
   })
 
-  test('has a URL', async () => {
+  test('requires a URL', async () => {
     expect((await visit('nowhere')).result.isError).toBe(true)
   })
 
-  test.each([null, {}, { action: 'yes' }, 'accept'])('is not answered by %j', async (answer) => {
+  test.each([null, {}, { action: 'yes' }, 'accept'])('refuses the response %j', async (answer) => {
     await expect(visit('https://example.com/', answer)).rejects.toMatchObject({ kind: 'invalid_params' })
   })
 })
 
-test('a form that no client can show is an error at start-up', () => {
+test('a form that no client can show is an error at startup', () => {
   const server = newServer()
   expect(() => server.defineForm(z.object({ tags: z.array(z.string()) }))).toThrow(
     'The form cannot ask for "tags": use strings, numbers, booleans or enums of strings',
@@ -437,7 +437,7 @@ test('a form that no client can show is an error at start-up', () => {
   expect(server.defineForm(literal)).toBe(literal)
 })
 
-describe('the fields of a form', () => {
+describe('fields of a form', () => {
   const field = async (property: object) => {
     const schema = { type: 'object', properties: { field: property } }
     const { outcome } = await play(
@@ -500,7 +500,7 @@ describe('the fields of a form', () => {
       { type: 'array', items: { anyOf: [{ const: 'a', title: 'A' }] } },
       { type: 'array', items: { anyOf: [{ const: 'a', title: 'A' }] } },
     ],
-  ])('may be %s', async (_, property, expected) => {
+  ])('can be %s', async (_, property, expected) => {
     expect(await field(property)).toEqual(expected)
   })
 
@@ -514,13 +514,13 @@ describe('the fields of a form', () => {
     ['several numbers', { type: 'array', items: { enum: [1, 2] } }],
     ['texts and numbers', { type: 'array', items: { enum: ['a', 2] } }],
     ['a choice of which one is no text', { oneOf: [{ const: 'a' }, { const: 2 }] }],
-  ])('must not be %s, and the error names it', async (_, property) => {
+  ])('cannot be %s, which is an error that names the field', async (_, property) => {
     expect(await field(property)).toBe(
       'The input request "q" cannot ask for "field": use strings, numbers, booleans or enums of strings',
     )
   })
 
-  test('need not be filled in unless the schema says so', async () => {
+  test('are optional unless the schema requires them', async () => {
     for (const required of [[], ['field']]) {
       const schema = { type: 'object', properties: { field: { type: 'string' } }, required }
       const { outcome } = await play(
@@ -538,7 +538,7 @@ describe('the fields of a form', () => {
   test.each<[string, object]>([
     ['a text', { type: 'string' }],
     ['an object without properties', { type: 'object' }],
-  ])('belong to an object, not to %s', async (_, schema) => {
+  ])('require a schema of an object, not of %s', async (_, schema) => {
     const { outcome } = await play(
       doing((ctx) => ctx.elicit('q', 'm', schema as never)),
       'tools/call',
@@ -549,7 +549,7 @@ describe('the fields of a form', () => {
     )
   })
 
-  test('come from every library', async () => {
+  test('accept schemas of every library', async () => {
     const schemas = [
       z.object({ colour: z.enum(['red', 'green']), mail: z.email().optional(), sure: z.boolean().default(true) }),
       toStandardJsonSchema(
@@ -585,8 +585,8 @@ describe('the fields of a form', () => {
   })
 })
 
-describe('answers', () => {
-  test('of a model have their texts put together', async () => {
+describe('input responses', () => {
+  test('of sampling have their texts joined', async () => {
     const content = [
       { type: 'text', text: 'a' },
       { type: 'image', data: '', mimeType: 'image/png' },
@@ -601,7 +601,7 @@ describe('answers', () => {
     expect(textOf(result)).toBe('ab m')
   })
 
-  test('of a person without content are an empty form', async () => {
+  test('of a form without content are an empty form', async () => {
     const schema = z.object({ note: z.string().optional() })
     const { result } = await talk((ctx) => ctx.elicit('q', 'm', schema).then(JSON.stringify), {
       q: { action: 'accept' },
@@ -609,7 +609,7 @@ describe('answers', () => {
     expect(textOf(result)).toBe('{"action":"accept","content":{}}')
   })
 
-  test('that were declined bring no content along', async () => {
+  test('that decline have no content', async () => {
     const { result } = await talk((ctx) => ctx.elicit('q', 'm', Name).then(JSON.stringify), {
       q: { action: 'decline', content: { name: 'x' } },
     })
@@ -633,7 +633,7 @@ describe('answers', () => {
     ])
   })
 
-  test('that are refusals can be caught', async () => {
+  test('that are errors can be caught', async () => {
     const refused = () => ({ error: { code: -1, message: 'User rejected' } })
     const sample = (ctx: Context) => ctx.sample('q', { prompt: 'p', maxTokens: 1 })
     const { result } = await talk(sample, refused)
@@ -642,7 +642,7 @@ describe('answers', () => {
     expect(textOf(caught.result)).toBe('caught: The client returned an error for "q": User rejected')
   })
 
-  test('that are refusals end prompts and resources with an error that says so', async () => {
+  test('that are errors end prompts and resources with an error', async () => {
     const server = newServer()
     server.prompt('p', { description: 'd' }, async (_, ctx) => String(await ctx.roots('q')))
     server.resource('a:b', { description: 'd' }, async (_, ctx) => String(await ctx.roots('q')))
@@ -686,7 +686,7 @@ describe('answers', () => {
     ['no roots', roots, {}],
     ['roots that are an object', roots, { roots: {} }],
     ['a root without a URI', roots, { roots: [{ name: 'a' }] }],
-  ])('that are none end the call, and no handler can catch that: %s', async (_, ask, answer) => {
+  ])('that are invalid end the call with an error that no handler can catch: %s', async (_, ask, answer) => {
     const journal = { ...emptyJournal, answers: { q: { result: answer } } }
     const { kind, message } = await refusal(doing(ask), 'tools/call', call, { journal })
     expect(kind).toBe('invalid_params')
@@ -694,7 +694,7 @@ describe('answers', () => {
   })
 })
 
-describe('a client that cannot be asked', () => {
+describe('a client without the capability', () => {
   const elicit = (ctx: Context) => ctx.elicit('q', 'm', Name)
   const sample = (more: object) => (ctx: Context) => ctx.sample('q', { prompt: 'p', maxTokens: 1, ...more })
   const tools = { tools: [{ name: 'a', inputSchema: { type: 'object' } }] }
@@ -738,12 +738,12 @@ describe('a client that cannot be asked', () => {
       { sampling: { context: {} } },
     ],
     ['for roots', (ctx) => ctx.roots(), { sampling: {} }, { roots: {} }],
-  ])('%s is told what it lacks', async (_, ask, capabilities, requiredCapabilities) => {
+  ])('%s gets an error that names the capability', async (_, ask, capabilities, requiredCapabilities) => {
     const { kind, data } = await refusal(doing(ask), 'tools/call', call, { capabilities })
     expect([kind, data]).toEqual(['missing_client_capability', { requiredCapabilities }])
   })
 
-  test('is not asked anything by a call that cannot go on', async () => {
+  test('gets no input request of a call that cannot continue', async () => {
     const person = (ctx: Context) => name(ctx, 'a')
     const model = (ctx: Context) => ctx.sample('m', { prompt: 'p', maxTokens: 5 })
     for (const order of [
@@ -768,7 +768,7 @@ describe('a client that cannot be asked', () => {
     expect(rounds).toEqual([['m']])
   })
 
-  test('is asked what it can be asked', async () => {
+  test('gets the input requests that it supports', async () => {
     const setting = { capabilities: { sampling: {} } }
     for (const more of [{}, { includeContext: 'none' }]) {
       const { rounds } = await talk(sample(more), { q: sampled('x') }, setting)
@@ -776,7 +776,7 @@ describe('a client that cannot be asked', () => {
     }
   })
 
-  test('gets a result when it has a session, because its revision has no such error', async () => {
+  test('gets an error result in versions with sessions, which have no error code for it', async () => {
     for (const date of ['2024-11-05', '2025-11-25']) {
       const reported: unknown[] = []
       const report = (problem: unknown) => reported.push(problem)
@@ -790,7 +790,7 @@ describe('a client that cannot be asked', () => {
     }
   })
 
-  test('in prompts and resources gets the error', async () => {
+  test('gets a protocol error from prompts and resources', async () => {
     const server = newServer()
     server.prompt('p', { description: 'd' }, async (_, ctx) => String(await ctx.roots()))
     server.resource('a:b', { description: 'd' }, async (_, ctx) => String(await ctx.roots()))
@@ -801,7 +801,7 @@ describe('a client that cannot be asked', () => {
     }
   })
 
-  test('can be found out beforehand', async () => {
+  test('is recognized by ctx.supports', async () => {
     const able = (ctx: Context) =>
       (['elicitation', 'sampling', 'sampling.tools', 'sampling.context', 'roots'] as const).filter((feature) =>
         ctx.supports(feature),
@@ -813,12 +813,12 @@ describe('a client that cannot be asked', () => {
     expect(await can({ sampling: { tools: {}, context: {} } })).toBe('sampling,sampling.tools,sampling.context')
   })
 
-  test('can be told something else', async () => {
+  test('can get another result when the handler catches the error', async () => {
     const { result } = await talk((ctx) => ctx.roots().catch(() => 'somewhere'), {}, { capabilities: {} })
     expect(textOf(result)).toBe('somewhere')
   })
 
-  test('in a revision without the question is refused even when it says it can', async () => {
+  test('is refused in a version without the input request, even if it declares the capability', async () => {
     const { result } = await talk(elicit, {}, { date: '2025-03-26' })
     expect([result.isError, textOf(result)]).toEqual([
       true,
@@ -827,7 +827,7 @@ describe('a client that cannot be asked', () => {
   })
 })
 
-describe('tool calls in the messages for a model', () => {
+describe('tool calls in sampling messages', () => {
   const use = (id: string) => ({ type: 'tool_use' as const, id, name: 'weather', input: {} })
   const resultOf = (toolUseId: string) => ({ type: 'tool_result' as const, toolUseId, content: [] })
   const says = { type: 'text' as const, text: 'Hi' }

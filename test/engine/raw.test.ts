@@ -22,8 +22,8 @@ const form = (message: string) => ({
   },
 })
 
-describe('the raw form', () => {
-  test('asks, and finds the answers of all rounds before', async () => {
+describe('ctx.requestInput', () => {
+  test('sends input requests, and ctx.inputResponse returns the responses of earlier rounds', async () => {
     const { result, rounds, asked } = await talk(
       (ctx) => {
         const [name, trip] = [ctx.inputResponse('name'), ctx.inputResponse('trip')]
@@ -39,7 +39,7 @@ describe('the raw form', () => {
     expect(textOf(result)).toBe('Ada to Oslo with 1')
   })
 
-  test('mixes with plain questions and effects', async () => {
+  test('can be combined with other input requests and effects', async () => {
     let effects = 0
     const { result, rounds } = await talk(
       async (ctx) => {
@@ -57,7 +57,7 @@ describe('the raw form', () => {
     expect(effects).toBe(1)
   })
 
-  test('may ask again for what was not answered well', async () => {
+  test('can repeat an input request after an unsatisfactory response', async () => {
     const names = ['', 'Ada']
     const { result, rounds } = await talk(
       (ctx) => {
@@ -70,12 +70,12 @@ describe('the raw form', () => {
     expect(textOf(result)).toBe('Hello, Ada')
   })
 
-  test('cannot ask for ever', async () => {
+  test('fails after 100 rounds', async () => {
     const server = doing((ctx) => ctx.requestInput({ name: form('Who?') }))
     await expect(converse(server, 'tools/call', call, { name: accept({}) })).rejects.toThrow(/"name"|at most 100/)
   })
 
-  test('hears a refusal as an error', async () => {
+  test('fails with the error of a client that rejects the input request', async () => {
     const { result } = await talk(
       async (ctx) => ctx.inputResponse('name') ?? (await ctx.requestInput({ name: form('Who?') })),
       () => ({ error: { code: -1, message: 'Not today' } }),
@@ -84,7 +84,7 @@ describe('the raw form', () => {
     expect(textOf(result)).toBe('The client returned an error for "name": Not today')
   })
 
-  test('hears an answer of null', async () => {
+  test('gets null as a response', async () => {
     const { result } = await talk(
       async (ctx) => (ctx.inputResponse('x') === null ? 'null' : await ctx.requestInput({ x: form('?') })),
       {
@@ -94,7 +94,7 @@ describe('the raw form', () => {
     expect(textOf(result)).toBe('null')
   })
 
-  test('asks nothing that the client cannot be asked, and then nothing at all', async () => {
+  test('sends no input request when the client lacks the capability for one of them', async () => {
     const server = doing((ctx) => ctx.requestInput({ name: form('Who?'), roots: { method: 'roots/list' } }))
     const { code, data } = await refusal(server, 'tools/call', call, {
       capabilities: { elicitation: { form: {} } },
@@ -108,13 +108,13 @@ describe('the raw form', () => {
     ['a form', form('Who?'), { elicitation: { form: {} } }],
     ['a form by default', { method: 'elicitation/create' as const, params: {} }, { elicitation: { form: {} } }],
     ['a model', { method: 'sampling/createMessage' as const, params: { messages: [] } }, { sampling: {} }],
-  ])('needs the capability for %s', async (_, request, requiredCapabilities) => {
+  ])('requires the capability for %s', async (_, request, requiredCapabilities) => {
     const server = doing((ctx) => ctx.requestInput({ x: request }))
     const { data } = await refusal(server, 'tools/call', call, { capabilities: {} })
     expect(data).toEqual({ requiredCapabilities })
   })
 
-  test('needs a question, and a key for each', async () => {
+  test('requires an input request, and a different key for each', async () => {
     const nothing = await play(
       doing((ctx) => ctx.requestInput({})),
       'tools/call',
@@ -130,7 +130,7 @@ describe('the raw form', () => {
     expect(JSON.stringify(twice.outcome)).toContain('is used twice')
   })
 
-  test('says how long an answer may take', async () => {
+  test('accepts a timeout for the response', async () => {
     const { outcome } = await play(
       doing((ctx) => ctx.requestInput({ a: form('?') }, { timeout: 5000 })),
       'tools/call',

@@ -16,17 +16,17 @@ describe('reading a resource', () => {
   server.resource('file:///{+path}', { description }, ({ path }) => path)
   const read = async (uri: string) => (await result(server, 'resources/read', { uri })).contents
 
-  test('finds a fixed one before templates, and templates in order', async () => {
+  test('prefers a fixed resource to templates, and templates in order of declaration', async () => {
     expect(await read('a:fixed')).toEqual([{ uri: 'a:fixed', mimeType: 'a/b', text: 'a:fixed' }])
     expect(await read('a:1')).toEqual([{ uri: 'a:1', text: 'template 1' }])
     expect(await read('a:1/2')).toEqual([{ uri: 'a:1/2', text: '1 and 2' }])
   })
 
-  test('answers with the URI that was asked for', async () => {
+  test('returns the requested URI', async () => {
     expect(await read('a:a%20b')).toEqual([{ uri: 'a:a%20b', text: 'template a b' }])
   })
 
-  test('gives the handler a whole context', async () => {
+  test('gives its handler a complete context', async () => {
     const server = newServer()
     server.resource('a:{x}', { description }, ({ x }, ctx) => {
       ctx.log('info', x)
@@ -37,13 +37,16 @@ describe('reading a resource', () => {
     expect(said).toHaveLength(1)
   })
 
-  test.each([['b:1'], ['a:1/2/3'], ['none:1']])('that does not exist says so: %s', async (uri) => {
-    expect(await refusal(server, 'resources/read', { uri })).toMatchObject({
-      kind: 'resource_not_found',
-      message: `Resource not found: ${uri}`,
-      data: { uri },
-    })
-  })
+  test.each([['b:1'], ['a:1/2/3'], ['none:1']])(
+    'fails with "Resource not found" for an unknown URI: %s',
+    async (uri) => {
+      expect(await refusal(server, 'resources/read', { uri })).toMatchObject({
+        kind: 'resource_not_found',
+        message: `Resource not found: ${uri}`,
+        data: { uri },
+      })
+    },
+  )
 
   test.each<[unknown]>([[undefined], [5], [''], ['fixed'], ['/a/b'], ['1a:b'], ['//host/x']])(
     'of %j is refused',
@@ -68,7 +71,7 @@ describe('reading a resource', () => {
     'file:///a/..?q',
     'file:///a/..#f',
     'file:///%2e%2e%2f%2e%2e%2fetc/passwd',
-  ])('that climbs is refused: %s', async (uri) => {
+  ])('refuses a URI that leaves its folder: %s', async (uri) => {
     expect(await refusal(server, 'resources/read', { uri })).toMatchObject({
       kind: 'invalid_params',
       message: 'params.uri must not contain ".." segments',
@@ -76,13 +79,13 @@ describe('reading a resource', () => {
   })
 
   test.each(['file:///a..b', 'file:///...', 'file:///a/..b/c', 'file:///a/b..', 'file:///.hidden'])(
-    'that only has dots is served: %s',
+    'accepts a URI with dots in a name: %s',
     async (uri) => {
       expect(await read(uri)).toMatchObject([{ uri }])
     },
   )
 
-  test('does not swallow what its handler throws', async () => {
+  test('passes on what its handler throws', async () => {
     const server = newServer()
     server.resource('a:b', { description }, () => {
       throw new Error('no disk')
@@ -91,7 +94,7 @@ describe('reading a resource', () => {
   })
 })
 
-describe('notifications of a changed resource', () => {
+describe('access to a resource', () => {
   const ada: Principal = { issuer: 'i', subject: 'ada', scopes: [], claims: {} }
   const server = newServer()
   server.resource('a:open', { description }, () => '')
@@ -118,11 +121,11 @@ describe('notifications of a changed resource', () => {
     ['club://{id}', undefined, false],
     ['club://{id}', ada, true],
     ['private://{owner}', ada, false],
-  ])('%s', async (uri, principal, hears) => {
+  ])('is required to subscribe to %s', async (uri, principal, hears) => {
     expect(await canSubscribe(server.declarations, { principal }, uri)).toBe(hears)
   })
 
-  test('only callers with access read it, and shared caches do not keep it', async () => {
+  test('is required to read it, and shared caches do not store it', async () => {
     const read = (uri: string, principal?: Principal) =>
       result(server, 'resources/read', { uri }, principal ? { principal } : {})
     expect(await read('private://ada', ada)).toMatchObject({ contents: [{ text: 'ada' }], cacheScope: 'private' })
@@ -131,7 +134,7 @@ describe('notifications of a changed resource', () => {
   })
 })
 
-test('a change is for those who listen to it, and to the templates that its resource comes from', () => {
+test('a change has the topics of its URI and of the templates that match it', () => {
   const server = newServer()
   server.resource('note://{id}', { description }, () => '')
   server.resource('other://{id}', { description }, () => '')

@@ -20,7 +20,7 @@ const sleeper = (handler: (ctx: Context) => unknown) => {
 const call = { name: 'sleep' }
 
 describe('ctx.sleep, on a server without tasks', () => {
-  test('waits as long as it says', async () => {
+  test('waits for the given duration', async () => {
     const sleep = vi.fn(async (_untilMs: number) => {})
     const before = Date.now()
     const { outcome } = await play(
@@ -35,7 +35,7 @@ describe('ctx.sleep, on a server without tasks', () => {
     expect(sleep.mock.calls[0]?.[0]).toBeLessThanOrEqual(Date.now() + hourMs)
   })
 
-  test('waits until a moment, and not for one that has passed', async () => {
+  test('waits until a time, and not for a time that has passed', async () => {
     const sleep = vi.fn(async (_untilMs: number) => {})
     const moment = new Date(Date.now() + hourMs)
     const server = sleeper(async (ctx) => {
@@ -46,7 +46,7 @@ describe('ctx.sleep, on a server without tasks', () => {
     expect(sleep.mock.calls).toEqual([[moment.getTime()]])
   })
 
-  test('waits until the same moment in the next round', async () => {
+  test('waits until the same time in the next round', async () => {
     const sleep = vi.fn(async (_untilMs: number) => {})
     const server = sleeper(async (ctx) => {
       await ctx.sleep('nap', '1h')

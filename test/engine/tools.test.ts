@@ -23,22 +23,22 @@ describe('calling a tool', () => {
   })
   const call = (params: Params) => result(server, 'tools/call', params)
 
-  test('gives it its checked input', async () => {
+  test('gives validated arguments to its handler', async () => {
     expect(await call({ name: 'add', arguments: { a: 1 } })).toEqual({ content: [{ type: 'text', text: '2' }] })
   })
 
-  test('with arguments that do not fit says so to the model', async () => {
+  test('with invalid arguments returns an error to the model', async () => {
     const answer = await call({ name: 'add', arguments: { a: 'x' } })
     expect(answer.isError).toBe(true)
     expect(textOf(answer)).toMatch(/^Invalid arguments for add: a: .+/)
   })
 
-  test('without arguments is calling it with none', async () => {
+  test('without arguments counts as a call with an empty object', async () => {
     expect(textOf(await call({ name: 'add' }))).toMatch(/^Invalid arguments for add: a: /)
     expect(textOf(await call({ name: 'none' }))).toBe('{}')
   })
 
-  test('that takes nothing gives it nothing', async () => {
+  test('drops arguments of a tool without a schema', async () => {
     const answer = await call({ name: 'none', arguments: { surprise: 1 } })
     expect(textOf(answer)).not.toContain('{"surprise":1}')
   })
@@ -61,7 +61,7 @@ describe('a tool that fails', () => {
     newServer().use((server: Server) => void server.tool('t', { description }, handler as () => string))
   const call = (handler: () => unknown) => play(failing(handler), 'tools/call', { name: 't' })
 
-  test('tells the model, and the developer', async () => {
+  test('returns the error to the model and reports it to the developer', async () => {
     const error = new Error('It failed')
     const { outcome, reported } = await call(() => {
       throw error
@@ -70,19 +70,22 @@ describe('a tool that fails', () => {
     expect(reported).toEqual([error])
   })
 
-  test.each([[undefined], ['a text'], [new Error('')]])('without a message says that it failed: %j', async (thrown) => {
-    const { outcome } = await call(() => {
-      throw thrown
-    })
-    expect(outcome).toMatchObject({ type: 'result', result: toolError('The tool failed') })
-  })
+  test.each([[undefined], ['a text'], [new Error('')]])(
+    'without a message returns "The tool failed": %j',
+    async (thrown) => {
+      const { outcome } = await call(() => {
+        throw thrown
+      })
+      expect(outcome).toMatchObject({ type: 'result', result: toolError('The tool failed') })
+    },
+  )
 
-  test('by a rejection fails the same', async () => {
+  test('by a rejected promise returns the error as well', async () => {
     const { outcome } = await call(() => Promise.reject(new Error('later')))
     expect(outcome).toMatchObject({ type: 'result', result: toolError('later') })
   })
 
-  test("after its call was cancelled is nobody's concern", async () => {
+  test('after its call was cancelled is not reported', async () => {
     const abort = new AbortController()
     const server = failing(() => {
       abort.abort()
@@ -92,7 +95,7 @@ describe('a tool that fails', () => {
     expect(reported).toEqual([])
   })
 
-  test('with a protocol error ends with that', async () => {
+  test('with a protocol error ends the call with it', async () => {
     const server = failing(() => {
       throw new McpError('invalid_params', 'Refused', { why: 'test' })
     })
@@ -103,7 +106,7 @@ describe('a tool that fails', () => {
     })
   })
 
-  test('to return what it declared tells the model, and the developer', async () => {
+  test('with a value that does not match its output schema returns an error and reports it', async () => {
     const server = newServer()
     server.tool('t', { description, outputSchema: z.object({ sum: z.number() }) }, () => ({ sum: 'x' }) as never)
     const { outcome, reported } = await play(server, 'tools/call', { name: 't' })
@@ -116,7 +119,7 @@ describe('a tool that fails', () => {
   })
 })
 
-describe('the arguments that headers mirror', () => {
+describe('the mirrored arguments', () => {
   const input = { type: 'object', properties: { a: { type: 'string', 'x-mcp-header': 'A' } } } as const
   const server = newServer()
   server.tool('mirrors', { description, inputSchema: input }, () => '')
@@ -136,12 +139,12 @@ describe('the arguments that headers mirror', () => {
       })
     ).map(({ header }) => header)
 
-  test('are those of the tool that is called', async () => {
+  test('are those of the called tool', async () => {
     expect(await mirrored('tools/call', { name: 'mirrors' })).toEqual(['A'])
     expect(await mirrored('tools/call', { name: 'plain' })).toEqual([])
   })
 
-  test('are none of what is not called, not there or not to be seen', async () => {
+  test('are empty for other methods, unknown tools and hidden tools', async () => {
     expect(await mirrored('prompts/get', { name: 'mirrors' })).toEqual([])
     expect(await mirrored('tools/call', { name: 'no' })).toEqual([])
     expect(await mirrored('tools/call', { name: 5 })).toEqual([])
