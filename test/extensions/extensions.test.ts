@@ -22,7 +22,7 @@ const settings = {
 }
 
 describe('an extension', () => {
-  test.each(revisions)('is told of, and answers, in %s', async (revision) => {
+  test.each(revisions)('is declared, and its method answers, in %s', async (revision) => {
     await using client = await connect(server.url, { revision })
     expect(client.initializeResult.capabilities).toMatchObject({ extensions: settings })
     const headers = revision === '2026-07-28' ? new TaskClient(server.url) : undefined
@@ -32,14 +32,14 @@ describe('an extension', () => {
     expect(answer).toMatchObject({ city: 'Oslo', celsius: 12, who: expect.any(String) })
   })
 
-  test('has its name in the header where it says so', async () => {
+  test('requires the header Mcp-Name for a method that declares a name', async () => {
     const client = new TaskClient(server.url)
     expect(await client.ask('weather/now', { city: 'Oslo' })).toMatchObject({ status: 400, error: { code: -32020 } })
     const other = { headers: { 'Mcp-Name': 'Bergen' } }
     expect(await client.ask('weather/now', { city: 'Oslo' }, other)).toMatchObject({ error: { code: -32020 } })
   })
 
-  test('says what is wrong, and nothing of what broke', async () => {
+  test('returns its own errors, and hides the cause of unknown exceptions', async () => {
     await using client = await connect(server.url, { revision: '2025-11-25' })
     await expect(client.request('weather/now', {})).rejects.toMatchObject({
       code: -32602,
@@ -49,11 +49,11 @@ describe('an extension', () => {
     await expect(client.request('weather/then')).rejects.toMatchObject({ code: -32601 })
   })
 
-  test('may have a method whose name objects inherit', async () => {
+  test('can have a method with the name of an inherited member', async () => {
     expect(await new TaskClient(server.url).result('toString', {})).toMatchObject({ text: 'Cloudy' })
   })
 
-  test.each(['weather', '/weather', 'com.example/', '1.example/weather'])('cannot be called %s', (name) => {
+  test.each(['weather', '/weather', 'com.example/', '1.example/weather'])('cannot be named %s', (name) => {
     expect(() => extension(name, {})).toThrow('needs a vendor prefix')
   })
 })
@@ -61,7 +61,7 @@ describe('an extension', () => {
 describe('an app', () => {
   const ui = { csp: { connectDomains: ['https://data.example'] }, permissions: { clipboardWrite: {} } }
 
-  test.each(['2026-07-28', '2025-11-25', '2025-06-18'])('is read and shown in %s', async (revision) => {
+  test.each(['2026-07-28', '2025-11-25', '2025-06-18'])('is listed with its tools and read in %s', async (revision) => {
     await using client = await connect(server.url, { revision })
     const { contents } = await client.request('resources/read', { uri: 'ui://chart' })
     expect(contents).toEqual([
@@ -85,7 +85,7 @@ describe('an app', () => {
   })
 
   test.each(['2025-03-26', '2024-11-05'])(
-    'is a page without more in %s, and its tool says what it says',
+    'is read without _meta in %s, and its tool returns text',
     async (revision) => {
       await using client = await connect(server.url, { revision })
       const { contents } = await client.request('resources/read', { uri: 'ui://chart' })
@@ -94,7 +94,7 @@ describe('an app', () => {
     },
   )
 
-  test('needs a URI of its own kind', () => {
+  test('requires a ui:// URI', () => {
     expect(() => app('https://x' as 'ui://x', { description: 'x', html: '' })).toThrow('begins with ui://')
   })
 })
@@ -136,7 +136,7 @@ describe('skills', () => {
     expect('ttlMs' in listed).toBe(revision === '2026-07-28')
   })
 
-  test('are folders', async () => {
+  test('can be read as directories', async () => {
     await using client = await connect(server.url, { revision: '2026-07-28' })
     const children = async (uri: string) => (await client.request('resources/directory/read', { uri })).resources
     expect(await children('skill://baking')).toEqual([
@@ -160,7 +160,7 @@ describe('skills', () => {
     }
   })
 
-  test('have files with names that objects inherit', async () => {
+  test('can have files with the names of inherited members', async () => {
     const names = ['constructor', '__proto__', 'toString', 'notes.constructor', 'notes.__proto__', 'NOTES.MD']
     const files = names.map((path) => ({ path, digest: sha256('x'), size: 1, text: 'x' }))
     const { resources } = await result(newServer().use(skills([{ ...skill, files }])), 'resources/list')
