@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { accepts } from '../../worker/http/accept.ts'
 
-describe('an Accept header takes', () => {
+describe('an Accept header allows', () => {
   test.each<[string | null, boolean, boolean]>([
     [null, true, true],
     ['', true, true],

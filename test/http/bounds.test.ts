@@ -114,13 +114,13 @@ const isBeyondBound = /accepts at most/
 for (const each of cases) {
   const { bound, refused: [status, code] = [400, -32602], over = transports } = each
   describe.each(over)(`${each.what}, ${describing(each)}, over %s`, (transport) => {
-    test(`as large as ${bound} is taken`, async () => {
+    test(`is accepted when it is as large as ${bound}`, async () => {
       const answer = await wire[transport](each.post(bounds[bound]))
       expect(answer.message).not.toMatch(isBeyondBound)
       expect(answer.status).not.toBe(500)
     })
 
-    test(`larger than ${bound} is refused before anything is done with it`, async () => {
+    test(`is refused before any processing when it is larger than ${bound}`, async () => {
       const before = await counts()
       const answer = await wire[transport](each.post(bounds[bound] + 1))
       expect(answer).toMatchObject({ status, code })
@@ -145,13 +145,13 @@ describe('a URI of four megabytes, in resources/read', () => {
     ] as const
   })
 
-  test('is compared with one of a few characters, for which templates are matched', async () => {
+  test('causes work of the server when it has a few characters, for comparison', async () => {
     const before = await counts()
     await postAlone({ method: 'resources/read', params: { uri: 'note://1' }, headers: { 'Mcp-Name': 'note://1' } })
     expect(await counts()).not.toBe(before)
   })
 
-  test.each(uris)('of %j is refused without a look at any template', async (_, uri) => {
+  test.each(uris)('of %j is refused before templates are matched', async (_, uri) => {
     const before = await counts()
     expect(await postAlone({ method: 'resources/read', params: { uri }, headers: { 'Mcp-Name': 'note://1' } })).toEqual(
       {
@@ -164,7 +164,7 @@ describe('a URI of four megabytes, in resources/read', () => {
   })
 })
 
-test('a batch with one message that exceeds a bound is refused whole', async () => {
+test('a batch with one message that exceeds a bound is refused as a whole', async () => {
   const small = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'ask' } }
   const large = { jsonrpc: '2.0', id: 2, method: 'resources/read', params: { uri: `note://${'a'.repeat(9_000)}` } }
   const params = { protocolVersion: '2025-03-26', capabilities: {}, clientInfo: { name: 'bounds', version: '1' } }
@@ -180,7 +180,7 @@ test('a batch with one message that exceeds a bound is refused whole', async () 
   expect(await counts()).toBe(before)
 })
 
-test('JSON is measured as JSON.stringify writes it: numbers grow', async () => {
+test('JSON is measured as JSON.stringify writes it, in which numbers can be longer', async () => {
   const inText = (text: string) => `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"n":[${text}]}}}`
   const send = async (text: string) => {
     const headers = { ...json, 'MCP-Protocol-Version': '2025-11-25' }
@@ -228,7 +228,7 @@ describe('a filter of subscriptions/listen', () => {
     expect(await counts()).toBe(before)
   })
 
-  test('as large as there is room for opens a stream', async () => {
+  test('opens a stream when it has the maximum size', async () => {
     // Six characters for each.
     const uri = (characters: number) => `note://${'ä'.repeat(characters)}`
     const room = Math.floor((bounds.filterCharacters - uri(0).length) / 6)
@@ -256,7 +256,7 @@ describe('the table of docs/reference/limits.md', () => {
     'filter of `subscriptions/listen`, with its tasks': 'topicBytes',
   }
 
-  test('has a case for each row, with its number and its error', () => {
+  test('has a case with the bound and the error of each row', () => {
     expect(rows.length).toBeGreaterThan(20)
     for (const { what, size, unit, beyond } of rows) {
       const those = cases.filter((each) => each.what === what)
@@ -270,7 +270,7 @@ describe('the table of docs/reference/limits.md', () => {
     }
   })
 
-  test('has a row for each case and for each bound', () => {
+  test('has a row for each case and each bound', () => {
     const named = new Set(rows.map(({ what }) => what))
     expect([...cases.map(({ what }) => what), ...Object.keys(elsewhere)].filter((what) => !named.has(what))).toEqual([])
     const used = new Set([...cases.map(({ bound }) => bound), ...Object.values(elsewhere)])
@@ -278,7 +278,7 @@ describe('the table of docs/reference/limits.md', () => {
   })
 })
 
-test('the server is there after all that, and has reported nothing', async () => {
+test('the server still responds, and has logged no errors', async () => {
   expect(await counts()).toContain('{')
   expect(server.harness.getLogs().filter(({ level }) => level === 'error')).toEqual([])
 })

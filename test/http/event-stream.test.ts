@@ -23,8 +23,8 @@ function opened({ keepAlive = 1000, backlog = 100 } = {}) {
   return { stream, reader, read, rest, gone, room }
 }
 
-describe('frames', () => {
-  test('are what a parser of event streams reads', () => {
+describe('event stream frames', () => {
+  test('are parsed as the events that were sent', () => {
     const heard: unknown[] = []
     const parser = createParser({
       onEvent: ({ id, data, event }) => heard.push({ id, data, event }),
@@ -40,7 +40,7 @@ describe('frames', () => {
     ])
   })
 
-  test('keep separators of other scripts inside their line', () => {
+  test('keep line separators of Unicode inside their line', () => {
     const heard: string[] = []
     const parser = createParser({ onEvent: ({ data }) => heard.push(data) })
     const text = JSON.stringify({ text: 'a\u2028b\u2029c\u0085d\ne\rf' })
@@ -49,15 +49,15 @@ describe('frames', () => {
   })
 })
 
-describe('a stream of events', () => {
-  test('gives its reader what is sent, in order', async () => {
+describe('an event stream', () => {
+  test('delivers events in order', async () => {
     const { stream, read } = opened()
     stream.send(eventFrame('one'))
     stream.send(eventFrame('two'))
     expect([await read(), await read()]).toEqual(['data: one\n\n', 'data: two\n\n'])
   })
 
-  test('ends after what was sent, and takes no more', async () => {
+  test('ends after the events that were sent before end(), and ignores later ones', async () => {
     const { stream, rest, gone } = opened()
     stream.send('one')
     stream.end()
@@ -67,7 +67,7 @@ describe('a stream of events', () => {
     expect(gone).not.toHaveBeenCalled()
   })
 
-  test('is kept alive by comments, as long as it lives', async () => {
+  test('sends keep-alive comments until it ends', async () => {
     const { stream, read } = opened({ keepAlive: 1000 })
     const first = read()
     vi.advanceTimersByTime(999)
@@ -83,7 +83,7 @@ describe('a stream of events', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('says so when its reader goes', async () => {
+  test('calls onGone when its reader disconnects', async () => {
     const { stream, reader, gone } = opened()
     await reader.cancel()
     expect(gone).toHaveBeenCalledTimes(1)
@@ -93,14 +93,14 @@ describe('a stream of events', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('does not say so once it has ended', async () => {
+  test('does not call onGone after it ended', async () => {
     const { stream, reader, gone } = opened()
     stream.end()
     await reader.cancel()
     expect(gone).not.toHaveBeenCalled()
   })
 
-  test('says whether there is room, in bytes', () => {
+  test('reports whether its buffer has room, in bytes', () => {
     const { stream } = opened({ backlog: 12 })
     expect(stream.hasRoom).toBe(true)
     stream.send('日本日')
@@ -109,7 +109,7 @@ describe('a stream of events', () => {
     expect(stream.hasRoom).toBe(false)
   })
 
-  test('says when there is room again', async () => {
+  test('reports when its buffer has room again', async () => {
     const { stream, read, room } = opened({ backlog: 10 })
     stream.send('1234567890')
     await Promise.resolve()
@@ -119,7 +119,7 @@ describe('a stream of events', () => {
     expect(stream.hasRoom).toBe(true)
   })
 
-  test('ends when nothing was read from one comment to the next, with what had been sent', async () => {
+  test('ends, with the events that were sent, when nothing was read between two keep-alives', async () => {
     const { stream, rest, gone } = opened({ backlog: 10, keepAlive: 1000 })
     stream.send('12345')
     stream.send('67890')
@@ -133,7 +133,7 @@ describe('a stream of events', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('waits for a reader that reads, however slowly', async () => {
+  test('stays open for a slow reader that reads', async () => {
     const { stream, read, gone } = opened({ backlog: 10, keepAlive: 1000 })
     for (let part = 0; part < 20; part++) stream.send('12345')
     for (let part = 0; part < 20; part++) {
@@ -143,7 +143,7 @@ describe('a stream of events', () => {
     expect(gone).not.toHaveBeenCalled()
   })
 
-  test('gives a reader time, however long it had nothing to read', () => {
+  test('gives a reader a full keep-alive interval after an idle time', () => {
     const { stream, gone } = opened({ backlog: 100, keepAlive: 1000 })
     vi.advanceTimersByTime(2999)
     stream.send('x'.repeat(200))
@@ -153,7 +153,7 @@ describe('a stream of events', () => {
     expect(gone).toHaveBeenCalledTimes(1)
   })
 
-  test('waits for a reader that is sent more as soon as it has read', async () => {
+  test('stays open for a reader that reads and is sent more at once', async () => {
     const { stream, read, gone } = opened({ backlog: 10, keepAlive: 1000 })
     for (let part = 0; part < 3; part++) stream.send('12345')
     for (let part = 0; part < 20; part++) {
@@ -166,7 +166,7 @@ describe('a stream of events', () => {
     expect(gone).toHaveBeenCalledTimes(1)
   })
 
-  test('takes one message that is larger than what may wait', async () => {
+  test('accepts one message that is larger than its buffer', async () => {
     const { stream, read, gone } = opened({ backlog: 10 })
     const large = 'x'.repeat(10_000)
     stream.send(large)
@@ -174,7 +174,7 @@ describe('a stream of events', () => {
     expect(gone).not.toHaveBeenCalled()
   })
 
-  test('notices by its comments that nobody reads', () => {
+  test('ends when keep-alive comments are not read', () => {
     const { gone } = opened({ keepAlive: 1000, backlog: 50 })
     vi.advanceTimersByTime(1000 * 10)
     expect(gone).toHaveBeenCalledTimes(1)

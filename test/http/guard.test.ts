@@ -47,7 +47,7 @@ describe('a host', () => {
   })
 })
 
-describe('a page', () => {
+describe('a page of an origin', () => {
   const server = 'https://mcp.example.com/mcp'
   test.each<[string, string, string | undefined, readonly string[]]>([
     ['that is none', server, undefined, []],
@@ -60,7 +60,7 @@ describe('a page', () => {
     ['on this machine, to this machine', 'http://localhost:8787/mcp', 'http://localhost:3000', []],
     ['on this machine under another name', 'http://127.0.0.1:8787/mcp', 'https://app.localhost', []],
     ['on this machine by its sixth address', 'http://localhost:8787/mcp', 'http://[::1]:3000', []],
-  ])('may call: one %s', (_, url, origin, origins) => {
+  ])('may call: %s', (_, url, origin, origins) => {
     expect(verdict(url, origin, { origins })).toBeUndefined()
   })
 
@@ -78,7 +78,7 @@ describe('a page', () => {
     ['elsewhere, to this machine', 'http://localhost:8787/mcp', 'https://evil.example.com', []],
     ["elsewhere under a name like this machine's", 'http://localhost:8787/mcp', 'http://localhost.evil.example', []],
     ['in a file, to this machine', 'http://localhost:8787/mcp', 'file://', []],
-  ])('may not call: one %s', (_, url, origin, origins) => {
+  ])('may not call: %s', (_, url, origin, origins) => {
     expect(verdict(url, origin, { origins })).toMatchObject({
       kind: 'forbidden',
       message: 'This origin is not allowed: add it to the option origins',
@@ -92,14 +92,14 @@ describe('a preflight', () => {
   const allowed = (headers: Record<string, string>) =>
     ask(headers).headers.get('Access-Control-Allow-Headers')?.split(', ')
 
-  test('is answered without a body, and for a day', () => {
+  test('has status 204 without a body, and is cached for a day', () => {
     const { status, body, headers } = ask({})
     expect([status, body]).toEqual([204, null])
     expect(headers.get('Access-Control-Allow-Methods')).toBe('GET, POST')
     expect(headers.get('Access-Control-Max-Age')).toBe('86400')
   })
 
-  test('allows what clients of every revision send', () => {
+  test('allows the headers of clients of every protocol version', () => {
     expect(allowed({})).toEqual([
       'Accept',
       'Authorization',
@@ -115,7 +115,7 @@ describe('a preflight', () => {
     ])
   })
 
-  test('allows the mirrored parameters it is asked for, and nothing else', () => {
+  test('allows requested headers of mirrored parameters, and no others', () => {
     const asked =
       'content-type, mcp-param-region ,Mcp-Param-X_Y.z, mcp-param-, mcp-param-a b, x-other, mcp-param-a\u007f'
     const more = allowed({ 'Access-Control-Request-Headers': asked.replace('\u007f', '=') })?.slice(11)
@@ -127,7 +127,7 @@ describe('every response', () => {
   const request = (origin?: string) =>
     new Request('https://mcp.example.com/mcp', { headers: origin ? { Origin: origin } : {} })
 
-  test('may be read by the page that asked', () => {
+  test('allows the requesting page to read it', () => {
     const { headers } = cors.addHeaders(new Response('x', { status: 403 }), request('https://app.example.com'), false)
     expect(headers.get('Access-Control-Allow-Origin')).toBe('https://app.example.com')
     expect(headers.get('Access-Control-Expose-Headers')?.split(', ')).toEqual([
@@ -139,7 +139,7 @@ describe('every response', () => {
     ])
   })
 
-  test('differs by origin, which caches are told', () => {
+  test('has Vary: Origin', () => {
     expect(cors.addHeaders(new Response(), request('https://app.example.com'), false).headers.get('Vary')).toBe(
       'Origin',
     )
@@ -148,21 +148,21 @@ describe('every response', () => {
     expect(cors.addHeaders(varied, request(), false).headers.get('Vary')).toBe('Accept, Origin')
   })
 
-  test('to a POST that no page sent says nothing: it is in no cache', () => {
+  test('has no CORS headers for a POST without an origin, which is never cached', () => {
     const posted = new Request('https://mcp.example.com/mcp', { method: 'POST' })
     expect([...cors.addHeaders(new Response(null), posted, false).headers.keys()]).toEqual([])
   })
 
-  test('says nothing of origins to who is no page', () => {
+  test('has no Access-Control-Allow-Origin for a request without an origin', () => {
     expect(cors.addHeaders(new Response(), request(), false).headers.has('Access-Control-Allow-Origin')).toBe(false)
   })
 
-  test('is not to be read by a page that may not call', () => {
+  test('does not allow a refused page to read it', () => {
     const { headers } = cors.addHeaders(new Response('x', { status: 403 }), request('https://evil.example.com'), true)
     expect([...headers.keys()]).toEqual(['content-type', 'vary'])
   })
 
-  test('never lets cookies along', () => {
+  test('does not allow credentials', () => {
     const { headers } = cors.addHeaders(new Response(), request('https://app.example.com'), false)
     expect(headers.has('Access-Control-Allow-Credentials')).toBe(false)
   })

@@ -15,7 +15,7 @@ function verdict(check: () => void): string | undefined {
   return undefined
 }
 
-describe('the headers of every request', () => {
+describe('Mcp-Method and Mcp-Name', () => {
   type Row = [what: string, headers: Record<string, string>, method: string, params: object, says?: string]
   const encoded = '=?base64?SGVsbG8sIOS4lueVjA==?='
   const call = { 'Mcp-Method': 'tools/call' }
@@ -23,7 +23,7 @@ describe('the headers of every request', () => {
     ['the method', { 'Mcp-Method': 'tools/list' }, 'tools/list', {}],
     ['the method, in any case of the header', { 'MCP-METHOD': 'tools/list' }, 'tools/list', {}],
     ['the method, with space around it', { 'Mcp-Method': ' tools/list\t' }, 'tools/list', {}],
-    ['a method nobody has', { 'Mcp-Method': 'no/such' }, 'no/such', {}],
+    ['an unknown method', { 'Mcp-Method': 'no/such' }, 'no/such', {}],
     ['no method', {}, 'tools/list', {}, 'Missing header Mcp-Method'],
     [
       'another method',
@@ -74,7 +74,7 @@ describe('the headers of every request', () => {
     ],
     ['a name of spaces, encoded', { ...call, 'Mcp-Name': '=?base64?IA==?=' }, 'tools/call', { name: ' ' }],
     ['a name where none is wanted', { 'Mcp-Method': 'tools/list', 'Mcp-Name': 'x' }, 'tools/list', {}],
-    ['a name for a method every object has', { 'Mcp-Method': 'constructor' }, 'constructor', {}],
+    ['a method named like an inherited member', { 'Mcp-Method': 'constructor' }, 'constructor', {}],
     ['no name of a tool', call, 'tools/call', { name: 'add' }, 'Missing header Mcp-Name'],
     ['no name of a prompt', { 'Mcp-Method': 'prompts/get' }, 'prompts/get', { name: 'ask' }, 'Missing header Mcp-Name'],
     [
@@ -136,7 +136,7 @@ describe('the headers of every request', () => {
   })
 })
 
-describe('the headers that mirror arguments', () => {
+describe('headers of mirrored arguments', () => {
   const mirrored: HeaderParameter[] = [
     { header: 'Region', path: ['region'], type: 'string' },
     { header: 'Count', path: ['count'], type: 'integer' },
@@ -160,22 +160,22 @@ describe('the headers that mirror arguments', () => {
     ['zero', { Count: '0' }, { count: 0 }],
     ['true', { Dry: 'true' }, { dry: true }],
     ['false', { Dry: 'false' }, { dry: false }],
-    ['what lies deeper', { Deep: 'x' }, { inner: { deep: 'x' } }],
+    ['a nested argument', { Deep: 'x' }, { inner: { deep: 'x' } }],
     [
       'all of them',
       { Region: 'a', Count: '1', Dry: 'true', Deep: 'b' },
       { region: 'a', count: 1, dry: true, inner: { deep: 'b' } },
     ],
-    ['what nobody annotated', { Other: 'x', Region: 'a' }, { region: 'a', other: 'y' }],
+    ['an argument without annotation', { Other: 'x', Region: 'a' }, { region: 'a', other: 'y' }],
     ['no header of a text', {}, { region: 'west' }, 'Missing header Mcp-Param-Region'],
     ['no header of an empty text', {}, { region: '' }, 'Missing header Mcp-Param-Region'],
     ['no header of false', {}, { dry: false }, 'Missing header Mcp-Param-Dry'],
-    ['no header of what lies deeper', {}, { inner: { deep: 'x' } }, 'Missing header Mcp-Param-Deep'],
+    ['no header of a nested argument', {}, { inner: { deep: 'x' } }, 'Missing header Mcp-Param-Deep'],
     ['another text', { Region: 'east' }, { region: 'west' }, differs('Region', 'region')],
     ['the text in another case', { Region: 'West' }, { region: 'west' }, differs('Region', 'region')],
     ['another integer', { Count: '43' }, { count: 42 }, differs('Count', 'count')],
     ['true in another case', { Dry: 'True' }, { dry: true }, differs('Dry', 'dry')],
-    ['another text deeper', { Deep: 'y' }, { inner: { deep: 'x' } }, differs('Deep', 'inner.deep')],
+    ['another nested text', { Deep: 'y' }, { inner: { deep: 'x' } }, differs('Deep', 'inner.deep')],
     ['a header of nothing', { Region: 'west' }, {}, differs('Region', 'region')],
     ['a header of null', { Region: 'null' }, { region: null }, differs('Region', 'region')],
     ['a header of no arguments at all', { Region: 'west' }, undefined, differs('Region', 'region')],

@@ -51,10 +51,10 @@ describe('a state', () => {
     expect(await stage.send(bringing(state))).toMatchObject({ status: 200, begun: 1, passed: 1 })
   }
 
-  test('cut off anywhere is refused', () =>
+  test('cut off after any character is refused', () =>
     assertRefused((state) => everywhere(state, (length) => state.slice(0, length))))
 
-  test('without any of its beginning is refused', () =>
+  test('without its first characters is refused', () =>
     assertRefused((state) => everywhere(state, (length) => state.slice(length + 1))))
 
   test('with a bit flipped in any byte is refused', () =>
@@ -78,14 +78,14 @@ for (const [topic, rows] of Object.entries(sessionAnswers)) {
   })
 }
 
-describe('after all that', () => {
-  test('an honest answer is taken, once', async () => {
+describe('after all of these states', () => {
+  test('a valid input response is accepted once', async () => {
     const before = await stage.counts()
     expect(await stage.send({ more: { inputResponses: honest } })).toMatchObject({ begun: 1, passed: 1 })
     expect(await stage.counts()).toEqual({ begun: before.begun + 1, passed: before.passed + 1 })
   })
 
-  test('nothing had to be reported', () => {
+  test('the server has logged no errors', () => {
     expect(stage.errors()).toEqual([])
   })
 })

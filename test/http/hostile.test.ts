@@ -42,7 +42,7 @@ for (const [topic, rows] of Object.entries(table)) {
   })
 }
 
-describe('after all that', () => {
+describe('after all of these requests', () => {
   const call = { name: 'echo', arguments: { text: 'alive' } }
   const alive = [{ id: 1, result: { content: [{ type: 'text', text: 'alive' }] } }]
 
@@ -50,24 +50,24 @@ describe('after all that', () => {
     expect(messagesOf(await stage.send(stateless('tools/call', call)))).toMatchObject(alive)
   })
 
-  test('the session that bore most of it is served', async () => {
+  test('a request in the session that was used most is served', async () => {
     expect(messagesOf(await stage.send(inSession(request('tools/call', call))))).toMatchObject(alive)
   })
 
-  test('nothing was thrown without being caught, and nothing was reported', () => {
+  test('the server has no uncaught and no logged errors', () => {
     const logs = server.harness.getLogs()
     expect(logs.filter(({ level, message }) => level === 'error' && !fromTheHarness.test(message))).toEqual([])
   })
 })
 
-test('a body that breaks off is the mistake of who sent it', async () => {
+test('a body that ends unexpectedly is an error of the client', async () => {
   const body = new ReadableStream({ pull: (controller) => controller.error(new Error('Network connection lost.')) })
   const headers = { 'Content-Type': 'application/json' }
   const broken = new Request(server.url, { method: 'POST', headers, body, duplex: 'half' } as RequestInit)
   await expect(readBody(broken, defaultLimits)).rejects.toMatchObject({ kind: 'parse_error' })
 })
 
-test('a body without a length is copied as it arrives: its pieces may be views of one buffer', async () => {
+test('a body without a length is copied as it arrives, because its chunks may share one buffer', async () => {
   const text = JSON.stringify({ text: 'ab日'.repeat(3_000) })
   const bytes = new TextEncoder().encode(text)
   const window = new Uint8Array(1)

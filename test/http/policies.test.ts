@@ -7,7 +7,7 @@ import { exchange, type RawAnswer } from './raw-http.ts'
 
 const app = 'https://app.example.com'
 
-describe('who may call from where', () => {
+describe('a policy allows or refuses a request', () => {
   const listed = policies.browser({ origins: [app] })
   const named = policies.browser({ origins: [app], hosts: ['mcp.example.com'] })
   const { local } = policies
@@ -26,13 +26,7 @@ describe('who may call from where', () => {
     ],
     ['public, of any page', policies.public, 'https://mcp.example.com/mcp', 'https://any.example', true],
     ['public, of a page without an origin', policies.public, 'https://mcp.example.com/mcp', 'null', true],
-    [
-      'public, under a name that anybody may have given it',
-      policies.public,
-      'http://evil.example/mcp',
-      undefined,
-      false,
-    ],
+    ['public, under any http host name', policies.public, 'http://evil.example/mcp', undefined, false],
     ['browser, of a listed page', listed, 'https://mcp.example.com/mcp', app, true],
     ['browser, of its own page', listed, 'https://mcp.example.com/mcp', 'https://mcp.example.com', true],
     ['browser, of another page', listed, 'https://mcp.example.com/mcp', 'https://app.example.org', false],
@@ -48,7 +42,7 @@ describe('who may call from where', () => {
   })
 })
 
-describe('a policy that cannot be meant', () => {
+describe('a policy with an invalid origin or host', () => {
   test.each<[string, string]>([
     ['https://app.example.com/', app],
     ['https://app.example.com/index.html', app],
@@ -62,7 +56,7 @@ describe('a policy that cannot be meant', () => {
     ['localhost:3000', app],
     ['http://localhost:3000/', 'http://localhost:3000'],
     ['chrome-extension://abcdefgh/page.html', 'chrome-extension://abcdefgh'],
-  ])('says what to write instead of the origin %j', (origin, fix) => {
+  ])('is an error that names the origin to write instead of %j', (origin, fix) => {
     const message = `Invalid origin "${origin}": write "${fix}"`
     expect(() => policies.browser({ origins: [app, origin] })).toThrow(message)
     expect(() => checkOrigins([origin])).toThrow(message)
@@ -74,7 +68,7 @@ describe('a policy that cannot be meant', () => {
     'http://[::1]:3000',
     'https://xn--bcher-kva.example',
     'capacitor://localhost',
-  ])('is not one of the origin %s', (origin) => {
+  ])('is not one with the origin %s', (origin) => {
     expect(policies.browser({ origins: [origin] })).toEqual({ origins: [origin], hosts: [] })
   })
 
@@ -84,20 +78,20 @@ describe('a policy that cannot be meant', () => {
     ['mcp.example.com/mcp', 'mcp.example.com'],
     ['MCP.example.com', 'mcp.example.com'],
     ['', 'mcp.example.com'],
-  ])('says what to write instead of the host %j', (host, fix) => {
+  ])('is an error that names the host to write instead of %j', (host, fix) => {
     expect(() => policies.browser({ origins: [app], hosts: [host] })).toThrow(
       `Invalid host name "${host}": write "${fix}"`,
     )
   })
 
-  test('says which policy is for every page', () => {
+  test('is an error that names the policy for every origin', () => {
     expect(() => policies.browser({ origins: ['*'] })).toThrow(
       '"*" would allow every origin: use policies.public for that',
     )
     expect(() => checkOrigins(['*'])).not.toThrow()
   })
 
-  test('says that there must be pages', () => {
+  test('is an error when it has no origins', () => {
     expect(() => policies.browser({ origins: [] })).toThrow('policies.browser() needs origins')
   })
 })
@@ -135,7 +129,7 @@ describe('in the Workers runtime', () => {
   const listOf = ({ headers }: RawAnswer, name: string) => headers.get(name)?.toLowerCase().split(', ')
 
   test.each([app, 'chrome-extension://abcdefghijklmnop'])(
-    'a page of %s may ask before it has a token, is told where to get one, and comes in with it',
+    'a page of %s can send a preflight, reads the challenge, and calls with a token',
     async (origin) => {
       const names = 'authorization, content-type, mcp-protocol-version, mcp-method, mcp-name, mcp-param-region'
       const asked = `${names}, mcp-session-id, last-event-id, accept, traceparent, tracestate, baggage`
@@ -159,13 +153,13 @@ describe('in the Workers runtime', () => {
     },
   )
 
-  test('a page of another origin may not even ask', async () => {
+  test('a preflight of another origin is refused', async () => {
     const answer = await preflight('/browser/mcp', 'https://evil.example', 'authorization')
     expect([answer.status, answer.headers.has('Access-Control-Allow-Headers')]).toEqual([403, false])
   })
 
   test.each(['local', 'public', 'browser', 'named'])(
-    'a page whose own name has come to mean this machine is refused, whatever token it has: %s',
+    'a page whose host name resolves to this machine is refused, with any token: %s',
     async (policy) => {
       for (const host of ['evil.example', `evil.example:${server.url.port}`, '127.0.0.1.evil.example']) {
         const headers = { Origin: `http://${host}`, Authorization: 'Bearer good' }
@@ -176,7 +170,7 @@ describe('in the Workers runtime', () => {
     },
   )
 
-  test('a server that is public answers every page, one that is local only those of this machine', async () => {
+  test('a public server serves every origin, and a local one origins of this machine only', async () => {
     const statusFor = async (policy: string, Origin: string) =>
       (await ask(`/${policy}/mcp`, undefined, { Origin, Authorization: 'Bearer good' })).status
     expect(await statusFor('public', 'https://any.example')).toBe(200)
@@ -184,7 +178,7 @@ describe('in the Workers runtime', () => {
     expect(await statusFor('local', 'http://localhost:3000')).toBe(200)
   })
 
-  test('a name that is listed is served, over plain http too', async () => {
+  test('a configured host name is served, over plain http as well', async () => {
     const headers = { Authorization: 'Bearer good' }
     expect((await ask('/named/mcp', 'mcp.example.com', headers)).status).toBe(200)
     expect((await ask('/named/mcp', 'other.example.com', headers)).status).toBe(403)

@@ -80,7 +80,7 @@ async function payment(tool = 'pay_once') {
   }
 }
 
-describe('an answer to a tool that is single', () => {
+describe('an input response to a tool with singleUse', () => {
   test('is accepted once, and a repeated request gets the same outcome', async () => {
     const { send, state, charges } = await payment()
     const { result } = await send(state, yes)
@@ -92,7 +92,7 @@ describe('an answer to a tool that is single', () => {
     expect(await charges()).toBe('1')
   })
 
-  test('is taken once when it is sent several times at the same moment', async () => {
+  test('is accepted once when it is sent several times concurrently', async () => {
     const { send, state, charges } = await payment()
     const outcomes = await Promise.all(Array.from({ length: 5 }, () => send(state, yes)))
     expect(new Set(outcomes.map(({ result }) => JSON.stringify(result))).size).toBe(1)
@@ -117,7 +117,7 @@ describe('an answer to a tool that is single', () => {
     expect(textOf(await again)).toBe('charged 1 time')
   })
 
-  test('has its outcome after the timeout of its question, which takes no first answer then', async () => {
+  test('has its outcome after the timeout of its input request, which accepts no first response then', async () => {
     const start = async () => {
       const args = { order: crypto.randomUUID() }
       const first = await round('pay_soon', args, {})
@@ -136,7 +136,7 @@ describe('an answer to a tool that is single', () => {
     expect((await unanswered(yes)).error?.message).toBe(tooLate)
   })
 
-  test('cannot be changed afterwards', async () => {
+  test('cannot be changed after it was accepted', async () => {
     for (const [one, other, charged] of [
       [yes, no, '1'],
       [no, yes, '0'],
@@ -155,13 +155,13 @@ describe('an answer to a tool that is single', () => {
     }
   })
 
-  test('needs a question', async () => {
+  test('requires an input request', async () => {
     const { send, charges } = await payment()
     expect(asks(await send(undefined, { ...yes, ...thanks }))).toEqual(['consent'])
     expect(await charges()).toBe('0')
   })
 
-  test('is not used up by a state that comes back without one, or with one to something else', async () => {
+  test('is not used up by a state without input responses, or with those to other requests', async () => {
     const { send, state, charges } = await payment()
     const again = await send(state)
     expect(asks(again)).toEqual(['consent'])
@@ -185,13 +185,13 @@ test('answered input requests stay answered', async () => {
   }
 })
 
-test('a tool that is not single takes an answer again', async () => {
+test('a tool without singleUse accepts an input response again', async () => {
   const { send, state, charges } = await payment('pay')
   for (let time = 0; time < 2; time++) expect(asks(await send(state, yes))).toEqual(['thanks'])
   expect(await charges()).toBe('2')
 })
 
-test('an answer that comes too late is refused', async () => {
+test('an input response after its timeout is refused', async () => {
   const args = { timeoutMs: hourMs }
   const first = await round('ask_soon', args, {})
   const requestState = first.result?.requestState
@@ -202,7 +202,7 @@ test('an answer that comes too late is refused', async () => {
   expect(error?.message).toBe('params.requestState is not valid for this request: send the request without it')
 })
 
-test('a journal that is too large to be carried is kept, and only its name travels', async () => {
+test('a large journal is stored, and the request state has its name only', async () => {
   const first = await round('ask_much', {}, {})
   const requestState = first.result?.requestState as string
   expect(requestState.length).toBeLessThan(1000)
