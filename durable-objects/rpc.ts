@@ -3,6 +3,7 @@
 import type { Admitted } from '../worker/declarations/endpoints.ts'
 import type { Answer } from '../worker/engine/journal.ts'
 import type { NegotiatedSession } from '../worker/engine/methods/method.ts'
+import type { StoredContext } from '../worker/engine/request-context.ts'
 import type { ServerEvent } from '../worker/protocol/changes.ts'
 import type { ErrorKind } from '../worker/protocol/errors.ts'
 import type { Message } from '../worker/protocol/jsonrpc.ts'
@@ -24,6 +25,8 @@ export type Post = {
   caller: string | undefined
   /** IP address of the client. A Worker of an older release omits it. */
   address?: string | undefined
+  /** The request context of the POST. Absent without one; a Worker of an older release omits it. */
+  requestContext?: StoredContext
   /** The id in `ctx.session`. */
   session: string
   /** Identity of the requested endpoint: one class may store the sessions of several endpoints. */
@@ -219,6 +222,8 @@ export type TaskCall = {
   readonly endpoint?: string
   /** Names of the plugins of that endpoint. A Worker of an older release omits them. */
   readonly plugins?: readonly string[] | undefined
+  /** The request context of the call. Absent without one; a Worker of an older release omits it. */
+  readonly requestContext?: StoredContext | undefined
 }
 
 /** The options of a task. Durations are milliseconds. */

@@ -33,6 +33,7 @@ export type { Duration } from './declarations/duration.ts'
 export type { CallInfo, Interceptor, Next } from './declarations/interceptor.ts'
 export type { InputRequiredOutcome, Journal, Outcome, ResultOutcome, SuspendedOutcome } from './declarations/outcome.ts'
 export type { PromptDefinition, PromptHandler, PromptInput, PromptReturn } from './declarations/prompt.ts'
+export { type RequestContext, type Secret, secret } from './declarations/request-context.ts'
 export type {
   Completer,
   Completions,
@@ -77,10 +78,18 @@ export type { Claims, Principal } from './protocol/principal.ts'
 export type * from './protocol/types.ts'
 export { logLevels } from './protocol/types.ts'
 export type { TemplateVariables } from './protocol/uri-template.ts'
-export type { AuditHook, Auth, IncomingRequest, Limiter, ServerInfo, TestUser } from './request-hooks.ts'
+export type {
+  AuditHook,
+  Auth,
+  IncomingRequest,
+  Limiter,
+  ServerInfo,
+  TestUser,
+} from './request-hooks.ts'
 export {
   type DurableObjectOptions,
   type McpWorker,
+  type ReadRequestContext,
   type ServeOptions,
   type SessionClass,
   type SessionOptions,

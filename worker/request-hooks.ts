@@ -4,6 +4,7 @@
  */
 import type { CallAttempt } from './declarations/call-attempt.ts'
 import type { Declarations } from './declarations/declarations.ts'
+import type { RequestContext } from './declarations/request-context.ts'
 import type { Server } from './declarations/server.ts'
 import type { StateRpc } from './declarations/state.ts'
 import type { StoredPrincipals } from './declarations/stored-principal.ts'
@@ -57,6 +58,8 @@ export type IncomingRequest = {
   readonly context: { readonly props?: unknown; readonly auth?: unknown }
   /** The authenticated caller, once known. */
   principal?: Principal | undefined
+  /** What the option `requestContext` of `serve()` returned, once known. Other requests than a POST with calls have none. */
+  requestContext?: RequestContext
   /** The JSON-RPC messages of the body, once parsed. */
   messages?: readonly Message[]
   /**

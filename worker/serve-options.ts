@@ -11,6 +11,7 @@ const kinds: KindsOf<ServeOptions> = {
   path: kind.path,
   auth: kind.auth,
   plugins: kind.plugins,
+  requestContext: kind.fn,
   sessions: [
     (value) => value === false || (typeof value === 'object' && value !== null),
     'false or an object',

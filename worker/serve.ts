@@ -13,6 +13,7 @@ import type {
 } from '../durable-objects/subscriptions/object.ts'
 import { changesOf, checkPaths, checkPlugins, classesOf, routesOf } from './check-plugins.ts'
 import type { CountRound } from './declarations/call-attempt.ts'
+import type { Awaitable } from './declarations/context.ts'
 import { type Declarations, draftOf } from './declarations/declarations.ts'
 import { type Duration, millisecondsOrInfinity } from './declarations/duration.ts'
 import {
@@ -24,7 +25,9 @@ import {
   registerEndpoint,
   serverFor,
 } from './declarations/endpoints.ts'
+import type { RequestContext } from './declarations/request-context.ts'
 import type { Server } from './declarations/server.ts'
+import { checkedContext } from './engine/request-context.ts'
 import { lackedScopes, scopesOf } from './engine/required-scopes.ts'
 import { checkPolicy } from './http/check-origins-and-hosts.ts'
 import { Cors, type CorsOptions } from './http/cors.ts'
@@ -43,7 +46,8 @@ import {
 } from './plugin.ts'
 import * as developing from './plugins/development/index.ts'
 import type { ListenRequest } from './plugins/subscriptions/listen.ts'
-import type { Auth, Limiter } from './request-hooks.ts'
+import type { Principal } from './protocol/principal.ts'
+import type { Auth, IncomingRequest, Limiter } from './request-hooks.ts'
 import { router } from './router.ts'
 import type { Sealer } from './sealing/seal.ts'
 import { checkServe } from './serve-options.ts'
@@ -60,6 +64,11 @@ export type ServeOptions<P extends readonly AnyPlugin[] = readonly AnyPlugin[]> 
    * none.
    */
   plugins?: readonly [...P]
+  /**
+   * Computes data for handlers from each POST that contains calls, after authentication: `ctx.requestContext`. Runs in the Worker, once per
+   * HTTP request. Default: an empty object.
+   */
+  requestContext?: ReadRequestContext
   /**
    * Settings of sessions. `false` serves all clients without sessions and streams, even if the Worker exports the Durable Objects. Default:
    * the defaults of each setting.
@@ -80,6 +89,25 @@ export type ServeOptions<P extends readonly AnyPlugin[] = readonly AnyPlugin[]> 
   /** Adds to the CORS headers of all responses of the endpoint, and of routes of plugins. Default: the headers of MCP only. */
   cors?: CorsOptions
 }
+
+/**
+ * Computes the request context of one HTTP request.
+ *
+ * @param request the HTTP request. Its body has been read
+ * @param caller `principal`: the authenticated caller, `undefined` for an anonymous one. `env`: the bindings of the Worker
+ * @returns the data: JSON and values of `secret()`, at most 16,384 characters as JSON
+ * @throws McpError to reject the request with this error; a `Response` to reject it with this response. Any other error becomes
+ * `internal_error`
+ */
+export type ReadRequestContext = (
+  request: Request,
+  caller: {
+    /** The authenticated caller; `undefined` for an anonymous caller. */
+    readonly principal: Principal | undefined
+    /** The bindings of the Worker. */
+    readonly env: Cloudflare.Env
+  },
+) => Awaitable<RequestContext>
 
 /**
  * Places and names the Durable Objects of an endpoint.
@@ -317,6 +345,7 @@ class ServedEndpoint {
       auth: this.#auth,
       limit: this.#limiter,
       paths: this.#paths,
+      readContext: this.#readContext(),
       session: (name) => objects.session(name),
       hasSessions,
       listen: hasSessions ? this.#listen() : undefined,
@@ -335,6 +364,16 @@ class ServedEndpoint {
       }),
       report,
     }
+  }
+
+  /** Calls the option `requestContext`. */
+  #readContext(): Host['readContext'] {
+    const { requestContext } = this.#options
+    return (
+      requestContext &&
+      (async ({ request, principal }: IncomingRequest) =>
+        checkedContext(await requestContext(request, { principal, env })))
+    )
   }
 
   /** Opens streams of change notifications, if clients of the Worker can have them. */

@@ -1,4 +1,5 @@
 /** The environment of a call in its session: the call in the form of the engine, and the services for its handler. */
+import type { RequestContext } from '../../worker/declarations/request-context.ts'
 import type { Call, CallEnvironment } from '../../worker/engine/call.ts'
 import { wait } from '../../worker/engine/wait.ts'
 import { notificationText } from '../../worker/protocol/jsonrpc.ts'
@@ -7,10 +8,12 @@ import { hasSubscriptions } from './registration.ts'
 import { notify, release } from './replies.ts'
 import type { SessionParts } from './session-parts.ts'
 
+/** @param requestContext that of the call, unsealed */
 export const callOf = (
   { values }: Pick<SessionParts, 'values'>,
   { revision }: PendingPost,
   { request, handshake, principal, session, admitted }: SessionCall,
+  requestContext: RequestContext,
 ): Call => ({
   method: request.method,
   params: request.params ?? {},
@@ -18,6 +21,7 @@ export const callOf = (
   capabilities: revision.client(handshake.capabilities),
   client: handshake.client,
   principal,
+  requestContext,
   session: { id: session },
   admitted,
   requestId: request.id,

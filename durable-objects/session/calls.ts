@@ -11,6 +11,7 @@ import type {
   ProtocolMethod,
   SessionControls,
 } from '../../worker/engine/methods/method.ts'
+import { openContext } from '../../worker/engine/request-context.ts'
 import { isSafeToRetry } from '../../worker/engine/retry-policy.ts'
 import { runCall } from '../../worker/engine/run.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
@@ -161,14 +162,15 @@ function work(session: SessionParts, post: PendingPost, sessionCall: SessionCall
   const key = requestKey(request.id)
   post.calls.add(sessionCall)
   if (post.stream !== undefined) recordCall(session, sessionCall, post.stream)
-  const call = callOf(session, post, sessionCall)
   const environment = environmentOf(session, post, sessionCall, abort.signal)
   const step = async () => {
     let release: (() => void) | undefined
     try {
       const counting = count(session, sessionCall, post, isResumed ? abort.signal : undefined)
       if (counting) release = await counting
+      const requestContext = await openContext(sessionCall.requestContext, environment.seals)
       if (abort.signal.aborted) return
+      const call = callOf(session, post, sessionCall, requestContext)
       const server = session.host.serverFor(sessionCall.admitted)
       const method = methodIn(post.revision, request.method)
       const outcome =

@@ -4,6 +4,7 @@ import type { Admitted } from '../../worker/declarations/endpoints.ts'
 import { BatchAnswers } from '../../worker/engine/batch-answers.ts'
 import type { Journal } from '../../worker/engine/journal.ts'
 import type { NegotiatedSession } from '../../worker/engine/methods/method.ts'
+import type { StoredContext } from '../../worker/engine/request-context.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import type { RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
@@ -17,6 +18,8 @@ export type SessionCall = {
   readonly session: string
   readonly identity: string
   readonly principal: Principal | undefined
+  /** The request context of the POST that started it. Absent without one. */
+  readonly requestContext?: StoredContext | undefined
   /** Data about the endpoint that admitted it. Absent for a call that runs again after its object was lost. */
   readonly admitted?: Admitted | undefined
   /** The caller that limits count it for; `undefined`: not counted. */

@@ -115,7 +115,7 @@ export function release(session: RepliesContext, post: PendingPost, expires: num
 
 /** Returns the stored form of a call, without its principal. */
 export const ledgerCallOf = (
-  { request, handshake, session, identity, principal, scopes = [], journal }: SessionCall,
+  { request, handshake, session, identity, principal, requestContext, scopes = [], journal }: SessionCall,
   stream: number,
 ): LedgerCall => ({
   request,
@@ -125,6 +125,7 @@ export const ledgerCallOf = (
   session,
   identity,
   isPersonal: principal !== undefined,
+  ...(requestContext && { requestContext }),
   ...(scopes.length > 0 && { scopes }),
   repeats: 0,
 })

@@ -14,6 +14,7 @@
 
 import { type Answer, type Journal, withAnswers } from '../../worker/engine/journal.ts'
 import type { NegotiatedSession } from '../../worker/engine/methods/method.ts'
+import type { StoredContext } from '../../worker/engine/request-context.ts'
 import type { McpError } from '../../worker/protocol/errors.ts'
 import type { RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import type { RequestId } from '../../worker/protocol/types.ts'
@@ -31,6 +32,8 @@ export type LedgerCall = {
   identity: string
   /** Whether the call has a principal, which is not stored. */
   isPersonal: boolean
+  /** The request context of the POST that started it, with its secrets sealed. Absent without one. */
+  requestContext?: StoredContext
   /** Scopes that a token needs to answer its input requests, or to cancel it. Absent: none. */
   scopes?: readonly string[]
   /** How often the call ran again because the object was lost. */

@@ -1,9 +1,11 @@
 /** One run of a task's handler: from its start, with the journal of the previous runs. */
 import type { Context } from '../../worker/declarations/context.ts'
+import type { RequestContext } from '../../worker/declarations/request-context.ts'
 import type { Server } from '../../worker/declarations/server.ts'
 import type { Tool } from '../../worker/declarations/tool.ts'
 import type { Call, CallEnvironment, Outcome } from '../../worker/engine/call.ts'
 import type { Journal } from '../../worker/engine/journal.ts'
+import { openContext } from '../../worker/engine/request-context.ts'
 import { run } from '../../worker/engine/run.ts'
 import { asMcpError, McpError } from '../../worker/protocol/errors.ts'
 import { newestStateless as revision } from '../../worker/protocol/revisions/index.ts'
@@ -62,20 +64,23 @@ class HandlerRun {
   async run(stored: TaskCall, journal: Journal, { principal, isCurrent }: RunPrincipal): Promise<RunResult> {
     const { host } = this.#task
     const { params, capabilities, client } = stored
-    const call: Call = {
+    const seals = host.seals(principal, stored.identity)
+    const callWith = (requestContext: RequestContext): Call => ({
       method: 'tools/call',
       params,
       revision,
       capabilities,
       client,
       principal,
+      requestContext,
       session: undefined,
       isTask: true,
       logLevel: undefined,
-    }
+    })
     try {
+      const call = callWith(await openContext(stored.requestContext, seals))
       const server = withTool(host.serverOf(stored), String(params.name), (tool) => this.#wrap(tool, isCurrent))
-      const outcome = await run(server, call, journal, this.#environment(host.seals(principal, stored.identity)))
+      const outcome = await run(server, call, journal, this.#environment(seals))
       const canRetry = this.#record.failures < this.#record.retries
       return this.#thrown && canRetry ? { thrown: this.#thrown.problem } : { outcome }
     } catch (problem) {

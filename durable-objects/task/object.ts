@@ -147,7 +147,7 @@ export class Task extends DurableObject implements TaskRpc {
       shards: [],
     }
     if (!task.record) task.store.create(call, record)
-    else if (!record.announced) task.store.renewPrincipal(call)
+    else if (!record.announced) task.store.renewSealed(call)
     task.record = record
     return record
   }

@@ -90,9 +90,9 @@ export class TaskStore {
     this.save(record)
   }
 
-  /** Stores the principal of a later round of a call that is not a task yet, sealed for longer. */
-  renewPrincipal({ principal }: TaskCall): void {
-    this.#storage.kv.put('call', { ...this.call, principal })
+  /** Stores the principal and the request context of a later round of a call that is not a task yet, sealed for longer. */
+  renewSealed({ principal, requestContext }: TaskCall): void {
+    this.#storage.kv.put('call', { ...this.call, principal, requestContext })
   }
 
   save(record: TaskRecord): void {

@@ -29,6 +29,7 @@ export const sections: readonly Section[] = [
       ['guides/state', 'State'],
       ['guides/subscriptions', 'Subscriptions'],
       ['guides/tasks', 'Tasks'],
+      ['guides/request-context', 'Request context'],
       ['guides/bindings', 'Bindings: D1, KV, R2, queues'],
       ['guides/testing', 'Testing'],
       ['guides/inspector', 'Inspector and page'],

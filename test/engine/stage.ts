@@ -1,6 +1,7 @@
 /** A environment in memory for one call after the other, and the loop that a client or a session is. */
 
 import { jsonSchema } from '../../worker/declarations/json-schema/index.ts'
+import { emptyContext, type RequestContext } from '../../worker/declarations/request-context.ts'
 import { createServer, type Server, type ServerOptions } from '../../worker/declarations/server.ts'
 import type { StateHost } from '../../worker/declarations/state.ts'
 import type { Call, CallEnvironment, Outcome, Seals } from '../../worker/engine/call.ts'
@@ -33,6 +34,7 @@ export type Setting = {
   date?: string
   capabilities?: ClientCapabilities
   principal?: Principal
+  requestContext?: RequestContext
   logLevel?: LogLevel | undefined
   state?: StateHost
   signal?: AbortSignal
@@ -89,6 +91,7 @@ export async function play(server: Server, method: string, params: Params, setti
     capabilities,
     client: undefined,
     principal: setting.principal,
+    requestContext: setting.requestContext ?? emptyContext,
     session: undefined,
     logLevel: 'logLevel' in setting ? setting.logLevel : 'debug',
   }

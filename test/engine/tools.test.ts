@@ -134,6 +134,7 @@ describe('the mirrored arguments', () => {
         capabilities: {},
         client: undefined,
         principal: undefined,
+        requestContext: {},
         session: undefined,
         logLevel: undefined,
       })

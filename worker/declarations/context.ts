@@ -13,6 +13,7 @@ import type {
   SamplingMessage,
 } from '../protocol/types.ts'
 import type { Duration } from './duration.ts'
+import type { RequestContext } from './request-context.ts'
 import type { Infer, Schema } from './schema.ts'
 import type { HandleState, KeyedState } from './state.ts'
 
@@ -122,6 +123,11 @@ export interface Context {
   readonly signal: AbortSignal
   /** The authenticated caller; `undefined` for an anonymous caller. */
   readonly principal: Principal | undefined
+  /**
+   * What the option `requestContext` of `serve()` returned; without the option, an empty object. In protocol versions without sessions, it
+   * is that of the HTTP request of the current round. In sessions and tasks, it is that of the request that started the call.
+   */
+  readonly requestContext: RequestContext
   /** The session of the call; `undefined` in protocol versions without sessions. */
   readonly session: { readonly id: string } | undefined
   /** The name and version that the client reports. They are not authenticated: use them for display only. */

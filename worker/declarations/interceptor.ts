@@ -4,6 +4,7 @@ import type { Implementation, Params } from '../protocol/types.ts'
 import type { Awaitable } from './context.ts'
 import type { Admitted } from './endpoints.ts'
 import type { Outcome } from './outcome.ts'
+import type { RequestContext } from './request-context.ts'
 
 /** Describes one step of a call to an interceptor. */
 export interface CallInfo {
@@ -15,6 +16,8 @@ export interface CallInfo {
   readonly protocolVersion: string
   /** The authenticated caller; `undefined` for an anonymous caller. */
   readonly principal: Principal | undefined
+  /** The request context of the call, as handlers get it in `ctx.requestContext`. */
+  readonly requestContext: RequestContext
   /** The name and version that the client reports; not authenticated. */
   readonly client: Implementation | undefined
   /** The session of the call; `undefined` in protocol versions without sessions. */

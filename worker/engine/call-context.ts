@@ -38,6 +38,7 @@ const environmentKey = Symbol('environment')
 export class CallContext implements Context {
   readonly [environmentKey]: CallEnvironment
   readonly principal: Context['principal']
+  readonly requestContext: Context['requestContext']
   readonly session: Context['session']
   readonly client: Context['client']
   readonly requestId: Context['requestId']
@@ -51,6 +52,7 @@ export class CallContext implements Context {
   constructor(call: Call, round: Round, environment: CallEnvironment, schemas?: JsonSchemaReader) {
     this[environmentKey] = environment
     this.principal = call.principal
+    this.requestContext = call.requestContext
     this.session = call.session
     this.client = call.client
     this.requestId = call.requestId

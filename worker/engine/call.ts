@@ -2,6 +2,7 @@
 
 import type { Admitted } from '../declarations/endpoints.ts'
 import type { Answer, Outcome } from '../declarations/outcome.ts'
+import type { RequestContext } from '../declarations/request-context.ts'
 import type { StateHost } from '../declarations/state.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
@@ -33,6 +34,8 @@ export type Call = {
   readonly client: Implementation | undefined
   /** The authenticated caller; `undefined` for an anonymous caller. */
   readonly principal: Principal | undefined
+  /** What the option `requestContext` of `serve()` returned for the HTTP request of the call; without the option, an empty object. */
+  readonly requestContext: RequestContext
   /** The session of the call; `undefined` in protocol versions without sessions. */
   readonly session: { readonly id: string } | undefined
   /**

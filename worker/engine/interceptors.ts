@@ -11,7 +11,7 @@ type Step = (params: Params, signal: AbortSignal | undefined) => Promise<Outcome
 
 /** The signal is made when an interceptor reads it: most calls end before anything could abort them. */
 const infoOf = (
-  { method, revision, principal, client, session, admitted, isTask = false }: Call,
+  { method, revision, principal, requestContext, client, session, admitted, isTask = false }: Call,
   params: Params,
   signal: () => AbortSignal,
 ): CallInfo => ({
@@ -19,6 +19,7 @@ const infoOf = (
   params,
   protocolVersion: revision.date,
   principal,
+  requestContext,
   client,
   session,
   isTask,

@@ -3,12 +3,13 @@
  * opened, a handler runs or a Durable Object is called. What runs the calls receives the decision as an `Access`.
  */
 import type { PostedRefusals } from '../../durable-objects/rpc.ts'
+import { emptyContext, type RequestContext } from '../declarations/request-context.ts'
 import type { Call } from '../engine/call.ts'
 import { insufficientScope } from '../engine/required-scopes.ts'
 import { bounds } from '../protocol/bounds.ts'
 import { checkPrincipal } from '../protocol/check-principal.ts'
-import { McpError } from '../protocol/errors.ts'
-import type { Message, RequestMessage } from '../protocol/jsonrpc.ts'
+import { asMcpError, McpError } from '../protocol/errors.ts'
+import { isRequest, type Message, type RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { IncomingRequest } from '../request-hooks.ts'
 import { errorResponse, idOf } from './error-response.ts'
@@ -57,9 +58,31 @@ export async function decideAccess(
 ): Promise<Access | Response> {
   incoming.messages = messages
   const error = (await host.auth?.authorize?.(incoming, host)) ?? (await host.limit?.check(incoming, host))
-  if (!error) return new Access(messages, host, incoming)
+  if (!error) return (await rejectionOfContext(messages, host, incoming)) ?? new Access(messages, host, incoming)
   incoming.rejection = error
   return errorResponse(error, idOf(messages))
+}
+
+/**
+ * Reads the request context of a POST with requests. Other HTTP requests run no handler, or continue a call that has a request context.
+ *
+ * @returns the response that rejects the request, if the option `requestContext` of `serve()` throws
+ */
+async function rejectionOfContext(
+  messages: readonly Message[],
+  { readContext, report }: Host,
+  incoming: IncomingRequest,
+): Promise<Response | undefined> {
+  if (!readContext || !messages.some(isRequest)) return undefined
+  try {
+    incoming.requestContext = await readContext(incoming)
+    return undefined
+  } catch (thrown) {
+    // Its headers may be immutable, and CORS adds some.
+    if (thrown instanceof Response) return new Response(thrown.body, thrown)
+    incoming.rejection = asMcpError(thrown, report)
+    return errorResponse(incoming.rejection, idOf(messages))
+  }
 }
 
 /** The decision on a request that may be served. */
@@ -77,6 +100,11 @@ export class Access {
     this.#messages = messages
     this.#host = host
     this.#incoming = incoming
+  }
+
+  /** The request context; empty without the option `requestContext` of `serve()`. */
+  get requestContext(): RequestContext {
+    return this.#incoming.requestContext ?? emptyContext
   }
 
   /** IP address of the client, if the platform provides it. */

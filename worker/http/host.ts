@@ -1,12 +1,13 @@
 /** What the endpoint needs of the place where it runs. */
 import type { RequestStateRpc, SessionRpc } from '../../durable-objects/rpc.ts'
 import type { Admitted } from '../declarations/endpoints.ts'
+import type { RequestContext } from '../declarations/request-context.ts'
 import type { Seals } from '../engine/call.ts'
 import { maxAnswerTimeoutMs } from '../engine/journal.ts'
 import type { SubscriptionStream } from '../plugin.ts'
 import type { RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
-import type { Limiter, ServerInfo } from '../request-hooks.ts'
+import type { IncomingRequest, Limiter, ServerInfo } from '../request-hooks.ts'
 import type { Sealer } from '../sealing/seal.ts'
 import type { Cors } from './cors.ts'
 import type { Limits } from './limits.ts'
@@ -17,6 +18,8 @@ export type Host = ServerInfo & {
   readonly policy: Policy
   readonly cors: Cors
   readonly limit: Limiter | undefined
+  /** Calls the option `requestContext` of `serve()`; `undefined` without the option. */
+  readonly readContext: ((incoming: IncomingRequest) => Promise<RequestContext>) | undefined
   /** Returns the Durable Object of a session. */
   session(name: string): SessionRpc
   /**

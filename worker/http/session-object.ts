@@ -1,12 +1,13 @@
 /** The requests of sessions and of HTTP+SSE to the Durable Object that stores both. */
 import type { Post } from '../../durable-objects/rpc.ts'
+import { storeContext } from '../engine/request-context.ts'
 import { bounds } from '../protocol/bounds.ts'
 import { McpError } from '../protocol/errors.ts'
 import type { Message } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Access } from './access.ts'
 import { errorResponse, idOf } from './error-response.ts'
-import type { Host } from './host.ts'
+import { type Host, sealsOf } from './host.ts'
 
 /** Milliseconds until a session id expires, however much it is used. */
 export const sessionLifeMs = 7 * 24 * 60 * 60_000
@@ -40,12 +41,18 @@ export async function openSession<T>(
 /** Forwards a POST to the Durable Object of its session, which runs its calls. */
 export async function postToSession({ name, ...post }: SessionPost, access: Access, host: Host) {
   const { principal, caller, address } = access
+  const requestContext = await storeContext(
+    access.requestContext,
+    sealsOf(host, principal),
+    Math.max(post.expires - Date.now(), 0),
+  )
   const posted = await host.session(name).post({
     ...post,
     scopes: await access.scopesOfMessages(),
     principal,
     caller,
     address,
+    ...(requestContext && { requestContext }),
     identity: host.identity,
     admitted: host.admitted,
     terms: host.termsOf(name),

@@ -70,7 +70,7 @@ const callOf = (
   { id: requestId, method, params = {} }: RequestMessage,
   revision: Revision,
   { capabilities, client, logLevel }: Envelope,
-  { principal }: Access,
+  { principal, requestContext }: Access,
   { admitted }: Host,
 ): Call => ({
   method,
@@ -79,6 +79,7 @@ const callOf = (
   capabilities,
   client,
   principal,
+  requestContext,
   session: undefined,
   admitted,
   requestId,

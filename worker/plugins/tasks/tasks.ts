@@ -18,6 +18,7 @@ import type { TaskOptions, Tool } from '../../declarations/tool.ts'
 import { isVisible } from '../../engine/methods/lists.ts'
 import type { Method, MethodContext } from '../../engine/methods/method.ts'
 import { callTool, listTools } from '../../engine/methods/tools.ts'
+import { storeContext } from '../../engine/request-context.ts'
 import type { Plugin, Runtime } from '../../plugin.ts'
 import { shardName } from '../../protocol/changes.ts'
 import { McpError } from '../../protocol/errors.ts'
@@ -103,7 +104,9 @@ const endpointFor = ({ identity, endpoint }: Pick<TaskCall, 'identity' | 'endpoi
 /** Returns what the methods of tasks need. */
 const siteOf = ({ object, seals }: Runtime, options: TasksOptions): Site => ({
   task: (name) => object<TaskRpc>('McpTask', `task ${name}`),
-  async callOf({ params: changed, clientParams, capabilities, client, principal, admitted }, { identity }, lifeMs) {
+  async callOf(call, requestSeals, lifeMs) {
+    const { params: changed, clientParams, capabilities, client, principal, admitted } = call
+    const { identity } = requestSeals
     // Interceptors change the params again in each run.
     const params = clientParams ?? changed
     if (params.name !== changed.name) {
@@ -121,6 +124,7 @@ const siteOf = ({ object, seals }: Runtime, options: TasksOptions): Site => ({
       capabilities,
       client,
       principal: sealed,
+      requestContext: await storeContext(call.requestContext, requestSeals, lifeMs),
       identity,
       ...(admitted && { endpoint: admitted.endpoint, plugins: admitted.plugins }),
     }

@@ -1,0 +1,272 @@
+/** The option `requestContext` of `serve()`: what handlers get, which request it is from, and where its secrets are stored. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { events } from '../../worker/client/wire.ts'
+import { connect, type TestClient } from '../../worker/testing/index.ts'
+import { type RunningServer, startServer } from '../../worker/testing/node/index.ts'
+import { type ServerProcess, serverProcess } from '../support/process.ts'
+import { statelessHeaders } from '../support/stateless.ts'
+import { TaskClient, textOf } from '../tasks/client.ts'
+
+let server: RunningServer
+beforeAll(async () => {
+  server = await startServer({ config: 'test/serve/request-context/wrangler.toml' })
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+/** The headers of the next request of a client. */
+type Sent = Record<string, string>
+
+/** Connects a client whose headers a test can change between its requests. */
+async function connected(
+  url: URL,
+  revision: string,
+  sent: Sent,
+  options: Partial<Parameters<typeof connect>[1]> = {},
+): Promise<TestClient> {
+  const send = (request: Request) => {
+    for (const [name, value] of Object.entries(sent)) request.headers.set(name, value)
+    return fetch(request)
+  }
+  return connect(send, { url, revision, ...options })
+}
+
+const contentOf = ({ content }: { content: unknown }) => (content as { text: string }[])[0]?.text ?? ''
+const seenBy = async (client: TestClient) => JSON.parse(contentOf(await client.callTool('seen')))
+
+const eras = [
+  ['2026-07-28', false],
+  ['2025-11-25', false],
+  ['2024-11-05', true],
+] as const
+
+describe.each(eras)('a client of %s (HTTP+SSE: %s)', (revision, sse) => {
+  test('has the request context in tools, prompts, resources and interceptors', async () => {
+    const token = btoa(JSON.stringify({ iss: 'https://issuer.example', sub: 'ada' }))
+    const sent = { 'X-Account': 'a1', 'X-Api-Key': 'key-1', Authorization: `Bearer ${token}` }
+    await using client = await connected(server.url, revision, sent, { sse })
+    const expected = { account: 'a1', subject: 'ada', greeting: 'from the environment', key: '1-yek' }
+    expect(await seenBy(client)).toEqual(expected)
+    expect(await client.callTool('seen')).toMatchObject({ _meta: { account: 'a1' } })
+    const { messages } = await client.request('prompts/get', { name: 'seen' })
+    expect(JSON.parse((messages as { content: { text: string } }[])[0]?.content.text ?? '')).toEqual(expected)
+    const { contents } = await client.request('resources/read', { uri: 'context://me' })
+    expect(JSON.parse((contents as { text: string }[])[0]?.text ?? '')).toEqual(expected)
+  })
+
+  test('gets the request context of each request, read once', async () => {
+    const sent: Sent = { 'X-Account': `first ${revision}` }
+    await using client = await connected(server.url, revision, sent, { sse })
+    expect(await seenBy(client)).toEqual({ account: `first ${revision}`, greeting: 'from the environment' })
+    sent['X-Account'] = `second ${revision}`
+    expect(await seenBy(client)).toMatchObject({ account: `second ${revision}` })
+    expect(contentOf(await client.callTool('count', { of: `second ${revision}` }))).toBe('2')
+  })
+
+  test('sees neither in texts nor in JSON what is secret', async () => {
+    await using client = await connected(server.url, revision, { 'X-Api-Key': 'concealed' }, { sse })
+    const shown = contentOf(await client.callTool('shown'))
+    expect(shown).toBe('[secret] {"account":"none","greeting":"from the environment","credentials":{"key":"[secret]"}}')
+    const logs = () => server.harness.getLogs().map(({ message }) => message)
+    await expect.poll(logs).toContainEqual(expect.stringMatching(/A secret in a log:.*\[secret\].*\[secret\]/s))
+    expect(logs().join('\n')).not.toContain('concealed')
+  })
+})
+
+describe('a call that asks its user', () => {
+  const answering = (sent: Sent) => ({
+    elicit: () => {
+      sent['X-Account'] = 'later'
+      return { action: 'accept', content: {} }
+    },
+  })
+
+  test.each([
+    ['2026-07-28', false, 'later'],
+    ['2025-11-25', false, 'earlier'],
+    ['2025-11-25', true, 'earlier'],
+  ])('of %s (HTTP+SSE: %s) has the documented request context after the answer: %s', async (revision, sse, account) => {
+    const sent: Sent = { 'X-Account': 'earlier', 'X-Api-Key': 'key-2' }
+    const options = { sse, answers: answering(sent), capabilities: { elicitation: {} } }
+    await using client = await connected(server.url, revision, sent, options)
+    expect(JSON.parse(contentOf(await client.callTool('confirm')))).toMatchObject({
+      first: 'earlier',
+      now: { account, key: '2-yek' },
+    })
+  })
+})
+
+/** Sends a call that an error rejects, in both eras. */
+async function rejected(mode: string, revision: '2026-07-28' | '2025-11-25') {
+  const params = { name: 'seen', arguments: {} }
+  const protocol = 'io.modelcontextprotocol'
+  const _meta = { [`${protocol}/protocolVersion`]: revision, [`${protocol}/clientCapabilities`]: {} }
+  const headers =
+    revision === '2026-07-28'
+      ? statelessHeaders('tools/call', 'seen')
+      : { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' }
+  const response = await fetch(server.url, {
+    method: 'POST',
+    headers: { ...headers, 'X-Mode': mode, 'X-Account': 'late' },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 7,
+      method: 'tools/call',
+      params: revision === '2026-07-28' ? { ...params, _meta } : params,
+    }),
+  })
+  return { status: response.status, headers: response.headers, body: JSON.parse(await response.text()) }
+}
+
+describe.each(['2026-07-28', '2025-11-25'] as const)('a request context that cannot be read, in %s', (revision) => {
+  test('rejects the request with the McpError that it throws', async () => {
+    expect(await rejected('forbidden', revision)).toMatchObject({
+      status: 403,
+      body: { id: 7, error: { code: -32600, message: 'The account "late" is suspended' } },
+    })
+  })
+
+  test('rejects the request with the Response that it throws', async () => {
+    const { status, headers, body } = await rejected('response', revision)
+    expect({ status, body }).toEqual({ status: 402, body: { suspended: true } })
+    expect(headers.get('X-Reason')).toBe('payment')
+  })
+
+  test.each([
+    ['failure', 'The database of accounts is unreachable'],
+    ['date', 'requestContext of serve() returned a Date at "since": return its text'],
+    ['function', 'secret() got a function, which has no JSON form: use plain objects, arrays'],
+    ['large', 'characters of JSON, most of them in "greeting" (20002): at most 16384 are allowed'],
+    ['text', 'requestContext of serve() returned a string: return an object'],
+  ])('is an internal error that is reported, not sent: %s', async (mode, reported) => {
+    server.harness.clearLogs()
+    expect(await rejected(mode, revision)).toMatchObject({
+      body: { id: 7, error: { code: -32603, message: 'Internal error' } },
+    })
+    await expect.poll(() => JSON.stringify(server.harness.getLogs())).toContain(JSON.stringify(reported).slice(1, -1))
+  })
+})
+
+/** Returns the names of the files below a folder that contain a text. */
+const filesWith = (text: string, folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((path) => readFileSync(path).includes(text))
+
+describe('a secret of the request context', () => {
+  const key = 'MARKER-IN-A-SECRET'
+  const expected = { account: 'stored', key: key.split('').reverse().join('') }
+  const sent = { 'X-Account': 'stored', 'X-Api-Key': key }
+  let process: ServerProcess
+  let folder = ''
+  beforeAll(async () => {
+    process = await serverProcess(({ port, data }) => {
+      folder = data
+      return ['scripts/start.ts', '../test/serve/request-context', '--port', port, '--data', data]
+    })
+    await process.start()
+  })
+  afterAll(() => process[Symbol.asyncDispose]())
+
+  test('is not stored with a call of a session that waits for an answer', async () => {
+    let stored: string[] = []
+    const elicit = () => {
+      // The account is stored: this looks into the right files.
+      expect(filesWith('confirm', folder)).not.toEqual([])
+      stored = filesWith(key, folder)
+      return { action: 'accept', content: {} }
+    }
+    await using client = await connected(process.url, '2025-11-25', sent, { answers: { elicit } })
+    expect(JSON.parse(contentOf(await client.callTool('confirm'))).now).toMatchObject(expected)
+    expect([...stored, ...filesWith(key, folder)]).toEqual([])
+  })
+
+  test('is not stored with a call that runs again after its object was lost', async () => {
+    await using gate = await openGate()
+    const post = (message: object, headers: Sent = {}) =>
+      fetch(process.url, {
+        method: 'POST',
+        headers: {
+          'Content-Type': 'application/json',
+          Accept: 'application/json, text/event-stream',
+          ...sent,
+          ...headers,
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+      })
+    const clientInfo = { name: 'test', version: '1' }
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo }
+    const opened = await post({ id: 1, method: 'initialize', params })
+    const session = { 'Mcp-Session-Id': opened.headers.get('Mcp-Session-Id') as string }
+    const call = { name: 'gated', arguments: { gate: gate.url } }
+    const stream = events(await post({ id: 2, method: 'tools/call', params: call }, session))
+    const first = await stream.next()
+    await gate.reached
+    expect(filesWith('gated', folder)).not.toEqual([])
+    await process.kill()
+    expect(filesWith(key, folder)).toEqual([])
+    gate.open()
+    await process.start()
+    const resumed = await fetch(process.url, {
+      headers: { Accept: 'text/event-stream', ...session, 'Last-Event-ID': String(first.value?.id) },
+    })
+    for await (const { data } of events(resumed)) {
+      if (!data.includes('"id":2')) continue
+      expect(JSON.parse(contentOf(JSON.parse(data).result))).toMatchObject(expected)
+      break
+    }
+    expect(filesWith(key, folder)).toEqual([])
+  })
+
+  test('is not stored with a task that sleeps', async () => {
+    const client = new TaskClient(process.url)
+    const taskId = await client.begin('sleepy', { ms: 200 }, { headers: sent })
+    expect(filesWith('sleepy', folder)).not.toEqual([])
+    const during = filesWith(key, folder)
+    const task = await client.until(taskId, 'completed', { headers: sent })
+    expect(JSON.parse(String(textOf(task)))).toMatchObject(expected)
+    expect([...during, ...filesWith(key, folder)]).toEqual([])
+  })
+
+  test('is neither stored nor sent with a request state', async () => {
+    const client = new TaskClient(process.url)
+    const call = { name: 'confirm', arguments: {} }
+    const asked = await client.result('tools/call', call, { headers: sent })
+    expect(asked).toMatchObject({ resultType: 'input_required', requestState: expect.any(String) })
+    const answered = {
+      ...call,
+      requestState: asked.requestState,
+      inputResponses: { sure: { action: 'accept', content: {} } },
+    }
+    const result = await client.result('tools/call', answered, { headers: sent })
+    expect(JSON.parse(contentOf(result as { content: unknown })).now).toMatchObject(expected)
+    expect(filesWith(key, folder)).toEqual([])
+  })
+})
+
+/** An HTTP server that answers no request until `open` is called. `reached` resolves at the first request. */
+async function openGate() {
+  const reached = Promise.withResolvers<void>()
+  const opened = Promise.withResolvers<void>()
+  const gate = createServer(async (_, response) => {
+    reached.resolve()
+    await opened.promise
+    response.end('open')
+  })
+  await new Promise<void>((resolve) => gate.listen(0, '127.0.0.1', resolve))
+  const { port } = gate.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    reached: reached.promise,
+    open: opened.resolve,
+    async [Symbol.asyncDispose]() {
+      opened.resolve()
+      gate.closeAllConnections()
+      await new Promise((resolve) => gate.close(resolve))
+    },
+  }
+}
