@@ -46,7 +46,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
     return opened
   }
 
-  test('is used without a mouse, from the list to the answer of a question', async () => {
+  test('can be used by keyboard, from the list of tools to the answer of an input request', async () => {
     await using opened = await openInspector(browser, server.url)
     const { page, problems } = opened
     const focused = () => page.evaluate(() => document.activeElement?.textContent || document.activeElement?.tagName)
@@ -82,7 +82,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
     expect(await opened.page.evaluate(faint)).toEqual([])
   })
 
-  test('tells what each control is, and has every id once', async () => {
+  test('has labeled controls, unique ids and one of each landmark', async () => {
     await using opened = await busy({})
     expect(await nameless(opened.page)).toEqual([])
     const ids = await opened.page.evaluate(() => [...document.querySelectorAll('[id]')].map(({ id }) => id))

@@ -3,10 +3,10 @@ import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { assets, assetsPath } from '../../scripts/inspector.ts'
 
-test('the script that is served is the one of inspector/: npm run inspector writes it', async () => {
+test('assets.ts is built from inspector/: run npm run inspector', async () => {
   expect(readFileSync(assetsPath, 'utf8') === (await assets())).toBe(true)
 })
 
-test('the inspector is small', async () => {
+test('the script and styles of the inspector stay below their size limit', async () => {
   expect(gzipSync(await assets()).byteLength).toBeLessThan(30_000)
 })

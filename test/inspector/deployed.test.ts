@@ -12,18 +12,18 @@ afterAll(() => server?.harness.close())
 const open = (host: string, init: { method?: string } = {}, path = '/') =>
   server.harness.fetch(`http://${host}.localhost:${server.url.port}${path}`, init)
 
-test('a server that is not in development has no inspector unless it is switched on', async () => {
+test('a deployed server has an inspector only with the plugin inspector()', async () => {
   expect((await open('none')).status).toBe(404)
   expect((await open('open')).status).toBe(200)
   expect((await open('guarded')).status).toBe(200)
 })
 
-test('without auth it is refused as the server starts, and with the auth of another when it is asked for', async () => {
+test('inspector() requires { open: true } or the auth of serve()', async () => {
   expect(await (await open('open', {}, '/start')).text()).toMatch(/pass it the auth of serve\(\), or \{ open: true \}/)
   expect((await open('other')).status).toBe(500)
 })
 
-test('its policy lets it run its own script, talk to its own server, and nothing else', async () => {
+test('the Content-Security-Policy allows the script and styles of the page, and requests to the server', async () => {
   const response = await open('open')
   const page = await response.text()
   const [, style = ''] = /<style>(.*?)<\/style>/s.exec(page) ?? []
@@ -46,7 +46,7 @@ test('its policy lets it run its own script, talk to its own server, and nothing
   expect(style).not.toContain('</style')
 })
 
-test('it tells what the server is called, as text, and where it is', async () => {
+test('the page contains the escaped server name and the endpoint path', async () => {
   const page = await (await open('open')).text()
   expect(page).toContain('<title>&#60;i&#62;Deployed&#60;/i&#62; – inspector</title>')
   expect(page).toContain('<body data-mcp="/api/mcp">')
@@ -54,7 +54,7 @@ test('it tells what the server is called, as text, and where it is', async () =>
   expect(page).not.toContain('role="note"')
 })
 
-test('to HEAD it answers with the headers of the page and no body', async () => {
+test('HEAD returns the headers of the page without a body', async () => {
   const head = await open('open', { method: 'HEAD' })
   expect(head.headers.get('Content-Security-Policy')).toBe((await open('open')).headers.get('Content-Security-Policy'))
   expect(await head.text()).toBe('')

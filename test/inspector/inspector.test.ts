@@ -52,7 +52,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
   const transports = everyRevision.filter((revision) => isFull || [0, 1, 4].includes(everyRevision.indexOf(revision)))
 
   describe.each(transports)('as a client of %s', (revision) => {
-    test('lists everything, reads, gets and completes', async () => {
+    test('lists all entries, calls tools, reads resources, gets prompts and completes arguments', async () => {
       const { page, choose } = await open(revision)
       expect(await page.locator('.offers button').allInnerTexts()).toEqual(
         expect.arrayContaining(['shape', 'brew', 'greet', 'data://fixed', 'note://1', 'note://{id}']),
@@ -75,7 +75,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       await says(/Greet ada\./)
     })
 
-    test('shows progress and log lines, and cancels', async () => {
+    test('shows progress and log messages, and cancels calls', async () => {
       const { page, call, choose, result } = await open(revision)
       const before = await (await call('cancelled')).locator('pre').innerText()
       await call('steps')
@@ -92,7 +92,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
         .toBe(Number(before) + 1)
     })
 
-    test('answers a sampling request and says where it works', async () => {
+    test('answers sampling and roots requests', async () => {
       const { page, call, question } = await open(revision)
       await call('ask_model')
       expect(await question.innerText()).toContain('What is the capital of France?')
@@ -106,7 +106,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       expect(await page.locator('.question').count()).toBe(0)
     })
 
-    test('subscribes and sees the update arrive', async () => {
+    test('subscribes to a resource and shows its update', async () => {
       const { page, call, choose } = await open(revision)
       await choose('note://1')
       await page.getByRole('button', { name: 'Subscribe' }).click()
@@ -149,7 +149,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
     })
   })
 
-  test.each(sample(['ada@acme.example', '["ada"]'], 2))('says what is wrong with claims: %s', async (claims) => {
+  test.each(sample(['ada@acme.example', '["ada"]'], 2))('reports invalid claims: %s', async (claims) => {
     const { page } = await open()
     await page.getByLabel('Subject').fill('Ada')
     await page.getByLabel('Other claims').fill(claims)
@@ -161,7 +161,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
     await page.getByText(/^Connected as the test user Ada to/).waitFor()
   })
 
-  test.each(sample(withForms, 2))('fills in what a server asks, as a client of %s', async (revision) => {
+  test.each(sample(withForms, 2))('fills in an elicited form, as a client of %s', async (revision) => {
     const { call, question } = await open(revision)
     await call('ask')
     await question.getByText('Who are you?').waitFor()
@@ -180,18 +180,21 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
     await says('No name: cancel')
   })
 
-  test.each(sample(withPages, 2))('shows where it is sent before it goes, as a client of %s', async (revision) => {
-    const { call, question } = await open(revision)
-    await call('visit')
-    expect(await question.innerText()).toContain('https://example.com/sign-in?flow=1')
-    const link = question.getByRole('link', { name: 'Open the page' })
-    expect(await link.getAttribute('rel')).toBe('noopener noreferrer')
-    await question.getByRole('button', { name: 'I agree' }).click()
-    await says('The page: accept')
-  })
+  test.each(sample(withPages, 2))(
+    'shows an elicited URL before it opens the URL, as a client of %s',
+    async (revision) => {
+      const { call, question } = await open(revision)
+      await call('visit')
+      expect(await question.innerText()).toContain('https://example.com/sign-in?flow=1')
+      const link = question.getByRole('link', { name: 'Open the page' })
+      expect(await link.getAttribute('rel')).toBe('noopener noreferrer')
+      await question.getByRole('button', { name: 'I agree' }).click()
+      await says('The page: accept')
+    },
+  )
 
   describe('a form', () => {
-    test('sends every kind of field as what it is', async () => {
+    test('sends each field with its type', async () => {
       const { page, choose } = await open()
       await choose('shape')
       const form = page.locator('.chosen form')
@@ -227,7 +230,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       })
     })
 
-    test('lets wrong input through, so that the server says what is wrong', async () => {
+    test('accepts invalid input, so that the server reports the error', async () => {
       const { page, choose } = await open()
       await choose('shape')
       await page.getByLabel('count').fill('many')
@@ -236,7 +239,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       await says(/count/)
     })
 
-    test('can be edited as JSON and back', async () => {
+    test('can be edited as JSON and as fields', async () => {
       const { page, choose } = await open()
       await choose('shape')
       await page.getByLabel('text').fill('kept')
@@ -254,7 +257,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
     })
   })
 
-  test('texts of a server never become markup', async () => {
+  test('inserts texts of a server as text, never as markup', async () => {
     const { page, call } = await open()
     await call('markup')
     await says('<script>alert(1)</script>')
@@ -263,7 +266,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
     await says(/note 1, version/)
   })
 
-  test('a list that changed is listed again, and what is being filled in stays', async () => {
+  test('refreshes a changed list, and keeps the form that is filled in', async () => {
     const { page, choose } = await open()
     await choose('shape')
     await page.getByLabel('text').fill('kept')
@@ -310,7 +313,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
   describe('a task of 2025-11-25', () => {
     const task = () => opened.page.locator('.task').first()
 
-    test('asks, is told of, and has its result', async () => {
+    test('requests input, shows status notifications, and shows its result', async () => {
       const { call, page, question } = await open('2025-11-25')
       await call('brew')
       await question.getByText('With milk?').waitFor()
@@ -332,7 +335,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       expect(await task().locator('.bad').count()).toBe(0)
     })
 
-    test('is a call like any other when it is not wanted', async () => {
+    test('is a normal call when "As a task" is unchecked', async () => {
       const { choose, page, question } = await open('2025-11-25')
       await choose('brew')
       await page.getByLabel('As a task').uncheck()
@@ -342,7 +345,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       expect(await task().count()).toBe(0)
     })
 
-    test('is not shown for other tools', async () => {
+    test('is not offered for tools without task support', async () => {
       const { choose, page } = await open('2025-06-18')
       await choose('brew')
       await page.getByRole('button', { name: 'Call', exact: true }).waitFor()
@@ -354,7 +357,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
     const objects = (className: string) => opened.page.locator(`.objects > [data-class="${className}"]`)
     const unfold = () => opened.page.getByText('Durable Objects', { exact: true }).click()
 
-    test('are shown with what they store: a session with its event log', async () => {
+    test('show the rows that they store: a session with its event log', async () => {
       const { call, question } = await open('2025-11-25')
       await unfold()
       const session = objects('McpSession').first()
@@ -373,7 +376,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       await expect.poll(() => events.innerText(), patience).toMatch(/result: .*No name: decline/)
     })
 
-    test('are shown with what they store: a task, and keys without themselves', async () => {
+    test('show the rows that they store: a task, and a key ring without its keys', async () => {
       const { call, question, page } = await open()
       await call('brew')
       await question.waitFor()
@@ -388,7 +391,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       await expect.poll(() => task.locator('.contents').innerText(), patience).toContain('milk')
     })
 
-    test.each(sample(transports, 2))('where the time of a request went: a client of %s', async (revision) => {
+    test.each(sample(transports, 2))('shows the timings of a request: a client of %s', async (revision) => {
       const { page, call } = await open(revision)
       await call('whoami')
       await says(/nobody/)
@@ -408,7 +411,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
     const alerts = (page: Page) => page.locator('[role="alert"]').allInnerTexts()
 
     // Chromium gives a body, which is empty, to answers that have none.
-    test.each(sample(withSession, 4))('notes answers without a body as such, as a client of %s', async (revision) => {
+    test.each(sample(withSession, 4))('logs responses without a body, as a client of %s', async (revision) => {
       const { page } = await open(revision)
       await page.getByRole('button', { name: 'Disconnect' }).click()
       await page.waitForSelector('[data-state="closed"]')
@@ -420,7 +423,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       expect((await alerts(page)).join('')).toBe('')
     })
 
-    test('is made by Connect also while the choice of a revision is making one', async () => {
+    test('is established by Connect also while the choice of a version establishes one', async () => {
       const { page } = await open()
       // A session may have ended before the stream that was being opened for it.
       expected = /status of 404/
@@ -434,7 +437,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
   })
 
   describe('the wire log', () => {
-    test('counts the comments that keep a stream alive', async () => {
+    test('counts keep-alive comments', async () => {
       const { page } = await open('2025-11-25')
       const comments = page.locator('.frames > li', { hasText: 'a comment: keep-alive' })
       // Those of the connection before may be there as well.
@@ -442,33 +445,36 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       expect(await comments.count()).toBeLessThanOrEqual(2)
     })
 
-    test.each(sample(transports, 2))('has every frame that the server saw, as a client of %s', async (revision) => {
-      await using relay = await startRelay(server.url)
-      opened = await openInspector(browser, relay.url, { permissions: ['clipboard-read', 'clipboard-write'] })
-      const { page, call, question, connect } = opened
-      await connect(revision)
-      await call('ask_model')
-      await question.getByRole('button', { name: 'Answer' }).click()
-      await says(/The model says/)
-      await page.getByRole('button', { name: 'Disconnect' }).click()
-      await page.waitForSelector('[data-state="closed"]')
-      const log = async () => {
-        await page.getByRole('button', { name: 'Copy the wire log' }).click()
-        const text = await page.evaluate(() => navigator.clipboard.readText())
-        const frames = JSON.parse(text) as { direction: string; message?: unknown }[]
-        const those = (direction: string) =>
-          frames.filter((frame) => frame.direction === direction && typeof frame.message === 'object')
-        return {
-          sent: those('sent').map(({ message }) => message),
-          received: those('received').map(({ message }) => message),
+    test.each(sample(transports, 2))(
+      'has every frame that the server received or sent, as a client of %s',
+      async (revision) => {
+        await using relay = await startRelay(server.url)
+        opened = await openInspector(browser, relay.url, { permissions: ['clipboard-read', 'clipboard-write'] })
+        const { page, call, question, connect } = opened
+        await connect(revision)
+        await call('ask_model')
+        await question.getByRole('button', { name: 'Answer' }).click()
+        await says(/The model says/)
+        await page.getByRole('button', { name: 'Disconnect' }).click()
+        await page.waitForSelector('[data-state="closed"]')
+        const log = async () => {
+          await page.getByRole('button', { name: 'Copy the wire log' }).click()
+          const text = await page.evaluate(() => navigator.clipboard.readText())
+          const frames = JSON.parse(text) as { direction: string; message?: unknown }[]
+          const those = (direction: string) =>
+            frames.filter((frame) => frame.direction === direction && typeof frame.message === 'object')
+          return {
+            sent: those('sent').map(({ message }) => message),
+            received: those('received').map(({ message }) => message),
+          }
         }
-      }
-      await expect.poll(async () => sorted((await log()).sent), patience).toEqual(sorted(relay.sent))
-      await expect.poll(async () => sorted((await log()).received), patience).toEqual(sorted(relay.received))
-      expect(relay.sent.length).toBeGreaterThan(5)
-    })
+        await expect.poll(async () => sorted((await log()).sent), patience).toEqual(sorted(relay.sent))
+        await expect.poll(async () => sorted((await log()).received), patience).toEqual(sorted(relay.received))
+        expect(relay.sent.length).toBeGreaterThan(5)
+      },
+    )
 
-    test('unfolds a frame, with its headers but without the token', async () => {
+    test('shows the headers of a frame, without the token', async () => {
       const { page, connect, call } = await open()
       await connect(stateless, 'a-secret')
       await call('whoami')
@@ -482,7 +488,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       expect(text).not.toContain('a-secret')
     })
 
-    test('is filtered and cleared', async () => {
+    test('can be filtered and cleared', async () => {
       const { page } = await open()
       const rows = page.locator('.frames > li:visible')
       await page.getByLabel('Filter the wire log').fill('prompts/list')
@@ -492,7 +498,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
     })
   })
 
-  test('says why it is not connected', async () => {
+  test('shows why the connection failed', async () => {
     const { page } = await open()
     await page.route('**/mcp', (route) => route.fulfill({ status: 503, body: 'Not now' }))
     await page.getByRole('button', { name: 'Connect', exact: true }).click()

@@ -28,8 +28,8 @@ async function overhear(answer: Response) {
 /** Lets everything happen that waits for nothing but its turn. */
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-describe.each([202, 204, 205, 304])('an answer %i without content, which has an empty body all the same', (status) => {
-  test('is noted once, as an answer without a body', async () => {
+describe.each([202, 204, 205, 304])('a response %i without content, which has an empty body in Chromium', (status) => {
+  test('is logged once, as a response without a body', async () => {
     const { response, notes } = await overhear(answerInChromium(status, {}))
     expect(response.status).toBe(status)
     await response.body?.cancel()
@@ -38,7 +38,7 @@ describe.each([202, 204, 205, 304])('an answer %i without content, which has an 
   })
 })
 
-test('a body that the client does not want is noted once, as left', async () => {
+test('a body that the client cancels is logged once, as aborted', async () => {
   const headers = { 'Content-Type': 'application/json' }
   const { response, notes } = await overhear(answerInChromium(200, headers, ['{"jsonrpc":"2.0"', '}']))
   await response.body?.cancel()
