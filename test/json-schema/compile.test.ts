@@ -12,7 +12,7 @@ const parsed = (text: string) => JSON.parse(text)
 describe('a keyword', () => {
   test.each<[name: string, schema: Schema, fits: unknown[], misses: [value: unknown, text: string][]]>([
     ['no keyword', {}, [null, 0, '', [], {}], []],
-    ['a keyword that nobody knows', { made: 'up', toString: 1 }, [null, 0, '', [], {}], []],
+    ['an unknown keyword', { made: 'up', toString: 1 }, [null, 0, '', [], {}], []],
 
     [
       'type string',
@@ -380,7 +380,7 @@ describe('a keyword', () => {
     ['then and else without if', parsed('{ "then": false, "else": false }'), [1], []],
 
     ['format', { format: 'date' }, ['2026-07-28', 5], [['2026-19-39', 'must be a valid date, such as 1999-12-31']]],
-    ['a format that nobody knows', { format: 'toString' }, ['', 'x'], []],
+    ['an unknown format', { format: 'toString' }, ['', 'x'], []],
   ])('%s: %j', (_, schema, fits, misses) => {
     for (const value of fits) expect(issues(schema, value)).toBe('')
     for (const [value, text] of misses) expect(issues(schema, value)).toBe(text)
@@ -427,7 +427,7 @@ describe('a reference', () => {
     expect(issues(schema, 1)).toBe('must be a string')
   })
 
-  test('counts together with what stands beside it', () => {
+  test('applies together with the keywords beside it', () => {
     const schema = { $defs: { a: { minimum: 1 } }, $ref: '#/$defs/a', maximum: 2 }
     expect([0, 1, 2, 3].map((value) => issues(schema, value))).toEqual([
       'must be at least 1',
@@ -437,7 +437,7 @@ describe('a reference', () => {
     ])
   })
 
-  test('may lead a schema to itself', () => {
+  test('can be recursive', () => {
     const tree = {
       type: 'object',
       properties: { name: { type: 'string' }, children: { type: 'array', items: { $ref: '#' } } },
@@ -449,7 +449,7 @@ describe('a reference', () => {
     )
   })
 
-  test('may be dynamic: the outermost schema of that name counts', () => {
+  test('can be a $dynamicRef: the outermost schema with the $dynamicAnchor applies', () => {
     const tree = { $id: 'tree', $dynamicAnchor: 'node', properties: { child: { $dynamicRef: '#node' } } }
     const strict = { $id: 'strict', $dynamicAnchor: 'node', $ref: 'tree', unevaluatedProperties: false }
     const value = { child: { child: { more: 1 } } }
@@ -457,7 +457,7 @@ describe('a reference', () => {
     expect(issues({ $defs: { tree, strict }, $ref: 'tree' }, value)).toBe('')
   })
 
-  test('may be recursive, as 2019-09 called it', () => {
+  test('can be a $recursiveRef of draft 2019-09', () => {
     const tree = { $id: 'tree', $recursiveAnchor: true, properties: { child: { $recursiveRef: '#' } } }
     const strict = { $id: 'strict', $recursiveAnchor: true, $ref: 'tree', unevaluatedProperties: false }
     const value = { child: { child: { more: 1 } } }
@@ -471,13 +471,13 @@ describe('a reference', () => {
     { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { anyOf: [{ $ref: '#/$defs/a' }] } } },
     { unevaluatedProperties: false, oneOf: [{ $ref: '#' }] },
     { $dynamicAnchor: 'a', $dynamicRef: '#a' },
-  ])('that never gets to the value is told of: %j', (schema) => {
+  ])('that refers to itself without a smaller value is reported: %j', (schema) => {
     for (const value of [{ a: 1 }, [1], 'a', null]) {
       expect(issues(schema, value)).toBe('cannot be validated, because its schema is circular')
     }
   })
 
-  test('that never gets to the value leaves the other alternatives', () => {
+  test('that refers to itself without a smaller value does not affect other alternatives', () => {
     const schema = { anyOf: [{ $ref: '#' }, { type: 'string' }] }
     expect(issues(schema, 'a')).toBe('')
     expect(issues(schema, 1)).toMatch(/must be a string$/)
@@ -493,14 +493,14 @@ describe('a reference', () => {
     'none.json',
     'https://example.com/none.json#/a',
     'http://[',
-  ])('to nowhere is refused: %s', ($ref) => {
+  ])('without a target is refused: %s', ($ref) => {
     expect(() => compile({ $defs: { a: { type: 'string' }, b: { $ref } } }, 'inputSchema of tool "x"')).toThrow(
       `The inputSchema of tool "x" refers to ${$ref}, which is not in it: put that schema under $defs and refer to it there`,
     )
   })
 })
 
-describe('the words of older drafts', () => {
+describe('keywords of older drafts', () => {
   test.each<[string, Schema, fits: unknown[], misses: [value: unknown, text: string][]]>([
     ['a list of items', { items: [{ type: 'string' }, true] }, [[], ['a', 1, 2]], [[[1], '0: must be a string']]],
     [
@@ -570,22 +570,22 @@ describe('a schema with an invalid value is refused:', () => {
     expect(() => compile(nested, 'inputSchema of tool "x"')).toThrow(messageAt('#/properties/a~1b/items'))
   })
 
-  test('an $id that is no URI', () => {
+  test('an $id that is not a URI', () => {
     expect(() => compile({ $id: 'http://[' }, 'inputSchema of tool "x"')).toThrow(
       'The inputSchema of tool "x" has an $id that is no URI',
     )
   })
 
-  test('but not one that only looks so', () => {
+  test('unless the value is in const, default, enum or examples', () => {
     const value = { type: 'strng', $ref: '#/none', pattern: '(' }
     const schema = { const: value, default: value, examples: [value], enum: [value], title: undefined }
     expect(issues(schema, value)).toBe('')
   })
 })
 
-describe('a value of any size', () => {
+describe('validation in linear time', () => {
   // Each of these would take minutes or hours if the time it takes grew faster than the value.
-  test('with alternatives in a schema that refers to itself', () => {
+  test('of alternatives in a recursive schema', () => {
     const group = (kind: string) => ({
       type: 'object',
       properties: { kind: { const: kind }, left: { $ref: '#' }, right: { $ref: '#' } },
@@ -601,7 +601,7 @@ describe('a value of any size', () => {
     expect(issues(schema, nested(1))).not.toBe('')
   })
 
-  test('with many items, of which each must be another', () => {
+  test('of many unique items', () => {
     const value = Array.from({ length: 100_000 }, (_, index) => ({ index, more: [index] }))
     expect(issues({ uniqueItems: true }, value)).toBe('')
     expect(issues({ uniqueItems: true }, [...value, { more: [7], index: 7 }])).toBe(
@@ -609,14 +609,14 @@ describe('a value of any size', () => {
     )
   })
 
-  test('with many issues, of which some are told', () => {
+  test('of many issues, of which 20 are reported', () => {
     const value = Array.from({ length: 100_000 }, () => ({ a: 1 }))
     const found = compile({ items: { properties: { a: { type: 'string' } } } }, '')(value)
     expect(found).toHaveLength(20)
     expect(found[19]).toEqual({ path: '19.a', message: 'must be a string' })
   })
 
-  test('with a long text', () => {
+  test('of a long text', () => {
     expect(issues({ minLength: 1_000_001 }, '😊'.repeat(1_000_000))).toBe('must have 1000001 or more characters')
   })
 })

@@ -218,7 +218,7 @@ describe('the format', () => {
     expect(invalid.filter((value) => isValid(format, value))).toEqual([])
   })
 
-  test('of each name has rows here', () => {
+  test('names all have rows in this test', () => {
     expect(Object.keys(rows)).toEqual([...formats.keys()])
   })
 
@@ -229,7 +229,7 @@ describe('the format', () => {
     ])
   })
 
-  test.each([...formats.keys()])('%s says nothing about a value that is not a string', (format) => {
+  test.each([...formats.keys()])('%s accepts values that are not strings', (format) => {
     for (const value of [1, true, null, [], {}]) expect(isValid(format, value)).toBe(true)
   })
 })
