@@ -95,7 +95,7 @@ describe('a batch of 2025-03-26', () => {
     expect(await next.json()).toMatchObject({ id: 9, error: { message: full } })
   })
 
-  test('counts as many calls towards the quota of the server as it has', async () => {
+  test('counts each of its calls towards the quota of the server', async () => {
     const headers = await startSession('2025-03-26', newCaller())
     let done = 0
     for (let round = 0; round < 5; round++) {
@@ -125,7 +125,7 @@ describe('a batch of 2025-03-26', () => {
     expect(await answersIn(await response)).toEqual(released)
   })
 
-  test('whose calls are all refused is an array of errors', async () => {
+  test('gets an array of errors when all its calls are refused', async () => {
     const headers = await startSession('2025-03-26', newCaller())
     await (await post(headers, [call(1, 'daily'), call(2, 'daily')])).text()
     const response = await post(headers, [call(3, 'daily'), call(4, 'daily')])
@@ -147,7 +147,7 @@ test('calls over HTTP+SSE hold their slot until they end', async () => {
   expect((await Promise.all(calls)).sort()).toEqual([full, full, full, full, 'released'])
 })
 
-test('calls of a session hold their slot when their client hangs up, and give it back when they end', async () => {
+test('calls of a session hold their slot when their client disconnects, and release it when they end', async () => {
   const headers = await startSession('2025-11-25', newCaller())
   for (const id of [1, 2]) {
     const stream = await post(headers, call(id, 'hold', { _meta: { progressToken: id } }))
@@ -172,7 +172,7 @@ test('calls of a session hold their slot when their client hangs up, and give it
   await release()
 })
 
-test('a session call that was cancelled holds its slot until its handler returns', async () => {
+test('a cancelled session call holds its slot until its handler returns', async () => {
   const headers = await startSession('2025-11-25', newCaller())
   const before = await heldHandlers()
   const first = post(headers, call(1, 'silent'))
@@ -192,7 +192,7 @@ test('a session call that was cancelled holds its slot until its handler returns
   expect((await again).status).toBe(200)
 })
 
-describe('a stateless call whose client hangs up', () => {
+describe('a stateless call whose client disconnects', () => {
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
@@ -210,7 +210,7 @@ describe('a stateless call whose client hangs up', () => {
     return status
   }
 
-  test('gives its slot back when its client hangs up, whether its event stream has begun or not', async () => {
+  test('releases its slot, before and after the start of its event stream', async () => {
     const token = newCaller()
     const before = await heldHandlers()
     const hangUp = new AbortController()
@@ -225,7 +225,7 @@ describe('a stateless call whose client hangs up', () => {
     for (let call = 0; call < 3; call++) await expect.poll(() => statusOfNext(token)).toBe(200)
   })
 
-  test('gives its slot back when the connection of its stream is reset', async () => {
+  test('releases its slot when the connection of its stream is reset', async () => {
     const token = newCaller()
     const before = await heldHandlers()
     const body = JSON.stringify(silent({ isAnnounced: true }))
@@ -262,25 +262,28 @@ test('a call that `concurrent` refuses uses up no quota', async () => {
 describe('a call that waits for its client', () => {
   const sessionRevisions = ['2025-11-25', '2025-06-18']
 
-  test.each(sessionRevisions)('holds its slot in a session of %s, and its answer does not count', async (revision) => {
-    const asked = Promise.withResolvers<void>()
-    const answered = Promise.withResolvers<void>()
-    const elicit = async () => {
-      asked.resolve()
-      await answered.promise
-      return { action: 'accept' as const, content: { word: 'blue' } }
-    }
-    await using client = await connect(server.url, { revision, token: newCaller(), answers: { elicit } })
-    const first = whatBecame(client.callTool('question'))
-    await asked.promise
-    expect(await whatBecame(client.callTool('question'))).toContain('Too many calls of question are running')
-    answered.resolve()
-    expect(await first).toBe('blue')
-    expect(await whatBecame(client.callTool('question'))).toBe('blue')
-    expect(await whatBecame(client.callTool('question'))).toContain('Too many calls of question: at most 2 in a day')
-  })
+  test.each(sessionRevisions)(
+    'holds its slot in a session of %s, and its input response does not count',
+    async (revision) => {
+      const asked = Promise.withResolvers<void>()
+      const answered = Promise.withResolvers<void>()
+      const elicit = async () => {
+        asked.resolve()
+        await answered.promise
+        return { action: 'accept' as const, content: { word: 'blue' } }
+      }
+      await using client = await connect(server.url, { revision, token: newCaller(), answers: { elicit } })
+      const first = whatBecame(client.callTool('question'))
+      await asked.promise
+      expect(await whatBecame(client.callTool('question'))).toContain('Too many calls of question are running')
+      answered.resolve()
+      expect(await first).toBe('blue')
+      expect(await whatBecame(client.callTool('question'))).toBe('blue')
+      expect(await whatBecame(client.callTool('question'))).toContain('Too many calls of question: at most 2 in a day')
+    },
+  )
 
-  test('counts in each of its rounds where requests are stateless: a state can be sent again', async () => {
+  test('counts in each of its rounds when requests are stateless, because a state can be sent again', async () => {
     const answers = { elicit: async () => ({ action: 'accept' as const, content: { word: 'blue' } }) }
     await using client: TestClient = await connect(server.url, { revision: '2026-07-28', token: newCaller(), answers })
     expect(await whatBecame(client.callTool('question'))).toBe('blue')
@@ -289,7 +292,7 @@ describe('a call that waits for its client', () => {
 })
 
 test.each(everyRevision.filter((revision) => revision < '2026'))(
-  'requests of %s other than calls count too',
+  'requests of %s other than calls count towards the quota of the server',
   async (revision) => {
     await using client = await connect(server.url, { revision, token: newCaller() })
     // 40 in an hour: one was `initialize`.

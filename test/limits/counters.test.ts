@@ -29,7 +29,7 @@ async function countersOf(name: string) {
   return seen
 }
 
-test('the calls of two servers are counted apart', async () => {
+test('two servers have separate counters', async () => {
   const [one, two] = await Promise.all([countersOf('one'), countersOf('two')])
   expect(one).toHaveLength(2)
   expect(one.filter((counter) => two.includes(counter))).toEqual([])

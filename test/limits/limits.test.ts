@@ -25,7 +25,7 @@ const clientOf = (revision: string, token = somebody()) => connect(server.url, {
 const textOf = async (called: ReturnType<TestClient['callTool']>) => (await called).content[0]
 
 describe.each(sample(everyRevision, 2))('a client of %s', (revision) => {
-  test('is stopped by a rate of the platform', async () => {
+  test('is refused above a rate of the platform', async () => {
     await using client = await clientOf(revision)
     for (let call = 0; call < 3; call++) expect(await textOf(client.callTool('bound'))).toMatchObject({ text: 'done' })
     // Its minutes are those of the clock: one may have begun between these calls and those before, but no second one.
@@ -41,7 +41,7 @@ describe.each(sample(everyRevision, 2))('a client of %s', (revision) => {
     expect(await textOf(client.callTool('free'))).toMatchObject({ text: 'done' })
   })
 
-  test('is stopped by a quota, and told when to come back', async () => {
+  test('is refused above a quota, with the time to wait', async () => {
     await using client = await clientOf(revision)
     for (let call = 0; call < 2; call++) await client.callTool('daily')
     await expect(client.callTool('daily')).rejects.toMatchObject({
@@ -72,7 +72,7 @@ function post(name: string, token: string | undefined, args: object = {}, header
   })
 }
 
-test('the header says when to come back, in seconds', async () => {
+test('Retry-After is the time to wait in seconds', async () => {
   const person = somebody()
   await post('daily', person)
   await post('daily', person)
@@ -95,13 +95,13 @@ test('a rate without a binding is counted exactly', async () => {
   expect(statuses).toContain(429)
 })
 
-test('a quota is exact, however many ask at once', async () => {
+test('a quota is exact for concurrent calls', async () => {
   const person = somebody()
   const statuses = await Promise.all(Array.from({ length: 20 }, async () => (await post('daily', person)).status))
   expect(statuses.filter((status) => status === 200)).toHaveLength(2)
 })
 
-test('what is refused by one limit uses up nothing of another', async () => {
+test('a call that one limit refuses does not count for another limit', async () => {
   const person = somebody()
   const statuses: number[] = []
   for (let call = 0; call < 8; call++) statuses.push((await post('both', person)).status)
@@ -125,7 +125,7 @@ test('limits count each principal, and anonymous callers by address or network',
   expect(statuses).toEqual([200, 200, 429, 200, 200, 200, 429, 200])
 })
 
-test('prompts and resources have limits too', async () => {
+test('limits apply to prompts and resources', async () => {
   await using client = await clientOf(newest)
   await client.request('prompts/get', { name: 'counted' })
   await expect(client.request('prompts/get', { name: 'counted' })).rejects.toMatchObject({ status: 429 })
@@ -133,7 +133,7 @@ test('prompts and resources have limits too', async () => {
   await expect(client.request('resources/read', { uri: 'note://2' })).rejects.toMatchObject({ status: 429 })
 })
 
-test('so many at a time, and when one has ended the next', async () => {
+test('`concurrent` refuses further calls until one ends', async () => {
   const person = somebody()
   const [first, second] = [await post('hold', person), await post('hold', person)]
   expect([first.status, second.status]).toEqual([200, 200])
@@ -146,7 +146,7 @@ test('so many at a time, and when one has ended the next', async () => {
   expect(await first.text()).toContain('"text":"released"')
 })
 
-test('so many streams at a time', async () => {
+test('`streams` refuses further streams', async () => {
   const person = somebody()
   await using client = await clientOf('2025-11-25', person)
   await client.subscribe({})
@@ -171,13 +171,13 @@ test('the open streams of a caller are not counted as calls of a tool named stre
   expect(await textOf(client.callTool('streams'))).toMatchObject({ text: 'done' })
 })
 
-describe.each([newest, '2025-11-25'])('a handler of a client of %s', (revision) => {
-  test('that takes too long is stopped', async () => {
+describe.each([newest, '2025-11-25'])('the time limit of a handler, for a client of %s', (revision) => {
+  test('stops the handler and fails the call', async () => {
     await using client = await connect(hasty.url, { revision })
     await expect(client.callTool('late')).rejects.toThrow('The call took longer than 1 seconds and was stopped')
   })
 
-  test('may wait for its client as long as it likes', async () => {
+  test('does not include the time in which the handler waits for its client', async () => {
     const elicit = async () => {
       await new Promise((resolve) => setTimeout(resolve, 1_500))
       return { action: 'accept' as const, content: { word: 'finally' } }

@@ -18,7 +18,7 @@ describe('a rate', () => {
   })
 })
 
-test('a quota names its units when it is refused', () => {
+test('the error for an invalid quota names the valid units', () => {
   expect(() => readQuota('5/s', 'The tool "t"')).toThrow(
     'The tool "t" has the quota "5/s": write it like 1000/d, 100/h or 10/m. A quota counts in periods of m, h or d ' +
       '(a minute, an hour or a day)',
@@ -30,6 +30,6 @@ test.each([
   [10, 'at most 5 in 10 seconds'],
   [3_600, 'at most 5 in an hour'],
   [86_400, 'at most 5 in a day'],
-])('%i seconds are told as "%s"', (seconds, text) => {
+])('a period of %i seconds is written as "%s"', (seconds, text) => {
   expect(rateText({ text: '', times: 5, seconds })).toBe(text)
 })

@@ -190,7 +190,7 @@ describe.each(transports)('%s: a call that a limit refuses', (_, answered, send)
     ])
   })
 
-  test('is not reported as allowed, although its caller has the scope', async () => {
+  test('is not reported as allowed, although its caller has the scopes', async () => {
     const caller = newCaller()
     await send(caller, [['vault'], ['vault']])
     const { audited } = await reportsOf(caller, (events) => events.length >= 2)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Slots } from '../../worker/plugins/rate-limit/slots.ts'
 
-test('a resumed call that is lost while it waits for a slot blocks new calls for ten seconds at most', async () => {
+test('a resumed call that is lost while it waits for a slot blocks new calls for at most ten seconds', async () => {
   let now = 0
   const slots = new Slots(() => now)
   const ada = [{ key: 'ada', most: 1 }]
