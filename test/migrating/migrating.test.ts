@@ -110,7 +110,7 @@ describe.each(compared)('$folder', (pair) => {
   }
 
   const [firstPath, ...otherPaths] = paths
-  test.each(otherPaths)('answers the same before and after, at %s', async (path) => {
+  test.each(otherPaths)('answers the same as before, at %s', async (path) => {
     // Nobody has been there yet, and left something.
     using place = new Folder()
     using before = await startBefore(place.path, path)
@@ -118,7 +118,7 @@ describe.each(compared)('$folder', (pair) => {
     expectSameAnswers(await converse(before.url, mode), await converse(after.url, mode))
   })
 
-  describe('moved', () => {
+  describe('the migrated server', () => {
     let place: Folder
     let before: Awaited<ReturnType<typeof startBefore>>
     let after: Awaited<ReturnType<typeof start>>
@@ -136,10 +136,10 @@ describe.each(compared)('$folder', (pair) => {
       place?.[Symbol.dispose]()
     })
 
-    test(`answers the same before and after, at ${firstPath}`, () => expectSameAnswers(first.told, first.ours))
+    test(`answers the same as before, at ${firstPath}`, () => expectSameAnswers(first.told, first.ours))
 
     if (isInNode) {
-      test('tells whoever has no token where to get one', async () => {
+      test('challenges requests without a token as before', async () => {
         const told = await challenged(before.url)
         expect(told).toEqual({ status: 401, resource: '/mcp', authorizationServers: [issuer.issuer] })
         expect(await challenged(after.url)).toEqual(told)
@@ -147,13 +147,13 @@ describe.each(compared)('$folder', (pair) => {
     }
 
     if (hasDoors) {
-      test('lets in the same pages and goes by the same names', async () => {
+      test('allows the same origins and hosts as before', async () => {
         expect(await doorsOf(before.url)).toEqual(doors)
         expect(await doorsOf(after.url)).toEqual(doors)
       })
     }
 
-    test('serves, also clients of the newest revision', async () => {
+    test('serves clients of the newest protocol version as well', async () => {
       const { outcomes } = await converse(after.url, { pin: '2026-07-28' })
       expect(outcomes.add).toEqual([{ text: '3', structured: undefined, failed: false, told: [] }])
       expect(outcomes.order ?? orders).toMatchObject(orders)
@@ -168,7 +168,7 @@ describe.each(compared)('$folder', (pair) => {
     })
 
     if (mode === 'legacy') {
-      test('does not know the sessions of before, whose clients start anew', async () => {
+      test('returns 404 for sessions of the old server, so clients start new ones', async () => {
         await using moved = await connect(before.url, { revision, token: await tokenFor(before.url) })
         expect(moved.session).toBeDefined()
         const token = await tokenFor(after.url)
@@ -188,7 +188,7 @@ describe.each(compared)('$folder', (pair) => {
         expect((await anew.callTool('add', { a: 1, b: 2 })).content).toEqual([{ type: 'text', text: '3' }])
       })
     } else {
-      test('gives older clients the sessions, streams and questions that they did not have', async () => {
+      test('gives older clients sessions, streams and input requests that they lacked', async () => {
         const nothing = { sessions: false, streams: false, questions: false }
         expect(await offered(before.url, await tokenFor(before.url))).toEqual(nothing)
         const all = { sessions: true, streams: true, questions: true }
@@ -198,7 +198,7 @@ describe.each(compared)('$folder', (pair) => {
   })
 })
 
-test.runIf(isFull)('the servers of other libraries compile against them', () => {
+test.runIf(isFull)('the servers of other libraries compile', () => {
   const { status, stdout } = spawnSync('npm', ['run', '-s', 'check', '--prefix', bench], {
     cwd: root,
     encoding: 'utf8',
@@ -207,7 +207,7 @@ test.runIf(isFull)('the servers of other libraries compile against them', () => 
   expect(status).toBe(0)
 })
 
-test('the pages of docs/migrating name the versions that are compared', () => {
+test('the pages of docs/migrating name the compared versions', () => {
   const { dependencies } = JSON.parse(readFileSync(join(bench, 'package.json'), 'utf8')) as {
     dependencies: Record<string, string>
   }

@@ -29,7 +29,7 @@ const sections = tables.map(({ page, title, names }) => {
   return { page, names, rows: all.filter((section) => section.split('\n')[0] === title).flatMap(rowsOf) }
 })
 
-test('the table of every page is compared with servers', () => {
+test('the table of every page is checked against servers', () => {
   expect([...tables.map(({ page }) => page), ...untested].toSorted()).toEqual(readdirSync(pages).toSorted())
   expect(sections.filter(({ rows }) => rows.length === 0)).toEqual([])
 })
