@@ -89,7 +89,7 @@ describe.each(sample(everyRevision, 2))('a call of a client of %s', (revision) =
     ['fails', { type: 'tool_error', message: 'It broke' }, { 'error.type': 'tool_error' }],
     ['refuses', { type: 'error', kind: 'invalid_params', code: -32602, message: 'Not so' }, { 'error.type': '-32602' }],
     ['slow', { type: 'error', kind: 'call_interrupted', code: -32603 }, { 'rpc.response.status_code': '-32603' }],
-  ])('that %s is told of as that', async (tool, came, attributes) => {
+  ])('with the tool "%s" is observed with its error', async (tool, came, attributes) => {
     await client.callTool(tool).catch(() => {})
     const { events, spans } = await toldOf(1)
     expect(events).toMatchObject([{ name: tool, outcome: came }])
@@ -123,7 +123,7 @@ describe.each(sample(everyRevision, 2))('a call of a client of %s', (revision) =
   const [traceId, spanId] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331']
   const traceparent = `00-${traceId}-${spanId}-01`
 
-  test('is a part of the trace that its client names', async () => {
+  test('belongs to the trace in _meta', async () => {
     await client.request('tools/list', { _meta: { traceparent, tracestate: 'a=b' } })
     await client.request('tools/list', { _meta: { traceparent: `00-${'0'.repeat(32)}-${spanId}-01` } })
     await client.request('tools/list', { _meta: { traceparent: 5 } })
@@ -137,7 +137,7 @@ describe.each(sample(everyRevision, 2))('a call of a client of %s', (revision) =
     expect(spans[1]?.trace).not.toBe(traceId)
   })
 
-  test('is a part of the trace in its headers, where it names none itself', async () => {
+  test('belongs to the trace in its headers, unless _meta has one', async () => {
     const target = async ({ url, method, headers, body, signal }: Request) => {
       const { pathname, search } = new URL(url)
       const text = body && (await new Response(body).text())
@@ -153,7 +153,7 @@ describe.each(sample(everyRevision, 2))('a call of a client of %s', (revision) =
   })
 })
 
-test('runs of a task are observed, and may take longer than calls', async () => {
+test('runs of a task are observed, and can take longer than calls', async () => {
   const client = new TaskClient(server.url)
   const taskId = await client.begin('works', {}, { user: 'ada' })
   const sent = { user: 'ada' }
@@ -173,7 +173,7 @@ test('runs of a task are observed, and may take longer than calls', async () => 
   expect(after.events).toContainEqual(expect.objectContaining({ method: 'tasks/update' }))
 })
 
-test('a run of a task that falls asleep is a span that says so, and what its handler starts is within', async () => {
+test('a task run that suspends is a span with edgemcp.task.asleep, and contains the spans of its handler', async () => {
   const client = new TaskClient(server.url)
   await client.begin('rests', {}, { user: 'ada' })
   const { events, spans } = await toldOf(1, { spans: 3 })
@@ -192,7 +192,7 @@ test('a run of a task that falls asleep is a span that says so, and what its han
   expect(begun?.attributes).not.toHaveProperty('edgemcp.task.asleep')
 })
 
-test('arguments that no schema knows are struck out', async () => {
+test('arguments that are not in the schema are redacted', async () => {
   await using client = await connected(server.url, '2026-07-28')
   await client.callTool('loose', { known: 'x'.repeat(300), unknown: 'secret' })
   await client.callTool('nothing', { text: 'secret' }).catch(() => {})
@@ -217,7 +217,7 @@ describe('a message that is not a call is observed', () => {
 
   beforeEach(others)
 
-  test.each(everyRevision.slice(1, 4))('in a session of %s, with its answers to questions', async (revision) => {
+  test.each(everyRevision.slice(1, 4))('in a session of %s, with its responses to input requests', async (revision) => {
     await using client = await connect(server.url, { revision, token: 'ada', answers })
     const [began, initialized] = await othersOf(2)
     expect(began).toEqual({
@@ -251,7 +251,7 @@ describe('a message that is not a call is observed', () => {
     expect(pinged).toMatchObject({ method: 'ping', outcome: received(202) })
   })
 
-  test('an unknown method', async () => {
+  test('of an unknown method', async () => {
     await using client = await connect(server.url, { revision: '2026-07-28', token: 'ada' })
     await client.request('nobody/knows').catch(() => {})
     const [unknown] = await othersOf(1)
@@ -270,7 +270,7 @@ describe('a message that is not a call is observed', () => {
     expect(refused?.outcome).toMatchObject({ type: 'error', kind: 'invalid_request', code: -32600 })
   })
 
-  test('what is called is told of elsewhere, unless nobody is there to call it', async () => {
+  test('a call is reported as a call, not as a message, except when its session is unknown', async () => {
     await using client = await connect(server.url, { revision: '2025-11-25', token: 'ada' })
     await othersOf(2)
     await client.callTool('log_in', { user: 'ada', password: 'swordfish' })
@@ -303,7 +303,7 @@ describe('audit() and observe() of one server', () => {
 
   test.each<[string, object]>([
     ['report the same refused request', {}],
-    ['report it also if a hook before them throws', { 'X-Break-Hook': '1' }],
+    ['report it even if an earlier hook throws', { 'X-Break-Hook': '1' }],
   ])('%s', async (_, more) => {
     await Promise.all(['/others', '/audited'].map(takenFrom))
     const response = await fetch(server.url, { method: 'POST', headers: { ...headers, ...more }, body })
@@ -322,7 +322,7 @@ describe('audit() and observe() of one server', () => {
   })
 })
 
-describe('in development', () => {
+describe('in development,', () => {
   let deployed: TestServer
   beforeAll(async () => {
     vi.stubEnv('NODE_ENV', 'development')
@@ -335,7 +335,7 @@ describe('in development', () => {
     server = deployed
   })
 
-  test('a call is told of as well, and what its handler starts is within', async () => {
+  test('a call is observed, and its span contains those of its handler', async () => {
     await using client = await connected(server.url, '2026-07-28')
     await client.callTool('log_in', { user: 'ada', password: 'swordfish' })
     const { events, spans } = await toldOf(1)
