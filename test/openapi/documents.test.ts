@@ -59,7 +59,7 @@ describe('names of operations', () => {
     for (const name of names) expect(name.length).toBeLessThanOrEqual(128)
   })
 
-  test('stay the same where their order does not', () => {
+  test('do not depend on their order', () => {
     const paths = { '/猫': { get: { operationId: '猫' } }, '/犬': { get: { operationId: '犬' } } }
     const reversed = Object.fromEntries(Object.entries(paths).reverse())
     expect(namesOf(reversed)).toEqual(namesOf(paths).reverse())
@@ -67,7 +67,7 @@ describe('names of operations', () => {
 })
 
 describe('schemas of the same name', () => {
-  test('in several places of a document are each themselves', () => {
+  test('in several places of a document are resolved separately', () => {
     const { isValid } = posting(
       {
         type: 'object',
@@ -100,7 +100,7 @@ describe('schemas of the same name', () => {
   test.each([
     ['with references from the schema that has them', {}],
     ['in schemas with an $id', { $id: 'https://schemas.example/one' }],
-  ])('under $defs of several schemas are each themselves, %s', (_, more) => {
+  ])('under $defs of several schemas are resolved separately, %s', (_, more) => {
     const own = (value: string, id: Json) => ({
       ...id,
       type: 'object',
@@ -124,7 +124,7 @@ describe('members beside a $ref', () => {
     properties: { name: { $ref: '#/components/schemas/Name', minLength: 2, description: 'Short' } },
   }
 
-  test('of a schema count in OpenAPI 3.1', () => {
+  test('apply to a schema in OpenAPI 3.1', () => {
     const { isValid, input } = posting(schema, { components })
     expect(isValid({ name: 'ab' })).toBe(true)
     expect(isValid({ name: 'a' })).toBe(false)
@@ -132,11 +132,11 @@ describe('members beside a $ref', () => {
     expect(JSON.stringify(input)).toContain('Short')
   })
 
-  test('of a schema do not count in OpenAPI 3.0', () => {
+  test('are ignored in a schema in OpenAPI 3.0', () => {
     expect(posting(schema, { components }, '3.0.3').isValid({ name: 'a' })).toBe(true)
   })
 
-  test('hide a property that only responses have', () => {
+  test('with readOnly hide a property', () => {
     const readOnly = {
       type: 'object',
       required: ['id'],
@@ -147,7 +147,7 @@ describe('members beside a $ref', () => {
     expect(JSON.stringify(input)).not.toContain('"id"')
   })
 
-  test.each(['3.0.3', '3.1.0'])('a parameter keeps its description in OpenAPI %s', (openapi) => {
+  test.each(['3.0.3', '3.1.0'])('do not replace the description of a parameter in OpenAPI %s', (openapi) => {
     const described = parameter('query', 'name', {
       schema: { $ref: '#/components/schemas/Name' },
       description: 'Of a pet',
@@ -156,7 +156,7 @@ describe('members beside a $ref', () => {
     expect(operation?.input.properties).toMatchObject({ name: { description: 'Of a pet' } })
   })
 
-  test('a parameter has the description beside its reference in OpenAPI 3.1', () => {
+  test('override the description of a parameter in OpenAPI 3.1', () => {
     const parameters = [{ $ref: '#/components/parameters/Name', description: 'Of a dog' }]
     const shared = { parameters: { Name: parameter('query', 'name', { description: 'Of a pet' }) } }
     const inputOf = (openapi: string) =>
@@ -165,7 +165,7 @@ describe('members beside a $ref', () => {
     expect(inputOf('3.0.3')).toMatchObject({ name: { description: 'Of a pet' } })
   })
 
-  test('a path has the operations beside its reference, too', () => {
+  test('of a path add operations', () => {
     const document = {
       openapi: '3.1.0',
       paths: { '/a': { $ref: '#/components/pathItems/A', put: { operationId: 'put' } } },
@@ -186,7 +186,7 @@ describe('arguments of the same name', () => {
       paths: { [path]: { post: { operationId: 'a', parameters, ...more } } },
     })[0] as Operation
 
-  test('have a place before their names, and each its own name', () => {
+  test('get their place as a prefix', () => {
     const operation = operationAt(
       '/{id}/{body}',
       [
@@ -221,7 +221,7 @@ describe('arguments of the same name', () => {
     )
   })
 
-  test('have a number where the place is not enough', () => {
+  test('get a number when a prefix is not enough', () => {
     const parameters = ['query_id', 'id'].map((name) => parameter('header', name))
     const operation = operationAt('/a', [...parameters, parameter('query', 'id'), parameter('query', 'query_query_id')])
     expect(operation.parameters).toEqual({
@@ -232,20 +232,20 @@ describe('arguments of the same name', () => {
     })
   })
 
-  test('that objects inherit are names like any other', () => {
+  test('with the names of inherited members are kept', () => {
     const operation = operationAt('/a', [parameter('query', 'constructor'), parameter('query', '__proto__')])
     expect(Object.values(operation.parameters).map(({ name }) => name)).toEqual(['constructor', '__proto__'])
     expect(Object.keys(operation.parameters)).toEqual(Object.keys(operation.input.properties as Json))
     expect(Object.keys(operation.parameters)).toEqual(['constructor', 'query___proto__'])
   })
 
-  test('of one header in two spellings are one argument', () => {
+  test('merge when they are one header in two spellings', () => {
     const operation = operationAt('/a', [parameter('header', 'X-Kind'), parameter('header', 'x-kind')])
     expect(Object.values(operation.parameters)).toEqual([{ in: 'header', name: 'x-kind' }])
   })
 })
 
-test('a parameter that its path does not have is left out', () => {
+test('a path parameter that is not in the path is left out', () => {
   const onSkipped: string[] = []
   const parameters = [parameter('path', 'id'), parameter('path', 'other')]
   const document = { openapi: '3.1.0', paths: { '/a/{id}': { get: { operationId: 'a', parameters } } } }
@@ -264,20 +264,20 @@ describe.each(['get', 'head'])('a body of %s, which cannot be sent,', (method) =
   }
   const where = `${method.toUpperCase()} /a`
 
-  test('is no argument', () => {
+  test('is not an argument', () => {
     const { all, onSkipped } = found(json({ type: 'object' }, false))
     expect(all).toMatchObject([{ hasBody: false, input: { properties: {} } }])
     expect(onSkipped).toEqual([`${where} without its body, because a request of this method cannot have one`])
   })
 
-  test('leaves its operation out where it is required', () => {
+  test('excludes the operation when it is required', () => {
     const { all, onSkipped } = found(json({ type: 'object' }))
     expect(all).toEqual([])
     expect(onSkipped).toEqual([`${where}, because a request of this method cannot have a body`])
   })
 })
 
-describe('an operation that is written by hand', () => {
+describe('an operation without a document', () => {
   const written = (more: Partial<Operation>): Operation => ({
     name: 'a',
     description: 'd',

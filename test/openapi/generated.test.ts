@@ -31,21 +31,24 @@ afterAll(async () => {
   api.close()
 })
 
-test.each(['2026-07-28', '2025-06-18'])('has its tools for clients of %s', async (revision) => {
-  await using client = await connect(server.url, { revision })
-  const { tools } = (await client.request('tools/list')) as { tools: { name: string }[] }
-  expect(tools.map(({ name }) => name)).toEqual(['listPets', 'addPet', 'get_pets_pet_id', 'removePet'])
-  expect(await client.callTool('listPets', { 'X-Tenant': 'acme', limit: 3 })).toMatchObject({
-    content: [{ text: '{"name":"Rex"}' }],
-  })
-  expect(heard.at(-1)).toBe('GET /v1/pets?limit=3 secret')
-  expect(await client.callTool('listPets', { limit: 0 })).toMatchObject({
-    isError: true,
-    content: [{ text: expect.stringContaining('Invalid arguments for listPets') }],
-  })
-})
+test.each(['2026-07-28', '2025-06-18'])(
+  'the server has the tools of the generated module for clients of %s',
+  async (revision) => {
+    await using client = await connect(server.url, { revision })
+    const { tools } = (await client.request('tools/list')) as { tools: { name: string }[] }
+    expect(tools.map(({ name }) => name)).toEqual(['listPets', 'addPet', 'get_pets_pet_id', 'removePet'])
+    expect(await client.callTool('listPets', { 'X-Tenant': 'acme', limit: 3 })).toMatchObject({
+      content: [{ text: '{"name":"Rex"}' }],
+    })
+    expect(heard.at(-1)).toBe('GET /v1/pets?limit=3 secret')
+    expect(await client.callTool('listPets', { limit: 0 })).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('Invalid arguments for listPets') }],
+    })
+  },
+)
 
-test('and a deployment does not carry what found them', async () => {
+test('a bundle with the generated module does not contain the parser', async () => {
   const bundle = async (name: string) => {
     const folder = mkdtempSync(join(tmpdir(), 'edgemcp-'))
     try {

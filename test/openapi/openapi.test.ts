@@ -11,11 +11,11 @@ import pets from './pets.json' with { type: 'json' }
 type Json = Record<string, unknown>
 type Heard = { method: string | undefined; url: string | undefined; headers: Json; body: string }
 
-describe('a document', () => {
+describe('an OpenAPI document', () => {
   const all = parseOpenApi(pets)
   const named = (name: string) => all.find((operation) => operation.name === name)
 
-  test('has its operations, by id or by method and path; those that take no JSON are left out', () => {
+  test('gives operations by id or by method and path, without those that do not accept JSON', () => {
     expect(all.map(({ name, method, path }) => [name, method, path])).toEqual([
       ['listPets', 'GET', '/pets'],
       ['addPet', 'POST', '/pets'],
@@ -32,7 +32,7 @@ describe('a document', () => {
     expect(named('listPets')?.annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false })
   })
 
-  test('says what arguments there are and where they go, in words of JSON Schema', () => {
+  test('gives the arguments as JSON Schema, and the place of each', () => {
     expect(named('listPets')?.input).toEqual({
       type: 'object',
       properties: {
@@ -49,7 +49,7 @@ describe('a document', () => {
     })
   })
 
-  test('has in each operation all that its schemas refer to, also to themselves', () => {
+  test('gives each operation the schemas that it refers to, including recursive ones', () => {
     expect(named('addPet')?.input).toEqual({
       type: 'object',
       properties: { 'X-Tenant': { type: 'string' }, body: { $ref: '#/$defs/Pet' } },
@@ -102,7 +102,7 @@ describe('a document', () => {
   })
 })
 
-describe('tools', () => {
+describe('tools of a document', () => {
   let api: Server
   let server: TestServer
   let client: TestClient
@@ -127,7 +127,7 @@ describe('tools', () => {
     api.close()
   })
 
-  test('send their arguments where these belong, and tell what came', async () => {
+  test('send their arguments in the right place, and return the response', async () => {
     const listed = await client.callTool('pets_listPets', { 'X-Tenant': 'acme', tag: ['a b', 'c&d'], limit: 3 })
     expect(listed).toMatchObject({ content: [{ text: '{"name":"Rex"}' }] })
     expect(heard.at(-1)).toMatchObject({
@@ -148,12 +148,12 @@ describe('tools', () => {
     ['../admin', '/v1/pets/..%2Fadmin'],
     ['a/b?c#d', '/v1/pets/a%2Fb%3Fc%23d'],
     ['ü', '/v1/pets/%C3%BC'],
-  ])('put %s into one part of the path', async (id, url) => {
+  ])('encode %s as one path segment', async (id, url) => {
     await client.callTool('pets_get_pets_pet_id', { 'pet id': id })
     expect(heard.at(-1)?.url).toBe(url)
   })
 
-  test.each(['', '.', '..'])('do not take "%s" for a part of the path', async (id) => {
+  test.each(['', '.', '..'])('refuse "%s" as a path segment', async (id) => {
     const before = heard.length
     expect(await client.callTool('pets_get_pets_pet_id', { 'pet id': id })).toMatchObject({
       isError: true,
@@ -162,7 +162,7 @@ describe('tools', () => {
     expect(heard.length).toBe(before)
   })
 
-  test.each([200, 500])('read at most 16 MiB of an answer with status %i', async (status) => {
+  test.each([200, 500])('read at most 16 MiB of a response with status %i', async (status) => {
     const { content, isError } = await client.callTool('pets_get_pets_pet_id', { 'pet id': `large-${status}` })
     expect((content as { text: string }[])[0]?.text.slice(0, 200)).toBe(
       `GET /v1/pets/large-${status}: HTTP ${status} with a body of more than 16777216 bytes, more than openApiTools() reads: ask for a smaller part`,
@@ -170,7 +170,7 @@ describe('tools', () => {
     expect(isError).toBe(true)
   })
 
-  test('tell the model what went wrong', async () => {
+  test('return an error of the API or of the arguments to the model', async () => {
     expect(await client.callTool('pets_removePet', { 'pet id': '1' })).toMatchObject({
       isError: true,
       content: [{ text: 'DELETE /v1/pets/1: HTTP 403. {"problem":"Not yours"}' }],

@@ -46,7 +46,7 @@ const serverOf = (parameters: unknown[], options: OpenApiToolsOptions) =>
 const echo = () => listen((request, response) => response.end(JSON.stringify(request.headers)))
 const sentBy = (answered: Result) => JSON.parse(textOf(answered)) as Record<string, string>
 
-test.each([200, 500])('an answer of more than 16 MiB is cancelled, with status %i', async (status) => {
+test.each([200, 500])('a response of more than 16 MiB is cancelled, with status %i', async (status) => {
   const ended = Promise.withResolvers<void>()
   const megabyte = ' '.repeat(1024 * 1024)
   const endless = function* () {
@@ -63,7 +63,7 @@ test.each([200, 500])('an answer of more than 16 MiB is cancelled, with status %
   await ended.promise
 })
 
-test('the developer’s value of a header wins over an argument’s, in any spelling', async () => {
+test('a configured header overrides the argument for the same header, in any spelling', async () => {
   const headers = (principal?: Principal) => ({ 'x-user-id': principal?.subject ?? 'nobody' })
   const server = serverOf([header('X-User-Id'), header('X-Other')], { baseUrl: await echo(), headers })
   const args = { 'X-User-Id': 'victim', 'X-Other': 'other' }
@@ -80,7 +80,7 @@ test.each([
   expect(sentBy(answered)).toMatchObject({ 'x-user-id': 'ada' })
 })
 
-test('a header that the developer sets by its name is no argument', async () => {
+test('a configured header is not an argument', async () => {
   const headers = { 'x-user-id': (principal?: Principal) => principal?.subject, 'X-Key': 'secret' }
   const server = serverOf([header('X-User-Id', true), header('X-KEY'), header('X-Other', true)], {
     baseUrl: await echo(),
@@ -111,7 +111,7 @@ const reserved = [
   ...['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override', 'Via', 'Accept-Encoding'],
 ]
 
-test.each(reserved)('the header %s is no argument, whoever wrote the list of operations', async (name) => {
+test.each(reserved)('the header %s is not an argument, in a parsed document or a list of operations', async (name) => {
   const skipped: string[] = []
   const [found] = parseOpenApi(documentOf([header(name, true)]), { onSkipped: (sentence) => skipped.push(sentence) })
   expect(found?.input).toMatchObject({ properties: {}, required: [] })
@@ -151,7 +151,7 @@ test.each([301, 302, 303, 307, 308])('a redirect %i to another origin is not fol
   expect(received).toEqual([])
 })
 
-test('a redirect of GET to the same origin is followed, and not for ever', async () => {
+test('a redirect of GET to the same origin is followed, up to a limit', async () => {
   let hops = 0
   const base = await listen((request, response) => {
     hops += 1
@@ -165,13 +165,13 @@ test('a redirect of GET to the same origin is followed, and not for ever', async
   expect(hops).toBeLessThan(20)
 })
 
-test.each(['http://api.example/v1', 'ftp://127.0.0.1', 'api.example', ''])('the base "%s" is refused', (base) => {
+test.each(['http://api.example/v1', 'ftp://127.0.0.1', 'api.example', ''])('the baseUrl "%s" is refused', (base) => {
   expect(() => serverOf([], { baseUrl: base })).toThrow(
     `openApiTools(): the baseUrl "${base}" must be an https URL, or http on localhost, as in "https://api.example/v1"`,
   )
 })
 
-test('scopes are those of all operations, or of each', async () => {
+test('scopes apply to all operations, or to each by a function', async () => {
   const base = await echo()
   const all = serverOf([], { baseUrl: base, scopes: ['mail:read'] })
   expect(await refusal(all, 'tools/call', { name: 'mail' }, { principal: ada })).toMatchObject({
@@ -190,7 +190,7 @@ test('scopes are those of all operations, or of each', async () => {
 })
 
 test.each(['https://api.example/v1?key=SECRET', 'https://api.example/#part', 'https://me:secret@api.example'])(
-  'the base "%s", which is more than an origin and a path, is refused',
+  'the baseUrl "%s" with a query, fragment or credentials is refused',
   (base) => {
     expect(() => serverOf([], { baseUrl: base })).toThrow(
       `openApiTools(): the baseUrl "${base}" must have no query, fragment or credentials: send keys by "headers"`,
@@ -199,7 +199,7 @@ test.each(['https://api.example/v1?key=SECRET', 'https://api.example/#part', 'ht
 )
 
 test.each(['@evil.example/x', '.evil.example/x', ':9/x', 'x'])(
-  'a path "%s" without a slash first is refused',
+  'a path "%s" that does not start with a slash is refused',
   (path) => {
     const document = { openapi: '3.1.0', paths: { [path]: { get: { operationId: 'mail' } } } }
     expect(() => parseOpenApi(document)).toThrow(`GET ${path}: a path must start with "/"`)
@@ -216,7 +216,7 @@ const credentials =
   'X-Remote-User X-Authenticated-User X-Originating-IP X-Remote-IP X-Remote-Addr Client-IP Fastly-Client-IP X-Azure-ClientIP ' +
   'X-Envoy-External-Address Forwarded-For X-Forwarded X-Host X-HTTP-Host-Override Traceparent X_Forwarded_For'
 
-test.each(credentials.split(' '))('the header %s of credentials and addresses is no argument', async (name) => {
+test.each(credentials.split(' '))('the header %s, for credentials or addresses, is not an argument', async (name) => {
   const server = serverOf([header(name)], { baseUrl: 'https://api.example' })
   expect(JSON.stringify((await result(server, 'tools/list')).tools)).not.toContain(name)
 })
@@ -229,12 +229,12 @@ test.each(['Idempotency-Key', 'If-None-Match', 'X-Request-Id', 'X-Tokens-Per-Pag
   },
 )
 
-test('a header that the developer sets is no argument in a spelling with underscores', async () => {
+test('a configured header is not an argument in a spelling with underscores', async () => {
   const server = serverOf([header('X_Customer')], { baseUrl: 'https://api.example', headers: { 'X-Customer': 'ada' } })
   expect(JSON.stringify((await result(server, 'tools/list')).tools)).not.toContain('X_Customer')
 })
 
-test('a body is sent as the type of JSON that the document names', async () => {
+test('a body is sent with the JSON media type of the document', async () => {
   const document = (type: string) => ({
     openapi: '3.1.0',
     paths: {
@@ -248,14 +248,14 @@ test('a body is sent as the type of JSON that the document names', async () => {
   }
 })
 
-test('an operation whose path has a parameter that it does not declare is left out', () => {
+test('an operation with an undeclared path parameter is left out', () => {
   const left: string[] = []
   const document = { openapi: '3.1.0', paths: { '/pets/{petId}': { get: { operationId: 'pet' } } } }
   expect(parseOpenApi(document, { onSkipped: (sentence) => left.push(sentence) })).toEqual([])
   expect(left).toEqual(['GET /pets/{petId}, which does not declare the parameter "petId" of its path'])
 })
 
-test('a property that only responses have is no argument, whether it is required or not', async () => {
+test('a readOnly property is not an argument, required or not', async () => {
   const Pet = {
     type: 'object',
     required: ['id', 'name'],
@@ -298,12 +298,12 @@ describe('a parameter with a list', () => {
     expect(await sent('/x', { in: 'query', name: 'ids', schema: list, ...style })).toBe(url)
   })
 
-  test('in a path is separated by commas', async () => {
+  test('in a path is sent separated by commas', async () => {
     expect(await sent('/x/{ids}', { in: 'path', name: 'ids', required: true, schema: list })).toBe('/x/1%2C2')
   })
 })
 
-describe('a parameter that cannot be sent as the document says', () => {
+describe('a parameter with an unsupported serialization', () => {
   test.each([
     ['an object', { schema: { type: 'object' } }],
     ['an object of the style deepObject', { style: 'deepObject', schema: { type: 'object' } }],
@@ -325,7 +325,7 @@ describe('a parameter that cannot be sent as the document says', () => {
   })
 })
 
-test('an argument with a name that objects inherit is not sent when it is left out', async () => {
+test('an absent argument with the name of an inherited member is not sent', async () => {
   const optional = (place: string, name: string) => ({ in: place, name, schema: { type: 'string' } })
   const parameters = [optional('query', 'constructor'), optional('query', 'toString'), optional('header', 'valueOf')]
   const base = await listen(({ url, headers }, response) => response.end(JSON.stringify({ url, ...headers })))
