@@ -24,8 +24,8 @@ async function closedPage(): Promise<string> {
   return response.text()
 }
 
-describe('the answer', () => {
-  test('is an HTML page without referrer and frames', async () => {
+describe('the response', () => {
+  test('is an HTML page with headers against referrers and frames', async () => {
     const { status, headers } = await open(everything)
     expect(status).toBe(200)
     expect(headers.get('Content-Type')).toBe('text/html; charset=utf-8')
@@ -35,7 +35,7 @@ describe('the answer', () => {
     expect(directivesOf(headers).get('frame-ancestors')).toBe("'none'")
   })
 
-  test('allows its own style and its own script, by hash, and nothing else', async () => {
+  test('allows its own style and script, by hash', async () => {
     for (const server of [everything, strange]) {
       const response = await open(server)
       const page = await response.text()
@@ -51,7 +51,7 @@ describe('the answer', () => {
     }
   })
 
-  test('loads nothing and has no inline handlers or styles', async () => {
+  test('loads no resources and has no inline handlers or styles', async () => {
     for (const server of [everything, strange]) {
       const tags = tagsOf(await (await open(server)).text())
       expect(tags.filter((tag) => /\s(on\w+|style)\s*=/i.test(tag))).toEqual([])
@@ -63,7 +63,7 @@ describe('the answer', () => {
     }
   })
 
-  test('has a language, one title, one main part and headings in order', async () => {
+  test('has a language, one title, one main landmark and ordered headings', async () => {
     const page = await (await open(everything)).text()
     expect(page).toMatch(/^<!doctype html>\n<html lang="en">/)
     expect(page).toContain('<meta name="viewport" content="width=device-width">')
@@ -73,7 +73,7 @@ describe('the answer', () => {
     expect(levels.filter((level, index) => level > (levels[index - 1] ?? 0) + 1)).toEqual([])
   })
 
-  test('to HEAD has the headers of the page and no body', async () => {
+  test('to HEAD has the headers of the page without a body', async () => {
     const [head, get] = await Promise.all([open(everything, 'HEAD'), open(everything)])
     expect(head.status).toBe(200)
     for (const name of ['Content-Type', 'Content-Security-Policy']) {
@@ -82,13 +82,13 @@ describe('the answer', () => {
     expect(await head.text()).toBe('')
   })
 
-  test.each(['POST', 'PUT', 'DELETE'])('to %s is that the page can only be read', async (method) => {
+  test.each(['POST', 'PUT', 'DELETE'])('to %s has status 405', async (method) => {
     const { status, headers } = await open(everything, method)
     expect(status).toBe(405)
     expect(headers.get('Allow')).toBe('GET, HEAD')
   })
 
-  test('is small', async () => {
+  test('stays below its size limit', async () => {
     expect(gzipSync(await closedPage()).byteLength).toBeLessThan(2_500)
     const page = await (await open(everything)).text()
     const names = page.match(/<li>/g) ?? []
@@ -145,7 +145,7 @@ describe('the content of the page', () => {
     expect(entries).toContainEqual(expect.stringContaining('review(language, code?)'))
   })
 
-  test('is what a tool says of itself, and no more', async () => {
+  test('has only annotations that a tool declares', async () => {
     const entries = entriesOf(await (await open(strange)).text())
     const wipe = entries.find((entry) => entry.includes('wipe('))
     const look = entries.find((entry) => entry.includes('look('))
@@ -157,14 +157,14 @@ describe('the content of the page', () => {
     expect(entriesOf(await (await open(everything)).text())[0]).not.toMatch(/read-only|destructive/)
   })
 
-  test('leaves out entries for some callers, and what a template lists', async () => {
+  test('omits entries with visibleTo, and entries that a template lists', async () => {
     const page = await (await open(strange)).text()
     expect(page).toContain('odd://{id}')
     expect(page).not.toMatch(/members/i)
     expect(page).not.toContain('private')
   })
 
-  test('is markup nowhere, whatever the texts are', async () => {
+  test('escapes all texts', async () => {
     const page = await (await open(strange)).text()
     const known =
       /^<[!/]?(?:doctype|html|meta|title|link|style|header|img|div|h[123]|p|code|main|section|figure|pre|details|summary|small|em|b|ul|li|script)\b/
@@ -191,7 +191,7 @@ describe('the content of the page', () => {
 })
 
 describe('a server with auth', () => {
-  test('shows its name, title and description and how to connect, and nothing that it offers', async () => {
+  test('shows its name, title, description and connection snippets, and no entries', async () => {
     const page = await closedPage()
     const text = textOf(page)
     for (const shown of ['Closed', 'closed', 'For members', 'Claude Code']) expect(text).toContain(shown)
@@ -202,7 +202,7 @@ describe('a server with auth', () => {
     expect([...page.matchAll(/<h2>(.*?)<\/h2>/g)].map(([, heading]) => heading)).toEqual(['Endpoint', 'Connect'])
   })
 
-  test('is reached by the curl line of its page, with a token', async () => {
+  test('answers the curl command of its page, with a token', async () => {
     const line = snippet(await closedPage(), 'curl')
     expect(line).toContain('closed.localhost')
     const refused = JSON.parse(await shell(line, { TOKEN: 'bad' }))
@@ -212,8 +212,8 @@ describe('a server with auth', () => {
   })
 })
 
-describe('how to connect', () => {
-  test('is a curl line that works as it is', async () => {
+describe('the connection snippets', () => {
+  test('have a curl command that works unchanged', async () => {
     const answer = JSON.parse(await shell(snippet(await (await open(everything)).text(), 'curl')))
     const names = answer.result.tools.map(({ name }: { name: string }) => name)
     const all = (await listAll(everything, 'tools/list', 'tools')).map(({ name }) => name)
@@ -221,32 +221,32 @@ describe('how to connect', () => {
     expect(all.slice(0, names.length)).toEqual(names)
   })
 
-  test('is a curl line that works for a server with the oddest of names, and does nothing else', async () => {
+  test('have a curl command that works for a server name with special characters', async () => {
     const line = snippet(await (await open(strange)).text(), 'curl')
     expect(JSON.parse(await shell(line)).result.tools).toMatchObject([{ name: 'wipe' }, { name: 'look' }])
   })
 
-  test('is a line for Claude Code with a name that it takes', async () => {
+  test('have a Claude Code command with a valid name', async () => {
     const line = (name: string, server: TestServer) => `claude mcp add --transport http ${name} ${server.url.href}`
     expect(snippet(await (await open(everything)).text(), 'Claude Code')).toBe(line('everything', everything))
     expect(snippet(await (await open(strange)).text(), 'Claude Code')).toBe(line('b-odd-b-name-touch-HOME', strange))
   })
 
-  test('is a line for the inspector', async () => {
+  test('have an MCP Inspector command', async () => {
     const line = snippet(await (await open(everything)).text(), 'MCP Inspector')
     const words = (await shell(`printf '%s\\n' ${line}`)).trimEnd().split('\n')
     const options = ['--transport', 'http', '--method', 'tools/list']
     expect(words).toEqual(['npx', '@modelcontextprotocol/inspector', '--cli', everything.url.href, ...options])
   })
 
-  test('is JSON for the files of Cursor and VS Code', async () => {
+  test('have JSON for the files of Cursor and VS Code', async () => {
     const page = await (await open(everything)).text()
     const url = everything.url.href
     expect(JSON.parse(snippet(page, 'Cursor'))).toEqual({ mcpServers: { everything: { url } } })
     expect(JSON.parse(snippet(page, 'VS Code'))).toEqual({ servers: { everything: { type: 'http', url } } })
   })
 
-  test('is quoted for shells to which the brackets of an IPv6 address are a pattern', async () => {
+  test('quote the brackets of an IPv6 address for shells', async () => {
     const { port } = strange.url
     const page = await (await strange.harness.fetch(`http://[::1]:${port}/`)).text()
     for (const label of ['Claude Code', 'MCP Inspector', 'curl']) {
