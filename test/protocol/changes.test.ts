@@ -25,7 +25,7 @@ test('a change becomes a notification of the protocol', () => {
   })
 })
 
-describe('a listener', () => {
+describe('a subscriber', () => {
   const issuer = 'https://one.example'
   const hears = (filter: SubscriptionFilter, change: Change, tenant?: string, scope?: Recipients) =>
     topicsFor(changesIn(filter), { issuer, tenant }).includes(topicOf(change, scope))
@@ -93,20 +93,20 @@ test('the topics of a tenant have the same length for claims of any length', () 
   expect(new Set(lengths).size).toBe(1)
 })
 
-test('every change has a topic of its own', () => {
+test('each change has its own topic', () => {
   const topics = [...listChanges.map((change) => topicOf(change)), topicOf(resource), topicOf({ resource: 'tools' })]
   expect(topics).toEqual(['tools', 'prompts', 'resources', 'resource:note://1', 'resource:tools'])
 })
 
-test('no URI has the topic of a template', () => {
+test('a template has a topic that no URI has', () => {
   const template = topicOf({ resource: 'note://{id}' })
   expect(topicOf({ resource: 'note://%7Bid%7D' })).not.toBe(template)
   expect(topicOf({ resource: 'note://{id%7D' })).not.toBe(template)
   expect(topicOf({ resource: '日://{id}' })).toBe('resource:%E6%97%A5://{id}')
 })
 
-describe('a filter', () => {
-  test('is read as it was sent', () => {
+describe('a subscription filter', () => {
+  test('is read unchanged', () => {
     const filter = {
       toolsListChanged: true,
       promptsListChanged: false,
@@ -159,7 +159,7 @@ describe('a filter', () => {
       { resourcesListChanged: true, resourceSubscriptions: ['note://1'] },
     ],
     [{ tools: false, prompts: false, resources: false }, {}],
-  ])('is honoured as far as the server goes: %j', (offered, expected) => {
+  ])('is restricted to the change notifications that the server offers: %j', (offered, expected) => {
     expect(supportedFilter({ ...all, resourceSubscriptions: ['note://1'] }, offered)).toEqual(expected)
   })
 

@@ -44,7 +44,7 @@ const inSession = 'session single 1'
 
 type Row = [name: string, body: unknown, version: string | null, expected: string, session?: string]
 
-describe('a body and its headers say which revision is spoken', () => {
+describe('the body and headers of a request determine its protocol version', () => {
   test.each<Row>([
     // A claim in the envelope.
     ['a whole envelope and the header', request('tools/list', envelope()), modern, served],
@@ -272,7 +272,7 @@ describe('a body and its headers say which revision is spoken', () => {
   })
 })
 
-describe('a refusal', () => {
+describe('an error response', () => {
   const recognised = (body: unknown, version: string | null) =>
     classify(parse(JSON.stringify(body)), { version, session: null })
 
@@ -286,15 +286,15 @@ describe('a refusal', () => {
     expect(recognised(body, version)).toMatchObject({ id: 7 })
   })
 
-  test('keeps an id of text a text', () => {
+  test('repeats a string id as a string', () => {
     expect(recognised({ ...list, id: '7' }, modern)).toMatchObject({ id: '7' })
   })
 
-  test('of a batch has no id', () => {
+  test('to a batch has no id', () => {
     expect(recognised([{ ...list, jsonrpc: '1.0' }], null)).not.toHaveProperty('id', 7)
   })
 
-  test('of a version names those that are served and the one that was asked for', () => {
+  test('for an unsupported version names the supported versions and the requested one', () => {
     expect(recognised(request('tools/list', envelope('v999.0.0')), 'v999.0.0')).toMatchObject({
       refused: { data: { supported: supportedVersions, requested: 'v999.0.0' } },
     })
@@ -306,13 +306,13 @@ describe('a refusal', () => {
     ['clientCapabilities', without('clientCapabilities')],
     ['clientInfo', envelope(modern, { [key('clientInfo')]: {} })],
     ['logLevel', envelope(modern, { [key('logLevel')]: 'loud' })],
-  ])('of an envelope names the key that is wrong: %s', (name, params) => {
+  ])('for an invalid envelope names the key: %s', (name, params) => {
     const found = recognised(request('tools/list', params), modern)
     expect('refused' in found && found.refused.message).toContain(key(name))
   })
 })
 
-test('a refusal of headers says which is missing, or what both of them say', () => {
+test('an error for headers names the missing header, or the different values', () => {
   const says = (version: string | null, body: object) => {
     const found = classify(parse(JSON.stringify(body)), { version, session: null })
     return 'refused' in found && found.refused.message
@@ -333,7 +333,7 @@ describe('the envelope of a stateless request', () => {
     return 'stateless' in found ? found.envelope : undefined
   }
 
-  test('says who asks and how much of the log it wants', () => {
+  test('gives the client and its log level', () => {
     const client = { name: 'c', version: '1', title: 'C' }
     expect(read({ [key('clientInfo')]: client, [key('logLevel')]: 'warning' })).toEqual({
       capabilities: {},
@@ -342,13 +342,13 @@ describe('the envelope of a stateless request', () => {
     })
   })
 
-  test('takes an empty elicitation capability for forms', () => {
+  test('reads an empty elicitation capability as forms', () => {
     expect(read({ [key('clientCapabilities')]: { elicitation: {} } })?.capabilities).toEqual({
       elicitation: { form: {} },
     })
   })
 
-  test('leaves a capability for URLs without forms', () => {
+  test('reads an elicitation capability for URLs as URLs only', () => {
     expect(read({ [key('clientCapabilities')]: { elicitation: { url: {} } } })?.capabilities).toEqual({
       elicitation: { url: {} },
     })

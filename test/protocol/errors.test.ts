@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { asMcpError, errorTable, McpError } from '../../worker/protocol/errors.ts'
 
-test('every code is one that the newest revision allows', () => {
+test('each error code is one that the newest protocol version allows', () => {
   for (const { code } of Object.values(errorTable)) {
     expect(code === -32700 || (code >= -32603 && code <= -32600) || (code >= -32022 && code <= -32020)).toBe(true)
   }
 })
 
-test('every kind of error has its code, and its status when nothing has been sent yet', () => {
+test('each kind of error has a code, and a status for responses without a stream', () => {
   const table = Object.entries(errorTable).map(([kind, { code, status }]) => `${status} ${code} ${kind}`)
   expect(table.sort()).toEqual([
     '200 -32600 client_error',
@@ -41,7 +41,7 @@ test('every kind of error has its code, and its status when nothing has been sen
   ])
 })
 
-test('clients get the message of an McpError, and of no other error', () => {
+test('clients get the message of an McpError, and "Internal error" for other exceptions', () => {
   const known = new McpError('invalid_params', 'Wrong', { a: 1 })
   const reported: unknown[] = []
   const report = (problem: unknown) => reported.push(problem)

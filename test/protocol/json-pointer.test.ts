@@ -43,12 +43,12 @@ describe('resolveFragment', () => {
     expect(resolveFragment(document, reference)).toEqual(value)
   })
 
-  test('takes a percent sign that encodes nothing as it is', () => {
+  test('treats a percent sign without an encoding as a character', () => {
     expect(resolveFragment({ '100%': 'all' }, '#/100%')).toBe('all')
   })
 
   test.each(['/foo', 'other.json#/foo', '#foo'])(
-    'finds nothing at %j, which is no pointer into the document',
+    'finds nothing at %j, which is not a JSON pointer fragment',
     (reference) => {
       expect(resolveFragment(document, reference)).toBeUndefined()
     },

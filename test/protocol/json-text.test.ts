@@ -34,13 +34,13 @@ test.each<[unknown, string]>([
   [{ a: Symbol('s') }, 'a symbol at a'],
   [{ a: [Number.NaN] }, 'NaN at a[0]'],
   [{ rows: [{ id: 5n }] }, 'a bigint at rows[0].id'],
-])('%o has none', (value, what) => {
+])('%o has no JSON form', (value, what) => {
   expect(() => jsonText(value, 'X returned')).toThrow(
     `X returned ${what}, which has no JSON form: use plain objects, arrays, strings, finite numbers, booleans and null`,
   )
 })
 
-test('neither has a value with a cycle', () => {
+test('a value with a cycle has no JSON form', () => {
   const circle: { self?: unknown } = {}
   circle.self = circle
   expect(() => jsonText(circle, 'X returned')).toThrow('X returned a value that has no JSON form: ')

@@ -14,7 +14,7 @@ import {
 
 const head = '"jsonrpc":"2.0"'
 
-describe('a body that is a message', () => {
+describe('a body with a valid message', () => {
   test.each<[string, string, 'request' | 'notification' | 'response']>([
     ['a request', `{${head},"id":1,"method":"tools/list"}`, 'request'],
     ['a request with params', `{${head},"id":1,"method":"tools/list","params":{"cursor":"x"}}`, 'request'],
@@ -45,7 +45,7 @@ describe('a body that is a message', () => {
   })
 })
 
-describe('a body that is no message', () => {
+describe('a body without a valid message', () => {
   test.each<[string, string, string, (string | number)?]>([
     ['nothing', '', 'parse_error'],
     ['half an object', '{', 'parse_error'],
@@ -94,8 +94,8 @@ describe('a body that is no message', () => {
   })
 })
 
-describe('a refusal repeats the id', () => {
-  test('of what could be a request, not of an answer: its id is one of ours', () => {
+describe('an error response repeats the id', () => {
+  test('of a request, and not of a response', () => {
     expect(parse(`{${head},"id":1}`)).toMatchObject({ id: 1 })
     expect(parse(`{${head},"id":1,"method":"x","result":{}}`)).toMatchObject({ id: 1 })
     expect(parse(`{${head},"id":1,"result":5}`)).not.toHaveProperty('id', 1)
@@ -103,7 +103,7 @@ describe('a refusal repeats the id', () => {
 })
 
 describe('a batch', () => {
-  test('is read entry by entry, the bad ones in their places', () => {
+  test('is parsed message by message, with errors in the place of invalid ones', () => {
     const parsed = parse(`[{${head},"id":1,"method":"ping"},7,{${head},"method":"x"},[],{${head},"id":2}]`)
     if (!('batch' in parsed)) throw new Error('no batch')
     expect(parsed.batch.map((entry) => ('message' in entry ? 'message' : entry.id))).toEqual([
@@ -119,52 +119,52 @@ describe('a batch', () => {
 describe('a large batch', () => {
   const batch = (length: number) => `[${Array(length).fill(`{${head},"id":1,"method":"ping"}`)}]`
 
-  test('passes up to the limit', () => {
+  test('is accepted up to the limit', () => {
     expect(parse(batch(defaultBounds.maxBatchSize))).toMatchObject({ batch: { length: defaultBounds.maxBatchSize } })
   })
 
-  test('is refused beyond it', () => {
+  test('is refused above the limit', () => {
     expect(parse(batch(defaultBounds.maxBatchSize + 1))).toMatchObject({
       malformed: { kind: 'invalid_request', message: `A batch has at most ${defaultBounds.maxBatchSize} messages` },
     })
   })
 })
 
-describe('deep bodies', () => {
+describe('a deeply nested body', () => {
   const nested = (levels: number) => `${'[1,'.repeat(levels)}1${']'.repeat(levels)}`
   /** A request that is so many levels deep in all: itself, its params, and lists. */
   const deep = (levels: number) => `{${head},"id":5,"method":"x","params":{"a":${nested(levels - 2)}}}`
 
-  test('pass down to the limit', () => {
+  test('is accepted up to the limit', () => {
     expect(parse(deep(defaultBounds.maxJsonDepth))).toHaveProperty('message')
   })
 
-  test('are refused beyond it, with the id', () => {
+  test('is refused above the limit, with the id of its request', () => {
     expect(parse(deep(defaultBounds.maxJsonDepth + 1))).toMatchObject({ malformed: { kind: 'invalid_request' }, id: 5 })
   })
 
-  test('are refused however deep they are', () => {
+  test('is refused at any depth', () => {
     expect(parse(nested(200_000))).toMatchObject({ malformed: { kind: 'invalid_request' } })
     expect(parse('['.repeat(200_000))).toMatchObject({ malformed: { kind: 'parse_error' } })
   })
 
-  test('are refused without an id that is none', () => {
+  test('is refused without an id when its id is invalid', () => {
     expect(parse(deep(defaultBounds.maxJsonDepth + 1).replace('"id":5', '"id":null'))).not.toHaveProperty('id', null)
   })
 
-  test('count objects like lists', () => {
+  test('is measured by objects as well as arrays', () => {
     const levels = defaultBounds.maxJsonDepth + 1
     expect(parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`)).toHaveProperty('malformed')
   })
 })
 
-describe('writing', () => {
-  test('a result repeats the id with its type', () => {
+describe('serialization', () => {
+  test('of a result keeps the type of the id', () => {
     expect(resultText(1, { a: 1 })).toBe('{"jsonrpc":"2.0","id":1,"result":{"a":1}}')
     expect(resultText('1', {})).toBe('{"jsonrpc":"2.0","id":"1","result":{}}')
   })
 
-  test('an error has its numbers, its message and its data', () => {
+  test('of an error has the code, message and data', () => {
     const error = new McpError('resource_not_found', 'Gone', { uri: 'a:b' })
     expect(JSON.parse(errorText('x', error, { code: -32002, status: 200 }))).toEqual({
       jsonrpc: '2.0',
@@ -173,20 +173,20 @@ describe('writing', () => {
     })
   })
 
-  test('an error whose request could not be read has no id, and none has empty data', () => {
+  test('of an error without a readable request omits the id, and empty data', () => {
     expect(errorText(undefined, new McpError('parse_error', 'What?'), { code: -32700, status: 400 })).toBe(
       '{"jsonrpc":"2.0","error":{"code":-32700,"message":"What?"}}',
     )
   })
 
-  test('notifications and requests leave out params that are not there', () => {
+  test('of notifications and requests omits absent params', () => {
     expect(notificationText({ method: 'notifications/tools/list_changed' })).toBe(
       '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}',
     )
     expect(requestText('s1', 'roots/list', undefined)).toBe('{"jsonrpc":"2.0","id":"s1","method":"roots/list"}')
   })
 
-  test('is one line, whatever is in it', () => {
+  test('has no line breaks', () => {
     expect(resultText(1, { text: 'a\nb\r\nc' })).not.toMatch(/[\r\n]/)
   })
 })

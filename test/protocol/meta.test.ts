@@ -39,7 +39,7 @@ describe('the envelope', () => {
     })
   })
 
-  test('does not need a client or a log level', () => {
+  test('requires neither a client nor a log level', () => {
     expect(readEnvelope({ _meta: whole })).toMatchObject({ client: undefined, logLevel: undefined })
   })
 
@@ -74,26 +74,26 @@ describe('the envelope', () => {
     expect([kind, said]).toEqual(['invalid_envelope', message])
   })
 
-  test('is refused with a progress token that is none', () => {
+  test('is refused with an invalid progress token', () => {
     expect(refusal(() => readEnvelope({ _meta: { ...whole, progressToken: 1.5 } })).kind).toBe('invalid_params')
   })
 })
 
 describe('a progress token', () => {
-  test.each([['a'], [''], [0], [-3]])('may be %j', (token) => {
+  test.each([['a'], [''], [0], [-3]])('can be %j', (token) => {
     expect(progressToken({ _meta: { progressToken: token } })).toBe(token)
   })
 
-  test.each([[undefined], [{}], [{ _meta: {} }], [{ _meta: [] }]])('need not be there: %j', (params) => {
+  test.each([[undefined], [{}], [{ _meta: {} }], [{ _meta: [] }]])('can be absent: %j', (params) => {
     expect(progressToken(params as Record<string, unknown> | undefined)).toBeUndefined()
   })
 
-  test.each([[null], [1.5], [true], [{}], [[]], [2 ** 53]])('must not be %j', (token) => {
+  test.each([[null], [1.5], [true], [{}], [[]], [2 ** 53]])('cannot be %j', (token) => {
     expect(refusal(() => progressToken({ _meta: { progressToken: token } })).kind).toBe('invalid_params')
   })
 })
 
-test('any value in the place of a version is a claim', () => {
+test('any value of the version key counts as a claim', () => {
   const claim = (_meta: unknown) => claimedVersion({ _meta })
   expect(claimedVersion(undefined)).toBeUndefined()
   expect(claimedVersion({})).toBeUndefined()
@@ -104,13 +104,13 @@ test('any value in the place of a version is a claim', () => {
   expect(claim({ 'io.modelcontextprotocol/protocolVersion': null })).toBeNull()
 })
 
-test('log levels are the eight of syslog, least severe first', () => {
+test('the log levels are those of syslog, least severe first', () => {
   expect(logLevels).toEqual(['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'])
   for (const level of logLevels) expect(isLogLevel(level)).toBe(true)
   for (const other of ['', 'Debug', 'warn', 'toString', 0, null, undefined]) expect(isLogLevel(other)).toBe(false)
 })
 
-test('an implementation has a name and a version', () => {
+test('an implementation requires a name and a version', () => {
   expect(isImplementation({ name: 'a', version: '1', title: 'A' })).toBe(true)
   for (const other of [null, [], 'a', {}, { name: 'a' }, { version: '1' }, { name: 'a', version: 1 }]) {
     expect(isImplementation(other)).toBe(false)

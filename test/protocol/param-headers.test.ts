@@ -4,7 +4,7 @@ import type { Tool } from '../../worker/declarations/tool.ts'
 import { decodeHeader, getPath, headerParameters, mirrors } from '../../worker/protocol/param-headers.ts'
 import type { JsonSchema } from '../../worker/protocol/types.ts'
 
-describe('a mirrored header is read', () => {
+describe('a mirrored header is decoded', () => {
   test.each<[string, string, string]>([
     ['as it is', 'us-west1', 'us-west1'],
     ['with spaces and a tab inside', 'a b\tc', 'a b\tc'],
@@ -50,7 +50,7 @@ describe('a mirrored header is refused', () => {
   })
 })
 
-describe('a header and an argument are the same', () => {
+describe('a header matches an argument', () => {
   test.each<[string, unknown]>([
     ['west', 'west'],
     ['', ''],
@@ -63,12 +63,12 @@ describe('a header and an argument are the same', () => {
     ['true', true],
     ['false', false],
     ['42', '42'],
-  ])('%j is %j', (header, argument) => {
+  ])('%j matches %j', (header, argument) => {
     expect(mirrors(header, argument)).toBe(true)
   })
 })
 
-describe('a header and an argument differ', () => {
+describe('a header does not match an argument', () => {
   test.each<[string, unknown]>([
     ['West', 'west'],
     ['west ', 'west'],
@@ -91,12 +91,12 @@ describe('a header and an argument differ', () => {
     ['undefined', undefined],
     ['NaN', Number.NaN],
     ['1e999', Number.POSITIVE_INFINITY],
-  ])('%j is not %j', (header, argument) => {
+  ])('%j does not match %j', (header, argument) => {
     expect(mirrors(header, argument)).toBe(false)
   })
 })
 
-describe('the argument at the end of a path', () => {
+describe('getPath', () => {
   const args = { a: 1, b: { c: { d: 'deep' } }, none: null, list: [1], text: 'abc', zero: 0, no: false, empty: '' }
   test.each<[string[], unknown]>([
     [['a'], 1],
@@ -113,11 +113,11 @@ describe('the argument at the end of a path', () => {
     [['toString'], undefined],
     [['__proto__'], undefined],
     [['constructor', 'name'], undefined],
-  ])('%j', (path, value) => {
+  ])('reads the path %j', (path, value) => {
     expect(getPath(args, path)).toBe(value)
   })
 
-  test.each([[undefined], [null], ['text'], [[1]]])('of %j is none', (other) => {
+  test.each([[undefined], [null], ['text'], [[1]]])('finds nothing in %j', (other) => {
     expect(getPath(other, ['0'])).toBeUndefined()
   })
 })
@@ -126,7 +126,7 @@ const object = (properties: object, more: object = {}): JsonSchema => ({ type: '
 const marked = (header: unknown, more: object = { type: 'string' }) => ({ ...more, 'x-mcp-header': header })
 
 describe('the mirrored parameters of a schema', () => {
-  test('are those that say so, wherever properties lead', () => {
+  test('are those with x-mcp-header, at any depth', () => {
     expect(
       headerParameters(
         object({
@@ -145,19 +145,19 @@ describe('the mirrored parameters of a schema', () => {
     ])
   })
 
-  test('may be called like keywords', () => {
+  test('can have names of keywords', () => {
     const schema = object({ properties: marked('A'), default: marked('B'), items: object({ enum: marked('C') }) })
     expect(headerParameters(schema).map(({ path }) => path.join('.'))).toEqual(['properties', 'default', 'items.enum'])
   })
 
-  test('are not looked for in values', () => {
+  test('are not searched in values', () => {
     const value = { 'x-mcp-header': 'No' }
     expect(headerParameters(object({ a: { const: value, default: value, enum: [value], examples: [value] } }))).toEqual(
       [],
     )
   })
 
-  test('are none in a schema that has none', () => {
+  test('are empty in a schema without any', () => {
     expect(headerParameters({ type: 'object' })).toEqual([])
     expect(headerParameters({})).toEqual([])
   })
@@ -193,17 +193,17 @@ describe('the mirrored parameters of a schema', () => {
     ['patternProperties', object({}, { patternProperties: { '^a': region } }), place],
     ['$defs', object({}, { $defs: { region } }), place],
     ['prefixItems', object({ a: { type: 'array', prefixItems: [region] } }), place],
-  ])('are refused on %s', (_, schema, message) => {
+  ])('are refused: %s', (_, schema, message) => {
     expect(() => declared(schema)).toThrow(message)
   })
 
-  test('must have different names, in capitals or not', () => {
+  test('must have different names, ignoring case', () => {
     expect(() => declared(object({ a: marked('Region'), b: object({ c: marked('REGION') }) }))).toThrow(
       'x-mcp-header "REGION" is used twice: header names ignore case, so choose another',
     )
   })
 
-  test('an error says where: the path of names', () => {
+  test('are named by their path in an error', () => {
     expect(() => declared(object({ a: object({ b: marked('Region', { type: 'number' }) }) }))).toThrow('on a.b ')
   })
 })

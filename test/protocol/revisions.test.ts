@@ -407,7 +407,7 @@ describe.each(revisions.map(({ date }) => date))('%s', (date) => {
 })
 
 describe('content that an older protocol version lacks', () => {
-  test('links become lines of text that keep the address', () => {
+  test('a link becomes a line of text with its URI', () => {
     for (const date of [R1, R2]) {
       expect(toolContent(at(date))[3]).toEqual({ type: 'text', text: 'Note 1: note://1' })
       expect(promptContent(at(date))[3]).toEqual({ type: 'text', text: 'Note 1: note://1' })
@@ -416,24 +416,24 @@ describe('content that an older protocol version lacks', () => {
     expect(untitled.content).toEqual([{ type: 'text', text: 'plain: a:b' }])
   })
 
-  test('sound becomes a note', () => {
+  test('audio becomes a text block', () => {
     expect(toolContent(at(R1))[2]).toEqual({ type: 'text', text: '[audio, audio/wav]' })
     expect(promptContent(at(R1))[2]).toEqual({ type: 'text', text: '[audio, audio/wav]' })
   })
 
-  test('every other block stays what it is, in its place', () => {
+  test('other blocks stay unchanged, in their place', () => {
     expect(types(toolContent(at(R1)))).toEqual(['text', 'image', 'text', 'text', 'resource'])
     expect(types(toolContent(at(R2)))).toEqual(['text', 'image', 'audio', 'text', 'resource'])
     expect(toolContent(at(R1))[1]).toMatchObject({ data: 'AAAA', mimeType: 'image/png' })
     expect(toolContent(at(R1))[4]).toMatchObject({ resource: { uri: 'note://1', text: 'one' } })
   })
 
-  test('choices with titles become choices with names', () => {
+  test('choices with titles become an enum with enumNames', () => {
     const titled = { type: 'string', title: 'T', oneOf: [{ const: 'a', title: 'A' }, { const: 'b' }], default: 'a' }
     expect(field(at(R3), titled)).toEqual({ type: 'string', title: 'T', enum: ['a', 'b'], enumNames: ['A', 'b'] })
   })
 
-  test('one message that cannot be said keeps the whole question back', () => {
+  test('one unsupported message makes the whole sampling request unsupported', () => {
     const said = (...contents: object[]) => {
       const messages = contents.map((content) => ({ role: 'user', content }))
       return { method: 'sampling/createMessage', params: { messages, maxTokens: 5 } } as InputRequest
@@ -451,7 +451,7 @@ describe('content that an older protocol version lacks', () => {
     }
   })
 
-  test('one field that cannot be asked for keeps the whole form back', () => {
+  test('one unsupported field makes the whole form unsupported', () => {
     const fields = { a: { type: 'string' }, b: { type: 'array', items: { enum: ['x'] } } }
     const asked = form({}, { requestedSchema: { type: 'object', properties: fields } })
     expect(at(R3).ask(asked)).toBeUndefined()
@@ -463,7 +463,7 @@ describe('content that an older protocol version lacks', () => {
     expect(at(R2).result('resources/list', { resources }).resources).toEqual(resources)
   })
 
-  test('questions keep everything else', () => {
+  test('other members of an input request stay unchanged', () => {
     const asked = form({ type: 'string', description: 'd' }, { message: 'Who?' })
     expect(at(R3).ask(asked)).toEqual({
       method: 'elicitation/create',
@@ -481,7 +481,7 @@ describe('content that an older protocol version lacks', () => {
     }
   })
 
-  test('the tool list keeps input schemas to the letter', () => {
+  test('the input schemas of tools stay unchanged', () => {
     for (const { date } of revisions) {
       expect(entry(at(date), 'tools/list').inputSchema).toEqual(
         (lists['tools/list'] as { tools: Params[] }).tools[0]?.inputSchema,
@@ -489,13 +489,13 @@ describe('content that an older protocol version lacks', () => {
     }
   })
 
-  test("members of _meta that are not the server's name stay", () => {
+  test('members of _meta other than serverInfo stay unchanged', () => {
     const _meta = { 'io.modelcontextprotocol/serverInfo': { name: 'n' }, 'com.example/a': 1 }
     expect(called(at(R4), { content: [], _meta })._meta).toEqual({ 'com.example/a': 1 })
   })
 })
 
-describe('output of a tool that is no object, before 2026-07-28', () => {
+describe('tool output that is not an object, before 2026-07-28', () => {
   const rev = revisionOf('2025-11-25') as Revision
 
   test('is listed as an object with the member "result"', () => {
@@ -507,7 +507,7 @@ describe('output of a tool that is no object, before 2026-07-28', () => {
     })
   })
 
-  test('keeps its references: to its root, to its parts, and those of schemas with ids of their own', () => {
+  test('keeps its references: to its root, to its definitions, and to schemas with their own $id', () => {
     const wrapped = listedOutput(rev, {
       anyOf: [{ $ref: '#' }, { $ref: '#/$defs/item' }, { $ref: 'https://a.example/s#/x' }, { $ref: '#anchor' }],
       $defs: {
@@ -546,8 +546,8 @@ describe('output of a tool that is no object, before 2026-07-28', () => {
   })
 })
 
-describe('a result of the newest revision', () => {
-  test('is complete unless it says otherwise', () => {
+describe('a result of the newest protocol version', () => {
+  test('has the resultType complete by default', () => {
     expect(called(at(R5), { content: [] })).toEqual({ resultType: 'complete', content: [] })
     expect(called(at(R5), { resultType: 'input_required', requestState: 's' })).toEqual({
       resultType: 'input_required',
@@ -563,36 +563,36 @@ describe('client capabilities in terms of the newest protocol version', () => {
     for (const date of [R3, R4, R5]) expect(can(date, { elicitation: {} })).toEqual({ elicitation: { form: {} } })
   })
 
-  test('URLs alone are not forms', () => {
+  test('URLs without forms stay URLs without forms', () => {
     for (const date of [R4, R5]) {
       expect(can(date, { elicitation: { url: {} } })).toEqual({ elicitation: { url: {} } })
       expect(can(date, { elicitation: { form: {}, url: {} } })).toEqual({ elicitation: { form: {}, url: {} } })
     }
   })
 
-  test('before modes there were only forms', () => {
+  test('an elicitation capability means forms in versions without modes', () => {
     expect(can(R3, { elicitation: { url: {} } })).toEqual({ elicitation: { form: {} } })
   })
 
-  test('before elicitation there was none', () => {
+  test('an elicitation capability is ignored in versions without elicitation', () => {
     for (const date of [R1, R2]) expect(can(date, { elicitation: {}, roots: {} })).toEqual({ roots: {} })
   })
 
-  test('sampling may have tools and context where the revision has words for them', () => {
+  test('sampling keeps tools and context in versions that have them', () => {
     for (const date of [R4, R5]) {
       expect(can(date, { sampling: {} })).toEqual({ sampling: {} })
       expect(can(date, { sampling: { tools: {}, context: {} } })).toEqual({ sampling: { tools: {}, context: {} } })
     }
   })
 
-  test('before sampling had tools it had none, and context needed no capability', () => {
+  test('sampling has context and no tools in versions without these capabilities', () => {
     for (const date of [R1, R2, R3]) {
       expect(can(date, { sampling: {} })).toEqual({ sampling: { context: {} } })
       expect(can(date, { sampling: { tools: {} } })).toEqual({ sampling: { context: {} } })
     }
   })
 
-  test('roots and unknown capabilities pass in every protocol version', () => {
+  test('roots and unknown capabilities stay unchanged in every protocol version', () => {
     for (const { date } of revisions) {
       const capabilities = { roots: { listChanged: true }, experimental: { a: {} }, extensions: { 'a/b': {} } }
       expect(can(date, capabilities)).toEqual(capabilities)
@@ -600,49 +600,49 @@ describe('client capabilities in terms of the newest protocol version', () => {
   })
 })
 
-describe('errors', () => {
+describe('error codes', () => {
   const numbers = (kind: ErrorKind) => revisions.map((revision) => revision.error(kind)).reverse()
   const same = (code: number, status: number) => Array(5).fill({ code, status })
 
-  test('a missing resource has a code of its own before 2026-07-28', () => {
+  test('of an unknown resource differs before 2026-07-28', () => {
     expect(numbers('resource_not_found').map(({ code }) => code)).toEqual([-32002, -32002, -32002, -32002, -32602])
   })
 
-  test('an unknown method is 404 in 2026-07-28 only', () => {
+  test('of an unknown method has status 404 in 2026-07-28 only', () => {
     expect(numbers('method_not_found')).toEqual([
       ...Array(4).fill({ code: -32601, status: 200 }),
       { code: -32601, status: 404 },
     ])
   })
 
-  test('a capability that is missing has a code in 2026-07-28 only', () => {
+  test('of a missing client capability exists in 2026-07-28 only', () => {
     expect(numbers('missing_client_capability')).toEqual([
       ...Array(4).fill({ code: -32600, status: 200 }),
       { code: -32021, status: 400 },
     ])
   })
 
-  test('the others are the same everywhere', () => {
+  test('of other errors are the same in every version', () => {
     expect(numbers('parse_error')).toEqual(same(-32700, 400))
     expect(numbers('invalid_request')).toEqual(same(-32600, 400))
     expect(numbers('invalid_params')).toEqual(same(-32602, 200))
     expect(numbers('internal_error')).toEqual(same(-32603, 200))
   })
 
-  test('the newest revision knows no code of the older ones', () => {
+  test('of older versions do not occur in the newest one', () => {
     const codes = (Object.keys(errorTable) as ErrorKind[]).map((kind) => at(R5).error(kind).code)
     expect(codes).not.toContain(-32002)
     expect(codes).not.toContain(-32042)
   })
 })
 
-describe('which revision', () => {
-  test('dates name the five of them', () => {
+describe('the protocol versions', () => {
+  test('are the five dates', () => {
     expect(revisions.map(({ date }) => date)).toEqual([R5, R4, R3, R2, R1])
     for (const date of ['', '2025-11-26', 'v1', 'constructor']) expect(revisionOf(date)).toBeUndefined()
   })
 
-  test('those with sessions and those without are all there are', () => {
+  test('are divided into those with sessions and those without', () => {
     expect(statelessRevisions.map(({ date }) => date)).toEqual([R5])
     expect(sessionRevisions.map(({ date }) => date)).toEqual([R4, R3, R2, R1])
     expect(supportedVersions).toEqual([R5])
@@ -657,11 +657,11 @@ describe('which revision', () => {
     ['2099-01-01', R4],
     ['1.0', R4],
     ['', R4],
-  ])('a handshake for %s settles on %s', (asked, settled) => {
+  ])('negotiated for %s: %s', (asked, settled) => {
     expect(negotiateVersion(asked).date).toBe(settled)
   })
 
-  test('without any sign it is 2025-03-26', () => {
+  test('default to 2025-03-26 without a version', () => {
     expect(defaultRevision.date).toBe(R2)
   })
 })
