@@ -50,7 +50,7 @@ const Sum = z.object({ a: z.number(), b: z.number() })
 const request = { prompt: 'How much?', maxTokens: 10 }
 const told = (asked: Asked | undefined) => asked?.messages.at(-1)
 
-test('a model calls a tool, gets its result, and answers', async () => {
+test('converse() runs the tools that a model calls, and returns its answer', async () => {
   const { asked, text, rounds } = await talk(
     async (ctx) => {
       const { text, turns, messages, stopReason } = await converse(ctx, 'sum', { ...request, tools: { add } })
@@ -81,7 +81,7 @@ test('a model calls a tool, gets its result, and answers', async () => {
   ])
 })
 
-test('tools that are called together run together, each once, and each call gets its result', async () => {
+test('tools of one turn run concurrently, each once, and each call gets its own result', async () => {
   let running = 0
   let runs = 0
   let most = 0
@@ -121,7 +121,7 @@ test.each([
     { name: 'odd' },
     /^Tool "odd" returned a function, which has no JSON form/,
   ],
-])('%s is told to the model', async (_, use, message) => {
+])('%s is an error for the model', async (_, use, message) => {
   const tools = {
     add,
     broken: {
@@ -148,7 +148,7 @@ test.each([
 test.each<[string, { maxToolCalls?: number }, number]>([
   ['16', {}, 16],
   ['as many as the option says', { maxToolCalls: 2 }, 2],
-])('in one turn a model calls at most %s tools: the others are answered and not run', async (_, options, most) => {
+])('in one turn at most %s tool calls run, and the others get an error', async (_, options, most) => {
   let runs = 0
   const callCount = count(2_000, 20_000)
   const counted: ModelTool = { description: 'd', inputSchema: z.object({}), execute: () => `run ${++runs}` }
@@ -206,7 +206,7 @@ describe('a tool_use that is malformed', () => {
     ],
     ['with a list as its input', { input: [1, 2] }, 'the input of this tool_use is [1,2]: it must be an object'],
     ['with null as its input', { input: null }, 'the input of this tool_use is null: it must be an object'],
-  ])('is answered with an error and not run, beside one that runs: %s', async (_, wrong, problem) => {
+  ])('is answered with an error and not run, beside a valid one that runs: %s', async (_, wrong, problem) => {
     const { runs, calls, results } = await answered({ ...valid, id: 'wrong', ...wrong }, valid)
     expect(runs).toEqual([input])
     expect(results).toEqual([
@@ -224,7 +224,7 @@ describe('a tool_use that is malformed', () => {
     expect(calls?.[0]?.id).not.toBe('valid')
   })
 
-  test('with the id of another one is not run, and neither is the other', async () => {
+  test('because its id occurs twice does not run, and neither does the other one', async () => {
     const { runs, calls, results } = await answered(
       valid,
       { ...valid, input: { a: 3, b: 4 } },
@@ -239,13 +239,13 @@ describe('a tool_use that is malformed', () => {
   })
 })
 
-test.each([0, -1, 1.5, Number.NaN])('the limit %d of tool calls is refused', async (maxToolCalls) => {
+test.each([0, -1, 1.5, Number.NaN])('maxToolCalls %d is refused', async (maxToolCalls) => {
   const { result, text } = await talk((ctx) => converse(ctx, 'c', { ...request, maxToolCalls, tools: { add } }))
   expect(result.isError).toBe(true)
   expect(text).toBe(`converse: maxToolCalls is ${maxToolCalls}, but must be an integer of at least 1`)
 })
 
-test('the last turn may call nothing, and the first as it is told', async () => {
+test('the last turn has the toolChoice none, and the first the given one', async () => {
   const { asked, text } = await talk(
     async (ctx) => {
       const options = { ...request, tools: { add }, maxTurns: 3, toolChoice: { mode: 'required' as const } }
@@ -259,7 +259,7 @@ test('the last turn may call nothing, and the first as it is told', async () => 
   expect(text).toBe('3')
 })
 
-test('goes on with messages, and with a plain JSON Schema', async () => {
+test('converse() accepts messages and a plain JSON Schema', async () => {
   const echo = {
     description: 'd',
     inputSchema: { type: 'object', properties: { x: { type: 'string' } }, required: ['x'] },
@@ -276,7 +276,7 @@ test('goes on with messages, and with a plain JSON Schema', async () => {
   expect(messages).toHaveLength(1)
 })
 
-test('a client whose model cannot call tools is not asked', async () => {
+test('a client without sampling.tools gets no request', async () => {
   const server = newServer().use(
     (server: Server) =>
       void server.tool('t', { description: 'd' }, async (_, ctx) => {
@@ -287,7 +287,7 @@ test('a client whose model cannot call tools is not asked', async () => {
   expect(data).toEqual({ requiredCapabilities: { sampling: { tools: {} } } })
 })
 
-test('a tool whose input is no object is a failure that names it', async () => {
+test('a tool whose inputSchema is not an object is an error that names it', async () => {
   const odd = { description: 'd', inputSchema: z.string(), execute: () => '' }
   const { text, result } = await talk((ctx) => converse(ctx, 'c', { ...request, tools: { odd } }))
   expect(result.isError).toBe(true)
