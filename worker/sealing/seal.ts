@@ -31,6 +31,15 @@ export const sealerFor = (sealer: Sealer, identity: string): Sealer => ({
 
 const ivBytes = 12
 
+/**
+ * Returns a part of a sealed text that identifies it: no other sealed text has it. It is no secret, and can be read without a key.
+ *
+ * @returns `undefined` for a text that cannot be a sealed one
+ */
+export const readNonce = (sealed: string): string | undefined =>
+  // 12 bytes are 16 characters.
+  /^[^.]+\.([\w-]{16})[\w-]+$/.exec(sealed)?.[1]
+
 export function sealer(ring: KeyRing, now: () => number = Date.now): Sealer {
   const imported = new Map<string, CryptoKey>()
 

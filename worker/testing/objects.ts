@@ -1,7 +1,7 @@
 /** Finds the Durable Object of a session, a task or a state: only its sealed id names it, and only the keys of the server open that. */
 import { decodeBase64url } from '../protocol/base64url.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
-import type { KeyRing } from '../sealing/seal.ts'
+import { type KeyRing, readNonce } from '../sealing/seal.ts'
 
 /** Identifies a Durable Object: by a session (a `TestClient` is one), by a task, by a handle of a state, or by its class and name. */
 export type DurableObjectRef =
@@ -53,8 +53,8 @@ export async function objectOf(kept: DurableObjectRef, ring: KeyRing, className?
   if (kept.session === undefined) {
     throw new Error('This client has no session: evict({ task }) or another object of the server, or evict everything')
   }
-  const name = await nameIn(kept.session, ring, 'session')
-  return { class: className ?? 'McpSession', name: String(name) }
+  await opened(kept.session, ring, 'session')
+  return { class: className ?? 'McpSession', name: String(readNonce(kept.session)) }
 }
 
 async function nameIn(sealed: string, ring: KeyRing, kind: string): Promise<unknown> {

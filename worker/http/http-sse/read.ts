@@ -6,18 +6,18 @@ import type { Principal } from '../../protocol/principal.ts'
 import type { IncomingRequest } from '../../request-hooks.ts'
 import { errorResponse, idOf, rejectParsed } from '../error-response.ts'
 import type { Host } from '../host.ts'
-import { openSession, type SessionPost, unknownSession } from '../session-object.ts'
+import {
+  type OpenedSession,
+  openSession,
+  type SessionContent,
+  type SessionPost,
+  unknownSession,
+} from '../session-object.ts'
 
 /** The purpose that its session ids are sealed for. */
 export const purpose = 'sse'
 
-/** The content of its session ids. */
-export type SseSession = {
-  /** Name of the Durable Object. */
-  readonly name: string
-  /** Milliseconds since 1970. */
-  readonly expires: number
-}
+export type SseSession = OpenedSession<SessionContent>
 
 /** @returns an error response for a body that is not one message, and for a version that this server does not speak */
 export function readSseMessage(request: Request, parsed: Parsed, incoming: IncomingRequest): Message | Response {
@@ -42,7 +42,7 @@ export async function readSsePost(
     const error = new McpError('session_required', 'Missing query parameter session: open the stream with GET first')
     return errorResponse(error, idOf([message]))
   }
-  const session = await openSession<SseSession>(purpose, id, host, principal)
+  const session = await openSession<SessionContent>(purpose, id, host, principal)
   if (!session) return unknownSession([message])
   // The object remembers what `initialize` said.
   return { ...session, messages: [message], batch: false, handshake: undefined, session: id, streams: true }

@@ -2,7 +2,7 @@
 import type { Posted } from '../../../durable-objects/rpc.ts'
 import type { Access } from '../access.ts'
 import type { Host } from '../host.ts'
-import { postToSession, type SessionPost, sealSession, sessionLifeMs } from '../session-object.ts'
+import { namedBy, postToSession, type SessionPost, sealSession, sessionLifeMs } from '../session-object.ts'
 import { purpose, type SseSession } from './read.ts'
 
 export const runInSseSession = (post: SessionPost, access: Access, host: Host): Promise<Posted> =>
@@ -13,6 +13,7 @@ export async function startSseSession(
   { principal }: Access,
   host: Host,
 ): Promise<{ readonly session: SseSession; readonly id: string }> {
-  const session = { name: crypto.randomUUID(), expires: Date.now() + sessionLifeMs }
-  return { session, id: await sealSession(purpose, session, host, principal) }
+  const content = { expires: Date.now() + sessionLifeMs }
+  const id = await sealSession(purpose, content, host, principal)
+  return { session: namedBy(id, content), id }
 }

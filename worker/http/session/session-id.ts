@@ -9,26 +9,22 @@ import { bounds } from '../../protocol/bounds.ts'
 import { type Principal, principalKey } from '../../protocol/principal.ts'
 import { revisionOf } from '../../protocol/revisions/index.ts'
 import type { Host } from '../host.ts'
-import { openSession, sealSession, sessionLifeMs } from '../session-object.ts'
+import { type OpenedSession, openSession, type SessionContent, sealSession, sessionLifeMs } from '../session-object.ts'
 
 const purpose = 'session'
 
 /** The content of a session id. */
-export type Session = {
-  /** Name of the Durable Object. */
-  readonly name: string
-  /** Milliseconds since 1970. */
-  readonly expires: number
-  readonly handshake: NegotiatedSession
-}
+type Content = SessionContent & { readonly handshake: NegotiatedSession }
+
+export type Session = OpenedSession<Content>
 
 export function sealSessionId(
   handshake: NegotiatedSession,
   host: Host,
   principal: Principal | undefined,
 ): Promise<string> {
-  const session: Session = { name: crypto.randomUUID(), expires: Date.now() + sessionLifeMs, handshake }
-  return sealSession(purpose, session, host, principal)
+  const content: Content = { expires: Date.now() + sessionLifeMs, handshake }
+  return sealSession(purpose, content, host, principal)
 }
 
 /**
@@ -50,7 +46,7 @@ export async function openSessionId(
   openedSessions.set(host, opened)
   const cached = opened.get(key)
   if (cached && cached.expires > Date.now()) return cached
-  const session = await openSession<Session>(purpose, id, host, principal)
+  const session = await openSession<Content>(purpose, id, host, principal)
   if (!session || !revisionOf(session.handshake.version)) return undefined
   opened.set(key, session)
   return session
