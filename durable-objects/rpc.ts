@@ -70,6 +70,9 @@ export type Opening = {
   /** Issuer of the tenant. A Worker of an older release omits it: the stream then receives the changes for everyone. */
   issuer?: string
   tenant: string | undefined
+  /** A Worker of an older release omits subject and client: the session then receives no notifications for its user. */
+  subject?: string
+  client?: string | undefined
   scopes: readonly string[]
   /** Id of the event to continue after; `undefined`: the standing stream, from the next event. */
   after: string | undefined
@@ -93,8 +96,15 @@ export interface SessionRpc {
    * for these calls
    * @param scopes that a token needs to read the event, beyond those of the resource that it names
    * @param delivery identifies one delivery: all calls after the first do nothing
+   * @param topics the session receives the event only if it has subscribed to one of them. Default: it has
    */
-  changed(event: ServerEvent, taskEnded?: TaskEnded, scopes?: readonly string[], delivery?: string): Promise<boolean>
+  changed(
+    event: ServerEvent,
+    taskEnded?: TaskEnded,
+    scopes?: readonly string[],
+    delivery?: string,
+    topics?: readonly string[],
+  ): Promise<boolean>
   /** Decides on a stream before its relay is opened. Claims must not be in the URL of that request, because platforms log URLs. */
   admit(opening: Opening): Promise<Admission>
   /** Opens a relay. */
@@ -141,6 +151,8 @@ export interface SubscriptionsRpc {
   /** Returns false if the session, its caller or this object has too many subscriptions to resources. */
   subscribe(session: string, topics: readonly string[], subscriber?: Subscriber): Promise<boolean>
   unsubscribe(session: string, topics: readonly string[]): Promise<void>
+  /** Returns whether a session has subscribed to one of the topics. */
+  hasSubscribed(session: string, topics: readonly string[]): Promise<boolean>
   /** Removes a session. Returns true if it was subscribed to resources. */
   unsubscribeAll(session: string): Promise<boolean>
   /**

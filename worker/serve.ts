@@ -277,9 +277,9 @@ class ServedEndpoint {
     for (const plugin of this.#plugins) {
       const changes = changesOf(plugin, this.#runtime)
       if (!changes) continue
-      // Endpoints that have one class and one jurisdiction in common deliver through the same objects.
-      const className = this.#objects.nameOf('McpSubscriptions')
-      hub.connect(JSON.stringify([plugin.name, className, placement.jurisdiction]), changes)
+      // Endpoints that have their classes and their jurisdiction in common deliver through the same objects.
+      const classNames = [this.#objects.nameOf('McpSubscriptions'), this.#objects.sessionClass]
+      hub.connect(JSON.stringify([plugin.name, ...classNames, placement.jurisdiction]), changes)
     }
   }
 

@@ -3,6 +3,7 @@ import type { RequestContext } from '../../worker/declarations/request-context.t
 import type { Call, CallEnvironment } from '../../worker/engine/call.ts'
 import { wait } from '../../worker/engine/wait.ts'
 import { notificationText } from '../../worker/protocol/jsonrpc.ts'
+import { defaultLogLevel } from '../../worker/protocol/meta.ts'
 import type { PendingPost, SessionCall } from './pending-post.ts'
 import { hasSubscriptions } from './registration.ts'
 import { notify, release } from './replies.ts'
@@ -25,7 +26,7 @@ export const callOf = (
   session: { id: session },
   admitted,
   requestId: request.id,
-  logLevel: values.get('logLevel') ?? 'info',
+  logLevel: values.get('logLevel') ?? defaultLogLevel,
 })
 
 /** @param signal once it is aborted, the call sends nothing */

@@ -32,6 +32,7 @@ import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
 import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
 import type { ServerEvent } from '../../worker/protocol/changes.ts'
 import { isNotification, isRequest, isRequestId, isResponse } from '../../worker/protocol/jsonrpc.ts'
+import { defaultLogLevel, includesLevel } from '../../worker/protocol/meta.ts'
 import { holdsScopes } from '../../worker/protocol/principal.ts'
 import { closeCode } from '../../worker/protocol/relay-messages.ts'
 import { oldestRevision, revisionOf } from '../../worker/protocol/revisions/index.ts'
@@ -190,13 +191,16 @@ export class Session extends Store implements SessionRpc {
     taskEnded?: TaskEnded,
     scopes: readonly string[] = [],
     delivery?: string,
+    topics?: readonly string[],
   ): Promise<boolean> {
     this.schema.check()
     const session = this.#session
     // It may be registering right now. One without an id has ended without a trace.
     if (session.lifetime.isOver || !session.lifetime.id) return false
     if (delivery !== undefined && this.#deliveries.has(delivery)) return true
-    if (session.streams.takes(scopes)) {
+    if (topics && !(await session.subscriptions?.hasSubscribed(topics))) return true
+    if (session.lifetime.isOver) return false
+    if (session.streams.takes(scopes) && this.#isLogged(event)) {
       const { declarations } = session.host.server
       const isScoped =
         'resource' in event && declaredScopes(declarations, 'resources/subscribe', { uri: event.resource }).length > 0
@@ -210,7 +214,13 @@ export class Session extends Store implements SessionRpc {
     return true
   }
 
-  async admit({ terms, expires, issuer, tenant, scopes, after, relay }: Opening): Promise<Admission> {
+  /** Whether the log level of the client includes a message. Other events are no log messages. */
+  #isLogged(event: ServerEvent): boolean {
+    if (!('method' in event) || event.method !== 'notifications/message') return true
+    return includesLevel(this.#session.values.get('logLevel') ?? defaultLogLevel, event.params.level)
+  }
+
+  async admit({ terms, expires, issuer, tenant, subject, client, scopes, after, relay }: Opening): Promise<Admission> {
     this.schema.check()
     const session = this.#session
     if (session.lifetime.isOver) return { gone: true }
@@ -221,7 +231,7 @@ export class Session extends Store implements SessionRpc {
     const isListening = session.values.get('updatesShard') !== undefined
     if (after !== undefined && !isRevoked && !isListening) return { admitted: true }
     session.lifetime.scheduleExpiry(expires)
-    const isThere = await session.subscriptions?.listen(issuer === undefined ? {} : { issuer, tenant })
+    const isThere = await session.subscriptions?.listen({ issuer, tenant, subject, client })
     return isThere === false ? { gone: true } : { admitted: true }
   }
 

@@ -1,11 +1,28 @@
 /** The sockets of streams of `subscriptions/listen`, by topic. They hibernate. */
-import { withTenant } from '../../worker/protocol/changes.ts'
+import { splitTopic, withTenant } from '../../worker/protocol/changes.ts'
 import { type ChangeLog, retentionMs } from './change-log.ts'
 
-/** The subscriptions of a socket. `tenantKey`: see the function of that name. */
-export type Attachment = { topics: string[]; tenantKey?: string }
+/** The subscriptions of a socket. `tenantKey` and `subscriber`: see `tenantKey` and `subscriberKey`. */
+export type Attachment = { topics: string[]; tenantKey?: string; subscriber?: string }
 
-export const topicsIn = ({ topics, tenantKey }: Attachment): string[] => withTenant(topics, tenantKey)
+const topicsIn = ({ topics, tenantKey }: Attachment): string[] => withTenant(topics, tenantKey)
+
+/** Returns a function that says whether a published topic is for this subscriber. */
+export function filterOf(attachment: Attachment): (topic: string) => boolean {
+  const wanted = new Set(topicsIn(attachment))
+  return (topic) => {
+    const [prefix, rest] = splitTopic(topic)
+    return prefix ? attachment.subscriber?.startsWith(prefix) === true && wanted.has(rest) : wanted.has(topic)
+  }
+}
+
+/** Returns the texts by which a socket is found: its topics, and its user. */
+function keysOf(socket: WebSocket): string[] {
+  // `accept` attached it.
+  const attachment = socket.deserializeAttachment() as Attachment
+  const [, user = []] = /^(user:[\w-]+\/)/.exec(attachment.subscriber ?? '') ?? []
+  return [topicsIn(attachment), user].flat()
+}
 
 export class Listeners {
   readonly #ctx: DurableObjectState
@@ -33,14 +50,14 @@ export class Listeners {
   accept(socket: WebSocket, tags: string[], attachment: Attachment): void {
     this.#ctx.acceptWebSocket(socket, tags)
     socket.serializeAttachment(attachment)
-    addTo(this.#sockets, socket, topicsIn(attachment))
+    addTo(this.#sockets, socket, keysOf(socket))
     const { kv } = this.#ctx.storage
     if (!kv.get('listeners')) kv.put('listeners', true)
   }
 
   remove(socket: WebSocket): void {
     if (!this.#index?.all.delete(socket)) return
-    for (const topic of topicsIn(socket.deserializeAttachment())) {
+    for (const topic of keysOf(socket)) {
       const sockets = this.#index.byTopic.get(topic)
       if (sockets?.delete(socket) && sockets.size === 0) this.#index.byTopic.delete(topic)
     }
@@ -49,7 +66,13 @@ export class Listeners {
   /** Returns the sockets that have subscribed to one of the topics, each once. */
   to(topics: readonly string[]): WebSocket[] {
     const { byTopic } = this.#sockets
-    return [...new Set(topics.flatMap((topic) => [...(byTopic.get(topic) ?? [])]))]
+    const socketsOf = (topic: string) => {
+      const [prefix] = splitTopic(topic)
+      if (!prefix) return [...(byTopic.get(topic) ?? [])]
+      const [user = ''] = /^user:[\w-]+\//.exec(prefix) ?? []
+      return [...(byTopic.get(user) ?? [])].filter((socket) => filterOf(socket.deserializeAttachment())(topic))
+    }
+    return [...new Set(topics.flatMap(socketsOf))]
   }
 
   /** Whether changes have to be logged: there is a socket, or one may reconnect. */
@@ -69,7 +92,7 @@ export class Listeners {
     if (!this.#index) {
       this.#index = { all: new Set(), byTopic: new Map() }
       for (const socket of this.#ctx.getWebSockets()) {
-        addTo(this.#index, socket, topicsIn(socket.deserializeAttachment()))
+        addTo(this.#index, socket, keysOf(socket))
       }
     }
     return this.#index

@@ -23,7 +23,8 @@
  * | `listeners`        | there is a socket, or was one recently                                   | until there was none for `retentionMs` |
  * | `pruned`           | number of the last change that was deleted                               | as the server                         |
  *
- * A session that has subscribed to resources has one more row, whose `topic` names its caller (`callerPrefix`): nothing is published to it.
+ * Two more rows of a session have a `topic` that nothing is published to: `subscriberKey` of a session with a principal, by which
+ * notifications for its user find it, and the caller (`callerPrefix`) of a session that has subscribed to resources.
  */
 
 import { DurableObject } from 'cloudflare:workers'
@@ -34,7 +35,7 @@ import { Schema } from '../shared/schema.ts'
 import { Tables } from '../shared/tables.ts'
 import { ChangeLog, changesSchema, retentionMs } from './change-log.ts'
 import { EnabledOverrides } from './enabled-overrides.ts'
-import { type Attachment, Listeners, topicsIn } from './listeners.ts'
+import { type Attachment, filterOf, Listeners } from './listeners.ts'
 import { changeMessage, Publisher, retryAfterMs } from './publisher.ts'
 import { anonymousListener, SessionSubscriptions, subscriptionsSchema } from './session-subscriptions.ts'
 import { ShardTree } from './shard-tree.ts'
@@ -48,6 +49,8 @@ export type { SubscriptionsHost, SubscriptionsOptions } from './subscriptions-ho
 export const topicsHeader = 'Edgemcp-Topics'
 /** See `tenantKey`. */
 export const tenantKeyHeader = 'Edgemcp-Tenant-Key'
+/** See `subscriberKey`. */
+export const subscriberKeyHeader = 'Edgemcp-Subscriber-Key'
 
 export class SubscriptionsObject extends DurableObject implements SubscriptionsRpc {
   readonly #host: SubscriptionsHost
@@ -101,6 +104,11 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     this.#sessions.remove(session, topics)
   }
 
+  async hasSubscribed(session: string, topics: readonly string[]): Promise<boolean> {
+    this.#schema.check()
+    return this.#sessions.has(session, topics)
+  }
+
   async unsubscribeAll(session: string): Promise<boolean> {
     this.#schema.check()
     return this.#sessions.removeAll(session)
@@ -138,7 +146,12 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     const { searchParams } = new URL(request.url)
     const topics: string[] = JSON.parse(request.headers.get(topicsHeader) ?? '[]')
     const tenantKey = request.headers.get(tenantKeyHeader)
-    const attachment: Attachment = { topics, ...(tenantKey !== null && { tenantKey }) }
+    const subscriber = request.headers.get(subscriberKeyHeader)
+    const attachment: Attachment = {
+      topics,
+      ...(tenantKey !== null && { tenantKey }),
+      ...(subscriber !== null && { subscriber }),
+    }
     const after = searchParams.get('after')
     await this.#tree.join()
     const tag = searchParams.get('listener')
@@ -149,10 +162,9 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     const { 0: client, 1: socket } = new WebSocketPair()
     this.#schema.store()
     this.#listeners.accept(socket, tag ? [tag] : [], attachment)
-    const wanted = new Set(topicsIn(attachment))
+    const isWanted = filterOf(attachment)
     for (const { seq, change, topics: published } of missed) {
-      const isWanted = published.some((topic) => wanted.has(topic))
-      if (isWanted && !this.#publisher.isWaiting(seq)) socket.send(changeMessage(seq, change))
+      if (published.some(isWanted) && !this.#publisher.isWaiting(seq)) socket.send(changeMessage(seq, change))
     }
     const headers = { 'Last-Event-ID': String(this.#log.last) }
     return new Response(null, { status: 101, webSocket: client, headers })

@@ -1,6 +1,6 @@
 /** The subscriptions of a session, on servers with `subscriptions()`: list changes, and the resources that its client has subscribed to. */
 import { checkSubscription } from '../../worker/engine/topics.ts'
-import { listChanges, type Recipients, topicsFor } from '../../worker/protocol/changes.ts'
+import { listChanges, type SubscriberScope, subscriberKey, topicsFor } from '../../worker/protocol/changes.ts'
 import { tooManyRequests } from '../../worker/protocol/errors.ts'
 import { principalKey } from '../../worker/protocol/principal.ts'
 import type { SessionCall } from '../session/pending-post.ts'
@@ -26,12 +26,13 @@ export class Subscriptions {
    * Registers this session for list changes, once. Stores that afterwards, so that a failure is repeated. Returns false if the session
    * ended meanwhile.
    */
-  async listen(scope: Recipients = {}): Promise<boolean> {
+  async listen(scope: SubscriberScope = {}): Promise<boolean> {
     const { host, values, lifetime } = this.#session
     const { shard: own } = lifetime.terms
     if (own === undefined || values.get('updatesShard') !== undefined) return true
     const { epoch } = lifetime
-    await host.subscriptionsAt(own).subscribe(addressOf(this.#session), topicsFor(listChanges, scope))
+    const topics = [...topicsFor(listChanges, scope), subscriberKey(scope) ?? []].flat()
+    await host.subscriptionsAt(own).subscribe(addressOf(this.#session), topics)
     if (epoch !== lifetime.epoch) {
       await deregister(this.#session)
       return false
@@ -74,6 +75,11 @@ export class Subscriptions {
     if (hasRoom) return
     const problem = 'Too many subscriptions: unsubscribe from a resource, or wait 60 seconds, then try again'
     throw tooManyRequests(problem, 60, 'subscriptions')
+  }
+
+  /** Whether this session has subscribed to one of the topics. */
+  async hasSubscribed(topics: readonly string[]): Promise<boolean> {
+    return (await subscriptionsOf(this.#session)?.hasSubscribed(addressOf(this.#session), topics)) ?? false
   }
 
   async unsubscribe(uri: string, { principal }: SessionCall): Promise<void> {

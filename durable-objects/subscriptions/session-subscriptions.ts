@@ -1,6 +1,7 @@
 /** The subscriptions of sessions: rows with a topic and the address of the session. */
 import { networkOf } from '../../worker/protocol/address.ts'
 import { bounds } from '../../worker/protocol/bounds.ts'
+import { splitTopic } from '../../worker/protocol/changes.ts'
 import type { Subscriber } from '../rpc.ts'
 import type { Tables } from '../shared/tables.ts'
 import type { SubscriptionsOptions } from './subscriptions-host.ts'
@@ -82,18 +83,54 @@ export class SessionSubscriptions {
     return removed.some(({ topic }) => topic.startsWith(resourcePrefix))
   }
 
+  /** Whether a session has subscribed to one of the topics. */
+  has(session: string, topics: readonly string[]): boolean {
+    const sql = 'SELECT 1 FROM subscriptions WHERE session = ? AND topic IN (SELECT value FROM json_each(?)) LIMIT 1'
+    return this.#tables.query(sql, session, JSON.stringify(topics)).length > 0
+  }
+
   hasAny(topics: readonly string[]): boolean {
     return this.of(topics, '', 1).length > 0
   }
 
   /** Returns the sessions that have subscribed to one of the topics, ordered by address. @param after the last session of the previous page */
   of(topics: readonly string[], after: string, limit: number): string[] {
+    // The topics of a change have the same recipients.
+    const split = topics.map(splitTopic)
+    const prefix = split.find(([start]) => start)?.[0]
+    if (prefix)
+      return this.#ofUser(
+        prefix,
+        split.map(([, rest]) => rest),
+        after,
+        limit,
+      )
     return this.#tables
       .query<{ session: string }>(
         `SELECT DISTINCT session FROM subscriptions WHERE topic IN (SELECT value FROM json_each(?)) AND session > ?
          ORDER BY session LIMIT ?`,
         JSON.stringify(topics),
         after,
+        limit,
+      )
+      .map(({ session }) => session)
+  }
+
+  /** @param topics without the prefix of the user. An empty one is for all sessions of the user */
+  #ofUser(prefix: string, topics: readonly string[], after: string, limit: number): string[] {
+    const isForAll = topics.includes('') ? 1 : 0
+    return this.#tables
+      .query<{ session: string }>(
+        `SELECT DISTINCT session FROM subscriptions AS users WHERE topic >= ? AND topic < ? AND session > ? AND (
+           ? OR EXISTS (SELECT 1 FROM json_each(?) AS published, subscriptions AS wanted
+                        WHERE wanted.topic = published.value AND wanted.session = users.session)
+         ) ORDER BY session LIMIT ?`,
+        prefix,
+        // Above all rows with the prefix.
+        `${prefix}~`,
+        after,
+        isForAll,
+        JSON.stringify(topics),
         limit,
       )
       .map(({ session }) => session)

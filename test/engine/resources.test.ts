@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Caller } from '../../worker/declarations/caller.ts'
 import { canSubscribe, changeTopics } from '../../worker/engine/topics.ts'
-import { type Change, type Recipients, tenantKey } from '../../worker/protocol/changes.ts'
+import { type Change, type TopicRecipients, tenantKey } from '../../worker/protocol/changes.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
 import { newServer, play, refusal, result } from './stage.ts'
 
@@ -140,7 +140,7 @@ test('a change has the topics of its URI and of the templates that match it', ()
   server.resource('other://{id}', { description }, () => '')
   server.resource('note://{id}/{part}', { description }, () => '')
   server.resource('other://fixed', { description }, () => '')
-  const about = (change: Change, scope?: Recipients) => changeTopics(server.declarations, change, scope)
+  const about = (change: Change, scope?: TopicRecipients) => changeTopics(server.declarations, change, scope)
   expect(about({ resource: 'note://1' })).toEqual(['resource:note://1', 'resource:note://{id}'])
   const scope = { issuer: 'https://one.example', tenant: 'acme' }
   expect(about({ resource: 'third://1' }, scope)).toEqual([`tenant:${tenantKey(scope)} resource:third://1`])

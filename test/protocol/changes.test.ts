@@ -4,9 +4,9 @@ import {
   changesIn,
   eventNotification,
   listChanges,
-  type Recipients,
   readFilter,
   supportedFilter,
+  type TopicRecipients,
   topicOf,
   topicsFor,
 } from '../../worker/protocol/changes.ts'
@@ -27,7 +27,7 @@ test('a change becomes a notification of the protocol', () => {
 
 describe('a subscriber', () => {
   const issuer = 'https://one.example'
-  const hears = (filter: SubscriptionFilter, change: Change, tenant?: string, scope?: Recipients) =>
+  const hears = (filter: SubscriptionFilter, change: Change, tenant?: string, scope?: TopicRecipients) =>
     topicsFor(changesIn(filter), { issuer, tenant }).includes(topicOf(change, scope))
 
   test('gets changes of the lists in its filter', () => {
@@ -80,7 +80,7 @@ describe('a subscriber', () => {
 
 test('a change for a tenant without its issuer is refused', () => {
   // As from JavaScript, or from another Worker: the type does not admit it.
-  const scope = { tenant: 'acme' } as unknown as Recipients
+  const scope = { tenant: 'acme' } as unknown as TopicRecipients
   expect(() => topicOf({ list: 'tools' }, scope)).toThrow(
     'A change for the tenant "acme" needs the issuer of the tenant',
   )

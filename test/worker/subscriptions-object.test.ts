@@ -7,13 +7,14 @@ import type { SubscriptionsRpc } from '../../durable-objects/rpc.ts'
 import {
   type SubscriptionsHost,
   SubscriptionsObject,
+  subscriberKeyHeader,
   topicsHeader,
 } from '../../durable-objects/subscriptions/object.ts'
 import type { Changes } from '../../worker/declarations/change-hub.ts'
 import type { Declarations } from '../../worker/declarations/declarations.ts'
 import { draftOf } from '../../worker/declarations/declarations.ts'
 import type { Runtime } from '../../worker/plugin.ts'
-import { type Change, topicOf, topicsFor } from '../../worker/protocol/changes.ts'
+import { type Change, subscriberKey, topicOf, topicsFor } from '../../worker/protocol/changes.ts'
 import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
 
 type Stub = DurableObjectStub & SubscriptionsRpc
@@ -26,8 +27,17 @@ const publish = (stub: Stub, change: Change, scope = {}) => stub.publish(change,
 
 type Feed = { status: number; heard: { id: number; change: Change }[]; lastId: string | null; socket: WebSocket | null }
 
-async function listen(stub: Stub, topics: string[], query: Record<string, string> = {}): Promise<Feed> {
-  const asking = { Upgrade: 'websocket', [topicsHeader]: JSON.stringify(topics) }
+async function listen(
+  stub: Stub,
+  topics: string[],
+  query: Record<string, string> = {},
+  subscriber?: string,
+): Promise<Feed> {
+  const asking = {
+    Upgrade: 'websocket',
+    [topicsHeader]: JSON.stringify(topics),
+    ...(subscriber && { [subscriberKeyHeader]: subscriber }),
+  }
   const request = new Request(`https://subscriptions/listen?${new URLSearchParams(query)}`, { headers: asking })
   const { webSocket, status, headers } = await stub.fetch(request)
   const heard: Feed['heard'] = []
@@ -181,6 +191,28 @@ describe('a change', () => {
     await hears(acme, [tools, tools])
     await hears(other, [tools])
     await hears(nobody, [tools])
+  })
+
+  test('for a user is sent after hibernation, and to a listener that reconnects', async () => {
+    const stub = newShard()
+    const user = { issuer: 'https://one.example', tenant: 'acme', subject: 'ada' }
+    const keys = [{ ...user, client: 'phone' }, user, { ...user, subject: 'bob' }].map(subscriberKey)
+    const [phone, anyClient, bob] = await Promise.all(
+      keys.map((subscriber) => listen(stub, ['tools', 'prompts'], {}, subscriber)),
+    )
+    if (!phone || !anyClient || !bob) throw new Error('Three listeners')
+    await evictDurableObject(stub, { webSockets: 'hibernate' })
+    await publish(stub, tools, { user })
+    await publish(stub, { list: 'prompts' }, { user, client: 'phone' })
+    await publish(stub, note(1), { user })
+    await hears(phone, [tools, { list: 'prompts' }])
+    await hears(anyClient, [tools])
+    expect(bob.heard).toEqual([])
+    const later = await Promise.all(
+      keys.map((subscriber) => listen(stub, ['tools', 'prompts'], { after: String(phone.lastId) }, subscriber)),
+    )
+    const missed = [[tools, { list: 'prompts' }], [tools], []] as Change[][]
+    for (const [index, feed] of later.entries()) await hears(feed, missed[index] ?? [])
   })
 
   test('reaches listeners of every shard, once the first knows of them', async () => {

@@ -1,5 +1,5 @@
 /** Change notifications of a server, and entries that are enabled and disabled at run time. */
-import type { Change, List, Recipients } from '../protocol/changes.ts'
+import type { List, Recipients, ServerEvent } from '../protocol/changes.ts'
 
 /**
  * Durable Objects that have received a change, as texts. Several servers that mount one server may deliver its change through the same
@@ -14,8 +14,8 @@ export type Delivered = Set<string>
 export interface Changes {
   /** Whether anything is delivered. Default: true. */
   readonly isConnected?: boolean
-  /** Publishes a change. Resolves once the delivery is certain. */
-  publish(change: Change, recipients?: Recipients, delivered?: Delivered): Promise<void>
+  /** Publishes a change, or a log message for sessions. Resolves once the delivery is certain. */
+  publish(change: ServerEvent, recipients?: Recipients, delivered?: Delivered): Promise<void>
   /** Enables or disables an entry, and publishes that its list has changed. */
   setEnabled(list: List, name: string, isEnabled: boolean, delivered?: Delivered): Promise<void>
   /** Returns the entries that were enabled or disabled, by `toggleKey`. */
@@ -45,7 +45,7 @@ export class ChangeHub implements Changes {
     return this.#delivering().length > 0
   }
 
-  publish(change: Change, recipients?: Recipients, delivered: Delivered = new Set()): Promise<void> {
+  publish(change: ServerEvent, recipients?: Recipients, delivered: Delivered = new Set()): Promise<void> {
     return this.#deliver((changes) => changes.publish(change, recipients, delivered))
   }
 

@@ -1,6 +1,13 @@
 /** The server: declares tools, resources, prompts and interceptors, and sends change notifications. */
-import { type Change, type List, type Recipients, toggleKey } from '../protocol/changes.ts'
-import type { Caching, Implementation, Params } from '../protocol/types.ts'
+import {
+  type List,
+  type Recipients,
+  type ServerEvent,
+  type SessionRecipients,
+  toggleKey,
+  type UserRecipients,
+} from '../protocol/changes.ts'
+import type { Caching, Implementation, LogLevel, Params } from '../protocol/types.ts'
 import type { TemplateVariables } from '../protocol/uri-template.ts'
 import type { AccessOptions, Caller, Guarded, Registration } from './caller.ts'
 import {
@@ -73,10 +80,11 @@ export type ServerOptions = Implementation & {
 export type Module = (server: Server) => void
 
 /**
- * Sends change notifications to subscribed clients: to all of them, or with `recipients` to those of one tenant. Each promise resolves once
- * the delivery is certain: open streams receive the notification at once, sessions as soon as their Durable Objects can store it.
+ * Sends change notifications to subscribed clients: to all of them, or with `recipients` to those of a tenant, a user or a session. Each
+ * promise resolves once the delivery is certain: open streams receive the notification at once, sessions as soon as their Durable Objects
+ * can store it. It also resolves if no client receives the notification.
  *
- * @throws Error when `serve()` has no plugin `subscriptions()` of `edgemcp/subscriptions`
+ * @throws Error when `serve()` has no plugin `subscriptions()` of `edgemcp/subscriptions`, and for invalid recipients
  */
 export interface ChangeNotifier {
   /** Sends `notifications/tools/list_changed`. */
@@ -87,6 +95,17 @@ export interface ChangeNotifier {
   resourcesChanged(recipients?: Recipients): Promise<void>
   /** Sends `notifications/resources/updated`. For a registered resource, `updated()` of its handle builds the URI. */
   resourceUpdated(uri: string, recipients?: Recipients): Promise<void>
+  /**
+   * Sends a log message outside of a call, to the sessions of a user or to one session. A session receives it on its `GET` stream or SSE
+   * stream if its log level includes the level: that of `logging/setLevel`, otherwise `info`. Clients of 2026-07-28 do not receive it,
+   * because their protocol version allows log messages on the stream of a call only. In a handler, use `ctx.log`.
+   *
+   * @param data any value that has a JSON form. Do not send credentials or personal data
+   * @param logger names the part of the application that logs. Default: none
+   * @throws Error for an unknown level, for data without a JSON form, and for other recipients
+   * @see https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging
+   */
+  log(level: LogLevel, data: unknown, recipients: UserRecipients | SessionRecipients, logger?: string): Promise<void>
 }
 
 /** Builds the URIs of a registered resource, sends its change notifications, and enables and disables it. */
@@ -95,7 +114,7 @@ export interface ResourceHandle<U extends string> extends Registration {
   uri(...variables: VariablesOf<U>): string
   /**
    * Sends `notifications/resources/updated` to the clients that subscribed to the resource or its template: to all of them, or with
-   * `recipients` to those of one tenant.
+   * `recipients` to those of a tenant, a user or a session.
    */
   updated(...variables: [...VariablesOf<U>, recipients?: Recipients]): Promise<void>
 }
@@ -121,12 +140,14 @@ export class Server {
     const draft = shared?.draft ?? new DeclarationsDraft(options)
     this.declarations = draft
     registerDraft(this, draft)
-    const publish = (change: Change, recipients?: Recipients) => draft.changes.publish(change, recipients)
+    const publish = (change: ServerEvent, recipients?: Recipients) => draft.changes.publish(change, recipients)
     this.notify = {
       toolsChanged: (recipients) => publish({ list: 'tools' }, recipients),
       promptsChanged: (recipients) => publish({ list: 'prompts' }, recipients),
       resourcesChanged: (recipients) => publish({ list: 'resources' }, recipients),
       resourceUpdated: (uri, recipients) => publish({ resource: uri }, recipients),
+      log: (level, data, recipients, logger) =>
+        publish({ method: 'notifications/message', params: { level, logger, data } }, recipients),
     }
   }
 

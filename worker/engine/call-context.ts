@@ -15,9 +15,8 @@ import type { JsonSchemaReader, Schema } from '../declarations/schema.ts'
 import type { HandleState, KeyedState, StateAccess, StateRpc } from '../declarations/state.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
-import { progressToken } from '../protocol/meta.ts'
+import { includesLevel, progressToken } from '../protocol/meta.ts'
 import type { InputRequest, Params } from '../protocol/types.ts'
-import { logLevels } from '../protocol/types.ts'
 import type { Call, CallEnvironment } from './call.ts'
 import { checkElicit, checkElicitUrl, checkInputRequests, checkRoots, checkSample } from './check-arguments.ts'
 import { supportsFeature } from './features.ts'
@@ -129,7 +128,7 @@ export class CallContext implements Context {
     // Counted at every level: the client may set another level before the next round.
     const count = this.#round.countNotification()
     if (count === undefined || logLevel === undefined) return
-    if (logLevels.indexOf(level) < logLevels.indexOf(logLevel)) return
+    if (!includesLevel(logLevel, level)) return
     const params = { level, logger, data: data ?? null }
     this[environmentKey].notify({ method: 'notifications/message', params }, count)
   }

@@ -2,7 +2,7 @@
 import type { Caller } from '../declarations/caller.ts'
 import { resourceNotFound } from '../declarations/content.ts'
 import type { Declarations } from '../declarations/declarations.ts'
-import { type Change, type Recipients, topicOf } from '../protocol/changes.ts'
+import { type Change, type TopicRecipients, topicOf } from '../protocol/changes.ts'
 import { uriProblem } from '../protocol/uri.ts'
 import { isPermitted, isVisible } from './methods/lists.ts'
 import { findReadable, findResource } from './methods/resources.ts'
@@ -27,7 +27,7 @@ export async function checkSubscription(declarations: Declarations, caller: Call
  * Returns the topics of a change: the change itself, and the template of its resource. Other templates that match the URI are omitted,
  * because callers who may read their resources may not be allowed to read this one.
  */
-export function changeTopics(declarations: Declarations, change: Change, recipients: Recipients = {}): string[] {
+export function changeTopics(declarations: Declarations, change: Change, recipients: TopicRecipients = {}): string[] {
   const item = 'resource' in change ? findResource(declarations, change.resource)?.resource.item : undefined
   const changes = item && 'uriTemplate' in item ? [change, { resource: item.uriTemplate }] : [change]
   return changes.map((each) => topicOf(each, recipients))

@@ -29,8 +29,8 @@ export const eventNotification = (event: ServerEvent): Notification =>
       : { method: 'notifications/resources/updated', params: { uri: event.resource } }
 
 /**
- * Selects who receives a change notification: everyone, or the principals of one tenant. Tenants are named by their issuer, so a tenant
- * needs its issuer. `ctx.principal` selects its own tenant or, without a tenant, everyone.
+ * Selects who receives a notification: everyone, a tenant, a user, a user of one client, or a session. `ctx.principal` selects its own
+ * tenant or, without a tenant, everyone.
  */
 export type Recipients =
   /** The principals of one tenant; without `tenant`, everyone. */
@@ -40,15 +40,49 @@ export type Recipients =
       /** Tenant whose principals receive the notification. Default: everyone, of any issuer. */
       readonly tenant?: string | undefined
     }
+  | UserRecipients
+  | SessionRecipients
   /** Everyone: `{}`. */
   | { readonly issuer?: undefined; readonly tenant?: undefined }
+
+/** Selects the sessions and streams of one user. */
+export type UserRecipients = {
+  /** The user, such as `ctx.principal`. */
+  readonly user: {
+    /** Issuer that names the user: `iss` of its tokens. */
+    readonly issuer: string
+    /** The user: `sub` of its tokens. */
+    readonly subject: string
+    /** Tenant that the user acts for. Default: none, which selects the principals of the user without a tenant. */
+    readonly tenant?: string | undefined
+  }
+  /** The OAuth client of the user, `client_id` or `azp` of its tokens. Default: all clients of the user. */
+  readonly client?: string | undefined
+}
+
+/** Selects one session. */
+export type SessionRecipients = {
+  /** The session id: `ctx.session.id`. */
+  readonly session: string
+}
+
+/** Recipients that topics find. A session is called by its id. */
+export type TopicRecipients = Exclude<Recipients, SessionRecipients>
+
+/** What topics contain of a subscriber. Members of a principal; an anonymous subscriber has none. */
+export type SubscriberScope = {
+  readonly issuer?: string | undefined
+  readonly tenant?: string | undefined
+  readonly subject?: string | undefined
+  readonly client?: string | undefined
+}
 
 /**
  * Returns a text that identifies the tenant among those of all issuers; `undefined`: everyone. All such texts have the same length.
  *
  * @throws Error for a tenant without its issuer
  */
-export function tenantKey({ issuer, tenant }: Recipients): string | undefined {
+export function tenantKey({ issuer, tenant }: SubscriberScope): string | undefined {
   if (tenant === undefined) return undefined
   if (typeof issuer === 'string') return sha256(JSON.stringify([issuer, tenant]))
   const text = JSON.stringify(tenant)
@@ -58,11 +92,36 @@ export function tenantKey({ issuer, tenant }: Recipients): string | undefined {
 }
 
 /**
+ * Returns the start of topics for a user, of one client if `client` is given. The user is identified by issuer, tenant and subject. The
+ * start for a user is the start of those for its clients.
+ */
+export function userPrefix({ issuer, tenant, subject, client }: SubscriberScope): string {
+  const user = `user:${sha256(JSON.stringify([issuer, tenant ?? null, subject]))}/`
+  return client === undefined ? user : `${user}client:${sha256(client)}/`
+}
+
+/** Returns the text that identifies a subscriber among users and their clients; `undefined` for an anonymous subscriber. */
+export const subscriberKey = (scope: SubscriberScope): string | undefined =>
+  scope.subject === undefined ? undefined : userPrefix(scope)
+
+/** Splits a topic for a user into the prefix of the user and the rest; the prefix of other topics is empty. */
+export function splitTopic(topic: string): readonly [prefix: string, rest: string] {
+  const [prefix = ''] = /^user:[\w-]+\/(?:client:[\w-]+\/)?/.exec(topic) ?? []
+  return [prefix, topic.slice(prefix.length)]
+}
+
+/**
  * Returns the topic of a change for its recipients, by which subscribers are found. A URI has one spelling: `note://%31` is `note://1`, as
  * for templates. Topics are ASCII, so a character is a byte wherever they are stored.
  */
-export const topicOf = (change: Change, scope: Recipients = {}): string =>
-  `${tenantPrefix(tenantKey(scope))}${'list' in change ? change.list : `resource:${spelled(change.resource)}`}`
+export const topicOf = (change: Change, recipients: TopicRecipients = {}): string =>
+  `${recipientsPrefix(recipients)}${'list' in change ? change.list : `resource:${spelled(change.resource)}`}`
+
+/** Returns the start of topics for recipients. */
+export const recipientsPrefix = (recipients: TopicRecipients): string =>
+  'user' in recipients
+    ? userPrefix({ ...recipients.user, client: recipients.client })
+    : tenantPrefix(tenantKey(recipients))
 
 /** Returns the name of the Durable Object of a shard of subscriptions. The first one is 0. */
 export const shardName = (shard: number): string => (shard === 0 ? 'subscriptions' : `subscriptions ${shard}`)
@@ -81,7 +140,7 @@ const spelled = (resource: string) =>
 const tenantPrefix = (key: string | undefined) => (key === undefined ? '' : `tenant:${key} `)
 
 /** Returns the topics of a subscriber of a tenant to these changes. */
-export const topicsFor = (changes: readonly Change[], scope: Recipients): string[] => [
+export const topicsFor = (changes: readonly Change[], scope: SubscriberScope): string[] => [
   ...new Set(
     withTenant(
       changes.map((change) => topicOf(change)),

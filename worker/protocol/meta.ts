@@ -57,6 +57,13 @@ export function progressToken(params: Params | undefined): RequestId | undefined
 
 export const isLogLevel = (value: unknown): value is LogLevel => logLevels.some((level) => level === value)
 
+/** Whether a client that set the least severe level `least` receives messages of a level. */
+export const includesLevel = (least: LogLevel, level: LogLevel): boolean =>
+  logLevels.indexOf(level) >= logLevels.indexOf(least)
+
+/** The least severe level of sessions whose client sets none. */
+export const defaultLogLevel: LogLevel = 'info'
+
 export const isImplementation = (value: unknown): value is Implementation =>
   isObject(value) && typeof value.name === 'string' && typeof value.version === 'string'
 

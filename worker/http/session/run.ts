@@ -24,8 +24,9 @@ export async function admitStream(
   host: Host,
 ): Promise<Admission> {
   if (!principal) return { admitted: true }
-  const { issuer, tenant, scopes } = principal
-  return host.session(name).admit({ terms: host.termsOf(name), expires, issuer, tenant, scopes, after, relay })
+  const { issuer, tenant, subject, client, scopes } = principal
+  const terms = host.termsOf(name)
+  return host.session(name).admit({ terms, expires, issuer, tenant, subject, client, scopes, after, relay })
 }
 
 /** @returns false if the session had already ended */

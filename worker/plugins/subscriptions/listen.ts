@@ -7,6 +7,7 @@ import type { Shards } from '../../../durable-objects/rpc.ts'
 import {
   anonymousListener,
   type SubscriptionsOptions,
+  subscriberKeyHeader,
   tenantKeyHeader,
   topicsHeader,
 } from '../../../durable-objects/subscriptions/object.ts'
@@ -23,6 +24,7 @@ import {
   eventNotification,
   readFilter,
   type ServerEvent,
+  subscriberKey,
   supportedFilter,
   tenantKey,
   topicOf,
@@ -70,12 +72,14 @@ export async function listen({ message, principal, ...request }: ListenRequest):
   const shard = shards.of(principalKey(principal))
   const listener = await listenerOf(principal, request.address)
   const tenant = principal && tenantKey(principal)
+  const subscriber = principal && subscriberKey(principal)
   const most = String(principal ? options.listenersEach : options.listenersPerAddress)
   // A URL has at most 16 KB, and platforms log it.
   const headers = {
     Upgrade: 'websocket',
     [topicsHeader]: topics,
     ...(tenant !== undefined && { [tenantKeyHeader]: tenant }),
+    ...(subscriber !== undefined && { [subscriberKeyHeader]: subscriber }),
   }
   return {
     dial(after = '') {

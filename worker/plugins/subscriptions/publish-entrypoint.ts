@@ -1,12 +1,13 @@
 import { WorkerEntrypoint } from 'cloudflare:workers'
 import type { ChangeNotifier, Server } from '../../declarations/server.ts'
-import type { Recipients } from '../../protocol/changes.ts'
+import type { Recipients, SessionRecipients, UserRecipients } from '../../protocol/changes.ts'
+import type { LogLevel } from '../../protocol/types.ts'
 
 /** Types an entrypoint with the methods of `server.notify`. */
 export type PublishEntrypoint = new (ctx: ExecutionContext, env: Cloudflare.Env) => WorkerEntrypoint & ChangeNotifier
 
 /**
- * Creates an entrypoint through which other Workers send change notifications, by a service binding.
+ * Creates an entrypoint through which other Workers send change notifications and log messages, by a service binding.
  *
  * @see https://developers.cloudflare.com/workers/runtime-apis/bindings/service-bindings/rpc/
  *
@@ -28,5 +29,13 @@ export const publishEntrypoint = ({ notify }: Server): PublishEntrypoint =>
     }
     resourceUpdated(uri: string, recipients?: Recipients): Promise<void> {
       return notify.resourceUpdated(uri, recipients)
+    }
+    log(
+      level: LogLevel,
+      data: unknown,
+      recipients: UserRecipients | SessionRecipients,
+      logger?: string,
+    ): Promise<void> {
+      return notify.log(level, data, recipients, logger)
     }
   }

@@ -10,8 +10,10 @@ import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import { count } from '../../declarations/option-kinds.ts'
 import { changeTopics } from '../../engine/topics.ts'
 import type { Plugin, Runtime } from '../../plugin.ts'
-import { shardName, toggleKey } from '../../protocol/changes.ts'
+import { recipientsPrefix, shardName, toggleKey } from '../../protocol/changes.ts'
 import { hash } from '../../protocol/hash.ts'
+import { readNonce } from '../../sealing/seal.ts'
+import { checkRecipients, readEvent } from './check-recipients.ts'
 import { listen } from './listen.ts'
 
 /** Types the Durable Object class that a Worker exports as `McpSubscriptions`. */
@@ -78,19 +80,34 @@ function classOf(
 type FirstShard = SubscriptionsRpc & Pick<DurableObjectStub, 'id'>
 
 /** Records a delivery. Returns false if the object has already received the change. */
-function isFirst(shard: FirstShard, what: unknown, delivered: Delivered = new Set()): boolean {
+function isFirst({ id }: Pick<DurableObjectStub, 'id'>, what: unknown, delivered: Delivered = new Set()): boolean {
   const { size } = delivered
-  return delivered.add(JSON.stringify([`${shard.id}`, what])).size > size
+  return delivered.add(JSON.stringify([`${id}`, what])).size > size
 }
 
-/** Delivers the changes of a server through the first object of a class. */
-function changesOf({ declarations }: Runtime, firstShard: () => FirstShard): Changes {
+/** Delivers the changes of a server through the first object of a class, or to one session. */
+function changesOf({ declarations, object }: Runtime, firstShard: () => FirstShard): Changes {
   let overrides: Promise<Readonly<Record<string, boolean>>> | undefined
   return {
-    async publish(change, recipients, delivered) {
-      const topics = changeTopics(declarations, change, recipients)
+    async publish(published, recipients = {}, delivered) {
+      checkRecipients(recipients)
+      const event = readEvent(published, recipients)
+      if ('session' in recipients) {
+        const name = String(readNonce(recipients.session))
+        const session = object<SessionRpc & Pick<DurableObjectStub, 'id'>>('McpSession', name)
+        if (!isFirst(session, event, delivered)) return
+        // Only its Subscriptions object knows the resources that a session has subscribed to.
+        const topics = 'resource' in event ? changeTopics(declarations, event) : undefined
+        await session.changed(event, undefined, undefined, undefined, topics)
+        return
+      }
+      const topics =
+        'method' in event
+          ? // The first topic is new, because messages with the same one are coalesced.
+            [crypto.randomUUID(), recipientsPrefix(recipients)]
+          : changeTopics(declarations, event, recipients)
       const shard = firstShard()
-      if (isFirst(shard, topics, delivered)) await shard.publish(change, topics)
+      if (isFirst(shard, 'method' in event ? event : topics, delivered)) await shard.publish(event, topics)
     },
     async setEnabled(list, name, isEnabled, delivered) {
       const change = { list }

@@ -1,0 +1,244 @@
+/** Notifications for a tenant, a user, a user of one client, and a session, over every transport. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ChangeNotifier } from '../../worker/declarations/server.ts'
+import { connect, type TestClient } from '../../worker/testing/index.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer('test/subscriptions/server')
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+/** @returns the error; empty if there is none */
+async function notify(method: keyof ChangeNotifier, ...args: unknown[]): Promise<string> {
+  const body = JSON.stringify({ method, args })
+  return (await fetch(new URL('/notify', server.url), { method: 'POST', body })).text()
+}
+
+type User = { issuer: string; subject: string; tenant?: string; client?: string }
+
+const [one, two] = ['https://one.example', 'https://two.example']
+const users = {
+  ada: { issuer: one, tenant: 'acme', subject: 'ada', client: 'desktop' },
+  'ada, with another client': { issuer: one, tenant: 'acme', subject: 'ada', client: 'phone' },
+  'bob, of the same tenant': { issuer: one, tenant: 'acme', subject: 'bob', client: 'desktop' },
+  'ada of another tenant': { issuer: one, tenant: 'globex', subject: 'ada', client: 'desktop' },
+  'ada without a tenant': { issuer: one, subject: 'ada', client: 'desktop' },
+  'ada of another issuer': { issuer: two, tenant: 'acme', subject: 'ada', client: 'desktop' },
+} satisfies Record<string, User>
+type Name = keyof typeof users
+const names = Object.keys(users) as Name[]
+
+const transports = {
+  'subscriptions/listen': { revision: '2026-07-28' },
+  'a session': { revision: '2025-11-25' },
+  'HTTP+SSE': { revision: '2024-11-05', sse: true },
+} as const
+
+type Subscriber = { readonly name: Name; readonly client: TestClient }
+type Subscribers = { readonly all: readonly Subscriber[]; readonly fence: string } & AsyncDisposable
+
+/** Connects all users, subscribed to all lists and to a resource. */
+async function subscribers(transport: keyof typeof transports): Promise<Subscribers> {
+  const fence = `note://${crypto.randomUUID()}`
+  const all = await Promise.all(
+    names.map(async (name) => {
+      const client = await connect(server.url, { ...transports[transport], token: btoa(JSON.stringify(users[name])) })
+      await client.subscribe({
+        toolsListChanged: true,
+        promptsListChanged: true,
+        resourcesListChanged: true,
+        resourceSubscriptions: ['note://1', fence],
+      })
+      return { name, client }
+    }),
+  )
+  const close = async () => void (await Promise.all(all.map(({ client }) => client.close())))
+  return { all, fence, [Symbol.asyncDispose]: close }
+}
+
+/** Returns who has received what so far: everyone receives one more notification, which is delivered after all others. */
+async function received({ all, fence }: Subscribers): Promise<Partial<Record<Name, string[]>>> {
+  await notify('resourceUpdated', fence)
+  const entries = await Promise.all(
+    all.map(async ({ name, client }) => {
+      let last: unknown
+      const seen: string[] = []
+      while (last !== fence) {
+        const { params } = await client.next('notifications/resources/updated')
+        last = params?.uri
+      }
+      for (const { method, params } of client.notifications) {
+        if (method === 'notifications/message') seen.push(`log ${params?.data}`)
+        const [, list] = /^notifications\/(\w+)\/list_changed$/.exec(method) ?? []
+        if (list) seen.push(list)
+        if (params?.uri !== undefined && params.uri !== fence) seen.push(String(params.uri))
+      }
+      return [name, seen] as const
+    }),
+  )
+  return Object.fromEntries(entries.filter(([, seen]) => seen.length > 0))
+}
+
+const userOf = ({ issuer, subject, tenant }: User) => ({ issuer, subject, tenant })
+
+describe.each(Object.keys(transports) as (keyof typeof transports)[])('over %s', (transport) => {
+  test('a change for a tenant reaches the principals of this tenant of this issuer', async () => {
+    await using all = await subscribers(transport)
+    expect(await notify('toolsChanged', { issuer: one, tenant: 'acme' })).toBe('')
+    const seen = ['tools']
+    expect(await received(all)).toEqual({
+      ada: seen,
+      'ada, with another client': seen,
+      'bob, of the same tenant': seen,
+    })
+  })
+
+  test('a change for a user reaches all clients of this user, and no other user', async () => {
+    await using all = await subscribers(transport)
+    expect(await notify('toolsChanged', { user: userOf(users.ada) })).toBe('')
+    expect(await notify('resourceUpdated', 'note://1', { user: users.ada })).toBe('')
+    expect(await notify('resourceUpdated', 'note://2', { user: users.ada })).toBe('')
+    const seen = ['tools', 'note://1']
+    expect(await received(all)).toEqual({ ada: seen, 'ada, with another client': seen })
+  })
+
+  test('a change for a user without a tenant does not reach the user in a tenant', async () => {
+    await using all = await subscribers(transport)
+    expect(await notify('resourcesChanged', { user: { issuer: one, subject: 'ada' } })).toBe('')
+    expect(await received(all)).toEqual({ 'ada without a tenant': ['resources'] })
+  })
+
+  test('a change for a user of one client reaches only this client', async () => {
+    await using all = await subscribers(transport)
+    expect(await notify('toolsChanged', { user: userOf(users.ada), client: 'phone' })).toBe('')
+    expect(await notify('resourceUpdated', 'note://1', { user: users.ada, client: 'phone' })).toBe('')
+    expect(await notify('toolsChanged', { user: users.ada, client: 'pho' })).toBe('')
+    expect(await received(all)).toEqual({
+      'ada, with another client': ['tools', 'note://1'],
+    })
+  })
+})
+
+describe.each(['a session', 'HTTP+SSE'] as const)('over %s', (transport) => {
+  const sessionOf = async ({ client }: Subscriber) => {
+    const { content } = await client.callTool('session_id')
+    return (content[0] as { text: string }).text
+  }
+  const named = ({ all }: Subscribers, name: Name) => all.find((each) => each.name === name) as Subscriber
+
+  test('a change for a session reaches this session only, if it subscribed to the resource', async () => {
+    await using all = await subscribers(transport)
+    const session = await sessionOf(named(all, 'ada'))
+    expect(await notify('toolsChanged', { session })).toBe('')
+    expect(await notify('resourceUpdated', 'note://2', { session })).toBe('')
+    expect(await notify('resourceUpdated', 'note://1', { session })).toBe('')
+    expect(await received(all)).toEqual({ ada: ['tools', 'note://1'] })
+  })
+
+  test('a log message outside of a call reaches the sessions of a user, or one session', async () => {
+    await using all = await subscribers(transport)
+    const session = await sessionOf(named(all, 'ada of another issuer'))
+    for (const data of ['first', 'second']) expect(await notify('log', 'warning', data, { user: users.ada })).toBe('')
+    expect(await notify('log', 'info', 'third', { session })).toBe('')
+    expect(await received(all)).toEqual({
+      ada: ['log first', 'log second'],
+      'ada, with another client': ['log first', 'log second'],
+      'ada of another issuer': ['log third'],
+    })
+  })
+
+  test('a log message below the level of the session is not sent', async () => {
+    await using all = await subscribers(transport)
+    const [ada, phone] = [named(all, 'ada'), named(all, 'ada, with another client')]
+    await ada.client.request('logging/setLevel', { level: 'error' })
+    await phone.client.request('logging/setLevel', { level: 'debug' })
+    const levels = ['debug', 'info', 'warning', 'error'] as const
+    for (const level of levels) await notify('log', level, level, { user: users.ada }, 'jobs')
+    for (const level of levels) await notify('log', level, level, { session: await sessionOf(ada) }, 'jobs')
+    expect(await received(all)).toEqual({
+      ada: ['log error', 'log error'],
+      'ada, with another client': levels.map((level) => `log ${level}`),
+    })
+    expect(ada.client.notifications.find(({ method }) => method === 'notifications/message')?.params).toEqual({
+      level: 'error',
+      logger: 'jobs',
+      data: 'error',
+    })
+  })
+})
+
+test('a log message is not sent on a stream of subscriptions/listen', async () => {
+  await using all = await subscribers('subscriptions/listen')
+  expect(await notify('log', 'emergency', 'fire', { user: users.ada })).toBe('')
+  expect(await received(all)).toEqual({})
+})
+
+test('a session without a principal is reached by its id', async () => {
+  await using client = await connect(server.url, { revision: '2025-11-25' })
+  await client.subscribe({})
+  await notify('toolsChanged', { session: client.session })
+  await client.next('notifications/tools/list_changed')
+})
+
+test('a change for a session that has ended is dropped', async () => {
+  const client = await connect(server.url, { revision: '2025-11-25' })
+  await client.subscribe({})
+  await client.close()
+  expect(await notify('toolsChanged', { session: client.session })).toBe('')
+})
+
+test.each([
+  [
+    { user: { subject: 'ada' } },
+    '"user.issuer" of the recipients of server.notify must be a non-empty string, not undefined',
+  ],
+  [
+    { user: 'ada' },
+    '"user" of the recipients of server.notify must be a user such as { issuer, subject, tenant }, or ctx.principal, not "ada"',
+  ],
+  [
+    { user: { issuer: one, subject: 'ada' }, tenant: 'acme' },
+    'the recipients of server.notify does not take "tenant": it takes user and client',
+  ],
+  [
+    { session: 'a' },
+    '"session" of the recipients of server.notify must be a session id, such as ctx.session.id, not "a"',
+  ],
+  [
+    { issuer: one, subject: 'ada' },
+    'the recipients of server.notify does not take "subject": it takes issuer, tenant, user, client and session',
+  ],
+  [
+    { issuer: one, tenant: 'acme', client: 'phone' },
+    '"client" of the recipients of server.notify needs a user: pass { user: ctx.principal, client: ctx.principal.client }',
+  ],
+  [
+    { tenant: 'acme' },
+    'A change for the tenant "acme" needs the issuer of the tenant: pass { issuer, tenant }, or ctx.principal',
+  ],
+  [
+    'acme',
+    '"recipients" of server.notify must be { issuer, tenant }, { user: ctx.principal }, { session: ctx.session.id } or ctx.principal, not "acme"',
+  ],
+  [
+    null,
+    '"recipients" of server.notify must be { issuer, tenant }, { user: ctx.principal }, { session: ctx.session.id } or ctx.principal, not null',
+  ],
+])('recipients %j are refused, and reach no one', async (recipients, problem) => {
+  await using client = await connect(server.url, { revision: '2025-11-25' })
+  await client.subscribe({})
+  expect(await notify('toolsChanged', recipients)).toBe(problem)
+  await notify('promptsChanged')
+  await client.next('notifications/prompts/list_changed')
+  expect(client.notifications.map(({ method }) => method)).toEqual(['notifications/prompts/list_changed'])
+})
+
+test.each([
+  ['loud', 'x', { session: `a.${'a'.repeat(20)}` }, '"level" of server.notify.log() must be one of debug, info'],
+  ['info', 'x', { issuer: one, tenant: 'acme' }, 'server.notify.log() sends to a user or a session'],
+  ['info', 'x', {}, 'server.notify.log() sends to a user or a session'],
+])('a log message %j %j to %j is refused', async (level, data, recipients, problem) => {
+  expect(await notify('log', level, data, recipients)).toContain(problem)
+})

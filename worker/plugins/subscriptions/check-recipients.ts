@@ -1,0 +1,63 @@
+/** Validates the arguments of `server.notify`: a wrong recipient must not become everyone. */
+import { checkNames, checkObject, checkValue, type Kind } from '../../declarations/check-options.ts'
+import * as kind from '../../declarations/option-kinds.ts'
+import type { Recipients, ServerEvent, SessionRecipients } from '../../protocol/changes.ts'
+import { jsonText } from '../../protocol/json-text.ts'
+import { isLogLevel } from '../../protocol/meta.ts'
+import { logLevels } from '../../protocol/types.ts'
+import { readNonce } from '../../sealing/seal.ts'
+
+const owner = 'the recipients of server.notify'
+const examples = '{ issuer, tenant }, { user: ctx.principal }, { session: ctx.session.id } or ctx.principal'
+
+/** @throws Error for recipients of another shape. A principal selects its tenant, whatever members it has besides */
+export function checkRecipients(recipients: unknown): asserts recipients is Recipients {
+  checkObject('server.notify', 'recipients', recipients, examples)
+  if ('user' in recipients) return checkUser(recipients)
+  if ('session' in recipients) return checkSession(recipients)
+  if ('scopes' in recipients) return
+  checkNames(owner, recipients, ['issuer', 'tenant', 'user', 'client', 'session'])
+  const { client } = recipients
+  if (client === undefined) return
+  throw new Error(`"client" of ${owner} needs a user: pass { user: ctx.principal, client: ctx.principal.client }`)
+}
+
+function checkUser(recipients: object): void {
+  checkNames(owner, recipients, ['user', 'client'])
+  const { user, client } = recipients
+  checkObject(owner, 'user', user, 'a user such as { issuer, subject, tenant }, or ctx.principal')
+  checkValue(owner, 'user.issuer', user.issuer, kind.name)
+  checkValue(owner, 'user.subject', user.subject, kind.name)
+  if (user.tenant !== undefined) checkValue(owner, 'user.tenant', user.tenant, kind.name)
+  if (client !== undefined) checkValue(owner, 'client', client, kind.name)
+}
+
+const sessionId: Kind = [
+  (value) => typeof value === 'string' && readNonce(value) !== undefined,
+  'a session id, such as ctx.session.id',
+]
+
+function checkSession(recipients: object): asserts recipients is SessionRecipients {
+  checkNames(owner, recipients, ['session'])
+  checkValue(owner, 'session', recipients.session, sessionId)
+}
+
+const logLevel: Kind = [isLogLevel, `one of ${logLevels.join(', ')}`]
+
+/**
+ * Returns the event, with the data of a log message as JSON has it.
+ *
+ * @throws Error for an unknown level, for data without a JSON form, and for recipients that are neither a user nor a session
+ */
+export function readEvent(event: ServerEvent, recipients: Recipients): ServerEvent {
+  if (!('method' in event) || event.method !== 'notifications/message') return event
+  const { level, logger, data } = event.params
+  const log = 'server.notify.log()'
+  checkValue(log, 'level', level, logLevel)
+  if (logger !== undefined) checkValue(log, 'logger', logger, kind.string)
+  const json = jsonText(data, `${log} got`)
+  if (!('user' in recipients || 'session' in recipients)) {
+    throw new Error(`${log} sends to a user or a session: pass { user: ctx.principal } or { session: ctx.session.id }`)
+  }
+  return { ...event, params: { ...event.params, data: json === undefined ? null : JSON.parse(json) } }
+}
