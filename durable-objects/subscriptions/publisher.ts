@@ -110,9 +110,9 @@ export class Publisher {
     }
   }
 
-  async #deliver(address: string, change: ServerEvent): Promise<void> {
-    const isThere = await deliverToSession(this.#parts.host, address, change)
-    if (!isThere) this.#parts.sessions.removeAll(address)
+  #deliver(address: string, change: ServerEvent): Promise<void> {
+    const { host, sessions } = this.#parts
+    return sessions.call(address, () => deliverToSession(host, address, change))
   }
 }
 

@@ -28,6 +28,8 @@ export class SessionSubscriptions {
   readonly #tables: Tables
   readonly #sql: SqlStorage
   readonly #options: SubscriptionsOptions
+  /** Sessions that are being called. A session that subscribes meanwhile has not ended, whatever the call returns. */
+  readonly #called = new Set<string>()
 
   constructor(tables: Tables, sql: SqlStorage, options: SubscriptionsOptions) {
     this.#tables = tables
@@ -38,6 +40,7 @@ export class SessionSubscriptions {
   /** Adds topics of a session. Returns false, and adds nothing, if there are too many subscriptions to resources. */
   add(session: string, topics: readonly string[], subscriber: Subscriber | undefined): boolean {
     this.#tables.create()
+    this.#called.delete(session)
     const resource = topics.find((topic) => topic.startsWith(resourcePrefix))
     const caller = subscriber && resource !== undefined ? callerTopic(subscriber) : undefined
     if (resource !== undefined && !this.#hasRoom(session, resource, caller)) return false
@@ -72,6 +75,17 @@ export class SessionSubscriptions {
     for (const topic of topics) {
       this.#tables.query('DELETE FROM subscriptions WHERE topic = ? AND session = ?', topic, session)
     }
+  }
+
+  /**
+   * Calls a session, and removes it if it has ended.
+   *
+   * @param deliver returns false if the session has ended
+   */
+  async call(session: string, deliver: () => Promise<boolean>): Promise<void> {
+    this.#called.add(session)
+    if (!(await deliver()) && this.#called.has(session)) this.removeAll(session)
+    this.#called.delete(session)
   }
 
   /** Removes a session. Returns true if it was subscribed to resources. */

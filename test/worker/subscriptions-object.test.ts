@@ -324,6 +324,27 @@ test('a session whose object is lost during delivery is notified again', async (
   })
 })
 
+test.each([
+  ['has ended', false, []],
+  ['has ended, and was revived meanwhile', true, ['prompts', 'tools']],
+])('a session that %s is removed only with the subscriptions it had', async (_, isRevived, topics) => {
+  await runInDurableObject(newShard(), async (_, state) => {
+    const changed = vi.fn(async () => {
+      if (isRevived) await instance.subscribe('idle', ['prompts'])
+      return false
+    })
+    const host = { options: { storageBytes: 1e9 }, session: () => ({ changed }) } as unknown as SubscriptionsHost
+    const instance = new SubscriptionsObject(state, {} as never, host)
+    await instance.subscribe('idle', ['tools'])
+    await instance.publish(tools, ['tools'])
+    await vi.waitFor(() =>
+      expect(state.storage.sql.exec('SELECT deliveredTo FROM changes').toArray()).toEqual([{ deliveredTo: null }]),
+    )
+    const rows = state.storage.sql.exec<{ topic: string }>('SELECT topic FROM subscriptions ORDER BY topic').toArray()
+    expect(rows.map(({ topic }) => topic)).toEqual(topics)
+  })
+})
+
 test('an alarm during a delivery sets another alarm', async () => {
   await runInDurableObject(newShard(), async (_, state) => {
     const told = Promise.withResolvers<boolean>()
