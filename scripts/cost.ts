@@ -136,6 +136,8 @@ async function measureSessions(server: TestServer, revision: string): Promise<Bi
     await session.count('a response to no open request', () => session.answer('ask-99', {}))
     await session.count('`DELETE`, nothing was stored', () => session.end())
     await session.leave('`DELETE`')
+    await session.count('… its id expires', () => session.alarm(lifetimeMs))
+    await session.leave('… and its id expired')
   }
   {
     await using session = await initialized()
@@ -164,8 +166,6 @@ async function measureSessions(server: TestServer, revision: string): Promise<Bi
     await session.request('resources/subscribe', { uri: `note://${revision}` })
     await session.count('a session with a subscription expires, a day later', () => session.alarm(idle))
     await session.leave('expiry of a session with a subscription')
-    await session.count('… its id expires', () => session.alarm(lifetimeMs))
-    await session.leave('… and its id expired')
   }
   return bill
 }

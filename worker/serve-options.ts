@@ -25,6 +25,7 @@ const kinds: KindsOf<ServeOptions> = {
         maxResponseCharacters: kind.atLeastOne,
         maxStorageBytes: kind.atLeastOne,
       } satisfies KindsOf<ReplayLimits>),
+      revive: kind.flag,
     } satisfies KindsOf<SessionOptions>,
   ],
   limits: kind.object({

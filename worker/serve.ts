@@ -128,6 +128,11 @@ export type SessionOptions = {
   ttl?: Duration
   /** Limits of the stored events, which clients replay after a disconnect. Default: the default of each limit. */
   log?: Partial<ReplayLimits>
+  /**
+   * Whether a session goes on with its next request after `ttl`, without its subscriptions, log level, open calls and state. `false`: a
+   * session that has lost one of these responds with status 404, and its client has to send `initialize` again. Default: true.
+   */
+  revive?: boolean
 }
 
 /** What `subscriptions()` of `edgemcp/subscriptions` adds to an endpoint. */
@@ -218,11 +223,12 @@ class ServedEndpoint {
     this.#objects = objects
     this.#paths = pathsOf(options.path ?? '/mcp')
     this.#limits = { ...defaultLimits, ...options.limits }
-    const { ttl = '1d', log } = options.sessions || {}
+    const { ttl = '1d', log, revive = true } = options.sessions || {}
     this.#termsOfShard = termsWith({
       streamAfterMs: this.#limits.streamAfterMs,
       ttl: millisecondsOrInfinity(ttl, 'sessions.ttl'),
       log: { ...defaultLogBounds, ...log },
+      revive,
     })
     // Endpoints of one Worker share a key ring, as they share the secret: a task of one may run in the class of another.
     this.#sealerOf = keys(() => storedKeyRing(objects.sessionClass, objects.placement))

@@ -1,4 +1,8 @@
-/** The lifetime of a session: its id, the options of its endpoint, its expiry, and its tombstone. */
+/**
+ * The lifetime of a session: its id, the options of its endpoint, its expiry, and its tombstone.
+ *
+ * A session that expires deletes what it stored. Its client may use the sealed id again: that starts another life of the session.
+ */
 import { McpError } from '../../worker/protocol/errors.ts'
 import type { Alarms } from '../shared/alarms.ts'
 import type { SessionHost } from './session-host.ts'
@@ -23,6 +27,11 @@ export type EndOfSession = {
 export class Lifetime {
   /** How often the session has ended in this instance. */
   epoch = 0
+  /**
+   * Resolves when a session that ends has deleted what it stored; `undefined` while it does not end. A request that arrives when an idle
+   * session expires is the first of its next life, so it waits: `while (ending) await ending`. Another request may end the session next.
+   */
+  ending: Promise<void> | undefined
   readonly #ctx: DurableObjectState
   readonly #host: SessionHost
   readonly #values: SessionValues
@@ -35,7 +44,6 @@ export class Lifetime {
   /** Milliseconds since 1970: when an HTTP+SSE session lost its stream. */
   #sseDisconnectedAt: number | undefined
   #isExpiryScheduled = false
-  #isEnding = false
 
   constructor(ctx: DurableObjectState, host: SessionHost, values: SessionValues, alarms: Alarms, end: EndOfSession) {
     this.#ctx = ctx
@@ -107,7 +115,7 @@ export class Lifetime {
   }
 
   get isOver(): boolean {
-    return this.#isEnding || this.#values.get('ended') !== undefined
+    return this.ending !== undefined || this.#values.get('ended') !== undefined
   }
 
   /** Records the time of a request: in memory and, rarely, in storage, so that an evicted session does not look idle. */
@@ -159,14 +167,23 @@ export class Lifetime {
   /**
    * Ends the session.
    *
-   * @param expires milliseconds since 1970: until when the tombstone is stored; `undefined`: the session id is known to be invalid
+   * @param expires milliseconds since 1970: until when the tombstone is stored; `undefined`: without a tombstone, because the session id is
+   * known to be invalid, or its client may use it again
    * @param isMissed a returning client must get an error, because it has lost data of the session
    */
-  async finish(expires?: number, isMissed = true): Promise<void> {
+  finish(expires?: number, isMissed = true): Promise<void> {
+    // No new work starts until everything is deleted.
+    const finished = this.#finish(expires, isMissed).finally(() => {
+      this.ending = undefined
+    })
+    // The event that ends the session fails.
+    this.ending = finished.catch(() => {})
+    return finished
+  }
+
+  async #finish(expires: number | undefined, isMissed: boolean): Promise<void> {
     this.epoch += 1
     this.#end.stop()
-    // No new work starts until everything is deleted, including this mark.
-    this.#isEnding = true
     const hadSubscriptions = this.#values.get('updatesShard') !== undefined && (await this.#end.deregister())
     const names = this.#stateObjects
     await Promise.all(names.map((name) => this.#host.state(name).deleteAll())).catch(this.#host.report)
@@ -174,7 +191,6 @@ export class Lifetime {
     this.#isExpiryScheduled = false
     const leavesMark = expires !== undefined && (isMissed || hadSubscriptions || names.length > 0)
     if (leavesMark) this.#values.put('ended', expires)
-    this.#isEnding = false
     if (leavesMark) await this.#alarms.set({ tombstone: Math.max(expires, Date.now() + 1000) })
   }
 

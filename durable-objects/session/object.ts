@@ -23,9 +23,9 @@
  * | `stateObjects` | names of the objects that store the state of its handlers | the session                       |
  * | `ended`     | tombstone: `expires` of a session that has ended            | until then, by alarm               |
  *
- * A session that its client ended leaves the tombstone. A session that expired leaves it only if a returning client would miss something
- * without notice: subscriptions, a log level, an input request, state of handlers. Otherwise nothing remains: a client may use its id
- * again, and ids of streams, events and input requests continue above those that the client knows.
+ * A session that its client ended leaves the tombstone. A session that expired leaves nothing: a client may use its id again, and ids of
+ * streams, events and input requests continue above those that the client knows. Without `sessions.revive`, it leaves the tombstone if a
+ * returning client would miss something: subscriptions, a log level, an input request, state of handlers.
  */
 
 import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
@@ -56,6 +56,7 @@ import {
   scopesToCancel,
   startCall,
 } from './calls.ts'
+import { expireSession } from './expiry.ts'
 import { endWaiting } from './input-requests.ts'
 import { Lifetime } from './lifetime.ts'
 import { PendingPost } from './pending-post.ts'
@@ -99,6 +100,7 @@ export class Session extends Store implements SessionRpc {
   async post(post: Post): Promise<Posted> {
     this.schema.check()
     const session = this.#session
+    while (session.lifetime.ending) await session.lifetime.ending
     if (session.lifetime.isOver) return { gone: true }
     const overSse = post.handshake === undefined
     if (overSse && !session.lifetime.id) return { gone: true }
@@ -181,6 +183,7 @@ export class Session extends Store implements SessionRpc {
   async end(expires: number): Promise<boolean> {
     this.schema.check()
     const session = this.#session
+    while (session.lifetime.ending) await session.lifetime.ending
     if (session.lifetime.isOver) return false
     await session.lifetime.finish(expires)
     return true
@@ -223,6 +226,7 @@ export class Session extends Store implements SessionRpc {
   async admit({ terms, expires, issuer, tenant, subject, client, scopes, after, relay }: Opening): Promise<Admission> {
     this.schema.check()
     const session = this.#session
+    while (session.lifetime.ending) await session.lifetime.ending
     if (session.lifetime.isOver) return { gone: true }
     this.#wake(terms)
     const isRevoked = await (session.subscriptions?.dropWithout(scopes) ?? dropSubscriptionsWithout(session, scopes))
@@ -253,6 +257,7 @@ export class Session extends Store implements SessionRpc {
       polling: searchParams.has('polling'),
       overSse,
     }
+    while (session.lifetime.ending) await session.lifetime.ending
     if (session.lifetime.isOver) return new Response(null, { status: 404 })
     this.#wake(searchParams.get('terms') ?? undefined)
     session.lifetime.markConnected()
@@ -270,7 +275,11 @@ export class Session extends Store implements SessionRpc {
     if (!isAdmitted && (await session.subscriptions?.listen()) === false) return new Response(null, { status: 404 })
     // The Worker may have disconnected: a socket without another end would keep this session forever.
     if (request.signal.aborted) return new Response(null, { status: 408 })
-    return session.streams.openStanding(options)
+    const isFirst = session.log.find(standingStream) === undefined
+    const opened = session.streams.openStanding(options)
+    // Its client knows the lists as they were in an earlier life.
+    if (isFirst && session.lifetime.skippedIds > 0) session.subscriptions?.announceLists()
+    return opened
   }
 
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
@@ -296,11 +305,7 @@ export class Session extends Store implements SessionRpc {
     if (session.lifetime.isOver) return
     const due = session.lifetime.due()
     // Also while a call runs: no client waits for it.
-    if (due <= Date.now()) {
-      const isMissed =
-        session.values.get('logLevel') !== undefined || session.values.get('missedTimeout') || session.ledger.isOpen
-      return session.lifetime.finish(session.lifetime.id?.expires, isMissed)
-    }
+    if (due <= Date.now()) return expireSession(session)
     const now = Date.now()
     const cleanup = session.log.deleteFinished(now) ? now + session.lifetime.terms.log.maxAgeMs : due
     const next = session.running.size > 0 ? now + keepAwakeAfterMs : cleanup

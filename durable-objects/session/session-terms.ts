@@ -9,6 +9,8 @@ export type SessionTerms = {
   readonly log: ReplayLimits
   /** The Subscriptions object that it registers with; `undefined`: its client receives no changes. */
   readonly shard: number | undefined
+  /** Whether a session that expired while it was idle goes on with its next request, also if its client has lost data. */
+  readonly revive: boolean
 }
 
 /**
@@ -19,6 +21,7 @@ export function termsWith({
   streamAfterMs,
   ttl,
   log,
+  revive,
 }: Omit<SessionTerms, 'shard'>): (shard: number | undefined) => string {
   const shared = [
     streamAfterMs,
@@ -30,7 +33,7 @@ export function termsWith({
     log.maxResponseCharacters,
     log.maxStorageBytes,
   ].join(' ')
-  return (shard) => `${shared} ${shard ?? '-'}`
+  return (shard) => `${shared} ${shard ?? '-'} ${Number(revive)}`
 }
 
 export function readTerms(text: string): SessionTerms {
@@ -44,8 +47,10 @@ export function readTerms(text: string): SessionTerms {
     maxResponseCharacters,
     maxStorageBytes,
     shard,
-    // `termsWith` wrote nine numbers.
-  ] = text.split(' ').map(Number) as [number, number, number, number, number, number, number, number, number]
+    // A Worker of an older release omits it.
+    revive = 1,
+    // `termsWith` wrote these numbers.
+  ] = text.split(' ').map(Number) as [number, number, number, number, number, number, number, number, number, number?]
   const log = { maxAgeMs, maxEvents, maxCharacters, maxResponses, maxResponseCharacters, maxStorageBytes }
-  return { streamAfterMs, ttl, log, shard: Number.isNaN(shard) ? undefined : shard }
+  return { streamAfterMs, ttl, log, shard: Number.isNaN(shard) ? undefined : shard, revive: revive === 1 }
 }

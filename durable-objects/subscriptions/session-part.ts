@@ -1,4 +1,5 @@
 /** The subscriptions of a session, on servers with `subscriptions()`: list changes, and the resources that its client has subscribed to. */
+import { capabilitiesOf } from '../../worker/engine/methods/discover.ts'
 import { checkSubscription } from '../../worker/engine/topics.ts'
 import { listChanges, type SubscriberScope, subscriberKey, topicsFor } from '../../worker/protocol/changes.ts'
 import { tooManyRequests } from '../../worker/protocol/errors.ts'
@@ -8,6 +9,7 @@ import {
   addressOf,
   deregister,
   dropSubscriptionsWithout,
+  hasSubscriptions,
   subscribedScopes,
   subscriptionsOf,
 } from '../session/registration.ts'
@@ -39,6 +41,13 @@ export class Subscriptions {
     }
     values.put('updatesShard', own)
     return true
+  }
+
+  /** Sends the change of each list of the server on the standing stream. */
+  announceLists(): void {
+    const { host, streams } = this.#session
+    const capabilities = capabilitiesOf(host.server.declarations, { updates: hasSubscriptions(this.#session) })
+    for (const { list } of listChanges) if (capabilities[list]?.listChanged) streams.sendEvent({ list }, [], false)
   }
 
   /** See `dropSubscriptionsWithout`. */

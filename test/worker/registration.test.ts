@@ -13,7 +13,7 @@ import { post, week } from './session-post.ts'
 type Stub = DurableObjectStub & SessionRpc
 const { McpSession } = exports as unknown as { McpSession: { getByName(name: string): Stub } }
 
-const terms = termsWith({ streamAfterMs: 1000, ttl: week, log: defaultLogBounds })(undefined)
+const terms = termsWith({ streamAfterMs: 1000, ttl: week, log: defaultLogBounds, revive: true })(undefined)
 
 const server = createServer({ name: 'test', version: '1.0.0' })
 server.resource('note://1', { description: 'A note' }, () => 'a note')

@@ -2,6 +2,8 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'c
 import { exports } from 'cloudflare:workers'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { Post, Posted, SessionRpc } from '../../durable-objects/rpc.ts'
+import { termsWith } from '../../durable-objects/session/session-terms.ts'
+import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
 import type { Message, RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
 import { post, week } from './session-post.ts'
@@ -12,6 +14,13 @@ const namespace = (exports as unknown as { McpSession: { getByName(name: string)
 afterEach(() => {
   vi.useRealTimers()
 })
+
+const withoutRevive = termsWith({
+  streamAfterMs: 1000,
+  ttl: 24 * 60 * 60_000,
+  log: defaultLogBounds,
+  revive: false,
+})(0)
 
 const session = () => namespace.getByName(crypto.randomUUID())
 
@@ -525,9 +534,9 @@ describe('a session that is over', () => {
     ['a log level', post('logging/setLevel', { level: 'debug' })],
     ['a subscription', post('resources/subscribe', { uri: 'note://1' })],
     ['a question without an answer', call('ask_name')],
-  ])('by itself, with %s that its client would miss, says so', async (_, request) => {
+  ])('by itself, with %s that its client would miss, says so without revive', async (_, request) => {
     const stub = session()
-    await stub.post(request)
+    await stub.post({ ...request, terms: withoutRevive })
     expect(await runDurableObjectAlarm(stub)).toBe(true)
     expect(await stub.post({ ...post('ping'), messages: [{ jsonrpc: '2.0', id: 9, method: 'ping' }] })).toMatchObject({
       status: 200,
@@ -539,10 +548,10 @@ describe('a session that is over', () => {
   })
 
   test.each([['together with'], ['some time after']])(
-    'by itself, %s a question that nobody heard time out, says so',
+    'by itself, %s a question that nobody heard time out, says so without revive',
     async (when) => {
       const stub = session()
-      await stub.post(call('ask_name'))
+      await stub.post({ ...call('ask_name'), terms: withoutRevive })
       await evictDurableObject(stub)
       await runInDurableObject(stub, (_, { storage: { sql } }) => sql.exec('UPDATE calls SET due = 1'))
       if (when === 'some time after') expect(await runDurableObjectAlarm(stub)).toBe(true)
@@ -582,7 +591,8 @@ describe('a session that is over', () => {
       const second = await live('Eve')
       const again = await open(stub, '')
       for (let sent = 1; sent <= 2; sent += 1) await stub.changed({ list: 'tools' })
-      await vi.waitFor(() => expect(again.frames).toHaveLength(2))
+      // The changes of the three lists come first: its client knows them as they were in the first life.
+      await vi.waitFor(() => expect(again.frames).toHaveLength(3 + 2))
       for (const after of [first.start, last]) expect((await open(stub, `after=${after}`)).status, after).toBe(400)
       await stub.post({ ...asking, messages: [answer(first.id, 'late')] })
       await stub.post({ ...asking, messages: [answer(second.id, 'Eve')] })
@@ -632,7 +642,7 @@ describe('a session that is over', () => {
   test('by itself, however long a call of it runs', async () => {
     const stub = session()
     const forever = { name: 'wait', arguments: { key: crypto.randomUUID() }, _meta: { progressToken: 'p' } }
-    expect(await stub.post(post('tools/call', forever))).toEqual({ stream: 1 })
+    expect(await stub.post(post('tools/call', forever, { terms: withoutRevive }))).toEqual({ stream: 1 })
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 25 * 60 * 60_000 })
     try {
       expect(await runDurableObjectAlarm(stub)).toBe(true)

@@ -153,7 +153,7 @@ export const topicsFor = (changes: readonly Change[], scope: SubscriberScope): s
 export const withTenant = (topics: readonly string[], key: string | undefined): string[] =>
   key === undefined ? [...topics] : topics.flatMap((topic) => [topic, `${tenantPrefix(key)}${topic}`])
 
-export const listChanges: readonly Change[] = listTopics.map((list) => ({ list }))
+export const listChanges = listTopics.map((list) => ({ list })) satisfies readonly Change[]
 
 /** Returns the changes that a filter selects. */
 export const changesIn = (filter: SubscriptionFilter): Change[] => [

@@ -6,7 +6,7 @@ import type { Inventory } from './inventory.ts'
 import type { LeakyServer } from './server.ts'
 import { messagesOf, readUntil, Visitor } from './visitor.ts'
 
-/** `mark`: only that it is over, for a client that would miss something without being told, or that ended it. */
+/** `mark`: only that it is over, for a client that ended it. */
 export type Remains = 'nothing' | 'mark'
 
 export type Abandoned = { way: string; name: string; remains: Remains }
@@ -44,7 +44,7 @@ const ways: Record<string, Way> = {
       visit(server, async (visitor, { signal }) => void (await events(await visitor.stream(undefined, signal)).next())),
   },
   'a subscription': {
-    remains: 'mark',
+    remains: 'nothing',
     leave: (server) =>
       visit(server, async (visitor) => {
         await answered(await visitor.ask('resources/subscribe', { uri: 'note://1' }))
@@ -59,7 +59,7 @@ const ways: Record<string, Way> = {
       }),
   },
   'a subscription and a standing stream, dropped': {
-    remains: 'mark',
+    remains: 'nothing',
     leave: (server) =>
       visit(server, async (visitor, { signal }) => {
         const stream = events(await visitor.stream(undefined, signal))
@@ -71,14 +71,14 @@ const ways: Record<string, Way> = {
       }),
   },
   'a log level': {
-    remains: 'mark',
+    remains: 'nothing',
     leave: (server) =>
       visit(server, async (visitor) => {
         await answered(await visitor.ask('logging/setLevel', { level: 'debug' }))
       }),
   },
   'a question without an answer': {
-    remains: 'mark',
+    remains: 'nothing',
     leave: (server) =>
       visit(server, async (visitor, { signal }) => {
         const stream = events(await visitor.call('ask', {}, signal))

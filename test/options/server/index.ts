@@ -87,7 +87,7 @@ const misspelt: readonly Case[] = [
   [
     'serve: sessions',
     () => served({ sessions: { tll: 1000 } }),
-    'serve() does not take "sessions.tll" (did you mean "ttl"?): "sessions" takes ttl and log',
+    'serve() does not take "sessions.tll" (did you mean "ttl"?): "sessions" takes ttl, log and revive',
   ],
   [
     'serve: sessions.log',

@@ -1,0 +1,274 @@
+/** Sessions that expired while they were idle, and whose clients go on with the same session id. */
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
+import { exports } from 'cloudflare:workers'
+import { createServer } from 'edgemcp'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { Post, SessionRpc } from '../../durable-objects/rpc.ts'
+import { Session } from '../../durable-objects/session/object.ts'
+import type { SessionHost } from '../../durable-objects/session/session-host.ts'
+import { readTerms, termsWith } from '../../durable-objects/session/session-terms.ts'
+import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
+import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
+import { postOf, post as postWith, week } from './session-post.ts'
+
+type Stub = DurableObjectStub & SessionRpc
+const { McpSession } = exports as unknown as { McpSession: { getByName(name: string): Stub } }
+
+const day = 24 * 60 * 60_000
+const terms = { streamAfterMs: 1000, ttl: day, log: defaultLogBounds, revive: true }
+
+let expires: number
+beforeEach(() => {
+  expires = Date.now() + week
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const fresh = () => McpSession.getByName(crypto.randomUUID())
+
+const post = (method: string, params: object = {}): Post => postWith(method, params, { expires })
+
+const call = (name: string, args: object = {}) => post('tools/call', { name, arguments: args })
+
+const valuesIn = ({ kv }: DurableObjectStorage) =>
+  [...kv.list()].flatMap(([key]) => (key === 'schema' ? [] : [key])).sort()
+
+const valuesOf = (stub: Stub) => runInDurableObject(stub, (_, { storage }) => valuesIn(storage))
+
+/** Lets a session be idle until it expires. The clock stays a day and an hour ahead. */
+async function expire(stub: Stub): Promise<void> {
+  await evictDurableObject(stub)
+  await runInDurableObject(stub, (_, { storage }) => {
+    if (storage.kv.get('id')) storage.kv.put('lastSeenAt', Date.now())
+  })
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + day + day / 24 })
+  await runDurableObjectAlarm(stub)
+}
+
+async function open(stub: Stub, query = '') {
+  const response = await stub.fetch(
+    new Request(`https://session/relay?expires=${expires}&${query}`, { headers: { Upgrade: 'websocket' } }),
+  )
+  const methods: string[] = []
+  response.webSocket?.addEventListener('message', ({ data }) => {
+    const payload = readRelayMessage(data)?.payload ?? ''
+    methods.push(...[...payload.matchAll(/"method":"notifications\/([^"]+)"/g)].map(([, method]) => method as string))
+  })
+  response.webSocket?.accept()
+  return { status: response.status, methods, socket: response.webSocket }
+}
+
+const lists = ['tools/list_changed', 'prompts/list_changed', 'resources/list_changed']
+
+describe('a session that expired while it was idle', () => {
+  test.each([
+    ['a log level', () => post('logging/setLevel', { level: 'debug' })],
+    ['a subscription', () => post('resources/subscribe', { uri: 'note://1' })],
+    ['a question without an answer', () => call('ask_name')],
+    ['nothing', () => post('ping')],
+  ])('goes on without %s, and stores nothing for it', async (_, request) => {
+    const stub = fresh()
+    await stub.post(request())
+    await expire(stub)
+    expect(await valuesOf(stub)).toEqual([])
+    expect(await stub.post(post('ping'))).toMatchObject({ status: 200 })
+    expect(await stub.post(call('echo', { text: 'hi' }))).toMatchObject({ status: 200 })
+    expect(await valuesOf(stub)).toEqual([])
+  })
+
+  test('sends the changes of all lists on its next stream, and on no later one', async () => {
+    const stub = fresh()
+    const before = await open(stub)
+    before.socket?.close(4000)
+    await stub.post(post('resources/subscribe', { uri: 'note://1' }))
+    expect(before.methods).toEqual([])
+    await expire(stub)
+    const revived = await open(stub)
+    await vi.waitFor(() => expect(revived.methods).toEqual(lists))
+    revived.socket?.close(4000)
+    await evictDurableObject(stub)
+    const later = await open(stub)
+    await stub.changed({ list: 'tools' })
+    await vi.waitFor(() => expect(later.methods).toEqual(['tools/list_changed']))
+    later.socket?.close(4000)
+  })
+
+  test('sends them although other requests came first, and the object was evicted between them', async () => {
+    const stub = fresh()
+    await stub.post(post('logging/setLevel', { level: 'debug' }))
+    await expire(stub)
+    await stub.post(post('resources/subscribe', { uri: 'note://1' }))
+    await stub.post(call('progress', { steps: 1 }))
+    await evictDurableObject(stub)
+    const revived = await open(stub)
+    await vi.waitFor(() => expect(revived.methods).toEqual(lists))
+    revived.socket?.close(4000)
+  })
+
+  test('sends them once to a client that opens two streams at the same time', async () => {
+    const stub = fresh()
+    await stub.post(post('logging/setLevel', { level: 'debug' }))
+    await expire(stub)
+    const [one, other, ...posted] = await Promise.all([
+      open(stub),
+      open(stub),
+      stub.post(post('ping')),
+      stub.post(post('ping')),
+    ])
+    expect([one, other, ...posted]).toMatchObject([{ status: 101 }, { status: 101 }, { status: 200 }, { status: 200 }])
+    await stub.changed({ resource: 'note://1' })
+    await vi.waitFor(() => expect([...one.methods, ...other.methods]).toContain('resources/updated'))
+    expect([...one.methods, ...other.methods]).toEqual([...lists, 'resources/updated'])
+    other.socket?.close(4000)
+  })
+
+  test('sends no changes of lists in its first life', async () => {
+    const stub = fresh()
+    const first = await open(stub)
+    await stub.changed({ resource: 'note://1' })
+    await vi.waitFor(() => expect(first.methods).toEqual(['resources/updated']))
+    first.socket?.close(4000)
+  })
+
+  test('refuses to resume a stream of an earlier life', async () => {
+    const stub = fresh()
+    const standing = await open(stub)
+    await stub.changed({ list: 'tools' })
+    await vi.waitFor(() => expect(standing.methods).toHaveLength(1))
+    standing.socket?.close(4000)
+    expect(await stub.post(call('progress', { steps: 1 }))).toMatchObject({ status: 200 })
+    const steps = { name: 'progress', arguments: { steps: 2 }, _meta: { progressToken: 'p' } }
+    const posted = await stub.post(post('tools/call', steps))
+    expect(posted).toEqual({ stream: expect.any(Number) })
+    await expire(stub)
+    const ids = ['0.0', '0.1', '1.0', '1.2']
+    for (const after of ids) expect((await open(stub, `after=${after}`)).status, after).toBe(400)
+    const revived = await open(stub)
+    for (const after of ids) expect((await open(stub, `after=${after}`)).status, after).toBe(400)
+    revived.socket?.close(4000)
+  })
+
+  test('stays ended after a DELETE in any of its lives', async () => {
+    const stub = fresh()
+    await stub.post(post('logging/setLevel', { level: 'debug' }))
+    await expire(stub)
+    expect(await stub.post(post('ping'))).toMatchObject({ status: 200 })
+    expect(await stub.end(expires)).toBe(true)
+    expect(await valuesOf(stub)).toEqual(['ended'])
+    await evictDurableObject(stub)
+    expect(await stub.post(post('ping'))).toEqual({ gone: true })
+    expect((await open(stub)).status).toBe(404)
+    vi.setSystemTime(expires + 1)
+    expect(await runDurableObjectAlarm(stub)).toBe(true)
+    expect(await valuesOf(stub)).toEqual([])
+  })
+})
+
+type End = { begun: Promise<void>; release: () => void }
+
+/** A session object that is registered for changes, and whose registration ends when the test says so. */
+async function expiring(use: (session: Session, end: End, storage: DurableObjectStorage) => Promise<void>) {
+  const began = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<boolean>()
+  const server = createServer({ name: 'test', version: '1.0.0' })
+  const host = {
+    server,
+    life: week,
+    className: 'McpSession',
+    Subscriptions: undefined,
+    termsOf: () => termsWith(terms)(undefined),
+    subscriptionsAt: () => ({
+      unsubscribeAll() {
+        began.resolve()
+        return released.promise
+      },
+    }),
+    seals: () => ({}),
+    serverFor: () => server,
+    countRoundOf: () => undefined,
+    report: (problem: unknown) => {
+      throw problem
+    },
+  }
+  const name = crypto.randomUUID()
+  await runInDurableObject(McpSession.getByName(name), async (_, state) => {
+    const { kv } = state.storage
+    kv.put('schema', 1)
+    kv.put('id', { name, expires })
+    kv.put('updatesShard', 0)
+    kv.put('lastSeenAt', Date.now() - day - 1)
+    // Only what these tests use of a host.
+    const session = new Session(state, {} as never, host as unknown as SessionHost)
+    await use(session, { begun: began.promise, release: () => released.resolve(true) }, state.storage)
+  })
+}
+
+const ping = () => postOf([{ jsonrpc: '2.0', id: 1, method: 'ping' }], { expires })
+
+describe('a request that arrives while a session expires', () => {
+  test('waits, and is the first one of the next life', async () => {
+    await expiring(async (session, { begun, release }, storage) => {
+      const alarm = session.alarm()
+      await begun
+      const posted = Promise.all([session.post(ping()), session.post(ping())])
+      const admitted = session.admit({ expires, tenant: undefined, scopes: [], after: undefined })
+      release()
+      expect(await posted).toMatchObject([{ status: 200 }, { status: 200 }])
+      expect(await admitted).toEqual({ admitted: true })
+      await alarm
+      expect(valuesIn(storage)).toEqual(['id', 'lastSeenAt'])
+    })
+  })
+
+  test('ends the session if it is a DELETE', async () => {
+    await expiring(async (session, { begun, release }, storage) => {
+      const alarm = session.alarm()
+      await begun
+      const ends = Promise.all([session.end(expires), session.end(expires)])
+      const posted = session.post(ping())
+      release()
+      expect(await ends).toEqual([true, false])
+      expect(await posted).toEqual({ gone: true })
+      await alarm
+      expect(valuesIn(storage)).toEqual(['ended'])
+    })
+  })
+
+  test('keeps the session if it arrives before the alarm', async () => {
+    await expiring(async (session, { release }, storage) => {
+      const posted = session.post(ping())
+      release()
+      expect(await posted).toMatchObject({ status: 200 })
+      await session.alarm()
+      expect(valuesIn(storage)).toContain('updatesShard')
+    })
+  })
+
+  test('is answered although the end failed, which the next alarm repeats', async () => {
+    await expiring(async (session, { begun, release }, storage) => {
+      const deleting = vi.spyOn(storage, 'deleteAll').mockRejectedValueOnce(new Error('lost'))
+      try {
+        const alarm = session.alarm()
+        await begun
+        await begun
+        const posted = session.post(ping())
+        release()
+        await expect(alarm).rejects.toThrow('lost')
+        expect(await posted).toMatchObject({ status: 200 })
+        vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + day + 1 })
+        await session.alarm()
+        expect(valuesIn(storage)).toEqual([])
+      } finally {
+        deleting.mockRestore()
+      }
+    })
+  })
+})
+
+test('a Worker of an older release does not say whether sessions are revived: they are', () => {
+  const text = termsWith({ ...terms, revive: false })(2)
+  expect(readTerms(text)).toMatchObject({ shard: 2, revive: false })
+  expect(readTerms(text.replace(/ \d$/, ''))).toMatchObject({ shard: 2, revive: true })
+  expect(readTerms(termsWith(terms)(undefined))).toMatchObject({ shard: undefined, revive: true })
+})
