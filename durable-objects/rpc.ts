@@ -211,6 +211,8 @@ export interface TaskRpc extends TaskListRpc {
     isResumed: boolean,
   ): Promise<StartResult>
   get(): Promise<TaskView | undefined>
+  /** Returns the scopes of the tool that started the task. */
+  scopes(): Promise<readonly string[] | undefined>
   /** Waits for some time for the end of the run, then returns the task. */
   settled(): Promise<TaskView | undefined>
   /** Stores responses to open input requests, and ignores others. `error`: a response is invalid, and none was stored. */
@@ -257,7 +259,7 @@ export type TaskReferences = {
   readonly taskId: string
   /** The object of the session that receives its status. */
   readonly session: string | undefined
-  /** Scopes that a token needs to read its status in that session. A Worker of an older release omits them. */
+  /** Scopes that a token needs to read, answer and cancel it. A Worker of an older release omits them. */
   readonly scopes?: readonly string[]
 }
 

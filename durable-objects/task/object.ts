@@ -173,6 +173,11 @@ export class Task extends DurableObject implements TaskRpc {
     return record && this.#task.status.view(record)
   }
 
+  async scopes(): Promise<readonly string[] | undefined> {
+    const record = this.#announced
+    return record && (record.scopes ?? [])
+  }
+
   async settled(): Promise<TaskView | undefined> {
     await this.get()
     const record = this.#announced

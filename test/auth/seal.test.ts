@@ -71,6 +71,72 @@ describe('a sealed text', () => {
   })
 })
 
+describe('an id', () => {
+  const idOf = (keys = ring) => clocked(keys).createId('state:notes', ada, second, false)
+  const openId = (id: string, changes: { purpose?: string; principal?: Principal | undefined; keys?: KeyRing } = {}) =>
+    open(id, { purpose: 'state:notes', ...changes })
+
+  test('has 39 characters, and returns its expiry and its flag', async () => {
+    const { createId, open } = clocked()
+    const [plain, marked] = [
+      await createId('task', ada, second, false),
+      await createId('task', ada, Number.POSITIVE_INFINITY, true),
+    ]
+    expect([plain, marked]).toEqual([expect.stringMatching(/^[\w-]{39}$/), expect.stringMatching(/^[\w-]{39}$/)])
+    expect(await open('task', ada, plain)).toEqual({ name: plain.slice(0, 22), expires: 1_001_000, flag: false })
+    expect(await open('task', ada, marked)).toMatchObject({ expires: Number.POSITIVE_INFINITY, flag: true })
+  })
+
+  test('expires', async () => {
+    const { createId, open, pass } = clocked()
+    const id = await createId('task', ada, second, false)
+    pass(second - 1)
+    expect(await open('task', ada, id)).toBeDefined()
+    pass(1)
+    expect(await open('task', ada, id)).toBeUndefined()
+  })
+
+  test('is never the same twice, and neither is its name', async () => {
+    const ids = await Promise.all(Array.from({ length: 50 }, () => idOf()))
+    expect(new Set(ids.map((id) => id.slice(0, 22))).size).toBe(50)
+  })
+
+  test('is unknown for another purpose, another principal and with another key', async () => {
+    const id = await idOf()
+    expect(await openId(id)).toBeDefined()
+    expect(await openId(id, { purpose: 'state:other' })).toBeUndefined()
+    expect(await openId(id, { principal: { ...ada, subject: 'bob' } })).toBeUndefined()
+    expect(await openId(id, { principal: undefined })).toBeUndefined()
+    expect(await openId(id, { keys: parseKeyRing(`a:${keyB}`) })).toBeUndefined()
+  })
+
+  test('is valid after its key was rotated, under any name of the key', async () => {
+    expect(await openId(await idOf(), { keys: parseKeyRing(`b:${keyB},c:${keyA}`) })).toBeDefined()
+  })
+
+  test('is unknown with any one character changed', async () => {
+    const id = await idOf()
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+    const changed = [...id].flatMap((was, at) =>
+      [1, 2, 32].map((step) => {
+        const other = alphabet[(alphabet.indexOf(was) + step) % 64]
+        return id.slice(0, at) + other + id.slice(at + 1)
+      }),
+    )
+    const opened = await Promise.all(changed.map((text) => openId(text)))
+    expect(opened.filter((value) => value !== undefined)).toEqual([])
+  })
+
+  test('cannot be made of its name, or of a sealed text', async () => {
+    const { seal } = clocked()
+    const id = await idOf()
+    const sealedText = (await seal('state:notes', ada, 1, second)).slice(2)
+    for (const text of [id.slice(0, 22), id.slice(0, 22).padEnd(39, 'A'), sealedText.slice(0, 39)]) {
+      expect(await openId(text)).toBeUndefined()
+    }
+  })
+})
+
 describe('a sealed text does not unseal', () => {
   test('after its expiry', async () => {
     const { seal, open, pass } = clocked()

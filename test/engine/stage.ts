@@ -65,6 +65,11 @@ export function memorySeals(): Seals {
       kept.set(name, { purpose, text: JSON.stringify(value) })
       return name
     },
+    async createId(purpose, lifetimeMs, flag = false) {
+      const name = `id-${kept.size}`
+      kept.set(name, { purpose, text: JSON.stringify({ name, expires: Date.now() + lifetimeMs, flag }) })
+      return name
+    },
     async open(purpose, sealed) {
       const found = kept.get(sealed)
       return found?.purpose === purpose ? JSON.parse(found.text) : undefined

@@ -78,10 +78,18 @@ describe.each(sample(everyRevision, 2).map((revision) => [revision]))('in %s', (
   test('a handle that is not good is answered in one way, and wakes nothing', async () => {
     const [ada, eve] = [await as(someone(), { revision, sse }), await as(someone(), { revision, sse })]
     const handle = (await text(ada, 'new_basket')) as string
+    expect(handle).toMatch(/^[\w-]{39}$/)
     await text(ada, 'add_to_basket', { handle, item: 'milk' })
     const before = await objects()
     const answers = new Set<string>()
-    for (const foreign of [handle, 'made up', '', `${handle}x`, (await text(eve, 'new_short')) as string]) {
+    for (const foreign of [
+      handle,
+      'made up',
+      '',
+      `${handle}x`,
+      handle.slice(0, 22).padEnd(39, 'A'),
+      (await text(eve, 'new_short')) as string,
+    ]) {
       for (const tool of ['add_to_basket', 'all_of_basket', 'forget_basket']) {
         answers.add(JSON.stringify(await eve.callTool(tool, { handle: foreign, item: 'poison' })))
       }

@@ -63,7 +63,7 @@ test('a state is found by whose it is, and by nothing else', async () => {
     },
     session: undefined,
     principal: undefined,
-    seal: async () => '',
+    createId: async () => '',
     open: async () => undefined,
     ...more,
   })
@@ -101,7 +101,7 @@ test('a handle longer than any is not opened', async () => {
     },
     session: undefined,
     principal: undefined,
-    seal: async () => '',
+    createId: async () => '',
     async open(_, handle) {
       opened.push(handle)
       return undefined

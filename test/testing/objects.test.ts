@@ -15,12 +15,14 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 test('an object is found by what it keeps, whoever that is for', async () => {
-  const session = await sealer(ring).seal('session', ada, { name: 'of ada' }, 1000)
-  expect(await objectOf({ session }, ring)).toEqual({ class: 'McpSession', name: 'of ada' })
-  expect(await objectOf({ session }, ring, 'Other')).toEqual({ class: 'Other', name: 'of ada' })
-  const task = await sealer(ring).seal('task', ada, { name: 'one', scopes: [] }, 1000)
-  expect(await objectOf({ task }, ring)).toEqual({ class: 'McpTask', name: 'task one' })
-  await expect(objectOf({ task: `${task.slice(0, -40)}` }, ring)).rejects.toThrow('Not the id of a task')
+  const session = await sealer(ring).seal('session', ada, {}, 1000)
+  const name = session.slice('test.'.length, 'test.'.length + 16)
+  expect(await objectOf({ session }, ring)).toEqual({ class: 'McpSession', name })
+  expect(await objectOf({ session }, ring, 'Other')).toEqual({ class: 'Other', name })
+  const task = await sealer(ring).createId('task', ada, 1000, false)
+  expect(await objectOf({ task }, ring)).toEqual({ class: 'McpTask', name: `task ${task.slice(0, 22)}` })
+  await expect(objectOf({ session: `${session.slice(0, -40)}` }, ring)).rejects.toThrow('Not the id of a session')
+  await expect(objectOf({ task: `${task.slice(0, -4)}` }, ring)).rejects.toThrow('Not the id of a task')
 })
 
 test('so is one that keeps a state with a handle', async () => {

@@ -9,6 +9,7 @@ test('a task fails whose endpoint has reauthorize and is unknown where it runs',
       sealed.set('sealed', value)
       return 'sealed'
     },
+    createId: async () => '',
     open: async (_: string, text: string) => sealed.get(text),
   }
   const principal = { issuer: 'https://issuer.example', subject: 'ada', scopes: [], claims: {} }

@@ -19,9 +19,10 @@ export interface HandleState<T> {
 /** Where a call finds state, and which principal may use it. */
 export type StateAccess = StateHost & {
   readonly principal: Principal | undefined
-  /** Seals a value for this principal. @param lifetimeMs milliseconds */
-  seal(purpose: string, value: unknown, lifetimeMs: number): Promise<string>
-  open(purpose: string, sealed: string): Promise<unknown>
+  /** Returns an id for this principal. @param lifetimeMs milliseconds */
+  createId(purpose: string, lifetimeMs: number): Promise<string>
+  /** Returns the `OpenedId` of an id; `undefined` for an unknown, foreign or expired one. */
+  open(purpose: string, id: string): Promise<unknown>
 }
 
 export type StateHost = {

@@ -57,7 +57,15 @@ export interface Seals {
   readonly identity: string
   /** Returns a sealed text. @param purpose must be the same to open it @param lifetimeMs milliseconds. Default: 1 day */
   seal(purpose: string, value: unknown, lifetimeMs?: number): Promise<string>
-  /** Returns the value; `undefined` for a text that was not sealed by this server for this purpose and this principal, or has expired. */
+  /**
+   * Returns an id of 39 characters for what a Durable Object stores. @param lifetimeMs milliseconds until `open` returns `undefined` for it;
+   * `Infinity`: never @param flag one bit that `open` returns. Default: false
+   */
+  createId(purpose: string, lifetimeMs: number, flag?: boolean): Promise<string>
+  /**
+   * Returns the value, and `{ name, expires, flag }` for an id; `undefined` for a text that was not sealed by this server for this purpose
+   * and this principal, or has expired.
+   */
   open(purpose: string, sealed: string): Promise<unknown>
 }
 

@@ -54,5 +54,7 @@ export const sealsOf = (
   identity,
   seal: async (purpose, value, lifetimeMs = maxAnswerTimeoutMs) =>
     (await sealer()).seal(purpose, principal, value, lifetimeMs),
+  createId: async (purpose, lifetimeMs, flag = false) =>
+    (await sealer()).createId(purpose, principal, lifetimeMs, flag),
   open: async (purpose, sealed) => (await sealer()).open(purpose, principal, sealed),
 })

@@ -1,7 +1,6 @@
-/** Finds the Durable Object of a session, a task or a state: only its sealed id names it, and only the keys of the server open that. */
+/** Finds the Durable Object of a session, a task or a state: a part of its id names it. */
 import { decodeBase64url } from '../protocol/base64url.ts'
-import { isObject } from '../protocol/jsonrpc.ts'
-import { type KeyRing, readNonce } from '../sealing/seal.ts'
+import { type KeyRing, nameOfId, readNonce } from '../sealing/seal.ts'
 
 /** Identifies a Durable Object: by a session (a `TestClient` is one), by a task, by a handle of a state, or by its class and name. */
 export type DurableObjectRef =
@@ -43,32 +42,31 @@ export type ObjectName = { readonly class: string; readonly name: string }
 export async function objectOf(kept: DurableObjectRef, ring: KeyRing, className?: string): Promise<ObjectName> {
   if ('object' in kept) return { class: kept.class, name: kept.object }
   if ('task' in kept) {
-    const name = await nameIn(kept.task, ring, 'task')
-    return { class: className ?? 'McpTask', name: `task ${name}` }
+    return { class: className ?? 'McpTask', name: `task ${nameIn(kept.task, 'task')}` }
   }
   if ('state' in kept) {
-    const name = JSON.stringify([kept.state, 'handle', await opened(kept.handle, ring, 'handle')])
+    const name = JSON.stringify([kept.state, 'handle', nameIn(kept.handle, 'handle')])
     return { class: className ?? 'McpState', name }
   }
   if (kept.session === undefined) {
     throw new Error('This client has no session: evict({ task }) or another object of the server, or evict everything')
   }
-  await opened(kept.session, ring, 'session')
+  await opened(kept.session, ring)
   return { class: className ?? 'McpSession', name: String(readNonce(kept.session)) }
 }
 
-async function nameIn(sealed: string, ring: KeyRing, kind: string): Promise<unknown> {
-  const value = await opened(sealed, ring, kind)
-  return isObject(value) ? value.name : undefined
+function nameIn(id: string, kind: string): string {
+  if (/^[\w-]{39}$/.test(id)) return nameOfId(id)
+  throw new Error(`Not the id of a ${kind} of the server under test: ${id.slice(0, 20)}…`)
 }
 
 /**
- * Reads a sealed text without the principal that it is sealed for. Without the principal it cannot be authenticated, which a test does not
+ * Reads a session id without the principal that it is sealed for. Without the principal it cannot be authenticated, which a test does not
  * need: AES-CTR is the cipher inside of AES-GCM, and the counter of the first block of text is 2.
  *
  * @see https://csrc.nist.gov/pubs/sp/800/38/d/final
  */
-async function opened(sealed: string, { keys }: KeyRing, kind: string): Promise<unknown> {
+async function opened(sealed: string, { keys }: KeyRing): Promise<unknown> {
   const [id = '', text = ''] = sealed.split('.')
   try {
     const bytes = decodeBase64url(text)
@@ -80,6 +78,6 @@ async function opened(sealed: string, { keys }: KeyRing, kind: string): Promise<
     const plain = await crypto.subtle.decrypt({ name: 'AES-CTR', counter, length: 32 }, key, tagless)
     return JSON.parse(new TextDecoder().decode(plain))[1]
   } catch {
-    throw new Error(`Not the id of a ${kind} of the server under test: ${sealed.slice(0, 20)}…`)
+    throw new Error(`Not the id of a session of the server under test: ${sealed.slice(0, 20)}…`)
   }
 }

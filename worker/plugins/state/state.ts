@@ -6,6 +6,7 @@ import type { HandleState, KeyedState, StateAccess, StateCall } from '../../decl
 import { declare, type Operations, type StateOwner, type Store } from '../../declarations/state-declaration.ts'
 import { bounds } from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
+import type { OpenedId } from '../../sealing/seal.ts'
 
 /** Configures any state: the options that states of all owners have. */
 type Common = {
@@ -137,9 +138,7 @@ export function state(
   return {
     async mint(access: StateAccess) {
       requireScopes(access)
-      const lifetimeMs = Number(ttl)
-      const expires = Date.now() + lifetimeMs
-      return access.seal(purpose, `${expires.toString(36)}.${crypto.randomUUID()}`, lifetimeMs)
+      return access.createId(purpose, Number(ttl))
     },
 
     open(access: StateAccess, handle?: string) {
@@ -169,10 +168,10 @@ export function state(
   /** @throws McpError `invalid_handle`, the same for unknown, expired and foreign handles */
   async function handled(access: StateAccess, handle: unknown): Promise<Place> {
     const isHandle = typeof handle === 'string' && handle.length <= bounds.handleCharacters
-    const opened = isHandle ? await access.open(purpose, handle) : undefined
-    if (typeof opened !== 'string') throw unknownHandle(name)
-    const expires = Number.parseInt(opened, 36)
-    return { object: JSON.stringify([name, per, opened]), expires }
+    // Ids only are made for this purpose.
+    const opened = isHandle ? ((await access.open(purpose, handle)) as OpenedId | undefined) : undefined
+    if (!opened) throw unknownHandle(name)
+    return { object: JSON.stringify([name, per, opened.name]), expires: opened.expires }
   }
 }
 

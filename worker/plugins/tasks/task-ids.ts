@@ -4,8 +4,10 @@ import type { Open } from '../../declarations/server.ts'
 import type { Call, Seals } from '../../engine/call.ts'
 import type { Answer } from '../../engine/journal.ts'
 import { type MethodContext, readText } from '../../engine/methods/method.ts'
+import { BoundedMap } from '../../protocol/bounded-map.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { Params } from '../../protocol/types.ts'
+import { nameOfId, type OpenedId } from '../../sealing/seal.ts'
 
 export type Site = {
   task(name: string): TaskRpc
@@ -21,20 +23,43 @@ export type Site = {
 /** The same error for a task id of another server or principal, and for an expired one. */
 const unknownTask = () => new McpError('invalid_handle', 'Unknown task')
 
-/** @throws McpError `invalid_handle` when the id was not sealed here for the caller */
+/** @throws McpError `invalid_handle` when the id was not created here for the caller */
 export async function taskNamed({ call, environment }: MethodContext, purpose: string, site: Site): Promise<TaskRpc> {
   const task = await openTaskId(environment.seals.open, purpose, readText(call.params, 'taskId'))
   if (!task) throw unknownTask()
   return site.task(task.name)
 }
 
-/** The content of a task id: the name of its Durable Object, and the scopes of the called tool. */
-export type TaskReference = { readonly name: string; readonly scopes: readonly string[] }
+/** A call that becomes a task. */
+export type NewTask = {
+  readonly taskId: string
+  /** Name of its Durable Object. */
+  readonly name: string
+  /** Scopes of the called tool. */
+  readonly scopes: readonly string[]
+}
 
-/** Returns `undefined` for an id that was not sealed here for this purpose and principal, or has expired. */
-export async function openTaskId(open: Open, purpose: string, taskId: string): Promise<TaskReference | undefined> {
+/** Creates the id of a task. The id does not expire: the `ttl` of the task starts later, and its Durable Object knows it. */
+export async function newTask({ createId }: Seals, purpose: string, scopes: readonly string[]): Promise<NewTask> {
+  const taskId = await createId(purpose, Number.POSITIVE_INFINITY, scopes.length > 0)
+  return { taskId, name: nameOfId(taskId), scopes }
+}
+
+/** Returns `undefined` for an id that was not created here for this purpose and principal. Its flag: the called tool has scopes. */
+export async function openTaskId(open: Open, purpose: string, taskId: string): Promise<OpenedId | undefined> {
   // Nothing else is sealed for these purposes.
-  return (await open(purpose, taskId)) as TaskReference | undefined
+  return (await open(purpose, taskId)) as OpenedId | undefined
+}
+
+/** Scopes of tasks, by the name of their Durable Objects. They never change. */
+const knownScopes = new BoundedMap<string, readonly string[]>({ maxEntries: 1_000 })
+
+/** Returns the scopes of the tool that started a task. Only the Durable Object knows them, so a task without scopes is not asked. */
+export async function scopesOfTask({ name, flag }: OpenedId, site: Site): Promise<readonly string[]> {
+  if (!flag) return []
+  const scopes = knownScopes.get(name) ?? (await site.task(name).scopes())
+  if (scopes) knownScopes.set(name, scopes)
+  return scopes ?? []
 }
 
 /** @throws McpError `invalid_handle` when the task does not exist any more */

@@ -17,7 +17,7 @@ import { isObject } from '../../protocol/jsonrpc.ts'
 import { principalKey } from '../../protocol/principal.ts'
 import type { InputRequest, Notification, Params, Result } from '../../protocol/types.ts'
 import { utf8 } from '../../protocol/utf8.ts'
-import { errorIn, openTaskId, orUnknownTask, type Site, type TaskReference, taskNamed, timesOf } from './task-ids.ts'
+import { errorIn, newTask, openTaskId, orUnknownTask, type Site, scopesOfTask, taskNamed, timesOf } from './task-ids.ts'
 
 export const experimentalCapabilities: Params = { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } }
 
@@ -48,10 +48,9 @@ export async function callAsTask(
   site: Site,
 ): Promise<Result> {
   const ttl = Math.min(terms.ttl, ttlIn(call.params.task) ?? terms.ttl)
-  const name = crypto.randomUUID()
-  const taskId = await environment.seals.seal(purpose, { name, scopes } satisfies TaskReference, ttl)
-  const { session } = environment.state
-  const own = { name, taskId, session: session?.name, scopes }
+  const task = await newTask(environment.seals, purpose, scopes)
+  const { name, taskId } = task
+  const own = { ...task, session: environment.state.session?.name }
   const startResult = await site
     .task(name)
     .start(await site.callOf(call, environment.seals, ttl), { ...terms, after: 0, ttl }, own, {}, false)
@@ -100,7 +99,8 @@ export async function listTasks({ call, environment }: MethodContext, site: Site
   const views = await Promise.all(
     page.tasks.map(async ({ name, taskId }) => {
       const task = await openTaskId(environment.seals.open, purpose, taskId)
-      return task && isPermitted(task, call) ? site.task(name).get() : undefined
+      if (!task || !isPermitted({ scopes: await scopesOfTask(task, site) }, call)) return undefined
+      return site.task(name).get()
     }),
   )
   return {

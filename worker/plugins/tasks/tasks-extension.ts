@@ -17,10 +17,11 @@ import type { Principal } from '../../protocol/principal.ts'
 import type { ClientCapabilities, Notification, Params, Result } from '../../protocol/types.ts'
 import {
   errorIn,
+  type NewTask,
+  newTask,
   openTaskId,
   orUnknownTask,
   type Site,
-  type TaskReference,
   taskNamed,
   timesOf,
   toAnswers,
@@ -41,45 +42,45 @@ export const needsTasks = (): McpError =>
     requiredCapabilities: { extensions: { [tasksExtension]: {} } },
   })
 
-/** `name`: of the task's Durable Object; `undefined` if the call is not a task. `isResumed`: an earlier round decided that. */
-export type TaskStart = { readonly name: string | undefined; readonly isResumed: boolean }
+/** `task`: `undefined` if the call is not a task. `isResumed`: an earlier round decided that. */
+export type TaskStart = { readonly task: NewTask | undefined; readonly isResumed: boolean }
 
 /**
  * Decides in the first round of a call whether a Durable Object runs it. Later rounds continue there, because it stores the results of
  * `once`.
  *
+ * @param scopes of the tool
  * @throws McpError `missing_client_capability` when the call started as a task, and its client no longer declares the extension
  */
-export async function begin({ call, context }: MethodContext): Promise<TaskStart> {
+export async function begin(
+  { call, context, environment }: MethodContext,
+  scopes: readonly string[],
+): Promise<TaskStart> {
   let isResumed = true
-  const { name } = await context.once('\0task', (): { name?: string } => {
+  const { task } = await context.once('\0task', async (): Promise<{ task?: NewTask }> => {
     isResumed = false
-    return knowsTasks(call) ? { name: crypto.randomUUID() } : {}
+    return knowsTasks(call) ? { task: await newTask(environment.seals, purpose, scopes) } : {}
   })
-  if (name !== undefined && !knowsTasks(call)) throw needsTasks()
-  return { name, isResumed }
+  if (task && !knowsTasks(call)) throw needsTasks()
+  return { task, isResumed }
 }
 
 /** Starts a task, or answers at once with an outcome within `answerWithin`. */
 export async function callAsTask(
   { call, context, environment }: MethodContext,
-  { name, scopes, isResumed }: TaskReference & { readonly isResumed: boolean },
+  task: NewTask,
+  isResumed: boolean,
   terms: TaskTerms,
   site: Site,
 ): Promise<Result> {
   const answers = readObject(call.params, 'inputResponses')
   for (const key of Object.keys(answers)) context.inputResponse(key)
-  const taskId = await environment.seals.seal(
-    purpose,
-    { name, scopes } satisfies TaskReference,
-    terms.after + terms.ttl,
-  )
   const startResult = await site
-    .task(name)
+    .task(task.name)
     .start(
       await site.callOf(call, environment.seals, terms.after + terms.ttl + maxAnswerTimeoutMs),
       terms,
-      { name, taskId, session: undefined },
+      { ...task, session: undefined },
       toAnswers(answers),
       isResumed,
     )
@@ -125,10 +126,14 @@ export async function listenToTasks(
   if (!(Array.isArray(taskIds) && taskIds.every((id) => typeof id === 'string'))) {
     throw new McpError('invalid_params', 'params.notifications.taskIds must be a list of task ids')
   }
-  const opened = await Promise.all(taskIds.map(async (id) => ({ id, task: await openTaskId(open, purpose, id) })))
-  const own = opened.flatMap(({ id, task }) =>
-    task && isPermitted(task, { principal }) ? [{ id, name: task.name }] : [],
+  const opened = await Promise.all(
+    taskIds.map(async (id) => {
+      const name = (await openTaskId(open, purpose, id))?.name
+      const scopes = name === undefined ? undefined : await site.task(name).scopes()
+      return name !== undefined && scopes && isPermitted({ scopes }, { principal }) ? [{ id, name }] : []
+    }),
   )
+  const own = opened.flat()
   return {
     filter: { taskIds: own.map(({ id }) => id) },
     topics: own.map(({ name }) => topicOf(name)),

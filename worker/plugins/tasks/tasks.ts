@@ -26,7 +26,7 @@ import type { Principal } from '../../protocol/principal.ts'
 import { hasExperimentalTasks } from '../../protocol/revisions/experimental-tasks.ts'
 import type { Result } from '../../protocol/types.ts'
 import { problemOf } from './input-responses.ts'
-import { openTaskId, type Site, topicOf } from './task-ids.ts'
+import { openTaskId, type Site, scopesOfTask, topicOf } from './task-ids.ts'
 import { principalOf, sealPrincipal } from './task-principal.ts'
 import * as experimental from './tasks-2025-11.ts'
 import * as extended from './tasks-extension.ts'
@@ -206,7 +206,8 @@ function methodsOf(site: Site): ReturnType<NonNullable<Plugin['methods']>> {
       async scopes({ taskId }, open) {
         if (typeof taskId !== 'string') return []
         const ids = [extended.purpose, experimental.purpose].map((purpose) => openTaskId(open, purpose, taskId))
-        return (await Promise.all(ids)).flatMap((task) => task?.scopes ?? [])
+        const task = (await Promise.all(ids)).find((opened) => opened !== undefined)
+        return task ? scopesOfTask(task, site) : []
       },
       async answer(context) {
         const { revision, method } = context.call
@@ -241,10 +242,8 @@ async function call(context: MethodContext, site: Site, calls: Method): Promise<
   }
   if (options && call.revision.stateless) {
     if (options.required && !extended.knowsTasks(call)) throw extended.needsTasks()
-    const { name, isResumed } = await extended.begin(context)
-    return name === undefined
-      ? calls.answer(context)
-      : extended.callAsTask(context, { name, scopes, isResumed }, termsOf(options, tool), site)
+    const { task, isResumed } = await extended.begin(context, scopes)
+    return task ? extended.callAsTask(context, task, isResumed, termsOf(options, tool), site) : calls.answer(context)
   }
   if (!options?.required) return calls.answer(context)
   // Older versions have no error code for this: the model gets an error result.
