@@ -1,11 +1,23 @@
 /** Tools that request something of the client: its roots, a form, a page, a message of its model. */
 import { type Context, type Server, text } from 'edgemcp'
+import { type Store, state } from 'edgemcp/state'
 import * as z from 'zod'
 import { everyField } from './form.ts'
 import { reading } from './tools.ts'
 
 const asking = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false }
 const askingOutside = { ...asking, openWorldHint: true }
+
+/** The calls of a session that ended with a prerequisite and were not repeated yet, by their arguments. */
+const prerequisites = state('prerequisites', { per: 'session' }, (store: Store<Record<string, true>>) => ({
+  /** Returns whether the call has to end with the prerequisite. Every second call does not. */
+  request(call: string): boolean {
+    const isFirst = store.get(call) === undefined
+    if (isFirst) store.put(call, true)
+    else store.delete(call)
+    return isFirst
+  },
+}))
 
 export function requests(server: Server): void {
   server.tool(
@@ -49,7 +61,9 @@ export function requests(server: Server): void {
       }),
       annotations: askingOutside,
     },
-    async ({ url, message, elicitationId }, ctx) => {
+    async (input, ctx) => {
+      const { url, message, elicitationId, errorPath } = input
+      if (errorPath) await requirePrerequisite(JSON.stringify(input), ctx)
       const id = elicitationId ?? (await ctx.once('id', () => crypto.randomUUID()))
       const answer = await ctx.elicitUrl('page', message, url)
       return [text(pageOutcome(answer.action, id, url)), raw(answer)]
@@ -69,6 +83,14 @@ export function requests(server: Server): void {
       return `LLM sampling result: \n${JSON.stringify(message, null, 2)}`
     },
   )
+}
+
+/** Ends the first call of a session with the error -32042. A client of 2026-07-28 receives an ordinary input request instead. */
+async function requirePrerequisite(call: string, ctx: Context): Promise<void> {
+  const isFirst = await ctx.once('is first call', () => !ctx.session || ctx.state(prerequisites).request(call))
+  if (!isFirst) return
+  const message = 'Open this page first, and call the tool again.'
+  await ctx.elicitUrl('prerequisite', message, 'https://modelcontextprotocol.io', { required: true })
 }
 
 const samplingArguments = z.object({
