@@ -139,7 +139,7 @@ describe('a deeply nested body', () => {
     expect(parse(deep(defaultBounds.maxJsonDepth))).toHaveProperty('message')
   })
 
-  test('is refused above the limit, with the id of its request', () => {
+  test('is refused above the depth limit, with the id of its request', () => {
     expect(parse(deep(defaultBounds.maxJsonDepth + 1))).toMatchObject({ malformed: { kind: 'invalid_request' }, id: 5 })
   })
 
