@@ -27,7 +27,7 @@ const server = "export * from './worker/index.ts'"
 const subscriptions = ['durable-objects/subscriptions/session-part.ts', 'worker/engine/topics.ts']
 const documentCache = 'worker/plugins/auth/data-center-cache.ts'
 
-test('a server bundles subscriptions and the cache of documents with the entry points that need them', async () => {
+test('a server bundles subscriptions and the document cache only with the entry points that need them', async () => {
   const files = await filesOf(server)
   expect(files).toContain('durable-objects/session/object.ts')
   expect(files.filter((path) => [...subscriptions, documentCache].includes(path))).toEqual([])

@@ -19,7 +19,7 @@ const refused = {
   data: { retryAfter: 60, reason: 'listeners' },
 }
 
-test('streams of changes are refused when a person has enough of them, or all together, until one ends', async () => {
+test('subscription streams are refused above the limit per principal or in total, until one ends', async () => {
   await using ada = await connect(server.url, { revision, token: 'ada' })
   await using bob = await connect(server.url, { revision, token: 'bob' })
   await using eve = await connect(server.url, { revision, token: 'eve' })
@@ -88,7 +88,7 @@ describe('a session', () => {
   const open = (token?: string, url = server.url) => connect(url, { revision: '2025-11-25', ...(token && { token }) })
   const subscribe = (client: TestClient, uri: string) => client.request('resources/subscribe', { uri })
 
-  test.runIf(isFull)('subscribes to so many resources, each once', async () => {
+  test.runIf(isFull)('can subscribe to a limited number of resources', async () => {
     await using client = await open()
     for (let start = 0; start < bounds.sessionSubscriptions; start += 50) {
       await Promise.all(Array.from({ length: 50 }, (_, index) => subscribe(client, `note://${start + index}`)))
@@ -99,7 +99,7 @@ describe('a session', () => {
     await subscribe(client, 'note://another')
   })
 
-  test('subscribes to URIs of so many characters', async () => {
+  test('can subscribe to URIs with a limited number of characters in total', async () => {
     await using client = await open()
     const long = (index: number) => `note://${index}/`.padEnd(bounds.uriCharacters, 'a')
     const most = bounds.sessionSubscriptionCharacters / bounds.uriCharacters
@@ -132,7 +132,7 @@ describe('a session', () => {
     }
   }
 
-  test('subscribes to nothing more when all sessions have filled the object', async () => {
+  test('cannot subscribe when the subscriptions of all sessions fill the Durable Object', async () => {
     await using sessions = new AsyncDisposableStack()
     await expect(fill(sessions, server.url, (session) => `person ${session}`)).rejects.toMatchObject(full)
     await using client = await open()
@@ -143,7 +143,7 @@ describe('a session', () => {
   test.each([
     ['one address', undefined],
     ['one principal', () => 'ada'],
-  ])('subscribes when %s has filled its share', async (_, tokenOf) => {
+  ])('can subscribe when %s has used up its share', async (_, tokenOf) => {
     await using server = await startServer('test/serve/crowded')
     await using sessions = new AsyncDisposableStack()
     await expect(fill(sessions, server.url, tokenOf)).rejects.toMatchObject(full)

@@ -31,10 +31,10 @@ async function openSession(name: string) {
   }
 }
 
-describe('limits.streamAfterMs is that of the endpoint', () => {
+describe('limits.streamAfterMs of the endpoint applies', () => {
   const typeOf = (response: Response) => response.headers.get('Content-Type')?.split(';')[0]
 
-  test('when it is shorter than where the session is kept', async () => {
+  test('when it is shorter than that of the endpoint whose class runs the session', async () => {
     const session = await openSession('quick')
     const waiting = await session.call('wait', { key: 'quick' })
     expect(typeOf(waiting)).toBe('text/event-stream')
@@ -42,7 +42,7 @@ describe('limits.streamAfterMs is that of the endpoint', () => {
     expect(await waiting.text()).toContain('waited')
   })
 
-  test('when it is longer than where the session is kept', async () => {
+  test('when it is longer than that of the endpoint whose class runs the session', async () => {
     const session = await openSession('slow')
     const waiting = session.call('wait', { key: 'slow' })
     // Its response would have begun, if it were a stream.
@@ -53,7 +53,7 @@ describe('limits.streamAfterMs is that of the endpoint', () => {
   })
 })
 
-test('sessions.ttl is that of the endpoint', async () => {
+test('sessions.ttl of the endpoint applies', async () => {
   await using session = await connect(at('quick'), { revision })
   await session.request('logging/setLevel', { level: 'error' })
   const [said] = (await session.callTool('alarm')).content
@@ -63,7 +63,7 @@ test('sessions.ttl is that of the endpoint', async () => {
   expect(alarmInMs).toBeLessThanOrEqual(hour)
 })
 
-test('sessions.log is that of the endpoint', async () => {
+test('sessions.log of the endpoint applies', async () => {
   const replayOf = async (name: string) => {
     const session = await openSession(name)
     const events = await (await session.call('count')).text()
@@ -76,15 +76,15 @@ test('sessions.log is that of the endpoint', async () => {
   expect((await replayOf('quick')).status).toBe(400)
 })
 
-describe('subscriptions() is that of the endpoint', () => {
-  test('when the class that keeps its sessions has none', async () => {
+describe('subscriptions() of the endpoint applies', () => {
+  test('when the endpoint whose class runs its sessions has none', async () => {
     await using session = await connect(at('telling'), { revision })
     await session.subscribe({ resourceSubscriptions: ['note://1'] })
     await session.callTool('touch')
     expect((await session.next('notifications/resources/updated')).params).toEqual({ uri: 'note://1' })
   })
 
-  test('when it has none, and the class that keeps its sessions has', async () => {
+  test('when the endpoint has none, and the one whose class runs its sessions has it', async () => {
     const session = await openSession('silent')
     expect(session.capabilities.resources?.subscribe).not.toBe(true)
     expect(await (await session.request('resources/subscribe', { uri: 'note://1' })).json()).toMatchObject({
@@ -93,7 +93,7 @@ describe('subscriptions() is that of the endpoint', () => {
   })
 
   test.each(['2025-11-25', '2025-03-26', '2024-11-05'])(
-    'an endpoint without it declares logging to a client of %s, and its levels work',
+    'when the endpoint has none: it declares logging to a client of %s, and log levels work',
     async (revision) => {
       await using client = await connect(at('silent'), { revision })
       expect(client.initializeResult.capabilities).toHaveProperty('logging', {})
@@ -103,7 +103,7 @@ describe('subscriptions() is that of the endpoint', () => {
     },
   )
 
-  test('with as many streams as it allows', async () => {
+  test('with its limit of streams', async () => {
     await using one = await connect(at('telling'), { revision: '2026-07-28' })
     await one.subscribe({ toolsListChanged: true })
     await using two = await connect(at('telling'), { revision: '2026-07-28' })
@@ -114,7 +114,7 @@ describe('subscriptions() is that of the endpoint', () => {
 })
 
 describe.each(['2026-07-28', revision])(
-  'the time of rateLimit() is that of the endpoint, for a client of %s',
+  'the time limit of rateLimit() of the endpoint applies, for a client of %s',
   (revision) => {
     const pauseAt = async (name: string) => {
       await using client = await connect(at(name), { revision })
@@ -126,7 +126,7 @@ describe.each(['2026-07-28', revision])(
       await expect(pauseAt('short')).rejects.toThrow('The call took longer than 0.05 seconds')
     })
 
-    test('when it is longer, or there is none', async () => {
+    test('when it is longer or absent', async () => {
       expect(await pauseAt('long')).toMatchObject(paused)
       expect(await pauseAt('unlimited')).toMatchObject(paused)
     })

@@ -34,7 +34,7 @@ async function touch(id: string): Promise<void> {
 
 const word = { action: 'accept', content: { word: 'Good morning' } }
 
-test('an object whose client only listens sleeps, and its next event arrives on the same stream', async () => {
+test('a session with a standing stream hibernates, and its next event arrives on the same stream', async () => {
   const visitor = await Visitor.arrive(server.url)
   const stream = events(await visitor.stream())
   await messagesOf(await visitor.ask('resources/subscribe', { uri: 'note://1' }))
@@ -45,7 +45,7 @@ test('an object whose client only listens sleeps, and its next event arrives on 
   await stream.return(undefined)
 })
 
-test('an object that waits for a person sleeps, and the call ends on the same stream once it is answered', async () => {
+test('a session that waits for an input response hibernates, and the call ends on the same stream', async () => {
   const visitor = await Visitor.arrive(server.url)
   const stream = events(await visitor.call('ask'))
   const { id } = await readUntil(stream, ({ method }) => method === 'elicitation/create')
@@ -57,7 +57,7 @@ test('an object that waits for a person sleeps, and the call ends on the same st
   await isAnother()
 })
 
-test('the object behind streams of changes sleeps, and the next change arrives on the same stream', async () => {
+test('the Subscriptions object hibernates, and the next change arrives on the same stream', async () => {
   const client = await connect(server.url, { revision: '2026-07-28' })
   const watched = await client.subscribe({ resourceSubscriptions: ['note://2'] })
   const isAnother = await fallAsleep('McpSubscriptions', 'subscriptions')
@@ -68,7 +68,7 @@ test('the object behind streams of changes sleeps, and the next change arrives o
   await watched.close()
 })
 
-test('an object sleeps behind HTTP+SSE, while its client is idle and while it waits for a person', async () => {
+test('a session over HTTP+SSE hibernates while its client is idle and while it waits for an input response', async () => {
   const { visitor, session, stream, leave } = await Visitor.arriveOverSse(server.url)
   const name = await server.objectOf(session)
   const isAnother = await fallAsleep('McpSession', name)
@@ -83,7 +83,7 @@ test('an object sleeps behind HTTP+SSE, while its client is idle and while it wa
   leave()
 })
 
-test('a thousand idle streams get a change once, after hibernation and after a loss of their objects', async () => {
+test('a thousand idle streams get a change once, after hibernation and after eviction', async () => {
   // Idle means idle: no comment is due while this runs.
   await using server = await startServer('test/chaos/listening', { KEEP_ALIVE: '600000' })
   const shards = ['subscriptions', 'subscriptions 1', 'subscriptions 2']

@@ -135,7 +135,7 @@ test.each(Object.keys(transports) as Transport[])('connecting, %s', async (trans
 })
 
 describe('a stateless call whose client disconnects', () => {
-  test('ends its step, although the handler ignores its signal', async () => {
+  test('ends its interceptors, although the handler ignores its signal', async () => {
     await settledCounts()
     await counts('DELETE')
     const hangUp = new AbortController()
@@ -147,7 +147,7 @@ describe('a stateless call whose client disconnects', () => {
     expect(figuresOf(await settledCounts()).slice(0, 4)).toEqual([1, 1, 1, 1])
   })
 
-  test('goes on when the tool is used once: its answer is for the client that sends the request again', async () => {
+  test('continues when the tool has singleUse: a repeated request gets the result', async () => {
     const client = new TaskClient(server.url)
     const { result: asked } = await client.ask('tools/call', { name: 'pays' })
     const inputResponses = { word: answers.elicit() }
@@ -176,6 +176,6 @@ test('a task', async () => {
   expect(figuresOf(await settledCounts())).toEqual(documented.get('a task, stateless'))
 })
 
-test('the table has a row for each of these', () => {
+test('the table has a row for each of these tests', () => {
   expect(documented.size).toBe(rows.length + 3 + 1)
 })

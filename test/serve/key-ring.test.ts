@@ -24,7 +24,7 @@ describe('sessions of a Worker without EDGEMCP_KEYS', () => {
     ['a server whose class is McpSession is added', '', 'server-added'],
     ['the class McpSession is no longer there', 'default-class', ''],
     ['a class of the application is exported as McpSession', '', 'foreign-class'],
-  ])('go on when %s', async (_, before, after) => {
+  ])('continue when %s', async (_, before, after) => {
     await using server = await startServer(`${folder}/${before}`)
     const opened = await Promise.all(
       ['notes', 'admin'].map(async (name) => {
@@ -44,14 +44,14 @@ describe('sessions of a Worker without EDGEMCP_KEYS', () => {
   })
 })
 
-describe('a class of the application in the place of a session class', () => {
+describe('a class of the application with the name of a session class', () => {
   let server: TestServer
   beforeAll(async () => {
     server = await startServer(`${folder}/wrong-class`)
   })
   afterAll(() => server[Symbol.asyncDispose]())
 
-  test('is an error that names the class and says what to do', async () => {
+  test('is an error that names the class and the option to use', async () => {
     await expect(connect(new URL('/notes', server.url), { revision: '2025-11-25' })).rejects.toMatchObject({
       code: -32603,
       message: expect.stringMatching(/class McpSession .*durableObjects\.names/s),

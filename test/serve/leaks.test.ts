@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => server?.[Symbol.asyncDispose]())
 
-test('a session that was left holds nothing any more when its time is over, however it was used', async () => {
+test('an abandoned session holds no resources after it expires, however it was used', async () => {
   const abandoned = await abandon(server, 2 * wayCount)
   await dropListeners(server, 5)
   // A connection that was dropped still counts until the next keep-alive.
@@ -25,18 +25,18 @@ test('a session that was left holds nothing any more when its time is over, howe
   await settled(server, abandoned, Date.now() + 60_000)
 })
 
-test('an error that answers a question, or nothing, is accepted and leaves nothing open', async () => {
+test('an error as input response, or an unexpected error, is accepted and leaves no call open', async () => {
   await refuse(server, 40)
 })
 
-test('a client that vanishes is noticed within two keep-alives, wherever it was', async () => {
+test('the server notices within two keep-alives that a client vanished', async () => {
   // Counted in keep-alives on another stream of the same server, which a busy machine delays as well.
   for (const { where, how, keepAlives } of await vanish(server)) {
     expect(keepAlives, `${where}, ${how}`).toBeLessThanOrEqual(2)
   }
 })
 
-test('a session over HTTP+SSE is over when its client does not read, and holds nothing any more', async () => {
+test('a session over HTTP+SSE ends when its client stops reading, and holds no resources', async () => {
   // Nothing of this may be owed to a session's idle end.
   await using server = await startLeaky({ limits: { keepAliveMs: 300 } })
   const connection = await Connection.open(server.url, { path: '/sse' })

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
-describe('a Worker that forgot to export the Durable Objects', () => {
+describe('a Worker without exported Durable Object classes', () => {
   let server: TestServer
   beforeAll(async () => {
     // What is missing is told in development.
@@ -13,7 +13,7 @@ describe('a Worker that forgot to export the Durable Objects', () => {
   })
   afterAll(() => server[Symbol.asyncDispose]())
 
-  test('serves every revision all the same, and says once what to add', async () => {
+  test('serves every protocol version without sessions, and logs once which exports to add', async () => {
     for (const revision of ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']) {
       const client = await connect(server.url, { revision })
       expect(client.session).toBeUndefined()
@@ -26,7 +26,7 @@ describe('a Worker that forgot to export the Durable Objects', () => {
     expect(warnings[0]?.message).toContain('new_sqlite_classes = ["McpSession", "McpSubscriptions"]')
   })
 
-  test('says what is missing when a handler needs more', async () => {
+  test('returns an error that names the missing class when a handler needs it', async () => {
     const answers = { elicit: () => ({ action: 'decline' }) }
     for (const [revision, tool] of [
       ['2026-07-28', 'ask'],
@@ -44,7 +44,7 @@ describe('a Worker that forgot to export the Durable Objects', () => {
     expect(await client.callTool('ask')).toMatchObject({ isError: true })
   })
 
-  test('has no streams and no sessions to end', async () => {
+  test('refuses GET and DELETE', async () => {
     for (const method of ['GET', 'DELETE']) {
       const response = await fetch(server.url, { method, headers: { Accept: 'text/event-stream' } })
       expect(response.status).toBe(405)
@@ -86,7 +86,7 @@ describe('keys', () => {
     expect(await ping(retired, session)).toBe(404)
   })
 
-  test('that are not keys are refused without being repeated', async () => {
+  test('that are malformed are refused without repeating their value', async () => {
     await using server = await startServer(hello, { EDGEMCP_KEYS: 'secret:tooshort' })
     const client = connect(server.url, { revision: '2025-11-25' })
     await expect(client).rejects.toMatchObject({ code: -32603, message: 'Internal error' })

@@ -44,7 +44,7 @@ describe('a session', () => {
     ['GET', { method: 'GET' }],
     ['GET after an event', { method: 'GET', lastEventId: '1.0' }],
     ['DELETE', { method: 'DELETE' }],
-  ] as [string, Raw][])('shown by somebody else is answered to %s like an unknown one', async (_, request) => {
+  ] as [string, Raw][])('of another principal is answered to %s like an unknown session', async (_, request) => {
     const ada = await as('ada')
     const session = ada.session as string
     const flipped = session.slice(0, -1) + (session.endsWith('A') ? 'B' : 'A')
@@ -54,14 +54,14 @@ describe('a session', () => {
     expect(await ada.request('ping')).toEqual({})
   })
 
-  test('shown by an anonymous caller is refused', async () => {
+  test('is refused for an anonymous caller', async () => {
     const { session } = await as('ada')
     for (const request of [{ body: ping }, { method: 'GET' }, { method: 'DELETE' }]) {
       expect((await raw({ ...request, session: session as string })).status).toBe(401)
     }
   })
 
-  test('of the HTTP+SSE transport takes messages of its owner only', async () => {
+  test('over HTTP+SSE accepts messages of its principal only', async () => {
     const ada = await as('ada', { sse: true })
     const path = `/messages?session=${encodeURIComponent(ada.session as string)}`
     const unknown = await raw({ path: '/messages?session=made.up', token: 'bob', body: ping })
@@ -72,7 +72,7 @@ describe('a session', () => {
     await ada.close()
   })
 
-  test('is not woken by other callers', async () => {
+  test('does not wake up for requests of other principals', async () => {
     const ada = await as('ada', { logLevel: 'error' })
     const before = await server.harness.getWorker().listDurableObjectIds('McpSession')
     const bob = await as('bob')
@@ -84,13 +84,13 @@ describe('a session', () => {
 
 for (const revision of ['2025-11-25', '2026-07-28']) {
   describe(`in ${revision}`, () => {
-    test('a handler knows who makes this request', async () => {
+    test('a handler gets the principal of its request', async () => {
       const [ada, bob] = [await as('ada', { revision }), await as('bob', { revision })]
       expect(textOf(await ada.callTool('who'))).toBe('ada')
       expect(textOf(await bob.callTool('who'))).toBe('bob')
     })
 
-    test('lists, calls, reads and cursors are those of the caller', async () => {
+    test('lists, calls, reads and cursors are those of the principal', async () => {
       const [ada, bob] = [await as('ada', { revision }), await as('bob', { revision })]
       const names = async (client: TestClient) => {
         const found: string[] = []

@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-test('a session of one server of a Worker is none of another, however often it was used', async () => {
+test('a session of one server of a Worker is unknown to another server, also after use', async () => {
   const [one, other] = [server.url, new URL('/other/mcp', server.url)]
   for (const [mine, theirs, name] of [
     [one, other, 'one'],
@@ -31,7 +31,7 @@ test('a session of one server of a Worker is none of another, however often it w
 })
 
 test.each(['2026-07-28', '2025-11-25'])(
-  'a list of %s has what was declared after it was last read',
+  'a list of %s has entries that were declared after it was last requested',
   async (revision) => {
     await using one = await connect(server.url, { revision })
     await using other = await connect(new URL('/other/mcp', server.url), { revision })

@@ -141,14 +141,14 @@ const timeout = (all: readonly number[]) => 120_000 + all.length * 2_000
 
 const honestSeeds = seeds(count(72, 720))
 test(
-  'whoever says yes is charged once and told the receipt, whatever is sent again, lost or cancelled on the way',
+  'a user who consents is charged once and gets the receipt, whatever requests are repeated, lost or cancelled',
   () => playAll(honest, honestSeeds),
   timeout(honestSeeds),
 )
 
 const repeatingSeeds = seeds(count(30, 300))
 test(
-  'without a session a round that is sent again is charged again, unless its tool is single or its bank knows the order',
+  'without a session, a repeated round charges again, unless the tool has singleUse or the bank knows the order',
   () => playAll(repeating, repeatingSeeds),
   timeout(repeatingSeeds),
 )
@@ -163,7 +163,7 @@ function handlerIn(file: string): string {
     .replace(/(?<=once\('charge',\(\)=>).*?(?=\)const)/, '…')
 }
 
-test('the payments are those of the example', () => {
+test('the tool under test is that of the example', () => {
   const example = handlerIn('examples/confirm/index.ts')
   expect(example).toContain("constreceipt=awaitctx.once('charge',()=>…)const")
   expect(handlerIn('test/serve/payments/index.ts')).toBe(example)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
 import { startServer } from '../support/server.ts'
 
-test('a server with a jurisdiction runs on this machine, where there are none', async () => {
+test('a server with a jurisdiction runs locally, where jurisdictions do not exist', async () => {
   await using server = await startServer('test/serve/placed')
   await using client = await connect(server.url, { revision: '2025-11-25' })
   await client.subscribe({ resourceSubscriptions: ['note://1'] })

@@ -14,7 +14,7 @@ const ask = (path: string, init?: RequestInit) => fetch(new URL(path, server.url
 describe.each(['2026-07-28', '2025-11-25', '2024-11-05'])('for clients of %s', (revision) => {
   const client = () => connect(server.url, { revision })
 
-  test('a plugin wraps a method of the protocol', async () => {
+  test('a plugin overrides a method of the protocol', async () => {
     await using tester = await client()
     const { tools } = await tester.request('tools/list')
     expect((tools as { description: string }[]).map(({ description }) => description)).toEqual([
@@ -23,30 +23,30 @@ describe.each(['2026-07-28', '2025-11-25', '2024-11-05'])('for clients of %s', (
     ])
   })
 
-  test('a plugin answers a method of its own', async () => {
+  test('a plugin adds a method', async () => {
     await using tester = await client()
     expect(await tester.request('plugins/read', { name: 'a' })).toMatchObject({ read: 'a' })
   })
 
-  test('interceptors of plugins are outside of those of the server, the first plugin outermost', async () => {
+  test('interceptors of plugins run outside those of the server, the first plugin outermost', async () => {
     await using tester = await client()
     const { content } = await tester.callTool('hi')
     expect(content).toMatchObject([{ text: 'hi, server, second, first' }])
   })
 
-  test('two plugins wrap one method', async () => {
+  test('two plugins override one method', async () => {
     await using tester = await client()
     expect(await tester.request('tools/call', { name: 'hi' })).toMatchObject({ _meta: { marked: true } })
   })
 
-  test('the plugins of an endpoint hold in sessions that the class of another endpoint keeps', async () => {
+  test('the plugins of an endpoint apply in sessions that the class of another endpoint runs', async () => {
     await using tester = await connect(new URL('/guarded/mcp', server.url), { revision })
     await expect(tester.callTool('hi')).rejects.toThrow('The guard says no')
   })
 })
 
 describe('a route of a plugin', () => {
-  test('answers its methods', async () => {
+  test('serves its HTTP methods only', async () => {
     const response = await ask('/up')
     expect([response.status, await response.text()]).toEqual([200, 'up'])
     expect((await ask('/up', { method: 'POST' })).status).toBe(405)
@@ -58,16 +58,16 @@ describe('a route of a plugin', () => {
     ['/forbidden', 403],
     ['/redirects', 302],
     ['/nothing', 500],
-  ])('that fails has a status that says so: %s', async (path, status) => {
+  ])('that fails returns an error status: %s', async (path, status) => {
     expect((await ask(path, { redirect: 'manual' })).status).toBe(status)
   })
 
-  test('is not for pages of other origins', async () => {
+  test('is refused for other origins', async () => {
     expect((await ask('/up', { headers: { Origin: 'https://elsewhere.example' } })).status).toBe(403)
   })
 })
 
-test('a plugin has objects of its own class', async () => {
+test('a plugin uses its own Durable Object class', async () => {
   const counts = async () => ((await (await ask('/counts')).json()) as { hi?: number }).hi ?? 0
   const before = await counts()
   await using tester = await connect(server.url, { revision: '2026-07-28' })
@@ -81,7 +81,7 @@ test('an interceptor changes the params of a task once', async () => {
   expect(result).toMatchObject({ content: [{ text: 'hi!, server, second, first' }] })
 })
 
-test('one server that is served twice has the plugins of each endpoint only there', async () => {
+test('the plugins of an endpoint do not apply at another endpoint of the same server', async () => {
   await using tester = await connect(new URL('/plain/mcp', server.url), { revision: '2026-07-28' })
   const { tools } = await tester.request('tools/list')
   expect((tools as { description: string }[]).map(({ description }) => description)).toEqual([

@@ -90,8 +90,8 @@ async function expectScopeChallenge(response: Response, scopes: string): Promise
   expect(await response.json()).toMatchObject({ error: { code: -32600 } })
 }
 
-describe('the stream of a call that takes scopes', () => {
-  test('is resumed with a token that has them, and refused to one that lacks them', async () => {
+describe('the stream of a call', () => {
+  test('is resumed with a token that has the scopes of the call, and refused with one that lacks them', async () => {
     const client = await Client.open(high)
     const events = await eventsOf(await client.call(high, 'salaries'))
     expect(events.at(-1)?.data).toContain('salaries: 1, 2')
@@ -105,7 +105,7 @@ describe('the stream of a call that takes scopes', () => {
     expect(await eventsOf(await client.get('ada~hr.read', first.id))).toEqual(events.slice(1))
   })
 
-  test('needs the scopes of each call of a batch', async () => {
+  test('requires the scopes of each call of a batch', async () => {
     const client = new Client()
     const opened = await client.post(high, {
       method: 'initialize',
@@ -133,13 +133,13 @@ describe('the stream of a call that takes scopes', () => {
     await expectScopeChallenge(await client.get(low, first?.id), 'hr.read')
   })
 
-  test('of a call that takes none is resumed with any token of its principal', async () => {
+  test('is resumed with any token of its principal when the call requires no scopes', async () => {
     const client = await Client.open(high)
     const events = await eventsOf(await client.call(high, 'greet', { name: 'Bob' }))
     expect(await eventsOf(await client.get(low, events[0]?.id))).toEqual(events.slice(1))
   })
 
-  test('takes the answer to an input request from a token that has the scopes only', async () => {
+  test('accepts the input response only of a token that has the scopes', async () => {
     const client = await Client.open(high)
     const stream = await client.call(high, 'raise')
     const events: SentEvent[] = []
@@ -154,7 +154,7 @@ describe('the stream of a call that takes scopes', () => {
   })
 })
 
-describe('a call that takes scopes', () => {
+describe('a call that requires scopes', () => {
   const cancellation = (requestId: unknown) => ({ method: 'notifications/cancelled', params: { requestId } })
 
   /** A message without an id. */
@@ -222,7 +222,7 @@ describe('a call that takes scopes', () => {
   })
 })
 
-describe('the audit log names the scopes', () => {
+describe('the audit log has the scopes', () => {
   type Told = { outcome: string; targets: { method: string }[]; scopes: string[] }
   const toldOf = async (method: string, outcome: string): Promise<Told | undefined> => {
     const events = (await (await fetch(new URL('/audited', server.url))).json()) as Told[]
@@ -257,7 +257,7 @@ describe('the audit log names the scopes', () => {
   })
 })
 
-test('the stream of tasks/result takes the scopes of the tool that the task runs', async () => {
+test('the stream of tasks/result requires the scopes of the tool that the task runs', async () => {
   const client = await Client.open(high)
   const taskId = await client.beginTask(high, 'review')
   const events: SentEvent[] = []
@@ -278,11 +278,11 @@ test('the stream of tasks/result takes the scopes of the tool that the task runs
   expect(await eventsOf(await client.get(high, start))).toEqual(events.filter(({ data }) => data !== ''))
 })
 
-describe('the status of a task of a tool that takes scopes', () => {
+describe('the status of a task whose tool requires scopes', () => {
   const idsIn = (events: readonly SentEvent[]) =>
     events.flatMap(({ data }) => (data.includes('tasks/status') ? [JSON.parse(data).params.taskId] : []))
 
-  test('is sent on a stream that a token with the scopes has opened only', async () => {
+  test('is sent only on streams that a token with the scopes opened', async () => {
     const client = await Client.open(high)
     const wide = await client.get(high)
     const seen = await client.beginTask(high, 'report')
@@ -294,7 +294,7 @@ describe('the status of a task of a tool that takes scopes', () => {
     expect(idsIn(await eventsOf(narrow, open))).toEqual([open])
   })
 
-  test('is not replayed to a token that lacks them; what else was sent is', async () => {
+  test('is not replayed to a token that lacks them, and other events are', async () => {
     const client = await Client.open(high)
     const wide = await client.get(high)
     const hidden = await client.beginTask(high, 'report')
@@ -307,7 +307,7 @@ describe('the status of a task of a tool that takes scopes', () => {
   })
 })
 
-test('a token that lacks the scopes of a subscription does not read past notifications of it', async () => {
+test('a token that lacks the scopes of a subscription gets no replay of its notifications', async () => {
   const client = await Client.open(high)
   expect(
     await (await client.post(high, { method: 'resources/subscribe', params: { uri: 'record://ada-1' } })).json(),

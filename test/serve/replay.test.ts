@@ -384,7 +384,7 @@ function seeds(): number[] {
 const all = seeds()
 
 test(
-  'every client hears each event of its streams once and in order, whatever is lost on the way',
+  'each client gets each event of its streams once and in order, whatever connections and objects are lost',
   async () => {
     const waiting = [...all]
     let played = 0

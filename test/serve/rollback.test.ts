@@ -31,12 +31,12 @@ async function newerSession(): Promise<Record<string, string>> {
   return session
 }
 
-describe('what a newer release has stored', () => {
+describe('data that a newer release has stored', () => {
   test.each([
     ['POST', { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' }],
     ['GET', { Accept: 'text/event-stream' }],
     ['DELETE', {}],
-  ])('makes %s of its session an error that can be tried again', async (method, headers) => {
+  ])('makes %s of its session a retryable error', async (method, headers) => {
     const session = await newerSession()
     const call = { jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'echo', arguments: { text: 'hi' } } }
     const response = await fetch(server.url, {
@@ -49,7 +49,7 @@ describe('what a newer release has stored', () => {
     expect(await response.json()).toMatchObject({ jsonrpc: '2.0', error: error(1) })
   })
 
-  test('makes tasks/get of its task an error that can be tried again', async () => {
+  test('makes tasks/get of its task a retryable error', async () => {
     await using client = await connect(server.url, {
       revision: '2026-07-28',
       capabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } },

@@ -13,14 +13,17 @@ const ofAnotherServer =
 
 const inSession = everyRevision.slice(1)
 
-describe('an endpoint whose sessions the class of another server keeps', () => {
-  test.each(inSession)('runs none of that server’s tools for a client of %s, and says why', async (revision) => {
-    await using client = await connect(server.url, { revision })
-    await expect(client.callTool('remove')).rejects.toThrow(ofAnotherServer)
-    await expect(client.request('tools/list', {})).rejects.toThrow(ofAnotherServer)
-  })
+describe('an endpoint whose session class belongs to another server', () => {
+  test.each(inSession)(
+    'does not run tools of the other server for a client of %s, and returns an error',
+    async (revision) => {
+      await using client = await connect(server.url, { revision })
+      await expect(client.callTool('remove')).rejects.toThrow(ofAnotherServer)
+      await expect(client.request('tools/list', {})).rejects.toThrow(ofAnotherServer)
+    },
+  )
 
-  test('runs none of them over HTTP+SSE', async () => {
+  test('does not run tools of the other server over HTTP+SSE', async () => {
     const connecting = connect(server.url, { revision: '2024-11-05', sse: true })
     await expect(connecting).rejects.toThrow(ofAnotherServer)
   })
@@ -31,7 +34,10 @@ describe('an endpoint whose sessions the class of another server keeps', () => {
   })
 })
 
-test.each(everyRevision)('the server of the class serves its own endpoint to clients of %s', async (revision) => {
-  await using client = await connect(new URL('/guarded/mcp', server.url), { revision })
-  expect(await client.callTool('remove')).toMatchObject({ content: [{ text: 'removed' }] })
-})
+test.each(everyRevision)(
+  'the server of the session class serves its own endpoint to clients of %s',
+  async (revision) => {
+    await using client = await connect(new URL('/guarded/mcp', server.url), { revision })
+    expect(await client.callTool('remove')).toMatchObject({ content: [{ text: 'removed' }] })
+  },
+)

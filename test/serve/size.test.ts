@@ -57,7 +57,7 @@ test('a large request and a large result that fit in one response are served', a
   expect((result.content[0] as { text: string }).text).toHaveLength(5 * megabyte)
 })
 
-test('every response arrives over HTTP+SSE, although its client reads late and notifications are deleted meanwhile', async () => {
+test('each response arrives over HTTP+SSE, although its client reads late and notifications are deleted meanwhile', async () => {
   const opened = await fetch(new URL('/sse', server.url), { headers: { Accept: 'text/event-stream' } })
   const incoming = events(opened)
   const { value: endpoint } = await incoming.next()
@@ -86,7 +86,7 @@ test('every response arrives over HTTP+SSE, although its client reads late and n
   expect([...answered].filter((id) => id > 1 && id < 100)).toEqual(ids)
 })
 
-describe('the answers of a batch', () => {
+describe('the results of a batch', () => {
   const count = 60
   const batch = Array.from({ length: count }, (_, id) => ({
     jsonrpc: '2.0',
@@ -106,7 +106,7 @@ describe('the answers of a batch', () => {
   test.each([
     ['without a session', async () => ({})],
     ['in a session', startSession],
-  ])('have a bound together: those beyond it are errors, %s', async (_, session) => {
+  ])('have a limit together, above which they are errors, %s', async (_, session) => {
     const headers = { ...json, ...(await session()) }
     const response = await fetch(server.url, { method: 'POST', headers, body: JSON.stringify(batch) })
     const text = await response.text()

@@ -28,7 +28,7 @@ const objects = () => server.harness.getWorker().listDurableObjectIds('McpState'
 describe.each(sample(everyRevision, 2).map((revision) => [revision]))('in %s', (revision) => {
   const sse = revision === '2024-11-05'
 
-  test('a user finds stored state from any client, in any protocol version', async () => {
+  test('a user reads stored state with every client and protocol version', async () => {
     const [ada, bob] = [someone(), someone()]
     expect(await text(await as(ada, { revision, sse }), 'add_to_user', { item: 'milk' })).toBe('1')
     for (const other of everyRevision) {
@@ -40,7 +40,7 @@ describe.each(sample(everyRevision, 2).map((revision) => [revision]))('in %s', (
     expect(await text(await as(bob, { revision, sse }), 'all_of_user')).toBe('')
   })
 
-  test('only users of a tenant share its state', async () => {
+  test('a state per tenant is shared by the users of the tenant only', async () => {
     const tenant = someone()
     expect(await text(await as(`ada@${tenant}`, { revision, sse }), 'add_to_tenant', { item: 'milk' })).toBe('1')
     expect(await text(await as(`bob@${tenant}`, { revision, sse }), 'all_of_tenant')).toBe('milk')
@@ -50,7 +50,7 @@ describe.each(sample(everyRevision, 2).map((revision) => [revision]))('in %s', (
     )
   })
 
-  test('a user of several tenants has state of their own in each tenant, and without a tenant', async () => {
+  test('a user of several tenants has a separate state in each tenant, and without a tenant', async () => {
     const [ada, tenant] = [someone(), someone()]
     const [inOne, inOther, alone] = [`${ada}@${tenant}`, `${ada}@other${tenant}`, ada]
     expect(await text(await as(inOne, { revision, sse }), 'add_to_user', { item: 'milk' })).toBe('1')
@@ -75,7 +75,7 @@ describe.each(sample(everyRevision, 2).map((revision) => [revision]))('in %s', (
     expect(await text(client, 'all_of_basket', { handle: await text(client, 'new_basket') })).toBe('')
   })
 
-  test('a handle that is not good is answered in one way, and wakes nothing', async () => {
+  test('an invalid handle always causes the same error, and wakes no object', async () => {
     const [ada, eve] = [await as(someone(), { revision, sse }), await as(someone(), { revision, sse })]
     const handle = (await text(ada, 'new_basket')) as string
     expect(handle).toMatch(/^[\w-]{39}$/)
@@ -105,7 +105,7 @@ describe.each(sample(everyRevision, 2).map((revision) => [revision]))('in %s', (
     expect(await text(ada, 'all_of_basket', { handle })).toBe('milk')
   })
 
-  test('a handle that was forgotten is unknown from then on', async () => {
+  test('a deleted handle is unknown', async () => {
     const client = await as(someone(), { revision, sse })
     const handle = await text(client, 'new_basket')
     await text(client, 'add_to_basket', { handle, item: 'milk' })
@@ -113,7 +113,7 @@ describe.each(sample(everyRevision, 2).map((revision) => [revision]))('in %s', (
     expect(await text(client, 'all_of_basket', { handle })).toContain('unknown or expired')
   })
 
-  test('an operation happens as a whole or not at all', async () => {
+  test('an operation is atomic', async () => {
     const client = await as(someone(), { revision, sse })
     expect(await text(client, 'move', { amounts: [5, -2] })).toBe('3')
     await expect(client.callTool('move', { amounts: [1, -9] })).rejects.toMatchObject({
@@ -125,7 +125,7 @@ describe.each(sample(everyRevision, 2).map((revision) => [revision]))('in %s', (
     expect(await text(client, 'move', { amounts: [1] })).toBe('4')
   })
 
-  test('a state without operations of its own keeps values by key', async () => {
+  test('a state without operations stores values by key', async () => {
     const client = await as(someone(), { revision, sse })
     expect(await text(client, 'prefer', { theme: 'dark' })).toBe('[["theme","dark"]]')
     expect(await text(client, 'prefer', { theme: 'light' })).toBe('[["theme","light"]]')
@@ -146,7 +146,7 @@ describe('state of a session', () => {
     ['2025-03-26', false],
     ['2025-06-18', false],
     ['2025-11-25', false],
-  ])('of %s is its own', async (revision, sse) => {
+  ])('of %s belongs to one session', async (revision, sse) => {
     const ada = someone()
     const [one, two] = [await as(ada, { revision, sse }), await as(ada, { revision, sse })]
     expect(await text(one, 'add_to_session', { item: 'milk' })).toBe('1')
@@ -155,7 +155,7 @@ describe('state of a session', () => {
     expect(await text(two, 'all_of_session')).toBe('')
   })
 
-  test('is refused where there are none, with what to use instead', async () => {
+  test('is an error without a session, which names the alternatives', async () => {
     const client = await as(someone(), { revision: '2026-07-28' })
     await expect(client.callTool('all_of_session')).rejects.toMatchObject({
       code: -32603,
@@ -166,9 +166,9 @@ describe('state of a session', () => {
   })
 
   test.each([
-    ['its client ends it', false],
-    ['nobody used it for long', true],
-  ])('is gone when %s', async (_, lapses) => {
+    ['its client ends the session', false],
+    ['the session expires', true],
+  ])('is deleted when %s', async (_, lapses) => {
     const before = new Set(await objects())
     const client = await connect(server.url, { revision: '2025-11-25', token: someone() })
     await text(client, 'add_to_session', { item: 'milk' })
@@ -185,7 +185,7 @@ describe('state of a session', () => {
 })
 
 describe('a handle', () => {
-  test('outlives its session', async () => {
+  test('remains valid after its session ends', async () => {
     const ada = someone()
     const first = await connect(server.url, { revision: '2025-11-25', token: ada })
     const handle = await text(first, 'new_basket')
@@ -194,7 +194,7 @@ describe('a handle', () => {
     expect(await text(await as(ada), 'all_of_basket', { handle })).toBe('milk')
   })
 
-  test('lapses on time', async () => {
+  test('expires after its ttl', async () => {
     const client = await as(someone(), { revision: '2026-07-28' })
     const handle = await text(client, 'new_short')
     expect(await text(client, 'add_to_short', { handle, item: 'milk' })).toBe('1')

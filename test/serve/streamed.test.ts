@@ -11,7 +11,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 
 /** What became a stream once is asked for with its stream the next time, if it is short enough. */
 test.each(['2025-11-25', '2025-06-18', '2025-03-26'])(
-  'a call of %s says the same the first time and later, however large it is',
+  'a call of %s sends the same messages the first time and later, whatever its size',
   async (revision) => {
     await using client = await connect(server.url, { revision })
     for (const padding of ['', '', 'x'.repeat(10_000), 'ü😀\u2028', '']) {
@@ -34,7 +34,7 @@ test.each(['2025-11-25', '2025-06-18', '2025-03-26'])(
 
 /** Request ids have to be unique within a session, and a stream's answer is found by its id. */
 test.each(['2025-11-25', '2025-06-18', '2025-03-26'])(
-  'a request of %s with the id of one in progress is refused with 400, and the first one is answered',
+  'a request of %s with the id of a running one is refused with 400, and the first one is answered',
   async (revision) => {
     const { session } = await initializeSession(server.url, revision)
     const post = (message: object) => postMessage(server.url, message, session)

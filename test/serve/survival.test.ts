@@ -119,7 +119,7 @@ describe.each(Object.entries(columns))('%s', (title, column) => {
     expect(all.seen.get(row)).toEqual(due(row, column))
   })
 
-  test('nothing is left open, and nothing is left at all when its time is over', () => {
+  test('no calls, input requests or streams are left open, and no data is left after expiry', () => {
     const open = all.left.filter(({ calls, questions, streams }) => calls + questions + streams > 0)
     // The one whose client was asked once more, and could not hear it.
     const isUnheard = ({ kind, shape }: Row) => kind.session?.overSse === true && shape === 'one by one'
@@ -130,7 +130,7 @@ describe.each(Object.entries(columns))('%s', (title, column) => {
   })
 
   if (column.header[0] === 'evicted') {
-    test('every object was another one afterwards', () => {
+    test('each Durable Object was lost and started again', () => {
       expect(all.births.length).toBeGreaterThan(rows.length)
       expect(Math.min(...all.births)).toBeGreaterThan(1)
     })
@@ -138,13 +138,13 @@ describe.each(Object.entries(columns))('%s', (title, column) => {
 
   const { passes, after } = column
   if (passes) {
-    test('every object saw the time pass', () => {
+    test('the clock advanced for each Durable Object', () => {
       expect(all.passed).toBeGreaterThan(passes * after.length - minute)
     })
   }
 })
 
-test('a session that lapses soon after its question was too late tells its client so', async () => {
+test('a session that expires soon after the timeout of its input request answers its client with 404', async () => {
   await using diary = await openDiary()
   const { url } = await shared()
   const others = Object.keys(await birthsIn(url))
@@ -195,7 +195,7 @@ async function tableOfOutcomes(): Promise<string> {
 }
 
 test.runIf(isFull)(
-  'the table says what becomes of whom',
+  'the table lists the outcome of each row',
   async () => {
     const table = await tableOfOutcomes()
     console.log(`\n${table}\n`)

@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-test('subscribers of a template get changes of its resources, not of those that another template hides', async () => {
+test('subscribers of a template get changes of its resources, unless a preceding template hides them', async () => {
   const url = new URL('/0/mcp', server.url)
   const bob = { subject: 'bob', tenant: undefined }
   const ears = [new Listener('a listener', bob, url), new HttpEar('a session', bob, url, '2025-11-25')]
@@ -75,7 +75,7 @@ function seeds(usual: number): number[] {
 const all = seeds(count(30, 200))
 
 test(
-  'everybody hears of what changes for them, once, and of nothing that is for another tenant or not theirs to read',
+  'each subscriber gets each change it may read once, and no change of another tenant',
   async () => {
     const waiting = [...all]
     const played: Case[] = []

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
-describe('a change that a handler publishes without awaiting it', () => {
+describe('a change that a handler publishes without await', () => {
   let server: TestServer
 
   beforeAll(async () => {
@@ -10,14 +10,14 @@ describe('a change that a handler publishes without awaiting it', () => {
   })
   afterAll(() => server[Symbol.asyncDispose]())
 
-  test('reaches the clients that listen', async () => {
+  test('reaches its subscribers', async () => {
     await using client = await connect(new URL('/heard/mcp', server.url), { revision: '2026-07-28' })
     await client.subscribe({ resourceSubscriptions: ['note://1'] })
     await client.callTool('edit')
     expect(await client.next('notifications/resources/updated')).toMatchObject({ params: { uri: 'note://1' } })
   })
 
-  test('is in the log as an error when the server has no subscriptions()', async () => {
+  test('is logged as an error when the server has no subscriptions()', async () => {
     await using client = await connect(new URL('/unheard/mcp', server.url), { revision: '2026-07-28' })
     expect(await client.callTool('edit')).toMatchObject({ content: [{ text: 'edited' }] })
     await vi.waitFor(() =>
