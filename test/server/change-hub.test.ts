@@ -11,7 +11,7 @@ const delivering = () => ({
   enabledOverrides: vi.fn<Changes['enabledOverrides']>(async () => ({})),
 })
 
-describe('changes of a server', () => {
+describe('change notifications of a server', () => {
   test('are delivered by each endpoint, and by one of those with the same key', async () => {
     const hub = new ChangeHub()
     const [first, replaced, second] = [delivering(), delivering(), delivering()]
@@ -35,7 +35,7 @@ describe('changes of a server', () => {
     ])
   })
 
-  test('are an error that names the fix when nothing delivers them', async () => {
+  test('are an error that names the fix when no endpoint delivers them', async () => {
     const hub = new ChangeHub()
     hub.connect('a', { ...delivering(), isConnected: false })
     const problem =
@@ -45,7 +45,7 @@ describe('changes of a server', () => {
     expect(await hub.enabledOverrides()).toEqual({})
   })
 
-  test('an entry that one endpoint has disabled is disabled at those that were added later', async () => {
+  test('an entry that one endpoint disabled is disabled at endpoints that connect later', async () => {
     const hub = new ChangeHub()
     hub.connect('new', { ...delivering(), enabledOverrides: async () => ({ 'tools bench': true }) })
     hub.connect('old', {
@@ -55,7 +55,7 @@ describe('changes of a server', () => {
     expect(await hub.enabledOverrides()).toEqual({ 'tools saw': false, 'tools bench': false })
   })
 
-  test('are completed, and their failures reported, when the application does not await them', async () => {
+  test('are completed, and their errors logged, when the application does not await them', async () => {
     const hub = new ChangeHub()
     const completed: Promise<void>[] = []
     hub.completeWith((work) => completed.push(work))
@@ -66,7 +66,7 @@ describe('changes of a server', () => {
   })
 })
 
-test('a plugin cannot declare anything on the server that it is given', () => {
+test('a plugin cannot add declarations to its server', () => {
   const server = createServer({ name: 'n', version: '1' })
   const served = Object.create(server)
   expect(() => served.tool('t', { description: 'd' }, () => '')).toThrow('A plugin cannot add declarations to a server')

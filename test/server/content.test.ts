@@ -19,7 +19,7 @@ const bytes = new Uint8Array([137, 80, 78, 71, 0, 255])
 const base64 = 'iVBORwD/'
 
 describe('content blocks', () => {
-  test('say what they are', () => {
+  test('have their type and members', () => {
     expect(text('a')).toEqual({ type: 'text', text: 'a' })
     expect(image(base64, 'image/png')).toEqual({ type: 'image', data: base64, mimeType: 'image/png' })
     expect(audio(base64, 'audio/wav')).toEqual({ type: 'audio', data: base64, mimeType: 'audio/wav' })
@@ -36,14 +36,14 @@ describe('content blocks', () => {
     expect(toolError('no')).toEqual({ content: [text('no')], isError: true })
   })
 
-  test('take bytes too', () => {
+  test('accept bytes', () => {
     expect(image(bytes, 'image/png').data).toBe(base64)
     expect(audio(bytes, 'audio/wav').data).toBe(base64)
     expect(image(new Uint8Array(), 'image/png').data).toBe('')
     expect(image(bytes.subarray(1, 3), 'image/png').data).toBe('UE4=')
   })
 
-  test('take many bytes', () => {
+  test('accept many bytes', () => {
     const many = Uint8Array.from({ length: 100_001 }, (_, index) => (index * 31) % 256)
     expect(image(many, 'image/png').data).toBe(Buffer.from(many).toString('base64'))
   })
@@ -60,7 +60,7 @@ const kinds = [
   embeddedResource({ uri: 'a:b', text: 't' }),
 ]
 
-describe('what a tool without an output schema returns', () => {
+describe('the result of a tool without an output schema', () => {
   const full = { content: [text('t')], structuredContent: { a: 1 }, isError: true, _meta: { 'com.example/a': 1 } }
   test.each<[string, unknown, unknown]>([
     ['nothing', undefined, { content: [] }],
@@ -86,14 +86,14 @@ describe('what a tool without an output schema returns', () => {
   test.each([
     ['a function', () => 1],
     ['a symbol', Symbol('s')],
-  ])('%s becomes no broken block', async (_, value) => {
+  ])('%s is an error or valid text', async (_, value) => {
     const result = await callToolResult(value, undefined, 'x').catch((thrown: unknown) => thrown)
     if (result instanceof Error) return
     for (const block of (result as { content: { text: unknown }[] }).content)
       expect(block.text).toEqual(expect.any(String))
   })
 
-  test('what is no JSON fails', async () => {
+  test('a value without a JSON form is an error', async () => {
     await expect(callToolResult(5n, undefined, 'x')).rejects.toThrow()
     const circle: { self?: unknown } = {}
     circle.self = circle
@@ -101,15 +101,15 @@ describe('what a tool without an output schema returns', () => {
   })
 })
 
-describe('what a tool with an output schema returns', () => {
-  test('is structured, and repeated as text', async () => {
+describe('the result of a tool with an output schema', () => {
+  test('is structured content, repeated as text', async () => {
     expect(await callToolResult({ sum: 3 }, sum, 'x')).toEqual({
       content: [text('{"sum":3}')],
       structuredContent: { sum: 3 },
     })
   })
 
-  test('is what the schema makes of it', async () => {
+  test('is the output of the schema', async () => {
     const schema = validator(z.object({ sum: z.number(), unit: z.string().default('m') }))
     expect((await callToolResult({ sum: 3, secret: 'x' }, schema, 'x')).structuredContent).toEqual({
       sum: 3,
@@ -123,21 +123,21 @@ describe('what a tool with an output schema returns', () => {
     ['a number', { type: 'number' }, 0],
     ['false', { type: 'boolean' }, false],
     ['null', { type: 'null' }, null],
-  ])('may be %s', async (_, schema, value) => {
+  ])('can be %s', async (_, schema, value) => {
     expect(await callToolResult(value, validator(schema), 'x')).toEqual({
       content: [text(JSON.stringify(value))],
       structuredContent: value,
     })
   })
 
-  test('may be a full result whose structured content fits', async () => {
+  test('can be a full result with valid structured content', async () => {
     expect(await callToolResult({ content: [text('three')], structuredContent: { sum: 3 } }, sum, 'x')).toEqual({
       content: [text('three')],
       structuredContent: { sum: 3 },
     })
   })
 
-  test('is what the schema makes of it in a full result too', async () => {
+  test('is the output of the schema in a full result as well', async () => {
     const result = { content: [], structuredContent: { sum: 3, secret: 'x' } }
     expect(await callToolResult(result, sum, 'x')).toEqual({
       content: [text('{"sum":3}')],
@@ -145,7 +145,7 @@ describe('what a tool with an output schema returns', () => {
     })
   })
 
-  test('may be a failure without structured content', async () => {
+  test('can be an error result without structured content', async () => {
     expect(await callToolResult(toolError('no'), sum, 'x')).toEqual(toolError('no'))
   })
 
@@ -156,7 +156,7 @@ describe('what a tool with an output schema returns', () => {
     ['blocks', [text('three')]],
     ['a full result without structured content', { content: [text('three')] }],
     ['a full result whose structured content does not fit', { content: [], structuredContent: { sum: 'three' } }],
-  ])('must not be %s', async (_, value) => {
+  ])('cannot be %s', async (_, value) => {
     const thrown = await callToolResult(value, sum, 'x').catch((thrown: unknown) => thrown)
     expect(thrown).toBeInstanceOf(Error)
     expect(thrown).not.toBeInstanceOf(McpError)
@@ -166,7 +166,7 @@ describe('what a tool with an output schema returns', () => {
   })
 })
 
-describe('what a prompt returns', () => {
+describe('the result of a prompt', () => {
   const said = (content: object, role = 'user') => ({ role, content })
   test.each<[string, unknown, unknown]>([
     ['a text', 'hello', { description: 'd', messages: [said(text('hello'))] }],
@@ -198,7 +198,7 @@ describe('what a prompt returns', () => {
     ['a message that nobody says', { content: text('a') }],
     ['a message that somebody else says', said(text('a'), 'system')],
     ['a list with a number in it', ['a', 5]],
-  ])('must not be %s', (_, value) => {
+  ])('cannot be %s', (_, value) => {
     expect(() => getPromptResult(value, 'd', 'p')).toThrow(
       expect.objectContaining({
         kind: 'internal_error',
@@ -210,7 +210,7 @@ describe('what a prompt returns', () => {
   })
 })
 
-describe('what a resource returns', () => {
+describe('the result of a resource', () => {
   const uri = 'note://1'
   test.each<[string, unknown, unknown[]]>([
     ['a text', 'one', [{ uri, mimeType: 'a/b', text: 'one' }]],
@@ -239,7 +239,7 @@ describe('what a resource returns', () => {
     expect(readResourceResult(value, uri, 'a/b')).toEqual({ contents })
   })
 
-  test('has no type when the resource declares none', () => {
+  test('has no mimeType when the resource declares none', () => {
     expect(readResourceResult('one', uri, undefined).contents[0]).not.toHaveProperty('mimeType')
   })
 
@@ -248,7 +248,7 @@ describe('what a resource returns', () => {
     ['null', null],
     ['an empty list', []],
     ['a full result without contents', { contents: [] }],
-  ])('that is %s is a resource that does not exist', (_, value) => {
+  ])('that is %s means that the resource does not exist', (_, value) => {
     expect(() => readResourceResult(value, uri, 'a/b')).toThrow(
       expect.objectContaining({ kind: 'resource_not_found', message: 'Resource not found: note://1', data: { uri } }),
     )
@@ -261,7 +261,7 @@ describe('what a resource returns', () => {
     ['contents with a number for text', { text: 5 }],
     ['a list with a number in it', ['one', 5]],
     ['an object with other members than a result', { contents: [{ uri, text: 'one' }], more: 1 }],
-  ])('must not be %s', (_, value) => {
+  ])('cannot be %s', (_, value) => {
     expect(() => readResourceResult(value, uri, 'a/b')).toThrow(
       expect.objectContaining({
         kind: 'internal_error',
@@ -289,7 +289,7 @@ describe('what a resource returns', () => {
     ['contents[0].text', 'a number', { contents: [{ uri, text: 1 }] }],
     ['contents[0].blob', 'bytes', { contents: [{ uri, blob: new Uint8Array(1) }] }],
     ['contents[0].title', 'a string', { contents: [{ uri, text: 'one', title: 'One' }] }],
-  ])('must not be a full result with a wrong member: %s is %s', (member, found, value) => {
+  ])('cannot be a full result with an invalid member: %s is %s', (member, found, value) => {
     expect(() => readResourceResult(value, uri, 'a/b')).toThrow(
       expect.objectContaining({
         kind: 'internal_error',

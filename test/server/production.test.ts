@@ -75,12 +75,12 @@ test('a server without a version', async () => {
   )
 })
 
-test('data of an image that is no base64', async () => {
+test('image data that is not base64', async () => {
   const { image } = await import('../../worker/declarations/content.ts')
   expect(() => image('data:image/png;base64,AAAA', 'image/png')).toThrow('"data" of image() must be a Uint8Array')
 })
 
-test('a policy for no page', async () => {
+test('a policy without origins', async () => {
   const { policies } = await import('../../worker/http/policies.ts')
   expect(() => policies.browser({ origins: [] })).toThrow('policies.browser() needs origins')
 })

@@ -30,7 +30,7 @@ async function declareIn(
 }
 
 describe.each(['development', 'production'] as const)(
-  'habits of the official SDK are answered with what to write here, in %s',
+  'definitions in the style of the official SDK are errors that name the fix, in %s',
   (mode) => {
     const declare = (use: Parameters<typeof declareIn>[1]) => declareIn(mode, use)
     const input = z.object({ a: z.string() })
@@ -140,13 +140,13 @@ describe.each(['development', 'production'] as const)(
       await expect(declare(use)).rejects.toThrow(problem)
     })
 
-    test('an undefined member is no member', async () => {
+    test('an undefined member counts as absent', async () => {
       await expect(declare((s) => s.tool('t', { description, inputSchema: undefined }, text))).resolves.toBeDefined()
     })
   },
 )
 
-describe('a member of a definition with a wrong value is refused', () => {
+describe('a member of a definition with an invalid value is an error', () => {
   const visibleTo = 'a function of the caller; to enable and disable it while the server runs, write enabled: false'
   const duration = "milliseconds, or a string such as '2s', '10m', '1h' or '7d'"
   const icons = "a list such as [{ src: 'https://…' }]"
@@ -266,7 +266,7 @@ describe.each(['development', 'production'] as const)('enabled, in %s', (mode) =
     ['tool', 'a'],
     ['resource', 'a:{id}'],
     ['prompt', 'a'],
-  ])('of a %s cannot be a function', async (kind, name) => {
+  ])('of a %s must not be a function', async (kind, name) => {
     const declare = declareIn(mode, (s) => s[kind](name, { description, enabled: () => false }, text))
     await expect(declare).rejects.toThrow(
       new Error(
@@ -275,7 +275,7 @@ describe.each(['development', 'production'] as const)('enabled, in %s', (mode) =
     )
   })
 
-  test.each(['disabled', null, 0])('cannot be %j', async (enabled) => {
+  test.each(['disabled', null, 0])('must not be %j', async (enabled) => {
     const declare = declareIn(mode, (s) => s.tool('a', { description, enabled }, text))
     await expect(declare).rejects.toThrow('"enabled" of tool "a" must be true or false, not ')
   })
@@ -285,7 +285,7 @@ describe.each(['development', 'production'] as const)('enabled, in %s', (mode) =
   })
 })
 
-describe('a declaration that cannot work ends at once, with one sentence that says what would', () => {
+describe('an invalid declaration is an error of one sentence that names the fix', () => {
   test.each<[string, (server: Loose) => unknown, string]>([
     // Tools.
     [
@@ -519,7 +519,7 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
     [undefined, 'private', 'ttlMs', 'whole milliseconds, 0 or more, not undefined'],
     [1, 'everyone', 'cacheScope', "'public' or 'private', not \"everyone\""],
     [1, undefined, 'cacheScope', "'public' or 'private', not undefined"],
-  ])('caching for %j milliseconds, %j', (ttlMs, cacheScope, member, message) => {
+  ])('invalid cache hints: ttlMs %j, cacheScope %j', (ttlMs, cacheScope, member, message) => {
     const caching = { ttlMs, cacheScope } as Caching
     expect(() => createServer({ name: 'a', version: '1', caching })).toThrow(
       new Error(`"caching.${member}" of createServer() must be ${message}`),
@@ -529,14 +529,14 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
     )
   })
 
-  test('caching that is possible is taken', () => {
+  test('valid cache hints are accepted', () => {
     for (const cacheScope of ['public', 'private'] as const) {
       expect(() => createServer({ name: 'a', version: '1', caching: { ttlMs: 0, cacheScope } })).not.toThrow()
     }
   })
 
   test.each([undefined, null, 'text', 5, () => z.object({})])(
-    'what is no schema is not taken for a plain JSON Schema: %j',
+    'a value that is not a schema is an error: %j',
     (schema) => {
       const server = createServer({ name: 'test', version: '1' })
       expect(() => server.defineForm(schema as never)).toThrow(
@@ -545,7 +545,7 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
     },
   )
 
-  test('two of a name', () => {
+  test('two entries with one name', () => {
     const server = newServer()
     server.tool('a', { description }, text)
     server.prompt('a', { description }, text)
@@ -554,7 +554,7 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
     expect(() => server.prompt('a', { description }, text)).toThrow(`The prompt "a" ${again}`)
   })
 
-  test('two resources of one URI: a prefix would not help them', () => {
+  test('two resources with one URI, for which a prefix is no fix', () => {
     const server = newServer()
     server.resource('a:b', { description }, text)
     server.resource('a:{b}', { description }, text)
@@ -582,8 +582,8 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
   })
 })
 
-describe('clients list what was declared', () => {
-  test('a tool, in the order of the specification and without what was not given', () => {
+describe('a declaration is listed', () => {
+  test('as a tool, in the member order of the specification, without absent members', () => {
     const server = newServer()
     server.tool('a', { description, inputSchema: { type: 'object', properties: {} }, title: 'A' }, text)
     const item = server.declarations.tools.get('a')?.item
@@ -595,7 +595,7 @@ describe('clients list what was declared', () => {
     ])
   })
 
-  test('a tool that takes nothing', () => {
+  test('as a tool without input', () => {
     const server = newServer()
     server.tool('a', { description }, text)
     expect(server.declarations.tools.get('a')?.item.inputSchema).toEqual({
@@ -604,7 +604,7 @@ describe('clients list what was declared', () => {
     })
   })
 
-  test('a tool with everything', () => {
+  test('as a tool with all members', () => {
     const server = newServer()
     const annotations = { title: 'A', readOnlyHint: true }
     const icons = [{ src: 'https://e.com/a.png' }]
@@ -621,7 +621,7 @@ describe('clients list what was declared', () => {
     })
   })
 
-  test('a tool with its input and output schemas', () => {
+  test('as a tool with input and output schemas', () => {
     const server = newServer()
     const schema = z.object({ unit: z.string().default('m') })
     server.tool('a', { description, inputSchema: schema, outputSchema: schema }, () => ({}))
@@ -629,7 +629,7 @@ describe('clients list what was declared', () => {
     expect([inputSchema?.required, outputSchema?.required]).toEqual([undefined, ['unit']])
   })
 
-  test('is a copy that later changes do not reach', () => {
+  test('as a copy that later changes do not affect', () => {
     const server = newServer()
     const input = { type: 'object', properties: { a: { type: 'string' } } }
     server.tool('a', { description, inputSchema: input }, text)
@@ -639,14 +639,14 @@ describe('clients list what was declared', () => {
     })
   })
 
-  test('mirrored parameters of a tool are known', () => {
+  test('with the mirrored parameters of a tool', () => {
     const server = newServer()
     const input = { type: 'object', properties: { a: { type: 'string', 'x-mcp-header': 'A' } } }
     server.tool('a', { description, inputSchema: input }, text)
     expect(server.declarations.tools.get('a')?.mirrored).toEqual([{ header: 'A', path: ['a'], type: 'string' }])
   })
 
-  test('a fixed resource by its URI, a template by its template', () => {
+  test('as a fixed resource with its URI, or a template with its template', () => {
     const server = newServer()
     server.resource('a:b', { description, size: 5 }, text)
     server.resource('a:{b}', { name: 'named', description, size: 5 }, text)
@@ -663,7 +663,7 @@ describe('clients list what was declared', () => {
     })
   })
 
-  test('a prompt with its arguments', () => {
+  test('as a prompt with its arguments', () => {
     const server = newServer()
     const args = z.object({
       a: z.string().meta({ title: 'A', description: 'first' }),
@@ -682,28 +682,28 @@ describe('clients list what was declared', () => {
     })
   })
 
-  test('a prompt that completes one argument of several', () => {
+  test('as a prompt with completion for one of several arguments', () => {
     const server = newServer()
     const args = z.object({ a: z.string(), b: z.string() })
     server.prompt('p', { description, argsSchema: args, complete: { b: () => ['x'] } }, text)
     expect(Object.keys(server.declarations.prompts.get('p')?.complete ?? {})).toEqual(['b'])
   })
 
-  test('a prompt without arguments', () => {
+  test('as a prompt without arguments', () => {
     const server = newServer()
     server.prompt('p', { description }, text)
     expect(server.declarations.prompts.get('p')?.item).toEqual({ name: 'p', description: 'd' })
   })
 
-  test('everything in the order it was declared', () => {
+  test('in the order of declaration', () => {
     const server = newServer()
     for (const name of ['z', 'a', '10', '9']) server.tool(name, { description }, text)
     expect([...server.declarations.tools.keys()]).toEqual(['z', 'a', '10', '9'])
   })
 })
 
-describe('a resource knows its URIs', () => {
-  test('and builds them', () => {
+describe('the handle of a resource', () => {
+  test('builds URIs', () => {
     const server = newServer()
     const fixed = server.resource('a:b', { description }, text)
     const note = server.resource('note://{id}{?tag*}', { description }, text)
@@ -712,7 +712,7 @@ describe('a resource knows its URIs', () => {
     expect(note.uri({ id: '1', tag: ['x', 'y'] })).toBe('note://1?tag=x&tag=y')
   })
 
-  test('and tells of their changes', async () => {
+  test('publishes changes', async () => {
     const server = newServer()
     const heard: unknown[] = []
     deliverChanges(server, { publish: async (change) => void heard.push(change) })
@@ -740,13 +740,13 @@ describe('modules', () => {
     server.resource('note://{id}', { description }, text)
   }
 
-  test('register on the server they are plugged into', () => {
+  test('register entries on their server', () => {
     const server = newServer()
     expect(server.use(module)).toBe(server)
     expect(server.declarations.tools.has('add')).toBe(true)
   })
 
-  test('get a prefix before the names of their tools and prompts, not before their URIs', () => {
+  test('add their prefix to names of tools and prompts, and not to URIs', () => {
     const { declarations } = newServer().use(module, { prefix: 'notes.' })
     expect([...declarations.tools.keys(), ...declarations.prompts.keys(), ...declarations.templates.keys()]).toEqual([
       'notes.add',
@@ -757,7 +757,7 @@ describe('modules', () => {
     expect(declarations.prompts.get('notes.ask')?.item.name).toBe('notes.ask')
   })
 
-  test('in modules get both prefixes', () => {
+  test('inside modules get both prefixes', () => {
     const inner = (server: Server) => void server.tool('deep', { description }, text)
     const outer = (server: Server) =>
       void server.use(inner, { prefix: 'b_' }).use(inner).tool('own', { description }, text)
@@ -768,35 +768,38 @@ describe('modules', () => {
     ])
   })
 
-  test('do not leave their prefix behind', () => {
+  test('do not affect entries that are registered after them', () => {
     const server = newServer().use(() => {}, { prefix: 'a_' })
     server.tool('own', { description }, text)
     expect([...server.declarations.tools.keys()]).toEqual(['own'])
   })
 
-  test('may be plugged in twice with two prefixes, not with one', () => {
+  test('can be used twice with two prefixes, and not with one', () => {
     const tools = (server: Server) => void server.tool('add', { description }, text)
     const server = newServer().use(tools, { prefix: 'a_' }).use(tools, { prefix: 'b_' })
     expect([...server.declarations.tools.keys()]).toEqual(['a_add', 'b_add'])
     expect(() => server.use(tools, { prefix: 'a_' })).toThrow('The tool "a_add" is registered twice')
   })
 
-  test('have their whole names checked', () => {
+  test('have their prefixed names validated', () => {
     const tools = (server: Server) => void server.tool('add', { description }, text)
     expect(() => newServer().use(tools, { prefix: 'a b ' })).toThrow('The tool name "a b add" must be')
   })
 
-  test.each(['production', 'development'])('is told to wrap the members of a schema: in %s', async (mode) => {
-    vi.stubEnv('NODE_ENV', mode)
-    vi.resetModules()
-    const { createServer } = await import('../../worker/declarations/server.ts')
-    const server = createServer({ name: 'test', version: '1' })
-    expect(() => server.tool('t', { description, inputSchema: { a: z.string() } }, text)).toThrow(
-      'The inputSchema of tool "t" is an object of schemas: wrap it, as in z.object({ a: … })',
-    )
-  })
+  test.each(['production', 'development'])(
+    'get an error that names the fix when a schema is an object of schemas: in %s',
+    async (mode) => {
+      vi.stubEnv('NODE_ENV', mode)
+      vi.resetModules()
+      const { createServer } = await import('../../worker/declarations/server.ts')
+      const server = createServer({ name: 'test', version: '1' })
+      expect(() => server.tool('t', { description, inputSchema: { a: z.string() } }, text)).toThrow(
+        'The inputSchema of tool "t" is an object of schemas: wrap it, as in z.object({ a: … })',
+      )
+    },
+  )
 
-  test('may have a second parameter that it gives itself', () => {
+  test('can have a second parameter with a default', () => {
     const notes = (server: Server, { name = 'add' }: { name?: string } = {}) =>
       void server.tool(name, { description }, text)
     const optional = (server: Server, name?: string) => void server.tool(name ?? 'find', { description }, text)
@@ -804,14 +807,14 @@ describe('modules', () => {
     expect([...server.declarations.tools.keys()]).toEqual(['add', 'find'])
   })
 
-  test('registers at once, so middleware and async modules are refused', () => {
+  test('must be synchronous, so middleware and async modules are refused', () => {
     const problem = /^The module passed to server\.use\(\) returned a promise: .+ server\.intercept\(fn\)/
     const middleware = async (_: unknown, next: () => unknown) => next()
     expect(() => newServer().use(middleware as never)).toThrow(problem)
     expect(() => newServer().use(async () => {})).toThrow(problem)
   })
 
-  test('may tell of changes', async () => {
+  test('can publish changes', async () => {
     const server = newServer()
     const heard: unknown[] = []
     let changed: (() => Promise<void>) | undefined

@@ -159,7 +159,7 @@ describe.each(Object.entries({ ...levels, ...operators }))('%s', (_, examples) =
   })
 })
 
-describe('associative arrays are refused', () => {
+describe('associative arrays are an error', () => {
   const keys = { semi: ';', dot: '.', comma: ',' }
   test.each(['{keys}', '{keys*}', '{+keys*}', '{#keys}', 'X{.keys*}', '{/keys*}', '{;keys*}', '{?keys}', '{&keys*}'])(
     '%s',

@@ -34,7 +34,7 @@ describe('the same schema from every library', () => {
     ],
   ]
 
-  test.each(libraries)('%s tells it to clients', (_, schema) => {
+  test.each(libraries)('%s is converted to JSON Schema', (_, schema) => {
     expect(read(schema).jsonSchema).toMatchObject({
       type: 'object',
       properties: { name: { type: 'string', minLength: 2 }, age: { type: 'number' } },
@@ -42,12 +42,12 @@ describe('the same schema from every library', () => {
     })
   })
 
-  test.each(libraries)('%s lets through what fits', async (_, schema) => {
+  test.each(libraries)('%s accepts valid values', async (_, schema) => {
     expect(await check(schema, { name: 'Ada' })).toEqual({ name: 'Ada' })
     expect(await check(schema, { name: 'Ada', age: 36 })).toEqual({ name: 'Ada', age: 36 })
   })
 
-  test.each(libraries)('%s says what does not fit, and where', async (_, schema) => {
+  test.each(libraries)('%s reports issues with their paths', async (_, schema) => {
     expect(await check(schema, { name: 'A' })).toMatch(/^name: .+/)
     expect(await check(schema, { name: 'Ada', age: 'old' })).toMatch(/^age: .+/)
     expect(await check(schema, {})).toMatch(/name/)
@@ -59,24 +59,24 @@ describe('the same schema from every library', () => {
 describe('a Standard Schema', () => {
   const converted = z.object({ count: z.string().transform(Number), more: z.number().default(3) })
 
-  test('gives the handler what comes out of it', async () => {
+  test('gives its output to the handler', async () => {
     expect(await check(converted, { count: '5' })).toEqual({ count: 5, more: 3 })
   })
 
-  test('publishes what goes in for input, and what comes out for output', () => {
+  test('is published as its input for arguments, and as its output for results', () => {
     const coded = z.object({ more: z.number().default(3) })
     expect(read(coded, 'input').jsonSchema).not.toHaveProperty('required')
     expect(read(coded, 'output').jsonSchema).toMatchObject({ required: ['more'] })
     expect(read(converted, 'input').jsonSchema).toMatchObject({ properties: { count: { type: 'string' } } })
   })
 
-  test('may check asynchronously', async () => {
+  test('can validate asynchronously', async () => {
     const schema = z.object({ name: z.string().refine(async (name) => name !== 'taken', 'is taken') })
     expect(await check(schema, { name: 'free' })).toEqual({ name: 'free' })
     expect(await check(schema, { name: 'taken' })).toBe('name: is taken')
   })
 
-  test('may refer to itself', async () => {
+  test('can be recursive', async () => {
     const Node = z.object({
       value: z.string(),
       get next() {
@@ -87,11 +87,11 @@ describe('a Standard Schema', () => {
     expect(await check(Node, { value: 'a', next: { value: 1 } })).toMatch(/^next\.value: /)
   })
 
-  test('says where in a list something is wrong', async () => {
+  test('reports the index of an item', async () => {
     expect(await check(z.object({ list: z.array(z.number()) }), { list: [1, 'two'] })).toMatch(/^list\.1: /)
   })
 
-  test('may name its path by objects with keys', async () => {
+  test('can report its path as objects with keys', async () => {
     const schema = {
       '~standard': {
         version: 1,
@@ -103,7 +103,7 @@ describe('a Standard Schema', () => {
     expect(await check(schema, {})).toBe('a.0.Symbol(b): no')
   })
 
-  test('that cannot tell its JSON Schema is refused with what can', () => {
+  test('without JSON Schema conversion is an error that names libraries with it', () => {
     expect(() => read(v.object({ name: v.string() }))).toThrow(
       'The inputSchema of tool "x" cannot be converted to JSON Schema: use zod 4.2 or newer, arktype, or wrap a valibot schema in toStandardJsonSchema() of @valibot/to-json-schema',
     )
@@ -122,7 +122,7 @@ describe('a Standard Schema', () => {
     ['a date itself', z.date(), 'input', 'inputSchema', 'Date'],
     ['a bigint', z.object({ many: z.bigint() }), 'input', '"many" of the inputSchema', 'BigInt'],
     ['what a function returns', converted, 'output', '"count" of the inputSchema', 'Transforms'],
-  ])('with %s has no JSON Schema, which is refused', (_, schema, side, place, what) => {
+  ])('with %s has no JSON Schema, which is an error', (_, schema, side, place, what) => {
     expect(() => read(schema, side)).toThrow(
       `The ${place} of tool "x" has no JSON Schema form: ${what} cannot be represented in JSON Schema. Use what JSON has, such as z.iso.datetime()`,
     )
@@ -132,7 +132,7 @@ describe('a Standard Schema', () => {
 describe('a JSON Schema', () => {
   const object = (properties: object, more: object = {}): JsonSchema => ({ type: 'object', properties, ...more })
 
-  test('is published to the letter', () => {
+  test('is published unchanged', () => {
     const schema = {
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       type: 'object',
@@ -169,22 +169,22 @@ describe('a JSON Schema', () => {
     ['names in other scripts', object({ 日: { type: 'string' } }), { 日: 1 }, /^日: .+/],
     ['names that every object has', object({ a: {} }, { required: ['toString'] }), { a: 1 }, /toString/],
     ['the whole value', object({}), 5, /object/],
-  ])('checks %s', async (_, schema, value, issues) => {
+  ])('validates %s', async (_, schema, value, issues) => {
     expect(await check(schema, value)).toMatch(issues)
   })
 
-  test('says once what is not wanted, and by its name', async () => {
+  test('reports an additional property once, by its name', async () => {
     const found = await read(object({ a: {} }, { additionalProperties: false })).check({ a: 1, b: 2 })
     expect('issues' in found && found.issues.map(({ path }) => path)).toEqual(['b'])
     expect('issues' in found && found.issues[0]?.message).not.toMatch(/boolean schema/)
   })
 
-  test('gives the value back as it was', async () => {
+  test('returns the value unchanged', async () => {
     const value = { a: 1, more: [] }
     expect(await check(object({ a: { type: 'integer', default: 4 } }), value)).toBe(value)
   })
 
-  test('lets pass what a format has no name for', async () => {
+  test('ignores unknown formats', async () => {
     expect(await check(object({ a: { format: 'made-up' } }), { a: 'x' })).toEqual({ a: 'x' })
   })
 
@@ -194,13 +194,13 @@ describe('a JSON Schema', () => {
     ['2019-09', 'https://json-schema.org/draft/2019-09/schema'],
     ['07', 'http://json-schema.org/draft-07/schema#'],
     ['07 without #', 'http://json-schema.org/draft-07/schema'],
-  ])('may be of dialect %s', async (_, $schema) => {
+  ])('can have the dialect %s', async (_, $schema) => {
     const schema = { $schema, ...object({ a: { type: 'string' } }) }
     expect(await check(schema, { a: 'x' })).toEqual({ a: 'x' })
     expect(await check(schema, { a: 1 })).toMatch(/^a: /)
   })
 
-  test('of dialect 07 means what 07 meant', async () => {
+  test('of draft 07 is validated by the rules of draft 07', async () => {
     const tuple = {
       $schema: 'http://json-schema.org/draft-07/schema#',
       ...object({ a: { items: [{ type: 'string' }] } }),
@@ -209,7 +209,7 @@ describe('a JSON Schema', () => {
   })
 
   test.each([['http://json-schema.org/draft-06/schema#'], ['https://example.com/mine'], [''], [5], ['constructor']])(
-    'of dialect %j is refused with one that works',
+    'of dialect %j is an error that names a supported dialect',
     ($schema) => {
       expect(() => read({ $schema, type: 'object' })).toThrow(
         `The inputSchema of tool "x" uses the JSON Schema dialect ${$schema}: use 2020-12`,
@@ -217,7 +217,7 @@ describe('a JSON Schema', () => {
     },
   )
 
-  test.each([['text'], [[]], [5], [true], [null], [() => {}]])('is not %j', (schema) => {
+  test.each([['text'], [[]], [5], [true], [null], [() => {}]])('cannot be %j', (schema) => {
     expect(() => read(schema)).toThrow('The inputSchema of tool "x" must be a Standard Schema or a JSON Schema object')
   })
 })
@@ -233,13 +233,13 @@ describe('references', () => {
     [{ $ref: 'https://example.com/x.json' }],
     [{ $ref: 'x.json#/$defs/y' }],
     [{ items: { anyOf: [{ $ref: 'https://example.com/x.json' }] } }],
-  ])('to somewhere else are refused with where to put it: %j', (reference) => {
+  ])('to another document are an error that names the fix: %j', (reference) => {
     expect(() => read(referring(reference))).toThrow(
       /^The inputSchema of tool "x" refers to .*x\.json.*: put that schema under \$defs and refer to it there$/,
     )
   })
 
-  test('to what is there under its $id are followed', async () => {
+  test('to a schema with an $id in the same document are resolved', async () => {
     const schema = referring(
       { $ref: 'https://example.com/s' },
       { $id: 'https://example.com/a', $defs: { s: { $id: 'https://example.com/s', type: 'string' } } },
@@ -249,7 +249,7 @@ describe('references', () => {
   })
 
   test.each([['#/$defs/none'], ['#none'], ['#/properties/b'], ['#/$defs/s/properties/none']])(
-    'to what is not there are refused at once: %s',
+    'without a target are an error at once: %s',
     ($ref) => {
       expect(() => read(referring({ $ref }, { $defs: { s: { type: 'string' } } }))).toThrow(
         /^The inputSchema of tool "x" refers to #.+/,
@@ -257,7 +257,7 @@ describe('references', () => {
     },
   )
 
-  test('may be values and names', async () => {
+  test('in values and property names are ignored', async () => {
     const schema = {
       type: 'object',
       properties: {
@@ -268,7 +268,7 @@ describe('references', () => {
     expect(await check(schema, { $ref: 'y', a: { $ref: 'x' } })).toEqual({ $ref: 'y', a: { $ref: 'x' } })
   })
 
-  test('that are dynamic are followed too', async () => {
+  test('can be dynamic', async () => {
     const schema = referring({ $dynamicRef: '#m' }, { $dynamicAnchor: 'm' })
     expect(await check(schema, { a: {} })).toEqual({ a: {} })
     expect(await check(schema, { a: 1 })).toMatch(/^a: .+/)
@@ -276,16 +276,16 @@ describe('references', () => {
   })
 })
 
-describe('a JSON Schema that no value could be checked by', () => {
+describe('an invalid JSON Schema', () => {
   test.each([
-    ['a pattern that is none', { type: 'string', pattern: '(' }],
-    ['a type that is none', { type: 'strng' }],
-  ])('is refused at once: %s', (_, property) => {
+    ['an invalid pattern', { type: 'string', pattern: '(' }],
+    ['an unknown type', { type: 'strng' }],
+  ])('is an error at once: %s', (_, property) => {
     expect(() => read({ type: 'object', properties: { a: property } })).toThrow(/^The inputSchema of tool "x" .+/)
   })
 })
 
-test('issues are one text', () => {
+test('issues are joined to one text', () => {
   expect(issuesText([])).toBe('')
   expect(
     issuesText([
@@ -295,16 +295,16 @@ test('issues are one text', () => {
   ).toBe('no; a.0: never')
 })
 
-describe('issues of a value that is wrong in many places', () => {
+describe('issues of a value with many errors', () => {
   const schema = z.object({ tags: z.array(z.string()) })
 
-  test('are the first 20', async () => {
+  test('are limited to 20', async () => {
     const text = await check(schema, { tags: Array.from({ length: 10_000 }, () => 1) })
     expect(String(text).split('; ')).toHaveLength(20)
     expect(text).toContain('tags.19: ')
   })
 
-  test('are cut after 500 characters each', async () => {
+  test('are limited to 500 characters each', async () => {
     expect(await check(z.strictObject({}), { ['x'.repeat(10_000)]: 1 })).toMatch(/^.{500}…$/)
   })
 

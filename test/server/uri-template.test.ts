@@ -27,7 +27,7 @@ describe('expansion', () => {
   })
 })
 
-describe('matching finds the variables', () => {
+describe('matching returns the variables', () => {
   test.each<[string, string, Variables]>([
     ['note://{id}', 'note://1', { id: '1' }],
     ['note://{id}', 'note://', { id: '' }],
@@ -122,7 +122,7 @@ describe('matching finds the variables', () => {
   })
 })
 
-describe('matching finds nothing', () => {
+describe('matching fails', () => {
   test.each<[string, string, string]>([
     ['another scheme', 'note://{id}', 'file://1'],
     ['another segment', 'note://{id}', 'note://a/b'],
@@ -157,7 +157,7 @@ describe('matching finds nothing', () => {
   })
 })
 
-describe('matching a long URI', () => {
+describe('matching a long URI is fast', () => {
   // Each of these would take minutes if a match tried one split after the other.
   const length = 8_000
   test.each<[string, string]>([
@@ -170,18 +170,18 @@ describe('matching a long URI', () => {
     ['a:{x}', '%'],
     ['a:{x}', '('],
     ['a:{x}', '\ud800'],
-  ])('%s finds nothing in many times %j', (template, text) => {
+  ])('%s fails on many times %j', (template, text) => {
     expect(Object.keys(uriTemplate(template).match(`a:${text.repeat(length / text.length)}`) ?? {})).toEqual([])
   })
 
-  test('finds as much as there is', () => {
+  test('returns long variables', () => {
     const { match } = uriTemplate('a:{x}-{y}{?tags*}')
     const found = match(`a:${'-'.repeat(length / 2)}?${'tags=1&'.repeat(length / 20)}tags=2`)
     expect(found?.x).toHaveLength(length / 2 - 1)
     expect(found?.tags).toHaveLength(length / 20 + 1)
   })
 
-  test('finds nothing in a URI beyond the bound', () => {
+  test('fails on a URI beyond the bound', () => {
     const { match } = uriTemplate('a:{x}')
     expect(match(`a:${'x'.repeat(bounds.uriCharacters - 2)}`)).toBeDefined()
     expect(match(`a:${'x'.repeat(bounds.uriCharacters - 1)}`)).toBeUndefined()
@@ -190,7 +190,7 @@ describe('matching a long URI', () => {
   })
 })
 
-describe('what was expanded is found again', () => {
+describe('an expanded URI matches its template', () => {
   const values = [
     'a',
     ' ',
@@ -239,7 +239,7 @@ describe('what was expanded is found again', () => {
     }
   })
 
-  test.each(['a://{+x}', 'a://y{#x}'])('in %s, decoded as far as it can be', (text) => {
+  test.each(['a://{+x}', 'a://y{#x}'])('in %s, decoded where possible', (text) => {
     const template = uriTemplate(text)
     for (const x of values) {
       const found = template.match(template.expand({ x })) as Variables
@@ -249,8 +249,8 @@ describe('what was expanded is found again', () => {
   })
 })
 
-describe('a template', () => {
-  test('knows its text and its names', () => {
+describe('a URI template', () => {
+  test('has its text and its names', () => {
     const template = uriTemplate('a://{x}/{+y}{/z*}{?q,lang,p:3}')
     expect(template.text).toBe('a://{x}/{+y}{/z*}{?q,lang,p:3}')
     expect(template.names).toEqual(['x', 'y', 'z', 'q', 'lang', 'p'])
@@ -285,22 +285,22 @@ describe('a template', () => {
     '{x..y}',
     '{%}',
     '{%2}',
-  ])('must be one: a://%s', (text) => {
+  ])('is invalid: a://%s', (text) => {
     expect(() => uriTemplate(`a://${text}`)).toThrow(`Invalid URI template "a://${text}": write variables as {name}`)
   })
 
   test.each(['{x}', '{_x1}', '{x.y}', '{%20}', '{x:1}', '{x:9999}', '{x*}', '{x,y*,z:3}', '{?x,y}'])(
-    'may have %s',
+    'can have %s',
     (text) => {
       expect(uriTemplate(`a://${text}`).text).toBe(`a://${text}`)
     },
   )
 })
 
-describe('the URI of one resource', () => {
+describe('a URI built from a template', () => {
   const uri = (text: string, variables: object) => uriTemplate(text).uri(variables as Variables)
 
-  test('needs each variable that is not a list or part of a query', () => {
+  test('requires each variable that is not a list or part of a query', () => {
     expect(() => uri('note://{id}', {})).toThrow(
       'The URI template "note://{id}" needs the variable "id": give it a string',
     )
@@ -308,14 +308,14 @@ describe('the URI of one resource', () => {
     expect(uri('a://{x}{/more*}{?tag}', { x: '1' })).toBe('a://1')
   })
 
-  test.each([1, true, null, {}, [1]])('takes no %j as a value', (id) => {
+  test.each([1, true, null, {}, [1]])('cannot have the value %j', (id) => {
     expect(() => uri('note://{id}', { id })).toThrow(
       'The variable "id" of a URI template must be a string or a list of strings',
     )
   })
 })
 
-describe.each(['production', 'development'])('with NODE_ENV %s, when the text comes from another server', (mode) => {
+describe.each(['production', 'development'])('with NODE_ENV %s, a template of another server', (mode) => {
   beforeEach(() => {
     vi.stubEnv('NODE_ENV', mode)
     vi.resetModules()
@@ -326,14 +326,14 @@ describe.each(['production', 'development'])('with NODE_ENV %s, when the text co
   })
 
   test.each(['x:{?(((a+)+)+)}', 'x:{a|b}', 'x:{?a)|(b}', 'x:{', 'x:{}', 'x:{a*b}', 'x:{a:x}', 'x:{$a}', 'x:{?[}'])(
-    '%s is refused before it becomes a regular expression',
+    '%s is refused before a regular expression is built',
     async (text) => {
       const { uriTemplate: fresh } = await import('../../worker/protocol/uri-template.ts')
       expect(() => fresh(text)).toThrow(`Invalid URI template "${text}": write variables as {name}`)
     },
   )
 
-  test('a "." in a name stands for itself', async () => {
+  test('with "." in a name matches the dot only', async () => {
     const { uriTemplate: fresh } = await import('../../worker/protocol/uri-template.ts')
     expect(fresh('x:{?a.b}{&axb}').match('x:?a.b=1&axb=2')).toEqual({ 'a.b': '1', axb: '2' })
   })
