@@ -195,7 +195,7 @@ describe('reading a message', () => {
 
 const templates = ['note://{id}', 'note://{+path}', 'note://{a}/{b*}{?q}', '{x}{y}{z}'].map(uriTemplate)
 
-property('a URI of any text has a problem or not, and matches a template or not', 10_000, (random) => {
+property('any string as a URI is checked and matched without an exception', 10_000, (random) => {
   const uri = random.one(['', 'note://']) + someText(random, random.rarely(10) ? bounds.uriCharacters : 30)
   expect(typeof uriProblem(uri)).toMatch(/string|undefined/)
   expect(typeof random.one(templates).match(uri)).toMatch(/object|undefined/)
@@ -242,7 +242,7 @@ describe('over HTTP', () => {
     }
   }
 
-  property('every answer is a result or a defined error', 600, async (random) => {
+  property('each response is a result or a defined error', 600, async (random) => {
     const [name, field] = random.one(Object.entries(fields))
     const bare = field.message(someValue(random, random.rarely(4) ? boundOf(field) : 30))
     const isStateless = random.often(0.6)
@@ -264,7 +264,7 @@ describe('over HTTP', () => {
     if (text !== '') expect(JSON.parse(text).error?.code, `${what}: ${text.slice(0, 500)}`).not.toBe(-32603)
   })
 
-  test('nothing had to be reported, and the server answers', async () => {
+  test('the server still responds, and has logged no errors', async () => {
     expect(server.harness.getLogs().filter(({ level }) => level === 'error')).toEqual([])
     const body = JSON.stringify(request('ping', {}))
     expect(

@@ -61,7 +61,7 @@ function attempt<T, E extends Error = BadToken>(work: () => T, refused?: new (..
   }
 }
 
-property('claims of any type make exactly the principal that they name, or are refused', 20_000, (random) => {
+property('claims of any type give exactly their principal, or are refused', 20_000, (random) => {
   const claims = someClaims(random)
   const found = attempt(() => principalOf(claims, { tenantClaim: 'org' }))
   const { iss, sub, client_id, azp, appid, common_name, org } = claims
@@ -85,7 +85,7 @@ property('claims of any type make exactly the principal that they name, or are r
   expect(checkPrincipal(found)).toBe(found)
 })
 
-property('times and audiences of any type are read as what they are, or are refused', 20_000, (random) => {
+property('times and audiences of any type are read by their type, or are refused', 20_000, (random) => {
   const claims = someClaims(random)
   const { exp, nbf, iat, aud } = claims
   const now = random.one([0, 42_000, 1e12])

@@ -27,7 +27,7 @@ function parsed(text: string): Received[] {
 }
 
 describe('relay messages', () => {
-  property('carry an id and a payload without mixing them', 10_000, (random) => {
+  property('keep id and payload apart', 10_000, (random) => {
     const id = random.rarely(4)
       ? undefined
       : `${random.below(10 ** random.below(15))}.${random.below(10 ** random.below(15))}`
@@ -35,7 +35,7 @@ describe('relay messages', () => {
     expect(readRelayMessage(relayMessage(payload, id))).toEqual({ id, payload })
   })
 
-  property('of an unknown format are not read', 1000, (random) => {
+  property('of an unknown format are ignored', 1000, (random) => {
     const text = hostileText(random)
     if (text[0] !== '1') expect(readRelayMessage(text)).toBeUndefined()
   })
@@ -108,7 +108,7 @@ const hostileMessages = (random: Chance): string[] => [
 ]
 
 describe('a relay', () => {
-  property('delivers each event once, in order and to the answer', 10_000, async (random) => {
+  property('delivers each event once, in order and on the right stream', 10_000, async (random) => {
     const log = hostileMessages(random)
     const sender = new Sender(random, log)
     const response = await openRelay({
@@ -181,7 +181,7 @@ describe('workerd', () => {
     },
   )
 
-  test('the connections really were lost', async () => {
+  test('connections were lost during the tests', async () => {
     const response = await post('count', 'tools/call', { name: 'connections', arguments: {} })
     const { result } = (await response.json()) as { result: { content: [{ text: string }] } }
     // Each case opens two at least, the stream and the one that resumes it, and more when a connection was lost.

@@ -137,7 +137,7 @@ class Schedule {
 }
 
 describe('limits', () => {
-  property('admit what a model admits, and give every slot back', 10_000, (random) => {
+  property('admit the calls that a model of them admits, and release each slot', 10_000, (random) => {
     const schedule = new Schedule(random)
     for (let step = random.whole(5, 60); step > 0; step -= 1) {
       const kind = random.below(10)

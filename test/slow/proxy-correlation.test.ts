@@ -162,7 +162,7 @@ const callers: readonly (Principal | undefined)[] = [
 const nameOf = (principal: Principal | undefined) => `caller ${callers.indexOf(principal)}`
 
 property(
-  `each of ${callsPerCase} calls, ${callsPerWave} at once, gets its own answer or an error`,
+  `each of ${callsPerCase} calls, ${callsPerWave} concurrent, gets its own result or an error`,
   24,
   async (random) => {
     const isStateless = random.often(0.5)

@@ -53,7 +53,7 @@ property('matching the expansion of a template gives its values back', 20_000, (
   })
 })
 
-property('what a reserved expression takes expands to the same URI again', 20_000, (random) => {
+property('the match of a reserved expression expands to the same URI', 20_000, (random) => {
   const before = random.some(0, 2, (index) => someExpression(random, index, ['', '.', '/', ';']))
   const reserved = random.one(['{+r}', '{#r}', '{+r*}', '{#r*}', '{+r}/end', '{#r}/end'])
   const template = uriTemplate(`a://h${before.map(({ text }, index) => `/-${index}-${text}`).join('')}/-r-${reserved}`)
@@ -124,12 +124,12 @@ function someUri(random: Chance) {
   return { uri, isOutside: pathOf(uri)?.startsWith(new URL(prefix).pathname) === false }
 }
 
-property('no URI is accepted whose path leaves the prefix that it begins with', 50_000, (random) => {
+property('no URI is accepted whose path leaves its prefix', 50_000, (random) => {
   const { uri, isOutside } = someUri(random)
   if (isOutside) expect(uriProblem(uri), JSON.stringify(uri)).toBeDefined()
 })
 
-test('many of these URIs leave their prefix, and many are accepted', () => {
+test('the tested URIs include many outside their prefix, and many that are accepted', () => {
   const uris = Array.from({ length: 5_000 }, (_, index) => someUri(chance(index)))
   expect(uris.filter(({ isOutside }) => isOutside).length).toBeGreaterThan(200)
   expect(uris.filter(({ uri }) => uriProblem(uri) === undefined).length).toBeGreaterThan(200)
