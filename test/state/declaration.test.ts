@@ -7,7 +7,7 @@ type Declare = (name: string, options: object, operations?: (store: never) => ob
 const declare = state as unknown as Declare
 const forever = { per: 'user', ttl: Number.POSITIVE_INFINITY }
 
-describe('a declaration that cannot work is refused at start-up', () => {
+describe('an invalid declaration is an error at startup', () => {
   test.each([
     ['', forever, 'The state "" needs a name of 1 to 64 letters, digits, ".", "_" and "-"'],
     ['a b', forever, 'The state "a b" needs a name'],
@@ -33,12 +33,12 @@ describe('a declaration that cannot work is refused at start-up', () => {
     expect(() => declare(name, options)).toThrow(message)
   })
 
-  test('a name that is taken', () => {
+  test('a name that is in use', () => {
     declare('taken', forever)
     expect(() => declare('taken', forever)).toThrow('The state "taken" is declared twice: rename one')
   })
 
-  test('operations that are not there for all', () => {
+  test('operations with reserved names, or that use the store at startup', () => {
     const named = (name: string) => () => ({ [name]: () => 1 })
     expect(() => declare('a', forever, named('deleteAll'))).toThrow(
       'The state "a" cannot have an operation "deleteAll": rename it',
@@ -54,7 +54,7 @@ describe('a declaration that cannot work is refused at start-up', () => {
   })
 })
 
-test('a state is found by whose it is, and by nothing else', async () => {
+test('a state is stored under its owner', async () => {
   const found: string[] = []
   const access = (more: Partial<StateAccess>): StateAccess => ({
     object(name) {
@@ -93,7 +93,7 @@ test('a state is found by whose it is, and by nothing else', async () => {
   expect(new Set(found).size).toBe(2)
 })
 
-test('a handle longer than any is not opened', async () => {
+test('a handle above the maximum length is not unsealed', async () => {
   const opened: string[] = []
   const access: StateAccess = {
     object: () => {
