@@ -8,21 +8,21 @@ for (const revision of everyRevision) {
   const caching = revision === '2026-07-28' ? { resultType: 'complete', ttlMs: 0, cacheScope: 'private' } : {}
   const tool = { name: 'a', description: 'b', inputSchema: { type: 'object' } }
 
-  test(`a good ${revision} list passes`, () => {
+  test(`accepts a valid ${revision} list`, () => {
     const truth = wireTruth(revision)
     truth.see('sent', list)
     truth.see('received', { jsonrpc: '2.0', id: 1, result: { tools: [tool], ...caching } })
     truth.check()
   })
 
-  test(`a tool without a schema is not ${revision}`, () => {
+  test(`refuses a tool without a schema in ${revision}`, () => {
     const truth = wireTruth(revision)
     truth.see('sent', list)
     truth.see('received', { jsonrpc: '2.0', id: 1, result: { tools: [{ name: 'a' }], ...caching } })
     expect(() => truth.check()).toThrow(/inputSchema/)
   })
 
-  test(`what ${revision} has no word for does not pass`, () => {
+  test(`refuses unknown messages and members in ${revision}`, () => {
     const truth = wireTruth(revision)
     truth.see('received', { jsonrpc: '2.0', method: 'notifications/weather' })
     truth.see('sent', list)
@@ -30,7 +30,7 @@ for (const revision of everyRevision) {
     expect(() => truth.check()).toThrow(/weather(.|\n)*additional properties/)
   })
 
-  test(`an empty wire proves nothing in ${revision}`, () => {
+  test(`refuses an empty transcript in ${revision}`, () => {
     expect(() => wireTruth(revision).check()).toThrow('Nothing was seen')
   })
 }
