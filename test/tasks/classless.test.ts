@@ -7,7 +7,7 @@ afterEach(() => vi.unstubAllEnvs())
 const tasksExtension = 'io.modelcontextprotocol/tasks'
 
 test.each(['development', 'production'])(
-  'tasks() of a Worker without McpTask is not announced, its tools answer at once, and the log has the problem, in %s',
+  'without McpTask, tasks() is not declared, its tools run as calls, and an error is logged, in %s',
   async (environment) => {
     vi.stubEnv('NODE_ENV', environment)
     await using server = await startServer('test/tasks/classless')

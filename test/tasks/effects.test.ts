@@ -26,22 +26,22 @@ async function asked(args: Json): Promise<() => Promise<Answered>> {
 
 const done = (result: Json | undefined) => textIn(result as Json)
 
-describe('a round that is sent again', () => {
+describe('a repeated round', () => {
   const once = 'accept, charged 1 time, shipped 1 time'
 
-  test('has the same outcome', async () => {
+  test('has the same result', async () => {
     const answer = await asked({ key: key() })
     expect(done((await answer()).result)).toBe(once)
     expect(done((await answer()).result)).toBe(once)
   })
 
-  test('has the same outcome while the first one runs', async () => {
+  test('has the same result while the first one runs', async () => {
     const answer = await asked({ key: key() })
     const [one, other] = await Promise.all([answer(), answer()])
     expect([done(one.result), done(other.result)]).toEqual([once, once])
   })
 
-  test('has the same outcome after a `ttl` that is shorter than the time its answer took', async () => {
+  test('has the same result, although the input response took longer than `ttl`', async () => {
     const it = key()
     const answer = await asked({ key: it })
     await later(hour)
@@ -50,7 +50,7 @@ describe('a round that is sent again', () => {
     expect(done((await answer()).result)).toBe(once)
   })
 
-  test('goes on for a signed-in caller who takes most of a day for each answer', async () => {
+  test('continues for a principal who takes most of a day for each input response', async () => {
     const ada = { user: 'ada' }
     const params = { name: 'approvals', arguments: { key: key() } }
     let asked = await client.result('tools/call', params, ada)
@@ -63,7 +63,7 @@ describe('a round that is sent again', () => {
     expect(textIn(asked)).toBe('3 approvals')
   })
 
-  test('is refused when the call is forgotten, and does nothing', async () => {
+  test('is refused after the call expired, and has no effects', async () => {
     const it = key()
     const answer = await asked({ key: it })
     await later(23 * hour)
@@ -73,7 +73,7 @@ describe('a round that is sent again', () => {
     expect(await tried(it)).toBe('1')
   })
 
-  test('of a call that began without the extension goes on without', async () => {
+  test('continues without the tasks extension if its call started without it', async () => {
     const it = key()
     const params = { name: 'charge', arguments: { key: it } }
     const first = await client.result('tools/call', params, { capabilities: { elicitation: { form: {} } } })
@@ -82,7 +82,7 @@ describe('a round that is sent again', () => {
     expect(textIn(answered)).toBe(once)
   })
 
-  test('of a call that began with the extension is refused without', async () => {
+  test('is refused without the tasks extension if its call started with it', async () => {
     const it = key()
     const params = { name: 'charge', arguments: { key: it } }
     const { requestState } = await client.result('tools/call', params)
@@ -94,8 +94,8 @@ describe('a round that is sent again', () => {
   })
 })
 
-describe('what cannot be stored', () => {
-  test('fails a task once: a result that JSON cannot say', async () => {
+describe('a value that cannot be stored', () => {
+  test('fails a task once: a result without a JSON form', async () => {
     const it = key()
     const task = await client.until(await client.begin('unsayable', { key: it }), 'failed')
     expect(task.error).toEqual({
@@ -105,7 +105,7 @@ describe('what cannot be stored', () => {
     expect(await tried(it)).toBe('1')
   })
 
-  test('fails a task once: a result that no request could return', async () => {
+  test('fails a task once: a result above the size limit of responses', async () => {
     const task = await client.until(await client.begin('large', { size: 30_000_001 }), 'failed')
     expect(task.error).toMatchObject({ message: expect.stringContaining('at most 30000000 are allowed') })
   })
@@ -134,7 +134,7 @@ describe('what cannot be stored', () => {
     expect(await tried(it)).toBe('1')
   })
 
-  test('is no question of several megabytes', async () => {
+  test('does not include an input request of several megabytes', async () => {
     const it = key()
     const taskId = await client.begin('big_question', { key: it, size: 2_500_000 }, sampling)
     await client.until(taskId, 'input_required', sampling)
@@ -144,7 +144,7 @@ describe('what cannot be stored', () => {
     expect(await tried(it)).toBe('1')
   })
 
-  test('fails a task once: a question that is too large even so', async () => {
+  test('fails a task once: an input request above the size limit', async () => {
     const it = key()
     const taskId = await client.begin('big_question', { key: it, size: 15_000_001 }, sampling)
     const task = await client.until(taskId, 'failed', sampling)
@@ -152,13 +152,13 @@ describe('what cannot be stored', () => {
     expect(await tried(it)).toBe('1')
   })
 
-  test('is no status message, which is cut', async () => {
+  test('does not include a status message, which is cut', async () => {
     const task = await client.until(await client.begin('chatty'), 'completed')
     expect(String(task.statusMessage)).toHaveLength(10_000)
   })
 })
 
-test('a task that loses its object again and again without progress fails', { timeout: 120_000 }, async () => {
+test('a task that repeatedly loses its object without progress fails', { timeout: 120_000 }, async () => {
   const it = key()
   const taskId = await client.begin('doomed', { key: it })
   await expect
@@ -174,7 +174,7 @@ test('a task that loses its object again and again without progress fails', { ti
   expect(Number(await tried(it))).toBeLessThanOrEqual(22)
 })
 
-test('once within once happens once, however often the outer one is run', async () => {
+test('an effect inside an effect runs once, however often the outer one runs', async () => {
   const it = key()
   const taskId = await client.begin('nested', { key: it })
   await expect.poll(() => tried(`${it} outer`)).toBe('1')
@@ -182,7 +182,7 @@ test('once within once happens once, however often the outer one is run', async 
   expect(textOf(await client.until(taskId, 'completed'))).toBe('inner 1, outer 2')
 })
 
-test('a cancelled task whose handler goes on is not woken before it expires', async () => {
+test('a cancelled task whose handler continues sets no alarm before it expires', async () => {
   const it = key()
   const taskId = await client.begin('ignores_signal', { key: it })
   await client.result('tasks/cancel', { taskId })

@@ -43,7 +43,7 @@ describe.each([
   ['a stateless call', outcomeAt],
   ['a call in a session', outcomeInSession],
 ])('the task of %s', (_, outcome) => {
-  test('has the reauthorize and the storedClaims of the endpoint that admitted the call', async () => {
+  test('uses the reauthorize and storedClaims options of the endpoint that admitted the call', async () => {
     const outcomes: Json = {}
     for (const tenant of ['strict', 'storing', 'fresh', 'strict', 'storing']) {
       outcomes[tenant] = await outcome(at(`/${tenant}/mcp`))
@@ -60,7 +60,7 @@ describe('a task of a mounted server', () => {
   test.each([
     ['a stateless call', outcomeAt],
     ['a call in a session', outcomeInSession],
-  ])('has the auth of the server that is served, by its name there: %s', async (_, outcome) => {
+  ])('uses the auth of the outer server, under its name there: %s', async (_, outcome) => {
     expect(await outcome(at('/refusing'), 'part_claims')).toContain(refused)
     expect(await outcome(at('/keeping'), 'part_claims')).toBe('{"email":"ada@example.com"}')
   })
@@ -68,7 +68,7 @@ describe('a task of a mounted server', () => {
   test.each([
     ['mounted', '/keeping', 'part_claims'],
     ['mounted in a mounted server, behind a proxy', '/nested', 'middle_part_claims'],
-  ])('is declared, begun, listed and listened to at the server that is served: %s', async (_, path, name) => {
+  ])('is declared, started, listed and announced by the outer server: %s', async (_, path, name) => {
     await using session = await connect(at(path), { revision: '2025-11-25', token })
     expect(session.initializeResult.capabilities).toMatchObject({ tasks: { requests: { tools: { call: {} } } } })
     const { tools } = await session.request('tools/list')
@@ -81,7 +81,7 @@ describe('a task of a mounted server', () => {
     expect(await stream.next()).toMatchObject({ method: 'notifications/tasks', params: { taskId } })
   })
 
-  test('declares its experimental capabilities', async () => {
+  test('makes the outer server declare experimental capabilities', async () => {
     await using session = await connect(at('/nested'), { revision: '2025-11-25', token })
     const experimental = { 'com.example/own': { level: 1 }, 'com.example/trial': { level: 2 } }
     expect(session.initializeResult.capabilities).toMatchObject({ experimental })
@@ -90,7 +90,7 @@ describe('a task of a mounted server', () => {
   })
 })
 
-test('a task of a tenant has the auth of its endpoint where the endpoints of all tenants have one identity', async () => {
+test('a task of a tenant uses the auth of its endpoint when the endpoints of all tenants share an identity', async () => {
   expect(await outcomeAt(at('/same/strict/mcp'))).toBe(refused)
   expect(await outcomeAt(at('/same/storing/mcp'))).toBe('{"email":"ada@example.com"}')
   expect(await outcomeAt(at('/same/strict/mcp'))).toBe(refused)
@@ -99,7 +99,7 @@ test('a task of a tenant has the auth of its endpoint where the endpoints of all
 describe('the limits of an endpoint', () => {
   const call = { name: 'claims', arguments: {} }
 
-  test('hold in sessions that the class of another endpoint keeps', async () => {
+  test('apply in sessions that the class of another endpoint runs', async () => {
     await using session = await connect(at('/limited/mcp'), { revision: '2025-11-25', token })
     const calls = async () => {
       for (let count = 0; count < 4; count++) await session.request('tools/call', call)
@@ -107,7 +107,7 @@ describe('the limits of an endpoint', () => {
     await expect(calls()).rejects.toMatchObject({ status: 429 })
   })
 
-  test('refuse the calls of sessions that the class of an endpoint without limits keeps', async () => {
+  test('refuse calls of sessions that the class of an endpoint without limits runs', async () => {
     await using session = await connect(at('/mistaken/mcp'), { revision: '2025-11-25', token })
     await expect(session.request('tools/call', call)).rejects.toThrow(
       'The endpoint has rateLimit(), but the endpoint that stores its sessions does not: add it to both',
@@ -115,7 +115,7 @@ describe('the limits of an endpoint', () => {
   })
 })
 
-test('endpoints with session classes of their own share the key ring of a Worker without EDGEMCP_KEYS', async () => {
+test('endpoints with separate session classes share the key ring of a Worker without EDGEMCP_KEYS', async () => {
   await using keyless = await startWithoutKeys('test/tasks/endpoints')
   // Its sessions are in WholeSession, and its tasks in the McpTask of an endpoint whose sessions are in McpSession.
   expect(await outcomeAt(new URL('/keeping', keyless.url), 'part_claims')).toBe('{"email":"ada@example.com"}')

@@ -40,8 +40,8 @@ const get = (taskId: string) => client.request('tasks/get', { taskId })
 const result = (taskId: string) => client.request('tasks/result', { taskId })
 const relatedTo = (taskId: string) => ({ 'io.modelcontextprotocol/related-task': { taskId } })
 
-describe('what a server says', () => {
-  test('is that tools may be called as tasks, to clients of this revision only', async () => {
+describe('the capabilities of the server', () => {
+  test('include tasks for clients of this protocol version only', async () => {
     const said = { list: {}, cancel: {}, requests: { tools: { call: {} } } }
     for (const each of everyRevision) {
       await using other = await connect(server.url, { revision: each })
@@ -57,7 +57,7 @@ describe('what a server says', () => {
 })
 
 describe('a task', () => {
-  test('is announced immediately, and its result is that of the call', async () => {
+  test('is returned at once, and has the result of the call', async () => {
     const task = await begin('quick', { text: 'hi' })
     expect(task).toEqual({
       taskId: expect.any(String),
@@ -74,12 +74,12 @@ describe('a task', () => {
     expect(await result(taskId)).toMatchObject({ content: [{ text: 'hi' }] })
   })
 
-  test('is kept for as long as the client wants, within what the tool allows', async () => {
+  test('has the ttl that the client requests, up to that of the tool', async () => {
     expect(await begin('asks', { key: key() }, { ttl: 60_000 })).toMatchObject({ ttl: 60_000 })
     expect(await begin('asks', { key: key() }, { ttl: 99 * hour })).toMatchObject({ ttl: hour })
   })
 
-  test('asks where its result is waited for, as often as it likes', async () => {
+  test('sends input requests on the stream of tasks/result, repeatedly', async () => {
     const it = key()
     const taskId = await beginId('asks', { key: it })
     await expect.poll(async () => (await get(taskId)).status).toBe('input_required')
@@ -106,7 +106,7 @@ describe('a task', () => {
     expect(await get(taskId)).toMatchObject({ status: 'failed' })
   })
 
-  test('that a client cannot be asked for fails', async () => {
+  test('fails when its client lacks the capability for its input request', async () => {
     await using mute = await connect(server.url, { revision })
     const taskId = await beginId('asks', { key: key() }, {}, mute)
     await expect(mute.request('tasks/result', { taskId })).resolves.toMatchObject({
@@ -115,7 +115,7 @@ describe('a task', () => {
     })
   })
 
-  test('whose tool fails has failed; one that ends with an error gives it', async () => {
+  test('fails when its tool fails or throws a protocol error', async () => {
     const failing = await beginId('fails')
     expect(await result(failing)).toMatchObject({ isError: true, content: [{ text: 'It went wrong' }] })
     expect(await get(failing)).toMatchObject({ status: 'failed' })
@@ -124,11 +124,11 @@ describe('a task', () => {
     expect(await get(refusing)).toMatchObject({ status: 'failed' })
   })
 
-  test('has structured content that fits the output schema that is listed', async () => {
+  test('has structured content that matches the listed output schema', async () => {
     expect(await result(await beginId('union'))).toMatchObject({ structuredContent: { result: { tag: 'object' } } })
   })
 
-  test('is cancelled once while a request waits for its result', async () => {
+  test('is cancelled once while a tasks/result request waits', async () => {
     const it = key()
     const taskId = await beginId('hangs', { key: it })
     // It may hear of the cancellation before whoever cancels does.
@@ -145,7 +145,7 @@ describe('a task', () => {
     expect(await get(taskId)).toMatchObject(cancelled)
   })
 
-  test('is cancelled while an input request is open: no request waits for it', async () => {
+  test('is cancelled while its input request is open, and no request waits for it', async () => {
     const open: string[] = []
     await using other = await connect(server.url, {
       revision,
@@ -168,7 +168,7 @@ describe('a task', () => {
     expect(withdrawn.map(({ params }) => params?.requestId)).toEqual(['ask-1', 'ask-2'])
   })
 
-  test('is over while somebody else is asked for it: they are told to ask for its result', async () => {
+  test('that ends while another tasks/result request waits for input makes that request fail as retryable', async () => {
     const open: (() => void)[] = []
     await using other = await connect(server.url, {
       revision,
@@ -188,7 +188,7 @@ describe('a task', () => {
     expect(textIn(await other.request('tasks/result', { taskId }))).toMatch(/Ada and Ada/)
   })
 
-  test('that sleeps is aborted when it is cancelled', async () => {
+  test('is aborted during a sleep when it is cancelled', async () => {
     const it = key()
     const taskId = await beginId('tidies', { key: it })
     await expect.poll(() => tried(it)).toBe('1')
@@ -200,7 +200,7 @@ describe('a task', () => {
     expect(await tried(`${it} tidied: The task has expired`)).toBe('0')
   })
 
-  test('that sleeps is aborted when it expires', async () => {
+  test('is aborted during a sleep when it expires', async () => {
     const it = key()
     const taskId = await beginId('tidies', { key: it }, { ttl: 60_000 })
     await expect.poll(() => tried(it)).toBe('1')
@@ -218,7 +218,7 @@ describe('a task', () => {
     await stream.close()
   })
 
-  test('is waited for through the loss of its object', async () => {
+  test('completes for a waiting tasks/result, although its object was lost', async () => {
     const it = key()
     const taskId = await beginId('lost', { key: it })
     const waiting = result(taskId)
@@ -226,9 +226,9 @@ describe('a task', () => {
   })
 })
 
-describe('the list', () => {
+describe('tasks/list', () => {
   const ada = { issuer: 'https://names.example', subject: 'Bearer ada' }
-  test('lists the tasks of the caller in pages, until they expire', async () => {
+  test('returns the tasks of the principal in pages, until they expire', async () => {
     await using adas = await connect(server.url, { revision, token: 'ada' })
     await using eves = await connect(server.url, { revision, token: 'eve' })
     const ids: string[] = []
@@ -250,7 +250,7 @@ describe('the list', () => {
     expect(kept.tasks.map(({ taskId }) => taskId)).toEqual(ids.slice(1, 21))
   })
 
-  test('of somebody without a name is the session’s', async () => {
+  test('returns the tasks of the session to an anonymous caller', async () => {
     await using one = await connect(server.url, { revision })
     await using other = await connect(server.url, { revision })
     const taskId = await beginId('quick', { text: 'hi' }, {}, one)
@@ -261,7 +261,7 @@ describe('the list', () => {
   })
 })
 
-describe('a wrong use', () => {
+describe('an invalid request', () => {
   const unknown = { code: -32602, message: 'Unknown task' }
   const call = (name: string, task: unknown) => ({ name, arguments: {}, task })
   test.each<[string, string, () => Promise<Json> | Json, object]>([
@@ -326,22 +326,25 @@ describe('a wrong use', () => {
     await expect(client.request(method, await params())).rejects.toMatchObject(error)
   })
 
-  test.each(['2025-06-18', '2025-03-26', '2024-11-05'])('a task is nothing to clients of %s', async (older) => {
-    await using other = await connect(server.url, { revision: older })
-    const waited = await other.request('tools/call', { name: 'quick', arguments: { text: 'hi' }, task: {} })
-    expect(waited).toMatchObject({ content: [{ text: 'hi' }] })
-    for (const method of ['tasks/get', 'tasks/result', 'tasks/list', 'tasks/cancel']) {
-      await expect(other.request(method, { taskId: 'x' })).rejects.toMatchObject({ code: -32601 })
-    }
-    expect(await other.request('tools/call', { name: 'must', arguments: {} })).toMatchObject({
-      isError: true,
-      content: [{ text: 'The tool "must" runs only as a task, and this client does not support tasks' }],
-    })
-  })
+  test.each(['2025-06-18', '2025-03-26', '2024-11-05'])(
+    'the param task is ignored for clients of %s',
+    async (older) => {
+      await using other = await connect(server.url, { revision: older })
+      const waited = await other.request('tools/call', { name: 'quick', arguments: { text: 'hi' }, task: {} })
+      expect(waited).toMatchObject({ content: [{ text: 'hi' }] })
+      for (const method of ['tasks/get', 'tasks/result', 'tasks/list', 'tasks/cancel']) {
+        await expect(other.request(method, { taskId: 'x' })).rejects.toMatchObject({ code: -32601 })
+      }
+      expect(await other.request('tools/call', { name: 'must', arguments: {} })).toMatchObject({
+        isError: true,
+        content: [{ text: 'The tool "must" runs only as a task, and this client does not support tasks' }],
+      })
+    },
+  )
 })
 
 describe('the official client', () => {
-  test('runs a task end to end: told of it, asked by it, given its result', async () => {
+  test('runs a task: gets its status, answers its input requests and gets its result', async () => {
     const sdk = new Client({ name: 'sdk', version: '1' }, { capabilities: { elicitation: {} } })
     const statuses: string[] = []
     sdk.setRequestHandler(ElicitRequestSchema, ({ params }) =>

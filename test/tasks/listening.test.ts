@@ -16,8 +16,8 @@ const key = () => crypto.randomUUID()
 const listen = (notifications: Json, sent = {}) => client.listen({ notifications }, sent)
 const subscription = { 'io.modelcontextprotocol/subscriptionId': expect.any(Number) }
 
-describe('a stream of changes', () => {
-  test('tells of a task as it is, and of whatever becomes of it', async () => {
+describe('a subscriptions/listen stream', () => {
+  test('sends the current status of a task and each later one', async () => {
     const taskId = await client.begin('asks', { key: key() })
     await client.until(taskId, 'input_required')
     await using stream = await listen({ taskIds: [taskId] })
@@ -42,7 +42,7 @@ describe('a stream of changes', () => {
     })
   })
 
-  test('sends what a task reports, and no more', async () => {
+  test('sends status messages of its tasks only', async () => {
     const [one, other] = [await client.begin('sleeps', { key: key() }), await client.begin('sleeps', { key: key() })]
     await using stream = await listen({ taskIds: [one] })
     await stream.next()
@@ -54,7 +54,7 @@ describe('a stream of changes', () => {
     expect((await stream.next()).params).toMatchObject({ taskId: one, status: 'cancelled' })
   })
 
-  test('tells each of two who listen, to several tasks and to lists', async () => {
+  test('sends notifications for several tasks and lists, to each of two subscribers', async () => {
     const ids = [await client.begin('asks', { key: key() }), await client.begin('asks', { key: key() })]
     await using one = await listen({ taskIds: ids, toolsListChanged: true })
     await using two = await listen({ taskIds: ids })
@@ -70,21 +70,21 @@ describe('a stream of changes', () => {
     }
   })
 
-  test('acknowledges only tasks of the caller', async () => {
+  test('acknowledges only tasks of its principal', async () => {
     const mine = await client.begin('asks', { key: key() })
     const adas = await client.begin('asks', { key: key() }, { user: 'ada' })
     await using stream = await listen({ taskIds: [adas, mine, 'nobody'] })
     expect((await stream.next()).params.notifications).toEqual({ taskIds: [mine] })
   })
 
-  test('of a task whose time is over stays silent', async () => {
+  test('sends nothing for an expired task', async () => {
     const taskId = await client.begin('asks', { key: key() })
     await fetch(new URL('/later?by=3600001', server.url))
     await using stream = await listen({ taskIds: [taskId], toolsListChanged: true })
     expect((await stream.next()).params.notifications).toEqual({ taskIds: [], toolsListChanged: true })
   })
 
-  test('a status that is too large for a notification is in the log, and in tasks/get', async () => {
+  test('a status that is too large for a notification is logged, and available from tasks/get', async () => {
     const taskId = await client.begin('asks', { key: key() })
     await using stream = await listen({ taskIds: [taskId] })
     await client.until(taskId, 'input_required')

@@ -29,8 +29,8 @@ function filesIn(folder: string): { name: string; content: Buffer }[] {
     .map(({ parentPath, name }) => ({ name: join(parentPath, name), content: readFileSync(join(parentPath, name)) }))
 }
 
-describe('what is stored of a principal', () => {
-  test('is neither its token nor its claims, and in tasks not its subject either', async () => {
+describe('the stored principal', () => {
+  test('contains neither the token nor claims, and in tasks no subject', async () => {
     let folder = ''
     await using process = await serverProcess(({ port, data }) => {
       folder = data
@@ -61,7 +61,7 @@ describe('what is stored of a principal', () => {
 })
 
 describe('the principal of a task', () => {
-  test('has its identity, its scopes and the claims that may be stored', async () => {
+  test('has its identity, its scopes and the storedClaims', async () => {
     const ada = as({ sub: 'ada', scope: 'a b', email: 'ada@example.com', secret: 'x' })
     const client = new TaskClient(plain.url)
     const task = await client.until(await client.begin('who', {}, ada), 'completed', ada)
@@ -72,7 +72,7 @@ describe('the principal of a task', () => {
     })
   })
 
-  test('may use what it could see when it called', async () => {
+  test('can use entries that were visible to it at the call', async () => {
     const ada = as({ sub: 'ada', plan: 'pro' })
     const client = new TaskClient(plain.url)
     expect(textOf(await client.until(await client.begin('pro', {}, ada), 'completed', ada))).toBe('done')
@@ -88,7 +88,7 @@ describe('the principal of a task', () => {
     })
   })
 
-  test('fails its task when reauthorize refuses it, before anything else happens', async () => {
+  test('fails its task when reauthorize refuses it, before other effects', async () => {
     const eve = as({ sub: 'eve' })
     const key = crypto.randomUUID()
     const client = new TaskClient(hooked.url)
@@ -103,14 +103,14 @@ describe('the principal of a task', () => {
     expect(textIn(await client.call('counted', { key }, eve))).toBe('0')
   })
 
-  test('cannot become another principal', async () => {
+  test('cannot change to another principal', async () => {
     const changeling = as({ sub: 'changeling' })
     const client = new TaskClient(hooked.url)
     const task = await client.until(await client.begin('who', {}, changeling), 'failed', changeling)
     expect(task.error).toMatchObject({ message: expect.stringContaining('another principal') })
   })
 
-  test('is asked for again when reauthorize fails', async () => {
+  test('is determined again when reauthorize fails', async () => {
     const bob = as({ sub: 'bob' })
     const client = new TaskClient(hooked.url)
     const taskId = await client.begin('confirm', { key: crypto.randomUUID() }, bob)
@@ -123,11 +123,11 @@ describe('the principal of a task', () => {
   })
 })
 
-describe('a task of a tool with scopes', () => {
+describe('a task of a tool that requires scopes', () => {
   const high = as({ sub: 'ada', scope: 'hr:read' })
   const low = as({ sub: 'ada', scope: '' })
 
-  test('takes them of whoever polls, answers or cancels it, as the call does', async () => {
+  test('requires them to poll, answer or cancel it, like the call', async () => {
     const client = new TaskClient(plain.url)
     const done = await client.begin('salaries', {}, high)
     await client.until(done, 'completed', high)
@@ -142,7 +142,7 @@ describe('a task of a tool with scopes', () => {
     expect(textOf(await client.get(done, high))).toBe('1, 2, 3')
   })
 
-  test('is challenged with the scopes it takes', async () => {
+  test('causes a challenge with its scopes', async () => {
     const client = new TaskClient(plain.url)
     const taskId = await client.begin('salaries', {}, high)
     const challenge = await client.challenge('tasks/get', { taskId }, low)
@@ -150,7 +150,7 @@ describe('a task of a tool with scopes', () => {
     expect(challenge).toContain('scope="hr:read"')
   })
 
-  test('is not listened to without them', async () => {
+  test('is not announced on a stream without them', async () => {
     const client = new TaskClient(plain.url)
     const taskId = await client.begin('raise', {}, high)
     await using stream = await client.listen({ notifications: { taskIds: [taskId] } }, low)

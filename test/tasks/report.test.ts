@@ -49,7 +49,7 @@ test('a client with the extension gets a handle and progress, answers, and reads
   expect(read.contents).toMatchObject([{ uri, mimeType: 'text/markdown', text: report }])
 })
 
-test('the client of an SDK with experimental tasks is told of it, asked, and given the result', async () => {
+test('a client of the official SDK with experimental tasks gets its status, an input request and the result', async () => {
   const sdk = new Client({ name: 'sdk', version: '1' }, { capabilities: { elicitation: {} } })
   sdk.setRequestHandler(ElicitRequestSchema, () => two)
   await sdk.connect(new StreamableHTTPClientTransport(server.url))
@@ -67,7 +67,7 @@ test('the client of an SDK with experimental tasks is told of it, asked, and giv
 })
 
 test.each(['2026-07-28', '2025-11-25', '2025-06-18'])(
-  'a client of %s without tasks waits, and hears',
+  'a client of %s without tasks waits for the result, and gets progress',
   async (revision) => {
     await using client = await connect(server.url, { revision, answers: { elicit: () => two } })
     const heard: unknown[] = []

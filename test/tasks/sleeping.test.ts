@@ -16,7 +16,7 @@ const { later, tried } = behind(() => server, 'task')
 const evicted = (task: string) =>
   expect.poll(() => server.evict({ task }, { webSockets: 'close' }).then(() => true)).toBe(true)
 
-test('sleeps of parallel branches are not mixed up when the handler is run again', async () => {
+test('sleeps of parallel branches keep their times when the handler is replayed', async () => {
   const it = key()
   const taskId = await client.begin('branches', { key: it })
   await evicted(taskId)
@@ -29,7 +29,7 @@ test('sleeps of parallel branches are not mixed up when the handler is run again
   expect([await tried(`${it} short`), await tried(`${it} long`)]).toEqual(['1', '1'])
 })
 
-test('a short sleep is not as long as a long one beside it', async () => {
+test('a short sleep ends before a long one beside it', async () => {
   const it = key()
   const taskId = await client.begin('mixed', { key: it })
   await expect.poll(() => tried(it), { timeout: 10_000 }).toBe('1')
@@ -40,13 +40,13 @@ test('a short sleep is not as long as a long one beside it', async () => {
 describe.each([
   ['a task', {}],
   ['a call', { capabilities: {} }],
-])('in %s', (what, sent) => {
+])('during %s', (what, sent) => {
   test.each([
     ['inside', 'The sleep "pause" is inside ctx.once("poll"): sleep before or after it'],
     ['twice', 'The sleep key "pause" is used twice in one call: use each key once'],
     ['without a key', 'The duration of the sleep "1h" is undefined: use milliseconds'],
     ['no moment', 'The date of the sleep "pause" is invalid: use a valid Date, or milliseconds since 1970'],
-  ])('a sleep %s is refused', async (how, message) => {
+  ])('an invalid sleep is refused: %s', async (how, message) => {
     const answer = await client.call('misslept', { how }, sent)
     const result = what === 'a call' ? answer : (await client.until(String(answer.taskId), 'completed')).result
     expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining(message) }] })
@@ -54,7 +54,7 @@ describe.each([
   })
 })
 
-test('a sleep in the middle of an effect ends, and the effect goes on', { timeout: 30_000 }, async () => {
+test('a sleep inside an effect ends, and the effect continues', { timeout: 30_000 }, async () => {
   const it = key()
   const taskId = await client.begin('later_inside', { key: it })
   const slept = () => client.get(taskId).then(({ status }) => status)

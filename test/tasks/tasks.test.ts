@@ -16,7 +16,7 @@ const { later, left, tried } = behind(() => server, 'task')
 const putToSleep = (task: string) => server.evict({ task }, { webSockets: 'close' })
 
 describe('a task', () => {
-  test('is told of before it is done, and tells its result as long as it is kept', async () => {
+  test('is returned before it completes, and has its result until it expires', async () => {
     const created = await client.call('quick', { text: 'hi' })
     expect(created).toMatchObject({ resultType: 'task', status: 'working', ttlMs: 24 * hour, pollIntervalMs: 1000 })
     const taskId = String(created.taskId)
@@ -30,7 +30,7 @@ describe('a task', () => {
     expect(await client.get(taskId)).toEqual(task)
   })
 
-  test('asks through its status, one answer at a time, and goes on where it asked', async () => {
+  test('requests input in its status, accepts responses one by one, and continues', async () => {
     const it = key()
     const taskId = await client.begin('asks', { key: it })
     const asking = await client.until(taskId, 'input_required')
@@ -50,7 +50,7 @@ describe('a task', () => {
     expect(textOf(task)).toBe('Ada and decline, begun 1 time')
   })
 
-  test('whose input requests stay unanswered fails when it expires', async () => {
+  test('without input responses fails when it expires', async () => {
     const taskId = await client.begin('asks', { key: key() })
     await client.until(taskId, 'input_required')
     expect(await left(taskId)).toMatchObject({ alarm: true })
@@ -61,7 +61,7 @@ describe('a task', () => {
     expect(await left(taskId)).toEqual({ keys: [], alarm: false })
   })
 
-  test('that sleeps is not in memory, and wakes on time', async () => {
+  test('hibernates during a sleep, and continues in time', async () => {
     const it = key()
     const taskId = await client.begin('sleeps', { key: it })
     await expect.poll(async () => (await client.get(taskId)).statusMessage).toBe('asleep')
@@ -76,7 +76,7 @@ describe('a task', () => {
     expect(textOf(await client.until(taskId, 'completed'))).toBe('1 of 2')
   })
 
-  test('is run again when its handler throws, as often as it says, each effect once', async () => {
+  test('is retried when its handler throws, up to its limit, with each effect once', async () => {
     // One after the other: while one is looked at, the time of the other would pass.
     async function played(fails: number): Promise<Json> {
       const it = key()
@@ -95,7 +95,7 @@ describe('a task', () => {
     })
   })
 
-  test('that is cancelled ends, and aborts its handler', async () => {
+  test('ends when it is cancelled, and aborts its handler', async () => {
     const it = key()
     const taskId = await client.begin('hangs', { key: it })
     await expect.poll(() => tried(it)).toBe('1')
@@ -108,7 +108,7 @@ describe('a task', () => {
     expect(await client.get(taskId)).not.toHaveProperty('result')
   })
 
-  test('may come to a result larger than a row', async () => {
+  test('can have a result larger than a row', async () => {
     const taskId = await client.begin('large', { size: 5_000_000 })
     const task = await client.until(taskId, 'completed')
     expect(String(textOf(task))).toHaveLength(5_000_000)
@@ -116,13 +116,13 @@ describe('a task', () => {
     expect(await left(taskId)).toEqual({ keys: [], alarm: false })
   })
 
-  test('that ends with an error of the protocol has failed with it', async () => {
+  test('fails with the protocol error that its handler throws', async () => {
     const task = await client.until(await client.begin('refuses'), 'failed')
     expect(task.error).toEqual({ code: -32602, message: 'Not like this', data: { reason: 'test' } })
     expect(task).not.toHaveProperty('result')
   })
 
-  test('is only what is not done soon, where the tool says so', async () => {
+  test('is created only if the tool takes longer than `answerWithin`', async () => {
     expect(await client.call('soon', { wait: 10 })).toMatchObject({
       resultType: 'complete',
       content: [{ text: 'waited 10' }],
@@ -133,13 +133,13 @@ describe('a task', () => {
   })
 })
 
-describe('a client that knows no tasks', () => {
-  test('waits for the answer', async () => {
+describe('a client without the tasks extension', () => {
+  test('waits for the result', async () => {
     const answer = await client.call('soon', { wait: 400 }, { capabilities: {} })
     expect(answer).toMatchObject({ resultType: 'complete', content: [{ text: 'waited 400' }] })
   })
 
-  test('is refused where a tool needs one', async () => {
+  test('is refused by a tool that requires a task', async () => {
     expect(await client.ask('tools/call', { name: 'must', arguments: {} }, { capabilities: {} })).toMatchObject({
       status: 400,
       error: {
@@ -150,7 +150,7 @@ describe('a client that knows no tasks', () => {
   })
 
   test.each(['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'])(
-    'of %s waits for the answer',
+    'of %s waits for the result',
     async (revision) => {
       await using older = await connect(server.url, { revision })
       expect(await older.callTool('soon', { wait: 20 })).toMatchObject({ content: [{ text: 'waited 20' }] })

@@ -16,7 +16,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 
 const status = async () => textOf({ result: await client.call('status') })
 
-test('a workflow does the work of a task, through the loss of the task’s object', async () => {
+test('a workflow runs the work of a task, and survives the loss of the task’s object', async () => {
   const taskId = await client.begin('bake', { bread: 'rye', rest: '2 seconds' })
   await expect.poll(async () => (await client.get(taskId)).statusMessage).toMatch(/^The workflow is \w+$/)
   const name = await sealerFor(sealer(parseKeyRing(ring)), JSON.stringify(['workflows', '/mcp'])).open(
@@ -37,7 +37,7 @@ test('a task fails with the error of its workflow', async () => {
   })
 })
 
-test('a task that is cancelled terminates its workflow', async () => {
+test('a cancelled task terminates its workflow', async () => {
   const taskId = await client.begin('bake', { bread: 'slow', rest: '1 hour' })
   await expect.poll(async () => (await client.get(taskId)).statusMessage).toMatch(/^The workflow is/)
   expect(await status()).not.toBe('terminated')
@@ -45,7 +45,7 @@ test('a task that is cancelled terminates its workflow', async () => {
   await expect.poll(status).toBe('terminated')
 })
 
-test('a client that knows no tasks waits for the workflow', async () => {
+test('a client without the tasks extension waits for the workflow', async () => {
   await using older = await connect(server.url, { revision: '2025-06-18' })
   expect(await older.callTool('bake', { bread: 'wheat' })).toMatchObject({
     content: [{ text: 'wheat, begun 1 time' }],

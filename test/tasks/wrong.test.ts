@@ -104,12 +104,12 @@ const rows: Wrong[] = [
   ['of an unknown tool is an error', 'tools/call', () => ({ name: 'nothing' }), invalid('Unknown tool: nothing')],
 ]
 
-describe('a wrong use', () => {
+describe('an invalid request', () => {
   test.each(rows)('%s: %s', async (_, method, paramsOf, outcome, sent = {}) => {
     expect(await client.ask(method, paramsOf(), { capabilities: knowing, ...sent })).toMatchObject(outcome)
   })
 
-  test('changes no task', async () => {
+  test('does not change the task', async () => {
     expect(await client.get(ids.done as string)).toMatchObject({ status: 'completed' })
     expect(await client.get(ids.cancelled as string)).toMatchObject({ status: 'cancelled' })
     expect(Object.keys((await client.get(ids.asking as string)).inputRequests as Json)).toEqual(['one', 'two'])
@@ -118,12 +118,12 @@ describe('a wrong use', () => {
   })
 
   test.each([
-    ['an answer that is none', { one: { action: 'maybe' }, two: { action: 'decline' } }],
+    ['an invalid input response', { one: { action: 'maybe' }, two: { action: 'decline' } }],
     [
-      'an answer that does not fit its schema',
+      'an input response that does not match its schema',
       { one: { action: 'accept', content: { name: 5 } }, two: { action: 'decline' } },
     ],
-  ])('%s is refused, and the task goes on waiting', async (_, inputResponses) => {
+  ])('%s is refused, and the task continues to wait', async (_, inputResponses) => {
     const taskId = await client.begin('asks', { key: crypto.randomUUID() })
     await client.until(taskId, 'input_required')
     expect(await client.ask('tasks/update', { taskId, inputResponses })).toMatchObject({
@@ -136,7 +136,7 @@ describe('a wrong use', () => {
     expect(textOf(await client.until(taskId, 'completed'))).toBe('Ada and decline, begun 1 time')
   })
 
-  test('an answer that only the handler can refuse is asked for again', async () => {
+  test('an input response that the handler rejects is requested again', async () => {
     const key = crypto.randomUUID()
     const taskId = await client.begin('even', { key })
     await client.until(taskId, 'input_required')
@@ -162,7 +162,7 @@ describe('a wrong use', () => {
     })
   })
 
-  test('arguments that are too large to be kept are refused, and the largest that are not are kept', async () => {
+  test('arguments above the size limit of tasks are refused, and those at the limit are stored', async () => {
     const asked = (size: number) => client.ask('tools/call', { name: 'quick', arguments: { text: 'ü'.repeat(size) } })
     const message = 'The arguments are too long for a task: at most 900000 characters'
     expect(await asked(900_000)).toMatchObject({ error: { code: -32602, message } })
@@ -171,7 +171,7 @@ describe('a wrong use', () => {
     expect(JSON.stringify(task.result)).toContain('ü'.repeat(899_000))
   })
 
-  test('a task that is cancelled twice, while it runs, is cancelled once', async () => {
+  test('a task that is cancelled several times at once is cancelled once', async () => {
     const key = crypto.randomUUID()
     const taskId = await client.begin('hangs', { key })
     await Promise.all([1, 2, 3].map(() => client.result('tasks/cancel', { taskId })))
