@@ -17,7 +17,7 @@ test.each([
   ['2024-11-05', true],
   ['2025-11-25', false],
   ['2026-07-28', false],
-])('a client of %s that is closed is closed, whatever was collected as garbage before', async (revision, sse) => {
+])('close() of a client of %s resolves after garbage collection', async (revision, sse) => {
   const client = await connect(server.url, { revision, sse })
   await client.subscribe({ toolsListChanged: true })
   for (let turn = 0; turn < 5; turn++) {

@@ -13,14 +13,17 @@ afterAll(async () => {
   await issuer.close()
 })
 
-test.each(['2025-11-25', '2026-07-28'])('a user is who the claims say to a client of %s', async (revision) => {
-  const token = issuer.tokenFor({ sub: 'ada', scope: 'notes:read' })
-  await using client = await connect(server, { revision, token })
-  expect(await client.callTool('whoami')).toMatchObject({ content: [{ text: 'ada, who may notes:read' }] })
-  await expect(client.callTool('write_note', { id: 'a', text: 'A' })).rejects.toMatchObject({ status: 403 })
-})
+test.each(['2025-11-25', '2026-07-28'])(
+  'a handler gets the principal of tokenFor() from a client of %s',
+  async (revision) => {
+    const token = issuer.tokenFor({ sub: 'ada', scope: 'notes:read' })
+    await using client = await connect(server, { revision, token })
+    expect(await client.callTool('whoami')).toMatchObject({ content: [{ text: 'ada, who may notes:read' }] })
+    await expect(client.callTool('write_note', { id: 'a', text: 'A' })).rejects.toMatchObject({ status: 403 })
+  },
+)
 
-test('what is wrong with a token is found by the real checks', async () => {
+test('an invalid token of tokenFor() is refused by the real checks', async () => {
   const now = Math.floor(Date.now() / 1000)
   const other = await fakeIssuer('https://other.example')
   const refused = async (token: Token) => {
@@ -35,7 +38,7 @@ test('what is wrong with a token is found by the real checks', async () => {
   expect(await refused(other.tokenFor({ sub: 'ada', iss: issuer.issuer }))).toContain('signature')
 })
 
-test('issuers with the same URL have the same keys, also when they start at the same time', async () => {
+test('issuers with the same URL have the same keys, also when they start concurrently', async () => {
   const [one, two] = await Promise.all([fakeIssuer('https://issuer.example'), fakeIssuer('https://issuer.example')])
   expect(two.keys).toEqual(one.keys)
   expect((await fakeIssuer('https://issuer.example')).keys).toEqual(one.keys)

@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-test('an object is found by what it keeps, whoever that is for', async () => {
+test('objectOf() finds the object of a session id or a task id', async () => {
   const session = await sealer(ring).seal('session', ada, {}, 1000)
   const name = session.slice('test.'.length, 'test.'.length + 16)
   expect(await objectOf({ session }, ring)).toEqual({ class: 'McpSession', name })
@@ -25,7 +25,7 @@ test('an object is found by what it keeps, whoever that is for', async () => {
   await expect(objectOf({ task: `${task.slice(0, -4)}` }, ring)).rejects.toThrow('Not the id of a task')
 })
 
-test('so is one that keeps a state with a handle', async () => {
+test('objectOf() finds the object of a state with a handle', async () => {
   await using client = await connect(server, { revision: '2026-07-28' })
   const { content } = await client.callTool('new_basket')
   const [{ text: basket }] = content as unknown as [{ text: string }]

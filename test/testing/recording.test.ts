@@ -4,7 +4,7 @@ import { transcript } from '../../worker/testing/index.ts'
 const sealed = (key: string) => `${key}.${'abcdefgh'.repeat(8)}`
 const result = (id: number, result: Record<string, unknown>) => ({ jsonrpc: '2.0' as const, id, result })
 
-test('a recording has one name for each id, time and sealed text, wherever they come', () => {
+test('a transcript has one name for each id, time and sealed text', () => {
   const wire = transcript({ names: { order: /\border-\d+/ } })
   const [one, two] = [crypto.randomUUID(), crypto.randomUUID()]
   wire.onMessage('sent', { jsonrpc: '2.0', id: 1, method: 'tools/list' })

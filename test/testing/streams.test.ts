@@ -32,7 +32,7 @@ test.each(['2025-06-18', '2025-11-25'])(
   },
 )
 
-test('so does one that listens, and hears what it missed', async () => {
+test('a client resumes a standing stream, and gets the events that it missed', async () => {
   await using client = await connect(everything.url, { revision: '2025-11-25' })
   const watched = await client.subscribe({ toolsListChanged: true })
   await client.dropStream()
@@ -44,7 +44,7 @@ test('so does one that listens, and hears what it missed', async () => {
   await watched.close()
 })
 
-test('what cannot be dropped says why', async () => {
+test('dropStream() is an error of a client without a stream', async () => {
   await using session = await connect(confirm.url, { revision: '2025-11-25' })
   await expect(session.dropStream()).rejects.toThrow('There is no stream to drop yet')
   for (const options of [{ revision: '2026-07-28' }, { revision: '2024-11-05', sse: true }]) {

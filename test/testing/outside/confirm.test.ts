@@ -20,7 +20,7 @@ test('nothing is transferred without consent', async () => {
   await client.close()
 })
 
-test('a transfer survives whatever happens while a person thinks', async () => {
+test('a transfer survives eviction and a lost connection while the user decides', async () => {
   const elicit = [
     async () => {
       await server.evict(client)
@@ -37,7 +37,7 @@ test('a transfer survives whatever happens while a person thinks', async () => {
   await client.close()
 })
 
-test('a transfer, as it goes over the wire', async () => {
+test('the messages of a transfer', async () => {
   const wire = transcript()
   const answers = { elicit: [sure, { action: 'decline' }] }
   const client = await connect(server, { revision: '2025-06-18', answers, onMessage: wire.onMessage })
@@ -46,6 +46,6 @@ test('a transfer, as it goes over the wire', async () => {
   await client.close()
 })
 
-test('time does not pass without a clock', async () => {
+test('advance() without a test clock is an error', async () => {
   await assert.rejects(server.advance(1000), /edgemcp\/testing\/timed/)
 })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { connect } from 'edgemcp/testing'
 import { startIssuer, startServer } from 'edgemcp/testing/node'
 
-test('a user may do what their token says', async () => {
+test('a token gives its user the scopes that it has', async () => {
   const { issuer, tokenFor, close } = await startIssuer()
   const server = await startServer({ config: 'examples/protected/wrangler.toml', vars: { ISSUER: issuer } })
   const client = await connect(server, { revision: '2025-11-25', token: tokenFor({ sub: 'ada', scope: 'notes:read' }) })

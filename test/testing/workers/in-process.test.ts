@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import confirm from '../../../examples/confirm/index.ts'
 import notes from '../../../examples/protected/index.ts'
 
-test('a user may do what their token says', async () => {
+test('a token gives its user the scopes that it has', async () => {
   using issuer = await startIssuer('https://issuer.example')
   const ada = { token: issuer.tokenFor({ sub: 'ada', scope: 'notes:read notes:write' }) }
   const eve = { token: issuer.tokenFor({ sub: 'eve', scope: 'notes:read' }) }
@@ -27,7 +27,7 @@ test('tokens of a second issuer with the same URL are accepted', async () => {
   }
 })
 
-test('a transfer, as it goes over the wire', async () => {
+test('the messages of a transfer', async () => {
   const elicit = [{ action: 'accept', content: { sure: true } }, { action: 'decline' }]
   const wire = transcript()
   await using client = await connect(confirm, {
@@ -42,12 +42,12 @@ test('a transfer, as it goes over the wire', async () => {
 test.each([
   ['its fetch', (request: Request) => confirm.fetch(request, {}, {} as ExecutionContext)],
   ['a Worker', confirm],
-])('%s is enough to connect to', async (_, target) => {
+])('connect() accepts %s', async (_, target) => {
   await using client = await connect(target, { revision: '2026-07-28' })
   expect(client.initializeResult).toMatchObject({ capabilities: { tools: {} } })
 })
 
-test('so is a binding', async () => {
+test('connect() accepts a binding', async () => {
   const { default: worker } = exports as unknown as { default: Fetcher }
   for (const binding of [worker, SELF]) {
     await using client = await connect(binding, { revision: '2025-11-25' })

@@ -10,7 +10,7 @@ async function begin(client: TestClient, topic: string): Promise<string> {
   return (task as { taskId: string }).taskId
 }
 
-test('a report is written, although everything is lost while its reader thinks', async () => {
+test('a report is written, although its Durable Objects are evicted while the user decides', async () => {
   const elicit = [
     async () => {
       await server.evict()
@@ -39,7 +39,7 @@ test('a report is kept for a week, and the task that wrote it for a day', async 
   await expect(other.request('resources/read', { uri })).rejects.toThrow()
 })
 
-test('a session is over after a week', async () => {
+test('a session expires after a week', async () => {
   await using client = await connect(server, { revision: '2025-11-25' })
   await server.advance(7 * day)
   await expect(client.request('ping')).rejects.toMatchObject({ status: 404 })

@@ -20,7 +20,7 @@ const release01 = {
 test.each([
   ['of release 0.1', {}],
   ['with members that are not known', { later: { than: 'this' } }],
-])('a task is begun and cancelled by a Worker %s', async (_, more) => {
+])('a task is started and cancelled by a Worker %s', async (_, more) => {
   const name = crypto.randomUUID()
   const task = namespace.getByName(`task ${name}`)
   const { call, terms, who } = release01
