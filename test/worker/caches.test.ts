@@ -8,7 +8,7 @@ import type { ServerInfo } from '../../worker/request-hooks.ts'
 
 const site = { waitUntil: () => {} } as unknown as ServerInfo // all that introspection uses of it
 
-test('a full cache of tokens that are worth nothing evicts the oldest one only', async () => {
+test('a full cache of inactive tokens evicts the oldest token only', async () => {
   const asked: string[] = []
   const introspection = new Introspection({ clientId: 'mcp', clientSecret: 'secret' }, async (_, init) => {
     asked.push(String((init.body as URLSearchParams).get('token')))
@@ -23,7 +23,7 @@ test('a full cache of tokens that are worth nothing evicts the oldest one only',
   expect(asked).toEqual(['token-0'])
 })
 
-test('a full cache of opened sessions evicts the oldest one only', async () => {
+test('a full cache of unsealed sessions evicts the oldest session only', async () => {
   const opened: string[] = []
   const handshake = { version: '2025-11-25', capabilities: {}, client: { name: 'test', version: '1' } }
   const host = {
@@ -43,7 +43,7 @@ test('a full cache of opened sessions evicts the oldest one only', async () => {
   expect(opened).toEqual(['session-0'])
 })
 
-test('a tenant that is asked often keeps its Worker, however many others come', async () => {
+test('a tenant in frequent use keeps its Worker while many other tenants are used', async () => {
   const made: string[] = []
   const ask = routeByTenant('/{tenant}/mcp', (tenant) => {
     made.push(tenant)

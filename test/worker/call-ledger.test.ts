@@ -22,7 +22,7 @@ const call = (id: number): LedgerCall => ({
 })
 const yes = { result: { action: 'accept' } }
 
-test('a call goes on with the last of its answers', () =>
+test('a call continues with the last of its input responses', () =>
   withLedger((ledger) => {
     const row = ledger.begin(call(1))
     const ids = ledger.ask(row, ['a', 'b'])
@@ -38,7 +38,7 @@ test('a call goes on with the last of its answers', () =>
     expect(ledger.unasked()).toMatchObject([{ row }])
   }))
 
-test('the questions of a call end with it, and no other call inherits them', () =>
+test('the input requests of a call end with it, and no other call gets their ids', () =>
   withLedger((ledger) => {
     const first = ledger.begin(call(1))
     ledger.ask(first, ['sure'])
@@ -51,7 +51,7 @@ test('the questions of a call end with it, and no other call inherits them', () 
     expect(ledger.answer('ask-2', yes)).toMatchObject({ row: second })
   }))
 
-test('a call that waits can be cancelled, one that runs is not here to be cancelled', () =>
+test('a call that waits for input can be cancelled, and one that runs is not cancelled here', () =>
   withLedger((ledger) => {
     const waits = ledger.begin(call(1))
     ledger.ask(waits, ['a', 'b'])

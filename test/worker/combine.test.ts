@@ -55,23 +55,23 @@ describe('combine', () => {
     expect(await ask(whole, path)).toBe(answer)
   })
 
-  test('leaves / to another Worker that answers it', async () => {
+  test('routes / to another Worker that serves it', async () => {
     expect(await ask(combine(notes, { fetch: () => new Response('home') }), '/')).toBe('home')
   })
 
-  test('answers / with 404 where no server has a page', async () => {
+  test('answers / with 404 when no server has a page', async () => {
     expect(await ask(combine(served('plain', '')), '/')).toBe(404)
   })
 })
 
-test.each([403, 404])('metadata that one server answers with %s is left to the next', async (status) => {
+test.each([403, 404])('metadata requests that one server answers with %s go to the next server', async (status) => {
   const first = { ...served('notes', ''), fetch: async () => new Response('', { status }) }
   const metadata = '/.well-known/oauth-protected-resource'
   const second = { ...served('weather', '/weather'), fetch: async () => new Response('metadata of weather') }
   expect(await ask(combine(first, second), metadata)).toBe('metadata of weather')
 })
 
-test('routeHandler returns undefined for paths of others', async () => {
+test('routeHandler returns undefined for other paths', async () => {
   const handle = routeHandler(served('notes', '', ['/', '/metrics'])) as unknown as Fetch
   const answered = async (path: string) => (await handle(new Request(`https://a.example${path}`), {}, {}))?.status
   expect(await answered('/metrics')).toBe(200)

@@ -22,7 +22,7 @@ const withLog = (bounds: Partial<ReplayLimits>, use: (log: EventLog, sql: SqlSto
 
 const seqs = (log: EventLog, stream: number, seq: number) => [...log.after({ stream, seq })].map(({ id }) => id.seq)
 
-test('a stream keeps its newest events, and knows which it has forgotten', () =>
+test('a stream stores its newest events, and refuses to resume from a deleted one', () =>
   withLog({ maxEvents: 3 }, (log) => {
     const stream = log.open(1, 0)
     for (let event = 1; event <= 5; event++) log.append(stream, `event ${event}`)
@@ -37,7 +37,7 @@ test('a stream keeps its newest events, and knows which it has forgotten', () =>
     ])
   }))
 
-test('a stream keeps no more than so many characters, but always the newest event', () =>
+test('a stream stores a limited number of characters, and always its newest event', () =>
   withLog({ maxCharacters: 10 }, (log) => {
     const stream = log.open(1, 0)
     for (const data of ['aaaa', 'bbbb', 'cccc']) log.append(stream, data)
@@ -49,7 +49,7 @@ test('a stream keeps no more than so many characters, but always the newest even
     expect(seqs(log, stream, 4)).toEqual([5])
   }))
 
-test('a stream that is full keeps as much of one script as of another', () =>
+test('the limit of a stream counts characters of every script alike', () =>
   withLog({ maxEvents: 1000, maxCharacters: 1000 }, (log) => {
     const kept = ['x', '日', '😀'].map((character) => {
       const stream = log.open(1, 0)
@@ -59,7 +59,7 @@ test('a stream that is full keeps as much of one script as of another', () =>
     expect(kept).toEqual([20, 20, 20])
   }))
 
-test('a notification displaces no response or request', () =>
+test('a notification does not displace a response or request', () =>
   withLog({ maxEvents: 2, maxCharacters: 20 }, (log) => {
     const stream = log.open(3, 0)
     for (const round of [1, 2, 3]) {
@@ -77,7 +77,7 @@ test('a notification displaces no response or request', () =>
 test.each([
   ['many', { maxResponses: 2 }],
   ['large', { maxResponseCharacters: 10 }],
-])('a client that has not read a response goes on with no gap when there are too %s of them', (_, bounds) =>
+])('a stream that deleted unread responses, because there were too %s, cannot be resumed before them', (_, bounds) =>
   withLog(bounds, (log) => {
     const stream = log.open(4, 0)
     log.append(stream, 'note')
@@ -90,7 +90,7 @@ test.each([
   }),
 )
 
-test('one stream takes nothing from another', () =>
+test('the limits of a stream do not affect another stream', () =>
   withLog({ maxEvents: 2 }, (log) => {
     const [one, two] = [log.open(1, 0), log.open(1, 0)]
     for (let event = 1; event <= 4; event++) log.append(one, `one ${event}`)
@@ -99,7 +99,7 @@ test('one stream takes nothing from another', () =>
     expect(seqs(log, two, 0)).toEqual([1])
   }))
 
-test('a stream that ended long ago makes room, one that goes on does not', () =>
+test('a stream that ended long ago is deleted, and one that continues is not', () =>
   withLog({ maxAgeMs: 1000 }, (log, sql) => {
     const [ended, going] = [log.open(1, 0), log.open(1, 0)]
     for (const stream of [ended, going]) log.append(stream, 'event')
@@ -114,7 +114,7 @@ test('a stream that ended long ago makes room, one that goes on does not', () =>
     expect(sql.exec('SELECT * FROM events WHERE stream = ?', ended).toArray()).toEqual([])
   }))
 
-describe('the log of one session', () => {
+describe('the event log of a session', () => {
   const event = 'x'.repeat(100_000)
   /** Opens a stream with a few events; `isFinished`: its request has its answer. */
   const fill = (log: EventLog, isFinished: boolean, now: number) => {
@@ -124,7 +124,7 @@ describe('the log of one session', () => {
     return stream
   }
 
-  test('stays below its storage over all streams: the oldest finished ones are deleted, running ones never', () =>
+  test('stays below its storage limit: it deletes the oldest finished streams, and no running ones', () =>
     withLog({ maxCharacters: 1e6, maxAgeMs: Number.POSITIVE_INFINITY, maxStorageBytes: 2_000_000 }, (log, sql) => {
       log.openStanding()
       for (let count = 0; count < 4; count++) log.append(0, event)
@@ -137,7 +137,7 @@ describe('the log of one session', () => {
       expect(sql.exec('SELECT count(*) AS streams FROM streams').one()).toEqual({ streams: 4 })
     }))
 
-  test('makes room for the events of a running stream as well', () =>
+  test('deletes finished streams for the events of a running stream as well', () =>
     withLog({ maxCharacters: 1e7, maxAgeMs: Number.POSITIVE_INFINITY, maxStorageBytes: 1_000_000 }, (log, sql) => {
       const [running, finished] = [log.open(1, 0), fill(log, true, 0)]
       expect(log.find(finished)).toBeDefined()
@@ -147,7 +147,7 @@ describe('the log of one session', () => {
       expect(sql.databaseSize).toBeLessThan(1_100_000)
     }))
 
-  test('deletes those first that ended first, however long they ran', () =>
+  test('deletes streams in the order in which they ended, however long they ran', () =>
     withLog({ maxAgeMs: Number.POSITIVE_INFINITY }, (log) => {
       const long = log.open(1, 0)
       const others = Array.from({ length: 1000 }, (_, at) => {
@@ -161,7 +161,7 @@ describe('the log of one session', () => {
     }))
 })
 
-test('an empty log has no tables', () =>
+test('an empty event log has no tables', () =>
   withLog({}, (log, sql) => {
     expect(log.find(1)).toBeUndefined()
     expect(log.onFrom({ stream: 1, seq: 0 }) !== undefined).toBe(false)

@@ -5,7 +5,7 @@ import { tasks } from '../../worker/plugins/tasks/index.ts'
 const server = createServer({ name: 'placed', version: '1.0.0' })
 server.tool('greet', { description: 'Greets' }, () => 'Hello')
 
-test('endpoints of different jurisdictions need session classes of their own', () => {
+test('endpoints of different jurisdictions need different session classes', () => {
   const names = { McpSession: 'PlacedSession' }
   serve(server, { path: '/eu/mcp', durableObjects: { jurisdiction: 'eu', names } })
   serve(server, { path: '/eu/2/mcp', durableObjects: { jurisdiction: 'eu', names } })
@@ -15,7 +15,7 @@ test('endpoints of different jurisdictions need session classes of their own', (
   serve(server, { path: '/placed/mcp', durableObjects: { names: { McpSession: 'OtherSession' } } })
 })
 
-test('endpoints without sessions may share a session class that neither of them uses', () => {
+test('endpoints without sessions can share a session class that neither uses', () => {
   const durableObjects = { names: { McpSession: 'UnusedSession' } }
   const stateless = { sessions: false, durableObjects } as const
   serve(server, { ...stateless, path: '/open/mcp' })
@@ -25,7 +25,7 @@ test('endpoints without sessions may share a session class that neither of them 
   expect(() => serve(server, { path: '/third/mcp', durableObjects })).toThrow('share the class UnusedSession')
 })
 
-test('endpoints of different jurisdictions need classes of their own for plugins, too', () => {
+test('endpoints of different jurisdictions need different classes for plugins', () => {
   const stateless = { sessions: false, plugins: [tasks()] } as const
   serve(server, {
     ...stateless,
@@ -41,7 +41,7 @@ test('endpoints of different jurisdictions need classes of their own for plugins
   ).toThrow('Two endpoints with the jurisdictions none and eu share the class PlacedTask')
 })
 
-test('a change is delivered in each jurisdiction that a server is served in', async () => {
+test('a change is delivered in each jurisdiction in which its server is served', async () => {
   const changing = createServer({ name: 'changing', version: '1.0.0' })
   const delivered: string[] = []
   const delivering: Plugin = {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { keys } from '../../worker/platform.ts'
 import { mintKeyRing } from '../../worker/sealing/seal.ts'
 
-test('a request whose key ring never comes, because its client has gone, holds up no other request', async () => {
+test('a request whose key ring never loads does not block other requests', async () => {
   const rings = [new Promise<never>(() => {}), Promise.resolve(mintKeyRing())]
   const sealerOf = keys(() => rings.shift() ?? Promise.reject(new Error('The key ring was asked for again')))
   const abandoned = sealerOf('one')

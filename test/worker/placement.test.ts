@@ -13,13 +13,13 @@ function platform(refusal?: string) {
   return within('anywhere') as unknown as DurableObjectNamespace
 }
 
-test('objects are made where the options say', () => {
+test('objects are created in the configured jurisdiction and location', () => {
   const placed = objectIn(platform(), 'one', { jurisdiction: 'eu', locationHint: 'weur' })
   expect(placed).toEqual({ jurisdiction: 'eu', name: 'one', locationHint: 'weur' })
   expect(objectIn(platform(), 'one', {})).toEqual({ jurisdiction: 'anywhere', name: 'one', locationHint: undefined })
 })
 
-test('objects are never made outside a jurisdiction that the platform refuses', () => {
+test('objects are not created elsewhere when the platform refuses their jurisdiction', () => {
   const refusing = platform('Unknown jurisdiction')
   expect(() => objectIn(refusing, 'one', { jurisdiction: 'eu' })).toThrow('Unknown jurisdiction')
 })

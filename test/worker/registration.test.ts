@@ -49,7 +49,7 @@ async function registered(use: (session: Session, storage: DurableObjectStorage,
   return { name, left }
 }
 
-test('a session ends its registration, and leaves a tombstone', async () => {
+test('a session that ends deletes its registration, and leaves a tombstone', async () => {
   const expires = Date.now() + week
   const { name, left } = await registered(async (session, storage) => {
     expect(await session.end(expires)).toBe(true)

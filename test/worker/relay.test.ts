@@ -35,7 +35,7 @@ function reading(response: Response) {
 
 const change = (index: number) => ({ resource: `note://${'x'.repeat(1000)}/${index}` })
 
-test('an object that is lost while it is dialled for the first time is dialled again', async () => {
+test('a connection to an object that is lost while it opens is retried', async () => {
   const dial = connection(session())
   let dials = 0
   const response = await openRelay({
@@ -49,7 +49,7 @@ test('an object that is lost while it is dialled for the first time is dialled a
   await response.body?.cancel()
 })
 
-test('a connection that rested does not take the place of the one that its client has opened since', async () => {
+test('a paused connection does not replace the one that its client opened later', async () => {
   const stub = session()
   const dead = await openRelay({ keepAliveMs: 100, maxBufferedBytes: 20_000, dial: connection(stub) })
   for (let index = 1; index <= 60; index++) await stub.changed(change(index))
@@ -65,7 +65,7 @@ test('a connection that rested does not take the place of the one that its clien
   expect(live.text.match(/^id: 0\.\d+$/gm)).toEqual(Array.from({ length: 56 }, (_, index) => `id: 0.${index + 6}`))
 })
 
-test('a reader that pauses gets everything once it reads', async () => {
+test('a reader that pauses gets every event once it continues', async () => {
   const stub = session()
   const response = await openRelay({ keepAliveMs: 15_000, maxBufferedBytes: 20_000, dial: connection(stub) })
   for (let index = 1; index <= 200; index++) await stub.changed(change(index))
@@ -75,7 +75,7 @@ test('a reader that pauses gets everything once it reads', async () => {
 })
 
 test.each(['id: 999.1', 'id: 0.0', 'id: 1.0', 'retry: 0', 'data: {}'])(
-  'a line "%s" in a URI does not move the id that a slow reader continues from',
+  'a line "%s" in a URI does not change the event id from which a slow reader continues',
   async (line) => {
     const stub = session()
     const hostile = separators
@@ -104,7 +104,7 @@ test.each(['id: 999.1', 'id: 0.0', 'id: 1.0', 'retry: 0', 'data: {}'])(
   },
 )
 
-describe('responses of calls that share a stream whose client reads late', () => {
+describe('responses of calls on one stream whose client reads late', () => {
   const toolCall = (id: string, name: string, args: object): RequestMessage => ({
     jsonrpc: '2.0',
     id,
@@ -145,7 +145,7 @@ describe('responses of calls that share a stream whose client reads late', () =>
     return ids
   }
 
-  test('all arrive, however many notifications were deleted between them', async () => {
+  test('arrive, however many notifications between them were deleted', async () => {
     const { stub, response } = await openSse()
     const indices = Array.from({ length: 18 }, (_, index) => index + 1)
     for (const index of indices) {
@@ -158,7 +158,7 @@ describe('responses of calls that share a stream whose client reads late', () =>
     expect(answeredIn(read.text)).toEqual([...indices.map((index) => `pour ${index}`), 'last'])
   })
 
-  test('end the session over HTTP+SSE when they are more than a stream keeps of responses', async () => {
+  test('end the session over HTTP+SSE when the stream stores no more of them', async () => {
     const { stub, response } = await openSse()
     for (let index = 1; index <= 18; index += 1) {
       await stub.post(postOf([echo(index)], { handshake }))
@@ -172,7 +172,7 @@ describe('responses of calls that share a stream whose client reads late', () =>
     expect(await stub.post(postOf([ping('late')], { handshake }))).toEqual({ gone: true })
   })
 
-  test('end the stream of a batch, also before it was opened, when they are more than a stream keeps', async () => {
+  test('end the stream of a batch, also before it opens, when it stores no more of them', async () => {
     const stub = session()
     const messages = [pour(1), ...Array.from({ length: 17 }, (_, index) => echo(index + 1))]
     const since20250326 = { version: '2025-03-26', capabilities: {}, client: { name: 'test', version: '1' } }

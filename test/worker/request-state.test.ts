@@ -10,7 +10,7 @@ const namespace = (exports as unknown as { McpSession: { getByName(name: string)
 const fresh = () => namespace.getByName(`request-state ${crypto.randomUUID()}`)
 const day = 24 * 60 * 60_000
 
-test('a state is used once, and whoever uses it the same way gets the same answer', async () => {
+test('a state is used once, and the same use gets the same outcome', async () => {
   const stub = fresh()
   const expires = Date.now() + day
   expect(await stub.consume('yes', expires)).toEqual({ is: 'first' })
@@ -23,7 +23,7 @@ test('a state is used once, and whoever uses it the same way gets the same answe
   expect(await stub.consume('no', expires)).toEqual({ is: 'other' })
 })
 
-test('an answer is waited for after an eviction, for as long as its Worker extends its lease', async () => {
+test('a repeated use awaits the outcome after an eviction, while the Worker extends its lease', async () => {
   const expires = Date.now() + day
   const stub = fresh()
   await stub.consume('yes', expires)
@@ -46,7 +46,7 @@ test('an answer is waited for after an eviction, for as long as its Worker exten
   })
 })
 
-test('a state that comes late is not claimed, and tells its outcome when it was used in time', async () => {
+test('a late use does not consume the state, and returns the outcome of an earlier use', async () => {
   const expires = Date.now() + day
   const stub = fresh()
   expect(await stub.consume('yes', expires, true)).toEqual({ is: 'late' })
@@ -55,7 +55,7 @@ test('a state that comes late is not claimed, and tells its outcome when it was 
   expect(await stub.consume('yes', expires, true)).toEqual({ is: 'answered', text: 'paid' })
 })
 
-test('a lease is not extended when nothing was claimed', async () => {
+test('extend() does nothing without a lease', async () => {
   const stub = fresh()
   await stub.extend()
   expect(await valueSizesOf(stub)).toEqual([])
@@ -71,7 +71,7 @@ test.each([
   ['of Latin letters', 'x'.repeat(3_000_000)],
   ['of other letters', 'ж'.repeat(1_500_000)],
   ['of characters that are surrogate pairs', `x${'😀'.repeat(1_500_000)}`],
-])('an answer of 3 MB %s is kept in values that production stores', async (_, text) => {
+])("an outcome of 3 MB %s is stored in values below the platform's limit", async (_, text) => {
   const stub = fresh()
   const expires = Date.now() + day
   await stub.consume('yes', expires)
@@ -85,14 +85,14 @@ test.each([
   expect(await valueSizesOf(stub)).toEqual([])
 })
 
-test('an answer that replaces a longer one is whole', async () => {
+test('a shorter outcome replaces a longer one completely', async () => {
   const stub = fresh()
   await stub.put('x'.repeat(3_000_000), Date.now() + day)
   await stub.put('short', Date.now() + day)
   expect(await stub.get()).toBe('short')
 })
 
-test('nothing of it remains when its time is over', async () => {
+test('the alarm deletes the state after its expiry', async () => {
   const stub = fresh()
   await stub.consume('yes', Date.now() + day)
   await stub.put('much', Date.now() + day)

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { exposeStorage, type RowsRpc } from '../../worker/plugins/development/rows.ts'
 
-test('a key ring is shown of no class, and under no name', async () => {
+test('key rings are redacted in the rows of every class, under every name', async () => {
   const ring = { current: 'k1', keys: { k1: 'secret' } }
   const stored = [
     ['keys', ring],

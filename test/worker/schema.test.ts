@@ -88,7 +88,7 @@ async function refusalOf(call: () => PromiseLike<unknown>): Promise<string> {
 const answer = () => postOf([{ jsonrpc: '2.0', id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }])
 
 describe('the stored data of schema version 1', () => {
-  test('is read by this release: the call goes on and its stream is resumed', async () => {
+  test('is read by this release: the call continues and its stream is resumed', async () => {
     const { stub } = await stored()
     expect(await stub.post(answer())).toEqual({ status: 202 })
     const query = `after=1.1&expires=${Date.now() + week}&relay=one`
@@ -136,7 +136,7 @@ describe('the stored data of schema version 1', () => {
 })
 
 describe('the stored streams of schema version 1', () => {
-  test('are read as they are stored', async () => {
+  test('are read unchanged', async () => {
     const { stub } = await stored(version1Streams)
     await runInDurableObject(stub, (_, { storage }) => {
       expect(storage.kv.get('schema')).toBe(1)
@@ -157,7 +157,7 @@ describe('the stored streams of schema version 1', () => {
     })
   })
 
-  test('take notifications beyond the bound in the place of other notifications only', async () => {
+  test('replace notifications beyond their limit, and no other events', async () => {
     const { stub } = await stored(version1Streams)
     await runInDurableObject(stub, (_, { storage }) => {
       const log = new EventLog(storage.sql, () => ({ ...defaultLogBounds, maxEvents: 2 }))
@@ -168,7 +168,7 @@ describe('the stored streams of schema version 1', () => {
   })
 })
 
-test('an object that a newer release has stored refuses everything, loses nothing, and works again with that release', async () => {
+test('an object with data of a newer release refuses all requests, keeps its data, and works with that release', async () => {
   const { stub } = await stored()
   await runInDurableObject(stub, (_, { storage }) => storage.kv.put('schema', 2))
   await evictDurableObject(stub)
@@ -190,7 +190,7 @@ test('an object that a newer release has stored refuses everything, loses nothin
   expect(await stub.post(answer())).toEqual({ status: 202 })
 })
 
-test('a session stores its version with the first thing it stores', async () => {
+test('a session stores the schema version with its first data', async () => {
   const { stub } = await stored()
   const fresh = namespace.getByName(crypto.randomUUID())
   const ping = { ...answer(), messages: [{ jsonrpc: '2.0' as const, id: 1, method: 'ping' }] }

@@ -55,7 +55,7 @@ async function open(stub: Stub, query: string) {
   return { status: response.status, start, frames, closed: closed.promise, socket }
 }
 
-describe('a session that never needed state', () => {
+describe('a session without state', () => {
   test('stores nothing', async () => {
     const stub = session()
     expect(await stub.post(post('tools/list'))).toMatchObject({ status: 200 })
@@ -68,7 +68,7 @@ describe('a session that never needed state', () => {
 })
 
 describe('a stream', () => {
-  test('is written down before it is sent, and replayed from any of its events', async () => {
+  test('is stored before it is sent, and replayed from each of its events', async () => {
     const stub = session()
     const posted: Posted = await stub.post(
       post('tools/call', { name: 'progress', arguments: { steps: 3 }, _meta: { progressToken: 'p' } }),
@@ -87,7 +87,7 @@ describe('a stream', () => {
     }
   })
 
-  test('that ended longer ago than its age is not resumed, and an alarm deletes it', async () => {
+  test('is not resumed after its age limit, and an alarm deletes it', async () => {
     const hour = 60 * 60_000
     const steps = { name: 'progress', arguments: { steps: 3 }, _meta: { progressToken: 'p' } }
     const ended = async () => {
@@ -122,7 +122,7 @@ describe('a stream', () => {
     expect(((await alarmOf(alone)) ?? 0) - Date.now()).toBeGreaterThan(20 * hour)
   })
 
-  test('goes on after the object was evicted while a person thinks', async () => {
+  test('continues after the object was evicted during an input request', async () => {
     const stub = session()
     expect(await stub.post(call('ask_name'))).toEqual({ stream: 1 })
     const relay = await open(stub, 'stream=1')
@@ -138,7 +138,7 @@ describe('a stream', () => {
     }
   })
 
-  test('of an input request that nobody answers ends in time while an alarm holds the object for another call', async () => {
+  test('whose input request times out ends in time while an alarm keeps the object awake for another call', async () => {
     const stub = session()
     const key = crypto.randomUUID()
     const waits = { name: 'wait', arguments: { key }, _meta: { progressToken: 'p' } }
@@ -156,7 +156,7 @@ describe('a stream', () => {
   })
 
   test.each(['', 'unknown', 7, null, {}])(
-    'of a call with the param taskId %j takes the answer to its input request',
+    'of a call with the param taskId %j accepts its input response',
     async (taskId) => {
       const stub = session()
       expect(await stub.post(post('tools/call', { name: 'ask_name', taskId }))).toEqual({ stream: 1 })
@@ -168,7 +168,7 @@ describe('a stream', () => {
     },
   )
 
-  test('of a question that nobody answered in time ends with an error that says so', async () => {
+  test('whose input request times out ends with an error', async () => {
     const stub = session()
     // No alarm of the runtime comes while Date stands an hour ahead.
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60 * 60_000 })
@@ -195,7 +195,7 @@ describe('a stream', () => {
     expect(hasty.frames).toHaveLength(3)
   })
 
-  test('of a question whose time is over is not given to its call, also before the alarm has said so', async () => {
+  test('whose input request timed out does not accept the response, even before the alarm runs', async () => {
     const stub = session()
     await stub.post(call('ask_name'))
     const relay = await open(stub, 'stream=1')
@@ -207,7 +207,7 @@ describe('a stream', () => {
     expect(relay.frames.join('')).not.toContain('Hello')
   })
 
-  test('of a question that is wanted soon is watched over beside calls that run', async () => {
+  test('with a short timeout of its input request ends in time beside running calls', async () => {
     const stub = session()
     // No alarm of the runtime comes while Date stands an hour ahead.
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60 * 60_000 })
@@ -221,7 +221,7 @@ describe('a stream', () => {
     expect(await alarmOf(stub)).toBe(Date.now() + 1000)
   })
 
-  test('of a cancelled question ends without an answer, and the question is withdrawn', async () => {
+  test('of a cancelled call that waits for input ends without a response, and cancels the input request', async () => {
     const stub = session()
     await stub.post(call('ask_name'))
     const relay = await open(stub, 'stream=1')
@@ -232,7 +232,7 @@ describe('a stream', () => {
     expect(relay.frames.join('')).not.toContain('"id":1,')
   })
 
-  test('of a cancelled call ends at once, whether its handler listens or not, and is not run again', async () => {
+  test('of a cancelled call ends at once, even if its handler ignores the signal, and is not replayed', async () => {
     const stub = session()
     const args = { name: 'stubborn', arguments: { key: crypto.randomUUID() }, _meta: { progressToken: 'p' } }
     expect(await stub.post(post('tools/call', args))).toEqual({ stream: 1 })
@@ -249,7 +249,7 @@ describe('a stream', () => {
     expect(await stub.post(call('echo', { text: 'the id is free again' }))).toMatchObject({ status: 200 })
   })
 
-  test('that is longer than a reader may let wait comes in parts, each event once', async () => {
+  test('above the buffer of a reader is sent in parts, with each event once', async () => {
     const stub = session()
     expect(await stub.post(call('pour', { lines: 20, characters: 65_536 }))).toEqual({ stream: 1 })
     const frames: string[] = []
@@ -265,7 +265,7 @@ describe('a stream', () => {
     expect(frames).toHaveLength(21)
   })
 
-  test('goes on without what was only said, when more was said than is kept while its client thought it heard', async () => {
+  test('resumes without deleted notifications for its own relay, and not for a client with Last-Event-ID', async () => {
     const stub = session()
     expect(await stub.post(call('pour', { lines: 1500, characters: 1 }))).toEqual({ stream: 1 })
     expect((await open(stub, 'after=1.1&relay=a')).status).toBe(400)
@@ -275,7 +275,7 @@ describe('a stream', () => {
     expect(again.frames.at(-1)).toContain('"id":1,"result"')
   })
 
-  test('is not taken over by a connection that its client has given up', async () => {
+  test('is not taken over by a connection that its client replaced', async () => {
     const stub = session()
     await open(stub, 'relay=a')
     const newer = await open(stub, 'relay=b')
@@ -287,7 +287,7 @@ describe('a stream', () => {
     itself.socket?.close(4000)
   })
 
-  test('says where it starts, so that whoever feeds from it misses nothing before its first event', async () => {
+  test('reports its start, so that a relay misses no event before the first one', async () => {
     const stub = session()
     const relay = await open(stub, '')
     expect(relay.start).toBe('0.0')
@@ -300,7 +300,7 @@ describe('a stream', () => {
     again.socket?.close(4000)
   })
 
-  test('has each delivery of a change once, however often it is called for', async () => {
+  test('has each delivery of a change once, however often the delivery is repeated', async () => {
     const stub = session()
     const relay = await open(stub, '')
     for (let time = 0; time < 4; time += 1) await stub.changed({ list: 'tools' }, undefined, undefined, 'one')
@@ -310,7 +310,7 @@ describe('a stream', () => {
     relay.socket?.close(4000)
   })
 
-  test('is taken over by the newest relay', async () => {
+  test('belongs to the newest relay', async () => {
     const stub = session()
     const older = await open(stub, 'polling=1&version=2025-11-25')
     const newer = await open(stub, 'polling=1&version=2025-11-25')
@@ -320,11 +320,11 @@ describe('a stream', () => {
   })
 })
 
-describe('a call that was running when its object was lost', () => {
+describe('a call whose object was lost while it ran', () => {
   const streamed = (name: string, key: string) =>
     post('tools/call', { name, arguments: { key }, _meta: { progressToken: 'p' } })
 
-  test('is run again when that is safe, and the client hears nothing twice', async () => {
+  test('is replayed when the tool is safe to retry, without repeated notifications', async () => {
     const stub = session()
     expect(await stub.post(streamed('stubborn', crypto.randomUUID()))).toEqual({ stream: 1 })
     await evictDurableObject(stub)
@@ -352,9 +352,9 @@ describe('a call that was running when its object was lost', () => {
     })
 
   test.each([
-    ['sent its client away first', { away: true }, ['1: 1', '1: 2']],
-    ['said more than is kept', { steps: 1100 }, ['1: 1099', '1: 1100', '1: 1101']],
-  ])('and had %s, says nothing twice', async (_, args, heard) => {
+    ['closed its stream first', { away: true }, ['1: 1', '1: 2']],
+    ['sent more notifications than are stored', { steps: 1100 }, ['1: 1099', '1: 1100', '1: 1101']],
+  ])('and that %s, repeats no notifications', async (_, args, heard) => {
     const stub = session()
     await stub.post({ ...post(''), messages: [lost(1, args)] })
     await evictDurableObject(stub)
@@ -363,7 +363,7 @@ describe('a call that was running when its object was lost', () => {
     expect(steps(relay.frames).slice(-3)).toEqual(heard)
   })
 
-  test('and had told that a person is done on a page, does not tell it twice', async () => {
+  test('and that notified of a completed URL elicitation, does not repeat the notification', async () => {
     const stub = session()
     const handshake = { ...post('').handshake, capabilities: { elicitation: { url: {} } } } as Post['handshake']
     expect(await stub.post({ ...call('ask_url_twice'), handshake })).toEqual({ stream: 1 })
@@ -376,7 +376,7 @@ describe('a call that was running when its object was lost', () => {
     expect(relay.frames.filter((frame) => frame.includes('notifications/elicitation/complete'))).toHaveLength(1)
   })
 
-  test('beside another of its batch, says nothing twice and swallows nothing', async () => {
+  test('beside another call of its batch, repeats no notifications and omits none', async () => {
     const stub = session()
     const handshake = { ...post('').handshake, version: '2025-03-26' } as Post['handshake']
     await stub.post({ ...post(''), handshake, batch: true, messages: [lost(1, { steps: 3 }), lost(2, { steps: 1 })] })
@@ -386,7 +386,7 @@ describe('a call that was running when its object was lost', () => {
     expect(steps(relay.frames).toSorted()).toEqual(['1: 1', '1: 2', '1: 3', '1: 4', '2: 1', '2: 2'])
   })
 
-  test('over HTTP+SSE says nothing twice, whatever was said before it', async () => {
+  test('over HTTP+SSE repeats no notifications, whatever the stream had before', async () => {
     const stub = session()
     const relay = await open(stub, 'sse=1')
     const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
@@ -406,7 +406,7 @@ describe('a call that was running when its object was lost', () => {
     relay.socket?.close(4000)
   })
 
-  test('ends with an error that says so when it is not', async () => {
+  test('ends with an error when the tool is not safe to retry', async () => {
     const stub = session()
     expect(await stub.post(streamed('wait', crypto.randomUUID()))).toEqual({ stream: 1 })
     await evictDurableObject(stub)
@@ -420,7 +420,7 @@ describe('a call that was running when its object was lost', () => {
     expect(await stub.post(call('echo', { text: 'hi' }))).toMatchObject({ status: 200 })
   })
 
-  test('is found by the alarm when no client comes back', async () => {
+  test('is ended by the alarm when no client reconnects', async () => {
     const stub = session()
     await stub.post(streamed('wait', crypto.randomUUID()))
     await evictDurableObject(stub)
@@ -430,7 +430,7 @@ describe('a call that was running when its object was lost', () => {
     expect(relay.frames.join('')).toContain('interrupted')
   })
 
-  test('a call of a signed-in caller is not run again without its principal', async () => {
+  test('ends with an error when its principal is not stored', async () => {
     const stub = session()
     const principal = { issuer: 'https://issuer.example', subject: 'ada', scopes: [], claims: {} }
     await stub.post({ ...streamed('stubborn', crypto.randomUUID()), principal })
@@ -440,7 +440,7 @@ describe('a call that was running when its object was lost', () => {
     expect(relay.frames.join('')).toContain('"data":{"reason":"interrupted","retryable":true}')
   })
 
-  test('leaves no row behind', async () => {
+  test('has no row after it ended', async () => {
     const stub = session()
     await stub.post(streamed('progress', ''))
     await stub.post(post('tools/call', { name: 'progress', arguments: { steps: 2 }, _meta: { progressToken: 'p' } }))
@@ -449,8 +449,8 @@ describe('a call that was running when its object was lost', () => {
   })
 })
 
-describe('a session that is over', () => {
-  test('keeps a tombstone until its id expires, and then nothing', async () => {
+describe('an ended session', () => {
+  test('keeps a tombstone until its id expires, and then no data', async () => {
     const stub = session()
     await stub.post(post('logging/setLevel', { level: 'debug' }))
     await stub.post(call('progress', { steps: 1 }))
@@ -468,7 +468,7 @@ describe('a session that is over', () => {
     expect(await alarmOf(stub)).toBeNull()
   })
 
-  test('answers the calls that were running, and stores nothing for them', async () => {
+  test('answers the calls that were running, and stores no data for them', async () => {
     const stub = session()
     const silent = stub.post(call('wait', { key: crypto.randomUUID() }))
     expect(await stub.end(Date.now() + week)).toBe(true)
@@ -477,7 +477,7 @@ describe('a session that is over', () => {
     expect(await valuesOf(stub)).toEqual(['ended'])
   })
 
-  test('takes nothing more from a handler that goes on', async () => {
+  test('ignores a handler that continues', async () => {
     for (const [how, said] of [
       ['state', 'McpError: The session has ended'],
       ['disconnect', 'went on'],
@@ -493,7 +493,7 @@ describe('a session that is over', () => {
     }
   })
 
-  test('takes no subscription that was on its way', async () => {
+  test('ignores a subscription that was in progress', async () => {
     const stub = session()
     await stub.post(call('slow', { on: true }))
     const subscribing = stub.post(post('resources/subscribe', { uri: 'slow://1' }))
@@ -516,7 +516,7 @@ describe('a session that is over', () => {
       'a call that took a while',
       [post('tools/call', { name: 'progress', arguments: { steps: 2 }, _meta: { progressToken: 'p' } })],
     ],
-  ] as [string, Post[]][])('by itself, after %s and a day without a request, leaves nothing', async (_, posts) => {
+  ] as [string, Post[]][])('has no data when it expired after %s and a day without a request', async (_, posts) => {
     const stub = session()
     for (const each of posts) await stub.post(each)
     const relay = await open(stub, '')
@@ -533,8 +533,8 @@ describe('a session that is over', () => {
   test.each([
     ['a log level', post('logging/setLevel', { level: 'debug' })],
     ['a subscription', post('resources/subscribe', { uri: 'note://1' })],
-    ['a question without an answer', call('ask_name')],
-  ])('by itself, with %s that its client would miss, says so without revive', async (_, request) => {
+    ['an open input request', call('ask_name')],
+  ])('without revive keeps a tombstone when it expired with %s that its client would miss', async (_, request) => {
     const stub = session()
     await stub.post({ ...request, terms: withoutRevive })
     expect(await runDurableObjectAlarm(stub)).toBe(true)
@@ -548,7 +548,7 @@ describe('a session that is over', () => {
   })
 
   test.each([['together with'], ['some time after']])(
-    'by itself, %s a question that nobody heard time out, says so without revive',
+    'without revive keeps a tombstone when it expired %s the unnoticed timeout of an input request',
     async (when) => {
       const stub = session()
       await stub.post({ ...call('ask_name'), terms: withoutRevive })
@@ -561,7 +561,7 @@ describe('a session that is over', () => {
     },
   )
 
-  test('by itself, without a trace, does not give its ids to the streams and input requests of its next life', async () => {
+  test('does not reuse its stream and input request ids when it continues after its expiry', async () => {
     const stub = session()
     const expires = Date.now() + week
     const answer = (id: string, name: string) =>
@@ -608,7 +608,7 @@ describe('a session that is over', () => {
     }
   })
 
-  test('not while a client holds a stream, and looks again a day later only', async () => {
+  test('does not expire while a client has a stream open, and checks again a day later', async () => {
     const stub = session()
     const relay = await open(stub, '')
     await evictDurableObject(stub, { webSockets: 'hibernate' })
@@ -620,7 +620,7 @@ describe('a session that is over', () => {
     relay.socket?.close(4000)
   })
 
-  test('not because its stream was open for long', async () => {
+  test('does not expire a day after its last request if its stream was open since', async () => {
     const stub = session()
     await stub.post(post('logging/setLevel', { level: 'debug' }))
     const relay = await open(stub, '')
@@ -639,7 +639,7 @@ describe('a session that is over', () => {
     expect(await valuesOf(stub)).toContain('logLevel')
   })
 
-  test('by itself, however long a call of it runs', async () => {
+  test('expires, however long one of its calls runs', async () => {
     const stub = session()
     const forever = { name: 'wait', arguments: { key: crypto.randomUUID() }, _meta: { progressToken: 'p' } }
     expect(await stub.post(post('tools/call', forever, { terms: withoutRevive }))).toEqual({ stream: 1 })
@@ -654,7 +654,7 @@ describe('a session that is over', () => {
     expect(await valuesOf(stub)).toEqual(['ended'])
   })
 
-  test('over HTTP+SSE leaves nothing, and stays over', async () => {
+  test('over HTTP+SSE has no data, and stays ended', async () => {
     const stub = session()
     const relay = await open(stub, 'sse=1')
     const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
@@ -668,7 +668,7 @@ describe('a session that is over', () => {
   })
 })
 
-describe('a session over HTTP+SSE that lost its stream', () => {
+describe('a session over HTTP+SSE whose stream was lost', () => {
   const begin = async () => {
     const stub = session()
     const relay = await open(stub, 'sse=1')
@@ -680,7 +680,7 @@ describe('a session over HTTP+SSE that lost its stream', () => {
     return stub
   }
 
-  test('waits for it', async () => {
+  test('continues when the stream is resumed', async () => {
     const stub = await begin()
     expect(await runDurableObjectAlarm(stub)).toBe(true)
     const again = await open(stub, 'sse=1&after=0.1')
@@ -690,7 +690,7 @@ describe('a session over HTTP+SSE that lost its stream', () => {
     await vi.waitFor(async () => expect(await valuesOf(stub)).toEqual([]))
   })
 
-  test('does not wait for ever', async () => {
+  test('ends when the stream is not resumed in time', async () => {
     const stub = await begin()
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 6 * 60_000 })
     try {
@@ -702,7 +702,7 @@ describe('a session over HTTP+SSE that lost its stream', () => {
     expect(await alarmOf(stub)).toBeNull()
   })
 
-  test('does not wait for ever either when nothing was ever said', async () => {
+  test('ends when the stream is not resumed in time, also without any message', async () => {
     const stub = session()
     await open(stub, 'sse=1')
     await evictDurableObject(stub, { webSockets: 'close' })
@@ -710,7 +710,7 @@ describe('a session over HTTP+SSE that lost its stream', () => {
     expect(await alarmOf(stub)).toBeLessThan(Date.now() + 6 * 60_000)
   })
 
-  test('is over when it cannot go on without a gap', async () => {
+  test('ends when the stream cannot be resumed without a gap', async () => {
     const stub = await begin()
     expect((await open(stub, 'sse=1&after=0.9')).status).toBe(400)
     expect(await valuesOf(stub)).toEqual([])
@@ -725,7 +725,7 @@ async function lapse(stub: Stub): Promise<void> {
   expect(await runDurableObjectAlarm(stub)).toBe(true)
 }
 
-test('roots that are larger than a stored value may be reach their call, and are not stored', async () => {
+test('roots above the size limit of a stored value are given to their call, and not stored', async () => {
   const stub = session()
   const handshake = {
     version: '2025-11-25',
@@ -751,7 +751,7 @@ test('roots that are larger than a stored value may be reach their call, and are
   }
 })
 
-test('roots that are answered before the other questions of their call are not asked for again', async () => {
+test('roots that arrive before the other input responses of their call are not requested again', async () => {
   const stub = session()
   const handshake = {
     version: '2025-11-25',
@@ -786,7 +786,7 @@ test('roots that are answered before the other questions of their call are not a
   expect(second.relay.frames.at(-1)).toContain('Ada in file:///a')
 })
 
-test('an id in use is not used twice', async () => {
+test('the id of a running request is refused', async () => {
   const stub = session()
   await stub.post(call('ask_name'))
   const again = await stub.post(call('echo', { text: 'hi' }))

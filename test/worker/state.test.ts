@@ -69,7 +69,7 @@ test('a state that is only read stores nothing', async () => {
   }
 })
 
-test('values and rows are kept, over an eviction too', async () => {
+test('values and rows survive an eviction', async () => {
   const stub = fresh()
   const value = { list: [1, 'two'], at: new Date(0), bytes: new Uint8Array([1, 2]) }
   await run(stub, 'test_kept', 'put', 'b', value)
@@ -101,7 +101,7 @@ test.each([
   ],
   ['strange', 'could not be cloned'],
   ['toString', 'The state "test_kept" no longer has the operation "toString"'],
-])('what %s did is undone', async (operation, message) => {
+])('the operation %s is rolled back', async (operation, message) => {
   const stub = fresh()
   const said = { thrown: { message: expect.stringContaining(message) } }
   expect(await run(stub, 'test_kept', operation)).toMatchObject(said)
@@ -111,7 +111,7 @@ test.each([
   expect(await run(stub, 'test_kept', 'entries')).toEqual({ value: [['a', 1]] })
 })
 
-test('a change of the tables is a change', async () => {
+test('a change of tables persists in every type of state', async () => {
   for (const name of ['test_kept', 'test_day']) {
     const stub = fresh()
     await run(stub, name, 'add', 'x', 1)
@@ -122,13 +122,13 @@ test('a change of the tables is a change', async () => {
   }
 })
 
-test('a state that is not declared any more says so', async () => {
+test('an undeclared state is an error', async () => {
   expect(await run(fresh(), 'test_gone', 'get', 'a')).toMatchObject({
     thrown: { message: 'This Worker no longer declares the state "test_gone"' },
   })
 })
 
-test('statements that were added later are run once, on what is there', async () => {
+test('table statements of a later release run once, on existing data', async () => {
   const stub = fresh()
   await run(stub, 'test_kept', 'add', 'x', 1)
   await runInDurableObject(stub, (_, { storage }) => {
@@ -142,7 +142,7 @@ test('statements that were added later are run once, on what is there', async ()
   })
 })
 
-test('a state that is not used lapses, one that is does not', async () => {
+test('a state expires when it is unused for its ttl, and not when it is used', async () => {
   const stub = fresh()
   await run(stub, 'test_day', 'add', 'x', 1)
   const { alarm } = await stored(stub)
@@ -164,7 +164,7 @@ test('a state that is not used lapses, one that is does not', async () => {
   expect(await stored(stub)).toEqual(nothing)
 })
 
-test('a state whose alarm is late has lapsed all the same', async () => {
+test('a state has expired after its ttl, even if its alarm is late', async () => {
   const stub = fresh()
   await run(stub, 'test_day', 'add', 'x', 1)
   await runInDurableObject(stub, (_, { storage }) =>
@@ -174,7 +174,7 @@ test('a state whose alarm is late has lapsed all the same', async () => {
   expect(await stored(stub)).toEqual(nothing)
 })
 
-test('a state goes by the ttl it is declared with now', async () => {
+test('the ttl of the current declaration applies', async () => {
   const used = (state: string, ttl: number) => async () => {
     const stub = fresh()
     await run(stub, 'test_day', 'put', 'a', 1)
@@ -194,7 +194,7 @@ test('a state goes by the ttl it is declared with now', async () => {
   expect(await used('test_gone', day)()).toEqual({ isKept: true, isWatched: true })
 })
 
-test('a state whose ttl was shortened lapses by the new ttl after its next use', async () => {
+test('a shortened ttl applies after the next use of the state', async () => {
   const stub = fresh()
   await run(stub, 'test_day', 'put', 'a', 1)
   await runInDurableObject(stub, async (_, { storage }) => {
@@ -205,7 +205,7 @@ test('a state whose ttl was shortened lapses by the new ttl after its next use',
   expect((await stored(stub)).alarm).toBeLessThanOrEqual(Date.now() + day)
 })
 
-test('a handle leads nowhere once it has lapsed or was forgotten, and nothing remains', async () => {
+test('a handle is unknown after its expiry or deletion, and no data is left', async () => {
   const expires = Date.now() + day
   const [lapsing, forgotten] = [fresh(), fresh()]
   for (const stub of [lapsing, forgotten]) {

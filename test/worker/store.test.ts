@@ -8,7 +8,7 @@ type Stub = DurableObjectStub & StoreRpc
 const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession
 const newObject = () => namespace.getByName(crypto.randomUUID())
 
-test('the key ring is minted once', async () => {
+test('the key ring is generated once', async () => {
   const stub = newObject()
   const [first, second] = await Promise.all([stub.keys(), stub.keys()])
   await evictDurableObject(stub)
@@ -17,7 +17,7 @@ test('the key ring is minted once', async () => {
   expect(Object.keys(first.keys)).toEqual([first.current])
 })
 
-test('a request state is deleted when its time is over', async () => {
+test('a request state is deleted after its expiry', async () => {
   const stub = newObject()
   await stub.put('journal', Date.now() + 60_000)
   expect(await stub.get()).toBe('journal')

@@ -160,7 +160,7 @@ async function withTask(stored: Stored, use: (task: Task) => Promise<void>): Pro
 const booked = { status: 'completed', result: { content: [{ type: 'text', text: 'hold of version 1 for 2' }] } }
 
 describe('the stored data of schema version 1', () => {
-  test('of a task that asks: it takes the answer and keeps its effects', () =>
+  test('is read for a task that waits for input: it accepts the response and keeps its effects', () =>
     withTask(askingTask, async (task) => {
       expect(await task.get()).toMatchObject({ status: 'input_required', inputRequests: { guests: expect.anything() } })
       await task.update({ guests: { result: { action: 'accept', content: { guests: 2 } } } })
@@ -168,28 +168,28 @@ describe('the stored data of schema version 1', () => {
       expect(await task.get()).toMatchObject(booked)
     }))
 
-  test('of a task that sleeps: it goes on', () =>
+  test('is read for a sleeping task: it continues', () =>
     withTask(sleepingTask, async (task) => {
       await task.alarm()
       expect(await task.get()).toMatchObject({ status: 'input_required' })
     }))
 
-  test('of a task that is completed: its result is there', () =>
+  test('is read for a completed task: it has its result', () =>
     withTask(completedTask, async (task) => expect(await task.get()).toMatchObject(booked)))
 
-  test('of a list of tasks: they are listed', () =>
+  test('is read for a list of tasks: they are listed', () =>
     withTask(taskList, async (task) => {
       const listed = { tasks: [{ name: 'x', taskId: 'sealed' }], next: undefined }
       expect(await task.listed(0, 10)).toEqual(listed)
     }))
 
-  test('of keys: they are the same', async () => {
+  test('is read for a key ring: it has the same keys', async () => {
     const stub = McpSession.getByName(crypto.randomUUID())
     await put(stub, keys)
     expect(await stub.keys()).toEqual(keyRing)
   })
 
-  test('of subscriptions: sessions get what they were not sent', async () => {
+  test('is read for subscriptions: sessions get undelivered changes', async () => {
     const session = McpSession.getByName(crypto.randomUUID())
     const sent = await opened(session)
     const name = session.id.name ?? ''
@@ -203,7 +203,7 @@ describe('the stored data of schema version 1', () => {
     expect(await updates.unsubscribeAll(name)).toBe(true)
   })
 
-  test('of a state: its values and tables are read', async () => {
+  test('is read for a state: it has its values and tables', async () => {
     state('test_stored', { per: 'user', ttl: 86_400_000, tables: ['CREATE TABLE things (name TEXT)'] }, (store) => ({
       read: () => [store.get('a'), store.sql('SELECT name FROM things')],
     }))
@@ -213,13 +213,13 @@ describe('the stored data of schema version 1', () => {
     expect(await stub.run(read)).toEqual({ value: [{ count: 1 }, [{ name: 'stored' }]] })
   })
 
-  test('of a state that was forgotten: its handle stays worthless', async () => {
+  test('is read for a deleted state: its handle stays invalid', async () => {
     const stub = McpState.getByName(crypto.randomUUID())
     await put(stub, endedState)
     expect(await stub.run({ state: 'any', operation: 'read', args: [], expires: undefined })).toEqual({ gone: true })
   })
 
-  test('of a used request state: the same use gets the same outcome', async () => {
+  test('is read for a used request state: the same use gets the same outcome', async () => {
     const stub = McpSession.getByName(`request-state ${crypto.randomUUID()}`)
     await put(stub, round)
     expect(await stub.consume('yes', Date.now() + week)).toEqual({ is: 'answered', text: 'paid' })

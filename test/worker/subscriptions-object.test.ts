@@ -56,7 +56,7 @@ const rowsOf = (stub: Stub, table: string) =>
 const aged = (stub: Stub) =>
   runInDurableObject(stub, (_, { storage: { sql } }) => void sql.exec('UPDATE changes SET at = at - 3600000'))
 
-describe('a listener', () => {
+describe('a subscriber', () => {
   test('gets the changes of its filter, also after hibernation', async () => {
     const stub = newShard()
     const [lists, first] = [await listen(stub, ['tools']), await listen(stub, ['resource:note://1', 'prompts'])]
@@ -78,7 +78,7 @@ describe('a listener', () => {
     await hears(relay, [note(1), tools])
   })
 
-  test('hears what changes again and again as often as it can make a difference', async () => {
+  test('gets repeated changes coalesced', async () => {
     const stub = newShard()
     const relay = await listen(stub, ['resource:note://1', 'resource:note://2'])
     for (let turn = 0; turn < 20; turn++) await publish(stub, note(1))
@@ -123,7 +123,7 @@ describe('a listener', () => {
     expect((await listen(stub, ['tools'], { after: '99' })).status).toBe(410)
   })
 
-  test('that comes back after nobody had listened for long is told so, and one that comes later is not', async () => {
+  test('that reconnects after a long time without subscribers is notified of a gap once', async () => {
     const stub = newShard()
     const before = await listen(stub, ['tools'])
     before.socket?.close(1000)
@@ -141,7 +141,7 @@ describe('a listener', () => {
     expect((await listen(stub, ['tools'], { after: String(later.lastId) })).status).toBe(101)
   })
 
-  test('gets undelivered changes after a loss of the object', async () => {
+  test('gets undelivered changes after its object was lost', async () => {
     const name = crypto.randomUUID()
     const relay = await listen(namespace.getByName(name), ['resource:note://1', 'tools'])
     const lost = runInDurableObject(namespace.getByName(name), async (instance, state) => {
@@ -158,7 +158,7 @@ describe('a listener', () => {
     await hears(after, [note(1)])
   })
 
-  test('that is one too many is refused, until another one goes', async () => {
+  test('above the limit is refused, until another one disconnects', async () => {
     const stub = newShard()
     const relays = await Promise.all(Array.from({ length: 100 }, () => listen(stub, ['tools'], { listener: 'ada' })))
     expect(relays.every(({ status }) => status === 101)).toBe(true)
@@ -215,7 +215,7 @@ describe('a change', () => {
     for (const [index, feed] of later.entries()) await hears(feed, missed[index] ?? [])
   })
 
-  test('reaches listeners of every shard, once the first knows of them', async () => {
+  test('reaches subscribers of every shard, once the first shard knows them', async () => {
     const [hub, ...shards] = [
       'subscriptions',
       'subscriptions 1',
@@ -232,7 +232,7 @@ describe('a change', () => {
   })
 })
 
-test('what has changed is forgotten, however long ago the last alarm was set', async () => {
+test('delivered changes are deleted, however long ago the last alarm was set', async () => {
   const stub = newShard()
   await listen(stub, ['tools', 'resource:note://1', 'resource:note://2'])
   for (const change of [tools, note(1), note(2)]) await publish(stub, change)
@@ -249,7 +249,7 @@ test('what has changed is forgotten, however long ago the last alarm was set', a
 })
 
 describe('sessions', () => {
-  test('that are gone are forgotten', async () => {
+  test('that have ended are removed', async () => {
     const stub = newShard()
     await stub.subscribe('a session that never was', ['resource:note://1'])
     expect(await rowsOf(stub, 'subscriptions')).toHaveLength(1)
@@ -267,7 +267,7 @@ describe('sessions', () => {
     await vi.waitFor(async () => expect(await rowsOf(stub, 'subscriptions')).toEqual([]))
   })
 
-  test('of any number are told, in the end by alarms', async () => {
+  test('of any number are notified, by alarms if necessary', async () => {
     const stub = newShard()
     const names = Array.from({ length: 1_234 }, (_, index) => `${crypto.randomUUID()}-${index}`)
     for (const name of names) await stub.subscribe(name, ['tools'])
@@ -285,7 +285,7 @@ describe('sessions', () => {
   })
 })
 
-test('a session that does not answer is called again, which is the same delivery', async () => {
+test('a session that does not respond is called again with the same delivery', async () => {
   await runInDurableObject(newShard(), async (_, state) => {
     const changed = vi.fn((..._: unknown[]) => new Promise<boolean>(() => {}))
     const report = vi.fn()
@@ -327,7 +327,7 @@ test('a session whose object is lost during delivery is notified again', async (
 test.each([
   ['has ended', false, []],
   ['has ended, and was revived meanwhile', true, ['prompts', 'tools']],
-])('a session that %s is removed only with the subscriptions it had', async (_, isRevived, topics) => {
+])('a session that %s is removed with its earlier subscriptions only', async (_, isRevived, topics) => {
   await runInDurableObject(newShard(), async (_, state) => {
     const changed = vi.fn(async () => {
       if (isRevived) await instance.subscribe('idle', ['prompts'])
@@ -371,7 +371,7 @@ function changesOf(declarations: Declarations, object: () => object): Changes {
   return plugin().provide?.(runtime).changes as Changes
 }
 
-describe('what is enabled while an object with listeners is out of reach', () => {
+describe('an entry that is enabled while an object with subscribers is unavailable', () => {
   /** The first of two objects: publishing to the second one fails as often as this says. */
   const withFailures = (failures: number, use: (turned: Turned) => Promise<void>) =>
     runInDurableObject(newShard(), async (_, state) => {
@@ -400,7 +400,7 @@ describe('what is enabled while an object with listeners is out of reach', () =>
     storage: DurableObjectStorage
   }
 
-  test('is announced when it is enabled again', () =>
+  test('is announced when enable() is called again', () =>
     withFailures(1, async ({ enable, publish }) => {
       await expect(enable()).rejects.toThrow('out of reach')
       await enable()

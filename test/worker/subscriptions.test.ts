@@ -11,7 +11,7 @@ const { McpSession, McpSubscriptions } = exports as unknown as {
   McpSubscriptions: { getByName(name: string): DurableObjectStub & SubscriptionsRpc }
 }
 
-test('a subscription made while a narrower token ends the older ones is kept', async () => {
+test('a subscription that is made while a narrower token ends earlier ones is kept', async () => {
   const name = crypto.randomUUID()
   const stub = McpSession.getByName(name)
   await stub.post(post('resources/subscribe', { uri: 'note://1' }))

@@ -34,7 +34,7 @@ const withTask = (
     await context.storage.deleteAll()
   })
 
-test('the ttl of a task whose handler never ends is kept', () =>
+test('a task whose handler never ends expires after its ttl', () =>
   withTask(
     300,
     () => new Promise(() => {}),
@@ -47,7 +47,7 @@ test('the ttl of a task whose handler never ends is kept', () =>
     },
   ))
 
-test('the timeout of a question that a run has asked while it was held is kept', () =>
+test('an input request of a task that an alarm keeps awake times out', () =>
   withTask(
     3_600_000,
     async (_, ctx) => {
@@ -62,7 +62,7 @@ test('the timeout of a question that a run has asked while it was held is kept',
     },
   ))
 
-test('a sleep ends beside an effect that holds the task', async () => {
+test('a sleep ends beside an effect that keeps the task awake', async () => {
   const woke = Promise.withResolvers<void>()
   await withTask(
     3_600_000,
@@ -78,7 +78,7 @@ test('a sleep ends beside an effect that holds the task', async () => {
   )
 })
 
-test('a status whose delivery failed is delivered again while a cancelled handler goes on', () => {
+test('a failed delivery of a status is repeated while a cancelled handler continues', () => {
   const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()]
   return withTask(
     3_600_000,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { principalOf, sealPrincipal } from '../../worker/plugins/tasks/task-principal.ts'
 
-test('a task fails whose endpoint has reauthorize and is unknown where it runs', async () => {
+test('a task of an endpoint with reauthorize fails when the endpoint is unknown where it runs', async () => {
   const sealed = new Map<string, unknown>()
   const seals = {
     identity: 'test',

@@ -31,7 +31,7 @@ const withTask = (
     await context.storage.deleteAll()
   })
 
-test('a status whose delivery was under way when its object was lost is delivered by the next instance', () =>
+test('a status whose delivery was interrupted by a loss of the object is delivered by the next instance', () =>
   withTask(async ({ instance, storage }) => {
     const lost = vi.fn<Tell>(() => new Promise(() => {}))
     await instance(lost).alarm()
@@ -44,7 +44,7 @@ test('a status whose delivery was under way when its object was lost is delivere
     expect(tell).toHaveBeenCalledWith(expect.objectContaining({ status: 'completed' }), expect.anything())
   }))
 
-test('a status whose delivery fails is delivered later, once', () =>
+test('a status whose delivery fails is delivered again, once', () =>
   withTask(async ({ instance, storage }) => {
     const tell = vi.fn<Tell>(async () => {})
     tell.mockRejectedValueOnce(new Error('The session does not answer'))

@@ -30,7 +30,7 @@ async function runToEnd<T>(handler: (ctx: Context) => Promise<T>): Promise<{ res
   }
 }
 
-test('a task looks at its workflow once each time it wakes, however long that takes', async () => {
+test('a task reads the status of its workflow once each time it wakes up', async () => {
   const begunAt = Date.now()
   const hourMs = 60 * 60_000
   const lookedAt: number[] = []
