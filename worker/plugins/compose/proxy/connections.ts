@@ -1,0 +1,160 @@
+/** How requests reach an upstream: without sessions if it supports the newest protocol version, else in sessions. */
+
+import { BoundedMap } from '../../../protocol/bounded-map.ts'
+import { errorTable } from '../../../protocol/errors.ts'
+import { isObject } from '../../../protocol/jsonrpc.ts'
+import { negotiateVersion } from '../../../protocol/negotiate-version.ts'
+import { newestStateless } from '../../../protocol/revisions/index.ts'
+import type { Result, ServerCapabilities } from '../../../protocol/types.ts'
+import { httpError, resultOf } from './results.ts'
+import { clientInfo, newRequestId, type RemoteCaller, sendStateless } from './send-request.ts'
+import { sessionHeaders, type UpstreamHttp } from './upstream-http.ts'
+import { matchResponse } from './upstream-response.ts'
+import { headersKey, type UpstreamSession, UpstreamSessions } from './upstream-sessions.ts'
+
+/** The capabilities of an upstream, and until when they are cached. */
+type Description = { readonly capabilities: ServerCapabilities; readonly untilMs: number }
+
+/** How a request reaches the upstream: in a session, which the request uses and releases, or without one. */
+export type Connection = { readonly capabilities: ServerCapabilities; readonly session?: UpstreamSession }
+
+const { date } = newestStateless
+const { date: newestSession } = negotiateVersion('')
+/** Milliseconds after which the capabilities and the kind of an upstream are requested again. */
+const descriptionMs = 60_000
+/** Descriptions of one upstream: one for each set of headers. */
+const maxDescriptions = 1000
+/** Milliseconds to wait for a handshake of another request, and between two checks of it. */
+const handshakeMs = 10_000
+const handshakePollMs = 20
+/** Statuses of refusals that do not reveal the protocol versions of an upstream. */
+const temporary = new Set([401, 403, 407, 408, 425, 429, 502, 503, 504])
+
+export class Connections {
+  readonly sessions: UpstreamSessions
+  readonly #http: UpstreamHttp
+  /** By the developer's headers: what an upstream offers can depend on the credential. */
+  readonly #descriptions = new BoundedMap<string, Description>({ maxEntries: maxDescriptions })
+  /** Until then the upstream counts as one with sessions. */
+  #hasSessionsUntilMs = 0
+  /** By session key and headers: when a running handshake counts as lost. */
+  readonly #handshakes = new BoundedMap<string, number>({ maxEntries: maxDescriptions })
+
+  constructor(http: UpstreamHttp) {
+    this.#http = http
+    this.sessions = new UpstreamSessions((session) => http.endSession(session))
+  }
+
+  /** Forgets a connection over which the upstream refuses requests: it may have restarted, and may speak other versions now. */
+  forget(caller: RemoteCaller, { session }: Connection): void {
+    if (session) this.sessions.delete(caller.sessionKey, session)
+    else this.#descriptions.delete(headersKey(caller.headers))
+  }
+
+  /** @throws McpError see `Remote.request` */
+  async connect(caller: RemoteCaller): Promise<Connection> {
+    const session = this.sessions.acquire(caller.sessionKey, caller.headers)
+    if (session) return { capabilities: session.capabilities, session }
+    const key = headersKey(caller.headers)
+    const description = this.#descriptions.get(key)
+    if (description && Date.now() < description.untilMs) return { capabilities: description.capabilities }
+    const hasSessions = this.#hasSessionsUntilMs > 0
+    if (Date.now() < this.#hasSessionsUntilMs) {
+      const connection = await this.#begin(caller).catch(() => undefined)
+      if (connection) return connection
+      // The upstream may have no sessions any more.
+      this.#hasSessionsUntilMs = 0
+    }
+    let capabilities: ServerCapabilities | undefined
+    try {
+      capabilities = await this.#discover(caller)
+    } catch (problem) {
+      // No evidence of another version: the earlier answer of the upstream holds.
+      if (description) return { capabilities: description.capabilities }
+      if (hasSessions) return this.#begin(caller)
+      throw problem
+    }
+    if (!capabilities) {
+      this.#descriptions.delete(key)
+      return this.#begin(caller)
+    }
+    this.#hasSessionsUntilMs = 0
+    this.#descriptions.set(key, { capabilities, untilMs: Date.now() + descriptionMs })
+    return { capabilities }
+  }
+
+  /**
+   * Returns the capabilities of an upstream without sessions; `undefined` for one with sessions.
+   *
+   * @throws McpError `unavailable` when the response leaves that open
+   */
+  async #discover(caller: RemoteCaller): Promise<ServerCapabilities | undefined> {
+    const call = { ...caller, method: 'server/discover', params: {}, mirrored: {} }
+    const { response, match } = await sendStateless(this.#http, call)
+    const message = match.kind === 'response' || match.kind === 'refusal' ? match.message : undefined
+    if (message && 'result' in message && Array.isArray(message.result.supportedVersions)) {
+      const { supportedVersions, capabilities } = message.result
+      if (!supportedVersions.includes(date)) return undefined
+      return isObject(capabilities) ? capabilities : {}
+    }
+    const code = message && 'error' in message ? message.error.code : undefined
+    const isUnknown = code === errorTable.method_not_found.code || code === errorTable.invalid_request.code
+    const isFailure = response.status === 500 || code === errorTable.internal_error.code
+    if (temporary.has(response.status) || (isFailure && !isUnknown)) throw httpError(this.#http.host, response)
+    return undefined
+  }
+
+  /**
+   * Starts the session of the caller or, if another request already does so, waits for it. A Worker must not await promises of other
+   * requests, so it polls.
+   */
+  async #begin(caller: RemoteCaller): Promise<Connection> {
+    const { sessionKey, headers, signal } = caller
+    const key = JSON.stringify([sessionKey, headersKey(headers)])
+    while (Date.now() < (this.#handshakes.get(key) ?? 0)) {
+      await new Promise((resolve) => setTimeout(resolve, handshakePollMs))
+      signal.throwIfAborted()
+      const session = this.sessions.acquire(sessionKey, headers)
+      if (session) return { capabilities: session.capabilities, session }
+    }
+    const untilMs = Date.now() + handshakeMs
+    this.#handshakes.set(key, untilMs)
+    try {
+      const session = await this.#initialize(caller)
+      return { capabilities: session.capabilities, session }
+    } finally {
+      if (this.#handshakes.peek(key) === untilMs) this.#handshakes.delete(key)
+    }
+  }
+
+  /** @returns a session that one request uses */
+  async #initialize(caller: RemoteCaller): Promise<UpstreamSession> {
+    const id = newRequestId()
+    const params = { protocolVersion: newestSession, capabilities: {}, clientInfo }
+    const response = await this.#http.post({ id, method: 'initialize', params }, caller, {})
+    const sessionId = response.headers.get('Mcp-Session-Id')
+    const peer = this.#http.peer(caller, sessionId === null ? {} : { 'Mcp-Session-Id': sessionId })
+    const match = await matchResponse(response, id, caller.signal, peer)
+    const result = resultOf({ response, match }, 'initialize', false, this.#http.host)
+    const { protocolVersion, capabilities } = result as Result // initialize does not ask for input
+    const session: UpstreamSession = {
+      id: sessionId,
+      version: String(protocolVersion),
+      capabilities: isObject(capabilities) ? capabilities : {},
+      headers: caller.headers,
+      uses: 1,
+      usedAtMs: Date.now(),
+      isRetired: false,
+    }
+    try {
+      const accepted = await this.#http.post({ method: 'notifications/initialized' }, caller, sessionHeaders(session))
+      await accepted.body?.cancel()
+    } catch (problem) {
+      this.#http.endSession(session)
+      throw problem
+    }
+    this.sessions.add(caller.sessionKey, session)
+    this.#hasSessionsUntilMs = Date.now() + descriptionMs
+    return session
+  }
+}
