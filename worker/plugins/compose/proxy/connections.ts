@@ -45,8 +45,8 @@ export class Connections {
     this.sessions = new UpstreamSessions((session) => http.endSession(session))
   }
 
-  /** Forgets a connection over which the upstream refuses requests: it may have restarted, and may speak other versions now. */
-  forget(caller: RemoteCaller, { session }: Connection): void {
+  /** Deletes a connection over which the upstream refuses requests: it may have restarted, and may speak other versions now. */
+  delete(caller: RemoteCaller, { session }: Connection): void {
     if (session) this.sessions.delete(caller.sessionKey, session)
     else this.#descriptions.delete(headersKey(caller.headers))
   }

@@ -15,7 +15,7 @@ import { type ListMember, readEntry } from './entries.ts'
 import { Mirrored } from './mirrored.ts'
 import type { ProxyOptions } from './proxy-options.ts'
 import type { Remote } from './remote.ts'
-import type { RemoteCaller } from './send-request.ts'
+import type { Listener, RemoteCaller } from './send-request.ts'
 import { readHeaders, type UpstreamHeaders, waitForHeaders } from './upstream-headers.ts'
 import { headersKey } from './upstream-sessions.ts'
 
@@ -50,6 +50,9 @@ const maxEntries = { tools: 10_000, prompts: 10_000, resources: 10_000, resource
 
 export type ProxiedOptions = Required<Pick<ProxyOptions, 'prefix' | 'headers' | 'sharedSessions'>> &
   Pick<ProxyOptions, 'scopes'> & { readonly timeoutMs: number; readonly listTimeoutMs: number }
+
+/** The signal of a request, and who receives its notifications. */
+type RequestTerms = { readonly signal: AbortSignal; readonly listener?: Listener }
 
 /** Keys of upstream sessions for one call: without a principal, and without a session of this server. */
 const callKeys = new WeakMap<object, string>()
@@ -192,7 +195,7 @@ export class Proxied implements Forwarded {
 
   /** @throws McpError `unavailable` when the result contains no list */
   async #page(context: MethodContext, list: List, cursor: string | undefined, signal: AbortSignal): Promise<Params> {
-    const result = await this.request(context, list, cursor === undefined ? {} : { cursor }, signal)
+    const result = await this.request(context, list, cursor === undefined ? {} : { cursor }, { signal })
     const { member } = lists[list]
     if (result[member] !== undefined && !Array.isArray(result[member])) {
       throw this.#remote.invalidResult(list, `the member "${member}" must be a list`)
@@ -200,28 +203,39 @@ export class Proxied implements Forwarded {
     return result
   }
 
+  /** Returns the name that a logger of the upstream has on this server. */
+  loggerOf(logger: unknown): string {
+    return this.prefix + (typeof logger === 'string' && logger !== '' ? logger : this.#remote.host)
+  }
+
   /** @param params without `_meta`: only the trace of the client is forwarded */
-  async request(context: MethodContext, method: string, params: Params, signal = this.timed(context)): Promise<Result> {
+  async request(context: MethodContext, method: string, params: Params, terms: RequestTerms): Promise<Result> {
     try {
-      return await this.#send(context, method, params, signal)
+      return await this.#send(context, method, params, terms)
     } catch (problem) {
       if (!isMismatch(problem)) throw problem
     }
     // The list states which arguments are repeated in headers.
     await this.list(context, 'tools/list')
-    return this.#send(context, method, params, signal).catch((problem) => {
+    return this.#send(context, method, params, terms).catch((problem) => {
       // Not with the headers of the caller.
       throw isMismatch(problem) ? new McpError('internal_error', problem.message) : problem
     })
   }
 
-  async #send(context: MethodContext, method: string, params: Params, signal: AbortSignal): Promise<Result> {
+  async #send(
+    context: MethodContext,
+    method: string,
+    params: Params,
+    { signal, listener }: RequestTerms,
+  ): Promise<Result> {
     const { traceparent, tracestate, baggage } = isObject(context.call.params._meta) ? context.call.params._meta : {}
     return this.#remote.request({
       ...(await this.#caller(context, signal)),
       method,
       params: { ...params, _meta: { traceparent, tracestate, baggage } },
       mirrored: method === 'tools/call' ? this.#mirrored.headers(params) : {},
+      listener,
     })
   }
 

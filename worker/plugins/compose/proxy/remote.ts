@@ -25,6 +25,10 @@ export class Remote {
     this.#connections = new Connections(this.#http)
   }
 
+  get host(): string {
+    return this.#http.host
+  }
+
   get url(): string {
     return this.#http.url
   }
@@ -42,7 +46,7 @@ export class Remote {
       const first = await this.#connections.connect(call)
       const answered = await this.#sendOver(first, call)
       if (!isRefusedUnseen(first, answered)) return this.#resultOf(answered, call, first)
-      this.#connections.forget(call, first)
+      this.#connections.delete(call, first)
       const second = await this.#connections.connect(call)
       if (!first.session && !second.session) return this.#resultOf(answered, call, first)
       const again = await this.#sendOver(second, call)

@@ -3,6 +3,7 @@ import type { MethodContext } from '../../../engine/methods/method.ts'
 import { McpError } from '../../../protocol/errors.ts'
 import type { InputRequest, Params, Result } from '../../../protocol/types.ts'
 import { interceptPart } from './intercept-part.ts'
+import { Notices, type RelayedNotices } from './notices.ts'
 import type { Proxied } from './proxied.ts'
 import { isInputRequired } from './results.ts'
 
@@ -29,9 +30,7 @@ async function relay(methodContext: MethodContext, proxied: Proxied, upstream: P
   const signal = proxied.timed(methodContext)
   for (let round = 1; round <= maxRounds; round += 1) {
     const sent = { ...params, ...upstream, ...more }
-    const result: Result = await context.once(`\0remote ${index} ${round}`, () =>
-      proxied.request(methodContext, call.method, sent, signal),
-    )
+    const result = await requestOnce(methodContext, proxied, sent, `${index} ${round}`, signal)
     if (!isInputRequired(result)) return result
     const { inputRequests, requestState } = result
     const hasRequests = Object.keys(inputRequests).length > 0
@@ -40,6 +39,29 @@ async function relay(methodContext: MethodContext, proxied: Proxied, upstream: P
     more = { ...(hasRequests && { inputResponses }), ...(requestState !== undefined && { requestState }) }
   }
   throw new McpError('unavailable', `The upstream server still requests input after ${maxRounds} rounds`)
+}
+
+/** Sends a request, and relays its notifications; in a later round of the call, returns the result of the earlier one. */
+async function requestOnce(
+  methodContext: MethodContext,
+  proxied: Proxied,
+  sent: Params,
+  key: string,
+  signal: AbortSignal,
+): Promise<Result> {
+  const { context, call } = methodContext
+  const notices = new Notices(methodContext, (logger) => proxied.loggerOf(logger))
+  let isReplayed = true
+  const { result, relayed }: { result: Result; relayed: RelayedNotices } = await context.once(
+    `\0upstream ${key}`,
+    async () => {
+      isReplayed = false
+      const result = await proxied.request(methodContext, call.method, sent, { signal, listener: notices })
+      return { result, relayed: notices.relayed }
+    },
+  )
+  if (isReplayed) notices.replay(relayed)
+  return result
 }
 
 /** Returns the same input requests under keys that are unique to this round. */

@@ -1,8 +1,16 @@
 /** Sends one request to an upstream, and finds its response. */
 
+import type { NotificationMessage } from '../../../protocol/jsonrpc.ts'
+import { metaOf } from '../../../protocol/meta.ts'
 import { newestStateless } from '../../../protocol/revisions/index.ts'
 import { enveloped, requestHeaders } from '../../../protocol/stateless-request.ts'
-import type { ClientCapabilities, Params } from '../../../protocol/types.ts'
+import {
+  type ClientCapabilities,
+  type LogLevel,
+  logLevels,
+  type Params,
+  type RequestId,
+} from '../../../protocol/types.ts'
 import type { Answered } from './results.ts'
 import { type Sender, sessionHeaders, type UpstreamHttp } from './upstream-http.ts'
 import { matchResponse } from './upstream-response.ts'
@@ -21,17 +29,31 @@ export type RemoteCall = RemoteCaller & {
   readonly params: Params
   /** Headers that repeat arguments, for an upstream without sessions. */
   readonly mirrored: Readonly<Record<string, string>>
+  /** Receives progress and log messages of the upstream. Default: they are not requested. */
+  readonly listener?: Listener | undefined
+}
+
+/** Receives what an upstream sends during a request. */
+export type Listener = {
+  /** Whether progress notifications are requested. */
+  readonly wantsProgress: boolean
+  /** Least severe level of the log messages that are requested; `undefined`: none. */
+  readonly logLevel: LogLevel | undefined
+  readonly onProgress: (params: Params) => void
+  readonly onLog: (params: Params) => void
 }
 
 const { date } = newestStateless
 export const clientInfo = { name: 'edgemcp', version: '1' }
 
 export async function sendStateless(http: UpstreamHttp, call: RemoteCall): Promise<Answered> {
-  const { method, params, capabilities, mirrored } = call
+  const { method, params, capabilities, mirrored, listener } = call
   const id = newRequestId()
-  const message = { id, method, params: enveloped(params, date, { capabilities, client: clientInfo }) }
+  const logLevel = listener?.logLevel
+  const envelope = { capabilities, client: clientInfo, ...(logLevel && { logLevel }) }
+  const message = { id, method, params: enveloped(withProgressToken(params, id, listener), date, envelope) }
   const response = await http.post(message, call, { ...mirrored, ...requestHeaders(date, method, params) })
-  return { response, match: await matchResponse(response, id, call.signal) }
+  return { response, match: await matchResponse(response, id, call.signal, notified(id, listener)) }
 }
 
 /** @param whenCancelled gets the work of notifying the upstream that the request is cancelled */
@@ -41,21 +63,55 @@ export async function sendInSession(
   call: RemoteCall,
   whenCancelled: (notified: Promise<void>) => void,
 ): Promise<Answered> {
-  const { method, params, signal } = call
+  const { method, params, signal, listener } = call
   const id = newRequestId()
   const headers = sessionHeaders(session)
   const peer = {
     ...http.peer(call, headers),
+    ...notified(id, listener),
     resume: (after: string) => http.resume(after, call, headers),
   }
   try {
-    const response = await http.post({ id, method, params }, call, headers)
+    await setLogLevel(http, session, call)
+    const response = await http.post({ id, method, params: withProgressToken(params, id, listener) }, call, headers)
     return { response, match: await matchResponse(response, id, signal, peer) }
   } catch (problem) {
     if (signal.aborted) whenCancelled(http.cancel(id, call, headers))
     throw problem
   }
 }
+
+/**
+ * Requests the log messages of a session that a call needs. A level is for the whole session, which callers may share, so it only changes to
+ * a less severe one. A failure is ignored: the call itself finds out whether the session still exists.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging#setting-log-level
+ */
+async function setLogLevel(http: UpstreamHttp, session: UpstreamSession, call: RemoteCall): Promise<void> {
+  const level = call.listener?.logLevel
+  if (level === undefined || session.capabilities.logging === undefined) return
+  if (session.logLevel !== undefined && logLevels.indexOf(session.logLevel) <= logLevels.indexOf(level)) return
+  session.logLevel = level
+  const message = { id: newRequestId(), method: 'logging/setLevel', params: { level } }
+  try {
+    const response = await http.post(message, call, sessionHeaders(session))
+    await response.body?.cancel()
+  } catch {
+    delete session.logLevel
+  }
+}
+
+/** Requests progress notifications under the id of the request, which no other request has. */
+const withProgressToken = (params: Params, id: RequestId, listener: Listener | undefined): Params =>
+  listener?.wantsProgress ? { ...params, _meta: { ...metaOf(params), progressToken: id } } : params
+
+/** Passes the notifications of a request to its listener. Progress of other requests is ignored. */
+const notified = (id: RequestId, listener: Listener | undefined) => ({
+  onNotification: ({ method, params = {} }: NotificationMessage) => {
+    if (method === 'notifications/message') listener?.onLog(params)
+    if (method === 'notifications/progress' && params.progressToken === id) listener?.onProgress(params)
+  },
+})
 
 let requestIdPrefix: string | undefined
 let requestCount = 0

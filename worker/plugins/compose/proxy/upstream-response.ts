@@ -2,9 +2,11 @@ import { events, isEventStream } from '../../../client/wire.ts'
 import { wait } from '../../../engine/wait.ts'
 import { BoundedBody } from '../../../protocol/bounded-body.ts'
 import {
+  isNotification,
   isRequest,
   isRequestId,
   isResponse,
+  type NotificationMessage,
   type Parsed,
   parse,
   type RequestMessage,
@@ -25,11 +27,13 @@ export type Match =
   /** A response of more than `maxAnswerBytes`. */
   | { readonly kind: 'too large' }
 
-/** The connection to an upstream with sessions, for the messages on its streams besides the response. */
+/** Handles the messages on the streams of a request besides its response. */
 export type Peer = {
-  /** Answers a request that the upstream sends. */
-  readonly onRequest: (request: RequestMessage) => void
-  /** Requests the events after one: a GET with `Last-Event-ID`. */
+  /** Receives a notification that the upstream sends before the response. */
+  readonly onNotification?: ((notification: NotificationMessage) => void) | undefined
+  /** Answers a request that an upstream with sessions sends. */
+  readonly onRequest?: (request: RequestMessage) => void
+  /** Requests the events after one from an upstream with sessions: a GET with `Last-Event-ID`. */
   readonly resume?: (lastEventId: string) => Promise<Response>
 }
 
@@ -47,7 +51,6 @@ const maxTimerMs = 2 ** 31 - 1
  * ends before it.
  *
  * @param signal of the request
- * @param peer only for an upstream with sessions
  * @throws the reason of the signal
  * @see https://www.jsonrpc.org/specification#response_object
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
@@ -111,6 +114,7 @@ class Reading {
         const message = 'message' in parsed ? parsed.message : undefined
         if (!message) continue
         if (isRequest(message)) this.#onRequest(message)
+        else if (isNotification(message)) this.#peer?.onNotification?.(message)
         if (!isResponse(message)) continue
         if (message.id === this.#id) return { kind: 'response', message }
         if ('error' in message && !isRequestId(message.id) && !isStream) this.#refusal = message
@@ -144,7 +148,7 @@ class Reading {
 
   #onRequest(request: RequestMessage): void {
     this.#requests += 1
-    if (this.#requests <= maxRequests) this.#peer?.onRequest(request)
+    if (this.#requests <= maxRequests) this.#peer?.onRequest?.(request)
   }
 }
 

@@ -1,5 +1,5 @@
 import { BoundedMap } from '../../../protocol/bounded-map.ts'
-import type { ServerCapabilities } from '../../../protocol/types.ts'
+import type { LogLevel, ServerCapabilities } from '../../../protocol/types.ts'
 
 /** A session of an upstream, which several requests share. */
 export type UpstreamSession = {
@@ -11,6 +11,8 @@ export type UpstreamSession = {
   readonly capabilities: ServerCapabilities
   /** Headers of the option `headers` with which it started. */
   readonly headers: Readonly<Record<string, string>>
+  /** Least severe level that a request set for the log messages of the session; `undefined`: the upstream decides. */
+  logLevel?: LogLevel
   /** Requests that use it now. */
   uses: number
   usedAtMs: number

@@ -1,0 +1,50 @@
+import type { MethodContext } from '../../../engine/methods/method.ts'
+import { isLogLevel, progressToken } from '../../../protocol/meta.ts'
+import type { LogLevel, Params } from '../../../protocol/types.ts'
+import type { Listener } from './send-request.ts'
+
+/** The notifications that one request relayed, so that a later round of the call counts them without sending them again. It is JSON. */
+export type RelayedNotices = { readonly count: number; readonly progress?: number }
+
+/** Relays progress and log messages of an upstream to the caller of one request. */
+export class Notices implements Listener {
+  readonly wantsProgress: boolean
+  readonly logLevel: LogLevel | undefined
+  readonly #context: MethodContext['context']
+  readonly #loggerOf: (logger: unknown) => string
+  #count = 0
+  #progress: number | undefined
+
+  /** @param loggerOf returns the name that a logger of the upstream has on this server */
+  constructor({ call, context }: MethodContext, loggerOf: (logger: unknown) => string) {
+    this.#context = context
+    this.#loggerOf = loggerOf
+    this.wantsProgress = progressToken(call.params) !== undefined
+    this.logLevel = call.logLevel
+  }
+
+  get relayed(): RelayedNotices {
+    return { count: this.#count, ...(this.#progress !== undefined && { progress: this.#progress }) }
+  }
+
+  /** Counts the notifications that an earlier round of the call has sent. */
+  replay({ count, progress }: RelayedNotices): void {
+    if (progress !== undefined) this.#context.progress(progress)
+    // The context suppresses them, because it counts them among those of the earlier round.
+    for (let sent = progress === undefined ? 0 : 1; sent < count; sent += 1) this.#context.log('debug', null)
+  }
+
+  onProgress({ progress, total, message }: Params): void {
+    if (typeof progress !== 'number' || progress <= (this.#progress ?? Number.NEGATIVE_INFINITY)) return
+    this.#progress = progress
+    this.#count += 1
+    const knownTotal = typeof total === 'number' ? total : undefined
+    this.#context.progress(progress, knownTotal, typeof message === 'string' ? message : undefined)
+  }
+
+  onLog({ level, logger, data }: Params): void {
+    if (!isLogLevel(level)) return
+    this.#count += 1
+    this.#context.log(level, data, this.#loggerOf(logger))
+  }
+}
