@@ -27,7 +27,7 @@ export type Post = {
   address?: string | undefined
   /** The request context of the POST. Absent without one; a Worker of an older release omits it. */
   requestContext?: StoredContext
-  /** The id in `ctx.session`. */
+  /** The id in `ctx.session`: the name of the object. A Worker of an older release sends `Mcp-Session-Id`. */
   session: string
   /** Identity of the requested endpoint: one class may store the sessions of several endpoints. */
   identity: string

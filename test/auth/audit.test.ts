@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type AuditEvent, audit } from '../../worker/plugins/observe/audit/index.ts'
 import { connect, everyRevision } from '../../worker/testing/index.ts'
@@ -90,7 +89,8 @@ const postAlone = (name: string, args = {}, headers: Record<string, string> = {}
   )
 
 const bearer = (token: string) => ({ Authorization: `Bearer ${token}` })
-const markOf = (session: string) => createHash('sha256').update(session).digest('hex').slice(0, 16)
+/** `ctx.session.id`: the first 16 characters after the id of the key. */
+const loggedId = (session: string) => session.split('.')[1]?.slice(0, 16)
 const at = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
 const ada = () => ({ issuer: issuer.issuer, subject: 'ada', client: 'client' })
 const write = { method: 'tools/call', name: 'write' }
@@ -151,8 +151,8 @@ describe('a refused request is audited', () => {
     ])
   })
 
-  test('with an unknown session id, of which the event has a mark only', async () => {
-    const session = 'a-session-of-somebody-else'
+  test('with an unknown session id, of which the event has a part only', async () => {
+    const session = 'key.a-session-of-somebody-else'
     credentials.push(session)
     const headers = { ...bearer(await tokenFor(all)), 'Mcp-Session-Id': session }
     const response = await post(call('write', { text: 'confidential' }), headers)
@@ -167,19 +167,19 @@ describe('a refused request is audited', () => {
       principal: ada(),
       targets: [write],
       scopes: ['notes:write'],
-      session: markOf(session),
+      session: loggedId(session),
     })
   })
 
   test('with an unknown HTTP+SSE session id', async () => {
-    const session = 'another-session-of-somebody-else'
+    const session = 'key.another-session-of-somebody-else'
     credentials.push(session)
     const headers = bearer(await tokenFor(all))
     expect((await post(call('write'), headers, `/messages?session=${session}`)).status).toBe(404)
-    const { reason, session: mark, http } = await onlyEvent()
-    expect([reason?.kind, mark, http]).toEqual([
+    const { reason, session: id, http } = await onlyEvent()
+    expect([reason?.kind, id, http]).toEqual([
       'session_not_found',
-      markOf(session),
+      loggedId(session),
       { method: 'POST', path: '/messages' },
     ])
   })
@@ -353,7 +353,7 @@ describe.each([...everyRevision.map((revision) => ({ revision, sse: false })), {
           principal: { ...ada(), tenant: 'acme' },
           omitted: 0,
           http: { method: 'POST', path: sse ? '/messages' : '/mcp' },
-          ...(session && { session: markOf(session) }),
+          ...(session && { session: loggedId(session) }),
           address: events[0]?.address,
           userAgent: 'node',
         })),

@@ -55,7 +55,7 @@ describe.each(sample(everyRevision, 2))('a call of a client of %s', (revision) =
         arguments: { user: 'ada', password: '[…]', keys: [{ id: 1, key: '[…]' }] },
         outcome: { type: 'answered' },
         revision,
-        ...(client.session && { session: expect.stringMatching(/^[0-9a-f]{16}$/) }),
+        ...(client.session && { session: expect.stringMatching(/^[\w-]{16}$/) }),
         principal: { issuer: 'https://names.example', subject: 'ada', tenant: 'acme' },
         client: expect.objectContaining({ name: expect.any(String) }),
       },
@@ -230,7 +230,7 @@ describe('a message that is not a call is observed', () => {
     expect(initialized).toMatchObject({
       method: 'notifications/initialized',
       outcome: received(202),
-      session: expect.stringMatching(/^[0-9a-f]{16}$/),
+      session: expect.stringMatching(/^[\w-]{16}$/),
     })
     await client.request('ping')
     await client.request('logging/setLevel', { level: 'error' })

@@ -38,6 +38,38 @@ async function raw({ method = 'POST', path = '/mcp', token, session, body, lastE
 const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
 const textOf = (result: { content: unknown[] }) => (result.content[0] as { text: string }).text
 
+describe('ctx.session.id', () => {
+  const idOf = async (client: TestClient) => textOf(await client.callTool('session_id'))
+
+  test.each<[string, Partial<ConnectOptions>]>([
+    ['in a session', {}],
+    ['over HTTP+SSE', { sse: true }],
+  ])('is the same in all calls, also after an eviction, and differs between sessions: %s', async (_, options) => {
+    await using ada = await as('ada', options)
+    await using again = await as('ada', options)
+    const id = await idOf(ada)
+    expect(id).toMatch(/^[\w-]{16}$/)
+    expect(await idOf(ada)).toBe(id)
+    await server.harness.getWorker().evictDurableObject('McpSession', { name: id, webSockets: 'hibernate' })
+    expect(await idOf(ada)).toBe(id)
+    expect(await idOf(again)).not.toBe(id)
+  })
+
+  test('is no credential', async () => {
+    await using ada = await as('ada')
+    const id = await idOf(ada)
+    const key = (ada.session as string).split('.')[0]
+    for (const session of [id, `${key}.${id}`, (ada.session as string).slice(0, `${key}.${id}`.length + 20)]) {
+      expect((await raw({ token: 'ada', session, body: ping })).status).toBe(404)
+      expect((await raw({ token: 'ada', path: `/messages?session=${session}`, body: ping })).status).toBe(404)
+    }
+  })
+
+  test('is undefined in 2026-07-28', async () => {
+    expect(await idOf(await as('ada', { revision: '2026-07-28' }))).toBe('undefined')
+  })
+})
+
 describe('a session', () => {
   test.each([
     ['POST', { body: ping }],
@@ -101,8 +133,8 @@ for (const revision of ['2025-11-25', '2026-07-28']) {
         }
         return found
       }
-      expect(await names(ada)).toEqual(['who', 'ask', 'admin'])
-      expect(await names(bob)).toEqual(['who', 'ask'])
+      expect(await names(ada)).toEqual(['session_id', 'who', 'ask', 'admin'])
+      expect(await names(bob)).toEqual(['session_id', 'who', 'ask'])
       await expect(bob.callTool('admin')).rejects.toMatchObject({ code: -32602, message: 'Unknown tool: admin' })
       await expect(bob.request('resources/read', { uri: 'ada://diary' })).rejects.toThrow('Resource not found')
       const { nextCursor } = await ada.request('tools/list')

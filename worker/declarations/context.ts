@@ -128,7 +128,10 @@ export interface Context {
    * is that of the HTTP request of the current round. In sessions and tasks, it is that of the request that started the call.
    */
   readonly requestContext: RequestContext
-  /** The session of the call; `undefined` in protocol versions without sessions. */
+  /**
+   * The session of the call; `undefined` in protocol versions without sessions. The id has 16 characters, and is the same in all calls of
+   * the session. It names the session in logs and to `server.notify`, and is no credential: it is not `Mcp-Session-Id`.
+   */
   readonly session: { readonly id: string } | undefined
   /** The name and version that the client reports. They are not authenticated: use them for display only. */
   readonly client: Implementation | undefined

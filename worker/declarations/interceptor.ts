@@ -20,7 +20,7 @@ export interface CallInfo {
   readonly requestContext: RequestContext
   /** The name and version that the client reports; not authenticated. */
   readonly client: Implementation | undefined
-  /** The session of the call; `undefined` in protocol versions without sessions. */
+  /** The session of the call, as in `ctx.session`; `undefined` in protocol versions without sessions. */
   readonly session: { readonly id: string } | undefined
   /** Whether the step runs a task that an earlier call created. */
   readonly isTask: boolean

@@ -62,7 +62,7 @@ export type UserRecipients = {
 
 /** Selects one session. */
 export type SessionRecipients = {
-  /** The session id: `ctx.session.id`. */
+  /** The id of the session: `ctx.session.id`, or `Mcp-Session-Id`. */
   readonly session: string
 }
 

@@ -5,6 +5,7 @@ import * as z from 'zod'
 
 const server = createServer({ name: 'owned', version: '1.0.0', pageSize: 1 })
 
+server.tool('session_id', { description: 'Returns the id of the session' }, (_, ctx) => `${ctx.session?.id}`)
 server.tool('who', { description: 'Who asks' }, (_, ctx) => ctx.principal?.subject ?? 'nobody')
 server.tool('ask', { description: 'Asks who asks' }, async (_, ctx) => {
   const answer = await ctx.elicit('word', 'A word?', z.object({ word: z.string() }))

@@ -45,5 +45,5 @@ export async function readSsePost(
   const session = await openSession<SessionContent>(purpose, id, host, principal)
   if (!session) return unknownSession([message])
   // The object remembers what `initialize` said.
-  return { ...session, messages: [message], batch: false, handshake: undefined, session: id, streams: true }
+  return { ...session, messages: [message], batch: false, handshake: undefined, session: session.name, streams: true }
 }

@@ -25,7 +25,7 @@ export async function readSessionPost(
   const [first] = messages
   // Nothing depends on it, so it wakes no object.
   if (!batch && first && isNotification(first) && first.method === 'notifications/initialized') return accepted()
-  return { session, post: { name, messages, batch, handshake, session: id, expires, streams } }
+  return { session, post: { name, messages, batch, handshake, session: name, expires, streams } }
 }
 
 /** Returns the session of a GET or a DELETE. @throws McpError `session_required` without a session id */

@@ -52,7 +52,7 @@ export type MethodEvent = {
   readonly isTask: true | undefined
   /** The protocol version, if the message states it. */
   readonly revision: string | undefined
-  /** Mark of the session, equal for all its calls. It is not the session id, which is a credential. */
+  /** `ctx.session.id`: equal for all calls of the session. It is not `Mcp-Session-Id`, which is a credential. */
   readonly session: string | undefined
   /** The authenticated caller; `undefined` for an anonymous caller. */
   readonly principal: Who | undefined

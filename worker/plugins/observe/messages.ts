@@ -7,7 +7,7 @@ import { defaultRevision, revisionOf } from '../../protocol/revisions/index.ts'
 import type { Params } from '../../protocol/types.ts'
 import type { AuditHook, IncomingRequest, ServerInfo } from '../../request-hooks.ts'
 import { whyOf } from './audit/why.ts'
-import { sessionMark, sessionOf, writer } from './audit/writing.ts'
+import { loggedSession, sessionOf, writer } from './audit/writing.ts'
 import type { CallOutcome, MethodEvent, Sink } from './event.ts'
 import { traceOf } from './trace.ts'
 import { whoOf } from './who-of.ts'
@@ -51,7 +51,7 @@ export function observeMessages(sinks: readonly Sink[]): AuditHook {
       milliseconds: undefined,
       arguments: undefined,
       isTask: undefined,
-      session: await sessionMark(id),
+      session: loggedSession(id),
       principal: whoOf(principal),
       client: undefined,
     }

@@ -6,7 +6,7 @@
  * | `blob1`   | method                                   | `blob7`   | issuer                        |
  * | `blob2`   | name of the tool or prompt, or URI       | `blob8`   | subject                       |
  * | `blob3`   | `answered`, `tool_error`, `input_required`, `error` or `received` | `blob9`   | tenant                        |
- * | `blob4`   | the error's kind                         | `blob10`  | the session's mark            |
+ * | `blob4`   | the error's kind                         | `blob10`  | the id of the session         |
  * | `blob5`   | revision                                 | `blob11`  | trace                         |
  * | `blob6`   | name of the client                       | `double1` | milliseconds                  |
  * | `index1`  | method                                   | `double2` | the error's code; 0 for none  |

@@ -7,7 +7,6 @@ import type { Plugin, Runtime } from '../../plugin.ts'
 import { asMcpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import { oldestRevision, revisionOf } from '../../protocol/revisions/index.ts'
-import { sessionMark } from './audit/writing.ts'
 import type { CallOutcome, MethodEvent, Sink } from './event.ts'
 import { observeMessages } from './messages.ts'
 import { redacted } from './redact.ts'
@@ -66,7 +65,7 @@ export function observe(options: ObserveOptions): Plugin {
       outcome,
       isTask: call.isTask || undefined,
       revision: protocolVersion,
-      session: await sessionMark(session?.id),
+      session: session?.id,
       principal: whoOf(principal),
       client,
       trace: traceOf(params),

@@ -33,7 +33,7 @@ function checkUser(recipients: object): void {
 }
 
 const sessionId: Kind = [
-  (value) => typeof value === 'string' && readNonce(value) !== undefined,
+  (value) => typeof value === 'string' && /^[\w-]{16}$/.test(readNonce(value) ?? value),
   'a session id, such as ctx.session.id',
 ]
 

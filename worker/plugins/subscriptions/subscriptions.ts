@@ -93,7 +93,7 @@ function changesOf({ declarations, object }: Runtime, firstShard: () => FirstSha
       checkRecipients(recipients)
       const event = readEvent(published, recipients)
       if ('session' in recipients) {
-        const name = String(readNonce(recipients.session))
+        const name = readNonce(recipients.session) ?? recipients.session
         const session = object<SessionRpc & Pick<DurableObjectStub, 'id'>>('McpSession', name)
         if (!isFirst(session, event, delivered)) return
         // Only its Subscriptions object knows the resources that a session has subscribed to.

@@ -6,7 +6,7 @@
  * | `blob1`   | `refused` or `allowed`                           | `blob10`  | its name or URI                         |
  * | `blob2`   | the error's kind                                 | `blob11`  | scopes, with spaces between             |
  * | `blob3`   | the error's message                              | `blob12`  | id of the request at Cloudflare         |
- * | `blob4`   | issuer                                           | `blob13`  | the session's mark                      |
+ * | `blob4`   | issuer                                           | `blob13`  | the id of the session                   |
  * | `blob5`   | subject                                          | `blob14`  | user agent                              |
  * | `blob6`   | client                                           | `blob15`  | HTTP method                             |
  * | `blob7`   | tenant                                           | `blob16`  | path                                    |

@@ -6,7 +6,7 @@ import type { Plugin } from '../../../plugin.ts'
 import type { AuditHook, IncomingRequest, ServerInfo } from '../../../request-hooks.ts'
 import type { AuditEvent, Sink } from './event.ts'
 import { type Finding, findingsOf, isRefusal } from './findings.ts'
-import { sessionMark, sessionOf, type Write, writer } from './writing.ts'
+import { loggedSession, sessionOf, type Write, writer } from './writing.ts'
 
 /** Configures `audit()`. */
 export type AuditOptions = {
@@ -55,11 +55,10 @@ async function emitEvents(
   const at = new Date().toISOString()
   const findings = await findingsIn(incoming, response, serverInfo, write)
   if (findings.length === 0) return
-  const mark = await sessionMark(session)
   const circumstances = {
     at,
     status: response.status,
-    session: mark,
+    session: loggedSession(session),
     principal: principalOf(incoming, write),
     address: hasAddress ? write(request.headers.get('CF-Connecting-IP')) : undefined,
     ...requestOf(request, serverInfo, write),

@@ -27,7 +27,10 @@ export type AuditEvent = {
   readonly http: { readonly method: string; readonly path: string | undefined }
   /** Id of the request at Cloudflare: `CF-Ray`. */
   readonly request: string | undefined
-  /** First 16 digits of the SHA-256 of the session id: equal for all requests of a session, and no credential. */
+  /**
+   * `ctx.session.id` of the session that the request names, valid or not: equal for all requests of a session, and no credential.
+   * `undefined` without a session, and for a text that cannot be a session id.
+   */
   readonly session: string | undefined
   /** The header `User-Agent`. */
   readonly userAgent: string | undefined

@@ -1,8 +1,7 @@
 /** Prepares texts of clients for the log: short, on one line, and without credentials. */
 
-import { toHex } from '../../../protocol/hex.ts'
-import { utf8 } from '../../../protocol/utf8.ts'
 import type { ServerInfo } from '../../../request-hooks.ts'
+import { readNonce } from '../../../sealing/seal.ts'
 
 /** Characters of a text. */
 const longest = 200
@@ -35,9 +34,9 @@ export function sessionOf({ url, headers }: Request, { paths }: ServerInfo): str
   return id ?? undefined
 }
 
-/** Returns a mark of a session for the log. The id itself is a credential, together with a token. */
-export async function sessionMark(id: string | undefined): Promise<string | undefined> {
-  if (id === undefined) return undefined
-  const digest = await crypto.subtle.digest('SHA-256', utf8(id))
-  return toHex(digest.slice(0, 8))
-}
+/**
+ * Returns `ctx.session.id` of the session that a request names, valid or not: `Mcp-Session-Id` itself is a credential, together with a token.
+ *
+ * @returns `undefined` for a text that cannot be a session id of this server
+ */
+export const loggedSession = (id: string | undefined): string | undefined => id && readNonce(id)

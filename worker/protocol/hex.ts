@@ -1,3 +1,0 @@
-/** Two lower-case digits for each byte. */
-export const toHex = (bytes: ArrayBuffer): string =>
-  Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('')
