@@ -36,6 +36,7 @@ const kinds: KindsOf<ServeOptions> = {
     streamAfterMs: kind.amount,
     keepAliveMs: kind.amount,
     maxBufferedBytes: kind.amount,
+    maxStreamAgeMs: kind.atLeastOne,
   } satisfies KindsOf<Limits>),
   identity: kind.name,
   durableObjects: kind.object({

@@ -190,3 +190,59 @@ const openCalls = (stub: Stub) =>
     const tables = storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'calls'").toArray()
     return tables.length === 0 ? 0 : storage.sql.exec('SELECT 1 FROM calls').toArray().length
   })
+
+describe('a stream with a maximum age', () => {
+  /** Opens a stream whose object sends nothing, and lets time pass until it ends. Returns its age in milliseconds. */
+  async function ageAtEnd(random: number, maxStreamAgeMs: number): Promise<number> {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const jitter = vi.spyOn(Math, 'random').mockReturnValue(random)
+    try {
+      const response = await openRelay({ ...limits, maxStreamAgeMs, dial: connection(session()) })
+      const read = reading(response)
+      let ageMs = 0
+      for (; vi.getTimerCount() > 0; ageMs += 10) await vi.advanceTimersByTimeAsync(10)
+      await vi.waitUntil(() => read.ended)
+      expect(read.text).toBe('retry: 1000\n\n')
+      return ageMs
+    } finally {
+      jitter.mockRestore()
+      vi.useRealTimers()
+    }
+  }
+
+  test('ends after 80 to 100 % of it, so that streams that were opened together do not end together', async () => {
+    expect(await ageAtEnd(0, 1000)).toBe(1000)
+    expect(await ageAtEnd(0.5, 1000)).toBe(900)
+    expect(await ageAtEnd(1, 1000)).toBe(800)
+  })
+
+  test.each([Number.POSITIVE_INFINITY, 2 ** 32, undefined])(
+    'of %s milliseconds needs no timer',
+    async (maxStreamAgeMs) => {
+      const timer = vi.spyOn(globalThis, 'setTimeout')
+      try {
+        const response = await openRelay({
+          ...limits,
+          ...(maxStreamAgeMs && { maxStreamAgeMs }),
+          dial: connection(session()),
+        })
+        expect(timer).not.toHaveBeenCalled()
+        await response.body?.cancel()
+      } finally {
+        timer.mockRestore()
+      }
+    },
+  )
+
+  test('leaves no timer when its client disconnects first', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      const response = await openRelay({ ...limits, maxStreamAgeMs: 1000, dial: connection(session()) })
+      expect(vi.getTimerCount()).toBe(1)
+      await response.body?.cancel()
+      expect(vi.getTimerCount()).toBe(0)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+})

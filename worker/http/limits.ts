@@ -15,6 +15,12 @@ export type Limits = Bounds & {
    * progress and log messages, and a stream of `subscriptions/listen` ends. Default: 1 MiB.
    */
   maxBufferedBytes: number
+  /**
+   * Milliseconds after which a stream ends, so that no client that has stopped reading holds one forever: streams of sessions of
+   * 2025-11-25, which their clients resume, and streams of `subscriptions/listen`. Streams end after 80 to 100 % of it, not all at once.
+   * `Infinity`: streams do not end. Default: 1 hour.
+   */
+  maxStreamAgeMs: number
 }
 
 export const defaultLimits: Limits = {
@@ -24,4 +30,5 @@ export const defaultLimits: Limits = {
   streamAfterMs: 5_000,
   keepAliveMs: 15_000,
   maxBufferedBytes: 1024 * 1024,
+  maxStreamAgeMs: 60 * 60_000,
 }

@@ -4,12 +4,17 @@
  */
 
 import { closeCode, readRelayMessage } from '../protocol/relay-messages.ts'
+import { retryFrame } from '../protocol/server-sent-events.ts'
 import { EventStream, type EventStreamOptions, eventStreamHeaders } from './event-stream.ts'
 
 const finalCodes = new Set<number>([closeCode.complete, closeCode.released, closeCode.replaced])
 const maxDials = 6
 /** Close code for a message of another format: the two ends run different releases, so the client must reconnect. */
 const unreadable = 4004
+/** Milliseconds after which the client of a stream that reached its maximum age should reconnect. */
+const retryAfterMs = 1000
+/** Timers take milliseconds of 31 bits. */
+const maxTimerMs = 2 ** 31 - 1
 /** The code of a WebSocket that ends with an error (RFC 6455, section 7.4.1). */
 const abnormalClosure = 1006
 
@@ -21,6 +26,8 @@ export type RelayOptions = Omit<EventStreamOptions, 'onGone' | 'onRoom'> & {
    * @param again for a client that had a socket before, and has not noticed its loss
    */
   dial(after: string | undefined, again: boolean): Promise<Response>
+  /** See `Limits`. Default: the stream has no maximum age. */
+  maxStreamAgeMs?: number
   /** Notifies the object that the client has disconnected, even without a socket at that time. */
   notifyOnClose?: boolean
   /** Converts the payload of a message into a frame. Without it, each payload already consists of frames. */
@@ -52,10 +59,14 @@ class Relay {
   #isClientGone = false
   /** Whether the client reads slowly: there is no socket until there is room again. */
   #isPaused = false
+  readonly #ageTimer: ReturnType<typeof setTimeout> | null = null
 
   constructor(options: RelayOptions, after: string | undefined) {
     this.#options = options
     this.#lastId = after
+    // Streams that were opened together, as after a deployment, do not end together.
+    const ageMs = (options.maxStreamAgeMs ?? Number.POSITIVE_INFINITY) * (1 - Math.random() / 5)
+    if (ageMs <= maxTimerMs) this.#ageTimer = setTimeout(() => this.#onMaxAge(), ageMs)
     this.#stream = new EventStream({ ...options, onGone: () => this.#onClientGone(), onRoom: () => this.#resume() })
     if (options.firstFrame !== undefined) this.#stream.send(options.firstFrame)
   }
@@ -112,13 +123,22 @@ class Relay {
     socket?.close(code)
   }
 
+  /** Ends the stream as if its client had disconnected. The client has an event id, or the last frame says what to do. */
+  #onMaxAge(): void {
+    if (this.#options.lastFrame === undefined) this.#stream.send(retryFrame(retryAfterMs))
+    this.#end()
+    this.#onClientGone()
+  }
+
   #end(): void {
+    clearTimeout(this.#ageTimer)
     const { lastFrame } = this.#options
     if (lastFrame !== undefined) this.#stream.send(lastFrame)
     this.#stream.end()
   }
 
   #onClientGone(): void {
+    clearTimeout(this.#ageTimer)
     this.#isClientGone = true
     if (this.#isPaused) {
       this.#isPaused = false

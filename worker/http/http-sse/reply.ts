@@ -17,6 +17,8 @@ export function replyWithSseStream(
     ...host.limits,
     dial: (after, again) => host.session(name).fetch(relayRequest(settings, after, again)),
     notifyOnClose: true,
+    // The session ends with its stream.
+    maxStreamAgeMs: Number.POSITIVE_INFINITY,
     firstFrame: `event: endpoint\ndata: ${host.paths.messages}?session=${encodeURIComponent(id)}\n\n`,
   })
 }

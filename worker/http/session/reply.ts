@@ -60,12 +60,13 @@ async function openSessionRelay(
   after?: string,
   admit?: (after: string | undefined) => Promise<Admission>,
 ): Promise<Response> {
+  const isPolling = revisionOf(handshake.version)?.polling === true
   const query = {
     relay: crypto.randomUUID(),
     ...settings,
     terms: host.termsOf(name),
     expires: String(expires),
-    ...(revisionOf(handshake.version)?.polling && { polling: '1' }),
+    ...(isPolling && { polling: '1' }),
   }
   const dial: RelayOptions['dial'] = async (last, again) => {
     const admitted = again ? await admit?.(last) : undefined
@@ -73,7 +74,9 @@ async function openSessionRelay(
     // A new stub for each dial: one whose object was lost may stay broken.
     return host.session(name).fetch(relayRequest(query, last, again))
   }
-  const response = await openRelay({ ...host.limits, dial }, after)
+  // Clients of older versions take the end of a stream as final, and have no event id before its first event.
+  const maxStreamAgeMs = isPolling ? host.limits.maxStreamAgeMs : Number.POSITIVE_INFINITY
+  const response = await openRelay({ ...host.limits, dial, maxStreamAgeMs }, after)
   if (response.status === 200) return response
   if (response.status === 404) return unknownSession([])
   // The client has the whole stream. Clients take 405 as "no stream here" and stop; an empty stream would bring them back forever.
