@@ -46,6 +46,7 @@ export function gzip(server: Server): void {
   async function save(name: string, bytes: ArrayBuffer, ctx: Context): Promise<string> {
     if (ctx.session) {
       await ctx.state(sessionFiles).save(name, bytes)
+      await server.notify.resourcesChanged({ session: ctx.session.id })
       return sessionFile.uri({ name })
     }
     const handle = await ctx.createHandle(singleFiles)

@@ -8,11 +8,13 @@ import { requests } from './requests.ts'
 import { research } from './research.ts'
 import { resources } from './resources.ts'
 import { server } from './server.ts'
+import { simulations } from './simulations.ts'
 import { tools } from './tools.ts'
 
-server.use(tools).use(resources).use(gzip).use(requests).use(research).use(prompts)
+server.use(tools).use(resources).use(gzip).use(requests).use(research).use(prompts).use(simulations)
 
 const worker = serve(server, { plugins: [subscriptions(), tasks()] })
 export default worker
 export const { McpSession, McpSubscriptions, McpTask } = worker
 export { McpState } from 'edgemcp/state'
+export { Simulation } from './simulation.ts'

@@ -309,6 +309,28 @@ const tasks: readonly Case[] = [
   call('simulate-research-query', { topic: 'tea' }),
 ]
 
+/** Sends one request, and waits for a notification. */
+const notifies = (method: string, params: Json, notification: string, matches?: (params: Json) => boolean): Case => ({
+  name: `${method} ${JSON.stringify(params)} sends ${notification}`,
+  async run(client) {
+    const before = client.heard.length
+    const outcome = await client.request(method, params)
+    return { ...outcome, notification: await client.notified(notification, matches, before) }
+  },
+})
+
+const toggle = (name: string) => ({ name, arguments: {} })
+const simulated = ({ data }: Json) => /-level message/.test(String(data))
+
+/** Log messages and updates that go on after a call. Levels are random. */
+const simulations: readonly Case[] = [
+  send('logging/setLevel', { level: 'debug' }),
+  notifies('tools/call', toggle('toggle-simulated-logging'), 'notifications/message', simulated),
+  call('toggle-simulated-logging'),
+  call('toggle-simulated-logging'),
+  call('toggle-simulated-logging'),
+]
+
 const capability = (capabilities: Json): Group => ({
   name: `a client with ${JSON.stringify(capabilities)}`,
   capabilities,
@@ -336,13 +358,18 @@ export const groups = (fileServer: string): readonly Group[] => [
   capability({ sampling: {} }),
   { name: 'a session', capabilities: {}, needsSession: true, cases: sessionRequests },
   { name: 'tasks', capabilities: { elicitation: {} }, needsSession: true, isSlow: true, cases: tasks },
+  { name: 'simulations', capabilities: {}, needsSession: true, isSlow: true, cases: simulations },
   {
     name: 'files of a session',
     capabilities: {},
     needsSession: true,
     cases: [
       call('gzip-file-as-resource', { name: 'a.txt.gz', data: 'data:text/plain,first' }),
-      call('gzip-file-as-resource', { name: 'b.txt.gz', data: 'data:text/plain,second' }),
+      notifies(
+        'tools/call',
+        { name: 'gzip-file-as-resource', arguments: { name: 'b.txt.gz', data: 'data:text/plain,second' } },
+        'notifications/resources/list_changed',
+      ),
       ...files,
       send('resources/list'),
     ],

@@ -7,8 +7,8 @@ const stateless = /2026-07-28/
 const later: readonly ExpectedDifference[] = [
   {
     cases: /tools\/list/,
-    path: /^result\.tools\.toggle-/,
-    reason: 'Simulated log messages and updates are not served yet.',
+    path: /^result\.tools\.toggle-subscriber-updates$/,
+    reason: 'Simulated updates are not served yet.',
   },
   {
     cases: /a client with.*tools\/list/,

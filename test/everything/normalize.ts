@@ -45,6 +45,7 @@ function normalizeText(text: string, key: string): unknown {
   if (prose.has(key)) return '<text>'
   if (key === 'blob') return { bytes: normalize(decodeBytes(text)) }
   if (key === 'data' && text.startsWith('iVBORw0KGgo')) return '<a PNG image>'
+  if (key === 'level') return '<level>'
   if (key === 'taskId') return '<task id>'
   if (key === 'elicitationId' && !/^e\d+$/.test(text)) return '<random id>'
   if (key === 'statusMessage' && /^(Gathering|Analyzing|Synthesizing|Generating)/.test(text)) return '<a stage>'
@@ -72,8 +73,11 @@ function splitJson(text: string): { plain: string; json?: unknown } {
 
 const replaceValues = (text: string): string =>
   text
+    .replace(/\b(session|SessionId) [\w.-]{20,}/gi, '$1 <session id>')
     .replace(/\d{1,2}:\d\d:\d\d [AP]M/g, '<time>')
     .replace(/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, '<random id>')
+    .replace(/\b(Debug|Info|Notice|Warning|Error|Critical|Alert|Emergency)-level/, '<level>-level')
+    .replace(/(at a 5 second pace\.).*$/s, '$1')
     // The same issue of the same schema, in two sentences.
     .replace(
       /^(?:MCP error -32602: )?(?:Input validation error: )?Invalid arguments for (?:tool |prompt )?([\w-]+): (.*) at (\w+)$/s,
