@@ -140,8 +140,14 @@ function deeperThan(value: unknown, levels: number): boolean {
 export const resultText = (id: RequestId, result: unknown): string => JSON.stringify({ jsonrpc: '2.0', id, result })
 
 /** Writes an error response. `id` is omitted when it could not be read: MCP forbids the `null` of JSON-RPC. */
-export const errorText = (id: RequestId | undefined, { message, data }: McpError, { code }: ErrorNumbers): string =>
-  JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } })
+export function errorText(id: RequestId | undefined, { message, data }: McpError, { code }: ErrorNumbers): string {
+  const write = (data: unknown) => JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } })
+  try {
+    return write(data)
+  } catch {
+    return write('The data of this error has no JSON form')
+  }
+}
 
 export const notificationText = ({ method, params }: Notification): string =>
   JSON.stringify({ jsonrpc: '2.0', method, params })
