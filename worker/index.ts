@@ -30,6 +30,7 @@ export type {
 } from './declarations/context.ts'
 export type { Declarations, ExtraSubscription, Instrumented } from './declarations/declarations.ts'
 export type { Duration } from './declarations/duration.ts'
+export type { FailedCall, HandleFailure, HandlerErrors, OnError } from './declarations/failure.ts'
 export type { CallInfo, Interceptor, Next } from './declarations/interceptor.ts'
 export type { InputRequiredOutcome, Journal, Outcome, ResultOutcome, SuspendedOutcome } from './declarations/outcome.ts'
 export type { PromptDefinition, PromptHandler, PromptInput, PromptReturn } from './declarations/prompt.ts'
@@ -72,7 +73,7 @@ export type {
   SubscriptionStream,
   SubscriptionsFeature,
 } from './plugin.ts'
-export { ClientError, type ErrorKind, McpError } from './protocol/errors.ts'
+export { ClientError, type ErrorKind, McpError, ToolError } from './protocol/errors.ts'
 export type { Message, NotificationMessage, RequestMessage } from './protocol/jsonrpc.ts'
 export type { Claims, Principal } from './protocol/principal.ts'
 export type * from './protocol/types.ts'

@@ -28,6 +28,11 @@ const kinds: KindsOf<ServeOptions> = {
       revive: kind.flag,
     } satisfies KindsOf<SessionOptions>,
   ],
+  onError: kind.fn,
+  handlerErrors: [
+    (value) => value === 'message' || value === 'generic' || kind.fn[0](value),
+    "'message', 'generic' or a function",
+  ],
   limits: kind.object({
     maxJsonDepth: kind.count,
     maxBatchSize: kind.amount,

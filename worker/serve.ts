@@ -25,10 +25,13 @@ import {
   registerEndpoint,
   serverFor,
 } from './declarations/endpoints.ts'
+import type { HandlerErrors, OnError } from './declarations/failure.ts'
 import type { RequestContext } from './declarations/request-context.ts'
 import type { Server } from './declarations/server.ts'
+import { guardStep } from './engine/failure.ts'
 import { checkedContext } from './engine/request-context.ts'
 import { lackedScopes, scopesOf } from './engine/required-scopes.ts'
+import { failureHandler } from './handler-errors.ts'
 import { checkPolicy } from './http/check-origins-and-hosts.ts'
 import { Cors, type CorsOptions } from './http/cors.ts'
 import { type Host, type Listen, sealsOf } from './http/host.ts'
@@ -47,6 +50,7 @@ import {
 import * as developing from './plugins/development/index.ts'
 import type { ListenRequest } from './plugins/subscriptions/listen.ts'
 import type { Principal } from './protocol/principal.ts'
+import { newestStateless } from './protocol/revisions/index.ts'
 import type { Auth, IncomingRequest, Limiter } from './request-hooks.ts'
 import { router } from './router.ts'
 import type { Sealer } from './sealing/seal.ts'
@@ -74,6 +78,18 @@ export type ServeOptions<P extends readonly AnyPlugin[] = readonly AnyPlugin[]> 
    * the defaults of each setting.
    */
   sessions?: false | SessionOptions
+  /**
+   * Observes each value that a handler threw: a tool, a resource, a prompt, `list`, `complete`, `authorize`, `visibleTo`, an interceptor, a
+   * method of an extension, or a run of a task. It does not see errors that the client caused: a `ToolError`, and an `McpError` other than
+   * `internal_error`, `unavailable` and a timeout of the handler. Default: errors are only logged.
+   */
+  onError?: OnError
+  /**
+   * Text that the client receives for an error that is neither a `ToolError` nor an `McpError`. `'message'`: the model reads the message of
+   * an `Error` that a tool threw; errors of other handlers are `Internal error`. `'generic'`: `The tool "x" failed (error id 1a2b3c4d)` and
+   * likewise for other handlers. Or a function that returns the text. Default: `'message'`.
+   */
+  handlerErrors?: HandlerErrors
   /** Limits of requests and streams. Default: the default of each limit. */
   limits?: Partial<Limits>
   /**
@@ -244,6 +260,7 @@ class ServedEndpoint {
       plugins,
       () => this.#runtime,
       ({ objects: classes = {} }) => Object.keys(classes).every((name) => objects.has(name)),
+      failureHandler(options.onError, options.handlerErrors, { report, waitUntil: continueWork }),
     )
     this.#runtime = this.#runtimeWith(declarations)
     this.#connectChanges()
@@ -270,7 +287,7 @@ class ServedEndpoint {
       session: (address) => this.#objects.sessionAt(address),
       seals: (principal, other = identity) =>
         sealsOf({ identity: other, sealer: () => this.#sealerOf(other) }, principal),
-      waitUntil: (work) => waitUntil(work.catch(report)),
+      waitUntil: continueWork,
       report,
     }
   }
@@ -390,7 +407,11 @@ class ServedEndpoint {
     const { declarations, seals } = this.#runtime
     const shards: Shards = { of, at: (shard) => this.#objects.subscriptions(shard) }
     return (message, principal, address) =>
-      listen({ message, principal, address, declarations, open: seals(principal).open, shards, options })
+      guardStep(
+        declarations,
+        { method: message.method, params: message.params ?? {}, revision: newestStateless, principal },
+        () => listen({ message, principal, address, declarations, open: seals(principal).open, shards, options }),
+      )
   }
 
   /** Returns `undefined` also for a Worker with the plugin and without its class, which `reportMissingClasses` reports. */
@@ -404,7 +425,19 @@ class ServedEndpoint {
   }
 }
 
-const report = (problem: unknown): void => console.error(problem)
+const report = (...problems: unknown[]): void => console.error(...problems.map(loggable))
+
+/** Returns the value, or a text for one that throws when it is read: the platform drops log lines with such values. */
+function loggable(value: unknown): unknown {
+  try {
+    if (value instanceof Error) void `${value.stack} ${value.message}`
+    return value
+  } catch {
+    return 'A value that throws when its members are read'
+  }
+}
+
+const continueWork = (work: Promise<unknown>): void => waitUntil(work.catch(report))
 
 /** In development, adds the inspector and warnings, and accepts test users. */
 function withDevelopment(

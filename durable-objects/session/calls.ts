@@ -3,6 +3,7 @@
 import type { Declarations } from '../../worker/declarations/declarations.ts'
 import { serializeResult } from '../../worker/engine/answer-text.ts'
 import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
+import { guardStep } from '../../worker/engine/failure.ts'
 import { emptyJournal } from '../../worker/engine/journal.ts'
 import { methodIn } from '../../worker/engine/methods/index.ts'
 import type {
@@ -177,7 +178,9 @@ function work(session: SessionParts, post: PendingPost, sessionCall: SessionCall
         method?.requires === 'session'
           ? {
               type: 'result' as const,
-              result: await method.answer(call.params, controlsOf(session, sessionCall, abort.signal)),
+              result: await guardStep(server.declarations, call, () =>
+                method.answer(call.params, controlsOf(session, sessionCall, abort.signal)),
+              ),
             }
           : await runCall(server, call, sessionCall.journal, environment)
       if (abort.signal.aborted) return

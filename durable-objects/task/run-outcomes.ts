@@ -1,7 +1,9 @@
 /** Stores how a run of the handler ends: a result, an error, input requests, a sleep, or another attempt later. */
+import { stepError } from '../../worker/engine/failure.ts'
 import { InvalidInputResponse } from '../../worker/engine/invalid-input-response.ts'
 import { maxAnswerTimeoutMs } from '../../worker/engine/journal.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
+import { newestStateless } from '../../worker/protocol/revisions/index.ts'
 import type { TaskEnd, TaskStatus } from '../rpc.ts'
 import type { RunResult } from './handler-run.ts'
 import { isOver, schedule } from './lifetime.ts'
@@ -17,15 +19,27 @@ export async function settleRun(task: TaskParts, record: TaskRecord, result: Run
   try {
     await storeOutcome(task, record, result)
   } catch (problem) {
-    task.host.report(problem)
+    const known = reportUnstored(task, problem)
     if (isOver(record)) throw problem
     const reason = problem instanceof Error ? problem.message : String(problem)
-    const error =
-      problem instanceof McpError
-        ? problem
-        : new McpError('internal_error', `Cannot store the outcome of the task: ${reason}`)
+    const error = known ?? new McpError('internal_error', `Cannot store the outcome of the task: ${reason}`)
     await finishTask(task, record, 'failed', { error: errorOf(error) })
   }
+}
+
+/** Reports an outcome that cannot be stored. Returns the error for the client, unless the default applies. */
+function reportUnstored({ store, host }: TaskParts, problem: unknown): McpError | undefined {
+  const { call } = store
+  const step = {
+    method: 'tools/call',
+    params: call.params,
+    revision: newestStateless,
+    principal: undefined,
+    isTask: true,
+  }
+  const error = stepError(host.serverOf(call).declarations, step, () => new AbortController().signal, problem)
+  if (error === problem) host.report(problem)
+  return error instanceof McpError ? error : undefined
 }
 
 /** Ends the task. @throws McpError when its outcome cannot be stored */

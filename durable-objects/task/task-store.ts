@@ -3,7 +3,7 @@
  * checked here.
  */
 import { type Answer, emptyJournal, type Journal, withAnswers } from '../../worker/engine/journal.ts'
-import { McpError } from '../../worker/protocol/errors.ts'
+import { InvalidReturn, McpError } from '../../worker/protocol/errors.ts'
 import { jsonText } from '../../worker/protocol/json-text.ts'
 import type { InputRequest } from '../../worker/protocol/types.ts'
 import { utf8 } from '../../worker/protocol/utf8.ts'
@@ -121,7 +121,7 @@ export class TaskStore {
     try {
       jsonText(value, `Cannot store ${what}:`)
     } catch (problem) {
-      return new McpError('internal_error', problem instanceof Error ? problem.message : String(problem))
+      return new InvalidReturn(problem instanceof Error ? problem.message : String(problem))
     }
     const bytes = utf8(JSON.stringify({ value })).length
     return bytes > maxValueBytes ? tooLarge(what, bytes, maxValueBytes) : undefined
@@ -203,7 +203,7 @@ function serialize(value: unknown, what: string): string {
     return JSON.stringify(value)
   } catch (problem) {
     const reason = problem instanceof Error ? problem.message : String(problem)
-    throw new McpError('internal_error', `Cannot store ${what}: ${reason}. Use JSON values only`)
+    throw new InvalidReturn(`Cannot store ${what}: ${reason}. Use JSON values only`)
   }
 }
 

@@ -35,6 +35,7 @@ const parts = new Set([
   'The jwks_uri',
   'The prompt "…"',
   'The resource "…"',
+  'The method "…"',
   'The tool "…"',
   'Tool "…" returned',
   'Cannot store …:',

@@ -1,6 +1,6 @@
 /** Content blocks, and the conversion of the value that a handler returns into the result of its method. */
 import { encodeBase64 } from '../protocol/base64.ts'
-import { McpError } from '../protocol/errors.ts'
+import { InvalidReturn, McpError } from '../protocol/errors.ts'
 import { jsonText } from '../protocol/json-text.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type {
@@ -114,8 +114,15 @@ export const embeddedResource = (resource: ResourceContents): EmbeddedResource =
 export const toolError = (message: string): CallToolResult => toolResult({ content: [text(message)], isError: true })
 
 /** Converts the value that a handler threw into a tool result with `isError: true`. */
-export const failureOf = (thrown: unknown): CallToolResult =>
-  toolError(thrown instanceof Error && thrown.message !== '' ? thrown.message : 'The tool failed')
+export function failureOf(thrown: unknown): CallToolResult {
+  let message: unknown
+  try {
+    message = thrown instanceof Error && thrown.message
+  } catch {
+    // A proxy or a getter can throw.
+  }
+  return toolError(typeof message === 'string' && message !== '' ? message : 'The tool failed')
+}
 
 /** Members of each kind of content block: required members with text, and optional members. */
 const blockMembers: Readonly<Record<string, { texts: readonly string[]; optional: readonly string[] }>> = {
@@ -331,7 +338,7 @@ async function fullResult(
 const jsonBlock = (value: unknown, name: string): TextContent => text(jsonText(value, `Tool "${name}" returned`) ?? '')
 
 const brokenResult = (owner: string, value: unknown, expected: string) =>
-  new McpError('internal_error', `${owner} returned ${kindOf(value)}: return ${expected}`)
+  new InvalidReturn(`${owner} returned ${kindOf(value)}: return ${expected}`)
 
 /** A function of a declaration, such as `list`, returned a value that is not a list of the expected entries. */
 export function brokenList(
@@ -343,7 +350,7 @@ export function brokenList(
 ): McpError {
   const owner = `"${name}" of the ${declaration}`
   const found = Array.isArray(value) ? `a list with ${kindOf(value.find((entry) => !isEntry(entry)))}` : kindOf(value)
-  return new McpError('internal_error', `${owner} returned ${found}: return ${expected}`)
+  return new InvalidReturn(`${owner} returned ${found}: return ${expected}`)
 }
 
 const brokenOutput = (name: string, issues: Issues) =>
@@ -410,8 +417,7 @@ function rejectBrokenResource(value: unknown, uri: string): void {
   const part: unknown = value.contents[index]
   const name = isObject(part) && wrongMember(part)
   const place = `contents[${index}]${name ? `.${name}` : ''}`
-  throw new McpError(
-    'internal_error',
+  throw new InvalidReturn(
     `Resource "${uri}": ${place} is ${kindOf(name ? part[name] : part)}: return { uri, text } or { uri, blob }`,
   )
 }

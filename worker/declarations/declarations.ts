@@ -4,6 +4,7 @@ import type { Revision } from '../protocol/revision.ts'
 import type { Params } from '../protocol/types.ts'
 import { ChangeHub } from './change-hub.ts'
 import type { Awaitable, Context } from './context.ts'
+import type { HandleFailure } from './failure.ts'
 import type { Forwarded } from './forwarded.ts'
 import type { Interceptor } from './interceptor.ts'
 import type { Prompt } from './prompt.ts'
@@ -69,6 +70,8 @@ export interface Declarations {
     | undefined
   /** Replaces the context of a handler: see `Plugin.instrument`. */
   readonly instrument?: ((context: Context) => Instrumented) | undefined
+  /** Reports a failure of a handler: see `onError` and `handlerErrors` of `serve()`. Default: it is logged. */
+  readonly handleFailure?: HandleFailure | undefined
 }
 
 /** The entries of each list of a server. */

@@ -1,22 +1,28 @@
 import type { Declarations } from '../declarations/declarations.ts'
 import type { RequestId, Result } from '../protocol/types.ts'
 import type { Call } from './call.ts'
+import { stepError } from './failure.ts'
 import { cacheableResults } from './methods/lists.ts'
 
-/** Serializes a response. A list that is the same for every caller is serialized once for each protocol version. */
+/** Serializes a response. @throws McpError for a result without JSON form: see `stepError`. A list that is the same for every caller is serialized once for each protocol version. */
 export function serializeResult(
   id: RequestId,
   declarations: Declarations,
-  { method, params, revision }: Call,
+  call: Call,
   result: Result,
   sign = (result: Result) => result,
 ): string {
+  const { method, params, revision } = call
   const key = cacheableResults.has(result) && method + revision.date
   const texts = key ? listTextsOf(declarations) : undefined
   let text = key && texts?.get(key)
   if (!text) {
     const { outputSchema } = (method === 'tools/call' && declarations.tools.get(String(params.name))?.item) || {}
-    text = JSON.stringify(sign(revision.result(method, result, { outputSchema })))
+    try {
+      text = JSON.stringify(sign(revision.result(method, result, { outputSchema })))
+    } catch (thrown) {
+      throw stepError(declarations, call, () => new AbortController().signal, thrown)
+    }
     if (key) texts?.set(key, text)
   }
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}`

@@ -10,8 +10,17 @@ import type { Call } from './call.ts'
 type Step = (params: Params, signal: AbortSignal | undefined) => Promise<Outcome>
 
 /** The signal is made when an interceptor reads it: most calls end before anything could abort them. */
-const infoOf = (
-  { method, revision, principal, requestContext, client, session, admitted, isTask = false }: Call,
+export const infoOf = (
+  {
+    method,
+    revision,
+    principal,
+    requestContext = {},
+    client,
+    session,
+    admitted,
+    isTask = false,
+  }: Pick<Call, 'method' | 'revision' | 'principal'> & Partial<Call>,
   params: Params,
   signal: () => AbortSignal,
 ): CallInfo => ({

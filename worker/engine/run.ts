@@ -6,6 +6,7 @@ import { progressToken } from '../protocol/meta.ts'
 import type { Params } from '../protocol/types.ts'
 import type { Call, CallEnvironment } from './call.ts'
 import { CallContext } from './call-context.ts'
+import { stepError } from './failure.ts'
 import { abortOf, intercept } from './interceptors.ts'
 import { callMethod, declaredMethod } from './methods/index.ts'
 import type { Method, MethodContext } from './methods/method.ts'
@@ -29,6 +30,30 @@ export async function run(
   environment: CallEnvironment,
 ): Promise<Outcome> {
   const { declarations } = server
+  let failure: { readonly thrown: unknown; readonly error: unknown } | undefined
+  const errorOf = (thrown: unknown, step = call) =>
+    failure && Object.is(failure.thrown, thrown)
+      ? failure.error
+      : stepError(declarations, step, environment.signal, thrown)
+  try {
+    // Reported before interceptors see it: one of them may catch it.
+    const onThrown = (thrown: unknown, step: Call) => {
+      failure = { thrown, error: errorOf(thrown, step) }
+    }
+    return await runIntercepted(server, call, journal, environment, onThrown)
+  } catch (thrown) {
+    throw errorOf(thrown)
+  }
+}
+
+async function runIntercepted(
+  server: Server,
+  call: Call,
+  journal: Journal,
+  environment: CallEnvironment,
+  onThrown: (thrown: unknown, step: Call) => void,
+): Promise<Outcome> {
+  const { declarations } = server
   const method = methodOf(declarations, call)
   if (!method?.offered(declarations, environment))
     throw new McpError('method_not_found', `Method not found: ${call.method}`)
@@ -43,7 +68,15 @@ export async function run(
     return runMethod(server, method, changed, journal, environment, signal)
   }
   const { interceptors } = declarations
-  return interceptors.length === 0 ? step(call.params) : intercept(interceptors, call, environment.signal, step)
+  if (interceptors.length === 0) return step(call.params)
+  return intercept(interceptors, call, environment.signal, async (params, signal) => {
+    try {
+      return await step(params, signal)
+    } catch (thrown) {
+      onThrown(thrown, { ...call, params })
+      throw thrown
+    }
+  })
 }
 
 /** Runs a step of a call that is not a task, and so is never suspended. */

@@ -92,6 +92,31 @@ export class McpError extends Error {
   }
 }
 
+/**
+ * Lets the model read a message: a tool that throws it has a result with `isError: true`, whatever `handlerErrors` of `serve()` is.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools#error-handling
+ *
+ * @example
+ * const totals = new Map([['order-1', '12 EUR']])
+ * server.tool('total', { description: 'Add up an order', inputSchema: z.object({ id: z.string() }) }, ({ id }) => {
+ *   const total = totals.get(id)
+ *   if (!total) throw new ToolError(`There is no order "${id}"`)
+ *   return total
+ * })
+ */
+export class ToolError extends Error {
+  /** Always `ToolError`. */
+  override readonly name = 'ToolError'
+}
+
+/** Describes a value that a handler returned and that is not a result. */
+export class InvalidReturn extends McpError {
+  constructor(message: string) {
+    super('internal_error', message)
+  }
+}
+
 /** The message of anything that was thrown. */
 export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown))
 
@@ -109,10 +134,33 @@ export const tooManyRequests = (message: string, retryAfterSeconds: number, reas
  * sent.
  */
 export function asMcpError(thrown: unknown, report: (problem: unknown) => void): McpError {
-  const error = thrown instanceof McpError ? thrown : remoteError(thrown)
-  if (error && error.kind !== 'internal_error') return error
+  const error = mcpErrorOf(thrown)
+  if (error && (error.kind !== 'internal_error' || isReported(error))) return error
   report(thrown)
   return error ?? new McpError('internal_error', 'Internal error')
+}
+
+const reportedErrors = new WeakSet<McpError>()
+
+/** Marks an error that has been reported, so that `asMcpError` does not report it again. */
+export function markReported(error: McpError): McpError {
+  reportedErrors.add(error)
+  return error
+}
+
+export const isReported = (error: McpError): boolean => reportedErrors.has(error)
+
+/** Returns the `McpError` that was thrown here or in a Durable Object; `undefined` for any other value. */
+export const mcpErrorOf = (thrown: unknown): McpError | undefined =>
+  isA(McpError, thrown) ? thrown : isA(Error, thrown) ? remoteError(thrown) : undefined
+
+/** Like `instanceof`, also for a proxy that throws. */
+export function isA<T>(type: new (...args: never[]) => T, value: unknown): value is T {
+  try {
+    return value instanceof type
+  } catch {
+    return false
+  }
 }
 
 /**

@@ -52,27 +52,27 @@ const misspelt: readonly Case[] = [
   [
     'serve: nothing alike',
     () => served({ gzip: true }),
-    'serve() does not take "gzip": it takes path, auth, plugins, requestContext, sessions, limits, identity, durableObjects, origins, hosts and cors',
+    'serve() does not take "gzip": it takes path, auth, plugins, requestContext, sessions, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors',
   ],
   [
     'serve: another beginning',
     () => served({ authorization: auth }),
-    'serve() does not take "authorization" (did you mean "auth"?): it takes path, auth, plugins, requestContext, sessions, limits, identity, durableObjects, origins, hosts and cors',
+    'serve() does not take "authorization" (did you mean "auth"?): it takes path, auth, plugins, requestContext, sessions, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors',
   ],
   [
     'serve: one letter',
     () => served({ orgins: ['https://a.example'] }),
-    'serve() does not take "orgins" (did you mean "origins"?): it takes path, auth, plugins, requestContext, sessions, limits, identity, durableObjects, origins, hosts and cors',
+    'serve() does not take "orgins" (did you mean "origins"?): it takes path, auth, plugins, requestContext, sessions, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors',
   ],
   [
     'serve: upper case',
     () => served({ Auth: auth }),
-    'serve() does not take "Auth" (did you mean "auth"?): it takes path, auth, plugins, requestContext, sessions, limits, identity, durableObjects, origins, hosts and cors',
+    'serve() does not take "Auth" (did you mean "auth"?): it takes path, auth, plugins, requestContext, sessions, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors',
   ],
   [
     'serve: a name that every object has',
     () => served({ toString: 'x' }),
-    'serve() does not take "toString": it takes path, auth, plugins, requestContext, sessions, limits, identity, durableObjects, origins, hosts and cors',
+    'serve() does not take "toString": it takes path, auth, plugins, requestContext, sessions, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors',
   ],
   [
     'serve: rateLimit() in limits',
@@ -84,6 +84,12 @@ const misspelt: readonly Case[] = [
     () => served({ limits: { rate: '60/m' } }),
     `serve() does not take "limits.rate": ${limitsTake}`,
   ],
+  [
+    'serve: handlerErrors',
+    () => served({ handlerErrors: 'generics' }),
+    `"handlerErrors" of serve() must be 'message', 'generic' or a function, not "generics"`,
+  ],
+  ['serve: onError', () => served({ onError: [] }), '"onError" of serve() must be a function, not []'],
   [
     'serve: sessions',
     () => served({ sessions: { tll: 1000 } }),
@@ -438,7 +444,7 @@ const wrong: readonly Case[] = [
   [
     'serve: text for options',
     () => serve(newServer(), loose('/mcp')),
-    'serve() takes an object with path, auth, plugins, requestContext, sessions, limits, identity, durableObjects, origins, hosts and cors, not "/mcp"',
+    'serve() takes an object with path, auth, plugins, requestContext, sessions, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors, not "/mcp"',
   ],
   [
     'subscriptions: shards',

@@ -10,6 +10,7 @@ import type { Principal } from '../../protocol/principal.ts'
 import type { Revision } from '../../protocol/revision.ts'
 import type { ClientCapabilities, Params, Result } from '../../protocol/types.ts'
 import { utf8 } from '../../protocol/utf8.ts'
+import { guardStep } from '../failure.ts'
 import { capabilitiesOf, implementationOf } from './discover.ts'
 import type { InitializeMethod, NegotiatedSession, SessionFeatures } from './method.ts'
 
@@ -61,7 +62,10 @@ async function initializeResult(
 export const initialize: InitializeMethod = {
   requires: 'handshake',
   negotiate: negotiateSession,
-  answer: initializeResult,
+  answer: (declarations, revision, environment, principal) =>
+    guardStep(declarations, { method: 'initialize', params: {}, revision, principal }, () =>
+      initializeResult(declarations, revision, environment, principal),
+    ),
 }
 
 const expected = (name: string, shape: string) => new McpError('invalid_envelope', `params.${name} must be ${shape}`)

@@ -4,9 +4,10 @@ import { callToolResult, failureOf, toolError } from '../../declarations/content
 import type { Declarations } from '../../declarations/declarations.ts'
 import { issuesText } from '../../declarations/schema.ts'
 import type { Tool } from '../../declarations/tool.ts'
-import { McpError } from '../../protocol/errors.ts'
+import { isA, McpError, ToolError } from '../../protocol/errors.ts'
 import type { HeaderParameter } from '../../protocol/param-headers.ts'
 import type { Call } from '../call.ts'
+import { reportFailure } from '../failure.ts'
 import { isVisible, listMethod } from './lists.ts'
 import { callHandler, type Method, type MethodContext, readObject, readTarget, readText } from './method.ts'
 
@@ -38,7 +39,7 @@ export const callTool: Method = {
 }
 
 async function runHandler(tool: Tool, input: unknown, methodContext: MethodContext) {
-  const { call, environment, context } = methodContext
+  const { server, call, environment, context } = methodContext
   try {
     return await callToolResult(
       await callHandler(methodContext, 'tool', tool, input, context),
@@ -47,7 +48,7 @@ async function runHandler(tool: Tool, input: unknown, methodContext: MethodConte
     )
   } catch (thrown) {
     methodContext.thrown = thrown
-    if (thrown instanceof McpError) {
+    if (isA(McpError, thrown)) {
       // The model can do something about it.
       const isReported =
         thrown.kind === 'client_error' ||
@@ -58,8 +59,10 @@ async function runHandler(tool: Tool, input: unknown, methodContext: MethodConte
       if (!isReported) throw thrown
       return toolError(thrown.message)
     }
-    if (!environment.signal().aborted) environment.report(thrown)
-    return failureOf(thrown)
+    if (isA(ToolError, thrown)) return failureOf(thrown)
+    const reported = reportFailure(server.declarations, call, environment.signal, thrown)
+    if (!reported && !environment.signal().aborted) environment.report(thrown)
+    return reported?.text === undefined ? failureOf(thrown) : toolError(reported.text)
   }
 }
 

@@ -1,6 +1,7 @@
 /** Reads requests without a session: the envelope in the body, and the headers that repeat it. */
 
 import type { Call } from '../../engine/call.ts'
+import { guardStep } from '../../engine/failure.ts'
 import { mirroredParameters } from '../../engine/methods/tools.ts'
 import { methodOf } from '../../engine/run.ts'
 import type { Classified } from '../../protocol/classify.ts'
@@ -35,7 +36,8 @@ export async function readStateless(
   const call = callOf(message, revision, envelope, access, host)
   const { declarations } = host.server
   checkStandardHeaders(request.headers, call.method, call.params, methodOf(declarations, call)?.named)
-  checkMirroredParameters(request.headers, await mirroredParameters(declarations, call), call.params.arguments)
+  const mirrored = await guardStep(declarations, call, () => mirroredParameters(declarations, call))
+  checkMirroredParameters(request.headers, mirrored, call.params.arguments)
   return { calls: [{ message, call }], batch: false, revision }
 }
 

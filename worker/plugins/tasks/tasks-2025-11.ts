@@ -12,7 +12,7 @@ import { isPermitted } from '../../engine/methods/lists.ts'
 import type { MethodContext } from '../../engine/methods/method.ts'
 import { wait } from '../../engine/wait.ts'
 import { encodeBase64 } from '../../protocol/base64.ts'
-import { ClientError, McpError } from '../../protocol/errors.ts'
+import { ClientError, McpError, markReported } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import { principalKey } from '../../protocol/principal.ts'
 import type { InputRequest, Notification, Params, Result } from '../../protocol/types.ts'
@@ -137,7 +137,8 @@ export async function taskResult(methodContext: MethodContext, site: Site): Prom
     } else if (error) {
       // In a session, the model gets the error.
       if (error.kind === 'missing_client_capability') return relatedResult(toolError(error.message), taskId)
-      throw errorIn({ error })
+      // The run reported it.
+      throw markReported(errorIn({ error }))
     } else if (result) {
       const outputSchema = methodContext.server.declarations.tools.get(view.tool ?? '')?.item.outputSchema
       return relatedResult(call.revision.result('tools/call', result, { outputSchema }), taskId)

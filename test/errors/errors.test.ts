@@ -1,0 +1,273 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { connect } from '../../worker/testing/index.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import { initializeSession, postMessage } from '../support/session-http.ts'
+import { statelessHeaders } from '../support/stateless.ts'
+
+type Seen = {
+  name: string
+  message: string
+  stack: boolean
+  method: string
+  entry: unknown
+  id: string
+  version: string
+}
+type Params = Record<string, unknown>
+type Reply = {
+  text: string
+  status: number
+  result?: Params & { content?: { text: string }[] }
+  error?: { code: number; message: string }
+}
+
+let server: TestServer
+const sessions = new Map<string, Promise<{ session: string }>>()
+beforeAll(async () => {
+  server = await startServer('test/errors/server')
+})
+afterAll(() => server[Symbol.asyncDispose]())
+beforeEach(async () => {
+  await observed()
+  server.harness.clearLogs()
+})
+
+const eras = ['2026-07-28', '2025-11-25'] as const
+type Era = (typeof eras)[number]
+type Endpoint = 'message' | 'generic' | 'custom' | 'broken' | 'plain'
+
+const urlOf = (endpoint: Endpoint) => new URL(`/${endpoint}/mcp`, server.url)
+
+/** Returns what `onError` and interceptors have seen since the last call. */
+async function observed(): Promise<{ seen: Seen[]; caught: string[] }> {
+  return (await fetch(new URL('/seen', server.url), { method: 'POST' })).json()
+}
+
+const log = () =>
+  server.harness
+    .getLogs()
+    .map(({ message }) => message)
+    .join('\n')
+
+function sessionAt(endpoint: Endpoint): Promise<{ session: string }> {
+  const url = urlOf(endpoint)
+  const started = sessions.get(url.href) ?? initializeSession(url, '2025-11-25')
+  sessions.set(url.href, started)
+  return started
+}
+
+let lastId = 0
+async function post(endpoint: Endpoint, era: Era, method: string, params: Params): Promise<Response> {
+  const id = ++lastId
+  if (era === '2025-11-25') {
+    const { session } = await sessionAt(endpoint)
+    return postMessage(urlOf(endpoint), { id, method, params }, session)
+  }
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': era,
+    'io.modelcontextprotocol/clientCapabilities': {},
+    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+  }
+  const headers = statelessHeaders(method, String(params.name ?? params.uri ?? '') || undefined)
+  return fetch(urlOf(endpoint), {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ jsonrpc: '2.0', id, method, params: { ...params, _meta } }),
+  })
+}
+
+async function ask(endpoint: Endpoint, era: Era, method: string, params: Params): Promise<Reply> {
+  const response = await post(endpoint, era, method, params)
+  const text = await response.text()
+  const json = text.startsWith('{') ? text : text.slice(text.lastIndexOf('data: ') + 6)
+  return { text, status: response.status, ...JSON.parse(json) }
+}
+
+const textOf = ({ result, error }: Reply) => error?.message ?? result?.content?.map(({ text }) => text).join()
+
+/** What the model reads by default, and what `onError` receives. Without `seen`, the client caused the error. */
+type Row = { tool: string; reads: string | RegExp; seen?: Partial<Seen>; isProtocol?: true; isOwnText?: true }
+
+const failed = 'The tool failed'
+const rows: Row[] = [
+  { tool: 'error', reads: 'secret message', seen: { name: 'Error', message: 'secret message', stack: true } },
+  { tool: 'sync', reads: 'secret, at once', seen: { name: 'Error', message: 'secret, at once', stack: true } },
+  { tool: 'later', reads: 'secret, later', seen: { name: 'TypeError', message: 'secret, later', stack: true } },
+  { tool: 'string', reads: failed, seen: { name: 'string', message: 'secret text' } },
+  { tool: 'object', reads: failed, seen: { name: 'object', message: 'secret object' } },
+  { tool: 'like', reads: failed, seen: { name: 'object' } },
+  { tool: 'undefined', reads: failed, seen: { name: 'undefined' } },
+  { tool: 'null', reads: failed, seen: { name: 'object', message: 'null' } },
+  { tool: 'aggregate', reads: 'secret parts', seen: { name: 'AggregateError', message: 'secret parts', stack: true } },
+  { tool: 'dom', reads: 'secret operation', seen: { name: 'DataCloneError', message: 'secret operation' } },
+  { tool: 'getter', reads: failed, seen: { name: 'hostile' } },
+  { tool: 'proxy', reads: failed, seen: { name: 'hostile' } },
+  { tool: 'response', reads: failed, seen: { name: 'object' } },
+  { tool: 'empty', reads: failed, seen: { name: 'Error', message: '', stack: true } },
+  { tool: 'frozen', reads: 'secret frozen', seen: { name: 'Error', message: 'secret frozen', stack: true } },
+  { tool: 'recursion', reads: 'Maximum call stack size exceeded', seen: { name: 'RangeError' } },
+  { tool: 'bigint', reads: 'Tool "bigint" returned a bigint at secret', seen: { name: 'TypeError' } },
+  { tool: 'cycle', reads: 'Tool "cycle" returned a value that has no JSON form', seen: { name: 'TypeError' } },
+  { tool: 'deep', reads: 'Maximum call stack size exceeded', seen: {} },
+  { tool: 'map', reads: 'a value of the class Map', seen: { name: 'TypeError' } },
+  { tool: 'forgotten', reads: 'a promise that is not awaited at secret', seen: { name: 'TypeError' } },
+  { tool: 'toJSON', reads: 'secret toJSON', seen: { name: 'TypeError' } },
+  { tool: 'thenable', reads: 'secret then', seen: { name: 'Error', message: 'secret then' } },
+  { tool: 'mismatch', reads: 'does not match its output schema', seen: { name: 'Error' } },
+  { tool: 'twice', reads: 'The key "secret" is used twice', seen: { name: 'Error' } },
+  { tool: 'meta', reads: 'Internal error', isProtocol: true, seen: { name: 'Error', message: 'secret meta' } },
+  { tool: 'toolError', reads: 'for the model', isOwnText: true },
+  { tool: 'params', reads: 'for the client', isProtocol: true, isOwnText: true },
+  { tool: 'data', reads: 'with data', isProtocol: true, isOwnText: true },
+  {
+    tool: 'internal',
+    reads: 'for all',
+    isProtocol: true,
+    isOwnText: true,
+    seen: { name: 'McpError', message: 'for all', stack: true },
+  },
+  { tool: 'unavailable', reads: 'for all, later', isProtocol: true, isOwnText: true, seen: { name: 'McpError' } },
+  { tool: 'hang', reads: 'took longer than 1 seconds', isProtocol: true, isOwnText: true, seen: { name: 'McpError' } },
+]
+
+describe.each(eras)('%s', (era) => {
+  test.each(rows)('the tool "$tool" fails', async ({ tool, reads, seen, isProtocol }) => {
+    const reply = await ask('message', era, 'tools/call', { name: tool })
+    expect(textOf(reply)).toMatch(reads)
+    expect(reply.result?.isError).toBe(isProtocol ? undefined : true)
+    const all = await observed()
+    expect(all.seen).toEqual(
+      seen
+        ? [
+            expect.objectContaining({
+              ...seen,
+              method: 'tools/call',
+              entry: tool,
+              version: era,
+              id: expect.stringMatching(/^[0-9a-f]{8}$/),
+            }),
+          ]
+        : [],
+    )
+  })
+
+  test.each(rows)(
+    '"generic" sends nothing of the error of "$tool"',
+    async ({ tool, reads, seen, isOwnText, isProtocol }) => {
+      const reply = await ask('generic', era, 'tools/call', { name: tool })
+      expect(reply.result?.isError).toBe(isProtocol ? undefined : true)
+      const all = await observed()
+      expect(all.seen).toHaveLength(seen ? 1 : 0)
+      if (isOwnText) return expect(textOf(reply)).toMatch(reads)
+      const id = all.seen[0]?.id ?? ''
+      expect(textOf(reply)).toBe(`The tool "${tool}" failed (error id ${id})`)
+      expect(reply.text).not.toMatch(/secret|TypeError|RangeError|stack|index\.ts/)
+      await expect.poll(log).toContain(`The tool "${tool}" failed (error id ${id})`)
+    },
+  )
+
+  test.each<[method: string, params: Params, subject: string, message: string]>([
+    ['resources/read', { uri: 'fail://fixed' }, 'The resource "fail://fixed"', 'secret resource'],
+    ['resources/read', { uri: 'fail://wrong' }, 'The resource "fail://wrong"', 'Resource "fail://wrong" returned'],
+    ['resources/read', { uri: 'guarded://1' }, 'The resource "guarded://1"', 'secret authorize'],
+    ['resources/list', {}, 'The method "resources/list"', 'secret list'],
+    ['prompts/get', { name: 'failing' }, 'The prompt "failing"', 'secret prompt'],
+    ['tools/list', {}, 'The method "tools/list"', 'secret visibleTo'],
+    ['tools/call', { name: 'hidden' }, 'The tool "hidden"', 'secret visibleTo'],
+    ['failing/now', {}, 'The method "failing/now"', 'secret method'],
+    [
+      'completion/complete',
+      { ref: { type: 'ref/resource', uri: 'guarded://{id}' }, argument: { name: 'id', value: '' } },
+      'The method "completion/complete"',
+      'secret completion',
+    ],
+  ])('%s %o fails', async (method, params, subject, message) => {
+    const byDefault = await ask('message', era, method, params)
+    expect(byDefault.error).toMatchObject({ code: -32603 })
+    expect(byDefault.error?.message).toMatch(/^Internal error$|^Resource "fail:\/\/wrong" returned/)
+    const first = await observed()
+    expect(first.seen).toEqual([
+      expect.objectContaining({ message: expect.stringContaining(message), stack: true, method }),
+    ])
+
+    const generic = await ask('generic', era, method, params)
+    const { seen } = await observed()
+    expect(generic.error).toMatchObject({ code: -32603, message: `${subject} failed (error id ${seen[0]?.id})` })
+    expect(generic.text).not.toContain('secret')
+    expect(seen).toHaveLength(1)
+  })
+
+  test('an interceptor catches what the handler of a resource or a prompt threw, and finds that of a tool in the outcome', async () => {
+    await ask('generic', era, 'resources/read', { uri: 'fail://fixed' })
+    await ask('generic', era, 'prompts/get', { name: 'failing' })
+    await ask('generic', era, 'tools/call', { name: 'error' })
+    expect((await observed()).caught).toEqual(['secret resource', 'secret prompt', 'secret message'])
+  })
+
+  test('a function chooses the text', async () => {
+    expect(textOf(await ask('custom', era, 'tools/call', { name: 'error' }))).toMatch(/^Sorry \([0-9a-f]{8}\)$/)
+    expect(textOf(await ask('custom', era, 'prompts/get', { name: 'failing' }))).toMatch(/^Sorry \([0-9a-f]{8}\)$/)
+  })
+
+  test('a function that throws is replaced by the generic text', async () => {
+    const reply = await ask('broken', era, 'tools/call', { name: 'error' })
+    expect(textOf(reply)).toMatch(/^The tool "error" failed \(error id [0-9a-f]{8}\)$/)
+    expect(reply.text).not.toContain('secret')
+    await expect.poll(log).toContain('secret of handlerErrors')
+  })
+
+  test('what onError throws is logged, and changes nothing for the client', async () => {
+    expect(textOf(await ask('message', era, 'tools/call', { name: 'error' }))).toBe('secret message')
+    await expect.poll(log).toContain('onError itself fails')
+  })
+
+  test('each failure is logged once', async () => {
+    await ask('message', era, 'resources/read', { uri: 'fail://fixed' })
+    await ask('generic', era, 'resources/read', { uri: 'fail://fixed' })
+    await ask('plain', era, 'resources/read', { uri: 'fail://fixed' })
+    await expect.poll(() => log().match(/secret resource/g)?.length).toBe(3)
+  })
+
+  test.each(rows)('without options, the tool "$tool" fails likewise', async ({ tool, reads, isProtocol }) => {
+    const reply = await ask('plain', era, 'tools/call', { name: tool })
+    expect(textOf(reply)).toMatch(reads)
+    expect(reply.result?.isError).toBe(isProtocol ? undefined : true)
+  })
+})
+
+test('HTTP+SSE: "generic" sends nothing of the error', async () => {
+  await using client = await connect(urlOf('generic'), { revision: '2024-11-05' })
+  const result = await client.callTool('error')
+  const { seen } = await observed()
+  expect(result).toMatchObject({
+    isError: true,
+    content: [{ text: `The tool "error" failed (error id ${seen[0]?.id})` }],
+  })
+  expect(seen).toMatchObject([{ message: 'secret message', stack: true, version: '2024-11-05' }])
+})
+
+describe('the run of a task', () => {
+  test.each(['message', 'generic'] as const)('fails: %s', async (endpoint) => {
+    await using client = await connect(urlOf(endpoint), { revision: '2025-11-25' })
+    const created = await client.request('tools/call', { name: 'run', task: {} })
+    const { taskId } = created.task as { taskId: string }
+    const result = await client.request('tasks/result', { taskId })
+    const { seen } = await observed()
+    expect(seen).toMatchObject([{ message: 'secret of a run', stack: true, entry: 'run' }])
+    const text = endpoint === 'message' ? 'secret of a run' : `The tool "run" failed (error id ${seen[0]?.id})`
+    expect(result).toMatchObject({ isError: true, content: [{ text }] })
+  })
+
+  test('"generic" sends nothing of a result that cannot be stored', async () => {
+    await using client = await connect(urlOf('generic'), { revision: '2025-11-25' })
+    const created = await client.request('tools/call', { name: 'stored', task: {} })
+    const { taskId } = created.task as { taskId: string }
+    const problem = await client.request('tasks/result', { taskId }).catch((error) => error)
+    expect(problem).toBeInstanceOf(Error)
+    const { seen } = await observed()
+    expect(seen).toMatchObject([
+      { message: expect.stringContaining('Cannot store the result of the tool: secret meta') },
+    ])
+    expect(problem.message).toBe(`The tool "stored" failed (error id ${seen[0]?.id})`)
+  })
+})

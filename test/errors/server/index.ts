@@ -1,0 +1,184 @@
+/** Handlers that throw, hang or return what is no result. "secret" is in everything that only the server may know. */
+import { createServer, McpError, type Plugin, type ServeOptions, serve, ToolError, toolResult } from 'edgemcp'
+import { combine } from 'edgemcp/compose'
+import { extension } from 'edgemcp/extensions'
+import { rateLimit } from 'edgemcp/rate-limit'
+import { tasks } from 'edgemcp/tasks'
+import * as z from 'zod'
+
+const server = createServer({ name: 'failing', version: '1.0.0' })
+
+/** As a handler in JavaScript might do it: types refuse it. */
+const untyped = (value: unknown) => value as string
+
+const throwing = (value: unknown) => () => {
+  throw value
+}
+const hostile = new Proxy(new Error('secret of a proxy'), {
+  get: throwing(new Error('secret of a trap')),
+  getPrototypeOf: throwing(new Error('secret of a trap')),
+  ownKeys: throwing(new Error('secret of a trap')),
+})
+const recurse = (depth: number): number => recurse(depth + 1) + 1
+const cycle: Record<string, unknown> = { secret: true }
+cycle.self = cycle
+let deep: unknown[] = []
+for (let depth = 0; depth < 200_000; depth += 1) deep = [deep]
+
+const handlers: Record<string, () => unknown> = {
+  error: throwing(new Error('secret message', { cause: new Error('secret cause') })),
+  later: async () => {
+    await Promise.resolve()
+    throw new TypeError('secret, later')
+  },
+  string: throwing('secret text'),
+  object: throwing({ toString: () => 'secret object' }),
+  like: throwing({ name: 'Error', message: 'secret like an error' }),
+  undefined: throwing(undefined),
+  null: throwing(null),
+  aggregate: throwing(new AggregateError([new Error('secret part')], 'secret parts')),
+  dom: throwing(new DOMException('secret operation', 'DataCloneError')),
+  getter: throwing(Object.defineProperty(new Error(), 'message', { get: throwing(new Error('secret getter')) })),
+  proxy: throwing(hostile),
+  response: () => throwing(new Response('secret response'))(),
+  empty: throwing(new Error('')),
+  frozen: throwing(Object.freeze(new Error('secret frozen'))),
+  recursion: () => recurse(0),
+  bigint: () => ({ secret: 10n }),
+  cycle: () => cycle,
+  deep: () => deep,
+  map: () => new Map([['secret', 1]]),
+  forgotten: () => ({ secret: Promise.resolve(1) }),
+  toJSON: () => ({ toJSON: throwing(new Error('secret toJSON')) }),
+  thenable: () => ({
+    // biome-ignore lint/suspicious/noThenProperty: what a handler might return
+    get then() {
+      throw new Error('secret then')
+    },
+  }),
+  meta: () => toolResult({ content: [], _meta: { toJSON: throwing(new Error('secret meta')) } }),
+  toolError: throwing(new ToolError('for the model')),
+  params: throwing(new McpError('invalid_params', 'for the client')),
+  data: throwing(new McpError('invalid_params', 'with data', { size: 10n })),
+  internal: throwing(new McpError('internal_error', 'for all')),
+  unavailable: throwing(new McpError('unavailable', 'for all, later')),
+}
+for (const [name, handler] of Object.entries(handlers)) {
+  server.tool(name, { description: 'Fails' }, async () => untyped(await handler()))
+}
+server.tool('sync', { description: 'Throws at once' }, throwing(new Error('secret, at once')))
+const Output = z.object({ total: z.literal('expected') })
+server.tool('mismatch', { description: 'Returns other data', outputSchema: Output }, () => ({
+  total: untyped('secret total') as 'expected',
+}))
+server.tool('twice', { description: 'Uses a key twice' }, async (_, ctx) => {
+  await ctx.once('secret', () => 'never')
+  return `${await ctx.once('secret', () => 2)}`
+})
+server.tool('hang', { description: 'Never ends' }, (_, ctx) => {
+  ctx.signal.addEventListener('abort', () => {})
+  return new Promise<never>(() => {})
+})
+server.tool('run', { description: 'Fails as a task', task: true }, throwing(new Error('secret of a run')))
+server.tool('stored', { description: 'Returns, as a task, what cannot be stored', task: true }, () =>
+  toolResult({ content: [], _meta: { toJSON: throwing(new Error('secret meta')) } }),
+)
+server.tool(
+  'hidden',
+  { description: 'Visible to nobody', visibleTo: throwing(new Error('secret visibleTo')) },
+  () => 'x',
+)
+
+server.resource('fail://fixed', { description: 'Fails' }, throwing(new Error('secret resource')))
+server.resource('fail://wrong', { description: 'Returns what is no content' }, () => untyped({ secret: 1 }))
+server.resource(
+  'guarded://{id}',
+  {
+    description: 'Cannot be listed, completed or read',
+    list: throwing(new Error('secret list')),
+    complete: { id: throwing(new Error('secret completion')) },
+    authorize: throwing(new Error('secret authorize')),
+  },
+  () => 'never',
+)
+server.prompt('failing', { description: 'Fails' }, throwing(new Error('secret prompt')))
+server.use(extension('test.example/failing', { methods: { 'failing/now': throwing(new Error('secret method')) } }))
+
+type Seen = {
+  name: string
+  message: string
+  stack: boolean
+  method: string
+  entry: unknown
+  id: string
+  version: string
+}
+let seen: Seen[] = []
+let caught: string[] = []
+
+/** Describes a value that may throw when it is examined. */
+function described(error: unknown): Pick<Seen, 'name' | 'message' | 'stack'> {
+  try {
+    if (!(error instanceof Error)) return { name: typeof error, message: String(error), stack: false }
+    return { name: error.name, message: error.message, stack: error.stack?.includes('at ') === true }
+  } catch {
+    return { name: 'hostile', message: '', stack: false }
+  }
+}
+
+const onError: ServeOptions['onError'] = async (error, call) => {
+  const { method, params, errorId: id, protocolVersion: version } = call
+  seen.push({ ...described(error), method, entry: params.name ?? params.uri, id, version })
+  if (params.name === 'error') throw new Error('onError itself fails')
+}
+
+/** Records what interceptors can catch, and what each answer contains. */
+const catching: Plugin = {
+  name: 'catching',
+  interceptor: () => async (_, next) => {
+    try {
+      const outcome = await next()
+      if (outcome.type === 'result' && 'cause' in outcome && outcome.cause)
+        caught.push(described(outcome.cause).message)
+      return outcome
+    } catch (thrown) {
+      caught.push(described(thrown).message)
+      throw thrown
+    }
+  },
+  routes: () => [
+    {
+      path: '/seen',
+      methods: ['POST'],
+      handle: () => {
+        const answer = Response.json({ seen, caught })
+        seen = []
+        caught = []
+        return answer
+      },
+    },
+  ],
+}
+
+const names = { McpSession: 'FailingSession', McpTask: 'FailingTask' }
+const endpoint = (path: string, options: ServeOptions, plugins: readonly Plugin[] = []) =>
+  serve(server, {
+    path,
+    durableObjects: { names },
+    plugins: [...plugins, rateLimit({ time: '1s' }), tasks()],
+    ...options,
+  })
+
+const message = endpoint('/message/mcp', { onError }, [catching])
+export const { McpSession: FailingSession, McpTask: FailingTask } = message
+export default combine(
+  message,
+  endpoint('/generic/mcp', { onError, handlerErrors: 'generic' }, [{ ...catching, routes: () => [] }]),
+  endpoint('/custom/mcp', { handlerErrors: (_, { errorId }) => `Sorry (${errorId})` }, [
+    { ...catching, routes: () => [] },
+  ]),
+  endpoint('/broken/mcp', { handlerErrors: throwing(new Error('secret of handlerErrors')) }, [
+    { ...catching, routes: () => [] },
+  ]),
+  endpoint('/plain/mcp', {}, [{ ...catching, routes: () => [] }]),
+)
