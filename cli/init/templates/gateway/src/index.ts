@@ -18,6 +18,6 @@ server.use(proxy(env.UPSTREAM_URL, { prefix: 'upstream_', headers }))
 
 // Without auth, every caller acts with the API_KEY above. Before you deploy, admit known callers only, with bearer of edgemcp/auth:
 // serve(server, { auth: bearer({ issuer: 'https://auth.example.com' }) })
-const worker = serve(server)
+const worker = serve(server, { handlerErrors: 'generic' })
 export default worker
 export const { McpSession } = worker

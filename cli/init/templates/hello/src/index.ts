@@ -11,6 +11,6 @@ server.tool(
   },
 )
 
-const worker = serve(server)
+const worker = serve(server, { handlerErrors: 'generic' })
 export default worker
 export const { McpSession } = worker

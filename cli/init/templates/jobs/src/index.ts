@@ -47,6 +47,6 @@ async function readSource(source: string, topic: string): Promise<string> {
   return `## ${source}\n\nWhat the ${source} say about ${topic}.`
 }
 
-const worker = serve(server, { plugins: [tasks()] })
+const worker = serve(server, { handlerErrors: 'generic', plugins: [tasks()] })
 export default worker
 export const { McpSession, McpTask } = worker

@@ -45,6 +45,6 @@ server.tool(
   async ({ query }) => ({ ids: await searchNotes(query) }),
 )
 
-const worker = serve(server, { plugins: [subscriptions()] })
+const worker = serve(server, { handlerErrors: 'generic', plugins: [subscriptions()] })
 export default worker
 export const { McpSession, McpSubscriptions } = worker

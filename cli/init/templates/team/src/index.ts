@@ -66,6 +66,7 @@ server.tool(
 )
 
 const worker = serve(server, {
+  handlerErrors: 'generic',
   auth: bearer({
     issuer: env.ISSUER,
     ...(env.KEYS ? { keys: JSON.parse(env.KEYS) } : {}),
