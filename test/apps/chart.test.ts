@@ -19,7 +19,7 @@ const newer = ['2026-07-28', '2025-11-25', '2025-06-18']
 const older = ['2025-03-26', '2024-11-05']
 
 describe('a server with a chart', () => {
-  test.each([...newer, ...older])('gives the model of a %s client the numbers', async (revision) => {
+  test.each([...newer, ...older])('returns the numbers as text to the model of a %s client', async (revision) => {
     await using client = await connect(server.url, { revision })
     const [block] = (await client.callTool('sales', { year: 2021 })).content as { text: string }[]
     expect(block?.text).toMatch(/^Pieces sold in 2021: January \d+, February \d+, .* December \d+\.$/)
