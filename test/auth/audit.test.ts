@@ -380,7 +380,7 @@ test('a batch is audited call by call, up to a limit', async () => {
   expect(events.map(({ omitted }) => omitted).sort()).toEqual([...Array(49).fill(0), 10])
 })
 
-test('reports a subscription to resources that the caller may not read, and keeps the rest of it', async () => {
+test('a subscription to resources that the caller may not read is audited, and its other parts are accepted', async () => {
   const token = await tokenFor('')
   await using client = await connect(server.url, { revision: '2026-07-28', token })
   await client.subscribe({ resourceSubscriptions: ['note://7', 'open://all'] })

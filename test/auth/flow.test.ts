@@ -186,7 +186,7 @@ describe('with an authorization server that signs in every user as ada', () => {
       await program.close()
     })
 
-    test('without a refresh token steps up by itself', async () => {
+    test('without a refresh token signs in again for another scope', async () => {
       const { program, wallet, person } = await letIn(client, withoutRefresh(new Wallet()))
       expect(wallet.held?.refresh_token).toBeUndefined()
       await expect(program.call('write_note', { id: 'x', text: 'x' })).rejects.toThrow('Unauthorized')
@@ -259,7 +259,7 @@ describe('with an authorization server that signs in every user as ada', () => {
   })
 })
 
-describe('with an authorization server that asks', () => {
+describe('with an authorization server that asks for consent', () => {
   const client = published[0] as Published
 
   async function ask(answer: 'yes' | 'no', options: AuthorizationServerOptions = {}) {

@@ -127,7 +127,7 @@ describe('an opaque token', () => {
 })
 
 describe('the introspection of a token', () => {
-  test('is kept for a minute', async () => {
+  test('is cached for a minute', async () => {
     const url = await introspecting()
     const token = issuer.opaqueToken({ aud: url.href })
     for (let time = 0; time < 60; time += 10) {
@@ -255,7 +255,7 @@ describe('concurrent requests', () => {
 })
 
 describe('the introspection endpoint', () => {
-  test('is the one in the metadata', async () => {
+  test('is that of the metadata', async () => {
     const url = await introspecting()
     await call(url, bearing(issuer.opaqueToken({ aud: url.href })))
     expect(Object.fromEntries(issuer.asked)).toEqual({
