@@ -699,7 +699,7 @@ ${exported}
     (inToml[toml] ?? '').replace(', "McpSubscriptions", "McpTask", "McpState"', migrated).split('\n[vars]')[0] ?? '',
 })
 
-test('two servers that keep sessions in one class are found, and servers with classes of their own are not', async () => {
+test('doctor finds two servers with one session class, and accepts separate classes', async () => {
   expect(await examined(twoServers(''))).toMatchObject([
     {
       rule: 'class-shared',
@@ -725,23 +725,26 @@ const malformed: [file: string, text: string][] = [
   ['.env', 'EDGEMCP_KEYS=a:c2hvcnQ\n'],
 ]
 
-test.each(sample(malformed, malformed.length))('malformed keys in %s are found, and not shown', async (file, text) => {
-  const found = await examined({ ...inToml, [file]: text })
-  expect(found).toMatchObject([
-    {
-      rule: 'keys-malformed',
-      level: 'error',
-      file,
-      line: text.split('\n').findIndex((line) => line.startsWith('EDGEMCP_KEYS')) + 1,
-      problem:
-        'The server cannot use EDGEMCP_KEYS, so input requests and sessions fail: it must be a comma-separated list of "id:key"; ids differ, keys are 32 bytes in base64url.',
-      fix: expect.stringContaining("require('node:crypto').randomBytes(32).toString('base64url')"),
-    },
-  ])
-  expect(JSON.stringify(found)).not.toMatch(/abc|c2hvcnQ/)
-  const good = `EDGEMCP_KEYS="a:${'k'.repeat(43)},b:${'l'.repeat(43)}"\n`
-  expect(await examined({ ...inToml, [file]: good })).toEqual([])
-})
+test.each(sample(malformed, malformed.length))(
+  'doctor finds malformed keys in %s without printing them',
+  async (file, text) => {
+    const found = await examined({ ...inToml, [file]: text })
+    expect(found).toMatchObject([
+      {
+        rule: 'keys-malformed',
+        level: 'error',
+        file,
+        line: text.split('\n').findIndex((line) => line.startsWith('EDGEMCP_KEYS')) + 1,
+        problem:
+          'The server cannot use EDGEMCP_KEYS, so input requests and sessions fail: it must be a comma-separated list of "id:key"; ids differ, keys are 32 bytes in base64url.',
+        fix: expect.stringContaining("require('node:crypto').randomBytes(32).toString('base64url')"),
+      },
+    ])
+    expect(JSON.stringify(found)).not.toMatch(/abc|c2hvcnQ/)
+    const good = `EDGEMCP_KEYS="a:${'k'.repeat(43)},b:${'l'.repeat(43)}"\n`
+    expect(await examined({ ...inToml, [file]: good })).toEqual([])
+  },
+)
 
 test.each(['.dev.vars', '.env'])('a folder in place of %s is an error that names the folder', async (file) => {
   using project = write({ ...inToml, [`${file}/KEY`]: '' })

@@ -84,7 +84,7 @@ test('a file belongs to the innermost skill, and hidden files to no skill', asyn
   ])
 })
 
-test('without --out the module is printed', async () => {
+test('the command prints the module without --out', async () => {
   write('skills/a/SKILL.md', manifest('a'))
   const { code, stdout } = await edgemcp('skills')
   expect(code).toBe(0)
@@ -146,14 +146,14 @@ test.each<[string, Record<string, string>, string[], string]>([
   expect(await edgemcp(...args)).toEqual({ code: 1, stdout: '', stderr: message })
 })
 
-test('frontmatter that is no YAML is refused with the place', async () => {
+test('frontmatter that is not YAML is an error with its place', async () => {
   write('skills/a/SKILL.md', '---\nname: "a\n---\n')
   const { code, stderr } = await edgemcp('skills')
   expect(code).toBe(1)
   expect(stderr).toMatch(/^The frontmatter of "a\/SKILL\.md" is not YAML: .+ at line 1/)
 })
 
-test('frontmatter with a value that contains itself is refused with the name of the file', async () => {
+test('frontmatter with a circular value is an error with the file name', async () => {
   write('skills/a/SKILL.md', '---\nname: a\ndescription: A\nx: &x [*x]\n---\n')
   expect(await edgemcp('skills')).toEqual({
     code: 1,
