@@ -80,7 +80,7 @@ describe('sessions of an upstream', () => {
     await expect.poll(() => used.filter((session) => stub.sessions.has(session ?? ''))).toEqual([])
   })
 
-  test('anonymous calls of one session of this server share a session, and not with another', async () => {
+  test('anonymous calls of one session share an upstream session, and not with another session', async () => {
     await using one = await at('/mcp', undefined, '2025-11-25')
     await using two = await at('/mcp', undefined, '2025-11-25')
     for (const client of [one, one, two]) await client.callTool('secret_of', { who: 'x' })

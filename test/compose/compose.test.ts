@@ -63,7 +63,7 @@ describe.each(everyRevision)('for clients of %s', (revision) => {
     expect(await textOf(client, 'seen')).toContain(`outer tools/call weather_now ${revision}`)
   })
 
-  test('clients are notified of changes that a mounted server announces', async () => {
+  test('subscribers are notified of changes that a mounted server publishes', async () => {
     const stream = await client.subscribe({ resourceSubscriptions: ['weather://bern'] })
     if (revision !== '2026-07-28') await client.request('resources/subscribe', { uri: 'weather://bern' })
     await client.callTool('weather_warm', { city: 'bern' })
@@ -103,7 +103,7 @@ describe.each(everyRevision)('for clients of %s', (revision) => {
   })
 })
 
-test('interceptors wrap the call that creates a task, and each of its runs', async () => {
+test('interceptors run around the call that creates a task, and around each of its runs', async () => {
   const client = new TaskClient(server.url)
   await client.call('seen')
   await client.until(await client.begin('long'), 'completed')
@@ -111,7 +111,7 @@ test('interceptors wrap the call that creates a task, and each of its runs', asy
   expect(seen?.text.match(/outer (?:task )?tools\/call/g)).toEqual(['outer tools/call', 'outer task tools/call'])
 })
 
-describe('a Worker of several', () => {
+describe('a Worker of several servers and an application', () => {
   const ask = (path: string, init?: RequestInit) => fetch(new URL(path, server.url), init)
 
   test('leaves other paths to the application', async () => {

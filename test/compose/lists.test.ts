@@ -105,7 +105,7 @@ describe('pages', () => {
   })
 })
 
-test('the official client reads a list that an upstream put invalid tools into', async () => {
+test('the official client reads a list to which an upstream adds invalid tools', async () => {
   const stub = await startStub()
   const wellFormed = stub.tools
   stub.tools = [{ description: 7 }, { name: `${'x'.repeat(300)} \n`, inputSchema: 'nothing' }, ...wellFormed]

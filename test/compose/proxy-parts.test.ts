@@ -38,7 +38,7 @@ describe.each(sample(everyRevision, 2))('for clients of %s', (revision) => {
     })
   })
 
-  test('prompts are listed and got under their prefix', async () => {
+  test('prompts have the prefix of their upstream in lists and prompts/get', async () => {
     expect(await namesOf('prompts/list', 'prompts', 'name')).toEqual([
       ...['newer_greet', 'newer_asks', 'newer_plain'],
       ...['older_plan', 'older_plain'],
