@@ -269,7 +269,7 @@ behaviour(
   },
 )
 
-behaviour('a client gets no input request that it did not declare', async ({ connect, kind }) => {
+behaviour('a client gets no input request without the capability', async ({ connect, kind }) => {
   const seen: Message[] = []
   const client = await connect({ capabilities: {}, onMessage: (_, message) => seen.push(message) })
   for (const [tool, requiredCapabilities] of [

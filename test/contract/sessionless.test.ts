@@ -58,7 +58,7 @@ describe.each(['2025-03-26', '2025-06-18', '2025-11-25'])('a client of %s that s
       expect(await send(request(7, method, params), headers)).toEqual(answer)
     })
 
-    test('gets progress and log lines of its call on the stream of the call', async () => {
+    test('gets progress and log messages of its call on the stream of the call', async () => {
       const { messages } = await send(
         request(7, 'tools/call', { name: 'progress', arguments: { steps: 2 }, _meta: { progressToken: 'p' } }),
         headers,
@@ -145,7 +145,7 @@ describe('a batch of 2025-03-26 without Mcp-Session-Id', () => {
   })
 })
 
-test('the official SDK is served when its session id is lost on the way', async () => {
+test('the official SDK is served when its session id gets lost', async () => {
   const client = new Client({ name: 'sdk', version: '1.0.0' })
   const transport = new StreamableHTTPClientTransport(server.url, {
     fetch: (url, init) => {
