@@ -115,7 +115,7 @@ describe('doctor finds the mistake in a project:', () => {
   })
 })
 
-test('tsc names what is wrong with types', () => {
+test('tsc reports mistakes in types', () => {
   const modules = typed.map(({ code }, index) => ({
     page: 'mistakes',
     block: { language: 'ts', code, line: index + 1 },
