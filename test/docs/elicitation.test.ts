@@ -20,7 +20,7 @@ afterAll(async () => {
 /** The `ts` blocks of a page. */
 const blocksOf = (page: string) => Array.from(read(page).matchAll(/```ts\n([\s\S]*?)```/g), ([, code = '']) => code)
 
-test('docs/guides/elicitation.md shows the counter example, whose tool has less than ten lines; its other code is compiled too', () => {
+test('docs/guides/elicitation.md shows the counter example, a tool of less than ten lines, and its code compiles', () => {
   const [shown = '', ...others] = blocksOf('docs/guides/elicitation.md')
   expect(read('examples/counter/index.ts')).toContain(shown)
   const [tool = ''] = /^server\.tool\([\s\S]*?^\}\)$/m.exec(shown) ?? []
