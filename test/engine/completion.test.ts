@@ -51,7 +51,7 @@ describe('completion', () => {
     ['a list of numbers', [1], 'a list with a number'],
     ['the result of an SDK', { completion: { values: [] } }, 'an object with the members completion'],
     ['a text as its values', { values: 'rust' }, 'an object with the members values'],
-  ])('names the completer that returns %s', async (_, found, description) => {
+  ])('is an error that names the completer when it returns %s', async (_, found, description) => {
     const server = newServer()
     const complete = { language: () => found as string[] }
     server.prompt('review', { description, argsSchema: z.object({ language: z.string() }), complete }, () => '')
@@ -81,7 +81,7 @@ describe('completion', () => {
     expect(await complete(note, 'tag', 'x')).toEqual({ values: [], hasMore: false })
   })
 
-  test('has at most a hundred values, and says how many there are', async () => {
+  test('has at most a hundred values, and the total number', async () => {
     const completion = (await complete(prompt, 'many', '')) as { values: string[] }
     expect(completion.values).toHaveLength(100)
     expect(completion).toMatchObject({ total: 150, hasMore: true })

@@ -194,7 +194,7 @@ describe('progress', () => {
     expect(await once((ctx) => ctx.progress(1), { _meta: undefined })).toEqual([])
   })
 
-  test('only grows', async () => {
+  test('only increases', async () => {
     const said = await once((ctx) => {
       for (const step of [0, 0, 1, 0.5, 1, 1.5, Number.NaN, -1, 2]) ctx.progress(step)
     })

@@ -21,7 +21,7 @@ const call = { method: 'tools/call', params: { name: 'slow' } }
 const open = async () => undefined
 const principal = (scopes: string[]) => ({ issuer: 'https://issuer.example', subject: 'ada', scopes, claims: {} })
 
-test('a stream of a call takes the scopes of every server that may answer it', async () => {
+test('a stream of a call requires the scopes of every server that may answer it', async () => {
   expect(await scopesOf(declarations, call, open)).toEqual(['x', 'y'])
   expect(await scopesOf(declarations, { method: 'resources/read', params: { uri: 'note://1' } }, open)).toEqual([
     'x',
@@ -30,16 +30,16 @@ test('a stream of a call takes the scopes of every server that may answer it', a
   ])
 })
 
-test('a stream of a call takes no scopes of servers that refuse its caller', async () => {
+test('a stream of a call requires no scopes of servers that refuse its caller', async () => {
   expect(await scopesOf(declarations, call, open, principal(['x']))).toEqual(['x'])
   expect(await scopesOf(declarations, call, open, principal(['x', 'y', 'z']))).toEqual(['x', 'y'])
 })
 
-test('a stream of a call takes the scopes of every server when all of them refuse its caller', async () => {
+test('a stream of a call requires the scopes of every server when all of them refuse its caller', async () => {
   expect(await scopesOf(declarations, call, open, principal([]))).toEqual(['x', 'y'])
 })
 
-test('the audit log names the scopes of every server that may answer a call', async () => {
+test('the audit log has the scopes of every server that may answer a call', async () => {
   const told = (scopes: string[]) => subjectsOf(call, (asked) => scopesOf(declarations, asked, open, principal(scopes)))
   expect(await told([])).toEqual([{ name: 'slow', scopes: ['x', 'y'] }])
   expect(await told(['x'])).toEqual([{ name: 'slow', scopes: ['x'] }])

@@ -193,7 +193,7 @@ describe('a value without a JSON form', () => {
   })
 })
 
-test('a result of ctx.once is of the same type in each round', async () => {
+test('a result of ctx.once has the same type in each round', async () => {
   const answers = { elicit: () => ({ action: 'accept', content: { sure: true } }) }
   await using client = await connect(server.url, { revision: '2026-07-28', answers })
   expect(await client.callTool('keeps_date')).toMatchObject({ content: [{ text: 'string string' }] })

@@ -169,7 +169,7 @@ test.each([undefined, {}, { content: [] }, { type: 'result', result: 'text' }])(
   },
 )
 
-test('the first interceptor is outermost, and sees what inner ones change of the outcome', async () => {
+test('the first interceptor is outermost, and gets the outcome that inner ones changed', async () => {
   const server = createServer({ name: 'order', version: '1.0.0' })
   const order: string[] = []
   for (const name of ['first', 'second']) {
@@ -221,7 +221,7 @@ test.each([{ rateLimit: { quota: '2/h' } }, { singleUse: true }])(
   },
 )
 
-test('a handler does not start with a signal that is aborted already', async () => {
+test('a handler does not start with an aborted signal', async () => {
   const server = createServer({ name: 'aborted', version: '1.0.0' })
   const handler = vi.fn(() => 'done')
   server.intercept(({ params }, next) =>

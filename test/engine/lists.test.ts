@@ -227,7 +227,7 @@ describe('the list of resources', () => {
     ['a text', 'a', 'a string'],
     ['a list of texts', [{ id: '1' }, '2'], 'a list with a string'],
     ['a list with null', [null], 'a list with null'],
-  ])('names the template whose `list` returns %s', async (_, listed, found) => {
+  ])('is an error that names the template when its `list` returns %s', async (_, listed, found) => {
     const server = listing(() => listed as object[])
     const { kind, message } = await refusal(server, 'resources/list')
     expect([kind, message]).toEqual([

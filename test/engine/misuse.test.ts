@@ -113,7 +113,7 @@ test.each<[given: string, handler: (ctx: Untyped) => Untyped, problem: string]>(
   expect([textOf(result), rounds]).toEqual([problem, []])
 })
 
-test.each(['', 'AA==', 'AAA=', 'AAAA', '+/+/AAA='])('image() and audio() take the base64 "%s"', (data) => {
+test.each(['', 'AA==', 'AAA=', 'AAAA', '+/+/AAA='])('image() and audio() accept the base64 "%s"', (data) => {
   expect([image(data, 'image/png').data, audio(data, 'audio/wav').data]).toEqual([data, data])
 })
 

@@ -88,7 +88,7 @@ describe('input requests', () => {
     expect([long.rounds, textOf(long.result)]).toEqual([[['first'], ['second']], 'more z'])
   })
 
-  test('may be declined and cancelled', async () => {
+  test('can be declined and cancelled', async () => {
     for (const action of ['decline', 'cancel']) {
       expect(textOf((await talk((ctx) => name(ctx, 'a'), { a: { action } })).result)).toBe(action)
     }
@@ -864,7 +864,7 @@ describe('tool calls in sampling messages', () => {
   })
 })
 
-test('members of ctx work without ctx, as in const { elicit } = ctx, and in a copy of ctx', async () => {
+test('destructured and copied members of ctx work, as in const { elicit } = ctx', async () => {
   const { result, rounds, said } = await talk(
     async (ctx) => {
       const { elicit, once, progress, log, sleep, sleepUntil, supports, inputResponse } = ctx
