@@ -47,11 +47,14 @@ describe('the option cors', () => {
     expect(response.headers.get('Access-Control-Max-Age')).toBe('600')
   })
 
-  test.each(['/mcp', '/sse', '/messages', '/report', '/api/x'])('opens nothing to other pages: %s', async (path) => {
-    const response = await preflight(path, foreign)
-    expect(corsOf(response)).toEqual({ status: 403, origin: null, exposed: undefined })
-    expect(response.headers.has('Access-Control-Allow-Headers')).toBe(false)
-  })
+  test.each(['/mcp', '/sse', '/messages', '/report', '/api/x'])(
+    'adds no CORS headers for other origins: %s',
+    async (path) => {
+      const response = await preflight(path, foreign)
+      expect(corsOf(response)).toEqual({ status: 403, origin: null, exposed: undefined })
+      expect(response.headers.has('Access-Control-Allow-Headers')).toBe(false)
+    },
+  )
 
   test('exposes headers of results, errors, streams and plugin routes', async () => {
     const method = 'tools/list'
@@ -94,7 +97,7 @@ describe('POST to the stream of HTTP+SSE', () => {
 })
 
 describe('createGuard()', () => {
-  test('serves programs, the own origin and listed pages', async () => {
+  test('serves requests without an origin, the own origin and configured origins', async () => {
     expect((await fetch(at('/api/x'))).status).toBe(200)
     expect(corsOf(await fetch(at('/api/x'), { headers: { Origin } }))).toEqual(readable(200))
     const own = await fetch(at('/api/x'), { headers: { Origin: server.url.origin } })
@@ -106,12 +109,12 @@ describe('createGuard()', () => {
     expect((await fetch(at('/api/x'), { headers: { Origin } })).headers.get('Vary')).toBe('Accept, Origin')
   })
 
-  test('leaves an OPTIONS that is no preflight to the route', async () => {
+  test('leaves an OPTIONS request that is not a preflight to the route', async () => {
     const response = await fetch(at('/api/x'), { method: 'OPTIONS' })
     expect(await response.json()).toEqual({ method: 'OPTIONS' })
   })
 
-  test('rejects other pages with an error that they cannot read', async () => {
+  test('rejects other origins with an error that they cannot read', async () => {
     const response = await fetch(at('/api/x'), { headers: { Origin: foreign } })
     expect(corsOf(response)).toEqual({ status: 403, origin: null, exposed: undefined })
     expect(await response.text()).toContain('This origin is not allowed: add it to the option origins')

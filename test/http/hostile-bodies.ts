@@ -90,20 +90,28 @@ export const bodies: Row[] = [
     'a surrogate in UTF-8': [0xed, 0xa0, 0x80],
     'a code point beyond the last': [0xf4, 0x90, 0x80, 0x80],
   }).map(([what, bytes]) => row(`${what} cannot be parsed`, echoing(bytes), refused(400, -32700))),
-  row('a replacement character is a character like any other', echoing([0xef, 0xbf, 0xbd]), said(1, '\ufffd')),
+  row('a replacement character is accepted', echoing([0xef, 0xbf, 0xbd]), said(1, '\ufffd')),
   // As the decoder does it, which no length gives away.
-  row('three bytes of a character of four pass for one', echoing([0xf0, 0x9f, 0x98]), said(1, '\ufffd')),
-  row('two such beside a lone byte cannot be parsed', echoing([0xf0, 0x9f, 0x98, 0x80, 0x80]), refused(400, -32700)),
+  row(
+    'a truncated four-byte character decodes as one replacement character',
+    echoing([0xf0, 0x9f, 0x98]),
+    said(1, '\ufffd'),
+  ),
+  row(
+    'a truncated four-byte character beside a lone byte cannot be parsed',
+    echoing([0xf0, 0x9f, 0x98, 0x80, 0x80]),
+    refused(400, -32700),
+  ),
 
   // JSON, but no message
   ...['null', 'true', '42', '"ping"', '{}', '[null]', '[1,"a",true]'].map((body) =>
-    row(`${body} is no message`, post(body), refused(400, -32600)),
+    row(`${body} is not a message`, post(body), refused(400, -32600)),
   ),
 
   // The same member twice
-  row('of two ids the last counts', discover(text.replace('"id":1', '"id":"first","id":"last"')), answered('last')),
+  row('the last of two ids counts', discover(text.replace('"id":1', '"id":"first","id":"last"')), answered('last')),
   row(
-    'of two methods the last counts, for the headers too',
+    'the last of two methods counts, for the headers as well',
     discover(text.replace('"method":', '"method":"tools/list","method":')),
     discovered,
   ),
@@ -149,14 +157,14 @@ export const bodies: Row[] = [
     said(1, '{}'),
   ),
   row(
-    '__proto__ in arguments gives them none in a session either',
+    '__proto__ in arguments gives them no members in a session',
     inSession(
       '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"__proto__":{"text":"x"}}}}',
     ),
     failed(1, expect.stringContaining('text')),
   ),
   row(
-    '__proto__ among capabilities declares nothing',
+    '__proto__ among capabilities declares no capability',
     async (stage) =>
       post(request('tools/call', { name: 'can' }), {
         'Mcp-Session-Id': await stage.session('2025-11-25', JSON.parse('{"__proto__":{"elicitation":{}}}')),
@@ -164,7 +172,7 @@ export const bodies: Row[] = [
     said(1, expect.stringContaining('"elicitation":false')),
   ),
   row(
-    '__proto__ among answers answers nothing',
+    '__proto__ among input responses is ignored',
     calling(
       'ask_name',
       '"inputResponses":{"__proto__":{"name":{"action":"accept","content":{"name":"x"}}}}',
@@ -189,9 +197,17 @@ export const bodies: Row[] = [
   row('a lone surrogate comes back from a session', echoInSession('a\udc00b'), said(1, 'a\udc00b')),
   row('a lone surrogate is an id', stateless('server/discover', {}, {}, '\ud800'), answered('\ud800')),
   row('a lone surrogate is an id in a session', inSession(request('ping', {}, { id: '\udfff' })), answered('\udfff')),
-  row('a lone surrogate is no method', inSession(request('\ud800')), refused(200, -32601, 1)),
-  row('a lone surrogate is no tool', inSession(request('tools/call', { name: '\ud800' })), refused(200, -32602, 1)),
-  row('a lone surrogate is no cursor', inSession(request('tools/list', { cursor: '\ud800' })), refused(200, -32602, 1)),
+  row('a lone surrogate is an unknown method', inSession(request('\ud800')), refused(200, -32601, 1)),
+  row(
+    'a lone surrogate is an unknown tool',
+    inSession(request('tools/call', { name: '\ud800' })),
+    refused(200, -32602, 1),
+  ),
+  row(
+    'a lone surrogate is an invalid cursor',
+    inSession(request('tools/list', { cursor: '\ud800' })),
+    refused(200, -32602, 1),
+  ),
   ...['resources/read', 'resources/subscribe'].map((method) =>
     row(
       `a lone surrogate in a URI is not found by ${method}`,
@@ -217,7 +233,7 @@ export const bodies: Row[] = [
     refused(400, -32602, 1),
   ),
   row(
-    'a number beyond all numbers cannot be added',
+    'a number that overflows cannot be added',
     calling('add', '"arguments":{"a":1e400,"b":1}'),
     failed(1, expect.stringContaining('a:')),
   ),

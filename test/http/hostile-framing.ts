@@ -59,16 +59,16 @@ const unreached = (what: string, wire: Wire, status = 400) =>
 export const framing: Row[] = [
   // Where a body ends
   row('a body in many small chunks is put together', inChunks(discover, 7), discovered),
-  unreached('a chunk size that is no number', chunked('zz\r\n{}\r\n0\r\n\r\n'), 500),
+  unreached('a chunk size that is not a number', chunked('zz\r\n{}\r\n0\r\n\r\n'), 500),
   unreached('a negative chunk size', chunked('-2\r\n{}\r\n0\r\n\r\n'), 500),
-  unreached('a chunk longer than it says', chunked('2\r\n{}{}\r\n0\r\n\r\n'), 500),
-  unreached('a chunked body that breaks off', chunked('2\r\n{}\r\n', { halfClose: true }), 500),
-  unreached('a body that breaks off', raw(['Content-Length: 100'], '{}', { halfClose: true }), 500),
-  row('a chunked body that never ends is not waited for', chunked('2\r\n{}\r\n'), refused(408, -32600)),
-  row('a body shorter than its length is not waited for', raw(['Content-Length: 100'], '{}'), refused(408, -32600)),
-  row('a body that never begins is not waited for', raw(['Content-Length: 100']), refused(408, -32600)),
+  unreached('a chunk longer than its size', chunked('2\r\n{}{}\r\n0\r\n\r\n'), 500),
+  unreached('a chunked body that ends unexpectedly', chunked('2\r\n{}\r\n', { halfClose: true }), 500),
+  unreached('a body that ends unexpectedly', raw(['Content-Length: 100'], '{}', { halfClose: true }), 500),
+  row('a chunked body that never ends times out', chunked('2\r\n{}\r\n'), refused(408, -32600)),
+  row('a body shorter than its length times out', raw(['Content-Length: 100'], '{}'), refused(408, -32600)),
+  row('a body that never begins times out', raw(['Content-Length: 100']), refused(408, -32600)),
   row('a body longer than its length is cut', discoverWith({ 'Content-Length': '20' }), refused(400, -32700)),
-  row('no body at all is no JSON', raw([]), refused(400, -32700)),
+  row('an absent body is invalid JSON', raw([]), refused(400, -32700)),
   row('a body without a length is not read', raw([], '{"jsonrpc":"2.0"}'), refused(400, -32700)),
   unreached('a negative length', raw(['Content-Length: -1'], '{}')),
   unreached('a length in words', raw(['Content-Length: two'], '{}')),
@@ -76,17 +76,13 @@ export const framing: Row[] = [
   unreached('a length beyond 64 bits', raw([`Content-Length: ${'9'.repeat(20)}`], '{}')),
   unreached('a request with two lengths', raw(['Content-Length: 2', 'Content-Length: 3'], '{}')),
   unreached('a transfer coding other than chunked', raw(['Transfer-Encoding: gzip'], '{}')),
+  row('two equal lengths count as one', raw(['Content-Length: 2', 'Content-Length: 2'], '{}'), refused(400, -32600)),
   row(
-    'one length said twice is that length',
-    raw(['Content-Length: 2', 'Content-Length: 2'], '{}'),
-    refused(400, -32600),
-  ),
-  row(
-    'of a length and chunks the chunks count, and the connection ends',
+    'chunks take precedence over a length, and the connection ends',
     raw(['Content-Length: 5', 'Transfer-Encoding: chunked'], '2\r\n{}\r\n0\r\n\r\n'),
     refused(400, -32600, undefined, { headers: { Connection: 'close' } }),
   ),
-  row('a client that waits for 100 is told to go on', discoverWith({ Expect: '100-continue' }), discovered),
+  row('a client that expects 100-continue gets it', discoverWith({ Expect: '100-continue' }), discovered),
 
   // What a head may look like
   unreached('a header without a colon', raw(['nonsense'])),
@@ -112,12 +108,12 @@ export const framing: Row[] = [
     discovered,
   ),
   row(
-    'an escaped line break in an Origin adds no header to the answer',
+    'an escaped line break in an Origin adds no header to the response',
     discoverWith({ Origin: 'http://evil.example%0d%0aSet-Cookie:%20a=b' }),
     refused(403, -32600, undefined, { headers: { 'Set-Cookie': null } }),
   ),
   row(
-    'a GET that wants to become a WebSocket is a GET like any other',
+    'a WebSocket upgrade is treated as a GET',
     {
       method: 'GET',
       headers: {
@@ -148,16 +144,16 @@ export const framing: Row[] = [
     refused(413, -32600),
   ),
   row(
-    'a compressed body is of no kind that is read',
+    'a compressed body is refused',
     post(Buffer.from('1f8b0800000000000003010000ffff0000000000000000', 'hex'), { 'Content-Encoding': 'gzip' }),
     refused(415, -32600),
   ),
   row(
-    'a body that says it is compressed is of none either',
+    'an uncompressed body with Content-Encoding gzip is refused',
     discoverWith({ 'Content-Encoding': 'gzip' }),
     refused(415, -32600),
   ),
-  row('a body that says it is not compressed is served', discoverWith({ 'Content-Encoding': 'identity' }), discovered),
+  row('a body with Content-Encoding identity is served', discoverWith({ 'Content-Encoding': 'identity' }), discovered),
 
   // Methods and paths
   ...['PUT', 'PATCH', 'TRACE', 'PROPFIND'].map((method) =>
@@ -175,16 +171,12 @@ export const framing: Row[] = [
   unreached('a path with a space', { ...discover, path: '/m cp' }),
   ...['//mcp', '/MCP', '/mcp%00', '/mcp%E0%A4%A', '/mcp/more', '/..%2fmcp', `/${'a'.repeat(9_000)}`].map((path) =>
     row(
-      `${path.slice(0, 20)} is not found, and a page may read that`,
+      `${path.slice(0, 20)} is not found, with CORS headers`,
       withHeaders({ ...discover, path }, { Origin: 'http://localhost:1' }),
       { status: 404, text: 'Not found. The MCP endpoint is /mcp\n' },
     ),
   ),
-  row('a path that climbs and comes back is the path it comes to', { ...discover, path: '/a/../mcp' }, discovered),
+  row('a path with ".." is resolved', { ...discover, path: '/a/../mcp' }, discovered),
   row('a query changes nothing', { ...discover, path: '/mcp?__proto__=x&constructor=y&%' }, discovered),
-  row(
-    'a path that is a whole URL is served by its own path',
-    { ...discover, path: 'http://localhost/mcp' },
-    discovered,
-  ),
+  row('an absolute URL as path is served by its path', { ...discover, path: 'http://localhost/mcp' }, discovered),
 ]

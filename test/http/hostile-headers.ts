@@ -47,7 +47,7 @@ export const headers: Row[] = [
     asStream(answered(1)),
   ),
   row(
-    'an unknown method has its status for a client that takes nothing but a stream',
+    'an unknown method has the status 404 for a client that accepts streams only',
     stateless('tools/forget', {}, { Accept: 'text/event-stream' }),
     refused(404, -32601, 1),
   ),
@@ -59,9 +59,9 @@ export const headers: Row[] = [
     inSession(request('ping'), { Accept: 'text/html' }),
     refused(406, -32600, 1),
   ),
-  row('what cannot be parsed is refused whatever the Accept', post('{', { Accept: 'text/html' }), refused(400, -32700)),
+  row('invalid JSON is refused with any Accept', post('{', { Accept: 'text/html' }), refused(400, -32700)),
   row(
-    'a stream for a client that takes none cannot be opened',
+    'a GET stream is refused for a client that does not accept streams',
     async (stage) => ({
       method: 'GET',
       headers: { Accept: 'application/json', 'Mcp-Session-Id': await stage.shared('2025-11-25') },
@@ -69,12 +69,12 @@ export const headers: Row[] = [
     refused(406, -32600),
   ),
   row(
-    'a listener that takes no stream cannot be served',
+    'subscriptions/listen is refused for a client that does not accept streams',
     stateless('subscriptions/listen', { notifications: { toolsListChanged: true } }, { Accept: 'application/json' }),
     refused(406, -32600, 1),
   ),
   row(
-    'a question cannot be put to a session that takes no stream',
+    'an input request is refused for a session client that does not accept streams',
     async (stage) =>
       post(request('tools/call', { name: 'ask_name' }), {
         'Mcp-Session-Id': await stage.session('2025-11-25', { elicitation: {} }),
@@ -121,7 +121,7 @@ export const headers: Row[] = [
     `http://${'a'.repeat(5_000)}`,
   ].map((Origin) =>
     row(
-      `a page of ${Origin.slice(0, 40)} may not call, nor read what it is told`,
+      `a page of ${Origin.slice(0, 40)} may not call, nor read the response`,
       discover({ Origin }),
       refused(403, -32600, undefined, unreadable),
     ),
@@ -153,7 +153,7 @@ export const headers: Row[] = [
     ),
   ),
   row(
-    'a preflight is told of what it may send, and of no header that is not one',
+    'a preflight allows known headers, and no invalid header names',
     {
       method: 'OPTIONS',
       headers: {
@@ -173,7 +173,7 @@ export const headers: Row[] = [
     },
   ),
   row(
-    'a page may read what is too large',
+    'a page may read the error for a large body',
     { ...post(' '.repeat(1_000_001)), headers: { Origin: 'http://localhost:1' } },
     refused(413, -32600, undefined, readableBy('http://localhost:1')),
   ),
@@ -183,12 +183,12 @@ export const headers: Row[] = [
     row(`the Host ${Host} is not served`, discover({ Host }), refused(403, -32600)),
   ),
   row(
-    'a foreign Host is not served to its own page',
+    'a foreign Host is refused for its own page',
     discover({ Host: 'evil.example', Origin: evil }),
     refused(403, -32600),
   ),
   row(
-    'a foreign Host is not served to a local page',
+    'a foreign Host is refused for a local page',
     discover({ Host: 'evil.example', Origin: 'http://localhost' }),
     refused(403, -32600),
   ),
@@ -203,7 +203,7 @@ export const headers: Row[] = [
     row(`the Host ${Host} is this machine`, discover({ Host }), discovered),
   ),
   row(
-    'what a proxy says of the host changes nothing',
+    'forwarding headers are ignored',
     discover({ Forwarded: 'host=evil.example', 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'https' }),
     discovered,
   ),

@@ -84,7 +84,7 @@ export const ids: Row[] = [
   row('the largest safe id comes back', written('9007199254740991'), answered(9007199254740991)),
   row('the smallest safe id comes back', written('-9007199254740991'), answered(-9007199254740991)),
   ...['9007199254740992', '1e400', '-1e400', '1.5'].map((id) =>
-    row(`${id} is no id`, written(id), refused(400, -32600)),
+    row(`${id} is not an id`, written(id), refused(400, -32600)),
   ),
   row('an empty id comes back', written('""'), answered('')),
   row('an id of 1,024 letters comes back', written(`"${'i'.repeat(1_024)}"`), answered('i'.repeat(1_024))),
@@ -102,17 +102,17 @@ export const ids: Row[] = [
 
   // In use
   row(
-    'an id whose request still runs is refused',
+    'the id of a running request is refused',
     async (stage) => under(await waiting(stage, 'in use'), request('tools/call', { name: 'nothing' })),
     refused(400, -32600, 1),
   ),
   row(
-    'an id whose request still asks is refused',
+    'the id of a request that waits for input is refused',
     async (stage) => under(await asking(stage), request('ping')),
     stillAsks,
   ),
   row(
-    'the same id as a text is another id',
+    'the same id as a string is another id',
     async (stage) => under(await waiting(stage, 'other type'), request('ping', {}, { id: '1' })),
     answered('1'),
   ),
@@ -156,16 +156,20 @@ export const ids: Row[] = [
 
   // Never given out
   ...[1, 'ask-2', 'ask-01', 'ask-1.0', 'ask--1', ' ask-1', 'ASK-1', 'ask-', `ask-${'9'.repeat(30)}`].map((id) =>
-    row(`an answer to ${JSON.stringify(id)} is none to ask-1`, answering({ jsonrpc: '2.0', id, result }), stillAsks),
+    row(
+      `a response to ${JSON.stringify(id)} is not a response to ask-1`,
+      answering({ jsonrpc: '2.0', id, result }),
+      stillAsks,
+    ),
   ),
-  row('an answer that is a notification is none', answering(notification('ask-1', result)), stillAsks),
+  row('a notification with a result is not a response', answering(notification('ask-1', result)), stillAsks),
   row(
-    'an error that answers nothing is none',
+    'an error without an id is not a response',
     answering({ jsonrpc: '2.0', error: { code: -1, message: '' } }),
     stillAsks,
   ),
   row(
-    'an answer in another session is none',
+    'a response in another session is ignored',
     async (stage) => {
       const session = await asking(stage)
       await take(stage, under(await stage.shared('2025-11-25'), { jsonrpc: '2.0', id: 'ask-1', result }))
@@ -173,5 +177,5 @@ export const ids: Row[] = [
     },
     stillAsks,
   ),
-  row('an answer ends the asking', answering({ jsonrpc: '2.0', id: 'ask-1', result }), answered(1)),
+  row('a response completes the input request', answering({ jsonrpc: '2.0', id: 'ask-1', result }), answered(1)),
 ]

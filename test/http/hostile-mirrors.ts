@@ -37,7 +37,7 @@ export const mirrors: Row[] = [
   row('MCP-Protocol-Version twice is refused', discover({ 'mcp-protocol-version': '2026-07-28' }), mismatch),
   row('MCP-Protocol-Version in quotes is refused', discover({ 'MCP-Protocol-Version': '"2026-07-28"' }), mismatch),
   row(
-    'blanks around MCP-Protocol-Version are no part of it',
+    'blanks around MCP-Protocol-Version are ignored',
     discover({ 'MCP-Protocol-Version': ' 2026-07-28\t' }),
     discovered,
   ),
@@ -48,7 +48,7 @@ export const mirrors: Row[] = [
   row('Mcp-Method in base64 is refused', discover({ 'Mcp-Method': sentinel('server/discover') }), mismatch),
   row('Mcp-Method twice is refused', discover({ 'mcp-method': 'server/discover' }), mismatch),
   row('Mcp-Method beyond ASCII is refused', discover({ 'Mcp-Method': bytes('server/discöver') }), mismatch),
-  row('blanks around Mcp-Method are no part of it', discover({ 'Mcp-Method': ' \t server/discover \t' }), discovered),
+  row('blanks around Mcp-Method are ignored', discover({ 'Mcp-Method': ' \t server/discover \t' }), discovered),
   row(
     'header names are written in any case',
     discover({
@@ -76,7 +76,7 @@ export const mirrors: Row[] = [
   row('another Mcp-Name is refused', echo({ 'Mcp-Name': 'add' }), mismatch),
   row('Mcp-Name in capitals is refused', echo({ 'Mcp-Name': 'ECHO' }), mismatch),
   row('Mcp-Name twice is refused', echo({ 'mcp-name': 'echo' }), mismatch),
-  row('blanks around Mcp-Name are no part of it', echo({ 'Mcp-Name': '  echo\t' }), greeted),
+  row('blanks around Mcp-Name are ignored', echo({ 'Mcp-Name': '  echo\t' }), greeted),
   row('Mcp-Name in base64 is read', echo({ 'Mcp-Name': sentinel('echo') }), greeted),
   row('Mcp-Name in base64 with bits left over is read', echo({ 'Mcp-Name': '=?base64?ZWNobx==?=' }), greeted),
   row('another Mcp-Name in base64 is refused', echo({ 'Mcp-Name': sentinel('add') }), mismatch),
@@ -106,7 +106,7 @@ export const mirrors: Row[] = [
     regionSaid({ region: 'eu' }),
   ),
   row(
-    'blanks around it are no part of it',
+    'blanks around a mirrored argument are ignored',
     region({ region: 'eu' }, { 'Mcp-Param-Region': ' eu ' }),
     regionSaid({ region: 'eu' }),
   ),
@@ -176,9 +176,9 @@ export const mirrors: Row[] = [
     region({ region: { toString: 1 } }, { 'Mcp-Param-Region': 'x' }),
     mismatch,
   ),
-  row('a header that mirrors no argument is ignored', region({}, { 'Mcp-Param-Other': '\xff' }), regionSaid({})),
+  row('a mirrored header without an argument is ignored', region({}, { 'Mcp-Param-Other': '\xff' }), regionSaid({})),
   row(
-    'none of these headers means anything in a session',
+    'these headers are ignored in a session',
     inSession(request('tools/call', { name: 'region', arguments: { region: 'eu' } }), {
       'Mcp-Method': 'nonsense',
       'Mcp-Name': '\xff',

@@ -55,20 +55,20 @@ export const parameters: Row[] = [
   ),
   ...[undefined, null, {}, { text: 1 }, { text: null }, { TEXT: 'x' }].flatMap((args) =>
     both(
-      `the model is told that ${json(args)} does not fit`,
+      `the arguments ${json(args)} are an error for the model`,
       'tools/call',
       { name: 'echo', arguments: args },
       failed(1, expect.stringContaining('text')),
     ),
   ),
   ...both(
-    'arguments nobody knows change nothing',
+    'unknown arguments are ignored',
     'tools/call',
     { name: 'nothing', arguments: { a: [1] } },
     answered(1, { content: [] }),
   ),
   ...both(
-    'params nobody knows change nothing',
+    'unknown params are ignored',
     'tools/call',
     { name: 'echo', arguments: { text: 'x' }, task: { ttl: 1 }, a: [{}] },
     said(1, 'x'),
@@ -102,7 +102,7 @@ export const parameters: Row[] = [
     'note://1#..',
     'note://a/./1',
     'note://a\\.\\1',
-  ].flatMap((uri) => both(`"${uri}" climbs`, 'resources/read', { uri })),
+  ].flatMap((uri) => both(`"${uri}" leaves its folder and is refused`, 'resources/read', { uri })),
   ...['note://.\t./1', 'note://.\n./1', 'note://.\r./1', 'note://a\0', 'note://a\x7f'].map((uri) =>
     row(`${json(uri)} has a control character`, inSession(request('resources/read', { uri })), invalid),
   ),
@@ -149,17 +149,17 @@ export const parameters: Row[] = [
     ),
   ),
   row(
-    'a subscription that climbs is refused',
+    'a subscription to a URI that leaves its folder is refused',
     inSession(request('resources/subscribe', { uri: 'note://%2e%2e/1' })),
     invalid,
   ),
   row(
-    'a subscription to nothing is not found',
+    'a subscription to an unknown resource is not found',
     inSession(request('resources/subscribe', { uri: 'note://a/b' })),
     notFound,
   ),
   row(
-    'a subscription that never was may end',
+    'unsubscribing without a subscription is accepted',
     inSession(request('resources/unsubscribe', { uri: 'note://1' })),
     answered(1),
   ),
@@ -168,7 +168,7 @@ export const parameters: Row[] = [
   ...[undefined, null, 1, [], {}].flatMap((name) =>
     both(`a prompt named ${json(name)} is refused`, 'prompts/get', { name }),
   ),
-  ...both('a prompt nobody has is unknown', 'prompts/get', { name: 'no such prompt' }),
+  ...both('an unknown prompt is refused', 'prompts/get', { name: 'no such prompt' }),
   ...[
     undefined,
     [],
@@ -217,7 +217,7 @@ export const parameters: Row[] = [
 
   // logging
   ...[undefined, null, '', 'loud', 'INFO', 1, ['info'], {}].map((level) =>
-    row(`the level ${json(level)} is none`, inSession(request('logging/setLevel', { level })), invalid),
+    row(`the level ${json(level)} is invalid`, inSession(request('logging/setLevel', { level })), invalid),
   ),
 
   // Cursors
@@ -252,7 +252,7 @@ export const parameters: Row[] = [
     invalid,
   ),
   row(
-    'a cursor of a request that stood alone is good in a session',
+    'a cursor of a stateless request is accepted in a session',
     async (stage) =>
       post(request('tools/list', { cursor: await stage.cursor() }), {
         'Mcp-Session-Id': await stage.shared('2025-06-18'),

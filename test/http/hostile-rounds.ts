@@ -43,14 +43,14 @@ const json = JSON.stringify
 
 export const rounds: Row[] = [
   // Answers
-  row('answers without a state are answers', askName({ inputResponses: named }), greeted),
+  row('input responses without a state are accepted', askName({ inputResponses: named }), greeted),
   row(
-    'more answers than questions do no harm',
+    'surplus input responses are ignored',
     askName({ inputResponses: { ...named, other: 1, constructor: [] } }),
     greeted,
   ),
-  row('no answers answer nothing', askName({ inputResponses: {} }), asksAgain),
-  row('an answer to another question answers nothing', askName({ inputResponses: { other: named.name } }), asksAgain),
+  row('an empty object of input responses is ignored', askName({ inputResponses: {} }), asksAgain),
+  row('a response to another input request is ignored', askName({ inputResponses: { other: named.name } }), asksAgain),
   ...[null, [], 'text', 1, true].map((inputResponses) =>
     row(`the inputResponses ${json(inputResponses)} are refused`, askName({ inputResponses }), invalid),
   ),
@@ -69,10 +69,12 @@ export const rounds: Row[] = [
     { action: 'accept', content: [] },
     { action: 'accept', content: { name: 1 } },
     { action: 'accept', content: { name: '' } },
-  ].map((answer) => row(`the answer ${json(answer)} is none`, askName({ inputResponses: { name: answer } }), invalid)),
+  ].map((answer) =>
+    row(`the answer ${json(answer)} is invalid`, askName({ inputResponses: { name: answer } }), invalid),
+  ),
   ...[null, {}, { roots: null }, { roots: {} }, { roots: [null] }, { roots: [{}] }].map((roots) =>
     row(
-      `the roots ${json(roots)} are none`,
+      `the roots ${json(roots)} are invalid`,
       asking('ask_roots', { roots: {} }, { inputResponses: { roots } }),
       invalid,
     ),
@@ -85,7 +87,7 @@ export const rounds: Row[] = [
     { role: 'assistant', model: 'm', content: { type: 'text', text: { toString: 1 } } },
   ].map((capital) =>
     row(
-      `the sample ${json(capital)} is none`,
+      `the sample ${json(capital)} is invalid`,
       asking('ask_model', { sampling: {} }, { inputResponses: { capital } }),
       invalid,
     ),
@@ -93,7 +95,7 @@ export const rounds: Row[] = [
 
   // States
   row(
-    'a state that comes back unchanged is good',
+    'a state that comes back unchanged is accepted',
     bringing((state) => state),
     greeted,
   ),
@@ -141,14 +143,14 @@ export const rounds: Row[] = [
     invalid,
   ),
   row(
-    'a state means nothing to a list',
+    'a request state is ignored by a list',
     stateless('tools/list', { requestState: 'garbage', inputResponses: null }),
     answered(1),
   ),
 
   // Capabilities
   row(
-    'a question is not put to a client that declared nothing',
+    'a client without capabilities gets no input request',
     asking('ask_name', {}),
     refused(400, -32021, 1, { data: { requiredCapabilities: { elicitation: {} } } }),
   ),
@@ -170,7 +172,7 @@ export const rounds: Row[] = [
     ),
   ]),
   row(
-    'a client that knows only URLs is shown no form',
+    'a client that supports URL elicitation only gets no form',
     asking('ask_name', { elicitation: { url: {} } }),
     refused(400, -32021, 1),
   ),
@@ -189,9 +191,9 @@ export const rounds: Row[] = [
     { resourceSubscriptions: [1] },
     { resourceSubscriptions: {} },
   ].map((filter) => row(`listening to ${json(filter)} is refused`, listening(filter), invalid)),
-  row('listening to nothing is acknowledged as nothing', { ...listening({}), until: begun }, acknowledged({})),
+  row('an empty subscription filter is acknowledged', { ...listening({}), until: begun }, acknowledged({})),
   row(
-    'listening to what is not there, or is no URI, leaves that out',
+    'a subscription filter is acknowledged without unknown resources and invalid URIs',
     {
       ...listening({
         constructor: true,

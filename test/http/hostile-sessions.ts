@@ -95,8 +95,8 @@ const resuming =
 
 export const sessions: Row[] = [
   // Made up
-  row('a request without a session is served on its own', post(request('ping')), answered(1)),
-  row('a notification without a session is taken', post(notification('notifications/x')), empty(202)),
+  row('a request without a session is served', post(request('ping')), answered(1)),
+  row('a notification without a session is accepted', post(notification('notifications/x')), empty(202)),
   ...[
     '',
     '.',
@@ -122,7 +122,7 @@ export const sessions: Row[] = [
     unknown,
   ),
   ...both('without a session is refused', undefined, refused(400, -32600)),
-  ...both('of a session that never was is not found', () => 'garbage'),
+  ...both('of a session that never existed is not found', () => 'garbage'),
 
   // Tampered with
   row(
@@ -176,7 +176,7 @@ export const sessions: Row[] = [
     unknown,
   ),
   row(
-    'an id with other bits left over is unknown',
+    'an id with other trailing bits is unknown',
     under(async (stage) => leftover(await idWith(stage, (sealed) => sealed.length % 4 === 2))),
     unknown,
   ),
@@ -193,7 +193,7 @@ export const sessions: Row[] = [
 
   // Somebody else's, or over
   row(
-    'an id that the table made itself is good',
+    'an id that this test sealed is accepted',
     under((stage) => idWith(stage, () => true)),
     answered(1),
   ),
@@ -208,58 +208,58 @@ export const sessions: Row[] = [
     unknown,
   ),
   row(
-    'an id of somebody else is unknown',
+    'an id of another principal is unknown',
     under((stage) =>
       stage.seals.seal('session', { issuer: 'i', subject: 's', scopes: [], claims: {} }, session(), minute),
     ),
     unknown,
   ),
   row(
-    'an id of a revision that is not spoken any more is unknown',
+    'an id of an unsupported protocol version is unknown',
     under((stage) => stage.seals.seal('session', undefined, session({ version: '2023-01-01' }), minute)),
     unknown,
   ),
-  row('an id that is over is unknown', under(ended), unknown),
-  ...both('of a session that is over is not found', ended),
+  row('the id of an ended session is unknown', under(ended), unknown),
+  ...both('of an ended session is not found', ended),
   row(
-    'a DELETE with a body ends the session all the same',
+    'a DELETE with a body ends the session',
     async (stage) => ({ method: 'DELETE', headers: { 'Mcp-Session-Id': await stage.session() }, body: '{' }),
     empty(204),
   ),
 
   // Other sealed things
   row(
-    'a cursor is no session',
+    'a cursor is refused as a session id',
     under((stage) => stage.cursor()),
     unknown,
   ),
   row(
-    'a requestState is no session',
+    'a requestState is refused as a session id',
     under((stage) => stage.requestState()),
     unknown,
   ),
   row(
-    'a session is no cursor',
+    'a session id is refused as a cursor',
     async (stage) => stateless('tools/list', { cursor: await stage.shared('2025-11-25') }),
     refused(200, -32602, 1),
   ),
   row(
-    'a session is no requestState',
+    'a session id is refused as a requestState',
     async (stage) => stateless('tools/call', { name: 'ask_name', requestState: await stage.shared('2025-11-25') }),
     refused(200, -32602, 1),
   ),
 
   // Places in streams
   ...['garbage', '1', '1.', '.1', '1.-1', '-1.1', '01.1', '1.01', '1.1.1', '1e0.1', '1 .1', "1.1' OR 1=1 --"].map(
-    (last) => row(`the Last-Event-ID "${last}" is none`, resuming(last), refused(400, -32600)),
+    (last) => row(`the Last-Event-ID "${last}" is invalid`, resuming(last), refused(400, -32600)),
   ),
-  row('a Last-Event-ID beyond ASCII is none', resuming('\xff'), refused(400, -32600)),
-  row('a Last-Event-ID of 400 digits is none', resuming(`1.${'9'.repeat(400)}`), refused(400, -32600)),
-  row('a Last-Event-ID of a stream that never was is in no log', resuming('7.1'), refused(400, -32600)),
-  row('a Last-Event-ID of the stream nobody opened is in no log', resuming('0.0'), refused(400, -32600)),
-  row('a Last-Event-ID from the future is in no log', resuming('1.99'), refused(400, -32600)),
+  row('a Last-Event-ID beyond ASCII is invalid', resuming('\xff'), refused(400, -32600)),
+  row('a Last-Event-ID of 400 digits is invalid', resuming(`1.${'9'.repeat(400)}`), refused(400, -32600)),
+  row('a Last-Event-ID of a stream that never existed is refused', resuming('7.1'), refused(400, -32600)),
+  row('a Last-Event-ID of a stream that was never opened is refused', resuming('0.0'), refused(400, -32600)),
+  row('a Last-Event-ID beyond the newest event is refused', resuming('1.99'), refused(400, -32600)),
   row(
-    'a Last-Event-ID of another session is in no log',
+    'a Last-Event-ID of another session is refused',
     async (stage) => {
       const { headers } = await resuming('1.1')(stage)
       return { method: 'GET', headers: { ...headers, 'Mcp-Session-Id': await stage.session() } }

@@ -97,8 +97,8 @@ export const sse2024: Row[] = [
     unknown,
   ),
   row('a POST after the stream was closed is not found', posting(request('ping'), closed), unknown),
-  row('what is no JSON is refused', posting('{'), refused(400, -32700)),
-  row('what is no message is refused', posting({ jsonrpc: '2.0', id: 1 }), refused(400, -32600, 1)),
+  row('invalid JSON is refused', posting('{'), refused(400, -32700)),
+  row('an invalid message is refused', posting({ jsonrpc: '2.0', id: 1 }), refused(400, -32600, 1)),
   row('a batch is refused', posting([request('ping')]), refused(400, -32600)),
   row('an empty batch is refused', posting([]), refused(400, -32600)),
   row(
@@ -107,29 +107,29 @@ export const sse2024: Row[] = [
     refused(415, -32600),
   ),
   row('a body that is too large is refused', posting(' '.repeat(1_000_001)), refused(413, -32600)),
-  row('what cannot be parsed is refused without a session too', posting('{', '/messages'), refused(400, -32700)),
+  row('invalid JSON is refused without a session as well', posting('{', '/messages'), refused(400, -32700)),
 
   // What the stream says
   conversation('a ping before initialize is answered', [request('ping')], [{ id: 1, result: {} }]),
   conversation('any other request before initialize is refused', [request('tools/list')], [failure(1, -32600)]),
-  conversation('an initialize that is none is refused', [initialize({ clientInfo: null })], [failure(1, -32602)]),
+  conversation('an invalid initialize is refused', [initialize({ clientInfo: null })], [failure(1, -32602)]),
   conversation(
     'a second initialize is refused',
     [initialize(), { ...initialize(), id: 2 }],
     [welcome, failure(2, -32600)],
   ),
   conversation(
-    'an initialize that is refused may be followed by one that is not',
+    'a valid initialize after a refused one is accepted',
     [{ ...initialize({ capabilities: [] }), id: 0 }, initialize()],
     [failure(0, -32602), welcome],
   ),
   conversation(
-    'a stateless request is one that nobody knows',
+    'a stateless request is an unknown method',
     [initialize(), request('server/discover', { _meta: envelope() }, { id: 2 })],
     [welcome, failure(2, -32601)],
   ),
   conversation(
-    'a response to nothing and a cancellation of nothing change nothing',
+    'an unknown response and an unknown cancellation are ignored',
     [
       { jsonrpc: '2.0', id: 'ask-1', result: {} },
       { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: {}, reason: { toString: 1 } } },

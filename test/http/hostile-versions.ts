@@ -45,64 +45,60 @@ const settled = (protocolVersion: string) => answered(1, { protocolVersion })
 export const versions: Row[] = [
   // The envelope
   row(
-    'no params are no claim',
+    'absent params do not count as a claim',
     post(request('server/discover'), { ...speaking('2026-07-28'), 'Mcp-Method': 'server/discover' }),
     incomplete,
   ),
   ...[undefined, null, [], 'text', {}].map((meta) =>
-    row(`the _meta ${JSON.stringify(meta)} is no claim`, claiming(meta), incomplete),
+    row(`the _meta ${JSON.stringify(meta)} does not count as a claim`, claiming(meta), incomplete),
   ),
   row('a claim without a version is incomplete', claiming({ [capabilitiesKey]: {} }), incomplete),
   row('a claim without capabilities is incomplete', claiming({ [versionKey]: '2026-07-28' }), incomplete),
   ...[null, [], 'text', true].map((capabilities) =>
     row(
-      `the capabilities ${JSON.stringify(capabilities)} are none`,
+      `the capabilities ${JSON.stringify(capabilities)} are invalid`,
       claiming(envelope({ [capabilitiesKey]: capabilities })),
       incomplete,
     ),
   ),
   ...[null, 20260728, ['2026-07-28'], {}].map((claimed) =>
-    row(`the version ${JSON.stringify(claimed)} is none`, version(claimed, '2026-07-28'), incomplete),
+    row(`the version ${JSON.stringify(claimed)} is invalid`, version(claimed, '2026-07-28'), incomplete),
   ),
-  row('a version that is no text is none, whatever the header says', version(1), incomplete),
+  row('a version that is not a string is invalid with any header', version(1), incomplete),
   ...[null, 'c', {}, { name: 'c' }, { name: 1, version: '1' }, []].map((info) =>
     row(
-      `the clientInfo ${JSON.stringify(info)} is none`,
+      `the clientInfo ${JSON.stringify(info)} is invalid`,
       claiming(envelope({ 'io.modelcontextprotocol/clientInfo': info })),
       incomplete,
     ),
   ),
   ...[null, 'loud', 'INFO', 3, ['info']].map((level) =>
     row(
-      `the logLevel ${JSON.stringify(level)} is none`,
+      `the logLevel ${JSON.stringify(level)} is invalid`,
       claiming(envelope({ 'io.modelcontextprotocol/logLevel': level })),
       incomplete,
     ),
   ),
   ...[null, {}, [], true, 1.5].flatMap((progressToken) => [
     row(
-      `the progressToken ${JSON.stringify(progressToken)} is none`,
+      `the progressToken ${JSON.stringify(progressToken)} is invalid`,
       claiming(envelope({ progressToken })),
       refused(200, -32602, 1),
     ),
     row(
-      `the progressToken ${JSON.stringify(progressToken)} is none in a session`,
+      `the progressToken ${JSON.stringify(progressToken)} is invalid in a session`,
       inSession(request('tools/call', { name: 'nothing', _meta: { progressToken } })),
       refused(200, -32602, 1),
     ),
   ]),
-  row(
-    'keys nobody knows change nothing',
-    claiming(envelope({ 'com.example/x': [1], traceparent: 'nonsense' })),
-    discovered,
-  ),
+  row('unknown keys are ignored', claiming(envelope({ 'com.example/x': [1], traceparent: 'nonsense' })), discovered),
 
   // Versions that are not served
   ...['v999.0.0', '2026-07-27', '2099-01-01', '9999-99-99', '', '2026-7-28', 'DRAFT-2026-v1'].map((claimed) =>
-    row(`the version "${claimed}" is not served`, version(claimed), unsupported(claimed)),
+    row(`the version "${claimed}" is not supported`, version(claimed), unsupported(claimed)),
   ),
   ...['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'].map((claimed) =>
-    row(`the version ${claimed} is not served to a request that stands alone`, version(claimed), unsupported(claimed)),
+    row(`the version ${claimed} is not supported in stateless framing`, version(claimed), unsupported(claimed)),
   ),
 
   // Header and body at odds
@@ -110,39 +106,43 @@ export const versions: Row[] = [
   row('an older version under a modern header is a mismatch', version('2025-11-25', '2026-07-28'), mismatch),
   row('a modern version under an unknown header is a mismatch', version('2026-07-28', 'v999.0.0'), mismatch),
   row('a modern version under an older header is a mismatch', version('2026-07-28', '2025-03-26'), mismatch),
-  row('a version with a blank is not the header without it', version('2026-07-28 ', '2026-07-28'), mismatch),
-  row('a modern header over no claim asks for the claim', post(request('ping'), speaking('2026-07-28')), incomplete),
+  row('a version with a blank does not match the header without it', version('2026-07-28 ', '2026-07-28'), mismatch),
   row(
-    'a future header over no claim is refused',
+    'a modern header without a claim is refused as incomplete',
+    post(request('ping'), speaking('2026-07-28')),
+    incomplete,
+  ),
+  row(
+    'a future header without a claim is refused',
     post(request('ping'), speaking('2027-01-01')),
     unsupported('2027-01-01'),
   ),
   row(
-    'a modern header asks a session for the claim too',
+    'a modern header without a claim is refused in a session',
     inSession(request('ping'), speaking('2026-07-28')),
     incomplete,
   ),
   row(
-    'an unknown header over no claim is refused',
+    'an unknown header without a claim is refused',
     post(request('ping'), speaking('v999.0.0')),
     unsupported('v999.0.0'),
   ),
-  row('an older header over no claim needs no session', post(request('ping'), speaking('2025-03-26')), answered(1)),
-  row('no header over no claim needs no session', post(request('ping')), answered(1)),
+  row('an older header without a claim needs no session', post(request('ping'), speaking('2025-03-26')), answered(1)),
+  row('a request without header and claim needs no session', post(request('ping')), answered(1)),
 
   // Sessions
   row(
-    'a request that stands alone has no use for a session',
+    'a stateless request ignores a session id',
     async (stage) => stateless('server/discover', {}, { 'Mcp-Session-Id': await stage.shared('2025-11-25') }),
     { ...discovered, headers: { 'Mcp-Session-Id': null } },
   ),
   row(
-    'a request that stands alone does not mind a wrong one',
+    'a stateless request ignores an invalid session id',
     stateless('server/discover', {}, { 'Mcp-Session-Id': 'x' }),
     discovered,
   ),
   row(
-    'a session goes by its own version when the header names another',
+    'a session uses its own version when the header names another',
     inSession(request('ping'), speaking('2024-11-05')),
     answered(1),
   ),
@@ -154,13 +154,13 @@ export const versions: Row[] = [
     ),
   ),
   row(
-    'an unknown version is refused of a notification',
+    'an unknown version is refused for a notification',
     inSession(notification('notifications/x'), speaking('v9')),
     refused(400, -32022),
   ),
   ...['GET', 'DELETE'].map((method) =>
     row(
-      `an unknown version is refused of a ${method}`,
+      `an unknown version is refused for a ${method}`,
       async (stage) => ({ method, headers: { 'Mcp-Session-Id': await stage.session(), ...speaking('v999.0.0') } }),
       refused(400, -32022),
     ),
@@ -204,7 +204,7 @@ export const versions: Row[] = [
     settled('2025-11-25'),
   ),
   row(
-    'initialize does not mind the headers of stateless requests',
+    'initialize ignores the headers of stateless requests',
     initialize(hello(), { 'Mcp-Method': 'x', 'Mcp-Name': '\xff' }),
     settled('2025-11-25'),
   ),
@@ -217,7 +217,7 @@ export const versions: Row[] = [
     '2024-11-05': '2024-11-05',
   }).map(([asked, version]) =>
     row(
-      `initialize for "${asked}" settles on ${version}`,
+      `initialize for "${asked}" negotiates ${version}`,
       initialize(hello({ protocolVersion: asked })),
       settled(version),
     ),
@@ -231,7 +231,7 @@ export const versions: Row[] = [
     ),
   ),
   row(
-    'initialize without capabilities declares none',
+    'initialize without capabilities is accepted',
     initialize(hello({ capabilities: undefined })),
     settled('2025-11-25'),
   ),
@@ -255,28 +255,28 @@ export const versions: Row[] = [
     'a name of 4,000 characters of three bytes each': { clientInfo: { name: '世'.repeat(4_000), version: '1' } },
   }).map(([what, more]) => row(`initialize with ${what} is refused`, initialize(hello(more)), incomplete)),
   row(
-    'initialize with 900,000 letters that nobody needs is a handshake',
+    'initialize with 900,000 unused characters is accepted',
     initialize(hello({ capabilities: { experimental: { x: 'x'.repeat(900_000) } } })),
     settled('2025-11-25'),
   ),
   row(
-    'initialize with the id of a session starts another',
+    'initialize with the id of a session starts another session',
     inSession(request('initialize', hello({ protocolVersion: '2025-06-18' }))),
     settled('2025-06-18'),
   ),
-  row('initialize as a notification starts nothing', post(notification('initialize', hello())), {
+  row('initialize as a notification starts no session', post(notification('initialize', hello())), {
     ...empty(202),
     headers: { 'Mcp-Session-Id': null },
   }),
 
   // Notifications
   row(
-    'a notification under a modern header is taken',
+    'a notification under a modern header is accepted',
     post(notification('notifications/cancelled', { requestId: 1 }), speaking('2026-07-28')),
     empty(202),
   ),
   row(
-    'a notification with a claim and no header is taken',
+    'a notification with a claim and no header is accepted',
     post(notification('notifications/x', { _meta: envelope() })),
     empty(202),
   ),

@@ -28,7 +28,7 @@ const tooDeep = refused('The body is nested deeper than 128 levels', 400, -32600
 const noObject = refused('params.inputResponses must be an object')
 
 const noAnswers: Row[] = [null, [], [honest], '', 'text', json(honest), 0, 1, true, false].map((answers) =>
-  row(`the answers ${json(answers)} are none`, answering(answers), noObject),
+  row(`the answers ${json(answers)} are invalid`, answering(answers), noObject),
 )
 
 const noResult: unknown[] = [
@@ -85,26 +85,30 @@ const bothWays = (name: string, answers: unknown, outcome: Outcome): Row[] =>
   ['ask', 'ask_once'].map((tool) => row(`${name}, ${tool}`, answering(answers, { name: tool }), outcome))
 
 const wrong: Row[] = [
-  ...noResult.flatMap((word) => bothWays(`${json(word)} is no answer`, { word }, noWord)),
+  ...noResult.flatMap((word) => bothWays(`${json(word)} is an invalid input response`, { word }, noWord)),
   ...noContent.flatMap((content) =>
-    bothWays(`${json(content)} is no content to accept with`, { word: { action: 'accept', content } }, misfit),
+    bothWays(`${json(content)} is invalid content`, { word: { action: 'accept', content } }, misfit),
   ),
   row(
-    'an answer does not fit for what its prototype would be',
+    'content with a __proto__ member is invalid',
     saying('{"word":{"action":"accept","content":{"__proto__":{"word":"honest"}}}}'),
     misfit,
   ),
   row(
-    'a result is none for what its prototype would be',
+    'a result with a __proto__ member is invalid',
     saying('{"word":{"__proto__":{"action":"accept","content":{"word":"honest"}}}}'),
     noWord,
   ),
-  row('the last of two answers to one question counts', saying(`{"word":${json(honest.word)},"word":null}`), noWord),
+  row(
+    'the last of two input responses under one key counts',
+    saying(`{"word":${json(honest.word)},"word":null}`),
+    noWord,
+  ),
 ]
 
 const elsewhere: Row[] = [
-  row('an answer is still owed when none comes', answering(undefined), asks('word')),
-  row('an answer is still owed when no answers come', answering({}), asks('word')),
+  row('the input request is repeated without inputResponses', answering(undefined), asks('word')),
+  row('the input request is repeated with empty inputResponses', answering({}), asks('word')),
   ...[
     'Word',
     'WORD',
@@ -125,23 +129,27 @@ const elsewhere: Row[] = [
     'toString',
     'hasOwnProperty',
     'prototype',
-  ].flatMap((key) => bothWays(`an answer under ${json(key)} answers nothing`, { [key]: honest.word }, asks('word'))),
-  row('an answer under __proto__ answers nothing', saying(`{"__proto__":${json(honest)}}`), asks('word')),
+  ].flatMap((key) => bothWays(`an input response under ${json(key)} is ignored`, { [key]: honest.word }, asks('word'))),
+  row('an input response under __proto__ is ignored', saying(`{"__proto__":${json(honest)}}`), asks('word')),
   row(
-    'an answer under a key that is __proto__ answers nothing',
+    'an input response with the key __proto__ is ignored',
     saying(`{"__proto__":${json(honest.word)}}`),
     asks('word'),
   ),
-  row('an answer one level deeper answers nothing', answering({ answers: honest }), asks('word')),
+  row('an input response one level deeper is ignored', answering({ answers: honest }), asks('word')),
   row(
-    'more answers than a message may have are refused',
+    'input responses above the limit are refused',
     answering({ ...many, ...honest, another: honest.word }),
     refused('params.inputResponses has 101 entries: this server accepts at most 100', 400),
   ),
-  row('99 answers to something else answer nothing', answering(many), asks('word')),
-  row('99 answers to something else answer nothing, ask_once', answering(many, { name: 'ask_once' }), asks('word')),
+  row('99 input responses to other requests are ignored', answering(many), asks('word')),
   row(
-    'an answer beside params answers nothing',
+    '99 input responses to other requests are ignored, ask_once',
+    answering(many, { name: 'ask_once' }),
+    asks('word'),
+  ),
+  row(
+    'an input response beside params is ignored',
     async (stage) => ({
       ...(await answering(undefined)(stage)),
       text: (params) => `${params},"inputResponses":${json(honest)}`,
@@ -149,7 +157,7 @@ const elsewhere: Row[] = [
     asks('word'),
   ),
   row(
-    'an answer in _meta answers nothing',
+    'an input response in _meta is ignored',
     async (stage) => ({
       ...(await answering(undefined)(stage)),
       text: (params) => params.replace('"_meta":{', `"_meta":{"inputResponses":${json(honest)},`),
@@ -157,41 +165,41 @@ const elsewhere: Row[] = [
     asks('word'),
   ),
   row(
-    'an answer among the arguments needs the state of those arguments',
+    'an input response in the arguments makes the state of other arguments invalid',
     async (stage) => ({ more: { requestState: await stage.state(), arguments: { inputResponses: honest } } }),
     refused('params.requestState is not valid for this request: send the request without it'),
   ),
   row(
-    'an answer to a single call that was not asked answers nothing',
+    'an input response to a singleUse call without an input request is ignored',
     () => ({ name: 'ask_once', more: { inputResponses: honest } }),
     asks('word'),
   ),
   row(
-    'an answer to the second question is none to the first',
+    'a response to the second input request does not answer the first',
     answering({ second: honest.word }, { name: 'ask_twice' }),
     asks('first'),
   ),
   row(
-    'an answer to the second question is none to the first, of a single call',
+    'a response to the second input request does not answer the first, of a singleUse call',
     answering({ second: honest.word }, { name: 'ask_twice_once' }),
     asks('first'),
   ),
   row(
-    'a single call takes no answer to what it has not asked',
+    'a singleUse call ignores a response to an input request that it has not sent',
     answering({ first: honest.word, second: honest.word }, { name: 'ask_twice_once' }),
     { ...asks('second'), passed: 1 },
   ),
-  row('one of two answers is not enough', answering({ second: honest.word }, { name: 'ask_both' }), {
+  row('one of two input responses is not enough', answering({ second: honest.word }, { name: 'ask_both' }), {
     ...asks('first'),
     passed: 1,
   }),
   row(
-    'one of two answers is not enough when the other is wrong',
+    'one of two input responses is not enough when the other is invalid',
     answering({ first: {}, second: honest.word }, { name: 'ask_both' }),
     { ...notTaken('The answer to "first" is not a valid elicitation/create result'), passed: 1 },
   ),
   row(
-    'a client that cannot be asked has no answers',
+    'input responses of a client without the capability are refused',
     async (stage) => ({ ...(await answering(honest)(stage)), capabilities: {} }),
     {
       status: 400,
@@ -218,7 +226,7 @@ const otherKinds: Row[] = [
     { ...sampled, content: 'honest' },
   ].map((word) =>
     row(
-      `${json(word)} is not from a model`,
+      `${json(word)} is an invalid sampling response`,
       answering({ word }, { name: 'ask_model' }),
       notTaken('The answer to "word" is not a valid sampling/createMessage result'),
     ),
@@ -234,39 +242,35 @@ const otherKinds: Row[] = [
     { roots: [null, ...folders.roots] },
   ].map((word) =>
     row(
-      `${json(word)} is not where a client works`,
+      `${json(word)} is an invalid roots response`,
       answering({ word }, { name: 'ask_roots' }),
       notTaken('The answer to "word" is not a valid roots/list result'),
     ),
   ),
   ...[sampled, folders, {}, null, { action: 'done' }, { action: ['accept'] }].map((word) =>
-    row(`${json(word)} is not from a page`, answering({ word }, { name: 'ask_page' }), noWord),
+    row(`${json(word)} is an invalid response to a URL elicitation`, answering({ word }, { name: 'ask_page' }), noWord),
   ),
 ]
 
 const large: Row[] = [
-  row('a word of a megabyte does not fit', answering({ word: accepting({ word: 'a'.repeat(1_000_000) }) }), misfit),
-  row('a megabyte of text is no answer', answering({ word: 'a'.repeat(1_000_000) }), noWord),
-  row('more than the server reads is not read', answering({ word: 'a'.repeat(4 * 1024 * 1024) }), unread(413, /body/i)),
-  row('answers nested 1,000 deep are not looked at', saying(nested(1_000)), tooDeep),
-  row('an answer nested 1,000 deep is not looked at', saying(`{"word":${nested(1_000)}}`), tooDeep),
+  row('content of a megabyte is invalid', answering({ word: accepting({ word: 'a'.repeat(1_000_000) }) }), misfit),
+  row('a megabyte of text is an invalid input response', answering({ word: 'a'.repeat(1_000_000) }), noWord),
+  row('a body above the limit is refused', answering({ word: 'a'.repeat(4 * 1024 * 1024) }), unread(413, /body/i)),
+  row('input responses nested 1,000 deep are refused', saying(nested(1_000)), tooDeep),
+  row('an input response nested 1,000 deep is refused', saying(`{"word":${nested(1_000)}}`), tooDeep),
+  row('lists nested 1,000 deep are refused', saying(`{"word":${'['.repeat(1_000)}${']'.repeat(1_000)}}`), tooDeep),
   row(
-    'lists nested 1,000 deep are not looked at',
-    saying(`{"word":${'['.repeat(1_000)}${']'.repeat(1_000)}}`),
-    tooDeep,
-  ),
-  row(
-    'content nested 1,000 deep is not looked at',
+    'content nested 1,000 deep is refused',
     saying(`{"word":{"action":"accept","content":${nested(1_000)}}}`),
     tooDeep,
   ),
   row(
-    'content nested 100 deep does not fit',
+    'content nested 100 deep is invalid',
     saying(`{"word":{"action":"accept","content":{"word":${nested(100)}}}}`),
     misfit,
   ),
   row(
-    'content of ten thousand members without the one that counts does not fit',
+    'content of ten thousand members without the required one is invalid',
     answering({ word: accepting(many) }),
     misfit,
   ),
@@ -274,55 +278,63 @@ const large: Row[] = [
 
 /** Meant to go on: nothing of what is odd about them reaches a handler. */
 const harmless: Row[] = [
-  row('an honest answer is taken', answering(honest), greeted),
-  row('an honest answer is taken, ask_once', answering(honest, { name: 'ask_once' }), greeted),
-  row('an honest answer is taken by a prompt', answering(honest, { method: 'prompts/get' }), {
+  row('a valid input response is accepted', answering(honest), greeted),
+  row('a valid input response is accepted, ask_once', answering(honest, { name: 'ask_once' }), greeted),
+  row('a valid input response is accepted by a prompt', answering(honest, { method: 'prompts/get' }), {
     status: 200,
     result: { messages: [{ content: { text: 'ada says honest' } }] },
     begun: 1,
     passed: 1,
   }),
-  row('an honest answer is taken by a resource', answering(honest, { method: 'resources/read', uri: 'ask://a' }), {
-    status: 200,
-    result: { contents: [{ text: 'ada says honest' }] },
-    begun: 1,
-    passed: 1,
-  }),
   row(
-    'what was declined with content is declined',
+    'a valid input response is accepted by a resource',
+    answering(honest, { method: 'resources/read', uri: 'ask://a' }),
+    {
+      status: 200,
+      result: { contents: [{ text: 'ada says honest' }] },
+      begun: 1,
+      passed: 1,
+    },
+  ),
+  row(
+    'a decline with content is a decline',
     answering({ word: { action: 'decline', content: { word: 'declined' } } }),
     goesOn('ada says decline'),
   ),
   row(
-    'what was cancelled with content is cancelled',
+    'a cancellation with content is a cancellation',
     answering({ word: { action: 'cancel', content: 'no object' } }),
     goesOn('ada says cancel'),
   ),
   row(
-    'what an answer has besides is left out',
+    'other members of an input response are removed',
     answering({ word: { ...honest.word, isError: true, __v: 1 } }),
     greeted,
   ),
-  row('what content has besides is left out', answering({ word: accepting({ ...many, word: 'honest' }) }), greeted),
+  row('other members of the content are removed', answering({ word: accepting({ ...many, word: 'honest' }) }), greeted),
   row(
-    'what content has as __proto__ is left out',
+    'a __proto__ member of the content is removed',
     saying('{"word":{"action":"accept","content":{"word":"honest","__proto__":{"word":"other"}}}}'),
     greeted,
   ),
-  row('answers to something else are left out', answering({ ...many, ...honest }), greeted),
+  row('input responses to other requests are removed', answering({ ...many, ...honest }), greeted),
   row(
-    'answers to something else are left out, ask_once',
+    'input responses to other requests are removed, ask_once',
     answering({ ...many, ...honest }, { name: 'ask_once' }),
     greeted,
   ),
-  row('an answer to a call that has not asked yet is taken', () => ({ more: { inputResponses: honest } }), greeted),
   row(
-    'an answer to what a call has not asked yet is taken',
+    'an input response to a call without an input request yet is accepted',
+    () => ({ more: { inputResponses: honest } }),
+    greeted,
+  ),
+  row(
+    'a response to an input request that is not sent yet is accepted',
     answering({ first: honest.word, second: honest.word }, { name: 'ask_twice' }),
     goesOn('ada says honest and honest', 2),
   ),
   row(
-    'questions under names that objects have anyway are answered under them',
+    'input requests with names of inherited members are answered',
     async (stage) => {
       const round = { name: 'ask_strangely' }
       let state = await stage.state(round)
@@ -346,7 +358,7 @@ const harmless: Row[] = [
     goesOn('ada says honest and honest', 2),
   ),
   row(
-    'an answer from a page is taken for what was done there, whatever it contains',
+    'a response to a URL elicitation is accepted with any content',
     answering({ word: accepting({ password: 'x' }) }, { name: 'ask_page' }),
     goesOn('accept'),
   ),

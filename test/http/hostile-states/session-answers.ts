@@ -80,21 +80,21 @@ const ids = [
 ]
 
 const unknownIds: SessionRow[] = [
-  ...ids.map((id) => row(`an answer to ${json(id)} is to nothing`, posting({ id, result: evil }), taken)),
+  ...ids.map((id) => row(`a response with the id ${json(id)} is ignored`, posting({ id, result: evil }), taken)),
   ...[null, true, 1.5, 2 ** 53, [], ['ask-1'], {}].map((id) =>
     row(
-      `an answer to ${json(id)} is none`,
+      `a response with the id ${json(id)} is refused`,
       posting({ id, result: evil }),
       malformed('"id" must be a string or a safe integer, not null or a fraction'),
     ),
   ),
   row(
-    'an answer to nothing is none',
+    'a response without an id is refused',
     posting({ id: undefined, result: evil }),
     malformed('A response needs the id of its request'),
   ),
   ...[null, undefined, true, []].map((id) =>
-    row(`an error about ${json(id)} refuses nothing`, posting({ id, error: { code: -1, message: 'no' } }), taken),
+    row(`an error with the id ${json(id)} is ignored`, posting({ id, error: { code: -1, message: 'no' } }), taken),
   ),
   row(
     'the last of two ids counts',
@@ -105,27 +105,27 @@ const unknownIds: SessionRow[] = [
 
 const notResponses: SessionRow[] = [
   row(
-    'what has both a result and an error is neither',
+    'a response with a result and an error is refused',
     posting({ result: evil, error: { code: -1, message: 'no' } }),
     malformed('A response has a result or an error, not both'),
   ),
   row(
-    'what has both a result and no error is neither',
+    'a response with a result and the error null is refused',
     posting({ result: evil, error: null }),
     malformed('A response has a result or an error, not both'),
   ),
   row(
-    'what has neither a result nor an error is no response',
+    'a response without a result and an error is refused',
     posting({}),
     malformed('A message needs a method, a result or an error'),
   ),
   row(
-    'what has a method and a result is no response',
+    'a message with a method and a result is refused',
     posting({ method: 'ping', result: evil }),
     malformed('A message has a method or a result, not both'),
   ),
   ...[null, true, 1, 'evil', [], [evil]].map((result) =>
-    row(`the result ${json(result)} is none`, posting({ result }), malformed('"result" must be an object')),
+    row(`the result ${json(result)} is invalid`, posting({ result }), malformed('"result" must be an object')),
   ),
   ...[
     null,
@@ -141,39 +141,39 @@ const notResponses: SessionRow[] = [
     { code: -1, message: null },
   ].map((error) =>
     row(
-      `the error ${json(error)} is none`,
+      `the error ${json(error)} is invalid`,
       posting({ error }),
       malformed('"error" must be an object with an integer code and a message'),
     ),
   ),
   ...[undefined, null, '1.0', 2, '2.00'].map((jsonrpc) =>
     row(
-      `an answer of JSON-RPC ${json(jsonrpc)} is none`,
+      `a response of JSON-RPC ${json(jsonrpc)} is refused`,
       posting({ jsonrpc, result: evil }),
       malformed('"jsonrpc" must be "2.0"'),
     ),
   ),
-  row('a request by the name of the question is a request', posting({ method: 'nothing', params: evil }), {
+  row('a request with the id of the input request is a request', posting({ method: 'nothing', params: evil }), {
     status: 200,
     error: { code: -32601, message: 'Method not found: nothing' },
   }),
   row(
-    'a batch of answers is none',
+    'a batch of responses is refused',
     (asked) => asked.session.post([response(asked, { result: evil })]),
     malformed('Protocol version 2025-11-25 has no batches: send one message at a time'),
   ),
   row(
-    'an answer that breaks off is none',
+    'a response that ends unexpectedly is refused',
     writing((id) => `{"jsonrpc":"2.0","id":${id},"result":{"action":"accept"`),
     { status: 400, error: { code: -32700, message: 'The body is not valid JSON' } },
   ),
   row(
-    'an answer nested 1,000 deep is not looked at',
+    'an input response nested 1,000 deep is refused',
     writing((id) => `{"jsonrpc":"2.0","id":${id},"result":${nested(1_000)}}`),
     malformed('The body is nested deeper than 128 levels'),
   ),
   row(
-    'an answer of more than the server reads is not read',
+    'a response above the limit of a body is refused',
     posting({ result: { ...evil, more: 'a'.repeat(4 * 1024 * 1024) } }),
     { status: 413, error: { code: -32600, message: expect.stringMatching(/body/i) } },
   ),
@@ -181,12 +181,12 @@ const notResponses: SessionRow[] = [
 
 const elsewhere: SessionRow[] = [
   row(
-    'an answer in another session is to nothing',
+    'a response in another session is ignored',
     async (asked, stage) => (await stage.session()).post(response(asked, { result: evil })),
     taken,
   ),
   row(
-    'an answer in another session is to its own question',
+    'a response in another session answers the input request of that session',
     async (_, stage) => {
       const other = await (await stage.session()).call()
       const posted = await other.answer(evil)
@@ -197,7 +197,7 @@ const elsewhere: SessionRow[] = [
     { waiting: 1 },
   ),
   row(
-    "an answer to another session's second question is to nothing here",
+    'a response to the second input request of another session is ignored',
     async (asked, stage) => {
       const session = await stage.session()
       const [first, second] = [await session.call('ask', 1), await session.call('ask', 2)]
@@ -210,22 +210,22 @@ const elsewhere: SessionRow[] = [
     taken,
   ),
   row(
-    "Bob's answer in Ada's session is to nothing he knows",
+    'a response of Bob in the session of Ada is refused',
     (asked, stage) => new Session(stage.url(), asked.session.id, 'bob').post(response(asked, { result: evil })),
     unknownSession,
   ),
   row(
-    "Bob's answer in his own session is to nothing",
+    'a response of Bob in his own session is ignored',
     async (asked, stage) => (await stage.session({ as: 'bob' })).post(response(asked, { result: evil })),
     taken,
   ),
   row(
-    "nobody's answer is refused for who they are",
+    'a response without a token is refused',
     (asked) => asked.session.post(response(asked, { result: evil }), { Authorization: undefined }),
     { status: 401, error: { code: -32600, message: 'Say who you are' } },
   ),
   row(
-    'an answer in no session is refused',
+    'a response without a session is refused',
     (asked) => asked.session.post(response(asked, { result: evil }), { 'Mcp-Session-Id': undefined }),
     malformed(
       'Missing header Mcp-Session-Id: a response answers a request that the server sent in a session. Send initialize, ' +
@@ -233,24 +233,24 @@ const elsewhere: SessionRow[] = [
     ),
   ),
   row(
-    'an answer in a session cut off is refused',
+    'a response with a truncated session id is refused',
     (asked) =>
       asked.session.post(response(asked, { result: evil }), { 'Mcp-Session-Id': asked.session.id.slice(0, -1) }),
     unknownSession,
   ),
   row(
-    'an answer under a state of a stateless call is refused',
+    'a response with a request state as session id is refused',
     async (asked, stage) =>
       asked.session.post(response(asked, { result: evil }), { 'Mcp-Session-Id': await stage.state() }),
     unknownSession,
   ),
   row(
-    'an answer of a stateless client is refused',
+    'a response of a stateless client is refused',
     (asked) => asked.session.post(response(asked, { result: evil }), { 'MCP-Protocol-Version': '2026-07-28' }),
     malformed('A stateless client sends no responses'),
   ),
   row(
-    'an answer of a client of no version is refused',
+    'a response with an unsupported protocol version is refused',
     (asked) => asked.session.post(response(asked, { result: evil }), { 'MCP-Protocol-Version': '2020-01-01' }),
     {
       status: 400,
@@ -264,7 +264,7 @@ const elsewhere: SessionRow[] = [
     },
   ),
   row(
-    'a second call with the state of the first does not answer it',
+    'a second call with the id of the first does not answer it',
     (asked) =>
       asked.session.post({
         jsonrpc: '2.0',
@@ -288,7 +288,7 @@ const wrong: SessionRow[] = [
     { result: evil },
     { role: 'assistant', model: 'm', content: { type: 'text', text: 'evil' } },
     { roots: [{ uri: 'file:///evil' }] },
-  ].map((result) => row(`${json(result)} is no answer`, posting({ result }), taken, noWord)),
+  ].map((result) => row(`${json(result)} is an invalid input response`, posting({ result }), taken, noWord)),
   ...[
     undefined,
     null,
@@ -302,27 +302,22 @@ const wrong: SessionRow[] = [
     { word: ['evil'] },
     { Word: 'evil' },
   ].map((content) =>
-    row(
-      `${json(content)} is no content to accept with`,
-      posting({ result: { action: 'accept', content } }),
-      taken,
-      misfit,
-    ),
+    row(`${json(content)} is invalid content`, posting({ result: { action: 'accept', content } }), taken, misfit),
   ),
   row(
-    'a word of a megabyte does not fit',
+    'content of a megabyte is invalid',
     posting({ result: accepting({ word: 'a'.repeat(1_000_000) }) }),
     taken,
     misfit,
   ),
   row(
-    'a result is none for what its prototype would be',
+    'a result with a __proto__ member is invalid',
     writing((id) => `{"jsonrpc":"2.0","id":${id},"result":{"__proto__":${json(evil)}}}`),
     taken,
     noWord,
   ),
   row(
-    'content does not fit for what its prototype would be',
+    'content with a __proto__ member is invalid',
     writing(
       (id) => `{"jsonrpc":"2.0","id":${id},"result":{"action":"accept","content":{"__proto__":{"word":"evil"}}}}`,
     ),
@@ -334,7 +329,7 @@ const wrong: SessionRow[] = [
     { code: -32602, message: '' },
     { code: 0, message: 'accept', data: evil },
   ].map((error) =>
-    row(`the error ${json(error)} is a refusal`, posting({ error }), taken, {
+    row(`the error ${json(error)} rejects the input request`, posting({ error }), taken, {
       result: {
         isError: true,
         content: [{ type: 'text', text: `The client returned an error for "word": ${error.message}` }],
@@ -351,23 +346,28 @@ const twice = (first: Params, second: Params) => async (asked: AskedCall) => {
 }
 
 const late: SessionRow[] = [
-  row('the same answer twice is one', twice({ result: honest.word }, { result: honest.word }), taken, says('honest')),
-  row('another answer comes too late', twice({ result: honest.word }, { result: evil }), taken, says('honest')),
   row(
-    'a refusal after an answer comes too late',
+    'the same response twice counts once',
+    twice({ result: honest.word }, { result: honest.word }),
+    taken,
+    says('honest'),
+  ),
+  row('another response is ignored', twice({ result: honest.word }, { result: evil }), taken, says('honest')),
+  row(
+    'an error after a response is ignored',
     twice({ result: honest.word }, { error: { code: -1, message: 'no' } }),
     taken,
     says('honest'),
   ),
-  row('an answer after a wrong one comes too late', twice({ result: {} }, { result: evil }), taken, noWord),
+  row('a response after an invalid one is ignored', twice({ result: {} }, { result: evil }), taken, noWord),
   row(
-    'an answer after one that was declined comes too late',
+    'a response after a decline is ignored',
     twice({ result: { action: 'decline' } }, { result: evil }),
     taken,
     says('decline'),
   ),
   row(
-    'the same answer ten times at once is one',
+    'the same response ten times concurrently counts once',
     async (asked) => {
       const posted = await Promise.all(Array.from({ length: 10 }, () => asked.answer(honest.word)))
       return posted.find(({ status }) => status !== 202) ?? (posted[0] as Posted)
@@ -376,7 +376,7 @@ const late: SessionRow[] = [
     says('honest'),
   ),
   row(
-    'an answer to a call that was cancelled is to nothing',
+    'a response to a cancelled call is ignored',
     async (asked) => {
       await asked.session.post(cancelling)
       expect(await asked.next()).toMatchObject({
@@ -389,7 +389,7 @@ const late: SessionRow[] = [
     'over',
   ),
   row(
-    'an answer in a session that has ended is refused',
+    'a response in an ended session is refused',
     async (asked) => {
       await asked.session.end()
       return asked.answer(evil)
@@ -398,7 +398,7 @@ const late: SessionRow[] = [
     'over',
   ),
   row(
-    'whoever cancels the question cancels nothing',
+    'a cancellation of the input request is ignored',
     (asked) => asked.session.post({ ...cancelling, params: { requestId: asked.question } }),
     taken,
   ),
@@ -406,27 +406,27 @@ const late: SessionRow[] = [
 
 /** Meant to go on: nothing of what is odd about them reaches a handler. */
 const harmless: SessionRow[] = [
-  row('an honest answer is taken', posting({ result: honest.word }), taken, says('honest')),
+  row('a valid input response is accepted', posting({ result: honest.word }), taken, says('honest')),
   row(
-    'what was declined with content is declined',
+    'a decline with content is a decline',
     posting({ result: { action: 'decline', content: { word: 'evil' } } }),
     taken,
     says('decline'),
   ),
   row(
-    'what was cancelled with content is cancelled',
+    'a cancellation with content is a cancellation',
     posting({ result: { action: 'cancel', content: 1 } }),
     taken,
     says('cancel'),
   ),
   row(
-    'what an answer has besides is left out',
+    'other members of an input response are removed',
     posting({ result: { ...honest.word, isError: true }, more: 1 }),
     taken,
     says('honest'),
   ),
   row(
-    'what content has besides is left out',
+    'other members of the content are removed',
     posting({
       result: accepting({
         ...Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`key ${index}`, 1])),
@@ -437,7 +437,7 @@ const harmless: SessionRow[] = [
     says('honest'),
   ),
   row(
-    'what content has as __proto__ is left out',
+    'a __proto__ member of the content is removed',
     writing(
       (id) =>
         `{"jsonrpc":"2.0","id":${id},"result":{"action":"accept","content":{"word":"honest","__proto__":{"word":"evil"}}}}`,

@@ -91,44 +91,44 @@ const ids = [
 const parts: Part[] = ['iv', 'body', 'tag']
 
 const notAState: Row[] = [
-  ...kinds.map((state) => row(`the state ${json(state)} is none`, () => bringing(state), badState)),
-  ...shapes.map((state) => row(`the text ${json(state)} is no state`, () => bringing(state), badState)),
+  ...kinds.map((state) => row(`the state ${json(state)} is invalid`, () => bringing(state), badState)),
+  ...shapes.map((state) => row(`the string ${json(state)} is invalid`, () => bringing(state), badState)),
   row(
-    'a list of a state is none',
+    'a list with a state is invalid',
     changed((state) => [state]),
     badState,
   ),
   row(
-    'an object with a state is none',
+    'an object with a state is invalid',
     changed((state) => ({ state, toString: state })),
     badState,
   ),
-  row('a text as long as a state may be is none', () => bringing(`new.${'A'.repeat(393_212)}`), badState),
+  row('a string of the maximum length is invalid', () => bringing(`new.${'A'.repeat(393_212)}`), badState),
   row(
-    'a longer text is refused',
+    'a string above the maximum length is refused',
     () => bringing(`new.${'A'.repeat(393_213)}`),
     refused('params.requestState has 393217 characters: this server accepts at most 393216', 400),
   ),
   row(
-    'zeros as long as a state are none',
+    'zeros of the length of a state are invalid',
     changed((state) => withSealed(state, Buffer.alloc(bytesIn(state).length).toString('base64url'))),
     badState,
   ),
   row(
-    'an unsealed journal is none',
+    'an unsealed journal is invalid',
     () => bringing(`new.${Buffer.from(json([Date.now() + life, { journal: emptyJournal }])).toString('base64url')}`),
     badState,
   ),
-  row('a journal as it is is none', () => bringing({ journal: emptyJournal }), badState),
+  row('a journal as an object is invalid', () => bringing({ journal: emptyJournal }), badState),
   row(
-    'a token without a signature is none',
+    'a token without a signature is invalid',
     () => bringing(`${Buffer.from('{"alg":"none"}').toString('base64url')}.e30.`),
     badState,
   ),
 ]
 
 const tampered: Row[] = [
-  row('a state as it was given is good', changed(same), greeted),
+  row('an unchanged state is accepted', changed(same), greeted),
   ...ids.map((id) =>
     row(
       `a state under the key ${json(id)} is refused`,
@@ -183,7 +183,7 @@ const tampered: Row[] = [
     badState,
   ),
   row(
-    'a state with padding that none needs is refused',
+    'a state with superfluous padding is refused',
     changed((state) => `${state}=`),
     badState,
   ),
@@ -198,8 +198,8 @@ const tampered: Row[] = [
     badState,
   ),
   row('a state of the same bytes but other spare bits is refused', spelt(hasSpareBits, respelt), badState),
-  row('a state with spare bits as it was given is good', spelt(hasSpareBits, same), greeted),
-  row('a state of both alphabets as it was given is good', spelt(hasBoth, same), greeted),
+  row('a state with spare bits as it was given is accepted', spelt(hasSpareBits, same), greeted),
+  row('a state of both alphabets as it was given is accepted', spelt(hasBoth, same), greeted),
   ...[' ', '\n', '\t', '\u0000', '\u00a0', '\ufeff', '-', '.', 'A', 'AAAA', '='].flatMap((text) => [
     row(
       `a state with ${json(text)} before it is refused`,
@@ -257,11 +257,15 @@ const tampered: Row[] = [
 
 const elsewhere: Row[] = [
   row('a state of one tool is refused by another', moved({}, { name: 'ask_once' }), badState),
-  row('a state of a tool that is single is refused by one that is not', moved({ name: 'ask_once' }, {}), badState),
-  row('a state is refused by a tool that asks nothing', moved({}, { name: 'new_handle' }), badState),
-  row('a state is refused by a tool that is not there', moved({}, { name: 'nothing' }), badState),
+  row('a state of a singleUse tool is refused by another tool', moved({ name: 'ask_once' }, {}), badState),
+  row('a state is refused by a tool without input requests', moved({}, { name: 'new_handle' }), badState),
+  row('a state is refused for an unknown tool', moved({}, { name: 'nothing' }), badState),
   row('a state for no arguments is refused for empty ones', moved({}, { more: { arguments: {} } }), badState),
-  row('a state for no arguments is refused for some', moved({}, { more: { arguments: { about: 1 } } }), badState),
+  row(
+    'a state for no arguments is refused for other arguments',
+    moved({}, { more: { arguments: { about: 1 } } }),
+    badState,
+  ),
   ...[
     { about: 2 },
     { about: '1' },
@@ -279,7 +283,7 @@ const elsewhere: Row[] = [
     ),
   ),
   row(
-    'a state is good for the same arguments in another order',
+    'a state is accepted for the same arguments in another order',
     moved({ more: { arguments: { about: 1, more: 2 } } }, { more: { arguments: { more: 2, about: 1 } } }),
     greeted,
   ),
@@ -288,7 +292,7 @@ const elsewhere: Row[] = [
   row('a state of a tool is refused by a resource', moved({}, { method: 'resources/read', uri: 'ask://a' }), badState),
   row('a state of a resource is refused by a tool', moved({ method: 'resources/read', uri: 'ask://a' }, {}), badState),
   row(
-    'a state of a resource is refused by a tool that calls itself so',
+    'a state of a resource is refused by a tool with the URI as name',
     moved({ method: 'resources/read', uri: 'ask://a' }, { name: 'ask://a' }),
     badState,
   ),
@@ -303,7 +307,7 @@ const elsewhere: Row[] = [
     badState,
   ),
   row(
-    'a state of one resource is refused by another, whatever name comes with both',
+    'a state of one resource is refused by another, even with the same name',
     moved(
       { method: 'resources/read', uri: 'ask://a', more: { name: 'x' } },
       { method: 'resources/read', uri: 'ask://b', more: { name: 'x' } },
@@ -311,14 +315,14 @@ const elsewhere: Row[] = [
     badState,
   ),
   row(
-    'a state for no number is refused for one beyond all numbers',
+    'a state for null is refused for a number that overflows',
     async (stage: Stage) => ({
       ...(await moved({ more: { arguments: { about: null } } }, { more: { arguments: { about: 'HERE' } } })(stage)),
       text: (params: string) => params.replace('"HERE"', '1e400'),
     }),
     badState,
   ),
-  row('a state means nothing to a list', moved({}, { method: 'tools/list' }), {
+  row('a request state is ignored by a list', moved({}, { method: 'tools/list' }), {
     status: 200,
     result: { tools: [{ name: 'ask' }] },
     begun: 0,
@@ -329,40 +333,44 @@ const elsewhere: Row[] = [
   row("Bob is refused Ada's state", moved({}, { as: 'bob' }), badState),
   row("Ada is refused Bob's state", moved({ as: 'bob' }, {}), badState),
   row("another client of Ada is refused Ada's state", moved({}, { as: 'ada with another client' }), badState),
-  row("nobody is refused Ada's state for who they are", moved({}, { as: 'nobody' }), unread(401, 'Say who you are')),
+  row('a state of Ada is refused without a token', moved({}, { as: 'nobody' }), unread(401, 'Say who you are')),
+  row('a state of Ada is refused for an anonymous caller', moved({}, { path: '/open', as: 'nobody' }), badState),
+  row('a state of an anonymous caller is refused for Ada', moved({ path: '/open' }, {}), badState),
   row(
-    "nobody is refused Ada's state where nobody has to be anybody",
-    moved({}, { path: '/open', as: 'nobody' }),
-    badState,
+    'a state of an anonymous caller is accepted for an anonymous caller',
+    moved({ path: '/open' }, { path: '/open' }),
+    goesOn('nobody says honest'),
   ),
-  row("Ada is refused nobody's state", moved({ path: '/open' }, {}), badState),
-  row("nobody's state is good for nobody", moved({ path: '/open' }, { path: '/open' }), goesOn('nobody says honest')),
 
   // Keys
   row('a state of another server is refused', moved({ to: 'foreign' }, {}), badState),
   row('a state is refused by another server', moved({}, { to: 'foreign' }), badState),
-  row('a state is good after a rotation', moved({}, { to: 'rotated' }), greeted),
+  row('a state is accepted after a rotation', moved({}, { to: 'rotated' }), greeted),
   row('a state is refused by a server that has not got the new key yet', moved({ to: 'rotated' }, {}), badState),
-  row('a state under a key that is being rotated out is good', forged({ key: 'old' }), greeted),
+  row('a state under a key that is being rotated out is accepted', forged({ key: 'old' }), greeted),
   row('a state under a key that has been rotated out is refused', forged({ key: 'old' }, { to: 'rotated' }), badState),
 
   // Other sealed things
-  row('a cursor is no state', async (stage) => bringing(await stage.cursor()), badState),
-  row('a handle is no state', async (stage) => bringing(await stage.handle()), badState),
-  row('a session is no state', async (stage) => bringing((await stage.session()).id), badState),
-  row('a state is no cursor', async (stage) => ({ method: 'tools/list', more: { cursor: await stage.state() } }), {
-    ...refused(/cursor/),
-  }),
+  row('a cursor is refused as a state', async (stage) => bringing(await stage.cursor()), badState),
+  row('a handle is refused as a state', async (stage) => bringing(await stage.handle()), badState),
+  row('a session id is refused as a state', async (stage) => bringing((await stage.session()).id), badState),
+  row(
+    'a state is refused as a cursor',
+    async (stage) => ({ method: 'tools/list', more: { cursor: await stage.state() } }),
+    {
+      ...refused(/cursor/),
+    },
+  ),
 ]
 
 const sealed: Row[] = [
-  row('a state that was sealed here is good', forged(), greeted),
-  row('a state that is about to expire is good', forged({ age: life - 60_000 }), greeted),
+  row('a state that this test sealed is accepted', forged(), greeted),
+  row('a state that is about to expire is accepted', forged({ age: life - 60_000 }), greeted),
   row('a state that has just expired is refused', forged({ life: 0 }), badState),
   row('a state that expired a minute ago is refused', forged({ age: life + 60_000 }), badState),
   row('a state that expired a year ago is refused', forged({ age: 366 * life }), badState),
-  row('a state without an end is refused', forged({ life: Number.POSITIVE_INFINITY }), badState),
-  row('a state that ends at no time is refused', forged({ life: Number.NaN }), badState),
+  row('a state that expires at infinity is refused', forged({ life: Number.POSITIVE_INFINITY }), badState),
+  row('a state that expires at NaN is refused', forged({ life: Number.NaN }), badState),
   ...[
     '',
     'journal',
@@ -372,17 +380,17 @@ const sealed: Row[] = [
     'session-sse',
     'cursor:tools/list',
     'handle:basket',
-  ].map((purpose) => row(`a journal that was sealed as ${json(purpose)} is no state`, forged({ purpose }), badState)),
+  ].map((purpose) => row(`a journal that was sealed as ${json(purpose)} is refused`, forged({ purpose }), badState)),
   ...(['prompts/get', 'resources/read', 'Tools/call', 'tools/list'] as const).map((method) =>
     row(
-      `a journal that was sealed for ${method} is no state of a tool`,
+      `a journal that was sealed for ${method} is refused by a tool`,
       async (stage: Stage) => forged({ purpose: await purposeOf(method, 'ask') })(stage),
       badState,
     ),
   ),
-  row('a journal that was sealed for nobody in particular is refused', forged({ by: undefined }), badState),
+  row('a journal that was sealed without a principal is refused', forged({ by: undefined }), badState),
   row(
-    'a journal that was sealed for nobody, with Ada in its purpose, is refused',
+    'a journal that was sealed without a principal, with Ada in its purpose, is refused',
     async (stage: Stage) =>
       forged({
         by: undefined,
@@ -418,36 +426,36 @@ const sealed: Row[] = [
     { kept: 'nothing' },
     { kept: null },
     { kept: '__proto__' },
-  ].map((value) => row(`${json(value)}, however well it is sealed, is no journal`, forged({ value }), badState)),
+  ].map((value) => row(`a sealed ${json(value)} is refused as a journal`, forged({ value }), badState)),
 ]
 
 const large = (change: (state: string) => unknown, round: Round = {}) => changed(change, { name: 'ask_much', ...round })
 
 const kept: Row[] = [
-  row('a state of a journal that is kept is good', large(same), greeted),
+  row('a state of a stored journal is accepted', large(same), greeted),
   row(
-    'a state of a journal that is not kept any more is refused',
+    'a state of a deleted journal is refused',
     async (stage) => bringing(await stage.forgotten('ask_much'), { name: 'ask_much' }),
     badState,
   ),
   row(
-    'a state of a single call whose journal is not kept any more is refused',
+    'a state of a singleUse call with a deleted journal is refused',
     async (stage) => bringing(await stage.forgotten('ask_much_once'), { name: 'ask_much_once' }),
     badState,
   ),
   row(
-    'a state of a journal that is kept, cut off, is refused',
+    'a truncated state of a stored journal is refused',
     large((state) => state.slice(0, -1)),
     badState,
   ),
-  row('a state of a journal that is kept is refused by another tool', moved({ name: 'ask_much' }, {}), badState),
+  row('a state of a stored journal is refused by another tool', moved({ name: 'ask_much' }, {}), badState),
   row(
-    "Bob is refused Ada's state of a journal that is kept",
+    'a state of a stored journal of Ada is refused for Bob',
     moved({ name: 'ask_much' }, { name: 'ask_much', as: 'bob' }),
     badState,
   ),
   row(
-    'the name of a journal that is kept is no state',
+    'the name of a stored journal is refused as a state',
     async (stage) => {
       const state = await stage.state({ name: 'ask_much' })
       return bringing((await stage.carried(state, 'ask_much')).kept, { name: 'ask_much' })
@@ -455,7 +463,7 @@ const kept: Row[] = [
     badState,
   ),
   row(
-    'what is kept for a state that was used is no journal',
+    'the record of a used state is refused as a journal',
     async (stage) => {
       const state = await stage.state({ name: 'ask_once' })
       await stage.result(bringing(state, { name: 'ask_once' }))
@@ -485,35 +493,35 @@ const wrong = { word: { action: 'accept', content: { word: 1 } } }
 
 const again: Row[] = [
   row(
-    'a single state that comes back with its answer is answered again',
+    'a used singleUse state with the same input response gets the same outcome',
     used(honest, { inputResponses }),
     answeredAgain('ada says honest'),
   ),
   row(
-    'a single state that comes back with another answer is refused',
+    'a used singleUse state with another input response is refused',
     used(honest, { inputResponses: other }),
     alreadyUsed,
   ),
   row(
-    'a single state that comes back with more in its answer is refused',
+    'a used singleUse state with an extended input response is refused',
     used(honest, { inputResponses: { word: { ...honest.word, more: 1 } } }),
     alreadyUsed,
   ),
   row(
-    'a single state that was used with a wrong answer is refused with a good one',
+    'a singleUse state that was used with an invalid input response is refused with a valid one',
     used(wrong, { inputResponses }),
     alreadyUsed,
   ),
   row(
-    'a single state that was used with a wrong answer gives the same error again',
+    'a singleUse state that was used with an invalid input response gets the same error again',
     used(wrong, { inputResponses: wrong }),
     {
       ...refused(/^The answer to "word" does not fit its schema: /),
     },
   ),
-  row('a single state that was used asks again when it comes without an answer', used(honest, {}), asks('word')),
+  row('a used singleUse state without an input response gets the input request again', used(honest, {}), asks('word')),
   row(
-    'a single state cut off is refused though it was used',
+    'a truncated singleUse state is refused after its use',
     async (stage) => {
       const round = await used(honest, { inputResponses })(stage)
       return { ...round, more: { ...round.more, requestState: String(round.more.requestState).slice(0, -1) } }
