@@ -121,7 +121,7 @@ const mayNameDates = [
   'worker/plugins/development/compatibility.ts',
 ]
 
-test('no folder but worker/protocol names the date of a protocol version', () => {
+test('only worker/protocol names the dates of protocol versions', () => {
   const files = globSync('{worker,durable-objects,inspector}/**/*.ts', { cwd: root })
   expect(files.length).toBeGreaterThan(200)
   const withDates = files
