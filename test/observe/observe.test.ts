@@ -42,7 +42,7 @@ describe.each(sample(everyRevision, 2))('a call of a client of %s', (revision) =
   })
   afterAll(() => client.close())
 
-  test('is observed with its caller and outcome, without secrets', async () => {
+  test('is observed with its principal and outcome, without secrets', async () => {
     const args = { user: 'ada', password: 'swordfish', keys: [{ id: 1, key: 'hunter2' }] }
     await client.callTool('log_in', args)
     const { events, points, spans } = await toldOf(1)
