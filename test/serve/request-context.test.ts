@@ -66,7 +66,7 @@ describe.each(eras)('a client of %s (HTTP+SSE: %s)', (revision, sse) => {
     expect(contentOf(await client.callTool('count', { of: `second ${revision}` }))).toBe('2')
   })
 
-  test('sees neither in texts nor in JSON what is secret', async () => {
+  test('gets no secret in text or JSON', async () => {
     await using client = await connected(server.url, revision, { 'X-Api-Key': 'concealed' }, { sse })
     const shown = contentOf(await client.callTool('shown'))
     expect(shown).toBe('[secret] {"account":"none","greeting":"from the environment","credentials":{"key":"[secret]"}}')
@@ -76,7 +76,7 @@ describe.each(eras)('a client of %s (HTTP+SSE: %s)', (revision, sse) => {
   })
 })
 
-describe('a call that asks its user', () => {
+describe('a call that requests input', () => {
   const answering = (sent: Sent) => ({
     elicit: () => {
       sent['X-Account'] = 'later'
@@ -88,15 +88,18 @@ describe('a call that asks its user', () => {
     ['2026-07-28', false, 'later'],
     ['2025-11-25', false, 'earlier'],
     ['2025-11-25', true, 'earlier'],
-  ])('of %s (HTTP+SSE: %s) has the documented request context after the answer: %s', async (revision, sse, account) => {
-    const sent: Sent = { 'X-Account': 'earlier', 'X-Api-Key': 'key-2' }
-    const options = { sse, answers: answering(sent), capabilities: { elicitation: {} } }
-    await using client = await connected(server.url, revision, sent, options)
-    expect(JSON.parse(contentOf(await client.callTool('confirm')))).toMatchObject({
-      first: 'earlier',
-      now: { account, key: '2-yek' },
-    })
-  })
+  ])(
+    'of %s (HTTP+SSE: %s) has the documented request context after the input response: %s',
+    async (revision, sse, account) => {
+      const sent: Sent = { 'X-Account': 'earlier', 'X-Api-Key': 'key-2' }
+      const options = { sse, answers: answering(sent), capabilities: { elicitation: {} } }
+      await using client = await connected(server.url, revision, sent, options)
+      expect(JSON.parse(contentOf(await client.callTool('confirm')))).toMatchObject({
+        first: 'earlier',
+        now: { account, key: '2-yek' },
+      })
+    },
+  )
 })
 
 /** Sends a call that an error rejects, in both eras. */
@@ -172,7 +175,7 @@ describe('a secret of the request context', () => {
   })
   afterAll(() => process[Symbol.asyncDispose]())
 
-  test('is not stored with a call of a session that waits for an answer', async () => {
+  test('is not stored with a session call that waits for an input response', async () => {
     let stored: string[] = []
     const elicit = () => {
       // The account is stored: this looks into the right files.
@@ -185,7 +188,7 @@ describe('a secret of the request context', () => {
     expect([...stored, ...filesWith(key, folder)]).toEqual([])
   })
 
-  test('is not stored with a call that runs again after its object was lost', async () => {
+  test('is not stored with a call that is replayed after its object was lost', async () => {
     await using gate = await openGate()
     const post = (message: object, headers: Sent = {}) =>
       fetch(process.url, {
