@@ -171,7 +171,7 @@ const mostCharactersOfAnError = 3 * bounds.nameCharacters
 
 const versions = [null, '2026-07-28', '2025-11-25', '', 'latest', '9999-99-99']
 
-describe('reading a message', () => {
+describe('messages', () => {
   for (const [name, field] of Object.entries(fields)) {
     property(`with any value as ${name}`, 10_000, (random) => {
       // Most of them short, so that many are accepted.

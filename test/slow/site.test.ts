@@ -32,7 +32,7 @@ afterAll(() => harness.close())
 
 const idsIn = (html: string) => new Set(Array.from(html.matchAll(/ id="([^"]+)"/g), ([, id]) => id))
 
-test('serves every page at its address, and a page of its own for unknown addresses', async () => {
+test('serves every page at its URL, and a page for unknown URLs', async () => {
   expect(paths).toContain('/guides/tools')
   for (const path of paths) {
     const response = await fetch(new URL(path, url))
@@ -41,7 +41,7 @@ test('serves every page at its address, and a page of its own for unknown addres
   expect((await fetch(new URL('/no/such/page', url))).status).toBe(404)
 })
 
-test('every link leads to a page and, if it names one, to a heading of this page', () => {
+test('every link leads to an existing page and heading', () => {
   const broken: string[] = []
   for (const [path, html] of pages) {
     for (const [, href = ''] of html.matchAll(/<a [^>]*?href="([^"]+)"/g)) {
@@ -57,7 +57,7 @@ test('every link leads to a page and, if it names one, to a heading of this page
   expect(broken).toEqual([])
 })
 
-test('has llms.txt with every page, and llms-full.txt with their text', async () => {
+test('has llms.txt with every page, and llms-full.txt with the text of every page', async () => {
   const list = await (await fetch(new URL('/llms.txt', url))).text()
   for (const path of paths.filter((path) => path !== '/')) expect(list).toContain(path.replace(/\/$/, '/index'))
   for (const [, address = ''] of list.matchAll(/\]\((https:\/\/edgemcp\.dev\/[^)#]+\.md)/g)) {
