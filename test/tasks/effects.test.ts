@@ -116,7 +116,7 @@ describe('a value that cannot be stored', () => {
       'Cannot store the result of once "charge": a bigint, which has no JSON form: use plain objects, arrays, strings, finite numbers, booleans and null',
     ],
     ['text', 'Cannot store the result of once "charge": it has 2400012 bytes, at most 1900000 are allowed'],
-  ])('fails a task once, without retries: a result of once that is a %s', async (of, message) => {
+  ])('fails a task once, without retries: a result of ctx.once that is a %s', async (of, message) => {
     const it = key()
     const task = await client.until(await client.begin('big_once', { key: it, of }), 'failed')
     expect(task.error).toMatchObject({ code: -32603, message: expect.stringContaining(message) })
@@ -127,7 +127,7 @@ describe('a value that cannot be stored', () => {
     ['map', 'a value of the class Map'],
     ['nan', 'NaN at n'],
     ['function', 'a function'],
-  ])('fails a task once, without retries: a result of once that JSON would change: %s', async (of, what) => {
+  ])('fails a task once, without retries: a result of ctx.once that JSON changes: %s', async (of, what) => {
     const it = key()
     const task = await client.until(await client.begin('lossy_once', { key: it, of }), 'failed')
     expect(task.error).toMatchObject({ code: -32603, message: expect.stringContaining(what) })

@@ -26,7 +26,7 @@ const written = [
 ]
 const uriIn = ({ content }: Json) => (content as Json[])[1]?.uri as string
 
-test('a client with the extension gets a handle and progress, answers, and reads the file', async () => {
+test('a client with the tasks extension gets a handle, progress, an input request and the file', async () => {
   const client = new TaskClient(server.url)
   const taskId = await client.begin('write_report', { topic })
   await using stream = await client.listen({ notifications: { taskIds: [taskId] } })
