@@ -11,7 +11,7 @@ before(async () => {
 })
 after(() => server.close())
 
-test('a report is kept for a week, and the task that wrote it for a day', async () => {
+test('the report expires after a week, and its task after a day', async () => {
   const elicit = [
     async () => {
       await server.evict()

@@ -25,7 +25,7 @@ test('a report is written, although its Durable Objects are evicted while the us
   expect(client.unusedAnswers).toEqual([])
 })
 
-test('a report is kept for a week, and the task that wrote it for a day', async () => {
+test('the report expires after a week, and its task after a day', async () => {
   const options = { revision: '2025-11-25', answers: { elicit: [twoChapters] } }
   await using client = await connect(server, options)
   const taskId = await begin(client, 'Coffee')
