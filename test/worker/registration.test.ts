@@ -77,7 +77,7 @@ test('resources/subscribe is an unknown method', async () => {
   })
 })
 
-test('the standing stream carries the status of a task', async () => {
+test('the standing stream sends the status of a task', async () => {
   await registered(async (session, storage) => {
     const opened = await session.fetch(
       new Request(`https://session/relay?relay=one&expires=${Date.now() + week}`, {

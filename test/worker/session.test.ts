@@ -56,7 +56,7 @@ async function open(stub: Stub, query: string) {
 }
 
 describe('a session without state', () => {
-  test('stores nothing', async () => {
+  test('stores no data', async () => {
     const stub = session()
     expect(await stub.post(post('tools/list'))).toMatchObject({ status: 200 })
     expect(await stub.post(call('echo', { text: 'hi' }))).toMatchObject({ status: 200 })

@@ -57,7 +57,7 @@ const stored = (stub: Stub) =>
   }))
 const nothing = { tables: [], keys: [], alarm: null }
 
-test('a state that is only read stores nothing', async () => {
+test('reading a state stores no data', async () => {
   for (const name of ['test_kept', 'test_day', 'test_handle']) {
     const stub = fresh()
     expect(await run(stub, name, 'all')).toEqual({ value: [] })
