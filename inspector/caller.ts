@@ -1,4 +1,4 @@
-/** Who calls: an anonymous caller, the bearer of a token, or a user that the developer makes up. */
+/** The caller: anonymous, the principal of a token, or a test user. */
 import { inspectorUserToken } from '../worker/client/test-users.ts'
 import { isObject } from '../worker/protocol/jsonrpc.ts'
 import { type Child, make, newId } from './element.ts'
@@ -8,11 +8,11 @@ export type Caller = { readonly token: string | undefined; readonly words: strin
 export interface CallerFields {
   readonly token: HTMLElement
   readonly testUser: Child
-  /** @throws Error when the claims of somebody made up are no JSON object */
+  /** @throws Error when the claims of a test user are not a JSON object */
   read(): Caller
 }
 
-/** @param mayMakeUp whether the server takes somebody's word for who they are: in development */
+/** @param mayMakeUp whether the server accepts test users, which it does in development */
 export function callerFields(mayMakeUp: boolean): CallerFields {
   const token = make('input', {
     id: newId(),

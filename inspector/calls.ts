@@ -1,23 +1,23 @@
-/** Calls that run, and what became of those that have ended. */
+/** Running calls, and the outcomes of ended calls. */
 import type { Params } from '../worker/protocol/types.ts'
 import type { TestClient } from '../worker/testing/index.ts'
 import { errorOf, type Reading, resultOf } from './content.ts'
 import { button, type Child, fill, make } from './element.ts'
 
-/** Older ones are let go. */
+/** Older calls are removed. */
 const mostShown = 50
 
 export type Called = { title: string; method: string; params: Params }
 
 export interface Calls {
   readonly element: HTMLElement
-  /** Calls, and shows it until long after. Resolves when it is over, however it went. */
+  /** Makes a call and shows its progress and outcome. Resolves when it ends, also when it fails. */
   run(client: TestClient, called: Called): Promise<void>
-  /** Shows something that goes on beside the calls. */
+  /** Adds a card above the calls. */
   show(card: HTMLElement): void
 }
 
-/** @param shown what there is to see of a result that is the beginning of something. `undefined`: it is not */
+/** @param shown returns what to show for a result that creates a task, and `undefined` for any other result */
 export function calls(read: Reading, shown: (result: Params, title: string) => Child | undefined): Calls {
   const element = make('div', { class: 'calls' })
   return { element, run, show }

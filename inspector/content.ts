@@ -1,4 +1,4 @@
-/** What a tool, prompt or resource gave, as a person sees it. */
+/** Shows the result of a tool, prompt or resource. */
 import type { ContentBlock, Params, PromptMessage, ResourceContents } from '../worker/protocol/types.ts'
 import type { RpcError } from '../worker/testing/index.ts'
 import { button, type Child, make } from './element.ts'
@@ -6,7 +6,7 @@ import { tree } from './json.ts'
 
 export type Reading = (uri: string) => void
 
-/** A result of any method: what can be drawn is drawn. */
+/** Shows the result of any method: known content as elements, the rest as JSON. */
 export function resultOf(result: Params, read: Reading): Child[] {
   const { content, messages, contents, structuredContent, isError } = result as {
     content?: ContentBlock[]

@@ -1,10 +1,10 @@
-/** Elements, without markup: what a server says is only ever a text. */
+/** Creates elements without markup: strings of the server become text nodes only. */
 
 export type Child = Node | string | number | undefined | false | readonly Child[]
 
 type Attributes = Readonly<Record<string, string | number | boolean | undefined | ((event: never) => unknown)>>
 
-/** An element. Functions and booleans are set as properties, everything else as attributes; `undefined` is left out. */
+/** Creates an element. Functions and booleans are set as properties, other values as attributes; `undefined` is ignored. */
 export function make<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -20,7 +20,7 @@ export function make<K extends keyof HTMLElementTagNameMap>(
   return element
 }
 
-/** Puts these in the place of everything that is in an element. */
+/** Replaces the children of an element. */
 export const fill = (element: Element, ...children: Child[]): void => element.replaceChildren(...nodes(children))
 
 const nodes = (children: readonly Child[]): (Node | string)[] =>
@@ -35,10 +35,10 @@ export const button = (label: string, onclick: () => unknown, attributes: Attrib
   make('button', { type: 'button', onclick, ...attributes }, label)
 
 let last = 0
-/** An id that nothing else on this page has. */
+/** Returns an id that is unique on this page. */
 export const newId = (): string => `e${++last}`
 
-/** A button that puts a text on the clipboard, and says so. */
+/** Creates a button that copies a text to the clipboard and confirms it. */
 export function copyButton(what: string, text: () => string): HTMLButtonElement {
   const made = button('Copy', copy, { 'aria-label': `Copy ${what}` })
   return made

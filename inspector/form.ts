@@ -1,4 +1,4 @@
-/** Forms for JSON Schemas. They check nothing: what the server says to wrong input is worth seeing. */
+/** Forms for JSON Schemas. They do not validate, so that the developer sees the server's errors for invalid input. */
 import { resolveFragment } from '../worker/protocol/json-pointer.ts'
 import type { JsonSchema, Params } from '../worker/protocol/types.ts'
 import { button, type Child, fill, make, newId } from './element.ts'
@@ -6,22 +6,22 @@ import { pretty } from './json.ts'
 
 export interface Field {
   readonly element: HTMLElement
-  /** What was put in; `undefined` where nothing was. @throws SyntaxError for a text that should be JSON and is not */
+  /** The value of the field, `undefined` when it is empty. @throws SyntaxError for text that is not the required JSON */
   read(): unknown
 }
 
-/** What could come next in a text field. */
+/** Returns completions of the text in a field. */
 export type Complete = (name: string, value: string, others: Params) => Promise<readonly string[]>
 
 export type Form = {
   readonly element: HTMLElement
-  /** Turns it into JSON and back. */
+  /** The button that switches between fields and JSON. */
   readonly toggle: HTMLElement
-  /** `undefined`: the person has been told what is wrong. */
+  /** `undefined`: the input is invalid, and the form shows the error. */
   read(): Params | undefined
 }
 
-/** A field for each property of an object, or one for its JSON, as whoever fills it in prefers. */
+/** Creates a field for each property of an object, or one for its JSON, as the developer chooses. */
 export function form(schema: JsonSchema, values: Params = {}, complete?: Complete): Form {
   let field = fieldsOf(schema, schema, values, complete)
   let isText = false
@@ -51,7 +51,7 @@ export function form(schema: JsonSchema, values: Params = {}, complete?: Complet
   }
 }
 
-/** The fields of an object, with nothing around them. */
+/** The fields of an object, without a frame. */
 function fieldsOf(schema: JsonSchema, root: JsonSchema, values: Params = {}, complete?: Complete): Field {
   const { properties = {}, required = [] } = schema as { properties?: Record<string, JsonSchema>; required?: string[] }
   const fields: (readonly [string, Field])[] = Object.entries(properties).map(([name, property]) => {
@@ -86,7 +86,7 @@ function fieldFor(declared: unknown, place: Place): Field {
   const depth = (place.depth ?? 0) + 1
   const schema = resolved(declared, place.root)
   const inner = { ...place, depth, value: place.value ?? schema.default }
-  // A schema may contain itself.
+  // A schema may be recursive.
   if (depth > 8) return jsonField(schema, inner)
   const choices = choicesOf(schema)
   if (choices) return choiceField(schema, choices, inner)
@@ -102,7 +102,7 @@ function fieldFor(declared: unknown, place: Place): Field {
   return jsonField(schema, inner)
 }
 
-// One value
+// // Single values
 
 function stringField(schema: JsonSchema, place: Place): Field {
   const isLong = Number(schema.maxLength) >= 500
@@ -115,7 +115,7 @@ function stringField(schema: JsonSchema, place: Place): Field {
   return labelled(input, schema, place, () => input.value || (place.isRequired ? '' : undefined))
 }
 
-/** Offers what the server would complete this to. */
+/** Offers the completions of the server for this text. */
 function suggestIn(input: HTMLInputElement, suggest: (value: string) => Promise<readonly string[]>): void {
   const list = make('datalist', { id: newId() })
   input.setAttribute('list', list.id)
@@ -135,7 +135,7 @@ function suggestIn(input: HTMLInputElement, suggest: (value: string) => Promise<
 }
 
 function numberField(schema: JsonSchema, place: Place): Field {
-  // Not of type number: what is no number must get as far as the server.
+  // The input is not of type number, so that text that is not a number reaches the server.
   const input = make('input', { inputmode: 'decimal', autocomplete: 'off' })
   input.value = textIn(place.value)
   return labelled(input, schema, place, () => {
@@ -145,7 +145,7 @@ function numberField(schema: JsonSchema, place: Place): Field {
 }
 
 function booleanField(schema: JsonSchema, place: Place): Field {
-  // What may be left out has three answers.
+  // An optional boolean has three values: true, false and absent.
   if (!place.isRequired && place.value === undefined) {
     return choiceField(
       schema,
@@ -190,7 +190,7 @@ function textField(schema: JsonSchema, place: Place, text: string): Field {
   return labelled(input, schema, place, () => (input.value.trim() === '' ? undefined : JSON.parse(input.value)))
 }
 
-// Many values
+// Lists
 
 function objectField(schema: JsonSchema, place: Place): Field {
   const fields = fieldsOf(schema, place.root, Object(place.value) as Params)
@@ -267,7 +267,7 @@ function listField(schema: JsonSchema, place: Place): Field {
 function variantField(schema: JsonSchema, declared: readonly unknown[], place: Place): Field {
   const variants = declared.map((variant) => resolved(variant, place.root))
   const others = variants.filter((variant) => variant.type !== 'null')
-  // What may be null is what it is otherwise, or left empty.
+  // A nullable value has the field of its other type, which may stay empty.
   if (others.length === 1) return fieldFor({ ...others[0], ...wordsIn(schema) }, { ...place, isRequired: false })
   let field: Field | undefined
   const inside = make('div')
@@ -289,7 +289,7 @@ function variantField(schema: JsonSchema, declared: readonly unknown[], place: P
 const nameOf = ({ title, type, properties }: JsonSchema, index: number): string =>
   String(title ?? (properties ? Object.keys(properties).join(', ') : (type ?? `variant ${index + 1}`)))
 
-// Words around it
+// Labels
 
 function labelled(
   input: HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement,
@@ -333,9 +333,9 @@ const wordsIn = ({ title, description, default: value }: JsonSchema): JsonSchema
   ...(value !== undefined && { default: value }),
 })
 
-// Reading a schema
+// Schemas
 
-/** The values that alone are allowed, with their names. */
+/** The values that `enum`, `const` or `oneOf` allow, with their labels. */
 function choicesOf(schema: JsonSchema): Choice[] | undefined {
   if (Array.isArray(schema.enum)) {
     const names = Array.isArray(schema.enumNames) ? schema.enumNames : []
@@ -354,7 +354,7 @@ function typeOf({ type }: JsonSchema): string | undefined {
   return types.length === 1 ? (types[0] as string | undefined) : undefined
 }
 
-/** What a reference means, with what stands beside it. */
+/** Resolves a reference, and adds the members beside it. */
 function resolved(schema: unknown, root: JsonSchema, depth = 0): JsonSchema {
   const { $ref, ...beside } = Object(schema) as JsonSchema & { $ref?: unknown }
   if (typeof $ref !== 'string' || !$ref.startsWith('#') || depth > 8) return Object(schema) as JsonSchema

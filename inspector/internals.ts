@@ -1,4 +1,4 @@
-/** What no client can see: the server's Durable Objects with what they store. In development only. */
+/** Shows the server's Durable Objects with what they store, which no client can see. In development only. */
 import { button, type Child, fill, make } from './element.ts'
 import { preview, tree } from './json.ts'
 
@@ -8,14 +8,14 @@ type Contents = { values: [key: string, value: unknown][]; tables: Table[]; alar
 
 export interface InternalsPanel {
   readonly element: HTMLElement
-  /** Something happened: what is shown is looked at again. */
+  /** Refreshes the panel after a moment without frames. */
   refreshSoon(): void
 }
 
-/** Milliseconds of quiet before it is looked at again. */
+/** Milliseconds without frames before a refresh. */
 const refreshDelayMs = 300
 
-/** @param address what tells of them */
+/** @param address the URL of the list of Durable Objects */
 export function internals(address: string): InternalsPanel {
   const objects = new Map<string, ObjectEntry>()
   const list = make('ul', { class: 'objects' })
@@ -42,7 +42,7 @@ export function internals(address: string): InternalsPanel {
     },
   }
 
-  /** @param isWanted what is unfolded is asked for, whether anybody has called it or not */
+  /** @param isWanted refreshes every unfolded object, also without new calls */
   async function refresh(isWanted = false): Promise<void> {
     if (!element.open) return
     fill(problem)
@@ -63,7 +63,7 @@ export function internals(address: string): InternalsPanel {
     }
   }
 
-  /** What has the focus keeps it. */
+  /** Keeps the focus. */
   function arrange(entries: readonly HTMLElement[]): void {
     const focused = document.activeElement
     fill(list, entries)
@@ -104,7 +104,7 @@ function objectEntry(address: string, { className, name }: ObjectSummary): Objec
   }
 }
 
-/** Objects of the class of sessions stand for other things, too. */
+/** The class of sessions also stores keys and request states. */
 const kindOf = (className: string, name: string): string =>
   name.startsWith('round ') ? `${className} (request state)` : className
 
@@ -125,7 +125,7 @@ function tableOf({ name, columns, rows, total }: Table): HTMLElement {
   if (rows.length === 0) return make('p', {}, heading)
   return make(
     'div',
-    // It can be scrolled with a keyboard.
+    // Makes it scrollable by keyboard.
     { class: 'scrolls', tabindex: 0, role: 'region', 'aria-label': name },
     make(
       'table',
@@ -155,7 +155,7 @@ function tableOf({ name, columns, rows, total }: Table): HTMLElement {
   )
 }
 
-/** Much of what is stored is JSON in a text. */
+/** Many stored strings are JSON. */
 function cellOf(cell: unknown): Child {
   const value = typeof cell === 'string' && /^[{[]/.test(cell) ? (parsed(cell) ?? cell) : cell
   if (typeof value === 'object' && value !== null) return tree(value, undefined, 0)
@@ -163,7 +163,7 @@ function cellOf(cell: unknown): Child {
   return typeof value === 'string' ? value : preview(value)
 }
 
-/** Milliseconds since 1970, of this century. */
+/** Milliseconds since 1970, from 2001 to 2096. */
 const isMoment = (value: unknown): value is number =>
   Number.isInteger(value) && Number(value) > 1e12 && Number(value) < 4e12
 
@@ -177,7 +177,7 @@ function parsed(text: string): unknown {
 
 const timeOf = (at: number): string => new Date(at).toLocaleTimeString()
 
-/** @throws Error with what is wrong */
+/** @throws Error with the problem that the server reports */
 export async function fetchInternals<T>(address: string): Promise<T> {
   const response = await fetch(address)
   const answer = (await response.json()) as T & { problem?: string }

@@ -1,11 +1,11 @@
-/** A JSON value that can be unfolded. */
+/** Shows a JSON value that can be unfolded. */
 import { make } from './element.ts'
 
 const mostPreviewed = 64
 
 /**
- * @param name what stands before it
- * @param levels how far it is unfolded from the start
+ * @param name the label before the value
+ * @param levels how many levels are unfolded at first
  */
 export function tree(value: unknown, name?: string, levels = 1): HTMLElement {
   const label = name !== undefined && make('b', {}, `${name}: `)
@@ -17,7 +17,7 @@ export function tree(value: unknown, name?: string, levels = 1): HTMLElement {
   const [start, end] = Array.isArray(value) ? '[]' : '{}'
   if (entries.length === 0) return make('div', { class: 'leaf' }, label, `${start}${end}`)
   const folded = make('details', { class: 'node' }, make('summary', {}, label, preview(value)))
-  // Made when it is looked at: a list of a thousand tools is a thousand trees.
+  // Children are created when the node is unfolded, because a list of a thousand tools has a thousand trees.
   const unfold = () => {
     if (folded.childElementCount > 1) return
     folded.append(
@@ -36,7 +36,7 @@ export function tree(value: unknown, name?: string, levels = 1): HTMLElement {
   return folded
 }
 
-/** A value in one short line. */
+/** Returns a value as one short line. */
 export function preview(value: unknown): string {
   const text = JSON.stringify(value) ?? ''
   return text.length > mostPreviewed ? `${text.slice(0, mostPreviewed - 1)}…` : text

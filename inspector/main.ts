@@ -1,4 +1,4 @@
-/** The inspector: a client of every revision in a page of the server's own. */
+/** The inspector: an MCP client for every protocol version, in a page of the server. */
 
 import { connect, type TestClient } from '../worker/client/client.ts'
 import { serverInfoKey } from '../worker/protocol/meta.ts'
@@ -20,14 +20,14 @@ import { wireLog } from './wire-log.ts'
 
 const { mcp = '/mcp', sse, inside: insideAt, users } = document.body.dataset
 
-/** One connection with everything that ends with it. */
+/** A connection, with the subscriptions and tasks that end with it. */
 type Connection = { client: TestClient; subscriptions: Subscriptions | undefined; tasks: TaskCard[] }
 
 let connection: Connection | undefined
-/** Counts connections, so that one that comes too late is noticed. */
+/** Counts connections, so that an outdated one is closed. */
 let attempts = 0
 let tools: readonly ToolItem[] = []
-/** Counts requests for the lists: only the answers to the newest one are shown. */
+/** Counts requests for the lists, so that only the responses to the newest one are shown. */
 let listings = 0
 
 const wire = wireLog(insideAt)
@@ -64,7 +64,7 @@ void open()
 
 async function open(): Promise<void> {
   const attempt = await disconnect('connecting', 'Connecting …')
-  // Another choice was made meanwhile, and connects by itself.
+  // Another choice was made in the meantime, and connects itself.
   if (attempt !== attempts) return
   const ask = (method: InputRequest['method']) => (params: Params, key: string) =>
     questionPanel.ask({ method, params } as InputRequest, key)
@@ -106,7 +106,7 @@ async function open(): Promise<void> {
   }
 }
 
-/** Ends the connection, and every attempt to make one. @returns the number of the attempt that begins here */
+/** Ends the connection, and every attempt to connect. @returns the number of the next attempt */
 async function disconnect(state: 'connecting' | 'closed', words: string): Promise<number> {
   const attempt = ++attempts
   setting.setStatus('connecting', words)
@@ -128,7 +128,7 @@ function nameOf({ initializeResult }: TestClient): string {
   return `${name} ${version}`
 }
 
-// What is offered
+// Lists
 
 async function list(): Promise<void> {
   if (!connection) return
@@ -147,7 +147,7 @@ async function list(): Promise<void> {
   offer.show(offered, actions)
 }
 
-/** A form outlives connections, and is sent over the one that there is. */
+/** Forms stay open after a reconnect, and use the current connection. */
 const actions: Actions = {
   call: (title, method, params) => void (connection && work.run(connection.client, { title, method, params })),
   complete:
@@ -183,7 +183,7 @@ function readResource(uri: string): void {
   if (connection) void work.run(connection.client, { title: uri, method: 'resources/read', params: { uri } })
 }
 
-/** A call that became a task goes on by itself. */
+/** Shows the task that a call created. */
 function showTask(result: Params, title: string): Node | undefined {
   const createdTask = taskIn(result)
   if (!createdTask || !connection) return undefined
@@ -198,7 +198,7 @@ function showTask(result: Params, title: string): Node | undefined {
   return make('p', {}, 'The call continues as a task.')
 }
 
-// What comes by
+// Notifications
 
 function onFrame(frame: Frame): void {
   wire.add(frame)
@@ -214,12 +214,12 @@ function onNotification(method: string, params: Params, frame: Frame): void {
   if (method === 'notifications/cancelled') questionPanel.cancel(String(params.requestId))
   if (method.startsWith('notifications/tasks'))
     connection?.tasks.find(({ taskId }) => taskId === params.taskId)?.update(params)
-  // Calls show their own progress, and what is listened to is known here.
+  // Calls show their own progress, and the page needs no acknowledgement of its subscriptions.
   if (!/progress|acknowledged/.test(method)) notifications.add(method, params, frame)
   if (method.endsWith('/list_changed')) void list().catch((thrown) => fill(problem, errorOf(thrown)))
 }
 
-/** The headers that repeat arguments of a tool. */
+/** The headers of mirrored arguments. */
 function headersFor(message: unknown): Record<string, string> {
   const { method, params } = Object(message) as { method?: string; params?: Params }
   const tool = method === 'tools/call' && tools.find(({ name }) => name === params?.name)
@@ -227,7 +227,7 @@ function headersFor(message: unknown): Record<string, string> {
   return parameterHeaders(headerParameters(tool.inputSchema), params?.arguments)
 }
 
-// A stream that breaks is no fault of this page.
+// The error of a broken stream is shown, and not reported as an error of this page.
 addEventListener('unhandledrejection', (event) => {
   event.preventDefault()
   fill(problem, errorOf(event.reason))

@@ -1,4 +1,4 @@
-/** What the server tells without being asked: log lines, changes, updates. */
+/** Shows notifications of the server: log messages, changed lists, updated resources. */
 import { button, fill, make } from './element.ts'
 import { preview, tree } from './json.ts'
 import type { Frame } from './traffic.ts'
@@ -7,7 +7,7 @@ const maxShown = 500
 
 export interface NotificationLog {
   readonly element: HTMLElement
-  /** Takes in a notification. */
+  /** Adds a notification. */
   add(method: string, params: Record<string, unknown>, frame: Pick<Frame, 'at'>): void
 }
 

@@ -1,4 +1,4 @@
-/** What the server offers, and what to do with each of it. */
+/** Lists what the server offers, with a form to use each entry. */
 
 import type { Params, PromptItem, ResourceItem, ResourceTemplateItem, ToolItem } from '../worker/protocol/types.ts'
 import { uriTemplate } from '../worker/protocol/uri-template.ts'
@@ -18,7 +18,7 @@ export type Actions = {
   complete(ref: Params): Complete
   canSubscribe(): boolean
   isSubscribed(uri: string): boolean
-  /** Subscribes, or the other way round. */
+  /** Subscribes, or unsubscribes. */
   subscribe(uri: string): Promise<void>
 }
 
@@ -31,9 +31,9 @@ const kinds: readonly [Kind, string][] = [
 ]
 
 export interface Offers {
-  /** The list. */
+  /** The list of entries. */
   readonly element: HTMLElement
-  /** What was chosen from it. */
+  /** The form of the chosen entry. */
   readonly chosen: HTMLElement
   show(offered: Offered, actions: Actions): void
 }
@@ -77,7 +77,7 @@ export function offers(): Offers {
     if (shown.length === 0)
       fill(list, make('p', { class: 'hint' }, 'The server lists no tools, prompts or resources for this caller.'))
     sift()
-    // What was being filled in stays, as long as it is what is offered.
+    // Keeps the form that is being filled in, unless the entry has changed.
     const again = choice && (offered[choice.kind] as readonly Item[]).find((item) => idOf(item) === choice?.id)
     const [first] = shown
     if (choice && again) {
@@ -90,7 +90,7 @@ export function offers(): Offers {
   function choose(kind: Kind, item: Item, actions: Actions, isWanted = false): void {
     const written = JSON.stringify(item)
     const isSame = choice?.kind === kind && choice.id === idOf(item) && choice.written === written
-    // What was put in stays.
+    // Keeps the input.
     if (isSame && isWanted) return chosen.querySelector('h2')?.focus()
     choice = { kind, id: idOf(item), written }
     const heading = make('h2', { tabIndex: -1, tabindex: -1 }, item.title ?? idOf(item))
@@ -105,7 +105,7 @@ export function offers(): Offers {
     mark()
     if (!isWanted) return
     heading.focus({ preventScroll: true })
-    // On a small screen it is further down.
+    // On a small screen, the form is below the list.
     if (chosen.getBoundingClientRect().top > innerHeight / 2) chosen.scrollIntoView()
   }
 
@@ -153,7 +153,7 @@ function toolOf(tool: ToolItem, { call }: Actions): Child {
   ]
 }
 
-/** Of tools that can be tasks of 2025-11-25, where the client says so. */
+/** The checkbox of tools that support tasks of 2025-11-25, where the client declares the choice. */
 function taskBox(tool: ToolItem): HTMLInputElement | undefined {
   const { taskSupport } = Object((tool as { execution?: object }).execution) as { taskSupport?: string }
   if (taskSupport !== 'optional' && taskSupport !== 'required') return undefined
@@ -185,7 +185,7 @@ function templateOf({ uriTemplate: text }: ResourceTemplateItem, actions: Action
   return sheet(fields, 'Read', () => actions.call(uri(), 'resources/read', { uri: uri() }), subscribing(uri, actions))
 }
 
-/** A form with what is done with it. */
+/** A form with its buttons. */
 function sheet(fields: Form, label: string, run: (values: Params) => void, ...others: Child[]): HTMLElement {
   const onsubmit = (event: Event) => {
     event.preventDefault()
@@ -204,7 +204,7 @@ function subscribing(uri: () => string, { canSubscribe, isSubscribed, subscribe 
   try {
     showState()
   } catch {
-    // The variables of a template are not filled in yet.
+    // The variables of the template are still empty.
   }
   return [toggle, status]
 

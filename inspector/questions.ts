@@ -1,4 +1,4 @@
-/** What the server asks the person at this page, and what they answer. */
+/** Shows input requests of the server, and returns the input responses of the developer. */
 import type { InputRequest, JsonSchema, Params } from '../worker/protocol/types.ts'
 import { button, type Child, make, newId } from './element.ts'
 import { type Form, form } from './form.ts'
@@ -6,11 +6,11 @@ import { tree } from './json.ts'
 
 export interface Questions {
   readonly element: HTMLElement
-  /** Shows a question. @returns the answer; rejects when it is refused, or not wanted any more */
+  /** Shows an input request. @returns the response; rejects when the developer rejects the request or it is cancelled */
   ask(request: InputRequest, key: string): Promise<Params>
-  /** Ends a question whose answer is no longer needed. */
+  /** Cancels an input request. */
   cancel(key: string): void
-  /** The same for all that a task of 2025-11-25 asks. */
+  /** Cancels all input requests of a task of 2025-11-25. */
   cancelTask(taskId: string): void
   cancelAll(): void
 }
@@ -42,7 +42,7 @@ export function questions(changed: (open: number) => void): Questions {
     element.append(card)
     open.set(key, { card, taskId: taskOf(request.params), reject })
     changed(open.size)
-    // Whoever is writing is not interrupted.
+    // Does not take the focus from a field that the developer fills in.
     if (!document.activeElement?.matches('input,textarea,select')) {
       card.querySelector<HTMLElement>('input,textarea,select,button')?.focus()
     }
@@ -66,7 +66,7 @@ export function questions(changed: (open: number) => void): Questions {
   }
 
   type Answering = (answer: Params) => void
-  /** `accept`: what Enter does. */
+  /** `accept`: the action of the Enter key. */
   type Drawn = { heading: string; body: Child; accept: () => void }
 
   function draw(request: InputRequest, resolve: Answering, reject: (reason: Error) => void): Drawn {
@@ -169,7 +169,7 @@ const answers = (accept: string, resolve: (answer: Params) => void, fields?: For
 
 const submit = (label: string): HTMLElement => make('button', { class: 'primary' }, label)
 
-/** What a model's answer is made of. As JSON it may have `content` instead of `text`, with calls of tools. */
+/** The members of a sampling result. As JSON it may have `content` with tool calls instead of `text`. */
 const sampled: JsonSchema = {
   type: 'object',
   properties: {

@@ -1,4 +1,4 @@
-/** Who this page is to the server: a revision, a user, and what it can do. */
+/** The settings of the connection: protocol version, caller and client capabilities. */
 import { revisions } from '../worker/protocol/revisions/index.ts'
 import { type ClientCapabilities, type LogLevel, logLevels } from '../worker/protocol/types.ts'
 import { type Caller, callerFields } from './caller.ts'
@@ -8,7 +8,7 @@ import { tasksExtension } from './tasks.ts'
 export type Chosen = {
   readonly revision: string
   readonly isStateless: boolean
-  /** Over the older transport. */
+  /** Uses the HTTP+SSE transport. */
   readonly sse: boolean
   readonly caller: Caller
   readonly logLevel: LogLevel | undefined
@@ -18,9 +18,9 @@ export type Chosen = {
 export interface Settings {
   readonly element: HTMLElement
   readonly status: HTMLElement
-  /** @throws Error for what cannot be sent */
+  /** @throws Error for settings that cannot be sent */
   read(): Chosen
-  /** Says how the connection is. */
+  /** Shows the state of the connection. */
   setStatus(state: 'connecting' | 'connected' | 'failed' | 'closed', words: string): void
 }
 
@@ -36,8 +36,8 @@ const abilities: readonly [name: string, capabilities: ClientCapabilities][] = [
 ]
 
 /**
- * @param hasSse whether the server has the older transport
- * @param mayMakeUp whether it takes somebody's word for who they are
+ * @param hasSse whether the server supports HTTP+SSE
+ * @param mayMakeUp whether the server accepts test users
  */
 export function settings(
   { hasSse, mayMakeUp }: { hasSse: boolean; mayMakeUp: boolean },

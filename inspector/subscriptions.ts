@@ -1,4 +1,4 @@
-/** What this page hears of without asking: changes of lists, updates of resources, tasks. */
+/** The change notifications that this page subscribes to: lists, resources and tasks. */
 import type { SubscriptionFilter } from '../worker/protocol/types.ts'
 import type { Subscription, TestClient } from '../worker/testing/index.ts'
 
@@ -8,14 +8,14 @@ export interface Subscriptions {
   readonly uris: ReadonlySet<string>
   subscribe(uri: string): Promise<void>
   unsubscribe(uri: string): Promise<void>
-  /** Hears of a task, on a server that tells of tasks. */
+  /** Subscribes to the status of a task, if the server sends it. */
   follow(taskId: string): Promise<void>
   unfollow(taskId: string): Promise<void>
 }
 
 /**
- * @param lists which lists the server tells changes of
- * @param isStateless one stream is asked for with everything; otherwise a session has its own stream, and is told what to say there
+ * @param lists the lists whose changes the server announces
+ * @param isStateless one stream has all subscriptions; otherwise the session has a standing stream, and subscribes by request
  */
 export async function openSubscriptions(
   client: TestClient,
@@ -28,7 +28,7 @@ export async function openSubscriptions(
   if (!isStateless) subscription = await client.subscribe({})
   else if (Object.values(lists).some((isTold) => isTold)) await listen()
 
-  /** A stream with all that is wanted now, and then an end of the one before it: nothing is missed between them. */
+  /** Opens a stream with all subscriptions, then closes the one before it, so that no notification is missed. */
   async function listen(): Promise<void> {
     const before = subscription
     const filter: Filter = {

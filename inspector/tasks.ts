@@ -1,6 +1,6 @@
 /**
- * A task: looked at again and again, or listened to, until it is over. It asks in what it says of itself. One of 2025-11-25 asks, and
- * has its result, in the answer to a request that waits for it.
+ * Shows a task: polls it, or subscribes to its status, until it ends. Its status has its input requests. A task of 2025-11-25 sends its
+ * input requests and its result on the stream of tasks/result.
  */
 import type { InputRequest, Params } from '../worker/protocol/types.ts'
 import type { TestClient } from '../worker/testing/index.ts'
@@ -14,9 +14,9 @@ export const tasksExtension = 'io.modelcontextprotocol/tasks'
 export interface TaskCard {
   readonly element: HTMLElement
   readonly taskId: string
-  /** The server told how it is. */
+  /** Updates the card with a status of the server. */
   update(task: Params): void
-  /** The connection has gone. */
+  /** Ends polling when the connection closes. */
   close(): void
 }
 
@@ -24,14 +24,14 @@ type TaskPanels = { questions: Questions; subscriptions: Subscriptions | undefin
 
 const isOver = (status: unknown): boolean => ['completed', 'failed', 'cancelled'].includes(String(status))
 
-/** The task that a call was answered with instead of its result. */
+/** Returns the task in the result of a call, if it has one. */
 export function taskIn(result: Params): { task: Params; isExperimental: boolean } | undefined {
   if (result.resultType === 'task') return { task: result, isExperimental: false }
   const { taskId } = Object(result.task) as { taskId?: unknown }
   return typeof taskId === 'string' ? { task: result.task as Params, isExperimental: true } : undefined
 }
 
-/** @param isExperimental it is one of 2025-11-25 */
+/** @param isExperimental whether it is a task of 2025-11-25 */
 export function taskCard(
   client: TestClient,
   title: string,
@@ -40,7 +40,7 @@ export function taskCard(
   panels: TaskPanels,
 ): TaskCard {
   const { questions, read } = panels
-  // One of 2025-11-25 tells everybody.
+  // The server announces a task of 2025-11-25 without a subscription.
   const listening = isExperimental ? undefined : panels.subscriptions
   const taskId = String(created.taskId)
   const left = new AbortController()
@@ -102,7 +102,7 @@ export function taskCard(
     fill(answer, result ? resultOf(result, read) : error ? make('p', { class: 'bad' }, error.message) : undefined)
   }
 
-  /** Its questions come while this is waited for. */
+  /** Input requests arrive while this request waits. */
   async function wait(): Promise<void> {
     try {
       const result = await client.request('tasks/result', { taskId }, { signal: left.signal })
@@ -134,7 +134,7 @@ export function taskCard(
     if (!response || isLeft) return
     await attempt(async () => {
       await client.request('tasks/update', { taskId, inputResponses: { [key]: response } })
-      // A handler may ask under the same name again.
+      // A handler may use the key again.
       askedTasks.delete(key)
       if (mode.value !== 'listen') await look()
     })

@@ -1,4 +1,4 @@
-/** Where the time of a request went: on the way, in the Worker, in Durable Objects, in handlers. In development only. */
+/** Shows the timings of a request: network, Worker, Durable Objects and handlers. In development only. */
 import { fill, make } from './element.ts'
 import { fetchInternals } from './internals.ts'
 import type { Exchange } from './traffic.ts'
@@ -14,7 +14,7 @@ type Timing = {
 
 const words = { request: 'in the Worker', object: 'Durable Object', handler: 'handler' }
 
-/** @param address what tells of them. `undefined`: nothing does */
+/** @param address the URL of the timings. `undefined`: the server has none */
 export function timingsOf({ began, answered, responseHeaders }: Exchange, address: string | undefined): HTMLElement {
   const element = make('div')
   const number = /\brequest;desc="(\d+)"/.exec(responseHeaders?.get('Server-Timing') ?? '')?.[1]

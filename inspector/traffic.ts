@@ -1,8 +1,8 @@
-/** Every request of this page to the server, and everything that comes back, as it is on the wire. */
+/** Records every request of this page to the server, and every response, as sent on the wire. */
 import { createParser } from 'eventsource-parser'
 import type { Target } from '../worker/testing/index.ts'
 
-/** One HTTP request and its answer. Moments are milliseconds since the page was opened. */
+/** An HTTP request and its response. Times are milliseconds since the page was opened. */
 export type Exchange = {
   readonly number: number
   readonly method: string
@@ -11,42 +11,42 @@ export type Exchange = {
   readonly began: number
   status?: number
   responseHeaders?: Headers
-  /** When the headers of the answer were here. */
+  /** When the headers of the response arrived. */
   answered?: number
-  /** When all of it was here. */
+  /** When the response was complete. */
   ended?: number
 }
 
-/** What was sent or received at one moment: a message, or an HTTP request or answer without one. */
+/** A frame that was sent or received: a message, or an HTTP request or response without one. */
 export type Frame = {
   readonly number: number
   readonly direction: 'sent' | 'received'
   readonly at: number
   readonly exchange: Exchange
-  /** As it was on the wire. */
+  /** The text on the wire. */
   readonly text: string
-  /** What the text is as JSON. `undefined`: it is none. */
+  /** The text as JSON. `undefined`: it is not JSON. */
   readonly value: unknown
-  /** Of an event of a stream. */
+  /** The event of a stream. */
   readonly event?: { id?: string | undefined; name?: string | undefined }
-  /** In a few words, where there is no message. */
+  /** A short description of a frame without a message. */
   readonly note?: string
-  /** It says nothing, and comes again and again. */
+  /** A keep-alive comment. */
   readonly isComment?: true
 }
 
 type Fetching = (request: Request) => unknown
 
-/** Where the server is: its endpoint, and the older one for streams. */
+/** The paths of the server: its endpoint, and the one of HTTP+SSE. */
 export type ServerPaths = { readonly mcp: string; readonly sse: string | undefined }
 
 export type TrafficOptions = {
   onFrame(frame: Frame): void
-  /** Headers that a message needs besides those of its transport. */
+  /** Headers that a message needs in addition to those of its transport. */
   headersFor(message: unknown): Readonly<Record<string, string>>
 }
 
-/** The server as a target of the client, overheard. */
+/** The server as a target of the client, with all frames recorded. */
 export function trafficTo(
   { mcp, sse }: ServerPaths,
   { onFrame, headersFor }: TrafficOptions,
@@ -102,7 +102,7 @@ function overheard(response: Response, exchange: Exchange, record: RecordFrame):
     onEvent({ id, event, data }) {
       record({ direction: 'received', text: data, value: parsed(data), event: { id, name: event } })
     },
-    // What keeps a silent stream alive.
+    // Keep-alive comments.
     onComment(comment) {
       record({
         direction: 'received',
@@ -120,7 +120,7 @@ function overheard(response: Response, exchange: Exchange, record: RecordFrame):
     async pull(controller) {
       try {
         const { done, value } = await reader.read()
-        // The stream is closed already, and its end is noted.
+        // The stream was cancelled, which is recorded already.
         if (isCancelled) return
         if (!done) {
           const text = decoder.decode(value, { stream: true })
@@ -148,7 +148,7 @@ function overheard(response: Response, exchange: Exchange, record: RecordFrame):
   return new Response(body, { status, headers })
 }
 
-/** Since version 150, Chromium gives such answers a body as well: an empty one, which the constructor of Response refuses. */
+/** Since version 150, Chromium gives these responses an empty body, which the constructor of Response refuses. */
 const isBodyless = ({ status, headers }: Response): boolean =>
   [204, 205, 304].includes(status) || (status === 202 && !headers.has('Content-Type'))
 

@@ -1,10 +1,10 @@
-/** Every frame, in the order it went by. */
+/** Shows every frame, in order. */
 import { button, copyButton, fill, make } from './element.ts'
 import { pretty, preview, tree } from './json.ts'
 import { timingsOf } from './timings.ts'
 import type { Exchange, Frame } from './traffic.ts'
 
-/** Older ones are let go: the page is to be left open for days. */
+/** Older frames are removed, because the page may stay open for days. */
 const mostShown = 2000
 
 export interface WireLog {
@@ -12,13 +12,13 @@ export interface WireLog {
   add(frame: Frame): void
 }
 
-/** @param insideAt what tells where the time of a request went, if anything does */
+/** @param insideAt the URL of the timings, if the server has them */
 export function wireLog(insideAt: string | undefined): WireLog {
   let frames: Frame[] = []
   const rows = new Map<Frame, HTMLElement>()
-  /** What results are results of. */
+  /** The methods of requests, by direction and id: results are shown with them. */
   const methods = new Map<unknown, string>()
-  /** What has come last, and how often, on a stream that is only kept alive. */
+  /** The last comment of each stream, and how often it was repeated. */
   const repeats = new Map<Exchange, { frame: Frame; times: number }>()
   const list = make('ol', { class: 'frames' })
   const count = make('small', {}, '0')
@@ -43,7 +43,7 @@ export function wireLog(insideAt: string | undefined): WireLog {
     if (isComment && repeated) return again(repeated)
     if (isComment) repeats.set(exchange, { frame, times: 1 })
     else repeats.delete(exchange)
-    // Whoever reads further up is left there.
+    // Scrolls only when the end of the list is visible.
     const isAtEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - 8
     const { id, method } = Object(frame.value) as { id?: unknown; method?: string }
     if (method && id !== undefined) methods.set(`${frame.direction} ${id}`, method)
@@ -103,7 +103,7 @@ function rowOf(frame: Frame, title: string, insideAt: string | undefined): HTMLE
     make('small', {}, `${(at / 1000).toFixed(3)} s`),
   )
   const details = make('details', {}, summary)
-  // Made when it is looked at.
+  // Created when the frame is unfolded.
   details.addEventListener('toggle', () => {
     if (details.childElementCount === 1) details.append(insideOf(frame, insideAt))
   })
@@ -136,14 +136,14 @@ function httpOf(exchange: Exchange, direction: string, insideAt: string | undefi
     where,
     headersOf(exchange, direction),
   )
-  // Asked for when it is looked at.
+  // Requested when the exchange is unfolded.
   folded.addEventListener('toggle', () => {
     if (where.childElementCount === 0) where.append(timingsOf(exchange, insideAt))
   })
   return folded
 }
 
-/** @param answered the method that this is the answer to */
+/** @param answered the method of the request that a result answers */
 function titleOf({ direction, value, note, exchange, event, text }: Frame, answered = ''): string {
   const http =
     direction === 'sent' ? `${exchange.method} ${exchange.path.split('?')[0]}` : String(exchange.status ?? '')
@@ -159,7 +159,7 @@ function titleOf({ direction, value, note, exchange, event, text }: Frame, answe
   return `${answered}${id} · ${!resultType || resultType === 'complete' ? (status ?? 'result') : resultType}`
 }
 
-/** What a request is about. */
+/** The name, URI or task of a request. */
 function detailOf(params: unknown): string {
   const { name, uri, taskId } = Object(params) as Record<string, unknown>
   const detail = name ?? uri ?? (typeof taskId === 'string' ? `${taskId.slice(0, 8)}…` : undefined)
@@ -191,11 +191,11 @@ function headersOf({ requestHeaders, responseHeaders }: Exchange, direction: str
   )
 }
 
-/** Tokens are worth keeping out of pictures and reports. */
+/** Tokens are removed, so that they do not get into screenshots and reports. */
 const shown = (headers: Headers): [string, string][] =>
   [...headers].map(([name, value]) => [name, name === 'authorization' ? value.replace(/ .*/, ' …') : value])
 
-/** A frame as it is copied. */
+/** A frame in the format of the copy button. */
 const plain = (frame: Frame) => ({
   at: Math.round(frame.at),
   direction: frame.direction,
