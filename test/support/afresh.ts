@@ -1,7 +1,7 @@
 /**
- * Test files share a process, so that wrangler is loaded once. Runs before each of them, and puts back what another one
+ * Test files share a process, so that wrangler is loaded once. This setup file runs before each of them, and restores what another file
  * may have changed: the environment, global variables, mocks, clocks. A file of which every test is skipped runs no
- * `afterAll`, so both ends are needed.
+ * `afterAll`, so the state is restored before and after each file.
  */
 import { afterAll, vi } from 'vitest'
 import './patient.ts'
@@ -12,7 +12,7 @@ type Pristine = {
   readonly directory: string
 }
 
-// Modules of a process are evaluated once, setup files once for each test file: what the process began with is kept here.
+// Modules are evaluated once for each process, setup files once for each test file: the initial state of the process is stored here.
 const shared = globalThis as typeof globalThis & { pristine?: Pristine }
 shared.pristine ??= { env: { ...process.env }, fetch: globalThis.fetch, directory: process.cwd() }
 const { env, fetch, directory } = shared.pristine
@@ -30,5 +30,5 @@ function restore(): void {
 }
 
 restore()
-// Registered before the file's own hooks, and so the last to run.
+// Registered before the hooks of the file, so it runs last.
 afterAll(restore)

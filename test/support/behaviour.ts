@@ -1,6 +1,6 @@
 /**
- * One suite for every revision. A behaviour runs for each client; a revision that cannot have it is listed with its
- * reason, and what happens there instead is checked too.
+ * One suite for every protocol version. A behavior runs for each client. A version that cannot have it is listed with the
+ * reason, and with a check of what happens instead.
  */
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { type ConnectOptions, connect, everyRevision, type TestClient } from '../../worker/testing/index.ts'
@@ -9,7 +9,7 @@ import { wireTruth } from './wire-truth.ts'
 
 export type ClientKind = { name: string; revision: string; sse: boolean }
 
-/** Every revision over its own transport, and the oldest transport with the newest revision that may use it. */
+/** Every protocol version over its own transport, and HTTP+SSE with the newest version that can use it. */
 export const everyClient: readonly ClientKind[] = [
   ...everyRevision.map((revision) => ({ name: revision, revision, sse: revision === '2024-11-05' })),
   { name: '2024-11-05 over Streamable HTTP', revision: '2024-11-05', sse: false },
@@ -25,7 +25,7 @@ export type Scene = {
 
 type Check = (scene: Scene) => Promise<void>
 
-/** Revisions that cannot have a behaviour: why, and what such a client gets instead. */
+/** Protocol versions that cannot have a behavior: the reason, and what such a client gets instead. */
 export type Cannot = { revisions: readonly string[]; because: string; instead: Check }
 
 export function behaviour(title: string, check: Check, ...cannot: readonly Cannot[]): void {
@@ -40,7 +40,7 @@ export function behaviour(title: string, check: Check, ...cannot: readonly Canno
 
 let server: TestServer
 
-/** Call once in a file of behaviours. */
+/** Starts the server of a file. Call it once in each file. */
 export function withServer(): void {
   beforeAll(async () => {
     server = await startEverything()

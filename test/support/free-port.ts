@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 
 /**
  * Below the ephemeral ports of Linux (32768) and macOS (49152). The system gives those to every server that listens on port 0 and to every
- * outgoing connection, so that one of them can be taken between the look and the use.
+ * outgoing connection, so that one of them can be taken between the check and the use.
  */
 const [lowest, highest] = [20_000, 32_000]
 

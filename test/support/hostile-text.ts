@@ -1,7 +1,7 @@
 /** Text that looks like an event stream, for tests of framing. */
 import type { Chance } from './random.ts'
 
-/** Every line separator that some parser knows, and characters that some parser drops. */
+/** Every line separator that a parser recognizes, and characters that a parser removes. */
 export const separators = [
   '\n',
   '\r',

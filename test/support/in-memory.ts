@@ -5,8 +5,8 @@ const memory = '/dev/shm'
 const enough = 4e9
 
 /**
- * What tests write is thrown away, what Durable Objects store among it: where memory has room for it, from now on this
- * process and its children wait for no disk.
+ * Data of tests is temporary, including that of Durable Objects. If memory has room for it, this process and its
+ * children store it there instead of on a disk.
  */
 export function writeInMemory(): void {
   if (process.env.TMPDIR || !existsSync(memory)) return

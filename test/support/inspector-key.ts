@@ -1,7 +1,7 @@
-/** The key of the inspector: a secret of servers that a test looks into, and a cookie of whoever may. */
+/** The key of the inspector: a secret of servers with an inspector in tests, and a cookie of authorized browsers. */
 export const inspectorSecrets = { EDGEMCP_INSPECTOR_KEY: 'key-of-the-inspector' }
 
-/** What a browser sends that was opened with the link. */
+/** The cookie of a browser that opened the inspector link. */
 export const inspectorCookie = (url: URL): { Cookie: string } => ({
   Cookie: `edgemcp-inspector-${url.port}=${inspectorSecrets.EDGEMCP_INSPECTOR_KEY}`,
 })

@@ -1,8 +1,8 @@
-/** Requests to names that nobody resolves: whatever their host is, they go to one server. */
+/** Requests to host names that do not resolve: all of them go to one server. */
 import { request as ask } from 'node:http'
 import { Readable } from 'node:stream'
 
-/** @param server where they go @returns as a client's target, or as `fetch` */
+/** @param server the server that gets the requests @returns a target of a client, or a `fetch` */
 export const namedHost =
   (server: URL) =>
   async (request: Request): Promise<Response> => {

@@ -10,11 +10,11 @@ import type { TestServer } from './server.ts'
 const root = resolve(import.meta.dirname, '../..')
 
 export type ServerWithObjects = RunningServer & {
-  /** The name of a session's object. */
+  /** The name of the Session object of a client. */
   objectOf(session: string): Promise<string>
 }
 
-/** Starts a server whose session ids can be read here: only they know the names of their objects. */
+/** Starts a server with known keys, so that the names of its Session objects can be read from session ids. */
 export async function startWithObjects(
   folder: string,
   secrets: Record<string, string> = {},
@@ -28,6 +28,6 @@ export async function startWithObjects(
   }
 }
 
-/** Puts an object of a server that keeps its keys to itself out of memory. */
+/** Evicts an object of a server whose keys are unknown. */
 export const evict = (server: TestServer, kind: string, name: string, webSockets: 'close' | 'hibernate') =>
   evictFrom(server.harness, kind, { name }, webSockets)

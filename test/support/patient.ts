@@ -1,7 +1,7 @@
-/** Lets `vi.waitFor` wait as long as `expect.poll` does. Vitest has an option for the one, but not for the other. */
+/** Gives `vi.waitFor` the timeout of `expect.poll`. Vitest has an option for the latter only. */
 import { vi } from 'vitest'
 
-/** By default it is one second, which is too short for a busy machine. */
+/** The default is one second, which is too short for a slow machine. */
 const timeoutMs = 30_000
 
 type Patient = typeof vi.waitFor & { isPatient?: true }

@@ -1,4 +1,4 @@
-/** A server in processes of its own, one after another on the same port and the same data, each ended by `kill -9`. */
+/** A server in a process of its own, restarted on the same port with the same data, and ended by `kill -9`. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -13,18 +13,18 @@ const root = resolve(import.meta.dirname, '../..')
 
 export type ServerProcess = {
   readonly url: URL
-  /** Resolves when it answers. */
+  /** Resolves when the server responds. */
   start(): Promise<void>
-  /** Gives the process a line to read. Resolves when it is ready again. */
+  /** Sends a line to the process. Resolves when the server is ready again. */
   tell(line: string): Promise<void>
-  /** Kills everything that was started, at once. Resolves when nothing of it is left. */
+  /** Kills all processes that were started. Resolves when none is left. */
   kill(): Promise<void>
 } & AsyncDisposable
 
 /**
- * It is not started yet.
+ * The server is not started yet.
  *
- * @param command a script, seen from the root, and its arguments; it says `ready` when it answers
+ * @param command a script, relative to the root, and its arguments. It prints `ready` when it responds
  */
 export async function serverProcess(
   command: (where: { port: string; data: string }) => readonly string[],
@@ -35,7 +35,7 @@ export async function serverProcess(
   const port = await freePort()
   let child: ChildProcess | undefined
   let isReady: () => Promise<boolean>
-  // Nothing may outlive this process either, however it ends.
+  // No process may outlive this one, however it ends.
   const end = () => {
     if (child?.pid) killGroup(child.pid)
     rmSync(folder, { recursive: true, force: true })
@@ -48,9 +48,9 @@ export async function serverProcess(
     async start() {
       const started = spawn(process.execPath, command({ port: String(port), data }), {
         cwd: root,
-        // A process group of its own, to be killed as one.
+        // A separate process group, so that all of it can be killed.
         detached: true,
-        // What is killed does not clear its temporary files away.
+        // A killed process does not delete its temporary files.
         env: { ...process.env, TMPDIR: temporary },
         stdio: ['pipe', 'pipe', 'pipe'],
       })
@@ -76,7 +76,7 @@ export async function serverProcess(
       killGroup(pid)
       child = undefined
       await closed
-      // What the killed process had started tells nobody of its end.
+      // Children of a killed process do not report their end.
       while ((await livingMembers(pid)).length > 0) await new Promise((resolve) => setTimeout(resolve, 10))
       await expectSilence(port)
     },
@@ -89,7 +89,7 @@ export async function serverProcess(
   return server
 }
 
-/** @param example as `npm run example` takes it: a folder, seen from examples/ */
+/** @param example an argument of `npm run example`: a folder, relative to examples/ */
 export const exampleProcess = (example: string): Promise<ServerProcess> =>
   serverProcess(({ port, data }) => ['scripts/start.ts', example, '--port', port, '--data', data])
 
@@ -97,11 +97,11 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // Nobody is left.
+    // No process is left.
   }
 }
 
-/** Processes of a group that are more than an entry in a table. */
+/** Processes of a group, without zombies. */
 async function livingMembers(group: number): Promise<number[]> {
   const { stdout } = await run('ps', ['-A', '-o', 'pid=,pgid=,stat='])
   return stdout.split('\n').flatMap((line) => {
@@ -110,7 +110,7 @@ async function livingMembers(group: number): Promise<number[]> {
   })
 }
 
-/** An older process that had escaped its group would answer in the place of the next one. */
+/** An older process that left its group would respond in place of the next one. */
 async function expectSilence(port: number): Promise<void> {
   const answered = await fetch(`http://127.0.0.1:${port}/`).then(
     () => true,

@@ -1,4 +1,4 @@
-/** Chance that repeats itself: Mulberry32 gives the same numbers for the same seed. */
+/** Repeatable random numbers: Mulberry32 gives the same numbers for the same seed. */
 export function chance(seed: number) {
   let state = seed
   const next = () => {
@@ -10,7 +10,7 @@ export function chance(seed: number) {
   const below = (limit: number) => Math.floor(next() * limit)
   return {
     below,
-    /** A whole number; both ends are possible. */
+    /** A whole number. Both limits are possible. */
     whole: (from: number, to: number) => from + below(to - from + 1),
     /** At least `from`, less than `to`. */
     between: (from: number, to: number) => from + next() * (to - from),
@@ -21,9 +21,9 @@ export function chance(seed: number) {
       const left = [...all]
       return all.map(() => left.splice(below(left.length), 1)[0] as T)
     },
-    /** Once in so many times. */
+    /** True once in this many times. */
     rarely: (times: number) => below(times) === 0,
-    /** True this often. */
+    /** True with this probability. */
     often: (probability: number) => next() < probability,
   }
 }

@@ -1,8 +1,8 @@
-/** Sessions of 2025-03-26 to 2025-11-25 as they are on the wire: what matters to these tests is how a POST is answered. */
+/** Sends HTTP requests of sessions of 2025-03-26 to 2025-11-25, for tests of how a POST is answered. */
 
 const headers = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' }
 
-/** @param session the `Mcp-Session-Id`; without one it may be `initialize` */
+/** @param session the `Mcp-Session-Id`; `initialize` needs none */
 export const postMessage = (url: URL, message: object, session?: string): Promise<Response> =>
   fetch(url, {
     method: 'POST',

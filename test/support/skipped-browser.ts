@@ -1,4 +1,4 @@
-/** Says at the end of a run that tests in a browser were skipped, why, and how to run them. */
+/** Prints at the end of a run that tests in a browser were skipped, the reason, and how to run them. */
 import type { Reporter } from 'vitest/node'
 import { missing } from './chromium.ts'
 

@@ -1,4 +1,4 @@
-/** What a client of 2026-07-28 sends with every request. @param name of what it is about, where it is about something */
+/** The headers of every request of a 2026-07-28 client. @param name the value of Mcp-Name, if the method needs one */
 export const statelessHeaders = (method: string, name?: string): Record<string, string> => ({
   'Content-Type': 'application/json',
   Accept: 'application/json, text/event-stream',

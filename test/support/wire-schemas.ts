@@ -1,4 +1,4 @@
-/** The published JSON Schemas of every revision, read from the conformance suite, which carries four of the five. */
+/** The published JSON Schemas of every protocol version, read from the conformance suite, which contains four of the five. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { runInNewContext } from 'node:vm'
@@ -7,7 +7,7 @@ export type WireSchema = { $schema: string; definitions?: Definitions; $defs?: D
 type Definitions = Record<string, Definition>
 export type Definition = Record<string, unknown>
 
-/** The suite exports nothing, so its bundle is read as text and only the four object literals are evaluated. */
+/** The suite has no exports, so its bundle is read as text and only the four object literals are evaluated. */
 function bundledSchemas(): Record<string, WireSchema> {
   const path = createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/dist/index.js')
   const bundle = readFileSync(path, 'utf8')
@@ -19,7 +19,7 @@ function bundledSchemas(): Record<string, WireSchema> {
   return JSON.parse(runInNewContext(source, {}, { timeout: 5000 }))
 }
 
-/** 2024-11-05 is 2025-03-26 without audio and batches; what else it lacks are optional members of open objects. */
+/** 2024-11-05 is 2025-03-26 without audio and batches. The other differences are optional members of open objects. */
 function without(schema: WireSchema, gone: readonly string[]): WireSchema {
   const refs = new Set(gone.map((name) => `#/definitions/${name}`))
   const isKept = (one: { $ref?: string; type?: string }) => !refs.has(one.$ref ?? '') && one.type !== 'array'
@@ -33,7 +33,7 @@ function without(schema: WireSchema, gone: readonly string[]): WireSchema {
 const bundled = bundledSchemas()
 const batches = ['JSONRPCBatchRequest', 'JSONRPCBatchResponse']
 
-// The published NumberSchema says "integer" for the bounds and the default of a number, where the text says number.
+// The published NumberSchema requires integers for the limits and the default of a number. The specification requires numbers.
 const patched = Object.entries(bundled).map(([revision, schema]) => {
   const definitions = schema.$defs ?? schema.definitions
   const properties = definitions?.NumberSchema?.properties as Record<string, Definition> | undefined
@@ -42,9 +42,9 @@ const patched = Object.entries(bundled).map(([revision, schema]) => {
 })
 
 /**
- * The published schemas leave every object open, so that they would let a member of a newer revision pass. Here an object
- * has what its revision lists, and no more. Parts of an `allOf` stay open: the whole is what is closed. So do the
- * schemas of tools, and the frame of JSON-RPC, which older revisions describe apart from its content.
+ * The published schemas leave every object open, so that they accept members of a newer version. Here an object
+ * has the members of its version only. Parts of an `allOf` stay open, because the whole is closed. The schemas of
+ * tools stay open too, and so does the JSON-RPC envelope, which older versions describe separately from its content.
  */
 function closed(node: unknown, part = false): unknown {
   if (Array.isArray(node)) return node.map((entry) => closed(entry, part))
@@ -61,7 +61,7 @@ function closed(node: unknown, part = false): unknown {
 
 const isToolSchema = (key: string) => key === 'inputSchema' || key === 'outputSchema'
 
-/** By revision. */
+/** By protocol version. */
 export const wireSchemas: Readonly<Record<string, WireSchema>> = Object.fromEntries(
   Object.entries({
     '2024-11-05': without(bundled['2025-03-26'] as WireSchema, ['AudioContent', ...batches]),

@@ -1,4 +1,4 @@
-/** Everything a server sends in a test, held against the published schema of the revision. */
+/** Validates every message of a server in a test against the published schema of its protocol version. */
 import { Ajv, type ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import * as formats from 'ajv-formats'
@@ -7,7 +7,7 @@ import { type Definition, type WireSchema, wireSchemas } from './wire-schemas.ts
 
 export type WireTruth = {
   see(direction: 'sent' | 'received', message: Message): void
-  /** @throws Error that lists every message that the schema refuses, and why */
+  /** @throws Error that lists every message that the schema refuses, with the reason */
   check(): void
 }
 
@@ -92,7 +92,7 @@ function bookOf(revision: string): Book {
   return book
 }
 
-/** Which definition describes the message of a method: `request tools/call` → `CallToolRequest`. */
+/** Returns the definition for the message of a method: `request tools/call` → `CallToolRequest`. */
 function methodsIn(definitions: Record<string, Definition>): Map<string, string> {
   const found = new Map<string, string>()
   for (const [name, { properties }] of Object.entries(definitions)) {

@@ -1,4 +1,4 @@
-/** A clock that can be put forward, so that a week passes at once. */
+/** A clock that tests advance, so that a week passes at once. */
 const realNow = Date.now
 
 /** Milliseconds that this server is ahead of the environment. */
@@ -10,5 +10,5 @@ export function putForward(milliseconds: number): void {
   ahead += milliseconds
 }
 
-/** Milliseconds that alarms are kept back: they run when the clock is put forward, and not because a machine is slow. */
+/** Milliseconds that alarms are delayed: they run when a test advances the clock, and not because the machine is slow. */
 export const keptBack = 365 * 24 * 60 * 60_000

@@ -1,23 +1,23 @@
-/** Counts what is billed, where it passes: calls into an object, and what it does with its storage. */
+/** Counts what is billed: calls of a Durable Object, and its use of storage. */
 import { keptBack } from './clock.ts'
 import type { Tally } from './tally.ts'
 
 type Method = (this: unknown, ...args: unknown[]) => unknown
 type ObjectClass = { readonly prototype: object }
 
-/** What a call of these counts as; any other method is called over RPC. */
+/** The counter of a call of these methods. Every other method is an RPC call. */
 const handlers: Readonly<Record<string, keyof Tally>> = {
   fetch: 'feeds',
   alarm: 'alarmsRun',
   webSocketMessage: 'messages',
 }
 
-/** What an object does as it begins a call is not called from outside. */
+/** Calls in the constructor come from the object itself, and are not counted. */
 let isInside = false
 
-/** Counts the calls of every method that `Base` has for the runtime or for RPC, from outside. */
+/** Counts calls from outside, of every method that `Base` has for the runtime or for RPC. */
 export function countCalls(Counted: ObjectClass, Base: ObjectClass, tally: Tally): void {
-  // Without a handler, messages would come in unseen.
+  // Without a handler, incoming messages would not be counted.
   const names = new Set(['webSocketMessage'])
   for (let level = Base.prototype; level.constructor.name !== 'DurableObject'; level = Object.getPrototypeOf(level)) {
     for (const name of Object.getOwnPropertyNames(level)) names.add(name)
@@ -40,7 +40,7 @@ export function countCalls(Counted: ObjectClass, Base: ObjectClass, tally: Tally
   }
 }
 
-/** The same object's state, with a storage that counts. Whatever is not counted here cannot be used. */
+/** The state of an object with a storage that counts. Operations that are not counted throw an error. */
 export function countStorage(state: DurableObjectState, tally: Tally): DurableObjectState {
   const { storage } = state
   const counted = strict('storage', {
@@ -55,7 +55,7 @@ export function countStorage(state: DurableObjectState, tally: Tally): DurableOb
       tally.rowsWritten += 1
       return storage.setAlarm(time + keptBack)
     },
-    // Its price is nowhere to be read.
+    // Its price is not documented.
     deleteAll: () => storage.deleteAll(),
   })
   Object.defineProperty(state, 'storage', { value: counted })
@@ -80,20 +80,20 @@ const countKeys = (kv: SyncKvStorage, tally: Tally) =>
 
 const countSql = (sql: SqlStorage, tally: Tally) =>
   strict('storage.sql', {
-    // The platform knows it without reading a row.
+    // The platform answers without reading a row.
     get databaseSize() {
       return sql.databaseSize
     },
     exec(query: string, ...values: unknown[]) {
-      // What the local runtime notes for itself would be a table that no deployed object has.
+      // Skips tables of the local runtime, which a deployed object does not have.
       if (query.includes('__miniflare_')) return sql.exec('SELECT 1 LIMIT 0')
-      // A cursor knows the rows of its last statement only.
+      // A cursor has the rows of its last statement only.
       const statements = query.split(/;\s+(?=[A-Z])/)
       return statements.map((statement) => countRows(sql.exec(statement, ...values), tally)).at(-1)
     },
   })
 
-/** A cursor that counts as far as it is read. */
+/** A cursor that counts the rows that are read from it. */
 function countRows(cursor: SqlStorageCursor<never>, tally: Tally) {
   let [read, written] = [0, 0]
   const count = <T>(result: T): T => {
@@ -118,7 +118,7 @@ function countRows(cursor: SqlStorageCursor<never>, tally: Tally) {
   })
 }
 
-/** Fails where something is used that nobody counts, so that nothing goes uncounted. */
+/** Throws an error for an operation that is not counted. */
 const strict = <T extends object>(name: string, counted: T): T =>
   new Proxy(counted, {
     get(target, property) {

@@ -1,6 +1,6 @@
 /**
- * A server that counts what its clients would be billed for. Its tallies lie beside the endpoint, at `/counted`, and
- * asking for them is not counted: a Worker and its objects share one isolate on this machine.
+ * A server that counts what its clients would be billed for. `/counted` returns the counts; requests to it are not
+ * counted. A Worker and its objects share one isolate on this machine.
  */
 import { exports } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
@@ -40,7 +40,7 @@ server.tool('ask', { description: 'Asks who is there' }, async (_, ctx) => {
 const note = server.resource('note://{id}', { name: 'note', description: 'A note' }, ({ id }) => `note ${id}`)
 
 const worker = serve(server, {
-  // What a busy machine delays must not become something else.
+  // A slow machine must not turn a response into a stream.
   limits: { streamAfterMs: 600_000, keepAliveMs: 200 },
   auth: {
     async authenticate(request) {
@@ -82,12 +82,12 @@ export class McpSession extends worker.McpSession {
     this.#rung()
   }
 
-  /** Lets a strolling call go on, which only its own object can. */
+  /** Lets a slow call continue, which only its own object can do. */
   goOn(): void {
     goOn()
   }
 
-  /** Runs the alarm that is due. False when there is none. */
+  /** Runs the alarm that is due. Returns false when there is none. */
   async ring(): Promise<boolean> {
     const time = await this.#storage.getAlarm()
     if (time === null || time - keptBack > Date.now()) return false

@@ -1,31 +1,31 @@
-/** A client of the counting server: it does one thing after another, and what each cost is put on a bill. */
+/** A client of the counting server: it runs one operation after another, and records the cost of each. */
 
 import { clientCapabilitiesKey, protocolVersionKey } from '../../../worker/protocol/meta.ts'
 import { evict } from '../objects.ts'
 import type { TestServer } from '../server.ts'
 import type { Left, Tallies, Tally } from './tally.ts'
 
-/** What was counted while one operation ran. */
+/** The counts of one operation. */
 export type Cost = { operation: string } & Pick<Tallies, 'http' | 'session' | 'subscriptions'>
-/** What a session's object keeps when it is left alone. */
+/** The data that a Session object stores while its client is idle. */
 export type Leaving = { after: string; left: Left }
-/** The operations of one kind of client. */
+/** The operations of one type of client. */
 export type Bill = { title: string; costs: Cost[]; leavings: Leaving[] }
 
 export const statelessRevision = '2026-07-28'
 
-/** One client and what its requests cost. Its session is ended with it, so that later ones do not pay for it. */
+/** A client and the cost of its requests. Its session ends with it, so that it causes no costs for later clients. */
 export class Stage implements AsyncDisposable {
-  /** Its session's id. */
+  /** The session id. */
   id: string | undefined
   /** The id of its last request. */
   lastId = 0
   readonly #server: TestServer
   readonly #bill: Bill
   readonly #revision: string
-  /** The names of its session's object: one, or none before it was needed. */
+  /** The names of its Session objects: one, or none before it was needed. */
   readonly #names = new Set<string>()
-  /** Where it posts. */
+  /** The URL of its POST requests. */
   #url: URL
 
   constructor(server: TestServer, bill: Bill, revision: string) {
@@ -42,7 +42,7 @@ export class Stage implements AsyncDisposable {
 
   // Counting
 
-  /** Counts an operation whose objects were asleep, as those of a client that asks seldom are: the dearest case. */
+  /** Counts an operation whose objects were evicted, as for a client with rare requests. This is the most expensive case. */
   async count<T>(operation: string, run: () => Promise<T>): Promise<T> {
     await this.#putToSleep()
     return this.countAwake(operation, run)
@@ -57,7 +57,7 @@ export class Stage implements AsyncDisposable {
     return result
   }
 
-  /** Counts by how much an operation costs more than another. */
+  /** Counts the difference between the costs of two operations. */
   async countFurther(operation: string, than: string, run: () => Promise<unknown>): Promise<void> {
     const less = this.#bill.costs.find((cost) => cost.operation === than) as Cost
     await this.count(operation, run)
@@ -69,17 +69,17 @@ export class Stage implements AsyncDisposable {
     this.#bill.costs.push({ operation, http: more.http - less.http, ...further })
   }
 
-  /** Notes what the session's object keeps. */
+  /** Records what the Session object stores. */
   async leave(after: string): Promise<void> {
     this.#bill.leavings.push({ after, left: await this.#ask(`/left?session=${await this.#name()}`) })
   }
 
-  /** Puts the server's clock forward. */
+  /** Advances the clock of the server. */
   wait(milliseconds: number): Promise<void> {
     return this.#ask(`/later?by=${milliseconds}`)
   }
 
-  /** Puts the server's clock forward and runs the session's alarm, which is due then. */
+  /** Advances the clock of the server, and runs the alarm of the session, which is then due. */
   async alarm(milliseconds: number): Promise<void> {
     const hasRun = await this.#ask(`/later?by=${milliseconds}&session=${await this.#name()}`)
     if (!hasRun) throw new Error(`No alarm is due after ${milliseconds} ms`)
@@ -90,12 +90,12 @@ export class Stage implements AsyncDisposable {
     return this.#ask(`/publish?note=${note}`)
   }
 
-  /** Lets a strolling call take its next step. */
+  /** Lets a slow call take its next step. */
   async goOn(): Promise<void> {
     await this.#ask(`/go?session=${await this.#name()}`)
   }
 
-  /** Asks what is not counted. */
+  /** Sends a request that is not counted. */
   async #ask<T>(path: string): Promise<T> {
     const response = await fetch(new URL(`/counted${path}`, this.#server.url))
     if (!response.ok) throw new Error(`/counted${path}: ${response.status}`)
@@ -134,14 +134,14 @@ export class Stage implements AsyncDisposable {
     this.id = response.headers.get('Mcp-Session-Id') ?? undefined
   }
 
-  /** A request that is answered with one message. */
+  /** Sends a request with one message as its response. */
   async request(method: string, params: object = {}): Promise<Params> {
     const { result, error } = (await (await this.post(this.message(method, params))).json()) as Answer
     if (!result) throw new Error(`${method}: ${JSON.stringify(error)}`)
     return result
   }
 
-  /** A request that is answered with a stream. */
+  /** Sends a request with a stream as its response. */
   async stream(method: string, params: object): Promise<Stream> {
     return new Stream(await this.post(this.message(method, params)))
   }
@@ -154,7 +154,7 @@ export class Stage implements AsyncDisposable {
     await this.post({ jsonrpc: '2.0', id, result })
   }
 
-  /** The standing stream, or the rest of a stream. */
+  /** Opens the standing stream, or resumes a stream. */
   async listen(lastEventId?: string): Promise<Stream> {
     const headers = { Accept: 'text/event-stream', ...(lastEventId && { 'Last-Event-ID': lastEventId }) }
     return new Stream(expectOk(await this.#fetch('GET', headers)))
@@ -165,13 +165,13 @@ export class Stage implements AsyncDisposable {
     this.id = undefined
   }
 
-  /** A request that is answered like one of an unknown session. */
+  /** Sends a request that is answered like one of an unknown session. */
   async refused(Authorization = 'ada'): Promise<void> {
     const { status } = await this.#post(this.message('ping'), { Authorization })
     if (status !== 404) throw new Error(`A session that should be unknown is answered with ${status}`)
   }
 
-  /** Opens an HTTP+SSE session, to be posted to from now on. */
+  /** Opens an HTTP+SSE session. Later requests are posted to it. */
   async openSse(): Promise<Stream> {
     const stream = new Stream(expectOk(await fetch(new URL('/sse', this.#url))))
     const endpoint = /data: (\S+)/.exec((await stream.until('event: endpoint\ndata: /')).text)?.[1] as string
@@ -179,7 +179,7 @@ export class Stage implements AsyncDisposable {
     return stream
   }
 
-  /** Closes a session's stream, and waits until its object knows. */
+  /** Closes the stream of a session, and waits until its object has handled that. */
   async hangUp(stream: Stream): Promise<void> {
     await stream.close()
     while ((await this.#tallies()).closed === 0) await new Promise((resolve) => setTimeout(resolve, 20))
@@ -228,7 +228,7 @@ type Message = { jsonrpc: '2.0'; id?: string | number; method?: string; params?:
 type Params = Record<string, unknown>
 type Answer = { result?: Params; error?: unknown }
 
-/** What an operation costs that failed is not what it costs. */
+/** The cost of a failed operation is not that of the operation. */
 function expectOk(response: Response): Response {
   if (!response.ok) throw new Error(`${response.url}: ${response.status}`)
   return response
@@ -245,7 +245,7 @@ class Stream {
     this.#reader = (body as ReadableStream<Uint8Array>).pipeThrough(decoder).getReader()
   }
 
-  /** Reads until a text has come. */
+  /** Reads until a text has arrived. */
   async until(text: string): Promise<this> {
     while (!this.text.includes(text)) {
       if (!(await this.#read())) throw new Error(`The stream ended without ${text}: ${this.text}`)
@@ -257,7 +257,7 @@ class Stream {
     while (await this.#read());
   }
 
-  /** Reads until the connection has been kept alive twice more. */
+  /** Reads until two more keep-alive comments have arrived. */
   async keptAlive(): Promise<void> {
     const comments = () => this.text.split(': keep-alive').length
     for (const enough = comments() + 2; comments() < enough; ) await this.#read()

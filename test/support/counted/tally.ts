@@ -1,14 +1,14 @@
-/** What the objects of one class were asked and did; each number is something that is billed, or wakes an object. */
+/** Requests and operations of the objects of one class. Each number is billed, or counts what wakes an object. */
 export type Tally = {
   /** RPC calls from outside. */
   calls: number
-  /** Fetches from outside: each asks for a feed. */
+  /** Fetches from outside: each opens a relay. */
   feeds: number
   /** Constructor runs. */
   woken: number
-  /** Rows of tables, and keys that were looked up. */
+  /** Rows that were read, and keys that were looked up. */
   rowsRead: number
-  /** Rows of tables and their indexes, keys that were put or deleted, alarms that were set. */
+  /** Rows and index entries that were written, keys that were put or deleted, alarms that were set. */
   rowsWritten: number
   alarmsSet: number
   alarmsRun: number
@@ -21,13 +21,13 @@ export type Tallies = {
   http: number
   session: Tally
   subscriptions: Tally
-  /** Sockets whose closing has been dealt with: free, but waited for. */
+  /** Sockets whose closing was handled: not billed, but tests wait for it. */
   closed: number
-  /** Names of the sessions whose objects were woken. */
+  /** Names of the sessions whose objects were started. */
   names: string[]
 }
 
-/** What an object keeps; the runtime's own tables left out. */
+/** What an object stores, without the tables of the runtime. */
 export type Left = { tables: string[]; keys: string[]; alarm: boolean }
 
 export const noTally: Readonly<Tally> = {

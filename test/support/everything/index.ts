@@ -1,4 +1,4 @@
-/** One server with everything the protocol has, for tests: small, deterministic, and the same for every revision. */
+/** A server with every feature of the protocol, for tests: small, deterministic, and the same for every protocol version. */
 import { audio, createServer, embeddedResource, image, McpError, resourceLink, type Server, serve, text } from 'edgemcp'
 import { jsonSchema } from 'edgemcp/json-schema'
 import { page } from 'edgemcp/page'
@@ -221,7 +221,7 @@ server.tool('ask_url', { description: 'Sends a person to a page' }, async (_, ct
   return `The page: ${visited.action}`
 })
 
-/** Who has signed in, by the state that the page was given. */
+/** The signed-in users, by the state of the page. */
 const signedIn = new Set<string>()
 server.tool(
   'sign_in',
