@@ -17,17 +17,17 @@ export function writeFile(path: string, text: string, flag = 'w'): void {
     mkdirSync(dirname(path), { recursive: true })
   } catch (error) {
     if (!isFileError(error)) throw error
-    // The system's code for a parent that is a file depends on how near it is.
+    // The system's code for a parent that is a file depends on the depth of the path.
     throw fileError('write', path, error.code === 'EEXIST' ? 'ENOTDIR' : error.code)
   }
   withPath('write', path, () => writeFileSync(path, text, { flag }))
 }
 
 /**
- * Does work of the file system.
+ * Runs an operation of the file system.
  *
- * @param verb what the work does to the path, for the error
- * @throws CliError when the file system refuses; anything else that the work throws is thrown on
+ * @param verb what the operation does to the path, for the error
+ * @throws CliError when the file system refuses; other errors are passed on
  */
 export function withPath<T>(verb: string, path: string, work: () => T): T {
   try {

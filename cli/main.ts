@@ -1,4 +1,4 @@
-/** The command line: which command, with which arguments. */
+/** The command line: selects the command, and parses its arguments. */
 import { parseArgs } from 'node:util'
 import { CliError } from './cli-error.ts'
 import { doctor } from './doctor/doctor.ts'
@@ -36,7 +36,7 @@ const options = {
 type Values = { template?: string; yes?: boolean; json?: boolean; out?: string }
 
 type Command = {
-  /** What it is run on. */
+  /** The argument of the command, for the help text. */
   readonly on: string
   readonly options: readonly (keyof Values)[]
   run(folder: string | undefined, values: Values): Promise<number>
@@ -52,12 +52,12 @@ const commands: Readonly<Record<string, Command>> = {
 /**
  * Runs one command.
  *
- * @param args as they were typed, without the program's own name
+ * @param args as typed, without the name of the program
  * @returns the exit code
  */
 export async function main(args: readonly string[]): Promise<number> {
   try {
-    // `npm create` takes the -- before options away; npx and other package managers pass it on.
+    // `npm create` removes the -- before options; npx and other package managers pass it on.
     const typed = args.filter((argument) => argument !== '--')
     const { values, positionals } = parseArgs({ args: typed, allowPositionals: true, options })
     const [name, folder, ...others] = positionals
@@ -70,7 +70,7 @@ export async function main(args: readonly string[]): Promise<number> {
     if (foreign) throw new CliError(`${name} has no option --${foreign}: run npx edgemcp --help.`)
     return await command.run(folder, values)
   } catch (thrown) {
-    // An error of the file system that no command gave a better text.
+    // An error of the file system that no command handled.
     const problem =
       isFileError(thrown) && thrown.path !== undefined ? fileError('access', thrown.path, thrown.code) : thrown
     const isExpected = problem instanceof CliError || (problem as { code?: string }).code?.startsWith('ERR_PARSE_ARGS')

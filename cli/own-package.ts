@@ -5,12 +5,12 @@ import { fileURLToPath } from 'node:url'
 type OwnPackage = { version: string; dependencies: Versions; devDependencies: Versions }
 type Versions = Readonly<Record<string, string>>
 
-/** Where this package is, as it was published or as it is worked on. */
+/** The folder of this package, published or in the repository. */
 export function packageFolder(): string {
   let folder = dirname(fileURLToPath(import.meta.url))
   while (!existsSync(join(folder, 'package.json'))) folder = dirname(folder)
   return folder
 }
 
-/** The package.json this was published with: it knows the versions that all of it was tested with. */
+/** The package.json of this package, with the versions that it is tested with. */
 export const ownPackage = (): OwnPackage => JSON.parse(readFileSync(join(packageFolder(), 'package.json'), 'utf8'))

@@ -1,18 +1,18 @@
 /**
- * Reads source text without parsing it: comments, and what is inside quotes, are blanked, so that a search finds code only and
- * what it finds is where it was.
+ * Reads source text without parsing it: blanks comments and the content of quotes, so that a search finds code only, at its
+ * original position.
  */
 
 const token =
   /(?<comment>\/\/[^\n]*|\/\*[\s\S]*?\*\/)|(?<text>'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")|(?<regex>\/(?![*/])(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/\w*)|(?<word>[\w$]+)|(?<mark>[\s\S])/y
 
 export type Source = {
-  /** From the project's folder. */
+  /** Relative to the project's folder. */
   readonly path: string
   readonly text: string
   /** Without comments. */
   readonly code: string
-  /** Without comments, and with nothing between quotes. */
+  /** Without comments, and without the content of quotes. */
   readonly bare: string
 }
 
@@ -21,7 +21,7 @@ export function read(path: string, text: string): Source {
   let bare = ''
   let at = 0
   let last = ''
-  // One entry per open brace; those of a template's `${` return to its text.
+  // One entry for each open brace. The brace of a template's `${` returns to the text of the template.
   const braces: boolean[] = []
   const take = (length: number, isCode: boolean, isText: boolean) => {
     const part = text.slice(at, at + length)
@@ -59,16 +59,16 @@ export function read(path: string, text: string): Source {
 
 const blank = (text: string) => text.replace(/[^\n]/g, ' ')
 
-/** The text as a regular expression that matches it alone. Node.js 20 has no `RegExp.escape`. */
+/** Returns a regular expression that matches the text only. Node.js 20 has no `RegExp.escape`. */
 export const escapeRegExp = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
 /** The line, from 1, of a position in a text. */
 export const lineAt = (text: string, index: number): number => text.slice(0, index).split('\n').length
 
-/** Where something is, in the first of the sources that has it. */
+/** Returns the place of a match, in the first of the sources that has one. */
 export type Place = { readonly file: string; readonly line: number; readonly match: RegExpExecArray }
 
-/** @param kind `code` to look between quotes, too */
+/** @param kind `code` also searches inside quotes */
 export function find(sources: readonly Source[], pattern: RegExp, kind: 'code' | 'bare' = 'bare'): Place | undefined {
   return findAll(sources, pattern, kind)[0]
 }

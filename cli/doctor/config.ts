@@ -19,7 +19,7 @@ export type Migration = {
   readonly transferred_classes?: readonly { to: string }[]
 }
 
-/** What is looked at of what wrangler knows. */
+/** The members of wrangler's configuration that rules use. */
 export type RawConfig = {
   readonly name?: string
   readonly main?: string
@@ -39,12 +39,12 @@ export type RawConfig = {
 export type Route = string | { readonly pattern: string; readonly custom_domain?: boolean }
 
 export type Config = {
-  /** From the project's folder. */
+  /** Relative to the project's folder. */
   readonly file: string
   readonly text: string
   readonly isToml: boolean
   readonly raw: RawConfig
-  /** @throws Error with what is wrong in the text */
+  /** @throws Error with the mistake in the text */
   readonly parse: (text: string) => RawConfig
 }
 
@@ -102,7 +102,7 @@ export function remoteBindings(raw: RawConfig): string[] {
   })
 }
 
-/** Where a key, or a text between quotes, is: the first of those that are there. */
+/** Returns the position of the first of these keys, or of texts between quotes, that the file has. */
 export function lineOf({ text }: Config, ...names: readonly string[]): number | undefined {
   for (const name of names) {
     const match = new RegExp(
@@ -114,7 +114,7 @@ export function lineOf({ text }: Config, ...names: readonly string[]): number | 
   return undefined
 }
 
-/** Gives a key of the top level a value, whether it has one or not. */
+/** Sets a key of the top level. */
 export function assigned(config: Config, key: keyof RawConfig, value: unknown): Change | undefined {
   const { text, isToml } = config
   const isIntended = (raw: RawConfig) => JSON.stringify(raw[key]) === JSON.stringify(value)
@@ -123,7 +123,7 @@ export function assigned(config: Config, key: keyof RawConfig, value: unknown): 
     ? `^${key}\\s*=\\s*(?:\\[[^\\]]*\\]|[^\\n]*)`
     : `"${key}"\\s*:\\s*(?:\\[[^\\]]*\\]|"[^"]*"|[\\w.]+)`
   const existing = new RegExp(pattern, 'm').exec(text)?.[0]
-  // The key may be one of another table.
+  // The key may belong to another table.
   const replaced = existing && checkChange(config, { from: existing, to: written }, isIntended)
   if (replaced) return replaced
   if (isToml) {
@@ -134,7 +134,7 @@ export function assigned(config: Config, key: keyof RawConfig, value: unknown): 
   return checkChange(config, { from: '{', to: `{\n  ${written},` }, isIntended)
 }
 
-/** Removes one line that has nothing but a variable. */
+/** Removes a line that contains a variable only. */
 export function removedVariable(config: Config, key: string): Change | undefined {
   const { text, isToml } = config
   const pattern = isToml ? `^${key}\\s*=.*\\n?` : `\\s*"${key}"\\s*:\\s*"[^"]*",?`
@@ -143,7 +143,7 @@ export function removedVariable(config: Config, key: string): Change | undefined
   return checkChange(config, { from: existing, to: '' }, ({ vars = {} }) => !(key in vars))
 }
 
-/** Says that a deployment needs secrets. */
+/** Declares secrets as required for a deployment. */
 export function requiredSecrets(config: Config, names: readonly string[]): Change | undefined {
   if (!config.isToml) return undefined
   const written = `required = ${inToml(names)}`

@@ -1,4 +1,4 @@
-/** `edgemcp doctor`: what is wrong with a project, and how to fix it. */
+/** `edgemcp doctor`: reports mistakes in a project, and how to fix them. */
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { CliError } from '../cli-error.ts'
@@ -6,7 +6,7 @@ import { withPath } from '../files.ts'
 import { examine } from './examine.ts'
 import type { Change, Finding } from './finding.ts'
 
-/** @returns 1 when there is an error, 0 when there are only hints, or nothing */
+/** @returns 1 when a finding is an error, otherwise 0 */
 export async function doctor(path = '.', { json }: { json?: boolean | undefined }): Promise<number> {
   const folder = resolve(path)
   const found = withPath('read', path, () => statSync(folder, { throwIfNoEntry: false }))

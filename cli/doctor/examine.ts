@@ -10,11 +10,11 @@ import { secrets } from './rules/secrets.ts'
 import { type Wrangler, wranglerOf } from './wrangler.ts'
 
 /**
- * Looks at a project: its configuration, what would be deployed of it, and its servers as they describe themselves when they
- * are run.
+ * Examines a project: its configuration, its bundle, and the descriptions of its servers when they
+ * run.
  *
  * @param wranglerFor finds the wrangler that reads, builds and runs the project. Default: the one in its node_modules.
- * @throws CliError when it cannot be looked at
+ * @throws CliError when the project cannot be examined
  */
 export async function examine(
   folder: string,
@@ -38,7 +38,7 @@ export async function examine(
   const config = configOf(folder, file, loaded.value, (text) => wrangler.parseConfig(file, text))
   const [built, ran] = await Promise.all([
     wrangler.bundle(file, config.raw.compatibility_date ?? tested).catch((problem: Error) => {
-      // Of this machine, not of the project.
+      // The cause is this machine, not the project.
       if (problem instanceof CliError) throw problem
       return problem
     }),
@@ -47,7 +47,7 @@ export async function examine(
   if (built instanceof Error) return [unbuilt(file, built.message)]
   const project = projectOf(folder, config, built, ran)
   const findings = [platform, classes, secrets, declared, bundleSize].flatMap((rule) => rule(project))
-  // Servers of one Worker may have the same mistake.
+  // Several servers of a Worker may have the same mistake.
   const once = new Map(findings.map((one) => [JSON.stringify(one), one]))
   return [...once.values()].sort((a, b) => Number(a.level === 'hint') - Number(b.level === 'hint'))
 }
@@ -69,7 +69,7 @@ const unreadable = (file: string, { message, location }: Error & { location?: { 
   fix: 'Fix the error that wrangler reports.',
 })
 
-/** Builds complain as `file:line:column: what is wrong`. */
+/** Builds report errors as `file:line:column: message`. */
 function unbuilt(config: string, message: string): Finding {
   const [, file, line] = /(\S+\.\w+):(\d+):\d+/.exec(message) ?? []
   return {

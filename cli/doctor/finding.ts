@@ -1,10 +1,10 @@
-/** Something that is wrong with a project. */
+/** A mistake in a project. */
 export type Finding = {
-  /** What was looked for: always the same word for the same mistake. */
+  /** The rule that found it: one word for each mistake. */
   readonly rule: string
-  /** An error breaks something or lets somebody in; a hint is worth a thought. */
+  /** An error breaks a feature or admits unauthorized callers. A hint is advice. */
   readonly level: 'error' | 'hint'
-  /** From the project's folder. */
+  /** Relative to the project's folder. */
   readonly file: string
   /** From 1. */
   readonly line?: number | undefined
@@ -14,9 +14,9 @@ export type Finding = {
   readonly change?: Change | undefined
 }
 
-/** Puts one text in the place of another, or at the end of the file. */
+/** Replaces a text, or appends to the file. */
 export type Change = {
-  /** Left out: the file of the finding. */
+  /** Default: the file of the finding. */
   readonly file?: string
   readonly from?: string
   readonly to: string

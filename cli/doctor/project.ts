@@ -1,4 +1,4 @@
-/** What the rules look at. */
+/** The input of the rules. */
 import { existsSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { isInside, readFile } from '../files.ts'
@@ -11,13 +11,13 @@ export type Project = {
   readonly folder: string
   readonly config: Config
   readonly bundle: Bundle
-  /** The project's own part of the bundle. */
+  /** The sources of the project in the bundle. */
   readonly sources: readonly Source[]
-  /** What the files with the secrets of this machine have, by name. */
+  /** The secrets of this machine, from .dev.vars and .env, by name. */
   readonly local: ReadonlyMap<string, LocalValue>
   /** The servers of the Worker. */
   readonly servers: readonly Served[]
-  /** Why the Worker does not start. */
+  /** The error with which the Worker fails to start. */
   readonly broken: string | undefined
   /** The default export has no `fetch`, so that every request fails. */
   readonly lacksFetchHandler: boolean
@@ -25,10 +25,10 @@ export type Project = {
 
 export type LocalValue = { readonly value: string; readonly file: string; readonly line: number }
 
-/** A server as it describes itself: see `worker/plugins/development/described.ts`. */
+/** The description of a server: see `worker/plugins/development/described.ts`. */
 export type Served = {
   readonly name: string
-  /** Names that it could give to classes of its own. */
+  /** Names that it could use for its Durable Object classes. */
   readonly ownClasses: Readonly<Record<string, string>>
   /** Default names of the Durable Object classes of its plugins. */
   readonly pluginClasses: readonly string[]
@@ -38,10 +38,10 @@ export type Served = {
   /** Limits that the class of states counts, such as `the quota "5/d" of rateLimit()`. */
   readonly needsState: readonly string[]
   readonly sessions: boolean
-  /** `undefined`: nothing was said about them. */
+  /** `undefined`: the server did not report them. */
   readonly origins?: readonly string[]
   readonly hosts: readonly string[]
-  /** Of `durableObjects.names`: what classes are exported as, by their default names. */
+  /** `durableObjects.names`: the export names of classes, by their default names. */
   readonly names: Readonly<Record<string, string>>
 }
 
@@ -83,7 +83,7 @@ function valuesIn(folder: string, file: string): [name: string, LocalValue][] {
   )
 }
 
-/** Packages are others' to mend, and this one is, too. */
+/** Excludes packages, this one included, because a project cannot fix them. */
 function sourcesOf(folder: string, { inputs }: Bundle): Source[] {
   const own = packageFolder()
   return inputs
@@ -93,10 +93,10 @@ function sourcesOf(folder: string, { inputs }: Bundle): Source[] {
     .map((path) => read(relative(folder, path), readFile(path).toString()))
 }
 
-/** The module ran; what failed is that a class of the configuration is not among its exports, which the rules know better. */
+/** The error for a configured class that is not exported, which the rules for classes report in more detail. */
 const isOfClass = (line: string) => line.includes('createDurableObjectWrapper')
 
-/** What the runtime said as it gave up: an error of the code, if it was one. */
+/** The error of the code that the runtime reported when it stopped, if there was one. */
 function reasonIn(log: readonly string[]): string {
   for (const line of log) {
     const [, thrown] = /Uncaught (.*)/.exec(line) ?? []

@@ -1,4 +1,4 @@
-/** The wrangler of a project: what it reads, builds and runs. */
+/** The wrangler of a project: reads its configuration, builds and runs it. */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -10,23 +10,23 @@ import { withPath } from '../files.ts'
 import { type RawConfig, remoteBindings } from './config.ts'
 
 export type Wrangler = {
-  /** @throws Error with what is wrong in the file */
+  /** @throws Error with the mistake in the file */
   readConfig(file: string): RawConfig
-  /** Reads a text as the content of a configuration file. @throws Error with what is wrong in the text */
+  /** Reads a text as the content of a configuration file. @throws Error with the mistake in the text */
   parseConfig(file: string, text: string): RawConfig
-  /** @param date of compatibility, where the file has none. @throws Error with what the build complained of */
+  /** @param date the compatibility date, if the file has none. @throws Error with the errors of the build */
   bundle(file: string, date: string): Promise<Bundle>
-  /** Runs a Worker for a moment, as in development. */
+  /** Starts a Worker for a moment, in development mode. */
   run(file: string): Promise<Ran>
 }
 
-/** What would be deployed. */
+/** The bundle of a deployment. */
 export type Bundle = {
-  /** What the entry exports. */
+  /** The exports of the entry module. */
   readonly exports: readonly string[]
-  /** Bytes of everything that is uploaded, after gzip. */
+  /** Bytes of the whole upload, after gzip. */
   readonly size: number
-  /** Files it is made of, from the project's folder, with the bytes that are left of each. */
+  /** Files in the bundle, relative to the project's folder, with their bytes. */
   readonly inputs: readonly { path: string; bytes: number }[]
 }
 
@@ -53,7 +53,7 @@ type Metafile = {
 
 const quiet = { WRANGLER_SEND_METRICS: 'false', WRANGLER_LOG: 'none', CLOUDFLARE_CF_FETCH_ENABLED: 'false' }
 
-/** @throws CliError when the project has none */
+/** @throws CliError when the project has no wrangler */
 export function wranglerOf(folder: string): Wrangler {
   const require = createRequire(join(folder, 'package.json'))
   let program: string
@@ -67,7 +67,7 @@ export function wranglerOf(folder: string): Wrangler {
     }
     throw new CliError('There is no wrangler in this project: npm install --save-dev wrangler, and try again.')
   }
-  // It reads these once, as it is loaded.
+  // wrangler reads these variables once, when it is loaded.
   for (const [name, value] of Object.entries(quiet)) process.env[name] ??= value
   const wrangler = require(program) as Module
 
@@ -113,7 +113,7 @@ function build(program: string, folder: string, out: string, options: readonly s
   })
 }
 
-/** What a build complained of, without frames and codes for colors. */
+/** The errors of a build, without frames and color codes. */
 function messageIn(output: string): string {
   const lines = output
     // biome-ignore lint/suspicious/noControlCharactersInRegex: terminals begin their codes with one
@@ -146,18 +146,18 @@ export const description = 'edgemcp describes itself: '
 
 async function run(wrangler: Module, folder: string, file: string, config: RawConfig): Promise<Ran> {
   const vars = { EDGEMCP_DESCRIBE: 'yes' }
-  // A binding that has no local simulator makes wrangler ask for an account. A server only starts here, and calls none of them.
+  // A binding without a local simulator makes wrangler require an account. The server only starts here, and calls no binding.
   const bindingOverrides = Object.fromEntries(remoteBindings(config).map((name) => [name, config.name ?? 'worker']))
   const worker = { configPath: file, vars, bindingOverrides }
   const harness = wrangler.createTestHarness({ root: folder, workers: [worker] })
   const log = () => harness.getLogs().map(({ message }) => message)
   try {
     await harness.listen()
-    // What a Worker prints as it starts is here within milliseconds, or will never be: nothing tells.
+    // A Worker prints its startup messages within milliseconds, or not at all. No event announces them.
     for (let tries = 0; tries < 40 && !log().some((line) => line.startsWith(description)); tries += 1) {
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
-    // A server that is made for a request is not one of the start: the log is read before the request.
+    // A server that is created for a request is not a server of the startup: the log is read before the request.
     const lines = log()
     return { isUp: true, lacksFetchHandler: await lacksFetchHandler(harness), log: lines }
   } catch (problem) {
@@ -168,17 +168,17 @@ async function run(wrangler: Module, folder: string, file: string, config: RawCo
   }
 }
 
-/** What workerd prints for a module without a default export. */
+/** The message of workerd for a module without a default export. */
 const noDefaultExport = /ExportedHandler\w* with required members from an undefined/
 
-/** Sends a request that no handler of a server sees. */
+/** Sends a request that no handler of a server gets. */
 async function lacksFetchHandler(harness: Harness): Promise<boolean> {
   try {
     const { body } = await harness.fetch('http://localhost/mcp', { method: 'OPTIONS' })
     await body?.cancel()
     return false
   } catch (problem) {
-    // What the platform says, and what edgemcp says where the server itself is exported.
+    // Messages of the platform, and of edgemcp when the server itself is the default export.
     return /does not export a fetch\(\) function|edgemcp has no server\.fetch/.test((problem as Error).message)
   }
 }

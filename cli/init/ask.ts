@@ -1,4 +1,4 @@
-/** Questions at a terminal, each with an answer that is taken when nothing is typed. */
+/** Questions at a terminal, each with a default answer. */
 import { createInterface } from 'node:readline/promises'
 import { CliError } from '../cli-error.ts'
 
@@ -7,14 +7,14 @@ export async function ask(question: string, usual: string): Promise<string> {
   try {
     return (await terminal.question(`${question} (${usual}): `)).trim() || usual
   } catch {
-    // Ctrl+C and Ctrl+D are an answer, too.
+    // Ctrl+C and Ctrl+D cancel.
     throw new CliError('\nNothing was written.')
   } finally {
     terminal.close()
   }
 }
 
-/** @param choices what each is, by its name; the first is the usual one */
+/** @param choices descriptions by name; the first one is the default */
 export async function choose<T extends string>(question: string, choices: Readonly<Record<T, string>>): Promise<T> {
   const names = Object.keys(choices) as T[]
   for (const name of names) console.log(`  ${name.padEnd(10)} ${choices[name]}`)

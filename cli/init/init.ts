@@ -1,4 +1,4 @@
-/** `edgemcp init`: a new project in a folder that has nothing in it. */
+/** `edgemcp init`: creates a project in an empty folder. */
 import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { CliError } from '../cli-error.ts'
@@ -9,9 +9,9 @@ import { filesOf, isTemplate, templates } from './template.ts'
 export type InitOptions = { template?: string | undefined; yes?: boolean | undefined }
 
 /**
- * Writes a project. What is not said is asked, at a terminal; elsewhere, and with `yes`, it is `my-mcp-server` and `hello`.
+ * Writes a project. Asks for missing values at a terminal. Elsewhere, and with `yes`, uses `my-mcp-server` and `hello`.
  *
- * @throws CliError when there is no such template, or something is in the folder
+ * @throws CliError for an unknown template, or for a folder that is not empty
  */
 export async function init(given: string | undefined, { template: uri, yes }: InitOptions): Promise<number> {
   if (uri !== undefined && !isTemplate(uri)) {
@@ -24,7 +24,7 @@ export async function init(given: string | undefined, { template: uri, yes }: In
   const template = uri ?? (asks ? await choose('Template', templates) : 'hello')
   withPath('create the folder', named, () => mkdirSync(folder, { recursive: true }))
   for (const [path, text] of filesOf(template, nameOf(folder))) {
-    // Nothing is ever overwritten, whatever has happened since the folder was looked at.
+    // Never overwrites a file, even if the folder changed after the check.
     writeFile(join(folder, path), text, 'wx')
   }
   console.log(nextSteps(folder, template))
@@ -47,7 +47,7 @@ function checkEmpty(folder: string, named: string): void {
   )
 }
 
-/** As names of Workers are: they become part of an address. */
+/** The name of a Worker, which becomes part of its URL. */
 function nameOf(folder: string): string {
   const name = basename(folder)
     .toLowerCase()
@@ -66,7 +66,7 @@ function nextSteps(folder: string, template: string): string {
     'npm run dev',
   ]
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-  // wrangler takes 22.0, vitest 22.12.
+  // wrangler requires 22.0, vitest 22.12.
   const isOld = major < 22 || (major === 22 && minor < 12)
   return [
     `Created ${basename(folder)} from the template ${template}. Next:\n`,

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ownPackage } from '../own-package.ts'
 
-/** What a new project can be, in a few words. */
+/** The templates, with descriptions. */
 export const templates = {
   hello: 'one tool',
   notes: 'tools, resources and change notifications, with a D1 database',

@@ -5,7 +5,7 @@ import { fileError, isFileError } from '../files.ts'
 import { parseYaml } from '../yaml.ts'
 
 /**
- * A document as JSON, whatever it is written in.
+ * Reads a document as JSON, from JSON or YAML.
  *
  * @throws CliError when there is no such file, or it cannot be read
  */

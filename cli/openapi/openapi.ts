@@ -1,11 +1,11 @@
-/** `edgemcp openapi`: the operations of an OpenAPI document as a module, made once instead of whenever a Worker starts. */
+/** `edgemcp openapi`: writes the operations of an OpenAPI document as a module, so that no Worker parses it at startup. */
 import type { Operation } from '../../worker/plugins/openapi/operation-type.ts'
 import { parseOpenApi } from '../../worker/plugins/openapi/parse-openapi.ts'
 import { CliError } from '../cli-error.ts'
 import { checkFree, firstLine, literal, nameFor, outputModule } from '../generated-module.ts'
 import { readDocument } from './document.ts'
 
-/** @throws CliError when there is no document to read, or something else is where the module should be */
+/** @throws CliError when there is no document, or the file of the module was not generated */
 export async function openapi(document: string | undefined, { out }: { out?: string | undefined }): Promise<number> {
   if (document === undefined) {
     throw new CliError('Give the path of a document: npx edgemcp openapi pets.yaml --out src/pets.ts')
@@ -34,15 +34,15 @@ function readOperations(document: string): Operation[] {
   try {
     return parseOpenApi(read, { onSkipped: (sentence) => console.error(`Left out: ${sentence}.`) })
   } catch (problem) {
-    // What it says is about the document; anything else is a mistake here.
+    // Errors of the parser are about the document. Other errors are defects of this command.
     if ((problem as Error).constructor !== Error) throw problem
     throw new CliError(`${document}: ${(problem as Error).message}.`)
   }
 }
 
 /**
- * `as` gives each operation of the list its type: without it the compiler unites the types of all of them first, and refuses a list of some
- * hundred operations as too complex (TS2590).
+ * `as` gives each operation of the list its type. Without it the compiler unites the types of all of them first, and refuses a list of
+ * hundreds of operations as too complex (TS2590).
  */
 const moduleOf = (operations: readonly Operation[], name: string, args: readonly string[]): string =>
   [

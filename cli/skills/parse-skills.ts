@@ -1,4 +1,4 @@
-/** Folders of files as skills: their frontmatter is parsed and their digests are made before a Worker is built. */
+/** Parses folders of files as skills: frontmatter and digests are computed before a Worker is built. */
 import { createHash } from 'node:crypto'
 import type { Skill, SkillFile } from '../../worker/plugins/skills/skill.ts'
 import { CliError } from '../cli-error.ts'
@@ -7,7 +7,7 @@ import { parseYaml } from '../yaml.ts'
 const manifest = 'SKILL.md'
 
 /**
- * @param files by their paths, with `/` between folders. Every folder with a `SKILL.md` is a skill, and what lies below it belongs to it
+ * @param files by path, with `/` between folders. Every folder with a `SKILL.md` is a skill, and the files below it belong to it
  * @throws CliError that names the file and the fix
  *
  * @see https://modelcontextprotocol.io/seps/2640-skills-extension
@@ -18,7 +18,7 @@ export function parseSkills(files: ReadonlyMap<string, Uint8Array>): Skill[] {
     .filter((path) => path.endsWith(`/${manifest}`))
     .map((path) => path.slice(0, -manifest.length - 1))
     .sort((a, b) => a.length - b.length)
-  // A skill may lie in the folder of another: a file belongs to the innermost.
+  // A skill can be in the folder of another one: a file belongs to the innermost skill.
   const folderOf = (path: string) => folders.findLast((folder) => path.startsWith(`${folder}/`))
   const lost = paths.find((path) => folderOf(path) === undefined)
   if (lost !== undefined) {
@@ -41,7 +41,7 @@ function fileOf(path: string, bytes: Uint8Array): SkillFile {
   return { path, digest, size: bytes.byteLength, ...content }
 }
 
-/** `undefined` for bytes that are not the UTF-8 of a text: the text must give back the same bytes. */
+/** `undefined` for bytes that are not UTF-8 text, or that the text would not reproduce. */
 function textOf(bytes: Uint8Array): string | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)

@@ -24,7 +24,7 @@ export function readFolder(folder: string): SkillsFolder {
   const files = new Map<string, Uint8Array>()
   const realPaths: string[] = []
 
-  /** @param above the real paths of the folders that lead here */
+  /** @param above the real paths of the parent folders */
   function visit(path: string, above: readonly string[]): void {
     const place = join(folder, path)
     const realPath = resolveLinks(place)
@@ -48,7 +48,7 @@ export function readFolder(folder: string): SkillsFolder {
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 
-/** @throws CliError for a symbolic link that leads nowhere, or to itself */
+/** @throws CliError for a symbolic link without a target, or in a loop */
 function resolveLinks(path: string): string {
   try {
     return realpathSync.native(path)

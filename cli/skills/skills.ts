@@ -1,4 +1,4 @@
-/** `edgemcp skills`: a folder of skills as a module, parsed once instead of whenever a Worker starts. */
+/** `edgemcp skills`: writes a folder of skills as a module, so that no Worker parses it at startup. */
 import { relative } from 'node:path'
 import type { Skill } from '../../worker/plugins/skills/skill.ts'
 import { CliError } from '../cli-error.ts'
@@ -7,7 +7,7 @@ import { checkFree, firstLine, literal, nameFor, outputModule } from '../generat
 import { parseSkills } from './parse-skills.ts'
 import { readFolder, type SkillsFolder } from './read-folder.ts'
 
-/** @throws CliError when there is no folder to read, a skill is invalid, or something else is where the module should be */
+/** @throws CliError when there is no folder, a skill is invalid, or the file of the module was not generated */
 export async function skills(folder: string | undefined, { out }: { out?: string | undefined }): Promise<number> {
   if (folder === undefined)
     throw new CliError('Give the path of a folder: npx edgemcp skills skills --out src/my-skills.ts')
@@ -25,9 +25,9 @@ export async function skills(folder: string | undefined, { out }: { out?: string
 }
 
 /**
- * Checks that the module will not be a file of the skills: it would contain the module of the run before.
+ * Checks that the module is not written into the folder of the skills, where the next run would read it.
  *
- * @throws CliError when it would be, also through a symbolic link
+ * @throws CliError when the module would be in the folder, also through a symbolic link
  */
 function checkOutside({ realPaths }: SkillsFolder, out: string): void {
   const realPath = realPathOf(out)

@@ -1,9 +1,9 @@
-/** What a bundle weighs, and why. */
+/** The size of the bundle, and its largest parts. */
 import { findAll } from '../code.ts'
 import type { Finding } from '../finding.ts'
 import type { Project } from '../project.ts'
 
-/** Bytes after gzip that an account may deploy: on the free plan, and on any. */
+/** Bytes after gzip that can be deployed on the free plan, and on paid plans. */
 const limits = { free: 3 * 1024 ** 2, paid: 10 * 1024 ** 2 }
 
 export function bundleSize({ config, bundle, sources }: Project): Finding[] {
@@ -56,7 +56,7 @@ export function bundleSize({ config, bundle, sources }: Project): Finding[] {
 
 type Input = { path: string; bytes: number }
 
-/** The three packages, or files of one's own, of which most is left. */
+/** The three largest packages or files of the project in the bundle. */
 function heaviest(inputs: readonly Input[]): string {
   const groups = new Map<string, Input[]>()
   for (const input of inputs) {

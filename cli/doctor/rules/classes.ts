@@ -1,4 +1,4 @@
-/** Durable Object classes: those that are exported, those that the platform is told of, and those that are needed. */
+/** Durable Object classes: the exported, the configured and the required ones. */
 import { find, findAll, type Place } from '../code.ts'
 import { type Config, lineOf, migrated } from '../config.ts'
 import type { Change, Finding } from '../finding.ts'
@@ -91,13 +91,13 @@ export function classes(project: Project): Finding[] {
 
 type Need = { why: string; fix: string; place?: Place | undefined; change?: Change | undefined }
 
-/** What the classes of plugins are for. */
+/** The purpose of the classes of plugins. */
 const reasons: Readonly<Record<string, string>> = {
   McpSubscriptions: 'Durable Objects store the subscriptions',
   McpTask: 'A Durable Object stores each task',
 }
 
-/** Classes by name, and what for. */
+/** Classes by name, with their purpose. */
 function neededBy({ servers, sources, config, bundle }: Project): Map<string, Need> {
   const needed = new Map<string, Need>()
   const serve = find(sources, /\b(?:const|let)\s+([\w$]+)\s*=\s*serve\s*\(/)
@@ -111,7 +111,7 @@ function neededBy({ servers, sources, config, bundle }: Project): Map<string, Ne
     const classNames = Object.keys(whys).map((name) => names[name] ?? name)
     const missing = classNames.filter((name) => !bundle.exports.includes(name))
     const exported = `export const { ${missing.join(', ')} } = ${serve?.match[1] ?? 'worker'}`
-    // Named otherwise, it is exported otherwise.
+    // With another name, it is exported differently.
     const isUsual = Object.keys(names).length === 0
     for (const [name, why] of Object.entries(whys)) {
       const option =
@@ -150,7 +150,7 @@ function neededBy({ servers, sources, config, bundle }: Project): Map<string, Ne
   }
 }
 
-/** What is there when every migration has been applied, in order. */
+/** The classes that exist after all migrations, in order. */
 function declaredIn({ raw }: Config): { all: Set<string>; withoutSql: Set<string> } {
   const all = new Set<string>()
   const withoutSql = new Set<string>()
@@ -196,7 +196,7 @@ function twice(config: Config): Finding[] {
   ]
 }
 
-/** The class of sessions runs the handlers of one server. */
+/** A session class runs the handlers of one server. */
 function shared({ servers, sources, config }: Project): Finding[] {
   const serves = findAll(sources, /\bserve\s*\(/)
   const owners = new Map<string, string>()
@@ -224,14 +224,14 @@ function shared({ servers, sources, config }: Project): Finding[] {
   })
 }
 
-/** Are these one name, but for a slip of the hand? */
+/** Do these names differ by one typing mistake? */
 function isLike(one: string, other: string): boolean {
   if (one === other) return false
   if (one.toLowerCase() === other.toLowerCase()) return true
   return distance(one, other) <= 2 && Math.min(one.length, other.length) > 5
 }
 
-/** Letters to add, remove or change. */
+/** The number of characters to add, remove or change. */
 function distance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index)
   for (let i = 1; i <= one.length; i += 1) {

@@ -1,4 +1,4 @@
-/** What a server declares, against how it is served. */
+/** Compares what a server declares with the options of serve(). */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { isLoopback } from '../../../worker/protocol/loopback.ts'
@@ -160,7 +160,7 @@ function features({ sources, folder, config, servers }: Project, { entries, has 
     find(sources, /\.updated\s*\(|\.notify\s*\.\s*(?:(?:tools|prompts|resources)Changed|resourceUpdated)\s*\(/) ??
     (switchable && locate(sources, switchable))
   const serve = find(sources, /\bserve\(\s*([\w$]+)\s*\)/)
-  // Of several servers, it may be of one that has them.
+  // With several servers, it may belong to the one that has them.
   if (announced && !servers.some((server) => server.has.subscriptions)) {
     findings.push({
       rule: 'notify-without-subscriptions',
@@ -191,7 +191,7 @@ function features({ sources, folder, config, servers }: Project, { entries, has 
   return findings
 }
 
-/** Where it is, and who may call from where. */
+/** The URL of the server, and the origins and hosts that may call it. */
 function addresses({ sources, config }: Project, { has, origins, hosts, path }: Served): Finding[] {
   const findings: Finding[] = []
   const serve = find(sources, /\bserve\s*\(/)
@@ -263,7 +263,7 @@ function covers(pattern: string, host: string, path: string): boolean {
   return ends.length > 0 ? path.startsWith(start as string) : path === rest
 }
 
-/** @returns where something was declared */
+/** @returns the place of a declaration */
 function locate(sources: readonly Source[], entry: Entry): { file: string; line: number | undefined } {
   const place = placeOf(sources, entry)
   return { file: place?.file ?? sources[0]?.path ?? '', line: place?.line }

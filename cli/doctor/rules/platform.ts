@@ -1,4 +1,4 @@
-/** What the platform is told about a Worker. */
+/** Compatibility date, flags and other settings of the platform. */
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,9 +6,9 @@ import { applyChange, assigned, type Config, lineOf } from '../config.ts'
 import type { Finding } from '../finding.ts'
 import { localFiles, type Project } from '../project.ts'
 
-/** From here on deleting all of an object deletes its alarm, which ended sessions rely on. */
+/** From this date, deleting all data of an object deletes its alarm, which ended sessions rely on. */
 const oldest = '2026-02-24'
-/** What everything is tested with. */
+/** The date that all tests use. */
 export const tested = '2026-10-15'
 /** From this compatibility date on Node.js compatibility is on by default. */
 const withNode = '2026-08-04'
@@ -46,7 +46,7 @@ export function platform({ folder, config }: Project): Finding[] {
   }
   const node = flags.find((flag) => /^nodejs_compat(?:_v2)?$/.test(flag) && !flags.includes(`no_${flag}`))
   if (node && date !== undefined && date >= withNode) {
-    // Both edits are of one line: the second is one of what the first writes.
+    // Both edits change one line: the second one changes the output of the first.
     const flagsNow = hasSignal || !withSignal ? flags : [...flags, 'enable_request_signal']
     const configNow = hasSignal || !withSignal ? config : { ...config, text: applyChange(config.text, withSignal) }
     findings.push({
@@ -80,7 +80,7 @@ export function platform({ folder, config }: Project): Finding[] {
   return [...findings, ...environments(config), ...secretFilesTracked(folder)]
 }
 
-/** Environments inherit much, but neither variables nor secrets. */
+/** Environments inherit most settings, but neither variables nor secrets. */
 function environments(config: Config): Finding[] {
   const { vars = {}, env = {} } = config.raw
   return Object.entries(env).flatMap(([name, environment]) => {
@@ -99,7 +99,7 @@ function environments(config: Config): Finding[] {
   })
 }
 
-/** Files with secrets that git would take. */
+/** Files with secrets that git does not ignore. */
 function secretFilesTracked(folder: string): Finding[] {
   return localFiles
     .filter((file) => existsSync(join(folder, file)) && !isIgnored(folder, file))
@@ -113,7 +113,7 @@ function secretFilesTracked(folder: string): Finding[] {
     }))
 }
 
-/** True as well where there is no git. */
+/** Also true without git. */
 function isIgnored(folder: string, file: string): boolean {
   try {
     execFileSync('git', ['check-ignore', '--quiet', file], { cwd: folder, stdio: 'ignore' })

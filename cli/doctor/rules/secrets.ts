@@ -1,4 +1,4 @@
-/** What a Worker is given by name, and what nobody may read. */
+/** Variables, bindings and secrets of a Worker. */
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseKeyRing } from '../../../worker/sealing/parse-key-ring.ts'
@@ -17,7 +17,7 @@ export function secrets(project: Project): Finding[] {
   ]
 }
 
-/** Variables are shown in the dashboard, and are in git. */
+/** Variables are visible in the dashboard and in git. */
 function secretsInVars(config: Config): Finding[] {
   const all = [config.raw, ...Object.values(config.raw.env ?? {})].flatMap(({ vars = {} }) => Object.entries(vars))
   return all
@@ -87,14 +87,14 @@ function undeclaredSecrets({ config, sources, local, folder, bundle }: Project):
         `If it is a secret, run npx wrangler secret put ${name}, and list it in secrets.required of ${config.file}` +
         `${together ? `, together with ${missing[0]}` : ''}` +
         `${isLocal ? '' : '; for local development, write it to .dev.vars'}. Otherwise, add it to vars.`,
-      // One edit for all of them: a second table of the same name cannot be read.
+      // One edit for all of them, because a second table of the same name is invalid.
       change: index === 0 ? change : undefined,
     }
   })
   return [...ofBindings, ...ofSecrets]
 }
 
-/** Does some code call a method on it that bindings have, and texts do not? */
+/** Does the code call a method of bindings on it, which strings do not have? */
 const isBinding = (sources: readonly Source[], name: string): boolean =>
   find(
     sources,
@@ -103,7 +103,7 @@ const isBinding = (sources: readonly Source[], name: string): boolean =>
     ),
   ) !== undefined
 
-/** Does some code test, default or declare the variable as one that may be missing? */
+/** Does the code test the variable, give it a default or declare it as optional? */
 function isOptional(sources: readonly Source[], name: string): boolean {
   const read = `\\benv\\s*(?:\\s+as\\s[^()]*\\))?\\s*\\??\\.\\s*${name}\\b`
   return [
@@ -118,13 +118,13 @@ function isOptional(sources: readonly Source[], name: string): boolean {
   ].some((pattern) => find(sources, pattern) !== undefined)
 }
 
-/** Does a file of the bundle give `env` a member of this name, as libraries do for what they provide? */
+/** Does a file of the bundle add a member of this name to `env`, as libraries do? */
 function assigns(path: string, name: string): boolean {
   if (!/\.[cm]?[jt]sx?$/.test(path) || !existsSync(path)) return false
   return new RegExp(`\\benv\\s*\\.\\s*${name}\\s*(?:\\?\\?|\\|\\|)?=(?![=>])`).test(readFile(path).toString())
 }
 
-/** Keys of this machine that the server cannot read. */
+/** Keys of this machine that the server cannot parse. */
 function malformedKeys({ local }: Project): Finding[] {
   const { value, file, line } = local.get('EDGEMCP_KEYS') ?? {}
   if (!value || file === undefined || isKeyRing(value)) return []
@@ -151,10 +151,10 @@ function isKeyRing(secret: string): boolean {
   }
 }
 
-/** What a client carries for the server is sealed with keys: those of the secret, or those that an object mints and keeps. */
+/** Sealed values need keys: those of the secret, or those that a Durable Object generates and stores. */
 function missingKeys({ config, sources, local, servers, bundle }: Project): Finding[] {
   const has = new Set([...bundle.exports, ...namesIn(config.raw)])
-  // One with sessions is told that it needs the object.
+  // A server with sessions gets a finding about the missing object.
   const without = servers.find((server) => !server.sessions && !has.has(server.names.McpSession ?? 'McpSession'))
   const seals =
     find(sources, /\b(?:ctx|context)\s*\.\s*(?:elicit|elicitUrl|sample|roots|requestInput|createHandle)\s*\(/) ??
@@ -179,7 +179,7 @@ function missingKeys({ config, sources, local, servers, bundle }: Project): Find
   ]
 }
 
-/** Everything a configuration gives a name: variables, secrets, and bindings of each kind. */
+/** Every name in a configuration: variables, secrets, and bindings of each type. */
 function namesIn(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(namesIn)
   if (typeof value !== 'object' || value === null) return []
