@@ -24,8 +24,8 @@ export type Participant = {
   takeRequests(): Json[]
   /** Messages that came in, as they came. */
   readonly heard: readonly Message[]
-  /** Resolves when a notification came in that `matches`, from index `after` of `heard`; `undefined` if none does in time. */
-  notified(method: string, matches?: (params: Json) => boolean, after?: number): Promise<Json | undefined>
+  /** Resolves when a notification came in that `matches`, from index `after` of `heard`; with a text if none comes in time. */
+  notified(method: string, matches?: (params: Json) => boolean, after?: number): Promise<Json | string>
   /** Subscribes to a resource. Resolves with a function that unsubscribes. */
   subscribe(uri: string): Promise<() => Promise<void>>
   close(): Promise<void>
@@ -57,12 +57,14 @@ const resultSchemas: Record<string, typeof types.ResultSchema> = {
 export const sdk1: ClientKind = {
   name: 'sdk 1.32.2, 2025-11-25',
   async connect(url, capabilities, answers) {
-    const transport = new Transport1(url, { reconnectionOptions })
+    const stream = watchStream()
+    const transport = new Transport1(url, { reconnectionOptions, fetch: stream.fetch })
     const heard = listenTo(transport)
     const client = new Client1({ name: 'comparing', version: '1' }, { capabilities })
     const desk = new Desk(answers)
     client.fallbackRequestHandler = async ({ method, params = {} }) => desk.answer(method, params)
     await client.connect(transport)
+    await stream.opened
     return participant(desk, heard, {
       async send(method, params, onProgress) {
         const schema = resultSchemas[method] ?? types.ResultSchema
@@ -84,7 +86,8 @@ export const sdk1: ClientKind = {
 export const sdk2: ClientKind = {
   name: 'client 2.4.0, 2026-07-28',
   async connect(url, capabilities, answers) {
-    const transport = new Transport2(url, { reconnectionOptions })
+    const stream = watchStream()
+    const transport = new Transport2(url, { reconnectionOptions, fetch: stream.fetch })
     const heard = listenTo(transport)
     const client = new Client2(
       { name: 'comparing', version: '1' },
@@ -110,6 +113,7 @@ export const sdk2: ClientKind = {
     client.setNotificationHandler('notifications/message', () => {})
     await client.connect(transport)
     const isModern = client.getProtocolEra() === 'modern'
+    if (!isModern) await stream.opened
     const methods = methodsOf(client)
     return participant(desk, heard, {
       async send(method, params, onProgress) {
@@ -173,6 +177,19 @@ class Desk {
   }
 }
 
+/** Makes a `fetch` that tells when the stream of a session is open: notifications that a server sends before may be lost. */
+function watchStream() {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  return {
+    opened: promise,
+    async fetch(url: string | URL, init?: RequestInit): Promise<Response> {
+      const response = await fetch(url, init)
+      if (init?.method === 'GET' && response.ok) resolve()
+      return response
+    },
+  }
+}
+
 type Listener = (message: never, ...more: never[]) => void
 
 /**
@@ -225,10 +242,11 @@ function participant(desk: Desk, heard: readonly Message[], { send, subscribe, c
     },
     async notified(method, matches = () => true, after = 0) {
       const find = () =>
-        heard.slice(after).find((message) => message.method === method && matches(message.params ?? {}))?.params
+        heard.slice(after).find((message) => message.method === method && matches(message.params ?? {}))
       const endsAt = Date.now() + notificationTimeoutMs
       while (!find() && Date.now() < endsAt) await new Promise((resolve) => setTimeout(resolve, 20))
-      return find()
+      const found = find()
+      return found ? (found.params ?? {}) : 'no notification'
     },
   }
 }
