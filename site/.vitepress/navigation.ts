@@ -81,6 +81,7 @@ export const sections: readonly Section[] = [
       ['migrating/sdk-2', 'TypeScript SDK 2'],
       ['migrating/mcp-lite', 'mcp-lite'],
       ['migrating/fastmcp', 'FastMCP'],
+      ['migrating/reference-server', 'The reference server'],
     ],
   },
   {

@@ -68,6 +68,7 @@ const complete = (ref: Json, name: string, value: string, known?: Json) =>
   send('completion/complete', { ref, argument: { name, value }, ...(known && { context: { arguments: known } }) })
 
 const lists: readonly Case[] = [
+  { name: 'initialize', run: async (client) => client.server },
   send('tools/list'),
   send('prompts/list'),
   send('resources/list'),

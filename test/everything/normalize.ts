@@ -73,7 +73,7 @@ function splitJson(text: string): { plain: string; json?: unknown } {
 
 const replaceValues = (text: string): string =>
   text
-    .replace(/\b(session|SessionId) [\w.-]{20,}/gi, '$1 <session id>')
+    .replace(/\b(session|SessionId) [\w.-]{16,}/gi, '$1 <session id>')
     .replace(/\d{1,2}:\d\d:\d\d [AP]M/g, '<time>')
     .replace(/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, '<random id>')
     .replace(/\b(Debug|Info|Notice|Warning|Error|Critical|Alert|Emergency)-level/, '<level>-level')

@@ -18,6 +18,8 @@ export type Answers = Readonly<Record<string, Answer>>
 export type Participant = {
   /** Sends a request, and returns `{ result }` or `{ error }`. */
   request(method: string, params?: Json, options?: { onProgress?: (params: Json) => void }): Promise<Json>
+  /** What the server says about itself. */
+  readonly server: Json
   /** Answers requests of the server from now on. */
   answer(answers: Answers): void
   /** Requests of the server, with their methods and params, since the last call of this function. */
@@ -66,6 +68,7 @@ export const sdk1: ClientKind = {
     await client.connect(transport)
     await stream.opened
     return participant(desk, heard, {
+      server: serverOf(client),
       async send(method, params, onProgress) {
         const schema = resultSchemas[method] ?? types.ResultSchema
         return client.request({ method, params }, schema, { onprogress: onProgress, timeout: 60_000 })
@@ -116,6 +119,7 @@ export const sdk2: ClientKind = {
     if (!isModern) await stream.opened
     const methods = methodsOf(client)
     return participant(desk, heard, {
+      server: serverOf(client),
       async send(method, params, onProgress) {
         const send = methods[method]
         if (!send) throw new Error(`The client has no function for ${method}`)
@@ -217,14 +221,27 @@ function listenTo(transport: { onmessage?: Listener | undefined }): Message[] {
   return heard
 }
 
+/** What a server says about itself as a session starts, or in `server/discover`. */
+const serverOf = (client: Client1 | Client2): Json => ({
+  capabilities: client.getServerCapabilities(),
+  serverInfo: client.getServerVersion(),
+  instructions: client.getInstructions(),
+})
+
 type Connection = {
+  server: Json
   send(method: string, params: Json, onProgress: ((params: Json) => void) | undefined): unknown
   subscribe: Participant['subscribe']
   close: Participant['close']
 }
 
-function participant(desk: Desk, heard: readonly Message[], { send, subscribe, close }: Connection): Participant {
+function participant(
+  desk: Desk,
+  heard: readonly Message[],
+  { server, send, subscribe, close }: Connection,
+): Participant {
   return {
+    server,
     heard,
     subscribe,
     close,
