@@ -2,7 +2,7 @@
 
 export type { ReplayLimits } from '../durable-objects/shared/event-log.ts'
 export type { CallAttempt } from './declarations/call-attempt.ts'
-export type { AccessOptions, Caller, RateLimit, Registration } from './declarations/caller.ts'
+export type { AccessOptions, Caller, CallerContext, RateLimit, Registration } from './declarations/caller.ts'
 export type { Changes } from './declarations/change-hub.ts'
 export {
   audio,
@@ -31,6 +31,7 @@ export type {
 export type { Declarations, ExtraSubscription, Instrumented } from './declarations/declarations.ts'
 export type { Duration } from './declarations/duration.ts'
 export type { FailedCall, HandleFailure, HandlerErrors, OnError } from './declarations/failure.ts'
+export type { HttpRequest } from './declarations/http-request.ts'
 export type { CallInfo, Interceptor, Next } from './declarations/interceptor.ts'
 export type { InputRequiredOutcome, Journal, Outcome, ResultOutcome, SuspendedOutcome } from './declarations/outcome.ts'
 export type { PromptDefinition, PromptHandler, PromptInput, PromptReturn } from './declarations/prompt.ts'

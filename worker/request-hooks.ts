@@ -27,10 +27,15 @@ export interface ServerInfo {
   readonly hasSessions: boolean
   /** Paths of the endpoint: `mcp` for all protocol versions, `sse` and `messages` for HTTP+SSE of 2024-11-05. */
   readonly paths: { readonly mcp: string; readonly sse: string; readonly messages: string }
-  /** Returns all scopes of a request if the principal lacks one of them, and an empty list otherwise. */
+  /**
+   * Returns all scopes of a request if the principal lacks one of them, and an empty list otherwise.
+   *
+   * @param incoming the HTTP request, for entries with `visibleTo`
+   */
   lackedScopes(
     principal: Principal | undefined,
     request: Pick<RequestMessage, 'method' | 'params'>,
+    incoming?: IncomingRequest,
   ): Promise<readonly string[]>
   /** Returns all scopes of a request, whether the principal has them or not. */
   scopesOf(

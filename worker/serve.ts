@@ -32,6 +32,7 @@ import { guardStep } from './engine/failure.ts'
 import { checkedContext } from './engine/request-context.ts'
 import { lackedScopes, scopesOf } from './engine/required-scopes.ts'
 import { failureHandler } from './handler-errors.ts'
+import { callerOfMessage } from './http/caller.ts'
 import { checkPolicy } from './http/check-origins-and-hosts.ts'
 import { Cors, type CorsOptions } from './http/cors.ts'
 import { type Host, type Listen, sealsOf } from './http/host.ts'
@@ -360,7 +361,7 @@ class ServedEndpoint {
     const { sessions, origins = [], hosts = [], cors } = this.#options
     reportMissingClasses(this.#plugins, objects)
     const hasSessions = sessions !== false && objects.has('McpSession')
-    return {
+    const host: Host = {
       server: this.#endpoint.server,
       limits: this.#limits,
       policy: { origins, hosts },
@@ -373,7 +374,10 @@ class ServedEndpoint {
       hasSessions,
       listen: hasSessions ? this.#listen() : undefined,
       state: (name) => objects.state(name),
-      lackedScopes: (principal, message) => lackedScopes(declarations, principal, message, seals(principal).open),
+      lackedScopes: (principal, message, incoming) =>
+        lackedScopes(declarations, principal, message, seals(principal).open, () =>
+          callerOfMessage(host, principal, message, incoming),
+        ),
       scopesOf: (principal, message) => scopesOf(declarations, message, seals(principal).open, principal),
       requestState: (name) => objects.requestState(name),
       waitUntil,
@@ -387,16 +391,21 @@ class ServedEndpoint {
       }),
       report,
     }
+    return host
   }
 
-  /** Calls the option `requestContext`. */
+  /** Returns a function that calls the option `requestContext`, once for each HTTP request. */
   #readContext(): Host['readContext'] {
     const { requestContext } = this.#options
-    return (
-      requestContext &&
-      (async ({ request, principal }: IncomingRequest) =>
-        checkedContext(await requestContext(request, { principal, env })))
-    )
+    if (!requestContext) return undefined
+    const reading = new WeakMap<IncomingRequest, Promise<RequestContext>>()
+    const read = async ({ request, principal }: IncomingRequest) =>
+      checkedContext(await requestContext(request, { principal, env }))
+    return (incoming) => {
+      const context = reading.get(incoming) ?? read(incoming)
+      reading.set(incoming, context)
+      return context
+    }
   }
 
   /** Opens streams of change notifications, if clients of the Worker can have them. */
@@ -406,11 +415,19 @@ class ServedEndpoint {
     const { listen, options, of } = subscriptions
     const { declarations, seals } = this.#runtime
     const shards: Shards = { of, at: (shard) => this.#objects.subscriptions(shard) }
-    return (message, principal, address) =>
+    return (message, caller, address) =>
       guardStep(
         declarations,
-        { method: message.method, params: message.params ?? {}, revision: newestStateless, principal },
-        () => listen({ message, principal, address, declarations, open: seals(principal).open, shards, options }),
+        {
+          method: message.method,
+          params: message.params ?? {},
+          revision: newestStateless,
+          principal: caller.principal,
+          requestContext: caller.requestContext,
+          request: caller.request,
+          client: caller.client,
+        },
+        () => listen({ message, caller, address, declarations, open: seals(caller.principal).open, shards, options }),
       )
   }
 

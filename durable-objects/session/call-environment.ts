@@ -13,7 +13,7 @@ import type { SessionParts } from './session-parts.ts'
 export const callOf = (
   { values }: Pick<SessionParts, 'values'>,
   { revision }: PendingPost,
-  { request, handshake, principal, session, admitted }: SessionCall,
+  { request, handshake, principal, session, admitted, http, address }: SessionCall,
   requestContext: RequestContext,
 ): Call => ({
   method: request.method,
@@ -23,6 +23,7 @@ export const callOf = (
   client: handshake.client,
   principal,
   requestContext,
+  request: http && { method: 'POST', ...http, address },
   session: { id: session },
   admitted,
   requestId: request.id,

@@ -1,7 +1,9 @@
 /** The calls of a session: start, run step by step, recover after the object was lost, cancel. */
 
+import type { CallerContext } from '../../worker/declarations/caller.ts'
 import type { Declarations } from '../../worker/declarations/declarations.ts'
 import { serializeResult } from '../../worker/engine/answer-text.ts'
+import { callerContextOf, callerOf } from '../../worker/engine/caller.ts'
 import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
 import { guardStep } from '../../worker/engine/failure.ts'
 import { emptyJournal } from '../../worker/engine/journal.ts'
@@ -106,22 +108,33 @@ async function initialize(
   // What fails now is done when its client next subscribes or, if it never does, not missed.
   await session.subscriptions?.listen(from.principal).catch(session.host.report)
   const features = { updates: hasSubscriptions(session), hasSessions: true }
-  return method.answer(
-    session.host.serverFor(from.admitted).declarations,
-    revisionOf(negotiated.version) ?? revision,
-    features,
-    from.principal,
-  )
+  const agreed = revisionOf(negotiated.version) ?? revision
+  const { principal, identity, http, address } = from
+  const caller = callerOf({
+    principal,
+    client: negotiated.client,
+    capabilities: agreed.client(negotiated.capabilities),
+    requestContext: await openContext(from.requestContext, session.host.seals(principal, identity)),
+    request: http && { method: 'POST', ...http, address },
+    protocolVersion: agreed.date,
+  })
+  return method.answer(session.host.serverFor(from.admitted).declarations, agreed, features, caller)
 }
 
 /** @param signal when it is aborted, the call ends without a change */
-const controlsOf = (session: SessionParts, call: SessionCall, signal: AbortSignal): SessionControls => ({
+/** @param caller returns the caller */
+const controlsOf = (
+  session: SessionParts,
+  call: SessionCall,
+  signal: AbortSignal,
+  caller: () => CallerContext,
+): SessionControls => ({
   setLogLevel(level) {
     session.lifetime.scheduleExpiry(call.expires)
     session.values.put('logLevel', level)
   },
   async subscribe(uri) {
-    await session.subscriptions?.subscribe(uri, call, signal)
+    await session.subscriptions?.subscribe(uri, call, signal, caller())
   },
   async unsubscribe(uri) {
     await session.subscriptions?.unsubscribe(uri, call)
@@ -179,7 +192,10 @@ function work(session: SessionParts, post: PendingPost, sessionCall: SessionCall
           ? {
               type: 'result' as const,
               result: await guardStep(server.declarations, call, () =>
-                method.answer(call.params, controlsOf(session, sessionCall, abort.signal)),
+                method.answer(
+                  call.params,
+                  controlsOf(session, sessionCall, abort.signal, () => callerContextOf(call, environment)),
+                ),
               ),
             }
           : await runCall(server, call, sessionCall.journal, environment)
@@ -209,12 +225,12 @@ function work(session: SessionParts, post: PendingPost, sessionCall: SessionCall
 export function resumeCall(
   session: SessionParts,
   message: Message,
-  { principal, caller, admitted, expires }: Post,
+  { principal, caller, admitted, address, http, expires }: Post,
 ): void {
   const answered = takeAnswer(session, message)
   if (!answered) return
   const { row, call } = answered
-  work(session, restOfPost(call), { ...call, row, principal, caller, admitted, expires }, true)
+  work(session, restOfPost(call), { ...call, row, principal, caller, admitted, address, http, expires }, true)
   void holdAwake(session)
 }
 

@@ -10,6 +10,7 @@ import type { RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
 import type { Revision } from '../../worker/protocol/revision.ts'
 import type { RequestId } from '../../worker/protocol/types.ts'
+import type { Post } from '../rpc.ts'
 
 /** A request without a reply. */
 export type SessionCall = {
@@ -26,6 +27,8 @@ export type SessionCall = {
   readonly caller: string | undefined
   /** See `Post`. Absent for a call that runs again after its object was lost. */
   readonly address?: string | undefined
+  /** See `Post`: of the POST that started the current round. Absent for a call that runs again after its object was lost. */
+  readonly http?: Post['http']
   readonly expires: number
   /** Scopes that a token needs to answer its input requests, or to cancel it. Absent: none. */
   readonly scopes?: readonly string[] | undefined

@@ -1,4 +1,6 @@
 /** The subscriptions of a session, on servers with `subscriptions()`: list changes, and the resources that its client has subscribed to. */
+
+import type { CallerContext } from '../../worker/declarations/caller.ts'
 import { capabilitiesOf } from '../../worker/engine/methods/discover.ts'
 import { checkSubscription } from '../../worker/engine/topics.ts'
 import { listChanges, type SubscriberScope, subscriberKey, topicsFor } from '../../worker/protocol/changes.ts'
@@ -63,9 +65,10 @@ export class Subscriptions {
     uri: string,
     { principal, address, expires, scopes = [] }: SessionCall,
     signal: AbortSignal,
+    caller: CallerContext,
   ): Promise<void> {
     const { host, values, lifetime } = this.#session
-    const checked = checkSubscription(host.server.declarations, { principal }, uri)
+    const checked = checkSubscription(host.server.declarations, caller, uri)
     // The queue awaits it, which may be later than it fails.
     checked.catch(() => {})
     const topics = topicsFor([{ resource: uri }], principal ?? {})

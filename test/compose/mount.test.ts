@@ -8,7 +8,7 @@ import { Proxied } from '../../worker/plugins/compose/proxy/proxied.ts'
 import { Remote } from '../../worker/plugins/compose/proxy/remote.ts'
 import { skills } from '../../worker/plugins/skills/skills.ts'
 import { toggleKey } from '../../worker/protocol/changes.ts'
-import { play } from '../engine/stage.ts'
+import { callerFor, play } from '../engine/stage.ts'
 import { deliverChanges } from '../support/changes.ts'
 
 /** As `proxy()` of an upstream that is not there. */
@@ -79,7 +79,7 @@ describe('enable() and disable() in a mounted server', () => {
     const enabled = async () => {
       const entries = [...declarations.tools, ...declarations.prompts, ...declarations.resources]
       const on = await Promise.all(
-        entries.map(async ([name, entry]) => ((await entry.visibleTo?.({ principal: undefined })) ? [name] : [])),
+        entries.map(async ([name, entry]) => ((await entry.visibleTo?.(callerFor())) ? [name] : [])),
       )
       return on.flat()
     }

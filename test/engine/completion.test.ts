@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
+import type { Caller } from '../../worker/declarations/caller.ts'
 import type { Server } from '../../worker/declarations/server.ts'
 import type { Params } from '../../worker/protocol/types.ts'
 import { newServer, refusal, result } from './stage.ts'
@@ -167,7 +168,7 @@ describe('completion', () => {
 
 describe("completion of a template's variables", () => {
   const server = newServer()
-  const callers: unknown[] = []
+  const callers: Caller[] = []
   const secrets: Record<string, string[]> = { ada: ['divorce-papers', 'diary'], bob: ['diet'] }
   server.resource(
     'vault://{owner}/{id}',
@@ -195,7 +196,7 @@ describe("completion of a template's variables", () => {
     expect(await complete('owner', {}, ada)).toMatchObject({ values: ['ada'] })
     expect(await complete('owner', {})).toMatchObject({ values: [] })
     await complete('id', {}, ada)
-    expect(callers).toEqual([{ principal: ada }])
+    expect(callers.map(({ principal }) => principal)).toEqual([ada])
   })
 
   test('omits values that the caller may not read, and their number', async () => {

@@ -4,7 +4,7 @@ import type { Server } from '../../worker/declarations/server.ts'
 import { initialize } from '../../worker/engine/methods/initialize.ts'
 import { revisionOf } from '../../worker/protocol/revisions/index.ts'
 import type { Params } from '../../worker/protocol/types.ts'
-import { newServer, refusal, result } from './stage.ts'
+import { callerFor, newServer, refusal, result } from './stage.ts'
 
 const description = 'd'
 
@@ -133,7 +133,7 @@ describe('a handshake', () => {
   test('declares logging with sessions, with or without subscriptions', async () => {
     const { declarations } = newServer()
     const answer = (features: { updates: boolean; hasSessions: boolean }) =>
-      initialize.answer(declarations, revisionOf('2025-11-25') as never, features, undefined)
+      initialize.answer(declarations, revisionOf('2025-11-25') as never, features, callerFor())
     expect((await answer({ updates: true, hasSessions: true })).capabilities).toEqual({ logging: {} })
     expect((await answer({ updates: false, hasSessions: true })).capabilities).toEqual({ logging: {} })
     expect((await answer({ updates: false, hasSessions: false })).capabilities).toEqual({})
@@ -155,7 +155,7 @@ describe('a handshake', () => {
         ),
     )
     const answer = (date: string) =>
-      initialize.answer(declarations, revisionOf(date) as never, { updates: true, hasSessions: true }, undefined)
+      initialize.answer(declarations, revisionOf(date) as never, { updates: true, hasSessions: true }, callerFor())
     expect(await answer('2025-11-25')).toEqual({
       protocolVersion: '2025-11-25',
       capabilities: { logging: {}, completions: {}, prompts: { listChanged: true } },

@@ -3,7 +3,7 @@ import type { Caller } from '../../worker/declarations/caller.ts'
 import { canSubscribe, changeTopics } from '../../worker/engine/topics.ts'
 import { type Change, type TopicRecipients, tenantKey } from '../../worker/protocol/changes.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
-import { newServer, play, refusal, result } from './stage.ts'
+import { callerFor, newServer, play, refusal, result } from './stage.ts'
 
 const description = 'd'
 
@@ -122,7 +122,7 @@ describe('access to a resource', () => {
     ['club://{id}', ada, true],
     ['private://{owner}', ada, false],
   ])('is required to subscribe to %s', async (uri, principal, hears) => {
-    expect(await canSubscribe(server.declarations, { principal }, uri)).toBe(hears)
+    expect(await canSubscribe(server.declarations, callerFor(principal), uri)).toBe(hears)
   })
 
   test('is required to read it, and shared caches do not store it', async () => {

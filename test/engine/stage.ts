@@ -1,10 +1,12 @@
 /** A environment in memory for one call after the other, and the loop that a client or a session is. */
 
+import type { CallerContext } from '../../worker/declarations/caller.ts'
 import { jsonSchema } from '../../worker/declarations/json-schema/index.ts'
 import { emptyContext, type RequestContext } from '../../worker/declarations/request-context.ts'
 import { createServer, type Server, type ServerOptions } from '../../worker/declarations/server.ts'
 import type { StateHost } from '../../worker/declarations/state.ts'
 import type { Call, CallEnvironment, Outcome, Seals } from '../../worker/engine/call.ts'
+import { callerContextOf } from '../../worker/engine/caller.ts'
 import { type Answer, emptyJournal, type Journal, withAnswers } from '../../worker/engine/journal.ts'
 import { run } from '../../worker/engine/run.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
@@ -54,6 +56,23 @@ export type Played = {
   disconnected: (number | undefined)[]
   completed: string[]
 }
+
+/** A caller that supports nothing. */
+export const callerFor = (principal?: Principal): CallerContext =>
+  callerContextOf(
+    {
+      method: 'test',
+      params: {},
+      revision: revisionOf('2026-07-28') as Revision,
+      capabilities: {},
+      client: undefined,
+      principal,
+      requestContext: emptyContext,
+      session: undefined,
+      logLevel: undefined,
+    },
+    { signal: () => new AbortController().signal, seals: memorySeals(), state: nowhere },
+  )
 
 /** Seals that keep what they seal. */
 export function memorySeals(): Seals {

@@ -1,11 +1,41 @@
 /** Access to tools, resources and prompts: who sees an entry, who may use it and how often. */
 import type { Principal } from '../protocol/principal.ts'
-import type { Awaitable } from './context.ts'
+import type { Implementation } from '../protocol/types.ts'
+import type { Awaitable, ClientFeature } from './context.ts'
+import type { HttpRequest } from './http-request.ts'
+import type { RequestContext } from './request-context.ts'
+import type { HandleState, KeyedState } from './state.ts'
 
-/** Identifies the caller of a request to functions such as `visibleTo` and `authorize`. */
+/** Describes the caller of a request to functions such as `visibleTo`. */
 export type Caller = {
   /** The authenticated caller; `undefined` for an anonymous caller. */
   readonly principal: Principal | undefined
+  /** The name and version that the client reports; not authenticated. `undefined` if they are not known. */
+  readonly client: Implementation | undefined
+  /** Returns whether the client declared the feature. */
+  supports(feature: ClientFeature): boolean
+  /** What the option `requestContext` of `serve()` returned; without the option, an empty object. */
+  readonly requestContext: RequestContext
+  /** The HTTP request; `undefined` in a run of a task, and in a call that runs again after its Durable Object was lost. */
+  readonly request: HttpRequest | undefined
+  /** The protocol version of the client, such as `2025-11-25`; `undefined` if it is not known. */
+  readonly protocolVersion: string | undefined
+}
+
+/** Describes the caller to `list`, `authorize` and `complete`, with access to state. */
+export type CallerContext = Caller & {
+  /** The session of the call; `undefined` in protocol versions without sessions. */
+  readonly session: { readonly id: string } | undefined
+  /** Aborted when the client cancels the request. */
+  readonly signal: AbortSignal
+  /**
+   * Opens state that is declared with `edgemcp/state`, as `ctx.state` does. Use operations that only read: lists and checks run at any time,
+   * and more than once for a request.
+   *
+   * @throws McpError `internal_error` when the call has no session, user or tenant
+   */
+  state<T>(of: KeyedState<T>): T
+  state<T>(of: HandleState<T>, handle: string): T
 }
 
 /** Decides who sees and uses a tool, a resource or a prompt. Each definition has these options. */
@@ -20,7 +50,7 @@ export type AccessOptions = {
   /** Lists the entry for callers that lack its scopes too, so that clients can request the scopes. Default: false. */
   listWithoutScopes?: boolean | undefined
   /**
-   * Decides for each caller whether the entry is visible and usable. A request for a hidden entry gets the same error as one for an unknown
+   * Decides for each caller whether the entry is visible and usable, by its principal, its client or its request. A request for a hidden entry gets the same error as one for an unknown
    * entry. Default: visible to every caller.
    */
   visibleTo?: (caller: Caller) => Awaitable<boolean>

@@ -16,7 +16,7 @@ const kinds: KindsOf<ServerOptions> = {
   description: kind.string,
   icons: kind.icons,
   websiteUrl: kind.string,
-  instructions: kind.string,
+  instructions: kind.stringOrFunction,
   experimental: kind.object(),
   caching: kind.caching,
   pageSize: kind.count,

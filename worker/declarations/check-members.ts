@@ -85,6 +85,7 @@ const kinds = {
     } satisfies KindsOf<Annotations>),
     caching: kind.caching,
     authorize: kind.fn,
+    filterCompletions: kind.flag,
     list: kind.fn,
     complete: kind.functions,
     ...visibility,

@@ -13,6 +13,7 @@ import type {
   SamplingMessage,
 } from '../protocol/types.ts'
 import type { Duration } from './duration.ts'
+import type { HttpRequest } from './http-request.ts'
 import type { RequestContext } from './request-context.ts'
 import type { Infer, Schema } from './schema.ts'
 import type { HandleState, KeyedState } from './state.ts'
@@ -128,6 +129,11 @@ export interface Context {
    * is that of the HTTP request of the current round. In sessions and tasks, it is that of the request that started the call.
    */
   readonly requestContext: RequestContext
+  /**
+   * The HTTP request that started the current round: the call, or the answer to its last input request. It is never stored: `undefined` in a
+   * run of a task, and in a call that runs again after its Durable Object was lost.
+   */
+  readonly request: HttpRequest | undefined
   /**
    * The session of the call; `undefined` in protocol versions without sessions. The id has 16 characters, and is the same in all calls of
    * the session. It names the session in logs and to `server.notify`, and is no credential: it is not `Mcp-Session-Id`.

@@ -3,6 +3,7 @@ import type { Principal } from '../protocol/principal.ts'
 import type { Implementation, Params } from '../protocol/types.ts'
 import type { Awaitable } from './context.ts'
 import type { Admitted } from './endpoints.ts'
+import type { HttpRequest } from './http-request.ts'
 import type { Outcome } from './outcome.ts'
 import type { RequestContext } from './request-context.ts'
 
@@ -18,6 +19,8 @@ export interface CallInfo {
   readonly principal: Principal | undefined
   /** The request context of the call, as handlers get it in `ctx.requestContext`. */
   readonly requestContext: RequestContext
+  /** The HTTP request of the step, as handlers get it in `ctx.request`. */
+  readonly request: HttpRequest | undefined
   /** The name and version that the client reports; not authenticated. */
   readonly client: Implementation | undefined
   /** The session of the call, as in `ctx.session`; `undefined` in protocol versions without sessions. */

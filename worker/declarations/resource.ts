@@ -9,7 +9,7 @@ import type {
   ResourceTemplateItem,
 } from '../protocol/types.ts'
 import { type TemplateVariables, type UriTemplate, uriTemplate } from '../protocol/uri-template.ts'
-import type { AccessOptions, Caller, Guarded } from './caller.ts'
+import type { AccessOptions, CallerContext, Guarded } from './caller.ts'
 import type { Awaitable, Context } from './context.ts'
 
 /**
@@ -20,7 +20,7 @@ import type { Awaitable, Context } from './context.ts'
 export type Completer<Others> = (
   prefix: string,
   context: Partial<Others>,
-  caller: Caller,
+  caller: CallerContext,
 ) => Awaitable<readonly string[] | { values: readonly string[]; total?: number; hasMore?: boolean }>
 
 /** Completes variables of a template or arguments of a prompt, by name. */
@@ -57,14 +57,19 @@ export type ResourceDefinition<U extends string> = AccessOptions & {
    * Decides for the variables of a template whether the caller may read and subscribe to the resource. A rejected resource gets the same
    * error as an unknown one. Default: every caller that sees the template.
    */
-  authorize?: (caller: Caller, variables: TemplateVariables<U>) => Awaitable<boolean>
+  authorize?: (caller: CallerContext, variables: TemplateVariables<U>) => Awaitable<boolean>
   /** Returns the resources of a template for `resources/list`. Default: none are listed. */
-  list?: (caller: Caller) => Awaitable<readonly ListedResource<TemplateVariables<U>>[]>
+  list?: (caller: CallerContext) => Awaitable<readonly ListedResource<TemplateVariables<U>>[]>
   /**
    * Completes variables of a template while the user types, by variable. Once all other variables are known, values whose resource
    * `authorize` rejects are omitted; before that, the completer decides what the caller may see. Default: none.
    */
   complete?: Completions<TemplateVariables<U>>
+  /**
+   * Whether completions omit values whose resource `authorize` rejects. `false` calls `authorize` for no value, if `complete` returns only
+   * what the caller may see. Default: true.
+   */
+  filterCompletions?: boolean
 }
 
 /**
@@ -103,9 +108,12 @@ export type Resource = FixedResource | TemplateResource
 /** The common members of resources and templates. Functions get the variables of the template; those of a fixed URI get an empty object. */
 type ResourceFunctions = Guarded & {
   readonly caching: Caching | undefined
-  readonly authorize: ((caller: Caller, variables: Record<string, string | string[]>) => Awaitable<boolean>) | undefined
-  readonly list: ((caller: Caller) => Awaitable<readonly ListedResource<Record<string, string>>[]>) | undefined
+  readonly authorize:
+    | ((caller: CallerContext, variables: Record<string, string | string[]>) => Awaitable<boolean>)
+    | undefined
+  readonly list: ((caller: CallerContext) => Awaitable<readonly ListedResource<Record<string, string>>[]>) | undefined
   readonly complete: Completions<Record<string, string>>
+  readonly filterCompletions: boolean
   readonly handler: (variables: Record<string, string | string[]>, ctx: Context & { readonly uri: string }) => unknown
 }
 
@@ -116,9 +124,10 @@ export type AnyResourceDefinition = Omit<ResourceDefinition<string>, 'authorize'
 /** Parses the URI of a resource, and builds its entry. @throws Error for an invalid template. The message names the fix */
 export function defineResource(uri: string, definition: AnyResourceDefinition, handler: Resource['handler']): Resource {
   const { name = uri, title, description, mimeType, size, annotations, icons, _meta } = definition
-  const { caching, visibleTo, authorize, list, complete = {} } = definition
+  const { caching, visibleTo, authorize, list, complete = {}, filterCompletions = true } = definition
   const template = /[{}]/.test(uri) ? uriTemplate(uri) : undefined
   const common = { name, title, description, mimeType, annotations, icons, _meta }
   const item = template ? { uriTemplate: uri, ...common } : { uri, ...common, size }
-  return { item: JSON.parse(JSON.stringify(item)), template, caching, visibleTo, authorize, list, complete, handler }
+  const functions = { visibleTo, authorize, list, complete, filterCompletions, handler }
+  return { item: JSON.parse(JSON.stringify(item)), template, caching, ...functions }
 }

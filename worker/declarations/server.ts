@@ -22,6 +22,7 @@ import {
   checkToolSchemas,
 } from './check-declarations.ts'
 import { checkDefinition, refuseMisuse } from './check-members.ts'
+import type { Awaitable } from './context.ts'
 import {
   type Declarations,
   DeclarationsDraft,
@@ -56,8 +57,8 @@ import { defineTool, type Tool, type ToolDefinition, type ToolHandler } from './
  * @see https://modelcontextprotocol.io/specification/2026-07-28/schema#implementation
  */
 export type ServerOptions = Implementation & {
-  /** Instructions for the model, which clients may add to its context. Default: none. */
-  instructions?: string
+  /** Instructions for the model, which clients may add to its context, or a function of the caller that returns them. Default: none. */
+  instructions?: string | ((caller: Caller) => Awaitable<string | undefined>)
   /** Experimental capabilities to declare, by name, with their settings. Default: none. */
   experimental?: Readonly<Record<string, Params>>
   /** How long clients may cache lists: `ttlMs` milliseconds, for one user (`private`) or for all (`public`). Default: no caching. */

@@ -38,6 +38,7 @@ export class CallContext implements Context {
   readonly [environmentKey]: CallEnvironment
   readonly principal: Context['principal']
   readonly requestContext: Context['requestContext']
+  readonly request: Context['request']
   readonly session: Context['session']
   readonly client: Context['client']
   readonly requestId: Context['requestId']
@@ -52,6 +53,7 @@ export class CallContext implements Context {
     this[environmentKey] = environment
     this.principal = call.principal
     this.requestContext = call.requestContext
+    this.request = call.request
     this.session = call.session
     this.client = call.client
     this.requestId = call.requestId

@@ -1,6 +1,7 @@
 /** A call of a client, and the environment of its steps. */
 
 import type { Admitted } from '../declarations/endpoints.ts'
+import type { HttpRequest } from '../declarations/http-request.ts'
 import type { Answer, Outcome } from '../declarations/outcome.ts'
 import type { RequestContext } from '../declarations/request-context.ts'
 import type { StateHost } from '../declarations/state.ts'
@@ -36,6 +37,8 @@ export type Call = {
   readonly principal: Principal | undefined
   /** What the option `requestContext` of `serve()` returned for the HTTP request of the call; without the option, an empty object. */
   readonly requestContext: RequestContext
+  /** The HTTP request of the current round; `undefined` without one. */
+  readonly request?: HttpRequest | undefined
   /** The session of the call; `undefined` in protocol versions without sessions. */
   readonly session: { readonly id: string } | undefined
   /**

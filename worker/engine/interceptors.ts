@@ -2,6 +2,7 @@
 
 import type { CallInfo, Interceptor, Next } from '../declarations/interceptor.ts'
 import type { Outcome } from '../declarations/outcome.ts'
+import { emptyContext } from '../declarations/request-context.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { Params } from '../protocol/types.ts'
 import type { Call } from './call.ts'
@@ -15,7 +16,8 @@ export const infoOf = (
     method,
     revision,
     principal,
-    requestContext = {},
+    requestContext = emptyContext,
+    request,
     client,
     session,
     admitted,
@@ -29,6 +31,7 @@ export const infoOf = (
   protocolVersion: revision.date,
   principal,
   requestContext,
+  request,
   client,
   session,
   isTask,

@@ -4,7 +4,8 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#scope-challenge-handling
  */
 
-import type { Guarded } from '../declarations/caller.ts'
+import type { Caller, Guarded } from '../declarations/caller.ts'
+import type { Awaitable } from '../declarations/context.ts'
 import type { Declarations } from '../declarations/declarations.ts'
 import type { ForwardedEntry } from '../declarations/forwarded.ts'
 import type { Open } from '../declarations/server.ts'
@@ -26,17 +27,19 @@ type NamedRequest = { readonly method: string; readonly params?: Params }
  * error for an unknown name.
  *
  * @param open unseals values of the caller
+ * @param caller returns the caller, for an entry that is visible to some only
  */
 export async function lackedScopes(
   declarations: Declarations,
   principal: Principal | undefined,
   request: NamedRequest,
   open: Open,
+  caller: () => Awaitable<Caller>,
 ): Promise<readonly string[]> {
   const [entry, ...others] = await entriesOfRequest(declarations, request, open)
   // Of several servers, the one that has the entry checks the scopes itself.
   if (!entry || others.length > 0 || isPermitted(entry, { principal })) return none
-  return (await isVisible(entry, { principal })) ? (entry.scopes ?? none) : none
+  return !entry.visibleTo || (await isVisible(entry, await caller())) ? (entry.scopes ?? none) : none
 }
 
 /**

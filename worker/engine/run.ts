@@ -6,6 +6,7 @@ import { progressToken } from '../protocol/meta.ts'
 import type { Params } from '../protocol/types.ts'
 import type { Call, CallEnvironment } from './call.ts'
 import { CallContext } from './call-context.ts'
+import { callerContextOf } from './caller.ts'
 import { stepError } from './failure.ts'
 import { abortOf, intercept } from './interceptors.ts'
 import { callMethod, declaredMethod } from './methods/index.ts'
@@ -101,8 +102,9 @@ function checkChangedCall(declarations: Declarations, call: Call, changed: Call)
 }
 
 /** @throws McpError `insufficient_scope` */
-async function checkScopes(declarations: Declarations, call: Call, { seals }: CallEnvironment): Promise<void> {
-  const lacked = await lackedScopes(declarations, call.principal, call, seals.open)
+async function checkScopes(declarations: Declarations, call: Call, environment: CallEnvironment): Promise<void> {
+  const caller = () => callerContextOf(call, environment)
+  const lacked = await lackedScopes(declarations, call.principal, call, environment.seals.open, caller)
   if (lacked.length > 0) throw insufficientScope(lacked)
 }
 
@@ -125,6 +127,9 @@ async function runMethod(
   const methodContext: MethodContext = {
     server,
     call,
+    get caller() {
+      return callerContextOf(call, within)
+    },
     environment: within,
     context,
     instrumented,

@@ -1,5 +1,5 @@
 /** Which callers may subscribe to which resources, and the topics of a change. */
-import type { Caller } from '../declarations/caller.ts'
+import type { CallerContext } from '../declarations/caller.ts'
 import { resourceNotFound } from '../declarations/content.ts'
 import type { Declarations } from '../declarations/declarations.ts'
 import { type Change, type TopicRecipients, topicOf } from '../protocol/changes.ts'
@@ -8,7 +8,7 @@ import { isPermitted, isVisible } from './methods/lists.ts'
 import { findReadable, findResource } from './methods/resources.ts'
 
 /** Whether a caller may subscribe to a resource, or to the resources of a template: the caller must be allowed to read them. */
-export async function canSubscribe(declarations: Declarations, caller: Caller, uri: string): Promise<boolean> {
+export async function canSubscribe(declarations: Declarations, caller: CallerContext, uri: string): Promise<boolean> {
   const template = declarations.templates.get(uri)
   // `authorize` decides by resource, so it cannot decide for all resources of a template.
   if (template?.authorize) return false
@@ -19,7 +19,7 @@ export async function canSubscribe(declarations: Declarations, caller: Caller, u
 }
 
 /** @throws McpError `resource_not_found` when the caller may not subscribe */
-export async function checkSubscription(declarations: Declarations, caller: Caller, uri: string): Promise<void> {
+export async function checkSubscription(declarations: Declarations, caller: CallerContext, uri: string): Promise<void> {
   if (!(await canSubscribe(declarations, caller, uri))) throw resourceNotFound(uri)
 }
 

@@ -3,6 +3,7 @@
  * opened, a handler runs or a Durable Object is called. What runs the calls receives the decision as an `Access`.
  */
 import type { PostedRefusals } from '../../durable-objects/rpc.ts'
+import type { HttpRequest } from '../declarations/http-request.ts'
 import { emptyContext, type RequestContext } from '../declarations/request-context.ts'
 import type { Call } from '../engine/call.ts'
 import { insufficientScope } from '../engine/required-scopes.ts'
@@ -12,6 +13,7 @@ import { asMcpError, McpError } from '../protocol/errors.ts'
 import { isRequest, type Message, type RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { IncomingRequest } from '../request-hooks.ts'
+import { addressOf, httpRequestOf } from './caller.ts'
 import { errorResponse, idOf } from './error-response.ts'
 import type { Host } from './host.ts'
 
@@ -107,9 +109,14 @@ export class Access {
     return this.#incoming.requestContext ?? emptyContext
   }
 
+  /** The HTTP request, as handlers get it. */
+  get request(): HttpRequest {
+    return httpRequestOf(this.#incoming.request)
+  }
+
   /** IP address of the client, if the platform provides it. */
   get address(): string | undefined {
-    return this.#incoming.request.headers.get('CF-Connecting-IP') ?? undefined
+    return addressOf(this.#incoming.request)
   }
 
   /**

@@ -50,7 +50,10 @@ export async function post(request: Request, host: Host, incoming: IncomingReque
     return orError(message, host, async () => {
       const calls = await readStateless(request, classified, access, host)
       const isSubscription = methodIn(revision, message.method)?.requires === 'stream'
-      if (isSubscription && host.listen) return openSubscription(message, host.listen, accept, access, host)
+      const [call] = calls.calls
+      if (isSubscription && host.listen && call) {
+        return openSubscription(call, request, host.listen, accept, access, host)
+      }
       return serveStateless(request, calls, accept, access, host)
     })
   }

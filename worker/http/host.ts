@@ -1,5 +1,6 @@
 /** What the endpoint needs of the place where it runs. */
 import type { RequestStateRpc, SessionRpc } from '../../durable-objects/rpc.ts'
+import type { CallerContext } from '../declarations/caller.ts'
 import type { Admitted } from '../declarations/endpoints.ts'
 import type { RequestContext } from '../declarations/request-context.ts'
 import type { Seals } from '../engine/call.ts'
@@ -42,7 +43,7 @@ export type Host = ServerInfo & {
 
 export type Listen = (
   message: RequestMessage,
-  principal: Principal | undefined,
+  caller: CallerContext,
   address: string | undefined,
 ) => Promise<SubscriptionStream>
 

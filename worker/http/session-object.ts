@@ -59,7 +59,7 @@ export async function openSession<T extends SessionContent>(
 
 /** Forwards a POST to the Durable Object of its session, which runs its calls. */
 export async function postToSession({ name, ...post }: SessionPost, access: Access, host: Host) {
-  const { principal, caller, address } = access
+  const { principal, caller, address, request } = access
   const requestContext = await storeContext(
     access.requestContext,
     sealsOf(host, principal),
@@ -71,6 +71,7 @@ export async function postToSession({ name, ...post }: SessionPost, access: Acce
     principal,
     caller,
     address,
+    http: { url: request.url, headers: request.headers },
     ...(requestContext && { requestContext }),
     identity: host.identity,
     admitted: host.admitted,

@@ -38,7 +38,7 @@ server.tool(
   { description: 'Sleeps, then returns the request context', task: true, inputSchema: z.object({ ms: z.number() }) },
   async ({ ms }, ctx) => {
     await ctx.sleep('night', ms)
-    return seen(ctx)
+    return JSON.stringify({ ...JSON.parse(seen(ctx)), hasRequest: ctx.request !== undefined })
   },
 )
 server.tool(
@@ -51,7 +51,7 @@ server.tool(
   async ({ gate }, ctx) => {
     ctx.log('info', 'waiting')
     await fetch(gate).then((response) => response.text())
-    return seen(ctx)
+    return JSON.stringify({ ...JSON.parse(seen(ctx)), hasRequest: ctx.request !== undefined })
   },
 )
 server.tool(

@@ -1,6 +1,6 @@
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion */
 
-import type { Caller } from '../../declarations/caller.ts'
+import type { CallerContext } from '../../declarations/caller.ts'
 import { brokenList } from '../../declarations/content.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
 import type { Resource } from '../../declarations/resource.ts'
@@ -34,7 +34,7 @@ export const complete: Method = {
     if (!names.includes(name)) throw new McpError('invalid_params', `${owner} has no argument "${name}"`)
     const completer = Object.hasOwn(completers, name) ? completers[name] : undefined
     if (!completer) return { completion: { values: [], hasMore: false } }
-    const caller = { principal: context.call.principal }
+    const { caller } = context
     const found: unknown = await completer(prefix, variables, caller)
     const completion = readCompletion(found, name, declaration)
     return {
@@ -65,11 +65,11 @@ const isTexts = (value: unknown): value is string[] => Array.isArray(value) && v
 /** Omits values of resources that the caller may not read, if all variables of the template are known. */
 async function omitUnreadable(
   completion: Completion,
-  { template, authorize }: Resource,
+  { template, authorize, filterCompletions }: Resource,
   { name, known: context }: { name: string; known: Record<string, string> },
-  caller: Caller,
+  caller: CallerContext,
 ): Promise<Completion> {
-  if (!template || !authorize) return completion
+  if (!template || !authorize || !filterCompletions) return completion
   if (!template.names.every((text) => text === name || Object.hasOwn(context, text))) return completion
   const { values, hasMore } = completion
   const allowed = await Promise.all(
@@ -84,8 +84,7 @@ async function omitUnreadable(
 }
 
 /** Reads the reference of a request: the names that can be completed, and their completers. */
-async function readReference({ server, call }: MethodContext, ref: Params) {
-  const caller = { principal: call.principal }
+async function readReference({ server, caller }: MethodContext, ref: Params) {
   if (ref.type === 'ref/prompt') {
     const name = readText(ref, 'name', 'params.ref')
     const prompt = server.declarations.prompts.get(name)

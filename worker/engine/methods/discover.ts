@@ -1,5 +1,6 @@
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/server/discover */
 
+import type { Caller } from '../../declarations/caller.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
 import { supportedVersions } from '../../protocol/revisions/index.ts'
 import type { Implementation, ServerCapabilities } from '../../protocol/types.ts'
@@ -11,15 +12,28 @@ import { hasResources } from './resources.ts'
 
 export const discover: Method = {
   offered: () => true,
-  async answer({ server, environment }) {
+  async answer({ server, caller, environment }) {
     const { declarations } = server
+    const { instructions, caching = uncached } = declarations.options
     return {
       supportedVersions,
       capabilities: capabilitiesOf(declarations, environment),
-      instructions: declarations.options.instructions,
-      ...(declarations.options.caching ?? uncached),
+      instructions: await instructionsFor(declarations, caller),
+      ttlMs: caching.ttlMs,
+      cacheScope: typeof instructions === 'function' ? 'private' : caching.cacheScope,
     }
   },
+}
+
+/** @throws TypeError when the function of the server returns no text */
+export async function instructionsFor({ options }: Declarations, caller: Caller): Promise<string | undefined> {
+  const { instructions } = options
+  if (typeof instructions !== 'function') return instructions
+  const returned: unknown = await instructions(caller)
+  if (returned === undefined || typeof returned === 'string') return returned
+  throw new TypeError(
+    `instructions of createServer() returned a value of the type ${typeof returned}: return a string or undefined`,
+  )
 }
 
 /** Returns the capabilities of this server, which follow from its declarations. */

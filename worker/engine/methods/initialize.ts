@@ -1,17 +1,17 @@
 /** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle */
 
+import type { Caller } from '../../declarations/caller.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
 import { bounds } from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import { isImplementation } from '../../protocol/meta.ts'
 import { negotiateVersion } from '../../protocol/negotiate-version.ts'
-import type { Principal } from '../../protocol/principal.ts'
 import type { Revision } from '../../protocol/revision.ts'
 import type { ClientCapabilities, Params, Result } from '../../protocol/types.ts'
 import { utf8 } from '../../protocol/utf8.ts'
 import { guardStep } from '../failure.ts'
-import { capabilitiesOf, implementationOf } from './discover.ts'
+import { capabilitiesOf, implementationOf, instructionsFor } from './discover.ts'
 import type { InitializeMethod, NegotiatedSession, SessionFeatures } from './method.ts'
 
 /** @throws McpError `invalid_envelope` for params that are invalid, or too large for the id of a session */
@@ -43,29 +43,29 @@ async function initializeResult(
   declarations: Declarations,
   revision: Revision,
   environment: SessionFeatures,
-  principal: Principal | undefined,
+  caller: Caller,
 ): Promise<Result> {
-  const { instructions } = declarations.options
   // A session stores the level that its client sets. Without sessions, no log messages are sent to clients of these versions.
   const { logging, ...others } = capabilitiesOf(declarations, environment)
   return {
     protocolVersion: revision.date,
     capabilities: {
       ...revision.server(environment.hasSessions ? { logging, ...others } : others),
-      ...(await declarations.capabilities?.(revision, principal)),
+      ...(await declarations.capabilities?.(revision, caller.principal)),
     },
     serverInfo: revision.implementation(implementationOf(declarations)),
-    instructions,
+    instructions: await instructionsFor(declarations, caller),
   }
 }
 
 export const initialize: InitializeMethod = {
   requires: 'handshake',
   negotiate: negotiateSession,
-  answer: (declarations, revision, environment, principal) =>
-    guardStep(declarations, { method: 'initialize', params: {}, revision, principal }, () =>
-      initializeResult(declarations, revision, environment, principal),
-    ),
+  answer(declarations, revision, environment, caller) {
+    const { principal, client, requestContext, request } = caller
+    const step = { method: 'initialize', params: {}, revision, principal, client, requestContext, request }
+    return guardStep(declarations, step, () => initializeResult(declarations, revision, environment, caller))
+  },
 }
 
 const expected = (name: string, shape: string) => new McpError('invalid_envelope', `params.${name} must be ${shape}`)

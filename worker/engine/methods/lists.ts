@@ -14,7 +14,7 @@ import type { MethodContext } from './method.ts'
 export const uncached: Caching = { ttlMs: 0, cacheScope: 'private' }
 
 /** Whether the caller has the scopes. */
-export const isPermitted = ({ scopes }: AccessOptions, { principal }: Caller): boolean =>
+export const isPermitted = ({ scopes }: AccessOptions, { principal }: Pick<Caller, 'principal'>): boolean =>
   holdsScopes(principal?.scopes, scopes)
 
 /** Returns the entries that this caller may see, in the order of registration. */
@@ -92,7 +92,7 @@ export async function listMethod<I>(
   identify: (item: I) => string,
 ): Promise<Result> {
   const all = [...entries]
-  const seen = await visibleEntries(all, { principal: context.call.principal })
+  const seen = await visibleEntries(all, context.caller)
   const items = seen.map((entry) => entry.item)
   const personal = all.some(variesByCaller)
   return page(context, name, items, identify, personal)

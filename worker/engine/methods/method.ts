@@ -1,11 +1,11 @@
 /** The kinds of methods of the protocol, and functions that read params. */
+import type { Caller, CallerContext } from '../../declarations/caller.ts'
 import type { Context } from '../../declarations/context.ts'
 import type { Declarations, HandlerItem, Instrumented } from '../../declarations/declarations.ts'
 import type { Open, Server } from '../../declarations/server.ts'
 import { bounds } from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
-import type { Principal } from '../../protocol/principal.ts'
 import type { Revision } from '../../protocol/revision.ts'
 import type { ClientCapabilities, Implementation, LogLevel, Params, Result } from '../../protocol/types.ts'
 import type { Call, CallEnvironment, Outcome } from '../call.ts'
@@ -16,6 +16,8 @@ export type MethodContext = {
   readonly server: Server
   /** The call: method, params, principal, client and protocol version. */
   readonly call: Call
+  /** The caller, as functions of declarations get it. */
+  readonly caller: CallerContext
   /** Services of the place where the call runs: a Worker, or the Durable Object of a session or a task. */
   readonly environment: CallEnvironment
   /** The `ctx` that handlers receive. */
@@ -72,12 +74,7 @@ export interface InitializeMethod {
   readonly target?: undefined
   /** @throws McpError `invalid_envelope` for params that are invalid, or too large for the id of a session */
   negotiate(params: Params | undefined): NegotiatedSession
-  answer(
-    declarations: Declarations,
-    revision: Revision,
-    environment: SessionFeatures,
-    principal: Principal | undefined,
-  ): Promise<Result>
+  answer(declarations: Declarations, revision: Revision, environment: SessionFeatures, caller: Caller): Promise<Result>
 }
 
 /** What an endpoint can do for clients that send `initialize`. */

@@ -1,6 +1,6 @@
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/server/resources */
 
-import type { Caller } from '../../declarations/caller.ts'
+import type { CallerContext } from '../../declarations/caller.ts'
 import { brokenList, readResourceResult, resourceNotFound } from '../../declarations/content.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
 import type { Resource } from '../../declarations/resource.ts'
@@ -19,7 +19,7 @@ export const listResources: Method = {
   offered: hasResources,
   async answer(context) {
     const { resources, templates } = context.server.declarations
-    const caller = { principal: context.call.principal }
+    const { caller } = context
     const all = [...resources.values(), ...templates.values()]
     const listed = await Promise.all((await visibleEntries(all, caller)).map((resource) => listedBy(resource, caller)))
     const personal = all.some((resource) => resource.list || variesByCaller(resource))
@@ -28,7 +28,7 @@ export const listResources: Method = {
 }
 
 /** Returns a fixed resource, or the resources that a template lists, with the members of the template as defaults. */
-async function listedBy(resource: Resource, caller: Caller): Promise<ResourceItem[]> {
+async function listedBy(resource: Resource, caller: CallerContext): Promise<ResourceItem[]> {
   if (!resource.template) return [resource.item]
   const { item, template, list } = resource
   const { uriTemplate, ...common } = item
@@ -63,9 +63,9 @@ export const readResource: Method = {
   offered: hasResources,
   target: ({ uri }) => readTarget('resource', uri),
   async answer(methodContext) {
-    const { server, call, context } = methodContext
+    const { server, call, caller, context } = methodContext
     const uri = readUri(readText(call.params, 'uri'))
-    const match = await findReadable(server.declarations, { principal: call.principal }, uri)
+    const match = await findReadable(server.declarations, caller, uri)
     if (!match) throw resourceNotFound(uri)
     const { resource, variables } = match
     const withUri = Object.assign(context, { uri })
@@ -100,7 +100,7 @@ function findEquivalent({ resources }: Declarations, uri: string): Resource | un
 }
 
 /** Returns the declaration of a URI, if this caller may read it. */
-export async function findReadable(declarations: Declarations, caller: Caller, uri: string) {
+export async function findReadable(declarations: Declarations, caller: CallerContext, uri: string) {
   const match = findResource(declarations, uri)
   if (!match || !isPermitted(match.resource, caller) || !(await isVisible(match.resource, caller))) return undefined
   const { authorize } = match.resource

@@ -7,6 +7,7 @@ import type { Tool } from '../../declarations/tool.ts'
 import { isA, McpError, ToolError } from '../../protocol/errors.ts'
 import type { HeaderParameter } from '../../protocol/param-headers.ts'
 import type { Call } from '../call.ts'
+import { callerOf } from '../caller.ts'
 import { reportFailure } from '../failure.ts'
 import { isVisible, listMethod } from './lists.ts'
 import { callHandler, type Method, type MethodContext, readObject, readTarget, readText } from './method.ts'
@@ -26,7 +27,7 @@ export const callTool: Method = {
     const { server, call } = context
     const name = readText(call.params, 'name')
     const tool = server.declarations.tools.get(name)
-    if (!tool || !(await isVisible(tool, { principal: call.principal }))) {
+    if (!tool || !(await isVisible(tool, context.caller))) {
       throw new McpError('invalid_params', `Unknown tool: ${name}`)
     }
     const args = readObject(call.params, 'arguments')
@@ -70,5 +71,6 @@ async function runHandler(tool: Tool, input: unknown, methodContext: MethodConte
 export async function mirroredParameters(declarations: Declarations, call: Call): Promise<readonly HeaderParameter[]> {
   const { name } = call.params
   const tool = call.method === 'tools/call' && typeof name === 'string' ? declarations.tools.get(name) : undefined
-  return tool?.mirrored.length && (await isVisible(tool, { principal: call.principal })) ? tool.mirrored : []
+  const caller = () => callerOf({ ...call, protocolVersion: call.revision.date })
+  return tool?.mirrored.length && (!tool.visibleTo || (await isVisible(tool, caller()))) ? tool.mirrored : []
 }

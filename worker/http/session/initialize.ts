@@ -1,3 +1,4 @@
+import { callerOf } from '../../engine/caller.ts'
 import { initialize } from '../../engine/methods/initialize.ts'
 import { type RequestMessage, resultText } from '../../protocol/jsonrpc.ts'
 import type { Revision } from '../../protocol/revision.ts'
@@ -14,14 +15,18 @@ import { sealSessionId } from './session-id.ts'
  */
 export async function startSession(
   { id, params }: RequestMessage,
-  { principal }: Access,
+  { principal, request, requestContext }: Access,
   host: Host,
 ): Promise<Response> {
   const negotiated = initialize.negotiate(params)
   // `negotiate` returns only versions that this server speaks.
   const revision = revisionOf(negotiated.version) as Revision
   const features = { updates: host.listen !== undefined, hasSessions: host.hasSessions }
-  const result = await initialize.answer(host.server.declarations, revision, features, principal)
+  const { date: protocolVersion } = revision
+  const { client } = negotiated
+  const capabilities = revision.client(negotiated.capabilities)
+  const caller = callerOf({ principal, client, capabilities, requestContext, request, protocolVersion })
+  const result = await initialize.answer(host.server.declarations, revision, features, caller)
   const answer = { status: 200, text: resultText(id, revision.result('initialize', result)) }
   if (!host.hasSessions) return jsonResponse(answer)
   return jsonResponse({ ...answer, headers: { 'Mcp-Session-Id': await sealSessionId(negotiated, host, principal) } })

@@ -72,7 +72,7 @@ const callOf = (
   { id: requestId, method, params = {} }: RequestMessage,
   revision: Revision,
   { capabilities, client, logLevel }: Envelope,
-  { principal, requestContext }: Access,
+  { principal, requestContext, request }: Access,
   { admitted }: Host,
 ): Call => ({
   method,
@@ -82,6 +82,7 @@ const callOf = (
   client,
   principal,
   requestContext,
+  request,
   session: undefined,
   admitted,
   requestId,

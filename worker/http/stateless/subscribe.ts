@@ -1,10 +1,11 @@
 /** `subscriptions/listen`: a stream of change notifications for a client without a session. */
+import { callerContextOf } from '../../engine/caller.ts'
 import { McpError } from '../../protocol/errors.ts'
-import type { RequestMessage } from '../../protocol/jsonrpc.ts'
 import type { AcceptedTypes } from '../accept.ts'
 import type { Access } from '../access.ts'
-import type { Host, Listen } from '../host.ts'
+import { type Host, type Listen, sealsOf } from '../host.ts'
 import { openRelay } from '../relay.ts'
+import type { StatelessCall } from './read.ts'
 
 /**
  * Answers with the event stream of the Durable Object that sends the changes.
@@ -12,14 +13,20 @@ import { openRelay } from '../relay.ts'
  * @throws McpError `not_acceptable`, `invalid_params` for an invalid filter, `too_many_requests`
  */
 export async function openSubscription(
-  message: RequestMessage,
+  { message, call }: StatelessCall,
+  request: Request,
   listen: Listen,
   accept: AcceptedTypes,
   { principal, address }: Access,
   host: Host,
 ): Promise<Response> {
   if (!accept.stream) throw new McpError('not_acceptable', 'Accept must include text/event-stream')
-  const stream = await listen(message, principal, address)
+  const caller = callerContextOf(call, {
+    signal: () => request.signal,
+    seals: sealsOf(host, principal),
+    state: { object: host.state, session: undefined },
+  })
+  const stream = await listen(message, caller, address)
   const response = await openRelay({ ...host.limits, ...stream })
   if (response.status !== 200) throw stream.rejection
   if (stream.onOpened) host.waitUntil(stream.onOpened().catch(host.report))

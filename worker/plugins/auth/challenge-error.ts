@@ -33,12 +33,10 @@ export function insufficientScope(scopes: readonly string[], held: readonly stri
 const isAskedFor = (scope: string): boolean => /^[!#-[\]-~]+$/.test(scope) && scope !== 'offline_access'
 
 /** Returns all scopes of the messages of a request, if its principal lacks one of them. */
-export async function missingScopes(
-  { principal, messages = [] }: IncomingRequest,
-  serverInfo: ServerInfo,
-): Promise<readonly string[]> {
+export async function missingScopes(incoming: IncomingRequest, serverInfo: ServerInfo): Promise<readonly string[]> {
+  const { principal, messages = [] } = incoming
   const posted = messages.filter((message) => 'method' in message)
-  const lacked = await Promise.all(posted.map((message) => serverInfo.lackedScopes(principal, message)))
+  const lacked = await Promise.all(posted.map((message) => serverInfo.lackedScopes(principal, message, incoming)))
   return [...new Set(lacked.flat())]
 }
 

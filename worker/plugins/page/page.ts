@@ -2,6 +2,8 @@
 
 import type { AccessOptions } from '../../declarations/caller.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
+import { callerOf } from '../../engine/caller.ts'
+import { instructionsFor } from '../../engine/methods/discover.ts'
 import { visibleEntries } from '../../engine/methods/lists.ts'
 import { clientCapabilitiesKey, protocolVersionKey } from '../../protocol/meta.ts'
 import { newestStateless, revisions } from '../../protocol/revisions/index.ts'
@@ -102,7 +104,9 @@ const quoted = (word: string) => (/^[\w.:/-]+$/.test(word) ? word : `'${word.rep
 // What there is
 
 /** Returns a section for each kind of entry that every caller sees. */
-async function offers({ options: { instructions }, tools, resources, templates, prompts }: Declarations) {
+async function offers(declarations: Declarations) {
+  const { tools, resources, templates, prompts } = declarations
+  const instructions = await instructionsFor(declarations, anonymous)
   return [
     instructions && section('Instructions', html`<p>${instructions}</p>`),
     await list(
@@ -122,8 +126,16 @@ async function offers({ options: { instructions }, tools, resources, templates, 
   ]
 }
 
+const anonymous = callerOf({
+  principal: undefined,
+  client: undefined,
+  capabilities: {},
+  request: undefined,
+  protocolVersion: undefined,
+})
+
 async function list<E extends AccessOptions>(heading: string, all: Iterable<E>, written: (entry: E) => Html) {
-  const entries = await visibleEntries(all, { principal: undefined })
+  const entries = await visibleEntries(all, anonymous)
   return (
     entries.length > 0 &&
     section(html`${heading} <small>${entries.length}</small>`, html`<ul>${entries.map(written)}</ul>`)

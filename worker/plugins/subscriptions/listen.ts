@@ -11,6 +11,7 @@ import {
   tenantKeyHeader,
   topicsHeader,
 } from '../../../durable-objects/subscriptions/object.ts'
+import type { CallerContext } from '../../declarations/caller.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
 import type { Open } from '../../declarations/server.ts'
 import { hasResources } from '../../engine/methods/resources.ts'
@@ -43,7 +44,7 @@ const retryAfterSeconds = 60
 export type ListenRequest = {
   readonly message: RequestMessage
   readonly declarations: Declarations
-  readonly principal: Principal | undefined
+  readonly caller: CallerContext
   /** IP address of the client, if the platform provides it. */
   readonly address: string | undefined
   /** Unseals values of the principal. */
@@ -57,12 +58,13 @@ export type ListenRequest = {
  *
  * @throws McpError `invalid_params` for an invalid filter, `out_of_bounds` for one that is too large for one stream
  */
-export async function listen({ message, principal, ...request }: ListenRequest): Promise<SubscriptionStream> {
+export async function listen({ message, caller, ...request }: ListenRequest): Promise<SubscriptionStream> {
   const { declarations, shards, options, open } = request
+  const { principal } = caller
   const requested = readFilter(message.params)
   // Measured before anything is asked about any of its URIs.
   topicsText(topicsOf(requested))
-  const filter = await permitted(requested, declarations, principal)
+  const filter = await permitted(requested, declarations, caller)
   const extra = await declarations.subscriptionFilters?.(message.params ?? {}, open, principal)
   const topics = topicsText([...topicsOf(filter), ...(extra?.topics ?? [])])
   const _meta = { [subscriptionIdKey]: message.id }
@@ -125,7 +127,7 @@ async function listenerOf(principal: Principal | undefined, address: string | un
 async function permitted(
   filter: SubscriptionFilter,
   declarations: Declarations,
-  principal: Principal | undefined,
+  caller: CallerContext,
 ): Promise<SubscriptionFilter> {
   const { resourceSubscriptions, ...lists } = supportedFilter(filter, {
     tools: declarations.tools.size > 0,
@@ -133,6 +135,6 @@ async function permitted(
     resources: hasResources(declarations),
   })
   if (!resourceSubscriptions) return lists
-  const allowed = await Promise.all(resourceSubscriptions.map((uri) => canSubscribe(declarations, { principal }, uri)))
+  const allowed = await Promise.all(resourceSubscriptions.map((uri) => canSubscribe(declarations, caller, uri)))
   return { ...lists, resourceSubscriptions: resourceSubscriptions.filter((_, index) => allowed[index]) }
 }

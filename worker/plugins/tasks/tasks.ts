@@ -228,7 +228,7 @@ async function call(context: MethodContext, site: Site, calls: Method): Promise<
   const { name, task } = call.params
   // A name of another type names no tool, as for scopes and limits.
   const tool = typeof name === 'string' ? server.declarations.tools.get(name) : undefined
-  if (!tool || !(await isVisible(tool, { principal: call.principal }))) return calls.answer(context)
+  if (!tool || !(await isVisible(tool, context.caller))) return calls.answer(context)
   const options = taskOptions(tool)
   const { scopes = [] } = tool
   if (hasExperimentalTasks(call.revision)) {

@@ -1,0 +1,127 @@
+/** A server whose lists, calls, completions and instructions depend on the caller. A token is the base64 of its claims. */
+import { type Caller, createServer, type HttpRequest, serve } from 'edgemcp'
+import { bearer } from 'edgemcp/auth'
+import { mount } from 'edgemcp/compose'
+import { jsonSchema } from 'edgemcp/json-schema'
+import { type Store, state } from 'edgemcp/state'
+import { subscriptions } from 'edgemcp/subscriptions'
+import * as z from 'zod'
+
+declare module 'edgemcp' {
+  interface RequestContext {
+    readonly plan?: string | undefined
+  }
+}
+
+const server = createServer({
+  name: 'by-caller',
+  version: '1.0.0',
+  jsonSchema,
+  caching: { ttlMs: 1000, cacheScope: 'public' },
+  instructions: ({ principal, client, protocolVersion, requestContext, request }) =>
+    `${principal?.subject} ${client?.name} ${protocolVersion} ${requestContext.plan} ${request?.method}`,
+})
+
+const isPro = ({ requestContext }: Caller) => requestContext.plan === 'pro'
+const text = () => 'done'
+
+server.tool(
+  'ask',
+  { description: 'Asks', visibleTo: ({ supports }) => supports('elicitation'), scopes: [] },
+  async (_, ctx) => (await ctx.elicit('sure', 'Sure?', z.object({}))).action,
+)
+server.tool('sample', { description: 'Samples', visibleTo: ({ supports }) => supports('sampling') }, text)
+server.tool('pro', { description: 'Of one plan', visibleTo: isPro }, text)
+server.tool(
+  'old',
+  { description: 'Of old clients', visibleTo: ({ protocolVersion = '' }) => protocolVersion < '2026' },
+  text,
+)
+server.tool('named', { description: 'Of one client', visibleTo: ({ client }) => client?.name === 'named' }, text)
+server.tool(
+  'beta',
+  { description: 'Of requests with a header', visibleTo: ({ request }) => request?.headers.get('X-Beta') === 'yes' },
+  text,
+)
+server.tool(
+  'mirrored',
+  {
+    description: 'Has a parameter that headers repeat, for one plan',
+    visibleTo: isPro,
+    inputSchema: { type: 'object', properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } },
+  },
+  text,
+)
+server.tool('secured', { description: 'Needs a scope, for one plan', visibleTo: isPro, scopes: ['admin'] }, text)
+
+const shown = (request: HttpRequest | undefined) =>
+  request && {
+    method: request.method,
+    path: new URL(request.url).pathname,
+    header: request.headers.get('X-Test'),
+    address: request.address,
+  }
+server.tool('request', { description: 'Returns the HTTP request' }, async (_, { request, requestContext }) =>
+  JSON.stringify({ request: shown(request), plan: requestContext.plan }),
+)
+server.tool('request_after', { description: 'Asks, then returns the HTTP request' }, async (_, ctx) => {
+  await ctx.elicit('sure', 'Sure?', z.object({}))
+  return JSON.stringify(shown(ctx.request))
+})
+
+server.prompt('pro', { description: 'Of one plan', visibleTo: isPro, complete: {} }, () => 'prompt')
+server.resource('pro://fixed', { description: 'Of one plan', visibleTo: isPro }, () => 'resource')
+
+const owned = state('owned_notes', { per: 'user', ttl: 60_000 }, (store: Store<{ ids: string[] }>) => ({
+  all: () => store.get('ids') ?? [],
+  add: (id: string) => store.put('ids', [...(store.get('ids') ?? []), id]),
+}))
+server.tool(
+  'add_note',
+  { description: 'Adds a note', inputSchema: z.object({ id: z.string() }) },
+  async ({ id }, ctx) => {
+    await ctx.state(owned).add(id)
+  },
+)
+server.resource(
+  'note://{id}',
+  {
+    description: 'A note of the user',
+    visibleTo: ({ principal }) => principal !== undefined,
+    list: async ({ state, signal }) => (signal.aborted ? [] : (await state(owned).all()).map((id) => ({ id }))),
+    authorize: async ({ state }, { id }) => (await state(owned).all()).includes(id),
+    complete: { id: async (_, __, { state }) => [...(await state(owned).all()), 'of somebody else'] },
+  },
+  ({ id }) => `Note ${id}`,
+)
+server.resource(
+  'unfiltered://{id}',
+  {
+    description: 'Nobody may read one',
+    authorize: () => false,
+    filterCompletions: false,
+    complete: { id: () => ['unreadable'] },
+  },
+  ({ id }) => id,
+)
+server.resource(
+  'session://{id}',
+  {
+    description: 'Listed by the session of the caller',
+    list: ({ session, client }) => [{ id: `${client?.name} ${session === undefined ? 'none' : 'one'}` }],
+  },
+  ({ id }) => id,
+)
+
+const part = createServer({ name: 'part', version: '1.0.0' })
+part.tool('pro', { description: 'Of one plan', visibleTo: isPro }, (_, { requestContext }) => `${requestContext.plan}`)
+server.use(mount(part, { prefix: 'part_' }))
+
+const worker = serve(server, {
+  auth: bearer({ verify: (token) => JSON.parse(atob(token)), allowAnonymous: true }),
+  plugins: [subscriptions()],
+  requestContext: (request) => ({ plan: request.headers.get('X-Plan') ?? undefined }),
+})
+export default worker
+export const { McpSession, McpSubscriptions } = worker
+export { McpState } from 'edgemcp/state'

@@ -1,0 +1,58 @@
+/** The caller of a request before its calls run: for the scopes of entries that are visible to some callers only. */
+import type { Caller } from '../declarations/caller.ts'
+import type { HttpRequest } from '../declarations/http-request.ts'
+import { callerOf } from '../engine/caller.ts'
+import { McpError } from '../protocol/errors.ts'
+import type { RequestMessage } from '../protocol/jsonrpc.ts'
+import { claimedVersion, type Envelope, readEnvelope } from '../protocol/meta.ts'
+import type { Principal } from '../protocol/principal.ts'
+import { revisionOf } from '../protocol/revisions/index.ts'
+import type { IncomingRequest } from '../request-hooks.ts'
+import type { Host } from './host.ts'
+import { openSessionId } from './session/session-id.ts'
+
+/** Returns the HTTP request as handlers get it. */
+export const httpRequestOf = (request: Request): HttpRequest => ({
+  method: request.method,
+  url: request.url,
+  headers: request.headers,
+  address: addressOf(request),
+})
+
+/** Returns the IP address of the client, if the platform provides it. */
+export const addressOf = ({ headers }: Request): string | undefined => headers.get('CF-Connecting-IP') ?? undefined
+
+/**
+ * Returns the caller of a message that has not been run. Over HTTP+SSE, the client is not known, because the session stores what it
+ * declared: the caller supports no feature.
+ */
+export async function callerOfMessage(
+  host: Host,
+  principal: Principal | undefined,
+  { params }: Pick<RequestMessage, 'params'>,
+  incoming: IncomingRequest | undefined,
+): Promise<Caller> {
+  const id = incoming?.request.headers.get('Mcp-Session-Id') ?? undefined
+  const isStateless = claimedVersion(params) !== undefined
+  const session = id === undefined || isStateless ? undefined : await openSessionId(id, host, principal)
+  const client = session ? session.handshake : envelopeOf(params)
+  const revision = client && revisionOf(client.version)
+  return callerOf({
+    principal,
+    client: client?.client,
+    capabilities: revision?.client(client?.capabilities ?? {}) ?? {},
+    // An error of the option rejects the request, after its scopes are checked.
+    requestContext: incoming && (await host.readContext?.(incoming).catch(() => undefined)),
+    request: incoming && httpRequestOf(incoming.request),
+    protocolVersion: revision?.date,
+  })
+}
+
+function envelopeOf(params: RequestMessage['params']): (Envelope & { readonly version: string }) | undefined {
+  try {
+    return readEnvelope(params)
+  } catch (thrown) {
+    if (thrown instanceof McpError) return undefined
+    throw thrown
+  }
+}
