@@ -62,8 +62,8 @@ export function environmentOf(
     closeStream: (retry) => {
       if (!signal.aborted) release(session, post, expires, retry)
     },
-    completed(question, sentCount) {
-      const params = { elicitationId: elicitationId(call.row, question) }
+    completed(question, sentCount, id = elicitationId(call.row, question)) {
+      const params = { elicitationId: id }
       send({ method: 'notifications/elicitation/complete', params }, sentCount)
     },
     report: session.host.report,

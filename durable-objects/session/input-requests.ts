@@ -39,10 +39,11 @@ export function askClient(
   const ids = session.ledger.ask(row, Object.keys(inputRequests))
   void session.alarms.add(due)
   for (const [name, ask] of Object.entries(inputRequests)) {
-    const written = post.revision.ask(ask, elicitationId(row, name))
-    const id = ids.get(name)
-    if (written && id !== undefined)
-      session.streams.sendMessage(stream, requestText(id, written.method, written.params))
+    const { elicitationId: id = elicitationId(row, name) } = ask.params ?? {}
+    const written = post.revision.ask(ask, String(id))
+    const requestId = ids.get(name)
+    if (written && requestId !== undefined)
+      session.streams.sendMessage(stream, requestText(requestId, written.method, written.params))
   }
 }
 

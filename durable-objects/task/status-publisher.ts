@@ -1,4 +1,5 @@
 /** The status of a task: stores it, sends it to its session and to clients that listen, and lets requests wait for it. */
+import type { InputRequest } from '../../worker/protocol/types.ts'
 import type { TaskStatus, TaskView } from '../rpc.ts'
 import { isOver, redeliveryOf } from './lifetime.ts'
 import type { TaskHost } from './task-host.ts'
@@ -100,7 +101,11 @@ export class StatusPublisher {
   view(record: TaskRecord): TaskView {
     const { taskId, status, statusMessage, createdAt, lastUpdatedAt, ttl, poll, due, rounds } = record
     const view = { taskId, status, statusMessage, createdAt, lastUpdatedAt, ttl, poll, due, rounds }
-    if (status === 'input_required') return { ...view, inputRequests: this.#store.inputRequests }
+    if (status === 'input_required') {
+      const { inputRequests } = this.#store
+      // A message about a problem says why the task asks again.
+      return { ...view, ...(!record.hasProblemMessage && { statusMessage: waitingFor(inputRequests) }), inputRequests }
+    }
     return isOver(record) ? { ...view, tool: String(this.#store.call.params.name), ...this.#store.end } : view
   }
 
@@ -127,6 +132,14 @@ export class StatusPublisher {
     const { call } = this.#store
     return this.#host.serverOf(call).declarations.tools.get(String(call.params.name))?.scopes
   }
+}
+
+/** Describes what a task waits for. */
+function waitingFor(inputRequests: Readonly<Record<string, InputRequest>>): string {
+  const subjects = Object.values(inputRequests).map(({ method, params }) =>
+    method === 'elicitation/create' ? params.message : method === 'roots/list' ? 'roots' : 'a message of the model',
+  )
+  return `Waiting for input: ${subjects.join('; ')}`.slice(0, maxStatusCharacters)
 }
 
 /** Whether a session receives the status, or a client listens to it. */

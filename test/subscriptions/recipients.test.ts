@@ -1,6 +1,7 @@
 /** Notifications for a tenant, a user, a user of one client, and a session, over every transport. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ChangeNotifier } from '../../worker/declarations/server.ts'
+import type { Params } from '../../worker/protocol/types.ts'
 import { connect, type TestClient } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
@@ -180,6 +181,66 @@ test('a session without a principal is reached by its id', async () => {
   await client.subscribe({})
   await notify('toolsChanged', { session: client.session })
   await client.next('notifications/tools/list_changed')
+})
+
+describe('the completion of a URL elicitation', () => {
+  const complete = 'notifications/elicitation/complete'
+  const page = (asked: Params[]) => ({
+    capabilities: { elicitation: { url: {} } },
+    answers: {
+      elicit: (params: Params) => {
+        asked.push(params)
+        return { action: 'accept' as const }
+      },
+    },
+  })
+
+  test('is reported by the handler, and later from outside of the call, with the id of the handler', async () => {
+    const asked: Params[] = []
+    await using client = await connect(server.url, { revision: '2025-11-25', ...page(asked) })
+    await using other = await connect(server.url, { revision: '2025-11-25' })
+    await Promise.all([client.subscribe({}), other.subscribe({})])
+    const { content } = await client.callTool('connect')
+    const { elicitationId, url } = asked[0] as { elicitationId: string; url: string }
+    expect(content).toEqual([{ type: 'text', text: `accept ${elicitationId}` }])
+    expect(await client.next(complete)).toMatchObject({ params: { elicitationId } })
+    // What the page knows.
+    const { searchParams } = new URL(url)
+    const session = searchParams.get('session')
+    expect(await notify('elicitationComplete', searchParams.get('id'), { session })).toBe('')
+    expect(await client.next(complete)).toMatchObject({ params: { elicitationId } })
+    await notify('promptsChanged')
+    await other.next('notifications/prompts/list_changed')
+    expect(other.notifications.map(({ method }) => method)).not.toContain(complete)
+  })
+
+  test('has the id of the handler in the error -32042', async () => {
+    await using client = await connect(server.url, { revision: '2025-11-25', ...page([]) })
+    await expect(client.callTool('sign_in')).rejects.toMatchObject({
+      code: -32042,
+      data: { elicitations: [{ mode: 'url', elicitationId: 'own-id', url: 'https://example.com/' }] },
+    })
+  })
+
+  test('does not exist in 2026-07-28, whose input requests have no id', async () => {
+    const asked: Params[] = []
+    await using client = await connect(server.url, { revision: '2026-07-28', ...page(asked) })
+    const { content } = await client.callTool('connect')
+    expect(content).toMatchObject([{ text: expect.stringMatching(/^accept connect-/) }])
+    expect(Object.keys(asked[0] ?? {})).toEqual(['mode', 'message', 'url'])
+  })
+
+  test.each([
+    [
+      '',
+      { session: 'a'.repeat(16) },
+      '"elicitationId" of server.notify.elicitationComplete() must be a non-empty string',
+    ],
+    ['a', {}, 'server.notify.elicitationComplete() needs the session that received the elicitation: pass { session:'],
+    ['a', { user: users.ada }, 'needs the session that received the elicitation'],
+  ])('%j to %j is refused', async (id, recipients, problem) => {
+    expect(await notify('elicitationComplete', id, recipients)).toContain(problem)
+  })
 })
 
 test('a change for a session that has ended is dropped', async () => {

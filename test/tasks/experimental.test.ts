@@ -82,7 +82,9 @@ describe('a task', () => {
   test('sends input requests on the stream of tasks/result, repeatedly', async () => {
     const it = key()
     const taskId = await beginId('asks', { key: it })
-    await expect.poll(async () => (await get(taskId)).status).toBe('input_required')
+    await expect
+      .poll(() => get(taskId))
+      .toMatchObject({ status: 'input_required', statusMessage: 'Waiting for input: One?; Two?' })
     answers['One?'] = [named('Ada')]
     answers['Two?'] = [{ action: 'decline' }]
     asked.length = 0

@@ -34,6 +34,7 @@ describe('a task', () => {
     const it = key()
     const taskId = await client.begin('asks', { key: it })
     const asking = await client.until(taskId, 'input_required')
+    expect(asking.statusMessage).toBe('Waiting for input: One?; Two?')
     expect(asking.inputRequests).toMatchObject({
       one: { method: 'elicitation/create', params: { message: 'One?' } },
       two: { method: 'elicitation/create', params: { message: 'Two?' } },
@@ -42,12 +43,14 @@ describe('a task', () => {
     const one = { taskId, inputResponses: { one: named('Ada'), three: named('Nobody') } }
     expect(await client.result('tasks/update', one)).toEqual({ resultType: 'complete', _meta: expect.anything() })
     expect(Object.keys((await client.get(taskId)).inputRequests as Json)).toEqual(['two'])
+    expect(await client.get(taskId)).toMatchObject({ statusMessage: 'Waiting for input: Two?' })
     // What was answered stays answered.
     await client.result('tasks/update', { taskId, inputResponses: { one: named('Eve') } })
     await putToSleep(taskId)
     await client.result('tasks/update', { taskId, inputResponses: { two: { action: 'decline' } } })
     const task = await client.until(taskId, 'completed')
     expect(textOf(task)).toBe('Ada and decline, begun 1 time')
+    expect(task.statusMessage).toBeUndefined()
   })
 
   test('without input responses fails when it expires', async () => {

@@ -116,6 +116,14 @@ export type UrlElicitationOptions = AskOptions & {
    * @see https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-elicitation-required-error
    */
   required?: boolean
+  /**
+   * Id of the elicitation for clients of 2025-11-25: a text of 1 to 256 characters that no other elicitation of the session has. Pass one
+   * that your page can store with `ctx.session.id`, and call `server.notify.elicitationComplete` when the user has completed the page. It
+   * must be the same in each round: create it in `ctx.once`. Default: an id that edgemcp creates.
+   *
+   * @see https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#completion-notifications-for-url-mode-elicitation
+   */
+  elicitationId?: string
 }
 
 /** Gives a handler access to its caller, its client and its call. Handlers receive it as their second argument. */
@@ -189,7 +197,7 @@ export interface Context {
 
   /**
    * Notifies the client that the user has completed the page of a URL elicitation. Does nothing in protocol versions without this
-   * notification.
+   * notification. Outside of the call, use `server.notify.elicitationComplete`.
    */
   elicitationComplete(key: string): void
 

@@ -107,6 +107,16 @@ export interface ChangeNotifier {
    * @see https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging
    */
   log(level: LogLevel, data: unknown, recipients: UserRecipients | SessionRecipients, logger?: string): Promise<void>
+  /**
+   * Sends `notifications/elicitation/complete` outside of a call: the user has completed the page of the URL elicitation with this
+   * `elicitationId`, which is an option of `ctx.elicitUrl`. The recipient is the session that received the elicitation:
+   * `{ session: ctx.session.id }`. Only clients of 2025-11-25 receive it, on the `GET` stream of their session. In a handler, use
+   * `ctx.elicitationComplete`.
+   *
+   * @throws Error for an empty id, and for other recipients
+   * @see https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#completion-notifications-for-url-mode-elicitation
+   */
+  elicitationComplete(elicitationId: string, recipients: SessionRecipients): Promise<void>
 }
 
 /** Builds the URIs of a registered resource, sends its change notifications, and enables and disables it. */
@@ -149,6 +159,8 @@ export class Server {
       resourceUpdated: (uri, recipients) => publish({ resource: uri }, recipients),
       log: (level, data, recipients, logger) =>
         publish({ method: 'notifications/message', params: { level, logger, data } }, recipients),
+      elicitationComplete: (elicitationId, recipients) =>
+        publish({ method: 'notifications/elicitation/complete', params: { elicitationId } }, recipients),
     }
   }
 

@@ -46,6 +46,8 @@ export class CallContext implements Context {
   readonly #call: Call
   readonly #round: Round
   readonly #schemas: JsonSchemaReader | undefined
+  /** The ids of URL elicitations that the handler chose, by key. */
+  readonly #elicitationIds: Record<string, string | undefined> = {}
   #lastProgress = Number.NEGATIVE_INFINITY
 
   /** @param schemas reads plain JSON Schemas, if the server has a reader */
@@ -78,7 +80,7 @@ export class CallContext implements Context {
   readonly elicitationComplete: Context['elicitationComplete'] = (key) => {
     this.#round.guard.check()
     const count = this.#round.countNotification()
-    if (count !== undefined) this[environmentKey].completed(key, count)
+    if (count !== undefined) this[environmentKey].completed(key, count, this.#elicitationIds[key])
   }
 
   readonly sample: Context['sample'] = (key, request, options) =>
@@ -160,12 +162,15 @@ export class CallContext implements Context {
     url: string | URL,
     options?: UrlElicitationOptions,
   ): Promise<UrlElicitationResult> {
-    checkElicitUrl(key, message)
-    const params: Params = { mode: 'url', message, url: pageUrl(key, url) }
+    const { elicitationId } = options ?? {}
+    checkElicitUrl(key, message, elicitationId)
+    this.#elicitationIds[key] = elicitationId
+    const params: Params = { mode: 'url', message, url: pageUrl(key, url), ...(elicitationId && { elicitationId }) }
     const request: InputRequest = { method: 'elicitation/create', params }
     if (!options?.required || this.#call.revision.stateless) return this.#request(key, request, readUrlResult, options)
     this.#checkRequest(key, request)
-    const elicitation = { ...params, elicitationId: await this[environmentKey].seals.seal('elicitation', key) }
+    const { seals } = this[environmentKey]
+    const elicitation = { elicitationId: await seals.createId('elicitation', Number.POSITIVE_INFINITY), ...params }
     throw new McpError('url_elicitation_required', message, { elicitations: [elicitation] })
   }
 

@@ -99,8 +99,11 @@ export interface CallEnvironment {
   readonly ended?: Promise<Outcome>
   /** Closes the event stream of the call: see `Context.closeStream`. */
   closeStream(retryMs: number | undefined): void
-  /** Notifies the client that the user has completed the URL elicitation with this key. @param count see `notify` */
-  completed(key: string, count: number): void
+  /**
+   * Notifies the client that the user has completed the URL elicitation with this key. @param count see `notify` @param id the id of the
+   * elicitation, if the handler chose it
+   */
+  completed(key: string, count: number, id: string | undefined): void
   /** Logs a problem. The client does not receive it. */
   report(problem: unknown): void
 }

@@ -13,9 +13,15 @@ export function checkElicit(key: unknown, message: unknown, schema: unknown): vo
   ])
 }
 
-export function checkElicitUrl(key: unknown, message: unknown): void {
+const elicitationId: Kind = [
+  (value) => value === undefined || (typeof value === 'string' && value !== '' && value.length <= 256),
+  'a string of 1 to 256 characters',
+]
+
+export function checkElicitUrl(key: unknown, message: unknown, id: unknown): void {
   checkValue('ctx.elicitUrl()', 'key', key, requestKey)
   checkValue(`ctx.elicitUrl("${key}", …)`, 'message', message, kind.string)
+  checkValue(`ctx.elicitUrl("${key}", …)`, 'elicitationId', id, elicitationId)
 }
 
 const samplingMessages: Kind = [

@@ -37,7 +37,7 @@ export interface Revision {
   /**
    * Converts an input request into the form of this version; `undefined` if the version does not have it.
    *
-   * @param id identifies the elicitation, in versions with a member for it
+   * @param id identifies the elicitation, in versions with a member for it. A member `elicitationId` of the params is removed
    */
   ask(request: InputRequest, id?: string): InputRequest | undefined
   error(kind: ErrorKind): ErrorNumbers
@@ -104,6 +104,13 @@ function reword<T extends { method: string; params?: Params }>(
   return params && { ...message, params }
 }
 
+/** Removes the id of a URL elicitation, which versions with such a member get as the argument of `ask`. */
+function withoutElicitationId(request: InputRequest): InputRequest {
+  if (request.method !== 'elicitation/create' || !('elicitationId' in request.params)) return request
+  const { elicitationId: _, ...params } = request.params
+  return { ...request, params }
+}
+
 /** Returns the newest version: the form of the engine, with the member `resultType` added. */
 export function newest(date: string, requests: readonly string[]): Revision {
   return {
@@ -121,7 +128,7 @@ export function newest(date: string, requests: readonly string[]): Revision {
     implementation: (info) => info,
     result: (_, result) => (result.resultType ? result : { resultType: 'complete', ...result }),
     notification: (notification) => notification,
-    ask: (request) => request,
+    ask: withoutElicitationId,
     error: (kind) => errorTable[kind],
   }
 }

@@ -47,6 +47,24 @@ server.tool('import_contacts', { description: 'Imports contacts', inputSchema: A
   return `Imported the contacts of ${account}.`
 })
 
+const pages = {
+  create: async (page: { elicitationId: string; session: string | undefined }) => btoa(JSON.stringify(page)),
+}
+server.tool('connect_later', { description: 'Connects an account' }, async (_, ctx) => {
+  const { elicitationId, url } = await ctx.once('page', async () => {
+    const elicitationId = crypto.randomUUID()
+    const token = await pages.create({ elicitationId, session: ctx.session?.id })
+    return { elicitationId, url: `https://connect.example.com/?page=${token}` }
+  })
+  const { action } = await ctx.elicitUrl('connect', 'Connect your account', url, { elicitationId })
+  return action === 'accept' ? 'Finish on the page.' : 'The account was not connected.'
+})
+
+// Called by the page, once its user has finished:
+export async function onFinished({ elicitationId, session }: { elicitationId: string; session?: string }) {
+  if (session) await server.notify.elicitationComplete(elicitationId, { session })
+}
+
 server.tool('summarize', { description: 'Summarizes the notes' }, async (_, ctx) => {
   const { text } = await ctx.sample('summary', {
     systemPrompt: 'Answer with one sentence.',

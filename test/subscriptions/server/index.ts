@@ -4,6 +4,17 @@ import { subscriptions } from 'edgemcp/subscriptions'
 
 const server = createServer({ name: 'recipients', version: '1.0.0' })
 server.tool('session_id', { description: 'Returns the session id' }, (_, ctx) => ctx.session?.id ?? 'none')
+server.tool('connect', { description: 'Sends the user to a page' }, async (_, ctx) => {
+  const elicitationId = await ctx.once('id', () => `connect-${crypto.randomUUID()}`)
+  const url = `http://127.0.0.1:8787/connect?id=${elicitationId}&session=${ctx.session?.id}`
+  const { action } = await ctx.elicitUrl('page', 'Connect', url, { elicitationId })
+  if (action === 'accept') ctx.elicitationComplete('page')
+  return `${action} ${elicitationId}`
+})
+server.tool('sign_in', { description: 'Requires a page' }, async (_, ctx) => {
+  await ctx.elicitUrl('page', 'Sign in', 'https://example.com/', { required: true, elicitationId: 'own-id' })
+  return 'done'
+})
 server.prompt('prompt', { description: 'A prompt' }, () => '')
 server.resource('note://{id}', { description: 'A note' }, ({ id }) => id)
 

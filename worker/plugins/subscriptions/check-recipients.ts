@@ -47,9 +47,16 @@ const logLevel: Kind = [isLogLevel, `one of ${logLevels.join(', ')}`]
 /**
  * Returns the event, with the data of a log message as JSON has it.
  *
- * @throws Error for an unknown level, for data without a JSON form, and for recipients that are neither a user nor a session
+ * @throws Error for an invalid elicitation id, an unknown level, for data without a JSON form, and for recipients that the notification
+ * cannot have
  */
 export function readEvent(event: ServerEvent, recipients: Recipients): ServerEvent {
+  if ('method' in event && event.method === 'notifications/elicitation/complete') {
+    const complete = 'server.notify.elicitationComplete()'
+    checkValue(complete, 'elicitationId', event.params.elicitationId, kind.name)
+    if ('session' in recipients) return event
+    throw new Error(`${complete} needs the session that received the elicitation: pass { session: ctx.session.id }`)
+  }
   if (!('method' in event) || event.method !== 'notifications/message') return event
   const { level, logger, data } = event.params
   const log = 'server.notify.log()'

@@ -38,4 +38,7 @@ export const publishEntrypoint = ({ notify }: Server): PublishEntrypoint =>
     ): Promise<void> {
       return notify.log(level, data, recipients, logger)
     }
+    elicitationComplete(elicitationId: string, recipients: SessionRecipients): Promise<void> {
+      return notify.elicitationComplete(elicitationId, recipients)
+    }
   }

@@ -14,6 +14,7 @@ import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import { clientCapabilitiesKey, metaOf } from '../../protocol/meta.ts'
 import type { Principal } from '../../protocol/principal.ts'
+import { newestStateless } from '../../protocol/revisions/index.ts'
 import type { ClientCapabilities, Notification, Params, Result } from '../../protocol/types.ts'
 import {
   errorIn,
@@ -154,7 +155,9 @@ function detailed(task: TaskView): Result {
   const { inputRequests, result, error } = task
   return {
     ...summary(task),
-    inputRequests,
+    inputRequests:
+      inputRequests &&
+      Object.fromEntries(Object.entries(inputRequests).map(([key, request]) => [key, newestStateless.ask(request)])),
     // What the call would have been answered with.
     result: isObject(result) ? { resultType: 'complete', ...result } : undefined,
     error: error && { code: error.code, message: error.message, data: error.data },
