@@ -6,7 +6,7 @@ import type { Inventory } from './inventory.ts'
 /** Those options of `serve` that matter here. */
 export type LeakyOptions = {
   limits?: Partial<Limits>
-  sessions?: { ttl?: number; log?: { age?: number; count?: number; bytes?: number } }
+  sessions?: { ttl?: number; log?: { maxEvents?: number; maxCharacters?: number } }
 }
 
 /** `alone`: once it has no sockets any more. `due`: after its alarm has been set to now, if it has one. */
