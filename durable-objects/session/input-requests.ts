@@ -45,6 +45,8 @@ export function askClient(
     if (written && requestId !== undefined)
       session.streams.sendMessage(stream, requestText(requestId, written.method, written.params))
   }
+  // A call must not wait for the response to a request that its client never receives.
+  session.streams.flush()
 }
 
 /**

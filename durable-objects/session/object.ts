@@ -85,13 +85,13 @@ export class Session extends Store implements SessionRpc {
       },
       deregister: () => deregister(this.#session),
       reset: () => {
-        for (const stored of [schema, log.tables, ledger.tables]) stored.reset()
+        for (const stored of [schema, log, ledger]) stored.reset()
       },
     })
     const skippedIds = () => lifetime.skippedIds
     const log = new EventLog(storage.sql, () => lifetime.terms.log, skippedIds)
     const ledger = new CallLedger(storage.sql, skippedIds)
-    const streams = new SessionStreams(ctx, log, values)
+    const streams = new SessionStreams(ctx, log, ledger, values)
     const parts = { host, values, log, ledger, alarms, lifetime, streams }
     this.#session = { ...parts, subscriptions: undefined, running: new Map(), isNew: true }
     if (host.Subscriptions) this.#session.subscriptions = new host.Subscriptions(this.#session)
@@ -139,6 +139,9 @@ export class Session extends Store implements SessionRpc {
     clearTimeout(timer)
     if (epoch !== session.lifetime.epoch) return { gone: true }
     if (pending.stream !== undefined) {
+      // What the calls do in this turn is written together.
+      await drainMicrotasks()
+      session.streams.flush()
       void holdAwake(session)
       return { stream: pending.stream, ...(await refusalsIn(pending, post)) }
     }
@@ -213,6 +216,8 @@ export class Session extends Store implements SessionRpc {
       const [taskId, problem] = taskEnded
       endWaiting(session, session.ledger.askingFor(taskId), problem)
     }
+    // Before it is acknowledged.
+    session.streams.flush()
     if (delivery !== undefined) this.#deliveries.set(delivery, true)
     return true
   }

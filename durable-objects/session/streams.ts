@@ -3,12 +3,14 @@
  * event stream. The standing stream (GET) sends only what the scopes of its reader's token allow.
  */
 
+import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
 import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
 import { eventNotification, type ServerEvent } from '../../worker/protocol/changes.ts'
 import { notificationText } from '../../worker/protocol/jsonrpc.ts'
 import { holdsScopes } from '../../worker/protocol/principal.ts'
 import { closeCode, relayMessage } from '../../worker/protocol/relay-messages.ts'
 import { eventFrame, primingFrame, retryFrame } from '../../worker/protocol/server-sent-events.ts'
+import type { CallLedger } from '../shared/call-ledger.ts'
 import {
   type EventId,
   type EventLog,
@@ -41,16 +43,20 @@ type StreamOptions = {
 export class SessionStreams {
   readonly #ctx: DurableObjectState
   readonly #log: EventLog
+  readonly #ledger: CallLedger
   readonly #values: SessionValues
   /** By relay: scopes of admitted tokens that have not opened their relay. */
   readonly #admitted = new BoundedMap<string, readonly string[]>({ maxEntries: 100 })
   /** Streams that were released before their client connected: milliseconds after which the client should reconnect. */
   readonly #released = new Map<number, number>()
+  /** Events of this turn, by stream. */
+  readonly #unsent = new Map<number, { readonly frames: string; readonly last: string }>()
   #burst = { at: 0, sent: 0 }
 
-  constructor(ctx: DurableObjectState, log: EventLog, values: SessionValues) {
+  constructor(ctx: DurableObjectState, log: EventLog, ledger: CallLedger, values: SessionValues) {
     this.#ctx = ctx
     this.#log = log
+    this.#ledger = ledger
     this.#values = values
   }
 
@@ -137,6 +143,7 @@ export class SessionStreams {
   /** Sends a stream from after an event. This relay replaces the previous one. */
   #open(start: EventId, { relay, again, polling, overSse }: StreamOptions): Response {
     const { stream } = start
+    this.flush()
     // A paused or lost connection must not replace one that its client has opened since.
     if (again && this.#sockets(stream).some((socket) => attachmentOf(socket).relay !== relay)) {
       return new Response(null, { status: 409 })
@@ -174,18 +181,34 @@ export class SessionStreams {
   }
 
   /**
-   * Appends a notification to the log and sends it, in one turn: the log contains whatever a client has received.
+   * Appends a notification to the log, and sends it once it is written, with the others of this turn: the log contains whatever a client
+   * has received.
    *
    * @param options see `EventLog.append`
    */
   send(stream: number, text: string, options?: EventOptions): void {
-    const id = this.#log.append(stream, text, options)
-    if (!id) return
-    const sockets = this.#sockets(stream)
-    const floods = sockets.length > 0 && this.#isFlooded(text.length)
-    for (const socket of sockets) {
-      if (floods) socket.close(closeCode.paused)
-      else socket.send(messageOf(text, id))
+    const appended = this.#log.append(stream, text, options)
+    if (!appended) return
+    const id = eventIdText(appended)
+    const unsent = this.#unsent.get(stream)
+    const frames = (unsent?.frames ?? '') + eventFrame(text, id)
+    this.#unsent.set(stream, { frames, last: id })
+    if (this.#unsent.size === 1 && !unsent) void drainMicrotasks().then(() => this.flush())
+    if (frames.length > pageSize) this.flush()
+  }
+
+  /** Writes what was recorded and appended in this turn to storage, and then sends the events. */
+  flush(): void {
+    this.#ledger.write()
+    this.#log.write()
+    for (const [stream, { frames, last }] of this.#unsent) {
+      this.#unsent.delete(stream)
+      const sockets = this.#sockets(stream)
+      const floods = sockets.length > 0 && this.#isFlooded(frames.length)
+      for (const socket of sockets) {
+        if (floods) socket.close(closeCode.paused)
+        else socket.send(relayMessage(frames, last))
+      }
     }
   }
 
@@ -196,16 +219,19 @@ export class SessionStreams {
 
   /** Ends a stream after its last message. */
   complete(stream: number): void {
+    this.flush()
     for (const socket of this.#sockets(stream)) socket.close(closeCode.complete)
   }
 
   completeAll(): void {
+    this.flush()
     this.#released.clear()
     for (const socket of this.#ctx.getWebSockets()) socket.close(closeCode.complete)
   }
 
   /** Closes the connection of a stream that continues: the client reconnects for the remaining events after `retry` milliseconds. */
   release(stream: number, retry = retryAfterMs): void {
+    this.flush()
     const sockets = this.#sockets(stream)
     if (sockets.length === 0) this.#released.set(stream, retry)
     for (const socket of sockets) sendAway(socket, retry)
@@ -255,8 +281,6 @@ type Attachment = Pick<StreamOptions, 'relay' | 'overSse'>
 const attachmentOf = (socket: WebSocket) => socket.deserializeAttachment() as Attachment
 
 const tagOf = (stream: number) => `stream:${stream}`
-
-const messageOf = (data: string, id: EventId) => relayMessage(eventFrame(data, eventIdText(id)), eventIdText(id))
 
 function sendAway(socket: WebSocket, retry: number): void {
   socket.send(relayMessage(retryFrame(retry)))

@@ -14,7 +14,6 @@
 
 import { type Answer, type Journal, withAnswers } from '../../worker/engine/journal.ts'
 import type { NegotiatedSession } from '../../worker/engine/methods/method.ts'
-import type { StoredContext } from '../../worker/engine/request-context.ts'
 import type { McpError } from '../../worker/protocol/errors.ts'
 import type { RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import type { RequestId } from '../../worker/protocol/types.ts'
@@ -32,8 +31,6 @@ export type LedgerCall = {
   identity: string
   /** Whether the call has a principal, which is not stored. */
   isPersonal: boolean
-  /** The request context of the POST that started it, with its secrets sealed. Absent without one. */
-  requestContext?: StoredContext
   /** Scopes that a token needs to answer its input requests, or to cancel it. Absent: none. */
   scopes?: readonly string[]
   /** How often the call ran again because the object was lost. */
@@ -46,23 +43,50 @@ const schema = `
 `
 
 export class CallLedger {
-  readonly tables: Tables
+  readonly #tables: Tables
   readonly #sql: SqlStorage
   readonly #skippedIds: SkippedIds
+  /** Calls that were stored in this turn, by their row. */
+  readonly #unwritten = new Map<number, LedgerCall>()
+  /** The highest row so far. */
+  #lastRow: number | undefined
 
   constructor(sql: SqlStorage, skippedIds: SkippedIds = () => 0) {
     this.#skippedIds = skippedIds
     this.#sql = sql
-    this.tables = new Tables(sql, 'calls', schema)
+    this.#tables = new Tables(sql, 'calls', schema)
   }
 
-  /** Stores a call. Returns its row. */
+  /** Called after the storage was deleted. */
+  reset(): void {
+    this.#tables.reset()
+    this.#unwritten.clear()
+    this.#lastRow = undefined
+  }
+
+  /** Stores a call, with the next `write()`. Returns its row. */
   begin(call: LedgerCall): number {
-    if (this.tables.create()) this.tables.skipIds('questions', this.#skippedIds())
-    const key = requestKey(call.request.id)
-    return this.#sql
-      .exec<{ id: number }>('INSERT INTO calls (request, call) VALUES (?, ?) RETURNING id', key, rowOf(call))
-      .one().id
+    this.check(call)
+    if (this.#tables.create()) this.#tables.skipIds('questions', this.#skippedIds())
+    this.#lastRow ??= this.#query<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'calls'")[0]?.seq ?? 0
+    const row = ++this.#lastRow
+    this.#unwritten.set(row, call)
+    return row
+  }
+
+  /** Writes the calls of this turn that have not ended. Called before each read, and before a call sends anything. */
+  write(): void {
+    for (const [row, call] of this.#unwritten) {
+      const key = requestKey(call.request.id)
+      this.#sql.exec('INSERT INTO calls (id, request, call) VALUES (?, ?, ?)', row, key, rowOf(call))
+    }
+    this.#unwritten.clear()
+  }
+
+  /** Returns the rows of a statement that reads or changes what has been written. */
+  #query<Row extends Record<string, SqlStorageValue>>(statement: string, ...bindings: SqlStorageValue[]): Row[] {
+    this.write()
+    return this.#tables.query<Row>(statement, ...bindings)
   }
 
   /** Checks that a call fits into a row. @throws McpError when it does not */
@@ -72,6 +96,7 @@ export class CallLedger {
 
   /** @param due milliseconds since 1970: until when the call waits for input responses */
   rewrite(row: number, call: LedgerCall, due: number | null = null): void {
+    this.write()
     this.#sql.exec('UPDATE calls SET call = ?, due = ifnull(?, due) WHERE id = ?', rowOf(call), due, row)
   }
 
@@ -90,7 +115,7 @@ export class CallLedger {
 
   /** Milliseconds since 1970: when the first input request times out; `Infinity` without open input requests. */
   get due(): number {
-    const [first] = this.tables.query<{ due: number | null }>(
+    const [first] = this.#query<{ due: number | null }>(
       'SELECT min(due) AS due FROM calls WHERE id IN (SELECT call FROM questions)',
     )
     return first?.due ?? Number.POSITIVE_INFINITY
@@ -98,13 +123,16 @@ export class CallLedger {
 
   /** Deletes a call. Returns the ids of its open input requests, as the client knows them. */
   end(row: number): string[] {
+    // It has no input requests.
+    if (this.#unwritten.delete(row)) return []
     this.#sql.exec('DELETE FROM calls WHERE id = ?', row)
-    const open = this.tables.query<{ id: number }>('DELETE FROM questions WHERE call = ? RETURNING id', row)
+    const open = this.#query<{ id: number }>('DELETE FROM questions WHERE call = ? RETURNING id', row)
     return open.map(({ id }) => `ask-${id}`)
   }
 
   /** Stores input requests of a call. Returns the id that the client sees, by key. */
   ask(row: number, keys: readonly string[]): Map<string, string> {
+    this.write()
     return new Map(
       keys.map((key) => {
         const question = this.#sql
@@ -133,7 +161,7 @@ export class CallLedger {
   question(question: RequestId): { key: string; call: LedgerCall } | undefined {
     const id = questionRow(question)
     if (id === undefined) return undefined
-    const [open] = this.tables.query<{ call: number; key: string }>('SELECT call, key FROM questions WHERE id = ?', id)
+    const [open] = this.#query<{ call: number; key: string }>('SELECT call, key FROM questions WHERE id = ?', id)
     const [entry] = open ? this.#select('id = ?', open.call) : []
     return open && entry && { key: open.key, call: entry.call }
   }
@@ -145,7 +173,7 @@ export class CallLedger {
   answer(question: RequestId, answer: Answer): { row: number; call: LedgerCall; problem?: McpError } | undefined {
     const id = questionRow(question)
     if (id === undefined) return undefined
-    const [open] = this.tables.query<{ call: number; key: string }>(
+    const [open] = this.#query<{ call: number; key: string }>(
       'DELETE FROM questions WHERE id = ? RETURNING call, key',
       id,
     )
@@ -160,16 +188,16 @@ export class CallLedger {
   }
 
   #waits(row: number): boolean {
-    return this.tables.query('SELECT 1 FROM questions WHERE call = ? LIMIT 1', row).length > 0
+    return this.#query('SELECT 1 FROM questions WHERE call = ? LIMIT 1', row).length > 0
   }
 
   /** Whether there is a call without a reply. */
   get isOpen(): boolean {
-    return this.tables.query('SELECT 1 FROM calls LIMIT 1').length > 0
+    return this.#query('SELECT 1 FROM calls LIMIT 1').length > 0
   }
 
   has(request: RequestId): boolean {
-    return this.tables.query('SELECT 1 FROM calls WHERE request = ?', requestKey(request)).length > 0
+    return this.#query('SELECT 1 FROM calls WHERE request = ?', requestKey(request)).length > 0
   }
 
   /** Deletes a waiting call. Returns its stream and its open input requests. */
@@ -190,9 +218,11 @@ export class CallLedger {
   }
 
   #select(where: string, ...bindings: SqlStorageValue[]): { row: number; call: LedgerCall }[] {
-    return this.tables
-      .query<{ row: number; call: string }>(`SELECT id AS row, call FROM calls WHERE ${where}`, ...bindings)
-      .map(({ row, call }) => ({ row, call: JSON.parse(call) }))
+    const sql = `SELECT id AS row, call FROM calls WHERE ${where}`
+    return this.#query<{ row: number; call: string }>(sql, ...bindings).map(({ row, call }) => ({
+      row,
+      call: JSON.parse(call),
+    }))
   }
 }
 

@@ -94,26 +94,102 @@ const schema = `
 `
 
 const position =
-  'seq, ifnull(total, 0) AS total, ifnull(messages, 0) AS messages, ifnull(messageTotal, 0) AS messageTotal'
+  'ifnull(seq, 0) AS seq, ifnull(total, 0) AS total, ifnull(messages, 0) AS messages, ifnull(messageTotal, 0) AS messageTotal'
 
 /** The position of an event in its stream: see the columns. */
 type Position = { seq: number; total: number; messages: number; messageTotal: number }
 
 type Oldest = Position & { characters: number }
 
+/** A row of `streams` that has not been written. */
+type StreamRow = { unanswered: number; at: number | null; scopes: string | null }
+
+/** A row of `events` in the order of its columns, as SQLite takes it. */
+type EventRow = [
+  stream: number,
+  seq: number,
+  data: string,
+  total: number,
+  call: number | null,
+  said: number | null,
+  scoped: number | null,
+  isMessage: 1 | null,
+  messages: number,
+  messageTotal: number,
+]
+
+/** Rows of one statement: ten values each, of at most a hundred. */
+const rowsPerStatement = 9
+/** Characters of events that wait until they are written together. */
+const maxUnwrittenCharacters = 256 * 1024
+
+const insertEvents = (rows: number) =>
+  `INSERT INTO events (stream, seq, data, total, call, said, scoped, isMessage, messages, messageTotal) VALUES ${Array(rows).fill('(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)').join(', ')}`
+
+/**
+ * What is opened and appended in a turn is written together: by `write()`, which whatever sends events calls before, and before each read.
+ */
 export class EventLog {
-  readonly tables: Tables
+  readonly #tables: Tables
   readonly #sql: SqlStorage
   readonly #boundsNow: () => ReplayLimits
-
   readonly #skippedIds: SkippedIds
+  /** Positions of the streams that events were appended to. */
+  readonly #positions = new Map<number, Position>()
+  /** Streams that have ended since the last write. */
+  readonly #over = new Set<number>()
+  readonly #unwrittenStreams = new Map<number, StreamRow>()
+  #unwrittenEvents: EventRow[] = []
+  #unwrittenCharacters = 0
+  /** The highest id of a stream so far. */
+  #lastStream: number | undefined
+  /** Finished streams: their number, and when the oldest of them ended. */
+  #finished: { count: number; oldestAt: number } | undefined
 
   /** @param bounds is called before each use */
   constructor(sql: SqlStorage, bounds: () => ReplayLimits, skippedIds: SkippedIds = () => 0) {
     this.#skippedIds = skippedIds
     this.#sql = sql
     this.#boundsNow = bounds
-    this.tables = new Tables(sql, 'streams', schema)
+    this.#tables = new Tables(sql, 'streams', schema)
+  }
+
+  /** Called after the storage was deleted. */
+  reset(): void {
+    this.#tables.reset()
+    this.#positions.clear()
+    this.#over.clear()
+    this.#unwrittenStreams.clear()
+    this.#unwrittenEvents = []
+    this.#unwrittenCharacters = 0
+    this.#lastStream = undefined
+    this.#finished = undefined
+  }
+
+  /** Writes what was opened and appended since the last call. */
+  write(): void {
+    for (const [id, { unanswered, at, scopes }] of this.#unwrittenStreams) {
+      this.#sql.exec('INSERT INTO streams (id, unanswered, at, scopes) VALUES (?, ?, ?, ?)', id, unanswered, at, scopes)
+    }
+    this.#unwrittenStreams.clear()
+    const rows = this.#unwrittenEvents
+    if (rows.length === 0) return
+    this.#unwrittenEvents = []
+    this.#unwrittenCharacters = 0
+    for (let first = 0; first < rows.length; first += rowsPerStatement) {
+      const some = rows.slice(first, first + rowsPerStatement)
+      this.#sql.exec(insertEvents(some.length), ...some.flat())
+    }
+    this.#trim(rows)
+    for (const stream of this.#over) this.#positions.delete(stream)
+    this.#over.clear()
+    if (this.#sql.databaseSize > this.#boundsNow().maxStorageBytes) this.deleteFinished(Date.now())
+  }
+
+  /** Returns the rows of a statement that reads what has been written. */
+  #query<Row extends Record<string, SqlStorageValue>>(statement: string, ...bindings: SqlStorageValue[]): Row[] {
+    this.write()
+    return this.#tables.query<Row>(statement, ...bindings)
   }
 
   /**
@@ -124,13 +200,13 @@ export class EventLog {
   open(unanswered: number, now: number, scopes: readonly string[] = []): number {
     this.#create()
     this.deleteFinished(now)
-    return this.#sql
-      .exec<{ id: number }>(
-        'INSERT INTO streams (unanswered, scopes) VALUES (?, ?) RETURNING id',
-        unanswered,
-        scopes.length > 0 ? JSON.stringify(scopes) : null,
-      )
-      .one().id
+    this.#lastStream ??=
+      this.#query<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'streams'")[0]?.seq ?? 0
+    const id = ++this.#lastStream
+    const scopesText = scopes.length > 0 ? JSON.stringify(scopes) : null
+    this.#unwrittenStreams.set(id, { unanswered, at: null, scopes: scopesText })
+    this.#positions.set(id, { seq: 0, total: 0, messages: 0, messageTotal: 0 })
+    return id
   }
 
   /**
@@ -140,24 +216,34 @@ export class EventLog {
    */
   deleteFinished(now: number): boolean {
     const { maxAgeMs, maxStorageBytes } = this.#boundsNow()
-    const finished = this.tables.query<{ id: number; at: number }>(
+    const isKept = (count: number, oldestAt: number) =>
+      oldestAt >= now - maxAgeMs && count <= maxFinished && this.#sql.databaseSize <= maxStorageBytes
+    const known = this.#finished
+    if (known && (known.count === 0 || isKept(known.count, known.oldestAt))) return known.count > 0
+    const finished = this.#query<{ id: number; at: number }>(
       'SELECT id, at FROM streams WHERE unanswered = 0 ORDER BY at, id',
     )
     for (const [index, { id, at }] of finished.entries()) {
-      const isWithinBounds = finished.length - index <= maxFinished && this.#sql.databaseSize <= maxStorageBytes
-      if (at >= now - maxAgeMs && isWithinBounds) return true
+      const count = finished.length - index
+      if (isKept(count, at)) {
+        this.#finished = { count, oldestAt: at }
+        return true
+      }
       this.#sql.exec('DELETE FROM events WHERE stream = ?', id)
       this.#sql.exec('DELETE FROM streams WHERE id = ?', id)
+      this.#positions.delete(id)
     }
+    this.#finished = { count: 0, oldestAt: now }
     return false
   }
 
   /** Creates the standing stream if it does not exist. Returns the id of its newest event. */
   openStanding(): EventId {
     this.#create()
-    const opened = this.tables.query('INSERT OR IGNORE INTO streams (id, unanswered) VALUES (0, 1) RETURNING id')
+    const opened = this.#query('INSERT OR IGNORE INTO streams (id, unanswered) VALUES (0, 1) RETURNING id')
     const skipped = opened.length > 0 ? this.#skippedIds() : 0
     if (skipped > 0) this.#holdPlace(skipped)
+    this.#positions.delete(standingStream)
     return { stream: standingStream, seq: this.find(standingStream)?.last ?? 0 }
   }
 
@@ -168,24 +254,24 @@ export class EventLog {
   }
 
   #create(): void {
-    if (this.tables.create()) this.tables.skipIds('streams', this.#skippedIds())
+    if (this.#tables.create()) this.#tables.skipIds('streams', this.#skippedIds())
   }
 
   /** Returns the scopes that a token needs to resume a stream. */
   scopesOf(stream: number): readonly string[] {
-    const [streamRow] = this.tables.query<{ scopes: string | null }>('SELECT scopes FROM streams WHERE id = ?', stream)
+    const [streamRow] = this.#query<{ scopes: string | null }>('SELECT scopes FROM streams WHERE id = ?', stream)
     return JSON.parse(streamRow?.scopes ?? '[]')
   }
 
   /** Erases the events of the standing stream that are about resources, or tasks, with scopes. Their ids remain. */
   eraseScoped(about: ScopedEvent): void {
     const scoped = scopedNumbers[about]
-    this.tables.query("UPDATE events SET data = '' WHERE stream = ? AND scoped = ?", standingStream, scoped)
+    this.#query("UPDATE events SET data = '' WHERE stream = ? AND scoped = ?", standingStream, scoped)
   }
 
   /** Returns the newest event of a stream, and whether the stream has ended; `undefined` for an unknown stream. */
   find(stream: number): { last: number; over: number } | undefined {
-    const [streamRow] = this.tables.query<{ last: number; over: number }>(
+    const [streamRow] = this.#query<{ last: number; over: number }>(
       'SELECT ifnull((SELECT max(seq) FROM events WHERE stream = id), 0) AS last, unanswered = 0 AS over FROM streams WHERE id = ?',
       stream,
     )
@@ -204,33 +290,46 @@ export class EventLog {
     { said: [call, sentCount] = [null, null], scoped, isMessage = false }: EventOptions = {},
   ): EventId | undefined {
     checkSize('The message', data, maxRowBytes)
-    const [event] = this.tables.query<Position>(
-      `INSERT INTO events
-       SELECT id, ifnull(seq, 0) + 1, ?1, ifnull(total, 0) + length(?1), ?2, ?3, ?5,
-         ?6, ifnull(messages, 0) + ifnull(?6, 0), ifnull(messageTotal, 0) + ifnull(?6 * length(?1), 0)
-       FROM streams LEFT JOIN (
-         SELECT seq, total, messages, messageTotal FROM events WHERE stream = ?4 ORDER BY seq DESC LIMIT 1
-       ) WHERE id = ?4 RETURNING ${position}`,
-      data,
-      call,
-      sentCount,
+    const last = this.#positions.get(stream) ?? this.#readPosition(stream)
+    if (!last) return undefined
+    const characters = countCharacters(data)
+    const [seq, total] = [last.seq + 1, last.total + characters]
+    const messages = last.messages + (isMessage ? 1 : 0)
+    const messageTotal = last.messageTotal + (isMessage ? characters : 0)
+    this.#positions.set(stream, { seq, total, messages, messageTotal })
+    const scopedNumber = scoped ? scopedNumbers[scoped] : null
+    const row = [stream, seq, data, total, call, sentCount, scopedNumber, isMessage ? 1 : null, messages, messageTotal]
+    this.#unwrittenEvents.push(row as EventRow) // the values are in the order of the columns
+    this.#unwrittenCharacters += data.length
+    if (this.#unwrittenCharacters > maxUnwrittenCharacters) this.write()
+    return { stream, seq }
+  }
+
+  #readPosition(stream: number): Position | undefined {
+    const [last] = this.#query<Position>(
+      `SELECT ${position} FROM streams LEFT JOIN (
+         SELECT seq, total, messages, messageTotal FROM events WHERE stream = ?1 ORDER BY seq DESC LIMIT 1
+       ) WHERE id = ?1`,
       stream,
-      scoped ? scopedNumbers[scoped] : null,
-      isMessage ? 1 : null,
     )
-    if (!event) return undefined
-    if (isMessage) this.#trimMessages(stream, event)
-    else this.#trimNotifications(stream, event)
-    if (this.#sql.databaseSize > this.#boundsNow().maxStorageBytes) this.deleteFinished(Date.now())
-    return { stream, seq: event.seq }
+    return last
+  }
+
+  /** Deletes the oldest events beyond the limits of the streams that these were appended to. The newest of each kind is never deleted. */
+  #trim(rows: readonly EventRow[]): void {
+    const newest = new Map(rows.map((row) => [`${row[0]} ${row[7]}`, row]))
+    for (const [stream, seq, , total, , , , isMessage, messages, messageTotal] of newest.values()) {
+      if (isMessage) this.#trimMessages(stream, { seq, total, messages, messageTotal })
+      else this.#trimNotifications(stream, { seq, total, messages, messageTotal })
+    }
   }
 
   #trimNotifications(stream: number, { seq, total, messages, messageTotal }: Position): void {
     const { maxEvents, maxCharacters } = this.#boundsNow()
     const [countNow, totalNow] = [seq - messages, total - messageTotal]
-    // The counts include deleted events, so they are upper bounds. The newest event is never deleted.
+    // The counts include deleted events, so they are upper bounds.
     if (countNow <= maxEvents && totalNow <= maxCharacters) return
-    this.#trim(stream, 'droppedNotification', 'isMessage IS NULL', seq, (oldest) => {
+    this.#trimKind(stream, 'droppedNotification', 'isMessage IS NULL', seq, (oldest) => {
       const before = oldest.total - oldest.messageTotal - oldest.characters
       return countNow - (oldest.seq - oldest.messages) < maxEvents && totalNow - before <= maxCharacters
     })
@@ -239,14 +338,14 @@ export class EventLog {
   #trimMessages(stream: number, { seq, messages, messageTotal }: Position): void {
     const { maxResponses, maxResponseCharacters } = this.#boundsNow()
     if (messages <= maxResponses && messageTotal <= maxResponseCharacters) return
-    this.#trim(stream, 'droppedMessage', 'isMessage = 1', seq, (oldest) => {
+    this.#trimKind(stream, 'droppedMessage', 'isMessage = 1', seq, (oldest) => {
       const before = oldest.messageTotal - oldest.characters
       return messages - oldest.messages < maxResponses && messageTotal - before <= maxResponseCharacters
     })
   }
 
   /** Deletes the oldest events of one kind until the rest fits, and records the newest deleted one in the stream. */
-  #trim(
+  #trimKind(
     stream: number,
     dropped: 'droppedNotification' | 'droppedMessage',
     kind: string,
@@ -271,7 +370,7 @@ export class EventLog {
 
   /** Returns the number of notifications of a call so far, as far as the last one is still stored. */
   saidBy(row: number, stream: number): number {
-    const [streamRow] = this.tables.query<{ said: number | null }>(
+    const [streamRow] = this.#query<{ said: number | null }>(
       'SELECT max(said) AS said FROM events WHERE stream = ? AND call = ?',
       stream,
       row,
@@ -281,14 +380,27 @@ export class EventLog {
 
   /** Records that a request of the stream has its reply, or will never have one. Returns true if it was the last one. */
   requestAnswered(stream: number, now: number): boolean {
-    const row = this.#sql
-      .exec<{ unanswered: number }>(
-        'UPDATE streams SET unanswered = max(unanswered - 1, 0), at = ? WHERE id = ? RETURNING unanswered',
-        now,
-        stream,
-      )
-      .one()
-    return row.unanswered === 0
+    const unanswered = this.#decrement(stream, now)
+    if (unanswered > 0) return false
+    const { count, oldestAt } = this.#finished ?? { count: 0, oldestAt: now }
+    if (this.#finished) this.#finished = { count: count + 1, oldestAt: count === 0 ? now : Math.min(oldestAt, now) }
+    this.#over.add(stream)
+    return true
+  }
+
+  /** Returns the requests of the stream that have no reply yet. */
+  #decrement(stream: number, now: number): number {
+    const unwritten = this.#unwrittenStreams.get(stream)
+    if (unwritten) {
+      unwritten.unanswered = Math.max(unwritten.unanswered - 1, 0)
+      unwritten.at = now
+      return unwritten.unanswered
+    }
+    return this.#tables.write<{ unanswered: number }>(
+      'UPDATE streams SET unanswered = max(unanswered - 1, 0), at = ? WHERE id = ? RETURNING unanswered',
+      now,
+      stream,
+    ).unanswered
   }
 
   /**
@@ -297,7 +409,7 @@ export class EventLog {
    * @param isLenient resumes although notifications were deleted, but never if a response or a request was
    */
   onFrom({ stream, seq }: EventId, isLenient = false): EventId | undefined {
-    const [streamRow] = this.tables.query<{ last: number; dropped: number }>(
+    const [streamRow] = this.#query<{ last: number; dropped: number }>(
       `SELECT ifnull((SELECT max(seq) FROM events WHERE stream = id), 0) AS last,
          max(ifnull(droppedMessage, 0), iif(?2, 0, ifnull(droppedNotification, 0))) AS dropped
        FROM streams WHERE id = ?1`,
@@ -308,10 +420,14 @@ export class EventLog {
   }
 
   *after({ stream, seq }: EventId): Generator<{ id: EventId; data: string }> {
+    this.write()
     const rows = this.#sql.exec('SELECT seq, data FROM events WHERE stream = ? AND seq > ? ORDER BY seq', stream, seq)
     for (const [at, data] of rows.raw<[number, string]>()) if (data !== '') yield { id: { stream, seq: at }, data }
   }
 }
+
+/** Counts code points, as SQLite does: a pair of surrogates is one. */
+const countCharacters = (text: string): number => text.length - (text.match(/[\uD800-\uDBFF]/g)?.length ?? 0)
 
 export const eventIdText = ({ stream, seq }: EventId): string => `${stream}.${seq}`
 

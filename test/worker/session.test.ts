@@ -99,8 +99,13 @@ describe('a stream', () => {
       expect(left).toBeLessThanOrEqual(hour)
       return stub
     }
-    const age = (stub: Stub, milliseconds: number) =>
-      runInDurableObject(stub, (_, { storage }) => storage.sql.exec('UPDATE streams SET at = at - ?', milliseconds))
+    const age = async (stub: Stub, milliseconds: number) => {
+      await runInDurableObject(stub, (_, { storage }) =>
+        storage.sql.exec('UPDATE streams SET at = at - ?', milliseconds),
+      )
+      // The next instance reads the changed rows.
+      await evictDurableObject(stub)
+    }
     const eventsOf = (stub: Stub) =>
       runInDurableObject(stub, (_, { storage }) => storage.sql.exec('SELECT seq FROM events').toArray().length)
 
