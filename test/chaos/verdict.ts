@@ -6,7 +6,7 @@ import type { StreamedCall } from './streamed-call.ts'
 export const runsOf = { count: 1, put: 1, pay: 1, ask: 2, ask_safely: 2 }
 export type Tool = keyof typeof runsOf
 
-const isRepeatable = (tool: string) => tool !== 'pay' && tool !== 'ask'
+const isSafeToRetry = (tool: string) => tool !== 'pay' && tool !== 'ask'
 
 /** What became of a call, as far as its client cannot know. */
 export type Facts = {
@@ -24,7 +24,7 @@ export function judge(call: StreamedCall, { runs, word, killedSinceReply }: Fact
   const tool = call.tool as Tool
   assert.ok(answer, `${name} has no end`)
   assert.equal(seen.size, Math.max(...seen.keys()), `${name} has a gap`)
-  if (!isRepeatable(tool)) assert.ok(runs <= runsOf[tool], `${name} was run ${runs} times`)
+  if (!isSafeToRetry(tool)) assert.ok(runs <= runsOf[tool], `${name} was run ${runs} times`)
 
   if ('result' in answer) {
     const [{ text }] = answer.result.content as [{ text: string }]
@@ -34,16 +34,16 @@ export function judge(call: StreamedCall, { runs, word, killedSinceReply }: Fact
     assert.equal(result.word, word, `${name} heard something else`)
     return 'result'
   }
-  const data = { reason: 'interrupted', retryable: isRepeatable(tool) }
+  const data = { reason: 'interrupted', retryable: isSafeToRetry(tool) }
   const error = { code: -32603, message: 'The call was interrupted', data }
   assert.deepEqual('error' in answer && answer.error, error, name)
   // What waits for a person is safe.
   if (question) assert.ok(killedSinceReply, `${name} was interrupted while it waited`)
   // What can be run again is given up only after it was lost three times.
-  if (isRepeatable(tool)) assert.ok(runs > 2, `${name} was given up after ${runs} runs`)
+  if (isSafeToRetry(tool)) assert.ok(runs > 2, `${name} was given up after ${runs} runs`)
   return 'interrupted'
 }
 
 /** Runs that made up for lost ones. */
 export const reruns = ({ tool }: StreamedCall, runs: number): number =>
-  isRepeatable(tool) ? Math.max(0, runs - runsOf[tool as Tool]) : 0
+  isSafeToRetry(tool) ? Math.max(0, runs - runsOf[tool as Tool]) : 0

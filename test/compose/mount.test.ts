@@ -10,6 +10,7 @@ import { skills } from '../../worker/plugins/skills/skills.ts'
 import { toggleKey } from '../../worker/protocol/changes.ts'
 import { callerFor, play } from '../engine/stage.ts'
 import { deliverChanges } from '../support/changes.ts'
+import { once } from './node-proxy.ts'
 
 /** As `proxy()` of an upstream that is not there. */
 const proxy =
@@ -24,7 +25,7 @@ const proxy =
       sharedSessions: false,
       scopes: undefined,
     }
-    mountUpstreams(draftOf(server), [new Proxied(new Remote(url, { fetch, waitUntil: () => {} }), options)])
+    mountUpstreams(draftOf(server), [new Proxied(new Remote(url, { fetch, waitUntil: () => {} }, once), options)])
   }
 
 const part = () => {

@@ -1,5 +1,6 @@
 /** proxy() in Node: the same parts, with a fetch of the test's own. The harness of Workers follows redirects by itself. */
 
+import type { Resilience } from '../../worker/client/request-guard.ts'
 import { draftOf } from '../../worker/declarations/declarations.ts'
 import type { Module } from '../../worker/declarations/server.ts'
 import { mountUpstreams } from '../../worker/plugins/compose/proxy/front.ts'
@@ -7,10 +8,23 @@ import { Proxied, type ProxiedOptions } from '../../worker/plugins/compose/proxy
 import { Remote } from '../../worker/plugins/compose/proxy/remote.ts'
 import type { RemotePlatform } from '../../worker/plugins/compose/proxy/upstream-http.ts'
 
+/** One attempt for each request, whatever failed before. */
+export const once: Resilience = {
+  timeoutMs: 60_000,
+  attemptTimeoutMs: undefined,
+  retries: 0,
+  circuitBreaker: undefined,
+}
+
 export const nodeProxy =
-  (url: string, fetch: RemotePlatform['fetch'] = globalThis.fetch, options: Partial<ProxiedOptions> = {}): Module =>
+  (
+    url: string,
+    fetch: RemotePlatform['fetch'] = globalThis.fetch,
+    options: Partial<ProxiedOptions> = {},
+    resilience: Partial<Resilience> = {},
+  ): Module =>
   (server) => {
-    const remote = new Remote(url, { fetch, waitUntil: () => {} })
+    const remote = new Remote(url, { fetch, waitUntil: () => {} }, { ...once, ...resilience })
     const all = {
       prefix: '',
       headers: () => ({}),

@@ -101,16 +101,16 @@ class Case {
       by.one(['report', 'report', 'log', 'ask', 'ask', 'ask together', 'wait', 'wait', 'leave']),
     )
     const name = `${session.name}.${session.calls.length + 1}`
-    const call = session.add({ id, name, steps: [first, ...rest], isRepeatable: by.rarely(2) })
+    const call = session.add({ id, name, steps: [first, ...rest], isSafeToRetry: by.rarely(2) })
     const { stream } = call
     return {
-      says: `${session.name} calls ${call.isRepeatable ? 'again and again' : 'once'} ${call.steps.join(', ')}`,
+      says: `${session.name} calls ${call.isSafeToRetry ? 'again and again' : 'once'} ${call.steps.join(', ')}`,
       touches: [stream],
       async play() {
         const isSentAway = session.advance(call)
         const stop = new AbortController()
         const params = {
-          name: call.isRepeatable ? 'act_again' : 'act',
+          name: call.isSafeToRetry ? 'act_again' : 'act',
           arguments: { name, steps: call.steps },
           _meta: { progressToken: name },
         }

@@ -129,6 +129,15 @@ export const tooManyRequests = (message: string, retryAfterSeconds: number, reas
     { 'Retry-After': String(retryAfterSeconds) },
   )
 
+/** Refuses a request to a server whose circuit breaker is open. */
+export const serverUnavailable = (host: string, retryAfterSeconds: number): McpError =>
+  new McpError(
+    'unavailable',
+    `The server at ${host} is unavailable: its last requests failed. Retry in ${retryAfterSeconds} s`,
+    { reason: 'circuit_breaker', retryAfter: retryAfterSeconds },
+    { 'Retry-After': String(retryAfterSeconds) },
+  )
+
 /**
  * Converts any thrown value into an error for the client. Reports internal errors. The message of a value that is no `McpError` is not
  * sent.

@@ -14,7 +14,7 @@ server.use(
   }),
 )
 server.use(proxy(OLDER, { prefix: 'older_' }))
-server.use(proxy('http://127.0.0.1:9/mcp', { prefix: 'nobody_' }))
+server.use(proxy('http://127.0.0.1:9/mcp', { prefix: 'nobody_', circuitBreaker: false }))
 
 const worker = serve(server, {
   auth: {
@@ -60,7 +60,7 @@ outer.use(mount(inner, { prefix: 'inner_' }))
 
 /** Nobody behind it answers. */
 const lonely = createServer({ name: 'lonely', version: '1.0.0' })
-lonely.use(proxy('http://127.0.0.1:9/mcp'))
+lonely.use(proxy('http://127.0.0.1:9/mcp', { circuitBreaker: false }))
 lonely.use(proxy(SILENT, { prefix: 'silent_', timeout: '200ms' }))
 
 const withTasks = (name: string, server: Server, task: string) =>

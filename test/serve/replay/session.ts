@@ -10,7 +10,7 @@ export type Call = {
   name: string
   steps: Step[]
   /** It may be run again when it was lost. */
-  isRepeatable: boolean
+  isSafeToRetry: boolean
   stream: Stream
   /** The step it has come to. */
   at: number
@@ -126,7 +126,7 @@ export class Session implements Line {
 
   // What the model makes of it
 
-  add(call: Pick<Call, 'id' | 'name' | 'steps' | 'isRepeatable'>): Call {
+  add(call: Pick<Call, 'id' | 'name' | 'steps' | 'isSafeToRetry'>): Call {
     const stream = new Stream(`the stream of ${call.name}`, this)
     const added: Call = { ...call, stream, at: 0, open: [], isWaiting: false, repeats: 0 }
     this.calls.push(added)
@@ -183,10 +183,10 @@ export class Session implements Line {
     this.#isAsleep = true
     await this.wake()
     for (const call of this.calls.filter(({ isWaiting, stream }) => isWaiting && !stream.isOver)) {
-      const isRunAgain = call.isRepeatable && call.repeats < mostRepeats
+      const isRunAgain = call.isSafeToRetry && call.repeats < mostRepeats
       call.repeats += 1
       if (isRunAgain) continue
-      call.stream.carries.push(`fails ${call.id}: interrupted, ${call.isRepeatable ? 'try again' : 'for good'}`)
+      call.stream.carries.push(`fails ${call.id}: interrupted, ${call.isSafeToRetry ? 'try again' : 'for good'}`)
       call.stream.isOver = true
     }
     if (webSockets === 'close') {

@@ -1,20 +1,28 @@
 /** The HTTP request of an operation, and the conversion of its response into a tool result. */
+import type { RequestGuard, Resilience } from '../../client/request-guard.ts'
 import type { Context } from '../../declarations/context.ts'
-import { maxAnswerBytes, readBodyText } from '../../protocol/bounded-body.ts'
+import { maxAnswerBytes } from '../../protocol/bounded-body.ts'
 import type { Params } from '../../protocol/types.ts'
 import type { Operation } from './operation-type.ts'
-import { fetchSameOrigin, UnfollowedRedirect } from './same-origin.ts'
+import { sendGuarded } from './send-guarded.ts'
 
 /** Characters of the body of an error that the model receives. */
 const maxErrorCharacters = 1000
 
+/** Where and how the operations of an API are called. */
+export type Api = {
+  readonly baseUrl: string
+  readonly guard: RequestGuard
+  readonly resilience: Resilience
+}
+
 /** Sends the request of an operation, and returns the response of the API as a result. */
 export async function callOperation(
   { method, path, parameters, hasBody, bodyType = 'application/json' }: Operation,
-  baseUrl: string,
+  { baseUrl, guard, resilience }: Api,
   args: Params,
   headers: readonly [name: string, value: string][],
-  ctx: Context,
+  ctx: Pick<Context, 'signal'>,
 ) {
   const url = new URL(baseUrl.replace(/\/$/, '') + path.replace(/\{([^}]+)\}/g, (_, name) => inPath(name)))
   const sent = new Headers({ Accept: 'application/json' })
@@ -28,19 +36,14 @@ export async function callOperation(
   for (const [name, value] of headers) sent.set(name, value)
   if (hasBody && args.body !== undefined) sent.set('Content-Type', bodyType)
   const body = hasBody && args.body !== undefined ? JSON.stringify(args.body) : null
-  const response = await fetchSameOrigin(url, { method, headers: sent, body, signal: ctx.signal }).catch((problem) => {
-    ctx.signal.throwIfAborted()
-    if (problem instanceof UnfollowedRedirect) throw problem
-    throw new Error(`${url.host} does not answer`, { cause: problem })
-  })
-  const where = `${method} ${url.pathname}: HTTP ${response.status}`
-  const { text, length } = await readBodyText(response.body, maxAnswerBytes)
+  const { status, ok, text, length } = await sendGuarded(guard, resilience, url, { method, headers: sent, body }, ctx)
+  const where = `${method} ${url.pathname}: HTTP ${status}`
   if (length > maxAnswerBytes) {
     throw new Error(
       `${where} with a body of more than ${maxAnswerBytes} bytes, more than openApiTools() reads: ask for a smaller part`,
     )
   }
-  if (response.ok) return { content: [{ type: 'text' as const, text: text || `HTTP ${response.status}` }] }
+  if (ok) return { content: [{ type: 'text' as const, text: text || `HTTP ${status}` }] }
   const message = `${where}. ${text.slice(0, maxErrorCharacters)}`.trim()
   return { content: [{ type: 'text' as const, text: message }], isError: true }
 

@@ -1,7 +1,9 @@
+import { RequestGuard } from '../../client/request-guard.ts'
 import { checkOptions, checkValue, type KindsOf } from '../../declarations/check-options.ts'
 import type { Awaitable } from '../../declarations/context.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { Module } from '../../declarations/server.ts'
+import { type ResilienceOptions, readResilience, resilienceKinds } from '../../declarations/upstream-options.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Principal } from '../../protocol/principal.ts'
 import { isSecureUrl } from '../../protocol/secure-url.ts'
@@ -14,7 +16,7 @@ import { headerKey, isReservedHeader } from './reserved-headers.ts'
 type HeaderValue = string | undefined
 
 /** Configures `openApiTools()`. */
-export type OpenApiToolsOptions = {
+export type OpenApiToolsOptions = ResilienceOptions & {
   /** URL of the API, which paths are appended to: https, or http on this machine, without query and credentials. */
   baseUrl: string
   /**
@@ -38,6 +40,7 @@ const kinds: KindsOf<OpenApiToolsOptions> = {
   baseUrl: kind.anything,
   headers: [(value) => Object(value) === value, 'an object or a function'],
   prefix: kind.string,
+  ...resilienceKinds,
   scopes: kind.scopesOrFunction,
 }
 
@@ -68,6 +71,8 @@ export function openApiTools(list: readonly Operation[], options: OpenApiToolsOp
       `openApiTools(): the baseUrl "${baseUrl}" must have no query, fragment or credentials: send keys by "headers"`,
     )
   }
+  const resilience = readResilience('openApiTools()', options)
+  const api = { baseUrl, resilience, guard: new RequestGuard(new URL(baseUrl).host, resilience) }
   const names = new Set(typeof headers === 'function' ? [] : Object.keys(headers).map(headerKey))
   return (server) => {
     for (const declared of list) {
@@ -86,7 +91,7 @@ export function openApiTools(list: readonly Operation[], options: OpenApiToolsOp
       }
       server.tool(prefix + name, definition, async (args, ctx) =>
         // The input schema is an object schema.
-        callOperation(operation, baseUrl, args as Params, await headersFor(headers, ctx.principal), ctx),
+        callOperation(operation, api, args as Params, await headersFor(headers, ctx.principal), ctx),
       )
     }
   }

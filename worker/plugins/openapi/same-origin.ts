@@ -9,7 +9,11 @@ export class UnfollowedRedirect extends Error {}
  *
  * @throws UnfollowedRedirect for a redirect that is not followed
  */
-export async function fetchSameOrigin(url: URL, init: RequestInit & { method: string }): Promise<Response> {
+export async function fetchSameOrigin(
+  url: URL,
+  init: RequestInit & { method: string },
+  fetch: (url: string, init: RequestInit) => Promise<Response>,
+): Promise<Response> {
   for (let hop = 0, from = url; ; hop += 1) {
     const response = await fetch(from.href, { ...init, redirect: 'manual' })
     const location = redirects.has(response.status) ? response.headers.get('Location') : null

@@ -89,7 +89,7 @@ export class Connections {
    * @throws McpError `unavailable` when the response leaves that open
    */
   async #discover(caller: RemoteCaller): Promise<ServerCapabilities | undefined> {
-    const call = { ...caller, method: 'server/discover', params: {}, mirrored: {} }
+    const call = { ...caller, method: 'server/discover', params: {}, mirrored: {}, isSafeToRetry: true }
     const { response, match } = await sendStateless(this.#http, call)
     const message = match.kind === 'response' || match.kind === 'refusal' ? match.message : undefined
     if (message && 'result' in message && Array.isArray(message.result.supportedVersions)) {

@@ -11,12 +11,14 @@ import { type Principal, principalKey } from '../../../protocol/principal.ts'
 import type { Params, Result, ServerCapabilities } from '../../../protocol/types.ts'
 import { canonicalUri } from '../../../protocol/uri.ts'
 import { withPrefix } from '../prefixed-interceptors.ts'
+import { deadlineOf, withTimeout } from './deadlines.ts'
 import { type ListMember, readEntry } from './entries.ts'
 import { Mirrored } from './mirrored.ts'
 import type { ProxyOptions } from './proxy-options.ts'
 import type { Remote } from './remote.ts'
 import type { Listener, RemoteCaller } from './send-request.ts'
 import { readHeaders, type UpstreamHeaders, waitForHeaders } from './upstream-headers.ts'
+import { isTimeout } from './upstream-http.ts'
 import { headersKey } from './upstream-sessions.ts'
 
 /** Capabilities that are forwarded. */
@@ -42,6 +44,9 @@ export type List = keyof typeof lists
 /** Milliseconds for which lists omit an upstream that did not respond in time. */
 const hungMs = 30_000
 
+/** Tools in memory whose calls may be sent again. */
+const maxSafeToRetry = 10_000
+
 /** Pages of a list that are read. */
 const mostPages = 20
 
@@ -63,6 +68,8 @@ export class Proxied implements Forwarded {
   readonly #remote: Remote
   readonly #options: ProxiedOptions
   readonly #mirrored = new Mirrored()
+  /** Names of tools whose calls may be sent again: their annotations say that they only read, or are idempotent. */
+  readonly #safeToRetry = new BoundedMap<unknown, true>({ maxEntries: maxSafeToRetry })
   /** Until when lists omit the upstream, by the headers with which it did not respond in time. */
   readonly #hungUntilMs = new BoundedMap<string, number>({ maxEntries: 1000 })
   /** The headers of each round of a call, by its `roundEnded`: all requests of a round have the same. */
@@ -122,10 +129,11 @@ export class Proxied implements Forwarded {
     principal: Principal | undefined
     signal: AbortSignal
   }): Promise<ServerCapabilities> {
-    const timed = this.#signal(signal)
+    const { timeoutMs } = this.#options
+    const timed = withTimeout(signal, timeoutMs)
     const headers = await waitForHeaders(this.#readHeaders(principal), timed, this.what)
     const key = this.#sharedKey(principal, headers) ?? newCallKey()
-    const caller = { sessionKey: key, headers, capabilities: {}, signal: timed }
+    const caller = { sessionKey: key, headers, capabilities: {}, signal: timed, untilMs: deadlineOf(timed) }
     return this.#remote.capabilities(caller).finally(() => isCallKey(key) && this.#remote.end(key))
   }
 
@@ -143,14 +151,13 @@ export class Proxied implements Forwarded {
   /** Returns all entries of a list, under their names on this server; `undefined` if the upstream does not offer the list. */
   async list(context: MethodContext, list: List): Promise<Params[] | undefined> {
     const { timeoutMs, listTimeoutMs } = this.#options
-    const timer = AbortSignal.timeout(Math.min(timeoutMs, listTimeoutMs))
-    const signal = AbortSignal.any([context.context.signal, timer])
+    const signal = withTimeout(context.context.signal, Math.min(timeoutMs, listTimeoutMs))
     const key = headersKey(await this.#headers(context, signal))
     if (Date.now() < (this.#hungUntilMs.get(key) ?? 0)) throw this.#remote.noAnswer('timed out recently')
     try {
       return await this.#list(context, list, signal)
     } finally {
-      if (timer.aborted && !context.context.signal.aborted) this.#hungUntilMs.set(key, Date.now() + hungMs)
+      if (isTimeout(signal) && !context.context.signal.aborted) this.#hungUntilMs.set(key, Date.now() + hungMs)
     }
   }
 
@@ -179,9 +186,19 @@ export class Proxied implements Forwarded {
       if (cursor !== undefined) seen.add(cursor)
     }
     if (invalid.length > 0) context.environment.report(this.#remote.invalidEntries(list, invalid))
-    if (list === 'tools/list') this.#mirrored.learn(entries)
+    if (list === 'tools/list') this.#learn(entries)
     for (const entry of entries) delete entry.execution // tasks are not forwarded
     return id === 'name' ? entries.map((entry) => ({ ...entry, name: this.prefix + entry.name })) : entries
+  }
+
+  /** Stores what calls of the tools need to know. @param tools as the upstream lists them */
+  #learn(tools: readonly Params[]): void {
+    this.#mirrored.learn(tools)
+    for (const { name, annotations } of tools) {
+      if (isObject(annotations) && (annotations.readOnlyHint === true || annotations.idempotentHint === true)) {
+        this.#safeToRetry.set(name, true)
+      } else this.#safeToRetry.delete(name)
+    }
   }
 
   /** Returns the spelling of a URI that the upstream lists, if the client has written the URI differently from its canonical spelling. */
@@ -234,6 +251,7 @@ export class Proxied implements Forwarded {
       ...(await this.#caller(context, signal)),
       method,
       params: { ...params, _meta: { traceparent, tracestate, baggage } },
+      isSafeToRetry: method !== 'tools/call' || this.#safeToRetry.has(params.name),
       mirrored: method === 'tools/call' ? this.#mirrored.headers(params) : {},
       listener,
     })
@@ -249,6 +267,7 @@ export class Proxied implements Forwarded {
       capabilities: { roots, sampling, elicitation }, // undefined members are left out as JSON
       headers,
       signal,
+      untilMs: deadlineOf(signal),
     }
   }
 
@@ -271,11 +290,7 @@ export class Proxied implements Forwarded {
 
   /** Returns the signal of the call, which is also aborted when the upstream has taken too long. */
   timed({ context }: MethodContext): AbortSignal {
-    return this.#signal(context.signal)
-  }
-
-  #signal(signal: AbortSignal): AbortSignal {
-    return AbortSignal.any([signal, AbortSignal.timeout(this.#options.timeoutMs)])
+    return withTimeout(context.signal, this.#options.timeoutMs)
   }
 }
 

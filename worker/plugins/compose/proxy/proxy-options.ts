@@ -1,10 +1,11 @@
 import type { Awaitable } from '../../../declarations/context.ts'
 import type { Duration } from '../../../declarations/duration.ts'
 import type { ForwardedEntry } from '../../../declarations/forwarded.ts'
+import type { ResilienceOptions } from '../../../declarations/upstream-options.ts'
 import type { Principal } from '../../../protocol/principal.ts'
 
 /** Configures `proxy()`. */
-export type ProxyOptions = {
+export type ProxyOptions = ResilienceOptions & {
   /**
    * Start of the names of the upstream's tools and prompts. Entries of this server take precedence over equal names. Default: an empty
    * text.
@@ -16,8 +17,6 @@ export type ProxyOptions = {
    * throws an error; a call ends with an `McpError` that it throws, or with an internal error, which is logged. Default: none.
    */
   headers?: (principal: Principal | undefined) => Awaitable<Readonly<Record<string, string>>>
-  /** Duration of a call, without the time in which the client responds to input requests. Default: 60 seconds. */
-  timeout?: Duration
   /** Duration of a whole list, at most `timeout`. Default: 10 seconds, because clients wait for all upstreams together. */
   listTimeout?: Duration
   /**

@@ -4,6 +4,7 @@ import { draftOf } from '../../../declarations/declarations.ts'
 import { milliseconds } from '../../../declarations/duration.ts'
 import * as kind from '../../../declarations/option-kinds.ts'
 import type { Module } from '../../../declarations/server.ts'
+import { readResilience, resilienceKinds } from '../../../declarations/upstream-options.ts'
 import { isSecureUrl } from '../../../protocol/secure-url.ts'
 import { mountUpstreams } from './front.ts'
 import { Proxied } from './proxied.ts'
@@ -14,7 +15,7 @@ import type { RemotePlatform } from './upstream-http.ts'
 const kinds: KindsOf<ProxyOptions> = {
   prefix: kind.string,
   headers: kind.fn,
-  timeout: kind.duration,
+  ...resilienceKinds,
   listTimeout: kind.duration,
   // Checked below: the message names the upstream.
   scopes: kind.anything,
@@ -35,14 +36,7 @@ const kinds: KindsOf<ProxyOptions> = {
  */
 export function proxy(url: string, options: ProxyOptions = {}): Module {
   checkOptions('proxy()', options, kinds)
-  const {
-    prefix = '',
-    headers = () => ({}),
-    timeout = 60_000,
-    listTimeout = 10_000,
-    sharedSessions = false,
-    scopes,
-  } = options
+  const { prefix = '', headers = () => ({}), listTimeout = 10_000, sharedSessions = false, scopes } = options
   if (!isSecureUrl(url)) {
     throw new Error(
       `proxy("${url}"): the URL of an upstream must be https, or http on localhost, as in "https://weather.example/mcp"`,
@@ -54,10 +48,11 @@ export function proxy(url: string, options: ProxyOptions = {}): Module {
     )
   }
   const platform: RemotePlatform = { fetch: options.fetch ?? ((to, init) => fetch(to, init)), waitUntil }
-  const proxied = new Proxied(new Remote(url, platform), {
+  const resilience = readResilience('proxy()', options)
+  const proxied = new Proxied(new Remote(url, platform, resilience), {
     prefix,
     headers,
-    timeoutMs: milliseconds(timeout, 'proxy() timeout'),
+    timeoutMs: resilience.timeoutMs,
     listTimeoutMs: milliseconds(listTimeout, 'proxy() listTimeout'),
     sharedSessions,
     scopes,

@@ -3,10 +3,12 @@
  * sessions.
  */
 
+import { fetchWithin, type GuardedRequest, RequestGuard, type Resilience } from '../../../client/request-guard.ts'
+import { wait } from '../../../engine/wait.ts'
 import { McpError } from '../../../protocol/errors.ts'
 import type { Result, ServerCapabilities } from '../../../protocol/types.ts'
 import { type Connection, Connections } from './connections.ts'
-import { type Answered, type InputRequired, invalidResult, noAnswer, resultOf } from './results.ts'
+import { type Answered, type InputRequired, invalidResult, noAnswer, resultOf, UpstreamFailure } from './results.ts'
 import { type RemoteCall, type RemoteCaller, sendInSession, sendStateless } from './send-request.ts'
 import { isTimeout, type RemotePlatform, UpstreamHttp } from './upstream-http.ts'
 
@@ -17,11 +19,13 @@ export class Remote {
   readonly #http: UpstreamHttp
   readonly #platform: RemotePlatform
   readonly #connections: Connections
+  readonly #guard: RequestGuard
 
   /** @param url absolute */
-  constructor(url: string, platform: RemotePlatform) {
-    this.#http = new UpstreamHttp(url, platform)
+  constructor(url: string, platform: RemotePlatform, resilience: Resilience) {
+    this.#http = new UpstreamHttp(url, { ...platform, fetch: fetchWithin(platform.fetch, resilience.attemptTimeoutMs) })
     this.#platform = platform
+    this.#guard = new RequestGuard(this.#http.host, resilience)
     this.#connections = new Connections(this.#http)
   }
 
@@ -35,26 +39,53 @@ export class Remote {
 
   /** Returns the capabilities of the upstream. @throws McpError see `request` */
   async capabilities(caller: RemoteCaller): Promise<ServerCapabilities> {
-    const { capabilities, session } = await this.#answering(caller, () => this.#connections.connect(caller))
+    const connect = () => this.#connections.connect(caller)
+    // The connection may exist already, so it proves nothing.
+    const { capabilities, session } = await this.#guarded(caller, connect, {
+      isSafeToRetry: () => true,
+      isProof: false,
+    })
     if (session) this.#connections.sessions.release(session)
     return capabilities
   }
 
   /** @throws McpError the error of the upstream, as far as there is a kind for it; `unavailable` without a response */
   request(call: RemoteCall): Promise<Result | InputRequired> {
-    return this.#answering(call, async () => {
-      const first = await this.#connections.connect(call)
-      const answered = await this.#sendOver(first, call)
-      if (!isRefusedUnseen(first, answered)) return this.#resultOf(answered, call, first)
-      this.#connections.delete(call, first)
-      const second = await this.#connections.connect(call)
-      if (!first.session && !second.session) return this.#resultOf(answered, call, first)
-      const again = await this.#sendOver(second, call)
-      if (first.session && second.session && isRefusedUnseen(second, again)) {
-        // It refuses the request, not the session.
-        this.#connections.sessions.add(call.sessionKey, first.session)
-      }
-      return this.#resultOf(again, call, second)
+    let isSent = false
+    const send = async () => {
+      const connection = await this.#connections.connect(call)
+      isSent = true
+      return this.#request(call, connection)
+    }
+    // A failed handshake has sent nothing yet.
+    return this.#guarded(call, send, { isSafeToRetry: () => call.isSafeToRetry || !isSent })
+  }
+
+  async #request(call: RemoteCall, first: Connection): Promise<Result | InputRequired> {
+    const answered = await this.#sendOver(first, call)
+    if (!isRefusedUnseen(first, answered)) return this.#resultOf(answered, call, first)
+    this.#connections.delete(call, first)
+    const second = await this.#connections.connect(call)
+    if (!first.session && !second.session) return this.#resultOf(answered, call, first)
+    const again = await this.#sendOver(second, call)
+    if (first.session && second.session && isRefusedUnseen(second, again)) {
+      // It refuses the request, not the session.
+      this.#connections.sessions.add(call.sessionKey, first.session)
+    }
+    return this.#resultOf(again, call, second)
+  }
+
+  #guarded<T>(
+    caller: RemoteCaller,
+    work: () => Promise<T>,
+    terms: Pick<GuardedRequest, 'isSafeToRetry' | 'isProof'>,
+  ): Promise<T> {
+    const { signal, untilMs } = caller
+    return this.#guard.run(() => this.#answering(caller, work), {
+      ...terms,
+      untilMs,
+      failureOf: (problem) => (problem instanceof UpstreamFailure ? problem.failure : undefined),
+      wait: (ms) => wait(ms, signal),
     })
   }
 

@@ -1,3 +1,5 @@
+import { type Failure, failureOfStatus } from '../../../client/request-guard.ts'
+import { retryAfterMs } from '../../../client/retry.ts'
 import { maxAnswerBytes } from '../../../protocol/bounded-body.ts'
 import { type ErrorKind, errorTable, McpError } from '../../../protocol/errors.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
@@ -42,7 +44,9 @@ export function resultOf(
     )
   }
   if (match.kind === 'none')
-    throw new McpError('unavailable', `The server at ${host} ended its stream without a response`)
+    throw new UpstreamFailure(`The server at ${host} ended its stream without a response`, failureOfStatus(undefined), {
+      reason: 'no response',
+    })
   if ('result' in match.message) return readResult(method, match.message.result, canBeAsked, host)
   const { code, message, data } = match.message.error
   throw new McpError(kindOf(code, method), message, data)
@@ -139,16 +143,27 @@ function readInputRequired(method: string, params: Params, host: string): InputR
 export const invalidResult = (host: string, method: string, reason: string): McpError =>
   new McpError('unavailable', `The server at ${host} answered ${method} with an invalid result: ${reason}`)
 
-export const noAnswer = (host: string, reason: string): McpError =>
-  new McpError('unavailable', `The server at ${host} does not answer`, { reason })
+/** An upstream did not respond, or responded with an error status. */
+export class UpstreamFailure extends McpError {
+  readonly failure: Failure
+
+  constructor(message: string, failure: Failure, data: object, headers?: Readonly<Record<string, string>>) {
+    super('unavailable', message, data, headers)
+    this.failure = failure
+  }
+}
+
+export const noAnswer = (host: string, reason: string): UpstreamFailure =>
+  new UpstreamFailure(`The server at ${host} does not answer`, failureOfStatus(undefined), { reason })
 
 /** Returns the error for a response with an error status that contains no JSON-RPC response to the request. */
-export function httpError(host: string, { status, headers }: Response): McpError {
+export function httpError(host: string, { status, headers }: Response): UpstreamFailure {
   const retryAfter = status === 429 || status === 503 ? headers.get('Retry-After') : null
   const isSeconds = retryAfter !== null && /^\d{1,9}$/.test(retryAfter)
   const data = { reason: `HTTP ${status}`, ...(isSeconds && { retryAfter: Number(retryAfter) }) }
   const sent = retryAfter === null ? undefined : { 'Retry-After': retryAfter }
-  return new McpError('unavailable', messageFor(host, status), data, sent)
+  const failure = failureOfStatus(status, retryAfterMs(headers.get('Retry-After'), Date.now()))
+  return new UpstreamFailure(messageFor(host, status), failure, data, sent)
 }
 
 function messageFor(host: string, status: number): string {

@@ -12,7 +12,7 @@ import {
   type RequestId,
 } from '../../../protocol/types.ts'
 import type { Answered } from './results.ts'
-import { type Sender, sessionHeaders, type UpstreamHttp } from './upstream-http.ts'
+import { isTimeoutError, type Sender, sessionHeaders, type UpstreamHttp } from './upstream-http.ts'
 import { matchResponse } from './upstream-response.ts'
 import type { UpstreamSession } from './upstream-sessions.ts'
 
@@ -29,6 +29,8 @@ export type RemoteCall = RemoteCaller & {
   readonly params: Params
   /** Headers that repeat arguments, for an upstream without sessions. */
   readonly mirrored: Readonly<Record<string, string>>
+  /** Whether the request may be sent again after a failure. */
+  readonly isSafeToRetry: boolean
   /** Receives progress and log messages of the upstream. Default: they are not requested. */
   readonly listener?: Listener | undefined
 }
@@ -76,7 +78,7 @@ export async function sendInSession(
     const response = await http.post({ id, method, params: withProgressToken(params, id, listener) }, call, headers)
     return { response, match: await matchResponse(response, id, signal, peer) }
   } catch (problem) {
-    if (signal.aborted) whenCancelled(http.cancel(id, call, headers))
+    if (signal.aborted || isTimeoutError(problem)) whenCancelled(http.cancel(id, call, headers))
     throw problem
   }
 }

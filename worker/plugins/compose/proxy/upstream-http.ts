@@ -16,12 +16,15 @@ export type Sender = {
   /** Headers from the option `headers` of `proxy()`. */
   readonly headers: Readonly<Record<string, string>>
   readonly signal: AbortSignal
+  /** Time of the timeout of `signal`, in milliseconds since 1970. */
+  readonly untilMs: number
 }
 
 /** Headers that MCP defines, such as those of a session. */
 type ProtocolHeaders = Readonly<Record<string, string>>
 
 const endTimeoutMs = 5_000
+const endTimeout = () => ({ signal: AbortSignal.timeout(endTimeoutMs), untilMs: Date.now() + endTimeoutMs })
 
 export class UpstreamHttp {
   readonly url: string
@@ -55,7 +58,7 @@ export class UpstreamHttp {
 
   /** Sends a message without a response, even if the caller has disconnected. Never rejects. */
   async notify(message: object, { headers }: Sender, session: ProtocolHeaders): Promise<void> {
-    await this.post(message, { headers, signal: AbortSignal.timeout(endTimeoutMs) }, session)
+    await this.post(message, { headers, ...endTimeout() }, session)
       .then((response) => response.body?.cancel())
       .catch(() => {})
   }
@@ -121,7 +124,8 @@ export class UpstreamHttp {
   }
 }
 
-export const isTimeout = ({ reason }: AbortSignal): boolean => reason instanceof Error && reason.name === 'TimeoutError'
+export const isTimeoutError = (thrown: unknown): boolean => thrown instanceof Error && thrown.name === 'TimeoutError'
+export const isTimeout = ({ reason }: AbortSignal): boolean => isTimeoutError(reason)
 
 const isJson = ({ headers }: Response) => headers.get('Content-Type')?.startsWith('application/json') === true
 

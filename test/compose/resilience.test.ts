@@ -1,0 +1,248 @@
+/** Timeouts, retries and the circuit breaker of proxy(): requests that must not be repeated are sent once, whatever fails. */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { connect } from '../../worker/testing/index.ts'
+import { newServer, refusal, result, textOf } from '../engine/stage.ts'
+import { startServer } from '../support/server.ts'
+import { nodeProxy } from './node-proxy.ts'
+import { type Answers, scripted } from './scripted.ts'
+import { type Stub, startStub, textResult } from './stub.ts'
+
+type Resilience = NonNullable<Parameters<typeof nodeProxy>[3]>
+
+const schema = { type: 'object' }
+const tools = [
+  { name: 'send', description: 'd', inputSchema: schema },
+  { name: 'read', description: 'd', inputSchema: schema, annotations: { readOnlyHint: true } },
+  { name: 'put', description: 'd', inputSchema: schema, annotations: { idempotentHint: true } },
+]
+const busy = (headers: Record<string, string> = {}, status = 503) => new Response(null, { status, headers })
+
+/** Answers like `answer`, after failing this many times. */
+const after = (failures: number, fail: () => Response, answer: Record<string, unknown>) => {
+  let count = 0
+  return () => (++count > failures ? answer : fail())
+}
+
+function behind(answers: Answers, resilience: Resilience = { retries: 2 }, timeoutMs = 60_000) {
+  const upstream = scripted({ 'tools/list': { tools }, ...answers })
+  const server = newServer().use(nodeProxy('https://u.example/mcp', upstream.fetch, { timeoutMs }, resilience))
+  const called = (name: string) => upstream.asked('tools/call').filter(({ params }) => params.name === name).length
+  return { upstream, server, called }
+}
+const lost = () => {
+  throw new TypeError('The connection was lost')
+}
+
+/** No jitter: pauses are as long as they can be. */
+beforeEach(() => {
+  vi.spyOn(Math, 'random').mockReturnValue(0.05)
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+describe('a call that fails is sent', () => {
+  test.each([
+    ['read', 'HTTP 503', () => busy()],
+    ['put', 'HTTP 429', () => busy({}, 429)],
+    ['read', 'HTTP 504', () => busy({}, 504)],
+    ['read', 'a lost connection', lost],
+  ])('again, if it may be repeated: %s after %s', async (name, _, fail) => {
+    const { server, called } = behind({ 'tools/call': after(2, fail, textResult('done')) })
+    await result(server, 'tools/list')
+    expect(textOf(await result(server, 'tools/call', { name }))).toBe('done')
+    expect(called(name)).toBe(3)
+  })
+
+  test.each([
+    ['HTTP 503', () => busy()],
+    ['HTTP 429', () => busy({ 'Retry-After': '0' }, 429)],
+    ['a lost connection', lost],
+  ])('once, if it must not be repeated: after %s', async (_, fail) => {
+    const { server, called } = behind({ 'tools/call': fail })
+    await result(server, 'tools/list')
+    expect(await refusal(server, 'tools/call', { name: 'send' })).toMatchObject({ kind: 'unavailable' })
+    expect(called('send')).toBe(1)
+  })
+
+  test('once, if the annotations of its tool are unknown', async () => {
+    const { server, called } = behind({ 'tools/call': () => busy() })
+    await refusal(server, 'tools/call', { name: 'read' })
+    expect(called('read')).toBe(1)
+  })
+
+  test.each([400, 401, 404, 500])('once, if its failure is not temporary: HTTP %i', async (status) => {
+    const { server, called } = behind({ 'tools/call': () => busy({}, status) })
+    await result(server, 'tools/list')
+    await refusal(server, 'tools/call', { name: 'read' })
+    // 400 and 404 may mean that the upstream speaks another version: then one more request asks for it.
+    expect(called('read')).toBe(1)
+  })
+})
+
+test.each(['tools/list', 'resources/list', 'prompts/list'])('%s is sent again', async (method) => {
+  const member = method === 'tools/list' ? 'tools' : method.split('/')[0]
+  const { server, upstream } = behind({ [method]: after(1, () => busy(), { [`${member}`]: [] }) })
+  await result(server, method)
+  expect(upstream.asked(method)).toHaveLength(2)
+})
+
+test('a handshake is sent again before a call that must not be repeated', async () => {
+  const { server, upstream, called } = behind({
+    'server/discover': after(2, () => busy(), { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }),
+    'tools/call': textResult('done'),
+  })
+  expect(textOf(await result(server, 'tools/call', { name: 'send' }))).toBe('done')
+  expect(upstream.asked('server/discover')).toHaveLength(3)
+  expect(called('send')).toBe(1)
+})
+
+describe('Retry-After', () => {
+  test('is waited for', async () => {
+    const { server } = behind({ 'tools/call': after(1, () => busy({ 'Retry-After': '1' }), textResult('done')) })
+    await result(server, 'tools/list')
+    const startMs = performance.now()
+    await result(server, 'tools/call', { name: 'read' })
+    expect(performance.now() - startMs).toBeGreaterThanOrEqual(990)
+  })
+
+  test('beyond the timeout ends the call at once, and is passed on', async () => {
+    const { server, called } = behind({ 'tools/call': () => busy({ 'Retry-After': '3600' }) })
+    await result(server, 'tools/list')
+    expect(await refusal(server, 'tools/call', { name: 'read' })).toMatchObject({
+      data: { reason: 'HTTP 503', retryAfter: 3600 },
+      headers: { 'Retry-After': '3600' },
+    })
+    expect(called('read')).toBe(1)
+  })
+})
+
+test('cancellation ends the pause before a retry', async () => {
+  const stop = new AbortController()
+  const { server, called } = behind({
+    'tools/call': () => {
+      setImmediate(() => stop.abort(new Error('Cancelled')))
+      return busy({ 'Retry-After': '50' })
+    },
+  })
+  await result(server, 'tools/list')
+  await expect(result(server, 'tools/call', { name: 'read' }, { signal: stop.signal })).rejects.toThrow('Cancelled')
+  expect(called('read')).toBe(1)
+})
+
+test('an attempt without a response in time is given up, and another one is made', async () => {
+  let count = 0
+  const hangs = ({ signal }: { signal: AbortSignal | null }) => {
+    count += 1
+    if (count > 1) return textResult('done')
+    return new Promise<Response>((_, reject) => {
+      signal?.addEventListener('abort', () => reject(signal.reason))
+    })
+  }
+  const { server, called } = behind({ 'tools/call': hangs }, { retries: 1, attemptTimeoutMs: 50 })
+  await result(server, 'tools/list')
+  expect(textOf(await result(server, 'tools/call', { name: 'read' }))).toBe('done')
+  expect(called('read')).toBe(2)
+  count = 0
+  expect(await refusal(server, 'tools/call', { name: 'send' })).toMatchObject({ kind: 'unavailable' })
+  expect(called('send')).toBe(1)
+})
+
+describe('the circuit breaker', () => {
+  const circuitBreaker = { failures: 3, pauseMs: 60_000 }
+
+  test('refuses calls after consecutive failures, lets one try after the pause, and closes', async () => {
+    let isDown = true
+    const { server, called } = behind(
+      { 'tools/call': () => (isDown ? busy() : textResult('done')) },
+      { retries: 0, circuitBreaker },
+    )
+    await result(server, 'tools/list')
+    const now = vi.spyOn(Date, 'now')
+    const startMs = 1_800_000_000_000
+    now.mockReturnValue(startMs)
+    for (let count = 0; count < 3; count += 1) await refusal(server, 'tools/call', { name: 'send' })
+    now.mockReturnValue(startMs + 20_000)
+    expect(await refusal(server, 'tools/call', { name: 'send' })).toMatchObject({
+      kind: 'unavailable',
+      message: 'The server at u.example is unavailable: its last requests failed. Retry in 40 s',
+      data: { reason: 'circuit_breaker', retryAfter: 40 },
+      headers: { 'Retry-After': '40' },
+    })
+    expect(called('send')).toBe(3)
+
+    now.mockReturnValue(startMs + 60_000)
+    await refusal(server, 'tools/call', { name: 'send' })
+    expect(called('send')).toBe(4)
+    // The attempt failed: the next pause begins.
+    await refusal(server, 'tools/call', { name: 'send' })
+    expect(called('send')).toBe(4)
+
+    isDown = false
+    now.mockReturnValue(startMs + 120_000)
+    expect(textOf(await result(server, 'tools/call', { name: 'send' }))).toBe('done')
+    expect(textOf(await result(server, 'tools/call', { name: 'send' }))).toBe('done')
+  })
+
+  test('counts no refusals of the request, no errors of tools and no cancelled calls', async () => {
+    const stop = new AbortController()
+    const answers = [
+      () => busy({}, 429),
+      () => busy({}, 403),
+      () => ({ content: [], isError: true }),
+      () => {
+        stop.abort(new Error('Cancelled'))
+        throw stop.signal.reason
+      },
+    ]
+    const { server, called } = behind(
+      { 'tools/call': () => (answers.shift() ?? (() => textResult('done')))() },
+      { retries: 0, circuitBreaker: { failures: 1, pauseMs: 60_000 } },
+    )
+    await result(server, 'tools/list')
+    await refusal(server, 'tools/call', { name: 'send' })
+    await refusal(server, 'tools/call', { name: 'send' })
+    await result(server, 'tools/call', { name: 'send' })
+    await result(server, 'tools/call', { name: 'send' }, { signal: stop.signal }).catch(() => {})
+    expect(textOf(await result(server, 'tools/call', { name: 'send' }))).toBe('done')
+    expect(called('send')).toBe(5)
+  })
+
+  test('ends the retries of a call when it opens', async () => {
+    const { server, called } = behind({ 'tools/call': () => busy() }, { retries: 5, circuitBreaker })
+    await result(server, 'tools/list')
+    expect(await refusal(server, 'tools/call', { name: 'read' })).toMatchObject({ data: { reason: 'circuit_breaker' } })
+    expect(called('read')).toBe(3)
+  })
+})
+
+describe('through a Worker, an upstream with sessions', () => {
+  let stub: Stub
+  beforeEach(async () => {
+    stub = await startStub()
+  })
+  afterEach(() => stub.close())
+
+  test.each(['2026-07-28', '2025-11-25'])(
+    'gets what may be repeated again, and the rest once: client of %s',
+    async (revision) => {
+      stub.tools = tools
+      let failures = 0
+      stub.call = ({ id, method }, response) => {
+        if (method === undefined) return response.writeHead(202).end()
+        failures += 1
+        if (failures % 3 !== 0) return response.writeHead(503).end()
+        const answer = { jsonrpc: '2.0', id, result: textResult('done') }
+        return response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(answer))
+      }
+      await using server = await startServer('test/compose/resilience', { UPSTREAM: stub.url })
+      await using client = await connect(server.url, { revision })
+      await client.request('tools/list')
+      expect(textOf(await client.callTool('read'))).toBe('done')
+      await expect(client.callTool('send')).rejects.toThrow(/refuses the request with HTTP 503|does not answer/)
+      const called = (name: string) =>
+        stub.requests.filter(({ method, params }) => method === 'tools/call' && params.name === name).length
+      expect([called('read'), called('send')]).toEqual([3, 1])
+    },
+  )
+})
