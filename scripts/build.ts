@@ -1,11 +1,11 @@
-/** Compiles what is published into dist/: JavaScript, types and source maps, and what new projects are made of. */
+/** Compiles the published files into dist/: JavaScript, types and source maps, and the templates of new projects. */
 import { execFileSync } from 'node:child_process'
 import { cpSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 
 const root = resolve(import.meta.dirname, '..')
 rmSync(resolve(root, 'dist'), { recursive: true, force: true })
-// What runs in Node knows other types than what runs in workerd.
+// Code for Node.js has other types than code for workerd.
 for (const project of ['tsconfig.build.json', 'tsconfig.node.json', 'cli/tsconfig.build.json']) {
   execFileSync(process.execPath, [resolve(root, 'node_modules/typescript/bin/tsc'), '-p', project], {
     cwd: root,

@@ -15,7 +15,7 @@ import { API } from 'typescript/unstable/sync'
 
 const maxCasts = 120
 
-/** Of one cast in the list: a longer one is cut at its start. */
+/** Characters of a cast in the list: a longer one is cut at its start. */
 const maxTextCharacters = 100
 
 const root = resolve(import.meta.dirname, '..')
@@ -57,11 +57,11 @@ function castsIn(file: string, source: SourceFile): Cast[] {
 }
 
 function isCast(node: Node): node is AsExpression {
-  // The kind says which node it is.
+  // The kind of the node determines its type.
   return node.kind === SyntaxKind.AsExpression && (node as AsExpression).type.getText() !== 'const'
 }
 
-/** A comment at the end of a line of code: after a space, so that an address in a text does not count. */
+/** A comment at the end of a line of code: after a space, so that a URL in a string does not count. */
 const hasComment = (line = '') => /\s\/\/ \S|\/\*\* .*\*\//.test(line)
 const isComment = (line = '') => /^\s*(?:\/\/|\/?\*)/.test(line)
 const oneLine = (text: string) => {

@@ -1,6 +1,6 @@
 /**
- * Runs the long checks of test/chaos, one after another: `npm run chaos` all of them, `npm run chaos -- kill` one.
- * `--seed <number>` chooses other moments and other orders. Prints one line for each; exits with 1 when one fails.
+ * Runs the long checks of test/chaos in sequence: `npm run chaos` all of them, `npm run chaos -- kill` one.
+ * `--seed <number>` selects other times and other orders. Prints one line for each check; exits with 1 when one fails.
  */
 import { parseArgs } from 'node:util'
 import { deploy } from '../test/chaos/deploy.ts'
@@ -10,10 +10,10 @@ import { slowReader } from '../test/chaos/slow-reader.ts'
 import { tasks } from '../test/chaos/tasks.ts'
 import { updates } from '../test/chaos/updates.ts'
 
-/** A check throws when something is wrong. Otherwise it says what it has done, with figures. */
+/** A check throws an error when it finds a defect. Otherwise it returns what it did, with figures. */
 type Check = (options: { seed?: number }) => Promise<string>
 
-// Wrangler reads these when a server starts. Under the test runner, vitest.config.ts sets them.
+// Wrangler reads these when a server starts. In tests, vitest.config.ts sets them.
 Object.assign(process.env, {
   CLOUDFLARE_CF_FETCH_ENABLED: 'false',
   WRANGLER_SEND_METRICS: 'false',

@@ -1,7 +1,7 @@
 /**
- * Runs the official conformance suite against examples/conformance in real workerd, at one URL for every revision the
- * suite knows. Fails unless both frozen requirement sets are complete, every message on the wire fits its schema, nothing
- * is warned about, and nothing fails but what test/conformance/expected-failures.yaml names.
+ * Runs the official conformance suite against examples/conformance in real workerd, at one URL for every protocol version of
+ * the suite. Fails unless both frozen requirement sets are complete, every message on the wire matches its schema, there are
+ * no warnings, and there are no failures other than those in test/conformance/expected-failures.yaml.
  *
  * @see https://github.com/modelcontextprotocol/conformance
  */
@@ -24,23 +24,23 @@ type Check = { id: string; status: Status; errorMessage?: string; details?: { me
 type Scenario = { name: string; scored: boolean; checks: readonly Check[] }
 type Plan = {
   title: string
-  /** How many scenarios decide, so that none goes missing. */
+  /** The number of scored scenarios, so that a missing one is found. */
   scored: number
-  /** The revision every handshake asks for; left to the suite's client when not given. */
+  /** The protocol version of every handshake. Default: that of the suite's client. */
   handshake?: string
-  /** What to start the suite with, one time after the other. */
+  /** Arguments of the suite, for each of its runs. */
   invocations: readonly (readonly string[])[]
-  /** Which scenarios decide; all of them when left out. */
+  /** Selects the scored scenarios. Default: all. */
   decides?: (scenario: string) => boolean
 }
 type Run = Plan & { scenarios: readonly Scenario[]; seconds: number; crash: string | undefined }
 
 const root = resolve(import.meta.dirname, '..')
 const cli = createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/dist/index.js')
-// The suite's own parser, for the suite's own files.
+// The suite's own parser, for its own files.
 const yaml = createRequire(cli)('yaml') as { parse(text: string): unknown }
 
-/** Scenarios that no requirement set scores but that pass here all the same, and checks that some could leave out. */
+/** Scenarios that no requirement set scores and that must pass, with checks that a server could omit. */
 const unscored: Record<string, readonly string[]> = {
   'tasks-lifecycle': [],
   'tasks-capability-negotiation': [],
@@ -63,7 +63,7 @@ const runs = await runAll([
   await required('2026-07-28', 37),
   await required('2025-11-25', 30),
   everything('2025-06-18', 27),
-  // The suite has almost nothing for this revision; all that its predecessor could do is due here, too.
+  // The suite has few scenarios for this version, so those of the next one are required, except elicitation.
   await forced('2025-03-26', 26, { from: '2025-06-18', except: 'tools-call-elicitation' }),
   skills('2026-07-28', ['directory', 'enumeration', 'manifest']),
 ])
@@ -75,16 +75,16 @@ print('Problems', problems)
 printTable()
 process.exitCode = problems.length > 0 ? 1 : 0
 
-// Planning
+// Plans
 
-/** The scenarios that a revision required when it was released, and those reported beside them. */
+/** The scenarios that a protocol version required when it was released, and unscored ones. */
 async function required(revision: string, scored: number): Promise<Plan> {
   const set = (await readYaml(resolve(dirname(cli), `../requirements/${revision}.yaml`))) as { server: string[] }
   const decides = (scenario: string) => set.server.includes(scenario)
   return { title: `requirements ${revision}`, scored, invocations: [['--requirements', revision]], decides }
 }
 
-/** An extension that no requirement set knows. */
+/** The scenarios of an extension, which no requirement set contains. */
 function skills(revision: string, names: readonly string[]): Plan {
   const invocations = names.map((name) => [
     '--scenario',
@@ -96,13 +96,13 @@ function skills(revision: string, names: readonly string[]): Plan {
   return { title: `skills at ${revision}`, scored: names.length, invocations }
 }
 
-/** Every scenario that the suite has for a revision today. */
+/** Every scenario that the suite has for a protocol version. */
 function everything(revision: string, scored: number): Plan {
   const invocations = [['--suite', 'all', '--spec-version', revision]]
   return { title: `scenarios at ${revision}`, scored, handshake: revision, invocations }
 }
 
-/** The scenarios of one revision, held to the schema of another. */
+/** The scenarios of one protocol version, validated against the schema of another. */
 async function forced(revision: string, scored: number, of: { from: string; except: string }): Promise<Plan> {
   const list = await startSuite(['list', '--server', '--spec-version', of.from])
   const names = [...list.output.matchAll(/^ {2}- (\S+)/gm)].map(([, name]) => String(name))
@@ -121,7 +121,7 @@ async function readYaml(file: string): Promise<unknown> {
   return yaml.parse(await readFile(file, 'utf8'))
 }
 
-// Running
+// Runs
 
 async function runAll(plans: readonly Plan[]): Promise<Run[]> {
   const { startServer } = await import('../test/support/server.ts')
@@ -129,7 +129,7 @@ async function runAll(plans: readonly Plan[]): Promise<Run[]> {
   try {
     await using server = await startServer('examples/conformance')
     const finished: Run[] = []
-    // One after another: the changes that one run announces would reach the listeners of the other.
+    // In sequence, because change notifications of one run would reach the subscribers of another.
     for (const plan of plans) finished.push(await run(plan, server.url, await mkdtemp(join(folder, 'run-'))))
     return finished
   } finally {
@@ -145,7 +145,7 @@ async function run(plan: Plan, url: URL, folder: string): Promise<Run> {
   for (const args of plan.invocations) {
     const place = ['--url', (relay?.url ?? url).href, '--output-dir', folder]
     const { output, exitCode } = await startSuite(['server', ...args, ...place], folder)
-    // What the suite says it runs, not what it leaves behind: a scenario that crashes leaves nothing.
+    // The scenarios that the suite announces, not its result files: a scenario that crashes leaves none.
     for (const [, name = ''] of output.matchAll(/^Running client scenario '(\S+)' against server/gm)) {
       scenarios.push({ name, scored: plan.decides?.(name) ?? true, checks: await readChecks(folder, name) })
     }
@@ -167,7 +167,7 @@ async function readChecks(folder: string, scenario: string): Promise<Check[]> {
   return file && existsSync(file) ? JSON.parse(await readFile(file, 'utf8')) : []
 }
 
-// Judging
+// Results
 
 function outcome({ checks }: Scenario): 'passed' | 'failed' | 'skipped' {
   const has = (status: Status) => checks.some((check) => check.status === status)
@@ -179,7 +179,7 @@ function problemsOf({ title, scored, scenarios, crash }: Run): string[] {
   const names = scenarios.flatMap((scenario) => scenarioProblems(scenario).map((it) => `${scenario.name}: ${it}`))
   const deciding = scenarios.filter((scenario) => scenario.scored).length
   if (deciding !== scored) names.push(`${deciding} scenarios decided instead of ${scored}`)
-  // What the results do not show, the suite's own words do.
+  // The output of the suite explains a crash that no result shows.
   if (crash !== undefined) names.push(names.length > 0 ? 'the suite failed' : `the suite failed\n${crash}`)
   return names.map((problem) => `${title}: ${problem}`)
 }
@@ -187,7 +187,7 @@ function problemsOf({ title, scored, scenarios, crash }: Run): string[] {
 function scenarioProblems(scenario: Scenario): string[] {
   const { name, scored, checks } = scenario
   const bad = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
-  // Even what is expected to fail has to speak the protocol.
+  // A scenario that is expected to fail must still send valid messages.
   if (expected.includes(name)) return bad.filter(({ id }) => id.startsWith('wire-schema')).map(describe)
   if (bad.length > 0) return bad.map(describe)
   const wanted = unscored[name]
@@ -202,7 +202,7 @@ function notRun(): string[] {
   return Object.keys(unscored).flatMap((name) => (names.has(name) ? [] : [`${name} was not run`]))
 }
 
-/** Nothing is expected to fail. */
+/** No scenario may be expected to fail. */
 function stale(): string[] {
   return expected.map((name) => `expected-failures.yaml: ${name} may not be expected to fail`)
 }
@@ -211,9 +211,9 @@ function describe({ id, status, errorMessage }: Check): string {
   return `${status} ${id}${errorMessage ? `: ${errorMessage.replaceAll('\n', '\n    ')}` : ''}`
 }
 
-// Telling
+// Output
 
-/** Each note once, with the runs it appeared in. */
+/** Each note once, with the runs that have it. */
 function notesOf(status: Status): string[] {
   const notes = new Map<string, Set<string>>()
   for (const { title, scenarios } of runs) {

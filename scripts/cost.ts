@@ -1,6 +1,6 @@
 /**
- * Prints what each operation costs: it is run against test/support/counted in real workerd, over real HTTP, and the
- * requests, rows and alarms that would be billed are counted. `--write` puts the tables into docs/guides/costs.md.
+ * Prints the cost of each operation: runs it against test/support/counted in real workerd, over real HTTP, and counts the
+ * requests, rows and alarms that would be billed. `--write` writes the tables into docs/guides/costs.md.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
@@ -10,24 +10,24 @@ import type { Tally } from '../test/support/counted/tally.ts'
 import { startServer, type TestServer } from '../test/support/server.ts'
 import { mintKeyRing } from '../worker/sealing/seal.ts'
 
-/** Dollars for one, beyond what a paid plan includes. */
+/** Dollars for each, beyond those included in a paid plan. */
 const prices = { http: 0.3e-6, object: 0.15e-6, rowRead: 0.001e-6, rowWritten: 1e-6 }
-/** So many incoming messages of a socket are billed as one request. */
+/** The number of incoming WebSocket messages that are billed as one request. */
 const messagesPerRequest = 20
 
 export const sessionRevisions = ['2025-11-25', '2025-06-18']
 
-/** Milliseconds until the alarm of a running call, until an idle session is over, until its id is worth nothing. */
+/** Milliseconds until the alarm of a running call, until an idle session expires, and until its id expires. */
 const [held, idle, lifetimeMs] = [20_000, 86_400_000, 7 * 86_400_000] as const
 
 export const doc = resolve(import.meta.dirname, '../docs/guides/costs.md')
 
-/** Runs every operation: one bill for each revision with sessions, one for HTTP+SSE, one for stateless clients. */
+/** Runs every operation: one bill for each protocol version with sessions, one for HTTP+SSE, one for stateless clients. */
 export async function measure(): Promise<Bill[]> {
   const { current, keys } = mintKeyRing()
   await using server = await startServer('test/support/counted', { EDGEMCP_KEYS: `${current}:${keys[current]}` })
   const bills: Bill[] = []
-  // What all sessions share is made by the first of them.
+  // The first session causes the costs that all sessions share.
   await measureSessions(server, sessionRevisions[0] as string)
   for (const revision of sessionRevisions) bills.push(await measureSessions(server, revision))
   bills.push(await measureSse(server), await measureStateless(server))
@@ -225,7 +225,7 @@ const reporting = (name: string) => (steps: number) => ({
 })
 const [hurrying, strolling] = [reporting('hurry'), reporting('stroll')]
 
-// Telling
+// Output
 
 /** Dollars. */
 export function priceOf({ http, session, subscriptions }: Cost): number {
@@ -236,7 +236,7 @@ export function priceOf({ http, session, subscriptions }: Cost): number {
   return objects.reduce((sum, price) => sum + price, http * prices.http)
 }
 
-/** Everything as Markdown. What revisions have in common is told once. */
+/** All bills as Markdown. Costs that protocol versions share are listed once. */
 export function tablesOf(bills: readonly Bill[]): string {
   const told = bills.filter((bill, index) => bills.findIndex(({ title }) => title === bill.title) === index)
   const leavings = told.flatMap((bill) => bill.leavings)
@@ -292,7 +292,7 @@ function table(head: readonly string[], rows: readonly string[][]): string {
 
 const [begin, end] = ['<!-- npm run cost -->\n', '\n<!-- end -->']
 
-/** A document with these tables between its two marks. */
+/** Returns a document with these tables between its two marks. */
 export function withTables(document: string, tables: string): string {
   const [from, to] = [document.indexOf(begin), document.indexOf(end)]
   if (from < 0 || to < from) throw new Error('The document has no place for the tables')

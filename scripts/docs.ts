@@ -7,12 +7,12 @@ import { reference } from './docs/reference.ts'
 
 const root = resolve(import.meta.dirname, '..')
 
-/** What is between the marks of a page. */
+/** The text between the marks of a page. */
 const parts = { 'docs/how-it-works/protocol.md': protocolTables }
 
 const [begin, end] = ['<!-- npm run docs -->\n', '<!-- end -->']
 
-/** A page as it is, and as it should be. `undefined`: there is no such page, or there should be none. */
+/** A page with its current and its required text. `undefined`: the page does not exist, or must not exist. */
 export type Document = { readonly path: string; readonly text: string | undefined; readonly should: string | undefined }
 
 export function* documents(): Generator<Document> {

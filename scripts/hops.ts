@@ -1,6 +1,6 @@
 /**
- * Counts how often a request moves from one file of the server to another, and how often it returns to a file that it had left. Every
- * function of worker/ and durable-objects/ notes that it is entered; those of worker/protocol are left out, which are leaves.
+ * Counts how often a request moves from one file of the server to another, and how often it returns to a file. Every
+ * function of worker/ and durable-objects/ is traced, except those of worker/protocol, which call no other folder.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,7 +24,7 @@ const functionKinds = new Set([
   SyntaxKind.SetAccessor,
 ])
 
-/** Where code has to be inserted so that each function of a file notes that it is entered. */
+/** Inserts code that records each function call of a file. */
 function instrument(code: string, source: Node, path: string): string {
   const note = `globalThis.trace.push(${JSON.stringify(path)})`
   const inserts: [position: number, text: string][] = []
@@ -37,7 +37,7 @@ function instrument(code: string, source: Node, path: string): string {
     node.forEachChild(visit)
   }
   visit(source)
-  // From the end, so that positions stay true. Of two at one position, the one that was found first encloses the other.
+  // From the end, so that positions stay valid. Of two inserts at one position, the first one encloses the other.
   return inserts
     .map((insert, index) => ({ insert, index }))
     .sort((a, b) => b.insert[0] - a.insert[0] || b.index - a.index)
@@ -111,7 +111,7 @@ const mcp = new URL('/mcp', url)
 
 const read = async () => (await (await fetch(new URL('/trace', url))).json()) as string[]
 
-/** The trace of what `act` causes, once nothing is added for half a second: an alarm may come later than the response. */
+/** The trace of `act`, until nothing is added for half a second: an alarm may run after the response. */
 async function traceOf(act: () => Promise<unknown>): Promise<string[]> {
   await (await fetch(new URL('/reset', url))).text()
   await act()
@@ -141,7 +141,7 @@ const walks: readonly [name: string, goal: { moves: number; returns: number }, a
 const isVerbose = process.argv.includes('--verbose')
 console.log('walk                             moves  goal  returns  goal')
 for (const [name, goal, act] of walks) {
-  // The first call of each kind builds what later ones use.
+  // The first call of each kind fills caches that later calls use.
   await act()
   const trace = await traceOf(act)
   const { moves, returns } = count(trace)

@@ -1,5 +1,5 @@
 /**
- * Draws pictures for the documentation: the chart of examples/chart in a host, docs/images/chart-*.png, and the inspector with
+ * Takes screenshots for the documentation: the chart of examples/chart in a host, docs/images/chart-*.png, and the inspector with
  * examples/report, docs/images/inspector-*.png and inside-*.png. Needs Chromium.
  */
 import { join } from 'node:path'
@@ -40,13 +40,13 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await page.getByLabel('topic').fill('tea')
     await call('write_report')
     await page.locator('.question').waitFor({ timeout: 15_000 })
-    // Where a person would be reading.
+    // Scrolls to the part that a user would read.
     if (width < 1000) await page.locator('.question').evaluate((question) => question.scrollIntoView())
     else await page.locator('.frames > li', { hasText: 'tasks/get' }).last().locator('summary').first().click()
     if (width > 1000) await page.evaluate(() => scrollTo(0, 0))
     await page.screenshot({ path: join(images, `inspector-${width}-${colorScheme}.png`) })
 
-    // One of each is enough to see what it is.
+    // One color scheme for each width is enough.
     if (width > 1000 !== (colorScheme === 'light')) continue
     if (width < 1000) await page.locator('.top > summary').click()
     await opened.connect('2025-11-25')

@@ -1,4 +1,4 @@
-/** Writes worker/plugins/page/inspector/assets.ts: the inspector's style and its script, made of inspector/. */
+/** Writes worker/plugins/page/inspector/assets.ts: the style and the script of the inspector, bundled from inspector/. */
 import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
@@ -6,7 +6,7 @@ import { build } from 'esbuild'
 const root = resolve(import.meta.dirname, '..')
 export const assetsPath = join(root, 'worker/plugins/page/inspector/assets.ts')
 
-/** What the file has to say. */
+/** Returns the content of the file. */
 export async function assets(): Promise<string> {
   const [script, style] = await Promise.all([bundle('inspector/main.ts'), bundle('inspector/style.css')])
   return [
@@ -29,7 +29,7 @@ async function bundle(path: string): Promise<string> {
     format: 'esm',
     target: 'es2024',
     charset: 'utf8',
-    // The words of declarations that are wrong are for servers.
+    // Error texts of invalid declarations are for servers only.
     define: { 'globalThis.process.env.NODE_ENV': '"production"' },
   })
   return outputFiles[0]?.text.trim() ?? ''

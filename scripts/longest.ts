@@ -15,7 +15,7 @@ import { API } from 'typescript/unstable/sync'
 const root = resolve(import.meta.dirname, '..')
 const { values } = parseArgs({ options: { most: { type: 'string', default: '10' } } })
 
-/** Lines that a function and a class have at most. */
+/** The maximum number of lines of a function and of a class. */
 const maxLines = { functions: 70, classes: 240 }
 
 type Found = { readonly name: string; readonly file: string; readonly line: number; readonly lines: number }
@@ -48,7 +48,7 @@ try {
     const visit = (node: Node): void => {
       const list = functionKinds.has(node.kind) ? functions : classKinds.has(node.kind) ? classes : undefined
       if (list) {
-        // Every kind of function and class has a name or none.
+        // Every function and class has an optional name.
         const { name } = node as Node & { name?: Identifier }
         const line = lineOf(node.getStart())
         list.push({ name: name?.getText() ?? 'anonymous', file, line, lines: lineOf(node.getEnd()) - line + 1 })

@@ -1,5 +1,5 @@
 /**
- * Prints fifty random sentences of the documentation, to be read by people who did not write them.
+ * Prints fifty random sentences of the documentation, for review by readers who did not write them.
  *
  *     npm run sentences -- --seed 7 --count 50
  */
@@ -12,7 +12,7 @@ const root = resolve(import.meta.dirname, '..')
 const { values } = parseArgs({ options: { seed: { type: 'string' }, count: { type: 'string', default: '50' } } })
 const seed = Number(values.seed ?? Math.floor(Math.random() * 1e6))
 
-/** Paragraphs, items of lists and cells of tables: everything but code, headings and comments. */
+/** Paragraphs, list items and table cells. Excludes code, headings and comments. */
 function sentencesOf(path: string): string[] {
   const text = readFileSync(resolve(root, path), 'utf8')
     .replace(/^---\n[\s\S]*?\n---\n/, '')

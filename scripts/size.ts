@@ -1,6 +1,6 @@
 /**
- * Prints what a server costs in bytes: its Worker, bundled and minified as for deployment, compressed by gzip. Schema
- * libraries and the other entry points are the user's choice, and stand beside the budget. Fails above it.
+ * Prints the size of servers: the Worker, bundled and minified as for deployment, compressed by gzip. Schema
+ * libraries and other entry points are printed for comparison, without a budget. Fails above the budget.
  */
 import { resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -45,7 +45,7 @@ for (const { name, source, external, isCounted } of bundles) {
     write: false,
     format: 'esm',
     target: 'es2024',
-    // As a deployment defines it: what only helps in development is left out.
+    // As in a deployment, which excludes code for development.
     define: { 'globalThis.process.env.NODE_ENV': '"production"' },
     conditions: ['workerd', 'worker', 'browser'],
     external: ['cloudflare:*', 'node:*', ...external],

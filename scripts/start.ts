@@ -1,7 +1,7 @@
 /**
- * Runs a server on this machine: `npm start` the one of the root wrangler.toml, `npm run example <name>` one of
- * examples/. Prints one line when it answers, and one for the authorization server that an example brings; reloads when a file changes; keeps
- * its data in .edgemcp/, or in the folder given by `--data`.
+ * Runs a server on this machine: `npm start` that of the root wrangler.toml, `npm run example <name>` one of
+ * examples/. Prints one line when it is ready, and one for the authorization server of an example; reloads when a file changes; stores
+ * its data in .edgemcp/, or in the folder of `--data`.
  */
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -12,11 +12,11 @@ import { parseArgs } from 'node:util'
 process.env.CLOUDFLARE_CF_FETCH_ENABLED ??= 'false'
 process.env.WRANGLER_SEND_METRICS ??= 'false'
 
-/** The authorization server that an example starts on this machine: `start` of its `auth-server/start.ts`. */
+/** The authorization server of an example on this machine: `start` of its `auth-server/start.ts`. */
 type AuthServer = {
   /** One line for the terminal. */
   readonly announcement: string
-  /** For the Worker, instead of what its wrangler.toml has. */
+  /** Variables of the Worker, which override those of its wrangler.toml. */
   readonly variables: Readonly<Record<string, string>>
   stop(): Promise<void>
 }
@@ -30,7 +30,7 @@ if (!Number.isInteger(port) || port < 0 || port > 65_535) fail('--port must be a
 if (!(await isFree(port))) fail(`Port ${port} is in use: choose another with --port.`)
 
 const authServer = await startAuthServer(join(folder, 'auth-server', 'start.ts'))
-/** What the inspector must know to make up users, and to look into Durable Objects. */
+/** The key that the inspector needs for test users and Durable Objects. */
 const inspectorKey = process.env.EDGEMCP_INSPECTOR_KEY || randomBytes(16).toString('base64url')
 const { unstable_startWorker: startWorker } = await import('wrangler')
 const worker = await startWorker({
@@ -56,14 +56,14 @@ if (authServer) console.log(authServer.announcement)
 
 let stopping = false
 async function stop(): Promise<void> {
-  // A terminal sends the signal to the whole group, so it may come twice.
+  // A terminal sends the signal to the whole process group, so it may arrive twice.
   if (stopping) return
   stopping = true
   await Promise.all([worker.dispose(), authServer?.stop()])
   process.exit(0)
 }
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  // The runtime's own listeners would end this process before everything is put away.
+  // The listeners of the runtime would end this process before the servers are stopped.
   process.removeAllListeners(signal)
   process.on(signal, stop)
 }
@@ -87,7 +87,7 @@ async function startAuthServer(path: string): Promise<AuthServer | undefined> {
   return start(port).catch((problem: Error) => fail(problem.message))
 }
 
-/** A taken port would not be noticed below: another server would answer in this one's place. */
+/** Checks that a port is free. Otherwise another server would respond in place of this one. */
 function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = createServer()

@@ -1,6 +1,6 @@
 /**
- * Prints what it costs, and how long it takes, to tell many listeners of changes. It is computed: from the rows that
- * `npm run cost` counted into docs/guides/costs.md, its prices, and what `npm run bench -- fanout` measured.
+ * Prints the cost and the duration of change notifications for many subscribers. The figures are computed from the rows that
+ * `npm run cost` counted into docs/guides/costs.md, its prices, and the measurements of `npm run bench -- fanout`.
  */
 import { readFile } from 'node:fs/promises'
 import type { Cost } from '../test/support/counted/stage.ts'
@@ -8,13 +8,13 @@ import { noTally, type Tally } from '../test/support/counted/tally.ts'
 import { doc, priceOf } from './cost.ts'
 
 /**
- * Seconds, of one run of `npm run bench -- fanout` on two cores, with about 10,000 listeners. One thread had all streams and
- * all objects of that runtime, so what two have to share here is an upper bound for either.
+ * Seconds, of one run of `npm run bench -- fanout` on two cores, with about 10,000 subscribers. One thread ran all streams and
+ * all objects of that runtime, so each figure is an upper bound for a deployment.
  */
 const measured = {
-  /** From a publication to the last listener, for each listener of an object. */
+  /** From a publication to the last subscriber, for each subscriber of an object. */
   reaching: 112e-6,
-  /** To wake an object, for each listener it has. */
+  /** To start an object, for each subscriber it has. */
   waking: 9.9e-6,
   /** CPU time for each event that is delivered. */
   event: 114e-6,
@@ -22,33 +22,33 @@ const measured = {
   comment: 140e-6,
 }
 
-// What cannot be measured here
+// Assumptions
 
 /** Seconds from one object to another. */
 const hop = 0.02
-/** Hours that a stream lasts until its client or the network ends it, and it is opened again. */
+/** Hours until a client or the network ends a stream, and the client opens it again. */
 const streamLife = 1
 
 // What `subscriptions()` and docs/how-it-works/architecture.md say
 
-/** Listeners of one object: what is the most by default, and what is sooner told. */
+/** Subscribers of one object: the default maximum, and a smaller number for a shorter delay. */
 const [capacity, fewer] = [10_000, 1000]
-/** Objects that one hands a change on to. */
+/** Objects that one object forwards a change to. */
 const breadth = 16
-/** Hours that a change is kept: after them an alarm deletes it, which runs so often in an hour at most. */
+/** Hours that a change is stored, and the maximum of alarms in an hour that delete expired changes. */
 const [kept, mostAlarms] = [5 / 60, 360]
-/** Comments in an hour. */
+/** Keep-alive comments in an hour. */
 const comments = 3600 / 15
 
-// Prices that docs/guides/costs.md tells in words: dollars
+// Prices of docs/guides/costs.md, in dollars
 
-/** For one object that is awake for a second: 128 MB at $12.50 for a million GB-s. */
+/** For one second of an object in memory: 128 MB at $12.50 for a million GB-s. */
 const awake = 0.128 * 12.5e-6
-/** For a second of a Worker's CPU time: $0.02 for a million milliseconds. */
+/** For one second of a Worker's CPU time: $0.02 for a million milliseconds. */
 const cpu = 0.02e-6 * 1000
 
 const sizes = [1000, 100_000, 1_000_000]
-/** Publications in an hour that everybody hears. */
+/** Publications in an hour that reach all subscribers. */
 const rates = [
   { name: 'none', hourly: 0 },
   { name: 'one an hour', hourly: 1 },
@@ -56,7 +56,7 @@ const rates = [
   { name: 'one in ten seconds', hourly: 360 },
 ]
 
-/** Objects for so many listeners, and how many levels are below the first. */
+/** The number of objects for this many subscribers, and of levels below the first object. */
 export function treeOf(listeners: number, index = capacity): { objects: number; levels: number } {
   const objects = Math.ceil(listeners / index)
   let levels = 0
@@ -67,7 +67,7 @@ export function treeOf(listeners: number, index = capacity): { objects: number; 
   return { objects, levels }
 }
 
-/** Seconds until the last listener has heard. Objects hand on first, and tell their own listeners meanwhile. */
+/** Seconds until the last subscriber is notified. Objects forward a change first, then notify their own subscribers. */
 export function reach(listeners: number, limit: number, isSuspended: boolean): number {
   const { objects, levels } = treeOf(listeners, limit)
   const index = listeners / objects
@@ -76,8 +76,8 @@ export function reach(listeners: number, limit: number, isSuspended: boolean): n
 }
 
 /**
- * Seconds that all objects together are awake for one publication: each until its own listeners have heard, and those below
- * it have written it down.
+ * Seconds that all objects together are in memory for one publication: each until its own subscribers are notified, and the
+ * objects below it have stored the change.
  */
 function awakeFor(listeners: number): number {
   const { objects } = treeOf(listeners)
@@ -102,17 +102,17 @@ const billOf = ({ subscriptions, ...cost }: Cost, times: number, awakeSeconds: n
   dollars: priceOf({ ...cost, subscriptions }) * times + awakeSeconds * awake + cpuSeconds * cpu,
 })
 
-/** One publication that everybody hears. */
+/** One publication that reaches all subscribers. */
 function publication(counted: Counted, listeners: number): Bill {
   const { objects } = treeOf(listeners)
   return billOf(counted.publication, objects, awakeFor(listeners), listeners * measured.event)
 }
 
-/** What deletes what is not kept any more, in an hour: an alarm that is set and run, and a row for each publication. */
+/** Deletes expired changes, in an hour: an alarm that is set and run, and a row for each publication. */
 function tidying(listeners: number, hourly: number): Bill {
   const { objects } = treeOf(listeners)
   const alarms = Math.min(hourly, mostAlarms)
-  // It looks at all there is, twice. Setting it is a row, and so is the key that says what was deleted last.
+  // An alarm reads all changes twice. It writes a row for the next alarm, and one for the last deleted change.
   const subscriptions = {
     ...noTally,
     alarmsRun: alarms,
@@ -126,7 +126,7 @@ function tidying(listeners: number, hourly: number): Bill {
 const listening = (counted: Counted, listeners: number): Bill =>
   billOf(counted.listen, listeners / streamLife, 0, listeners * comments * measured.comment)
 
-// Reading what was counted
+// Reads the counted costs
 
 type Counted = { listen: Cost; publication: Cost }
 
@@ -134,12 +134,12 @@ type Counted = { listen: Cost; publication: Cost }
 export function countedIn(document: string): Counted {
   const part = document.slice(document.indexOf('### Stateless'))
   const listen = rowOf(part, '`subscriptions/listen`')
-  // The one row written is a key that says that somebody listens: the first listener of an object pays for all.
+  // The one written row says that there are subscribers: the first subscriber of an object pays for it.
   listen.subscriptions.rowsWritten = 0
   return { listen, publication: rowOf(part, '… a change is published and delivered to it') }
 }
 
-/** The columns that are read by where they are. */
+/** The columns, by position. */
 const columns =
   '| operation | HTTP | relays | session | read | written | subscriptions | read | written | woken | alarms set | run | $ |'
 
@@ -155,13 +155,13 @@ function rowOf(part: string, operation: string): Cost {
   return { operation, http, session: noTally, subscriptions }
 }
 
-// Telling
+// Output
 
 const whole = (value: number) => Math.round(value).toLocaleString('en')
 const digits = (value: number) =>
   value === 0 ? '0' : Number(value.toPrecision(3)).toLocaleString('en', { maximumSignificantDigits: 3 })
 
-/** Everything as Markdown. */
+/** The tables as Markdown. */
 export function tablesOf(counted: Counted): string {
   return [
     '### How soon everybody has heard\n',

@@ -1,6 +1,6 @@
 /**
  * Runs everything that `npm test` consists of. Steps of one stage run at the same time. The first step of a stage prints as
- * it goes; the output of each other step follows whole, in order. A stage in which a step fails is the last one.
+ * it runs; the output of each other step follows as a whole, in order. The script stops after a stage in which a step fails.
  *
  * Arguments go to vitest: `npm test -- --sequence.shuffle.files`.
  */
@@ -9,11 +9,11 @@ import { once } from 'node:events'
 
 /** Names of scripts in package.json. */
 const stages = [
-  // The size budget and the count of casts run on one core, the compiler on all of them.
+  // The size budget and the count of casts use one core, the compiler uses all.
   ['check', 'size', 'casts'],
   // Both wait for servers most of the time.
   ['test:vitest', 'conformance'],
-  // Compares CPU times, so nothing else runs.
+  // Compares CPU times, so no other step runs.
   ['budgets'],
 ]
 

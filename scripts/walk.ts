@@ -1,5 +1,5 @@
 /**
- * Runs the commands of a first server: from an empty folder to a new tool that the official client calls.
+ * Runs the commands for a first server: from an empty folder to a new tool that the official client calls.
  * Writes each command, its output and its duration to docs/start/transcript.md. Exits with 1 if a command fails.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
@@ -16,13 +16,13 @@ const port = await freePort()
 const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const env = {
   ...process.env,
-  // Variables that npm set for this script must not reach the commands.
+  // Variables that npm sets for this script must not reach the commands.
   ...Object.fromEntries(
     Object.keys(process.env)
       .filter((name) => name.startsWith('npm_'))
       .map((name) => [name, undefined]),
   ),
-  // The Node.js that this runs in: the system's may be too old for wrangler.
+  // The Node.js that runs this script: that of the system may be too old for wrangler.
   PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
   FORCE_COLOR: '0',
   WRANGLER_SEND_METRICS: 'false',
@@ -77,7 +77,7 @@ try {
 }
 process.exit()
 
-/** Installs the package that would be published, where npx finds it. */
+/** Installs the package as published, where npx finds it. */
 async function install(): Promise<string> {
   const run = promisify(execFile)
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', start], { cwd: root, env })

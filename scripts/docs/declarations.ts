@@ -18,7 +18,7 @@ import {
   SymbolFlags,
 } from 'typescript/unstable/sync'
 
-/** An export, or a type that exports consist of. */
+/** An export, or a type that exports refer to. */
 export type Declared = {
   readonly name: string
   readonly symbol: Named
@@ -42,7 +42,7 @@ function commentIn(source: string): string {
 /** The docstring without its tags. */
 export const docOf = (symbol: Named, checker: Checker): string => prose(symbol.getDocumentationComment(checker).trim())
 
-/** What the tags of a docstring say, as the items of a list. */
+/** The tags of a docstring, as the items of a list. */
 export const tagList = (tags: readonly Tag[]): string[] =>
   tags.length === 0 ? [] : [tags.map((tag) => `- ${tagText(tag)}`).join('\n')]
 
@@ -64,7 +64,7 @@ export const tagsOf = (symbol: Named, checker: Checker): Tag[] =>
 export const examplesOf = (symbol: Named, checker: Checker): string[] =>
   symbol.getJsDocTags(checker).flatMap(({ name, text }) => (name === 'example' ? [code(text?.trim() ?? '')] : []))
 
-/** How it is called, or what it consists of. A function has the signatures of its overloads. */
+/** The signature of a declaration, or its definition. A function has the signatures of its overloads. */
 export function signatureOf(declared: Declared): string {
   const { name, symbol, declaration, project } = declared
   switch (declaration.kind) {
@@ -88,7 +88,7 @@ export function signatureOf(declared: Declared): string {
   }
 }
 
-/** The declarations of a function or a method, without that of the implementation of overloads. */
+/** The declarations of a function or a method, without the implementation of overloads. */
 export function overloadsOf(symbol: Named, project: Project): Node[] {
   const all = symbol.declarations.flatMap((each) => each.resolve(project) ?? [])
   const overloads = all.filter((each) => !(each as FunctionDeclaration).body)
@@ -96,7 +96,7 @@ export function overloadsOf(symbol: Named, project: Project): Node[] {
 }
 
 /**
- * A function without its body. Parameters with a default are optional, and those that the function takes apart have a name.
+ * A function without its body. Parameters with a default are optional, and destructured ones have a name.
  *
  * @throws Error for a function without a return type, which readers need
  */
@@ -132,11 +132,11 @@ function parameterText(parameter: ParameterDeclaration): string {
   return `${dotDotDotToken ? '...' : ''}${label}${isOptional ? '?' : ''}: ${type.getText()}`
 }
 
-/** The name of a parameter that a function takes apart: `options`, or that of its type. */
+/** The name of a destructured parameter: `options`, or that of its type. */
 const labelOf = (type: string) =>
   /Options\b/.test(type) || !/^\w+$/.test(type) ? 'options' : type.charAt(0).toLowerCase() + type.slice(1)
 
-/** Types that are computed from others are named, not repeated; those that are computed from values are shown. */
+/** Types that are computed from others are named, not repeated. Types that are computed from values are shown. */
 export function aliasText({ declaration, symbol, project: { checker } }: Declared): string {
   if (declaration.kind === SyntaxKind.InterfaceDeclaration) return signatureHead(declaration)
   const { type } = declaration as TypeAliasDeclaration
@@ -151,7 +151,7 @@ export function aliasText({ declaration, symbol, project: { checker } }: Declare
   return `${headOf(declaration)} = ${value}`
 }
 
-/** A type with its parameters, without what it consists of. */
+/** A type with its parameters, without its definition. */
 export function headOf(declaration: Node): string {
   if (declaration.kind === SyntaxKind.InterfaceDeclaration) return signatureHead(declaration)
   const { name, typeParameters } = declaration as TypeAliasDeclaration
@@ -179,7 +179,7 @@ const inline = (type: Node) =>
     .replace(/ +=>/g, ' =>')
     .trim()
 
-/** Whether a declaration is nothing but a list of members. */
+/** Whether a declaration is a list of members only. */
 export function isLiteral(declaration: Node): boolean {
   if (declaration.kind === SyntaxKind.VariableDeclaration) return objectOf(declaration) !== undefined
   if (declaration.kind === SyntaxKind.InterfaceDeclaration) return !/<|extends/.test(signatureHead(declaration))
@@ -250,7 +250,7 @@ function unionOf(type: Node): Node | undefined {
   return found && unionOf(found)
 }
 
-/** The object that a constant holds, as it is written. */
+/** The source of the object that a constant holds. */
 export function objectOf(declaration: Node): Node | undefined {
   let { initializer: value } = declaration as VariableDeclaration as { initializer?: Node }
   if (declaration.kind !== SyntaxKind.VariableDeclaration || (declaration as VariableDeclaration).type) return undefined
@@ -265,7 +265,7 @@ export type Member = {
   readonly node: Node
   readonly symbol: Named
   readonly isMethod: boolean
-  /** The type of a property; of a method, its parameters and result. */
+  /** The type of a property. For a method, its parameters and result. */
   readonly type: string
   /** The docstring with its tags, on one line. */
   readonly text: string
@@ -276,7 +276,7 @@ const methods: ReadonlySet<SyntaxKind> = new Set([SyntaxKind.MethodSignature, Sy
 /** The members of a declaration. @param isOwn whether a member is described here, and not with the type that declares it */
 export function membersOf({ symbol, declaration, project }: Declared, isOwn: (member: Node) => boolean): Member[] {
   const { checker } = project
-  // The platform and this library call its methods.
+  // The platform and this library call the methods of the class.
   if (declaration.kind === SyntaxKind.ClassDeclaration && / extends DurableObject\b/.test(signatureHead(declaration)))
     return []
   const isType = symbol.flags & (SymbolFlags.Interface | SymbolFlags.TypeAlias | SymbolFlags.Class)
@@ -301,7 +301,7 @@ export function membersOf({ symbol, declaration, project }: Declared, isOwn: (me
   })
 }
 
-/** The signatures of a method, as a block of its own. */
+/** The signatures of a method, as a separate block. */
 export const methodText = (method: Named, project: Project): string =>
   overloadsOf(method, project)
     .map((node) => functionText(node).replace(/^ {2}/gm, ''))
@@ -320,7 +320,7 @@ const sentences = (texts: readonly string[]): string =>
     .join(' ')
     .replace(/\s+/g, ' ')
 
-/** The type of a member as it is written: of a method, its parameters and result. */
+/** The type of a member as written. For a method, its parameters and result. */
 function typeOf(node: Node): string {
   if (methods.has(node.kind)) {
     const text = functionText(node).replace(/^\w+\??/, '')
@@ -332,7 +332,7 @@ function typeOf(node: Node): string {
 
 export const code = (text: string) => ['```typescript', text, '```'].join('\n')
 
-/** Docstrings break their lines by width; paragraphs and lists are kept. What is not code must not look like HTML. */
+/** Docstrings are wrapped by width; paragraphs and lists are kept. Text outside of code must not look like HTML. */
 export const prose = (text: string) =>
   text
     .split(/\n\s*\n/)

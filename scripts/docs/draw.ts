@@ -99,7 +99,7 @@ export type Sequence = {
   readonly steps: readonly SequenceStep[]
 }
 
-/** Draws who sends what to whom, from top to bottom. */
+/** Draws messages between participants, from top to bottom. */
 export function sequence({ title, lanes, steps }: Sequence): string {
   const laneWidth = width / lanes.length
   const centers = lanes.map((_, index) => laneWidth * (index + 0.5))
@@ -138,15 +138,15 @@ export function sequence({ title, lanes, steps }: Sequence): string {
 
 export type FlowStep = {
   readonly text: string
-  /** Where it is done, such as the path of a file. */
+  /** The place of the step, such as the path of a file. */
   readonly place?: string
-  /** What leaves the flow here. */
+  /** The result of the flow at this step. */
   readonly exit?: string
   readonly accent?: boolean
 }
 export type Flow = { readonly title: string; readonly steps: readonly FlowStep[] }
 
-/** Draws steps below one another. What leaves the flow stands on the right. */
+/** Draws steps below one another. Results are on the right. */
 export function flow({ title, steps }: Flow): string {
   const hasExits = steps.some(({ exit }) => exit)
   const boxWidth = hasExits ? width - 138 : width - 20

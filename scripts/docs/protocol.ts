@@ -100,7 +100,7 @@ const inputRequests: readonly Row[] = [
   ['roots (`ctx.roots`)', supports('roots/list')],
 ]
 
-/** What is left of an entry of a list. */
+/** The remaining members of a list entry. */
 function listed(method: string, list: string, entry: Params, member: string): Row[1] {
   return (revision) => {
     const result = revision.result(method, { [list]: [{ name: 'n', ...entry }] } as Result) as unknown as Params

@@ -61,10 +61,10 @@ const guides: Readonly<Record<string, readonly [path: string, title: string]>> =
   'edgemcp/testing/workers': ['guides/testing.md', 'Testing'],
 }
 
-/** Types of MCP messages are declared here. The specification describes their members. */
+/** The types of MCP messages are declared here. The specification describes their members. */
 const protocolTypes = /worker\/protocol\/types\.ts$/
 
-/** What plugins, interceptors and an `Auth` of one's own are made of is declared here. */
+/** The types of plugins, interceptors and a custom `Auth` are declared here. */
 const pluginTypes =
   /worker\/(?:plugin|request-hooks|protocol\/jsonrpc|engine\/(?:call|methods\/method)|declarations\/(?:call-attempt|change-hub|declarations|interceptor|outcome))\.ts$/
 
@@ -79,7 +79,7 @@ export function entryPoints(): EntryPoint[] {
     name: path.replace(/^\./, 'edgemcp'),
     source: built.replace(/^\.\/dist\//, '').replace(/\.js$/, '.ts'),
   }))
-  // The command line exports nothing.
+  // The command line has no exports.
   return all.filter(({ source }) => source.startsWith('worker/'))
 }
 
@@ -97,7 +97,7 @@ export function withProjects<T>(use: (projects: readonly Project[]) => T): T {
   }
 }
 
-/** What an entry point exports, under the names that it exports. */
+/** The exports of an entry point, under their exported names. */
 export type Exports = {
   readonly exports: readonly { readonly name: string; readonly symbol: Named }[]
   readonly file: SourceFile
@@ -126,7 +126,7 @@ export function exportsOf(source: string, projects: readonly Project[]): Exports
 type Entry = Declared & {
   readonly file: string
   readonly group: Group
-  /** A type that exported types consist of, which cannot be imported. */
+  /** A type that exported types refer to, which cannot be imported. */
   readonly isInternal: boolean
   anchor: string
 }
@@ -179,7 +179,7 @@ function readPages(projects: readonly Project[]): Page[] {
     }
     pages.push(page)
   }
-  // What is exported anywhere is described there, so these come after all exports.
+  // Exports are described on their own pages, so these types come after all exports.
   const uses = countBases(pages.flatMap(({ own }) => own))
   for (const page of pages) {
     for (const user of page.own) addInternal(user, page, described, uses)
@@ -193,7 +193,7 @@ function readPages(projects: readonly Project[]): Page[] {
   return pages
 }
 
-/** How many types take members from a type, by its place. */
+/** Counts the types that take members from a type, by its place. */
 function countBases(entries: readonly Entry[]): Map<string, number> {
   const uses = new Map<string, number>()
   for (const { declaration, project } of entries) {
@@ -224,7 +224,7 @@ function addInternal(
     const group = 'type' as const
     const added = { name: symbol.name, symbol, declaration: found, project, file, group, isInternal: true, anchor: '' }
     described.set(place, added)
-    // The loop over the page comes to it as well.
+    // The loop over the page reaches it as well.
     page.own.push(added)
   }
 }

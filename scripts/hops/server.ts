@@ -26,6 +26,6 @@ export default {
 export const { McpSession, McpSubscriptions, McpTask } = worker
 
 declare global {
-  /** The file of each function that was entered, in the order of entering. */
+  /** The file of each function that was called, in order. */
   var trace: string[]
 }
