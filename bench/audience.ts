@@ -1,4 +1,4 @@
-/** Those who listen to one server: their streams are held by a process of their own, so that it is not the server's CPU. */
+/** The subscribers of one server. A separate process holds their streams, so that it does not use the CPU time of the server. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
@@ -8,16 +8,16 @@ import { newest, stateless } from './dialects.ts'
 import type { Answered, Asked, Group } from './listening.ts'
 
 export type Publication = {
-  /** Milliseconds from the request to each listener, in order of arrival. */
+  /** Milliseconds from the request to each subscriber, in order of arrival. */
   readonly heard: readonly number[]
-  /** Milliseconds until the publisher had its answer. */
+  /** Milliseconds until the publisher had its response. */
   readonly answered: number
 }
 
 export class Audience {
   readonly #url: URL
   readonly #process: ChildProcess
-  // The server closes what was idle for some seconds, maybe just when the next request is sent.
+  // The server closes connections that were idle for some seconds, perhaps when the next request is sent.
   readonly #agent = new Agent({ keepAlive: true, timeout: 1000 })
   readonly #published = new Map<string, number>()
   #waiting: PromiseWithResolvers<Answered> | undefined
@@ -27,7 +27,7 @@ export class Audience {
     this.#url = url
     this.#process = fork(join(import.meta.dirname, 'listening.ts'), {
       serialization: 'advanced',
-      // That a file is TypeScript is nothing to warn of.
+      // Node.js need not warn about TypeScript files.
       execArgv: ['--disable-warning=ExperimentalWarning'],
     })
     process.once('exit', this.#leave)
@@ -43,11 +43,11 @@ export class Audience {
   }
 
   /**
-   * Says that something has changed, through a tool, and waits until so many have heard it.
+   * Publishes a change with a tool, and waits until this many subscribers are notified.
    *
-   * @param scheme of the URI that changes; its number is the next one
+   * @param scheme the scheme of the URI that changes; its number is the next one
    * @param padding characters that make the URI longer
-   * @throws Error when somebody hears what was not published, or hears it twice
+   * @throws Error when a subscriber gets a change that was not published, or gets it twice
    */
   async publish(scheme: string, listeners: number, padding = 0): Promise<Publication> {
     const number = this.published(scheme) + 1
@@ -65,13 +65,13 @@ export class Audience {
     return this.#published.get(scheme) ?? 0
   }
 
-  /** How many have heard everything that was published of a scheme, up to now. */
+  /** The number of subscribers that got every change of a scheme so far. */
   async complete(scheme: string): Promise<number> {
     const answered = await this.#ask({ last: scheme, number: this.published(scheme) })
     return 'count' in answered ? answered.count : 0
   }
 
-  /** Those that were stuck read on. */
+  /** Lets paused subscribers read again. */
   async read(): Promise<void> {
     await this.#ask({ read: true })
   }
@@ -116,5 +116,5 @@ export class Audience {
   }
 }
 
-/** Milliseconds, by the clock that all processes share. */
+/** Milliseconds of the clock that all processes share. */
 const now = () => Number(process.hrtime.bigint()) / 1e6

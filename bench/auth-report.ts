@@ -1,4 +1,4 @@
-/** What it costs to know who calls: a table to read, and what it comes to. */
+/** The cost of authentication: a table, and a summary. */
 import { times } from './fanout-report.ts'
 import type { Measurement } from './measure.ts'
 import { type Spread, spreadOf, tableOf } from './report.ts'

@@ -1,4 +1,4 @@
-/** What it costs to know who calls: the same call on a server that takes tokens, and on one that does not. */
+/** Measures the cost of authentication: the same call on a server that verifies tokens, and on one that does not. */
 import { join } from 'node:path'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { Clients } from './client.ts'
@@ -10,19 +10,19 @@ import { issuer, resource, scope } from './servers/wire.ts'
 import { type Process, startWorkerd, type Worker } from './workerd.ts'
 
 const algorithms = ['ES256', 'RS256', 'EdDSA']
-/** In one round. */
+/** Operations in one round. */
 const operations = 3000
-/** Until the code is compiled, and compiled again for speed. */
+/** Operations until the code is compiled and optimized. */
 const warmUp = 1500
-/** Operations until the next server has its turn. */
+/** Operations of one turn, before the next server has its turn. */
 const turn = 500
 
 const scenario: Scenario = { name: 'echo', dialects: [stateless], clients: 1, operations, ...echo }
 
-/** A server and the tokens it is called with. */
+/** A server and the tokens of its calls. */
 type Row = Worker & {
   readonly name: string
-  /** The tokens for so many calls; none where nobody asks for them. */
+  /** Returns tokens for this many calls. Absent when the server requires none. */
   tokens?(count: number): Promise<readonly string[]>
 }
 
@@ -32,7 +32,7 @@ const open: Worker = {
   compatibilityFlags: ['enable_request_signal'],
 }
 
-/** @throws when an answer is wrong */
+/** @throws Error for a wrong response */
 export async function measureAuth(rounds: number): Promise<Measurement[]> {
   using folder = new Folder()
   const stages: Stage[] = []
@@ -58,7 +58,7 @@ async function rows(): Promise<Row[]> {
   const guarded = await Promise.all(algorithms.map(rowsOf))
   return [
     { ...open, name: 'no tokens' },
-    // Tells what a difference is worth: there is none.
+    // A second row of the same server shows the precision: a difference between them means nothing.
     { ...open, name: 'no tokens, a second time' },
     ...guarded.flat(),
   ]
@@ -106,7 +106,7 @@ class Stage {
   }
 
   async run(count: number): Promise<void> {
-    // Signed before, so that nobody waits for it.
+    // Signed before the measurement, so that no call waits for it.
     this.#tokens = [...((await this.#row.tokens?.(count)) ?? [])]
     await this.#clients.open(scenario.clients)
     await this.#clients.run(scenario, count).catch((cause) => {
@@ -114,7 +114,7 @@ class Stage {
     })
   }
 
-  /** What a server tidies up while others have their turn is its own, so a round is read from its start to its end. */
+  /** CPU time of a server during the turns of others is its own, so a round is measured from its start to its end. */
   startRound(): void {
     this.#before = this.#workerd.cpu()
   }

@@ -1,6 +1,6 @@
 /**
- * What servers with sessions would be billed for: the same operations are run against each, and the requests to objects, the
- * rows and the objects that had to be started are counted. Of edgemcp alone, `npm run cost` tells more.
+ * Computes what servers with sessions would be billed for: runs the same operations on each, and counts requests to objects,
+ * rows, and objects that were started. `npm run cost` has more details of edgemcp.
  */
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -15,17 +15,17 @@ import { startWorkerd, type Worker } from './workerd.ts'
 export type Bill = {
   readonly server: string
   readonly operations: readonly { readonly name: string; readonly tally: Tally }[]
-  /** Was the object of a session in memory all the time that its stream was open and nothing happened? */
+  /** Was the Session object in memory the whole time that its stream was open and idle? */
   readonly isAwake: boolean
 }
 
-/** Dollars for one, as docs/guides/costs.md has them. */
+/** Dollars for each, as in docs/guides/costs.md. */
 const prices = { http: 0.3e-6, requests: 0.15e-6, messages: 0.15e-6 / 20, rowsRead: 0.001e-6, rowsWritten: 1e-6 }
-/** Dollars for a day that an object is in memory: 128 MB, at $12.50 for a million GB-s. */
+/** Dollars for a day of an object in memory: 128 MB, at $12.50 for a million GB-s. */
 const dayAwake = 0.128 * 86_400 * 12.5e-6
-/** Milliseconds after which an idle object has been evicted, as the runtime does after ten seconds. */
+/** Milliseconds after which an idle object was evicted. The runtime evicts it after ten seconds. */
 const evictedAfter = 13_000
-/** How often each operation is run, in a session of its own where it says so. */
+/** How often each operation is run, in a separate session where required. */
 const times = 20
 
 const billed = (name: string, objects: readonly string[], compatibilityFlags: readonly string[] = []): Worker => ({
@@ -55,7 +55,7 @@ async function measure(server: string, worker: Worker, folder: string): Promise<
     if (!scenario) throw new Error(`There is no scenario ${key}`)
     await using counted = await start({ ...worker, offer: scenario.offer }, join(folder, key))
     const { client } = counted
-    // What happens once in an isolate is not what an operation costs.
+    // Costs that occur once in an isolate do not belong to an operation.
     await client.open(1)
     await scenario.run(client, 0)
     const opening = await counted.count(() => client.open(times + 1))
@@ -93,7 +93,7 @@ async function start(worker: Worker, folder: string) {
     async count(work: () => Promise<unknown>): Promise<Tally> {
       const before = await read()
       await work()
-      // What an object does after its answer belongs to it.
+      // Work of an object after its response belongs to the operation.
       await setTimeout(200)
       const after = await read()
       const names = Object.keys(before) as (keyof Tally)[]
@@ -106,7 +106,7 @@ async function start(worker: Worker, folder: string) {
   }
 }
 
-/** As Markdown. */
+/** The bills as Markdown. */
 export function billsTable(bills: readonly Bill[]): string {
   const head = ['', '', 'HTTP', 'objects', 'messages', 'read', 'written', '$ for a million']
   const [first] = bills as [Bill]

@@ -1,14 +1,14 @@
 /**
- * Fails when a server has become much dearer than it was: CPU time of a call and of the start, beside the least there can be.
- * The best of a few rounds counts, so that what else the machine does is no reason to fail; how fast it really is, `npm run
- * bench` tells. Needs nothing that the tests do not need.
+ * Fails when the CPU time of a call or of the start exceeds its budget, as a multiple of that of a minimal server.
+ * The best of a few rounds counts, so that other work of the machine does not fail the check. `npm run bench` measures the
+ * actual speed. Needs no packages other than those of the tests.
  */
 import { compare } from './compare/measure.ts'
 import { participants } from './compare/participants.ts'
 import { scenarios } from './compare/scenarios.ts'
 import { emptyName, startups } from './compare/startup.ts'
 
-/** How many times the CPU of the floor, or of an empty Worker. */
+/** Multiples of the CPU time of the minimal server, or of an empty Worker. */
 const budgets = { echo: 2, sessions: 2, list50: 1.75, start: 2.5 } as const
 
 const rounds = 5
@@ -31,7 +31,7 @@ if (first) {
   const cpuOf = (name: string) => started.find(({ server }) => server === name)?.cpu
   hold('from the start to the first answer', best(cpuOf('edgemcp'), cpuOf(emptyName)), budgets.start, emptyName)
 }
-// Connections that are kept would keep this as well.
+// Open connections would keep this process running.
 process.exit()
 
 function best(of: readonly number[] = [], to: readonly number[] = []): number {

@@ -1,4 +1,4 @@
-/** Draws what was compared last as pictures for the README: docs/images/bench-*.svg. */
+/** Draws the last comparison as images for the README: docs/images/bench-*.svg. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Measurement } from './compare/measure.ts'
@@ -13,7 +13,7 @@ const inMemory = new Set(participants.filter(({ keepsNothing }) => keepsNothing)
 const results = join(import.meta.dirname, 'results')
 const images = join(import.meta.dirname, '../docs/images')
 
-/** @returns the files */
+/** @returns the paths of the files */
 export function drawCharts(): string[] {
   const { date, ...figures } = lastComparison()
   mkdirSync(images, { recursive: true })
@@ -28,7 +28,7 @@ export function drawCharts(): string[] {
 
 function lastComparison(): Comparison & { date: string } {
   const files = readdirSync(results).filter((name) => name.startsWith('compare-'))
-  // The names are dates.
+  // The names of the files are dates.
   for (const name of files.sort().reverse()) {
     const kept = JSON.parse(readFileSync(join(results, name), 'utf8')) as Comparison & { date: string }
     if (kept.sizes.length > 0) return kept

@@ -1,4 +1,4 @@
-/** Clients of one server: a few connections that are kept, and every answer held against what it must be. */
+/** Clients of one server: a few open connections. Every response is compared with the expected one. */
 import { deepStrictEqual } from 'node:assert/strict'
 import { Agent, type IncomingHttpHeaders } from 'node:http'
 import { text } from 'node:stream/consumers'
@@ -6,7 +6,7 @@ import type { Dialect, Headers, Message } from './dialects.ts'
 import { post } from './http.ts'
 import type { Scenario } from './scenarios.ts'
 
-/** How many requests are on their way at a time. */
+/** The number of concurrent requests. */
 const connections = 32
 
 export class Clients {
@@ -21,7 +21,7 @@ export class Clients {
     this.#dialect = dialect
   }
 
-  /** Lets there be at least so many clients. */
+  /** Creates clients until there are this many. */
   async open(count: number): Promise<void> {
     while (this.#opened.length < count) {
       this.#opened.push(
@@ -35,9 +35,9 @@ export class Clients {
   }
 
   /**
-   * Runs this many operations, the clients taking turns.
+   * Runs this many operations, distributed over the clients.
    *
-   * @throws when an answer is not what it must be
+   * @throws Error for a response that differs from the expected one
    */
   async run(scenario: Scenario, operations: number): Promise<void> {
     let started = 0
@@ -80,7 +80,7 @@ export class Clients {
 
 type Answer = { status: number; headers: IncomingHttpHeaders; body: string }
 
-/** What is not JSON is shown as it is. */
+/** Text that is not JSON is shown unchanged. */
 function parsed(body: string): unknown {
   try {
     return JSON.parse(body)

@@ -1,4 +1,4 @@
-/** How requests are put on the wire, and what their results look like there, in each revision that is measured. */
+/** How each protocol version in the benchmarks writes requests and results on the wire. */
 import { type Request, type Result, statelessResult } from './servers/wire.ts'
 
 export type Headers = Readonly<Record<string, string>>
@@ -7,11 +7,11 @@ export type Post = (message: Message, headers: Headers) => Promise<{ headers: He
 
 export type Dialect = {
   readonly revision: string
-  /** What a client does before its first request: the headers that it sends with every request from then on. */
+  /** Does what a client does before its first request. Returns the headers of all later requests. */
   open(post: Post): Promise<Headers>
-  /** The headers and params of a request, besides those. */
+  /** The headers and params of a request, in addition to those. */
   write(request: Request): { headers: Headers; params: object }
-  /** The result, as a client of this revision must get it. */
+  /** The result in the form of this protocol version. */
   result(method: string, result: Result): Result
 }
 

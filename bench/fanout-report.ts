@@ -1,16 +1,16 @@
-/** What was measured of listeners, in tables to read. */
+/** The measurements of subscriptions, as tables. */
 import type { Fanout, Figures } from './fanout.ts'
 import { spreadOf, spreadText } from './report.ts'
 
 const number = (value: number) => Math.round(value).toLocaleString('en')
 
-/** Round by round: what went on around a round was the same for both. */
+/** Compared round by round, because the load of the machine during a round was the same for both. */
 export const times = (of: readonly number[], to: readonly number[]) =>
   spreadOf(of.map((value, round) => value / (to[round] as number)))
 
 const median = (values: readonly number[]) => spreadOf(values).median
 
-/** Everything as Markdown. */
+/** All tables as Markdown. */
 export function fanoutTables({ sizes, others, slow, asleep, keepAlive }: Figures): string {
   const [first] = sizes as [Fanout]
   const [alone, among] = others as [Fanout, Fanout]

@@ -1,7 +1,7 @@
 /**
- * How a change reaches many listeners: streams of `subscriptions/listen` are held open against servers that run side by
- * side, a tool publishes, and every listener's events are counted. Servers take turns, so that what else the machine does
- * meanwhile is the same for all.
+ * Measures change notifications for many subscribers: keeps streams of `subscriptions/listen` open to servers that run in
+ * parallel, publishes with a tool, and counts the events of every subscriber. Servers take turns, so that the other load of the
+ * machine is the same for all.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,16 +14,16 @@ import { type Process, startWorkerd } from './workerd.ts'
 /** By round; times are milliseconds since the request to publish. */
 export type Fanout = {
   readonly name: string
-  /** How many hear of each publication. */
+  /** The number of subscribers that get each publication. */
   readonly listeners: number
   readonly first: number[]
   readonly median: number[]
   readonly last: number[]
-  /** Until the publisher had its answer: every object has written it down, and told its listeners. */
+  /** Until the publisher had its response: every object has stored the change and notified its subscribers. */
   readonly answered: number[]
   /** Microseconds of CPU for one event. */
   readonly cpu: number[]
-  /** Bytes that the server grew by for each stream that is open, while nothing was said. */
+  /** Bytes by which the server grew for each open stream, without events. */
   readonly memory: number
 }
 
@@ -32,21 +32,21 @@ export type Figures = {
   readonly others: readonly Fanout[]
   readonly slow: readonly Fanout[]
   readonly asleep: readonly Fanout[]
-  /** Microseconds of CPU that keep one quiet stream alive for one interval, by interval. */
+  /** Microseconds of CPU that keep one idle stream alive for one interval, by interval. */
   readonly keepAlive: readonly { interval: number; listeners: number; cpu: number[] }[]
 }
 
-/** One that is heard by all of a stage, whatever its number. */
+/** The template of URIs that all subscribers of a stage subscribe to. */
 const everybody = 'item://{id}'
-/** Milliseconds: never, as long as this runs. */
+/** Milliseconds, longer than any run. */
 const never = 3_600_000
-/** Events in one turn of a server, about. */
+/** Approximate number of events in one turn of a server. */
 const eventsInTurn = 10_000
-/** Files that a server has open besides its connections, each of which takes two. */
+/** Open files of a server without its connections, each of which needs two. */
 const otherFiles = 200
-/** Milliseconds until a server that was just filled is at rest. */
+/** Milliseconds until a server is idle after its streams were opened. */
 const settling = 3000
-/** Milliseconds after which an idle object has been evicted, as the runtime does after ten seconds. */
+/** Milliseconds after which an idle object was evicted. The runtime evicts it after ten seconds. */
 const asleepAfter = 13_000
 
 /** Ten thousand, or as many as the limit of open files allows. */
@@ -57,7 +57,7 @@ export function mostListeners(): number {
   return most
 }
 
-/** @throws Error when a listener does not hear everything once, in turn */
+/** @throws Error when a subscriber does not get every change once, in order */
 export async function measureFanout(rounds: number): Promise<Figures> {
   const most = mostListeners()
   return {
@@ -69,7 +69,7 @@ export async function measureFanout(rounds: number): Promise<Figures> {
   }
 }
 
-/** What a size costs, and what spreading it over four objects does. */
+/** The cost of each number of subscribers, and of distributing them over four objects. */
 async function measureSizes(rounds: number, most: number): Promise<Fanout[]> {
   using house = new House()
   const size = (listeners: number, shards = 1) =>
@@ -80,7 +80,7 @@ async function measureSizes(rounds: number, most: number): Promise<Fanout[]> {
   return await takeTurns(stages, rounds, (stage) => Math.max(1, Math.round(eventsInTurn / stage.hearing)))
 }
 
-/** Ten that hear a change among many that do not, against ten alone. */
+/** Ten subscribers of a change among many others, compared with ten alone. */
 async function measureOthers(rounds: number, most: number): Promise<Fanout[]> {
   using house = new House()
   const ten: Group = { count: 10, uris: [everybody] }
@@ -91,33 +91,33 @@ async function measureOthers(rounds: number, most: number): Promise<Fanout[]> {
   return await takeTurns(stages, rounds, () => 100)
 }
 
-/** Characters of a URI that fills buffers, and how many are published: more than all buffers on the way hold. */
+/** Characters of a URI that fills buffers, and the number of publications: more than all buffers together hold. */
 const filling = { padding: 48_000, publications: 170 }
 
-/** Nine hundred that read, with nobody else, with a hundred that read too, and with a hundred that never do. */
+/** Nine hundred subscribers that read: alone, with a hundred others that read, and with a hundred that never read. */
 async function measureSlow(rounds: number): Promise<Fanout[]> {
   using house = new House()
   const reading: Group = { count: 900, uris: [everybody] }
-  // The hundred come first, so that they are told first.
+  // The hundred come first, so that they are notified first.
   const hundred: Group = { count: 100, uris: [everybody, 'fill://{id}'] }
   const alone = await house.stage('900 alone', [reading])
   const readers = await house.stage('900 after 100 that read', [hundred, reading])
   const stuck = await house.stage('900 after 100 that never read', [{ ...hundred, stuck: true }, reading])
-  // Until what waits for them does so in the log.
+  // Until their events wait in the event log.
   for (let publication = 0; publication < filling.publications; publication++) {
     await stuck.audience.publish('fill', 0, filling.padding)
   }
   await setTimeout(settling)
   stuck.hearing = 900
   const measured = await takeTurns([alone, readers, stuck], rounds * 4, () => 3)
-  // They may read again, and have missed nothing.
+  // They can read again, and have missed no change.
   await stuck.audience.read()
   await stuck.complete('fill', 100)
   await stuck.complete('item', 1000)
   return measured
 }
 
-/** The first publication after all objects have been evicted. */
+/** The first publication after all objects were evicted. */
 async function measureAsleep(most: number): Promise<Fanout[]> {
   using house = new House()
   const ten: Group = { count: 10, uris: [everybody] }
@@ -151,7 +151,7 @@ async function takeTurns(stages: readonly Stage[], rounds: number, publications:
   for (const stage of stages) await play(stage, publications(stage) * 2, resultOf(stage))
   const measured = stages.map(resultOf)
   for (let round = 0; round < rounds; round++) {
-    // Who begins is not always the same.
+    // The order changes with each round.
     const order = [...stages.keys()].map((index) => (index + round) % stages.length)
     for (const index of order) {
       const stage = stages[index] as Stage
@@ -181,9 +181,9 @@ const resultOf = ({ name, hearing, memory }: Stage): Fanout => {
   return { name, listeners: hearing, first: [], median: [], last: [], answered: [], cpu: [], memory }
 }
 
-/** A server with its listeners. */
+/** A server with its subscribers. */
 class Stage {
-  /** How many hear of a publication at once. */
+  /** The number of subscribers that get a publication at once. */
   hearing: number
   readonly name: string
   readonly server: Process
@@ -198,7 +198,7 @@ class Stage {
     this.memory = memory
   }
 
-  /** Waits until so many have heard everything of a scheme. @throws Error when they do not */
+  /** Waits until this many subscribers have every change of a scheme. @throws Error when they do not get it */
   async complete(scheme: string, listeners: number): Promise<void> {
     for (let patience = 60; (await this.audience.complete(scheme)) !== listeners; patience--) {
       if (patience === 0) throw new Error(`${this.name}: not all ${listeners} have heard every ${scheme}`)
@@ -209,7 +209,7 @@ class Stage {
 
 type Options = { shards?: number; keepAlive?: number; evicted?: boolean }
 
-/** Servers that run side by side, until it is left. */
+/** Servers that run in parallel. Disposing of it stops them. */
 class House implements Disposable {
   readonly #folder = new Folder()
   readonly #stages: { server: Process; audience: Audience }[] = []
@@ -228,7 +228,7 @@ class House implements Disposable {
     )
     const audience = new Audience(server.url)
     this.#stages.push({ server, audience })
-    // What a process needs before anybody listens is not counted as theirs.
+    // The memory of the process without subscribers is not counted.
     for (let count = 0; count < 200; count++) await audience.publish('nobody', 0)
     const before = server.memory()
     for (const group of groups) await audience.open(group)

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A folder for what is measured, which is gone when it is left, and when this process ends before that. */
+/** A folder for measurements. It is deleted when it is disposed of, and when this process ends before that. */
 export class Folder implements Disposable {
   readonly path = mkdtempSync(join(tmpdir(), 'edgemcp-bench-'))
 

@@ -1,10 +1,10 @@
-/** What every client of the benchmarks sends. */
+/** HTTP requests of all clients in the benchmarks. */
 import { once } from 'node:events'
 import { type Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
 
 type Headers = Readonly<Record<string, string>>
 
-/** Posts a message as published clients do. Resolves when its answer begins. */
+/** Posts a message as published clients do. Resolves with the start of the response. */
 export async function post(url: URL, agent: Agent, message: object, headers: Headers): Promise<IncomingMessage> {
   const body = JSON.stringify(message)
   const sent = request(url, {
@@ -21,7 +21,7 @@ export async function post(url: URL, agent: Agent, message: object, headers: Hea
   return answered(sent)
 }
 
-/** Opens a session's own stream, over a connection of its own. @throws Error when there is none */
+/** Opens the standing stream of a session, over a separate connection. @throws Error when there is none */
 export async function listen(url: URL, headers: Headers): Promise<IncomingMessage> {
   const sent = request(url, { agent: false, headers: { Accept: 'text/event-stream', ...headers } })
   sent.end()

@@ -1,38 +1,38 @@
 /**
- * A process of its own that listens: it holds many streams open, notes when each event comes, and checks that each
- * listener hears of every publication once, in turn. `audience.ts` starts it and speaks to it.
+ * A separate process with subscribers: it keeps many streams open, records the time of each event, and checks that each
+ * subscriber gets every publication once, in order. `audience.ts` starts it and sends it requests.
  */
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { newest, stateless } from './dialects.ts'
 
-/** A change: its scheme says what changed, its number counts the publications of that scheme from 1. */
+/** The URI of a change: its scheme names the type of change, its number counts the publications of that scheme from 1. */
 const shape = /^(\w+):\/\/(\d+)/
 
 export type Group = {
-  /** How many listeners. */
+  /** The number of subscribers. */
   count: number
-  /** What each of them wants to hear of. `#` stands for the listener's own number. */
+  /** The URIs of the subscription of each. `#` is replaced with the number of the subscriber. */
   uris: readonly string[]
-  /** Nothing is read but the beginning, until `read` is asked for. */
+  /** Reads the start of the stream only, until a request to `read`. */
   stuck?: boolean
 }
 
 export type Asked =
   | { open: Group; url: string }
-  /** Wants to know when so many listeners have heard of a URI. */
+  /** Waits until this many subscribers got a URI. */
   | { heard: string; count: number }
-  /** Those that were stuck read on. */
+  /** Lets paused subscribers read again. */
   | { read: true }
-  /** How many listeners have heard of the last publication of a scheme, and of all before it. */
+  /** Counts the subscribers that got the last publication of a scheme, and all before it. */
   | { last: string; number: number }
 
 export type Answered =
   | { opened: true }
-  /** Milliseconds of the system's monotonic clock, by order of arrival. */
+  /** Milliseconds of the system's monotonic clock, in order of arrival. */
   | { times: Float64Array }
   | { read: true }
   | { count: number }
-  /** Something that must not happen. */
+  /** An unexpected event. */
   | { problem: string }
 
 class Listener {
@@ -46,7 +46,7 @@ class Listener {
     response.on('close', () => fail('A stream was closed'))
   }
 
-  /** Calls back for each event. A long one comes in many pieces. */
+  /** Calls `take` for each event. A long event arrives in many chunks. */
   read(take: (event: string) => void): void {
     this.response.on('data', (piece: string) => {
       const text = this.#text + piece
@@ -70,7 +70,7 @@ const answer = (answered: Answered) => process.send?.(answered)
 const fail = (problem: string) => answer({ problem })
 const now = () => Number(process.hrtime.bigint()) / 1e6
 
-/** So many streams are opened at a time. */
+/** The number of streams that are opened concurrently. */
 const together = 64
 
 async function open({ count, uris, stuck: isStuck = false }: Group, url: string): Promise<void> {

@@ -1,4 +1,4 @@
-/** Runs every scenario against every server that speaks to it, in rounds, and reads what CPU time each round took. */
+/** Runs every scenario on every server that supports its dialect, in rounds, and reads the CPU time of each round. */
 import { join } from 'node:path'
 import { Clients } from './client.ts'
 import { Folder } from './folder.ts'
@@ -13,14 +13,14 @@ export type Measurement = {
   readonly cpu: readonly number[]
 }
 
-/** Before the first round of a scenario: until the code is compiled, and compiled again for speed. */
+/** Operations before the first round of a scenario, until the code is compiled and optimized. */
 const warmUp = 1500
-/** Operations until the next server has its turn. The shorter, the more alike what else the machine does meanwhile. */
+/** Operations of one turn. The fewer they are, the more equal the other load of the machine for all servers. */
 const turn = 500
 
 type Stage = Server & { workerd: Process; clients: Clients }
 
-/** @throws when an answer is wrong */
+/** @throws Error for a wrong response */
 export async function measure(rounds: number): Promise<Measurement[]> {
   using folder = new Folder()
   const stages: Stage[] = []
@@ -56,7 +56,7 @@ async function play(scenario: Scenario, stages: readonly Stage[], rounds: number
     cpu: [] as number[],
   }))
   for (let round = 0; round < rounds; round += 1) {
-    // What a server tidies up while others have their turn is its own, so a round is read from its start to its end.
+    // CPU time of a server during the turns of others is its own, so a round is measured from its start to its end.
     const before = stages.map(({ workerd }) => workerd.cpu())
     for (let done = 0; done < scenario.operations; done += turn) {
       for (const stage of stages) await run(stage, scenario, turn)

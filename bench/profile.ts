@@ -1,15 +1,15 @@
-/** Where a server's time goes: the CPU profile that `workerd` takes of itself while a scenario is played, as a table. */
+/** The CPU profile that `workerd` records of itself during a scenario, as a table. */
 import { Client } from './compare/client.ts'
 import { entryOf, participants } from './compare/participants.ts'
 import { scenarios } from './compare/scenarios.ts'
 import { Folder } from './folder.ts'
 import { startWorkerd } from './workerd.ts'
 
-/** Milliseconds: before anything is recorded, and of what is recorded. */
+/** Milliseconds before the recording, and of the recording. */
 const [warmUp, recorded] = [3000, 6000] as const
-/** Operations at a time. */
+/** Concurrent operations. */
 const concurrency = 16
-/** Lines of the table. */
+/** The number of lines of the table. */
 const most = 45
 
 /** @see https://chromedevtools.github.io/devtools-protocol/tot/Profiler/#type-Profile */
@@ -23,7 +23,7 @@ type Profile = {
   timeDeltas: number[]
 }
 
-/** @returns a table of functions, by the time spent in each of them and not in what it called */
+/** @returns a table of functions, by the time spent in each, without the functions that it called */
 export async function profile(serverName: string, key: string): Promise<string> {
   const scenario = scenarios.find((one) => one.key === key)
   const participant = participants.find(({ name }) => name === serverName)
@@ -84,7 +84,7 @@ function tableOf({ nodes, samples, timeDeltas }: Profile, operations: number, sp
   ].join('\n')
 }
 
-/** Speaks the protocol of developer tools. */
+/** A client of the developer tools protocol. */
 class Inspector implements AsyncDisposable {
   readonly #socket: WebSocket
   readonly #waiting = new Map<number, { resolve: (result: unknown) => void; reject: (problem: Error) => void }>()

@@ -1,4 +1,4 @@
-/** What was measured, as ratios with their spread: in a table to read, and in a file to keep. */
+/** The measurements as ratios with their spread: in a table, and in a file. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
@@ -15,11 +15,11 @@ export function spreadOf(values: readonly number[]): Spread {
   return { median, min: sorted[0] as number, max: sorted.at(-1) as number }
 }
 
-/** Round by round: what went on around a round was the same for both. */
+/** Compared round by round, because the load of the machine during a round was the same for both. */
 const ratio = (of: Measurement, to: Measurement): Spread =>
   spreadOf(of.cpu.map((microseconds, round) => microseconds / (to.cpu[round] as number)))
 
-/** The first row of each scenario is what the others are compared with. */
+/** The others are compared with the first row of each scenario. */
 const baseOf = (measurements: readonly Measurement[], { scenario }: Measurement) =>
   measurements.find((other) => other.scenario === scenario) as Measurement
 
@@ -65,7 +65,7 @@ function compared(measurements: readonly Measurement[], { scenario, of, to }: Co
   return ratio(find(of), find(to))
 }
 
-/** @returns the file */
+/** @returns the path of the file */
 export const keep = (measurements: readonly Measurement[], rounds: number): string =>
   keepFigures('questions-', {
     rounds,
@@ -83,10 +83,10 @@ export const keep = (measurements: readonly Measurement[], rounds: number): stri
   })
 
 /**
- * Keeps figures with when and where they were measured.
+ * Stores figures with the date and the machine of the measurement.
  *
- * @param name in front of the file's
- * @returns the file
+ * @param name the prefix of the file name
+ * @returns the path of the file
  */
 export function keepFigures(name: string, figures: object): string {
   const folder = join(import.meta.dirname, 'results')

@@ -1,13 +1,13 @@
 /**
- * Measures the CPU time that servers need for one operation, and prints how edgemcp compares with the least there can be
- * and with other libraries; with `questions`, how two builds of edgemcp compare; with `fanout`, how a change reaches
- * thousands of listeners; with `auth`, what it costs to know who calls; with `streams`, what a session's
- * stream costs and how fast it is replayed; with `cost`,
- * what servers with sessions would be billed for; with `tasks`, what thousands of tasks cost; with `profile <server> <scenario>`, where its time goes.
- * `charts` draws what was compared last.
+ * Measures the CPU time of servers for one operation, and prints how edgemcp compares with a minimal server
+ * and with other libraries; with `questions`, how two builds of edgemcp compare; with `fanout`, the delivery of changes to
+ * thousands of subscribers; with `auth`, the cost of authentication; with `streams`, the cost of a session's
+ * stream and the speed of its replay; with `cost`,
+ * what servers with sessions would be billed for; with `tasks`, the cost of thousands of tasks; with `profile <server> <scenario>`, a CPU profile.
+ * `charts` draws the last comparison.
  *
- * `--rounds <n>`: how often everything is measured, 5 when left out. `--only <keys>`: the scenarios to compare.
- * `--peers none`: no other libraries. Exits with 1 when an answer is wrong. See README.md.
+ * `--rounds <n>`: the number of rounds, 5 by default. `--only <keys>`: the scenarios to compare.
+ * `--peers none`: no other libraries. Exits with 1 for a wrong response. See README.md.
  */
 import { relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -34,11 +34,11 @@ if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--rounds must be a
 if (!['all', 'none'].includes(values.peers)) throw new Error('--peers must be all or none')
 if (process.platform !== 'linux') throw new Error('CPU times are read from /proc, which only Linux has')
 
-// Whatever ends this, what it started ends with it.
+// All child processes end with this one.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
 install()
-// What is imported here needs what has just been installed.
+// These imports need the packages that were just installed.
 if (what === 'fanout') {
   const { measureFanout } = await import('./fanout.ts')
   const { fanoutTables } = await import('./fanout-report.ts')
@@ -88,7 +88,7 @@ if (what === 'fanout') {
   console.log(tables)
   told(keepFigures('compare-', { rounds, ...figures }))
 }
-// Connections that are kept would keep this as well.
+// Open connections would keep this process running.
 process.exit()
 
 function told(file: string): void {

@@ -1,22 +1,22 @@
-/** What is asked of the servers, and what each answer must be. */
+/** The requests to the servers, and the expected responses. */
 import { type Dialect, session, stateless } from './dialects.ts'
 import { listed, type Request, type Result, said } from './servers/wire.ts'
 
 export type Scenario = {
   readonly name: string
-  /** The dialects in which it makes sense. */
+  /** The dialects that support it. */
   readonly dialects: readonly Dialect[]
-  /** How many clients take turns. */
+  /** The number of clients that take turns. */
   readonly clients: number
-  /** In one round. */
+  /** Operations in one round. */
   readonly operations: number
   /** @param number counts the operations of a round, from 0 */
   request(number: number): Request
-  /** What the request must be answered with, to the last member. */
+  /** The complete expected result. */
   result(number: number): Result
 }
 
-/** Never the same twice in a round, so that an answer cannot be another request's. */
+/** Differs for each operation of a round, so that a response cannot belong to another request. */
 const textOf = (number: number) => `message ${number}`
 
 export const echo = {

@@ -1,13 +1,13 @@
-/** Who is measured when builds of edgemcp are compared. Each row runs in a process of its own, also where two rows are the same Worker. */
+/** The builds of edgemcp that are compared. Each row runs in a separate process, even if two rows are the same Worker. */
 import { type Dialect, session, stateless } from './dialects.ts'
 import { withoutQuestions } from './without-questions.ts'
 import type { Worker } from './workerd.ts'
 
 export type Server = Worker & {
   readonly name: string
-  /** What it is spoken to in. */
+  /** The dialect of its requests. */
   readonly dialect: Dialect
-  /** Scenarios it takes part in; left out: all that know its dialect. */
+  /** Scenarios that it takes part in. Default: all of its dialect. */
   readonly only?: readonly string[]
 }
 
@@ -25,12 +25,12 @@ export const servers: readonly Server[] = [
   { name: 'floor, with an object', ...floorObject, dialect: session },
   { name: 'edgemcp', ...edgemcp, dialect: stateless },
   { name: 'edgemcp without questions', ...edgemcp, plugins: [withoutQuestions], dialect: stateless, only: ['echo'] },
-  // Tells what a difference is worth: there is none.
+  // A second row of the same server shows the precision: a difference between them means nothing.
   { name: 'edgemcp, a second time', ...edgemcp, dialect: stateless, only: ['echo'] },
   { name: 'edgemcp', ...edgemcp, dialect: session },
 ]
 
-/** A ratio of two rows in one scenario, in words. */
+/** A ratio of two rows in one scenario, as text. */
 export type Comparison = { scenario: string; of: string; to: string; say(percent: string): string }
 
 const echo = { scenario: 'echo', of: `edgemcp ${stateless.revision}` }

@@ -1,6 +1,6 @@
 /**
- * What a session's stream costs that nobody speaks on, and how fast one is replayed to a client that comes back: beside the
- * least there can be, in turns.
+ * Measures the cost of an idle stream of a session, and the speed of a replay to a client that resumes, in turns with a
+ * minimal server.
  */
 import { Agent, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
@@ -13,24 +13,24 @@ import { listen, post } from './http.ts'
 import { spreadOf, spreadText } from './report.ts'
 import { type Process, startWorkerd, type Worker } from './workerd.ts'
 
-/** Bytes that the process grew by for each stream, by round; and events per second, by round. */
+/** Bytes by which the process grew for each stream, by round; and events per second, by round. */
 export type Streams = { readonly server: string; readonly idle: number[]; readonly replay: number[] }
 
 /**
- * Streams, each of a session of its own: half of them fill what a process keeps for itself when objects are evicted, the other
+ * Streams, each of a separate session: half of them fill memory that the process does not release after evictions, and the other
  * half are measured.
  */
 const streams = 4000
-/** Events that are replayed at a time. */
+/** Events of one replay. */
 const events = 10_000
 const replays = 9
-/** Milliseconds until a server that was just filled is at rest: objects that are idle have been evicted. */
+/** Milliseconds until a server is idle after its streams were opened: idle objects are evicted. */
 const settling = 13_000
 
 const way = sessionsOf('2025-11-25')
 const version = { 'MCP-Protocol-Version': way.revision }
 
-/** The header that names it. */
+/** The header with the session id. */
 type Session = Readonly<Record<string, string>>
 
 const servers: readonly { name: string; worker: Worker }[] = [
@@ -49,14 +49,14 @@ const servers: readonly { name: string; worker: Worker }[] = [
   },
 ]
 
-/** @throws Error when an event is missing, or comes twice */
+/** @throws Error when an event is missing or repeated */
 export async function measureStreams(rounds: number): Promise<Streams[]> {
   using folder = new Folder()
   const figures: Streams[] = servers.map(({ name }) => ({ server: name, idle: [], replay: [] }))
   for (let round = 0; round < rounds; round += 1) {
     for (const [index, { worker }] of servers.entries()) {
       const start = (what: string) => startWorkerd(worker, join(folder.path, `${what}-${round}-${index}`))
-      // A process of its own for each: that thousands of streams are closed is not what a replay costs.
+      // A separate process for each, so that closing thousands of streams does not count for a replay.
       figures[index]?.idle.push(await measureIdle(await start('idle')))
       figures[index]?.replay.push(await measureReplay(await start('replay')))
     }
@@ -115,18 +115,18 @@ async function replay(url: URL, session: Session, after: string): Promise<void> 
   throw new Error(`The stream ended after ${seen} events`)
 }
 
-/** Lets a session say so many things. @returns the event id after which all of them are */
+/** Lets a session send this many notifications. @returns the event id before them */
 async function talk(url: URL, session: Session): Promise<string> {
   const params = { name: 'talk', arguments: { events }, _meta: { progressToken: 'token' } }
   const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
   const agent = new Agent()
   const said = await text(await post(url, agent, message, { ...version, ...session }))
   agent.destroy()
-  // The priming event, which comes before all others; the floor begins at 0.
+  // The priming event comes before all others; the minimal server starts at 0.
   return /^id: (\S+)/m.exec(said)?.[1] ?? '0'
 }
 
-/** As Markdown. */
+/** The measurements as Markdown. */
 export function streamsTable(figures: readonly Streams[]): string {
   const [floor] = figures as [Streams]
   const times = (of: number[], to: number[]) =>

@@ -1,6 +1,6 @@
 /**
- * Tasks, thousands at a time: what each step of their lives costs, and whether anything is left of them in the end. What
- * would be billed is counted in a run of its own, of few tasks: it is the same for each.
+ * Measures thousands of tasks: the cost of each step, and whether data is left afterwards. The bill is
+ * counted in a separate run with few tasks, because it is the same for each task.
  */
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -10,7 +10,7 @@ import { Folder } from './folder.ts'
 import type { Tally } from './servers/billed/tally.ts'
 import { type Process, startWorkerd } from './workerd.ts'
 
-/** A step of all their lives: seconds altogether; microseconds of CPU for each, objects' memory in KiB, and its bill. */
+/** A step of all tasks: total seconds; for each task, microseconds of CPU, memory of objects in KiB, and its bill. */
 export type Step = {
   readonly name: string
   readonly seconds: number
@@ -19,19 +19,19 @@ export type Step = {
   readonly tally: Tally
 }
 
-/** Does some work for so many tasks, and measures it. */
+/** Runs a step for this many tasks, and measures it. */
 type Measure = (name: string, many: number, work: () => Promise<unknown>) => Promise<void>
 
 const [count, countBilled] = [2000, 20]
-/** Requests at a time. */
+/** Concurrent requests. */
 const concurrency = 16
 const day = 86_400_000
-/** Milliseconds after which an idle object has been evicted, as the runtime does after ten seconds. */
+/** Milliseconds after which an idle object was evicted. The runtime evicts it after ten seconds. */
 const evictedAfter = 13_000
 const keys = `bench:${Buffer.alloc(32, 1).toString('base64url')}`
 const warmUp = 'warm-up'
 
-/** @throws Error when a task is not what it should be, or leaves something */
+/** @throws Error for a wrong task, or for data that is left */
 export async function measureTasks(): Promise<Step[]> {
   using folder = new Folder()
   const bills = await bill(join(folder.path, 'billed'))
@@ -52,7 +52,7 @@ export async function measureTasks(): Promise<Step[]> {
   return steps
 }
 
-/** What each step of a task's life is billed for, by its name. */
+/** The bill of each step of a task, by name. */
 async function bill(folder: string): Promise<Map<string, Tally>> {
   using workerd = await start('servers/billed/tasks.ts', folder)
   const read = async () => (await ask(workerd.url, '/counted')) as Tally
@@ -60,7 +60,7 @@ async function bill(folder: string): Promise<Map<string, Tally>> {
   await live(workerd.url, countBilled, async (name, many, work) => {
     const before = await read()
     await work()
-    // What an object does after its answer belongs to it.
+    // Work of an object after its response belongs to the operation.
     await setTimeout(1000)
     const after = await read()
     const units = Object.keys(before) as (keyof Tally)[]
@@ -83,7 +83,7 @@ const start = (entry: string, folder: string): Promise<Process> =>
 
 const ask = async (url: URL, path: string) => (await (await fetch(new URL(path, url))).json()) as Json
 
-/** The lives of so many tasks, step by step. */
+/** The steps of this many tasks. */
 async function live(url: URL, count: number, measure: Measure): Promise<void> {
   const client = new TaskClient(url)
   const seals = sealerFor(sealer(parseKeyRing(keys)), JSON.stringify(['tasks', '/mcp']))
@@ -125,7 +125,7 @@ async function live(url: URL, count: number, measure: Measure): Promise<void> {
   }
 }
 
-/** As Markdown. */
+/** The measurements as Markdown. */
 export const tasksTable = (steps: readonly Step[]): string =>
   [
     `| ${count.toLocaleString('en')} tasks, each | CPU, µs | process grows by, KiB | all of them, s | requests to objects | rows read | rows written | alarms set |`,

@@ -1,9 +1,9 @@
-/** Builds edgemcp without what it takes to ask questions, so that one can see what that costs those who never ask. */
+/** Builds edgemcp without input requests, to measure what they cost calls that request no input. */
 import { join } from 'node:path'
 import type { Plugin } from 'esbuild'
 
 const step = join(import.meta.dirname, 'servers/step-without-questions.ts')
-/** Where a round of a call lives: what the handler learned, what it asks, what it waits for. */
+/** The round of a call: its journal and its open input requests. */
 const machinery = 'worker/engine/round.ts'
 
 export const withoutQuestions: Plugin = {
@@ -11,7 +11,7 @@ export const withoutQuestions: Plugin = {
   setup(build) {
     build.initialOptions.metafile = true
     build.onResolve({ filter: /\/engine\/run\.ts$/ }, () => ({ path: step }))
-    // A library that was rearranged must not be measured against itself.
+    // After a refactoring, the build must not be compared with itself.
     build.onEnd(({ metafile }) => {
       const inputs = Object.keys(metafile?.inputs ?? {})
       const isReplaced = inputs.some((path) => path.endsWith('servers/step-without-questions.ts'))

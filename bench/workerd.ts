@@ -1,4 +1,4 @@
-/** A Worker in a `workerd` process of its own, with nothing in front of it, and the CPU time that process has used. */
+/** A Worker in a separate `workerd` process, without a proxy, and the CPU time of that process. */
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { builtinModules, createRequire } from 'node:module'
@@ -9,11 +9,11 @@ import { text } from 'node:stream/consumers'
 import { build, type Plugin } from 'esbuild'
 import type { Offer } from './servers/offer.ts'
 
-/** The binary itself, so that the process to be measured is the one that is started. */
+/** The binary itself, so that its process is measured, and not a parent. */
 const binary: string = createRequire(import.meta.url)('workerd').default
 const root = join(import.meta.dirname, '..')
 
-/** What only helps developers is left out, as in a deployment. */
+/** Excludes code for development, as in a deployment. */
 const production = Object.fromEntries(
   ['process.env.NODE_ENV', 'global.process.env.NODE_ENV', 'globalThis.process.env.NODE_ENV'].map((name) => [
     name,
@@ -21,7 +21,7 @@ const production = Object.fromEntries(
   ]),
 )
 
-/** Packages that ask for `path`, or require it, get `node:path`, as `wrangler deploy` has it. */
+/** Packages that import or require `path` get `node:path`, as in `wrangler deploy`. */
 const nodeModules: Plugin = {
   name: 'node-modules',
   setup({ onResolve, onLoad }) {
@@ -36,7 +36,7 @@ const nodeModules: Plugin = {
   },
 }
 
-/** Development servers bring this module along. Plain workerd has it not, and nothing that is measured sends mail. */
+/** Development servers provide this module. workerd does not, and no benchmark sends mail. */
 const noEmail: Plugin = {
   name: 'no-email',
   setup({ onResolve, onLoad }) {
@@ -46,35 +46,35 @@ const noEmail: Plugin = {
 }
 
 export type Worker = {
-  /** The module with the Worker, seen from bench/. */
+  /** The module of the Worker, relative to bench/. */
   entry: string
   /** Its Durable Object classes. */
   objects: readonly string[]
   compatibilityFlags: readonly string[]
-  /** Texts in its `env`. */
+  /** Strings in its `env`. */
   bindings?: Readonly<Record<string, string>>
-  /** Its objects are evicted when they are idle, and their sockets stay. Left out: nothing is. */
+  /** Evicts idle objects, and hibernates their WebSockets. Default: no evictions. */
   evicted?: boolean
-  /** Changes the bundle. */
+  /** An esbuild plugin for the bundle. */
   plugins?: readonly Plugin[]
-  /** What it offers, where servers are compared. Left out: `plain`. */
+  /** The offer of servers that are compared. Default: `plain`. */
   offer?: Offer
-  /** Its functions keep their names, to be read in a profile. */
+  /** Keeps the names of functions, for profiles. */
   isReadable?: boolean
 }
 
 export type Process = Disposable & {
   readonly url: URL
-  /** Where developer tools connect; `undefined` of one that is not inspected. */
+  /** The address for developer tools; `undefined` without them. */
   readonly inspector: URL | undefined
-  /** Milliseconds of CPU that all threads of the process have used since it started. */
+  /** Milliseconds of CPU that all threads of the process used since its start. */
   cpu(): number
-  /** Bytes of memory that the process has for itself at the moment. */
+  /** Bytes of memory that the process uses at the moment. */
   memory(): number
   stop(): void
 }
 
-/** @param folder an empty one, which this process has for itself: bundle, configuration, and what its objects store */
+/** @param folder an empty folder for this process: bundle, configuration, and data of its objects */
 export async function startWorkerd(
   worker: Worker,
   folder: string,
@@ -87,7 +87,7 @@ export async function startWorkerd(
     process.off('exit', stop)
     child.kill('SIGKILL')
   }
-  // Before the folder goes that it lives in.
+  // Before its folder is deleted.
   process.prependOnceListener('exit', stop)
   const { url, inspector } = await listening(child.stdio[3] as Readable, inspected)
   if (url)
@@ -102,7 +102,7 @@ export async function startWorkerd(
   throw new Error(`workerd ended before it listened: ${worker.entry}`)
 }
 
-/** Puts into a folder what `workerd serve` needs there. */
+/** Writes the files that `workerd serve` needs into a folder. */
 export async function prepare(worker: Worker, folder: string): Promise<void> {
   mkdirSync(join(folder, 'storage'), { recursive: true })
   await bundle(worker, join(folder, 'worker.js'))
@@ -110,13 +110,13 @@ export async function prepare(worker: Worker, folder: string): Promise<void> {
 }
 
 /**
- * Starts a process, lets it be asked something, and ends it.
+ * Starts a process, sends it requests, and ends it.
  *
- * @param folder one that is prepared
- * @returns milliseconds of CPU that the process has used altogether, more exactly than /proc tells
+ * @param folder a folder with the files
+ * @returns milliseconds of CPU of the whole process, more exactly than /proc
  */
 export async function startTimed(folder: string, ask: (url: URL) => Promise<void>): Promise<number> {
-  // The shell outlives what it has timed, to tell of it.
+  // The shell outlives the process that it times, to report the time.
   const script = 'trap : TERM; TIMEFORMAT="%3U %3S"; time "$@" 2>/dev/null'
   const child = spawn('bash', ['-c', script, 'bash', binary, ...serve], {
     cwd: folder,
@@ -150,9 +150,9 @@ async function listening(control: Readable, inspected = false): Promise<{ url?: 
 }
 
 /**
- * As scripts/size.ts bundles, and `wrangler deploy` does.
+ * Bundles like scripts/size.ts and `wrangler deploy`.
  *
- * @param outside packages that are left out
+ * @param outside packages that are not bundled
  */
 export async function bundle(
   { entry, plugins = [], offer = 'plain', isReadable = false }: Worker,
@@ -179,7 +179,7 @@ export async function bundle(
 
 function configOf({ objects, compatibilityFlags, bindings = {}, evicted = false }: Worker): string {
   const quoted = JSON.stringify
-  // An object that is evicted while other servers have their turn would be started again within the next measurement.
+  // An object that is evicted during the turns of other servers would start again in the next measurement.
   const namespaces = objects.map(
     (name) =>
       `(className = ${quoted(name)}, uniqueKey = ${quoted(name)}, enableSql = true, preventEviction = ${!evicted})`,
@@ -215,7 +215,7 @@ const tick = 1000 / Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf
 /** @see https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
 function cpuOf(pid: number | undefined): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  // The name in front may contain anything, a parenthesis included. After it, the state is the third field.
+  // The name in front may contain anything, such as a parenthesis. After it, the state is the third field.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const [user, system] = [fields[14 - 3], fields[15 - 3]]
   return (Number(user) + Number(system)) * tick

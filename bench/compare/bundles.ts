@@ -1,4 +1,4 @@
-/** What there is to load: the Worker with three tools, bundled and minified as for deployment, compressed by gzip. */
+/** The size of each Worker with three tools, bundled and minified as for deployment, compressed by gzip. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'

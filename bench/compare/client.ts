@@ -1,4 +1,4 @@
-/** A client of one server: it sends what published clients send, reads JSON and streams, and answers questions. */
+/** A client of one server: sends what published clients send, reads JSON and streams, and answers input requests. */
 import { Agent, type IncomingMessage } from 'node:http'
 import { post } from '../http.ts'
 import { capabilities, clientInfo, type Way, written } from './ways.ts'
@@ -12,7 +12,7 @@ export type Message = {
   result?: Record<string, unknown>
   error?: unknown
 }
-/** What a request came to, and what was heard before. */
+/** The response to a request, and the messages before it. */
 export type Answer = { readonly result: Record<string, unknown>; readonly heard: readonly Message[] }
 
 type Headers = Readonly<Record<string, string>>
@@ -21,7 +21,7 @@ type Received = { readonly headers: IncomingMessage['headers']; readonly message
 export class Client {
   readonly way: Way
   readonly #url: URL
-  // A question is answered while its stream is open.
+  // An input request is answered while its stream is open.
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 })
   readonly #sessions: Headers[] = []
   #lastId = 0
@@ -31,13 +31,13 @@ export class Client {
     this.way = way
   }
 
-  /** Lets there be at least so many sessions; nothing where there are none. */
+  /** Opens sessions until there are this many. Does nothing without sessions. */
   async open(count: number): Promise<void> {
     if (this.way.kind !== 'session') return
     while (this.#sessions.length < count) this.#sessions.push(await this.openSession())
   }
 
-  /** What a client does before its first request. */
+  /** Does what a client does before its first request. */
   async openSession(): Promise<Headers> {
     const { headers } = await this.initialize()
     const id = headers['mcp-session-id']
@@ -56,7 +56,7 @@ export class Client {
     return { headers, ...answerIn(messages, id) }
   }
 
-  /** @param session which of those that are open, or one of the caller's own */
+  /** @param session the index of an open session, or the headers of another one */
   async call(method: string, params: Params, session: number | Headers = 0): Promise<Answer> {
     const id = ++this.#lastId
     const { headers, params: sent } = written(this.way, method, params)
@@ -87,7 +87,7 @@ export class Client {
     return { headers: answered, messages }
   }
 
-  /** Says yes to whatever is asked. */
+  /** Accepts every input request. */
   async #reply({ id }: Message, headers: Headers): Promise<void> {
     const result = { action: 'accept', content: { sure: true } }
     await this.#post({ jsonrpc: '2.0', id: id as number, result }, headers)

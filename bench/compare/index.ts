@@ -1,4 +1,4 @@
-/** Compares edgemcp with the least there can be and with other libraries. */
+/** Compares edgemcp with a minimal server and with other libraries. */
 import { bundleSizes } from './bundles.ts'
 import { compare } from './measure.ts'
 import { buildBefore, participants } from './participants.ts'
@@ -8,17 +8,17 @@ import { type Comparison, tablesOf } from './tables.ts'
 
 export type Choice = {
   readonly rounds: number
-  /** Keys of scenarios; everything when left out. */
+  /** Keys of scenarios. Default: all. */
   readonly only?: readonly string[]
   readonly withPeers: boolean
-  /** A folder with another commit of this repository, which is measured beside this one. */
+  /** A folder with another commit of this repository, which is compared with this one. */
   readonly before?: string | undefined
 }
 
-/** How often a process is started. */
+/** How often each process is started. */
 const starts = 7
 
-/** @throws when an answer is wrong */
+/** @throws Error for a wrong response */
 export async function compareAll(
   { rounds, only, withPeers, before }: Choice,
   report: (line: string) => void,
@@ -33,7 +33,7 @@ export async function compareAll(
     ...(before === undefined ? [] : [buildBefore(before)]),
   ]
   const measurements = await compare(chosen, taking, rounds, report)
-  // What does not belong to a scenario is left out when scenarios are chosen.
+  // Measurements outside of scenarios are skipped when scenarios are selected.
   const isWhole = only === undefined
   if (isWhole) report('bundles, start-up')
   const sizes = isWhole ? await bundleSizes(taking) : []

@@ -1,4 +1,4 @@
-/** Runs the scenarios against everybody who can do them, in turns, and reads what CPU time each round took. */
+/** Runs the scenarios on all participants that support them, in turns, and reads the CPU time of each round. */
 import { join } from 'node:path'
 import { Folder } from '../folder.ts'
 import { type Process, startWorkerd } from '../workerd.ts'
@@ -15,20 +15,20 @@ export type Measurement = {
   readonly operations: number
   /** Microseconds of CPU for one operation, by round. */
   readonly cpu: readonly number[]
-  /** Milliseconds until an operation was done. */
+  /** Milliseconds of each operation. */
   readonly latency: { readonly p50: number; readonly p99: number }
 }
 
-/** Operations at a time. */
+/** Concurrent operations. */
 export const concurrency = 16
-/** Milliseconds of a server's turns in a round, about. CPU times are told in units of ten. */
+/** Approximate milliseconds of the turns of a server in a round. The system reports CPU times in units of ten. */
 const share = 500
-/** The more turns in a round, the more alike what else the machine does meanwhile. */
+/** The more turns in a round, the more equal the other load of the machine for all servers. */
 const turns = 5
-/** Until the code is compiled, and compiled again for speed. */
+/** Operations until the code is compiled and optimized. */
 const warmUp = { milliseconds: 1000, least: 64, most: 3000 }
 
-/** @throws when an answer is wrong */
+/** @throws Error for a wrong response */
 export async function compare(
   scenarios: readonly Scenario[],
   participants: readonly Participant[],
@@ -58,7 +58,7 @@ async function play(scenario: Scenario, entries: readonly (Entry & { name: strin
     for (const stage of stages) await stage.warmUp()
     for (let round = 0; round < rounds; round += 1) {
       for (const stage of stages) stage.startRound()
-      // Whoever follows a server that left the machine busy is another one each time.
+      // The order changes with each round, so that no server always follows the same one.
       const rotated = stages.map((_, at) => stages[(at + round) % stages.length] as Stage)
       for (let turn = 0; turn < turns; turn += 1) {
         for (const stage of rotated) await stage.playTurn()
@@ -89,11 +89,11 @@ class Stage {
     this.#client = client
   }
 
-  /** Finds out how many operations make a round. */
+  /** Determines the number of operations in a round. */
   async warmUp(): Promise<void> {
     await this.#do(() => this.#client.open(this.#scenario.sessions))
     const start = performance.now()
-    // What a session does once, it does here.
+    // Each session runs at least one operation here, so that its initial work is not measured.
     const least = Math.max(warmUp.least, this.#scenario.sessions)
     let done = 0
     let last = { operations: 0, milliseconds: 1 }
@@ -108,7 +108,7 @@ class Stage {
     this.#latencies.length = 0
   }
 
-  /** What a server tidies up while others have their turn is its own, so a round is read from its start to its end. */
+  /** CPU time of a server during the turns of others is its own, so a round is measured from its start to its end. */
   startRound(): void {
     this.#before = this.#workerd.cpu()
   }

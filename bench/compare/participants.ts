@@ -1,4 +1,4 @@
-/** Who is compared: each a column of the table. */
+/** The participants of the comparison: one column of the table each. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Worker } from '../workerd.ts'
@@ -8,15 +8,15 @@ export type Entry = { readonly worker: Worker; readonly way: Way }
 
 export type Participant = {
   readonly name: string
-  /** The package and where its version is found; nothing for what is written here. */
+  /** The package and the place of its version. Absent for servers of this repository. */
   readonly isPeer?: boolean
   readonly stateless?: Entry
   readonly session?: Entry
-  /** Scenarios it cannot do, and why: footnotes. */
+  /** Scenarios that it does not support, with the reason as a footnote. */
   readonly cannot?: Readonly<Record<string, string>>
-  /** Its sessions are in the memory of one isolate, which no other one sees, and end with it. */
+  /** Its sessions are in the memory of one isolate: they are unknown to other isolates, and end with it. */
   readonly keepsNothing?: boolean
-  /** What one should know of its column. */
+  /** A note about its column. */
   readonly note?: string
 }
 
@@ -96,9 +96,9 @@ export const participants: readonly Participant[] = [
 ]
 
 /**
- * edgemcp as it is in another folder, such as a clone of an earlier commit.
+ * edgemcp in another folder, such as a clone of an earlier commit.
  *
- * @throws Error when the folder has no bench/servers/edgemcp.ts, or that exports no Durable Object classes
+ * @throws Error when the folder has no bench/servers/edgemcp.ts, or when that exports no Durable Object classes
  */
 export function buildBefore(folder: string): Participant {
   const entry = join(folder, 'bench/servers/edgemcp.ts')
@@ -113,13 +113,13 @@ export function buildBefore(folder: string): Participant {
   }
 }
 
-/** What a start is made of. */
+/** The parts of a start. */
 export const startupRows: readonly { readonly name: string; readonly worker: Worker }[] = [
   { name: 'zod, and no server', worker: worker('zod-alone') },
   { name: 'edgemcp, with valibot instead', worker: { ...edgemcp, offer: 'valibot' } },
   { name: 'edgemcp, with JSON Schema instead', worker: { ...edgemcp, offer: 'json' } },
 ]
 
-/** How a participant is spoken to in a lane; nothing when it cannot be. */
+/** How a client uses a participant in a lane. `undefined`: the participant does not support it. */
 export const entryOf = ({ stateless, session }: Participant, lane: 'stateless' | 'session'): Entry | undefined =>
   lane === 'stateless' ? (stateless ?? session) : session

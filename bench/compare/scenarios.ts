@@ -1,4 +1,4 @@
-/** What is asked of the servers that are compared, and what all of them must answer. */
+/** The requests to the servers that are compared, and the responses that all of them must give. */
 import { deepStrictEqual } from 'node:assert/strict'
 import { bought, convert, converted, counted, greeters, type Offer, readme, steps } from '../servers/offer.ts'
 import { serverInfo, tools } from '../servers/wire.ts'
@@ -7,19 +7,19 @@ import type { Answer, Client } from './client.ts'
 export type Scenario = {
   readonly key: string
   readonly name: string
-  /** What the servers must offer. */
+  /** The tools that the servers must have. */
   readonly offer: Offer
-  /** `stateless`: without a session wherever a server can; `session`: only with sessions. */
+  /** `stateless`: without a session if a server supports that; `session`: with sessions only. */
   readonly lane: 'stateless' | 'session'
-  /** How many sessions are open where there are any. */
+  /** The number of open sessions, if the server has sessions. */
   readonly sessions: number
-  /** @throws when an answer is wrong */
+  /** @throws Error for a wrong response */
   run(client: Client, number: number): Promise<void>
 }
 
 const plain = { offer: 'plain', lane: 'stateless', sessions: 1 } as const
 
-/** Never the same twice, so that an answer cannot be another request's. */
+/** Differs for each operation, so that a response cannot belong to another request. */
 const textOf = (number: number) => `message ${number}`
 
 async function echo(client: Client, number: number, session?: number | Record<string, string>): Promise<void> {
@@ -47,7 +47,7 @@ const structured: Scenario['run'] = async (client, number) => {
   deepStrictEqual(JSON.parse(text), expected)
 }
 
-/** Counts, and hears of each step. */
+/** Counts, and checks each progress notification. */
 async function counting(client: Client, number: number, session?: number): Promise<void> {
   const progressToken = `token ${number}`
   const params = { name: 'count', arguments: {}, _meta: { progressToken } }
@@ -180,7 +180,7 @@ function isComplete({ way }: Client, { resultType }: Record<string, unknown>): v
   deepStrictEqual(resultType, way.kind === 'enveloped' ? 'complete' : undefined)
 }
 
-/** Servers differ in which edition of JSON Schema they name, and whether they mention that more properties may be given. */
+/** Servers differ in the JSON Schema dialect that they name, and in whether they state `additionalProperties`. */
 function essenceOfTool({ name, description, inputSchema }: (typeof tools)[keyof typeof tools]) {
   const { $schema: _, additionalProperties: __, ...schema } = inputSchema as Record<string, unknown>
   return { name, description, inputSchema: schema }

@@ -1,4 +1,4 @@
-/** The CPU time of a whole `workerd serve`, from its start until it has given its first answer. */
+/** The CPU time of a whole `workerd serve`, from its start to its first response. */
 import { join } from 'node:path'
 import { Folder } from '../folder.ts'
 import { prepare, startTimed, type Worker } from '../workerd.ts'
@@ -12,11 +12,11 @@ export type Startup = { readonly server: string; readonly cpu: readonly number[]
 const empty: Worker = { entry: 'servers/empty.ts', objects: [], compatibilityFlags: [] }
 export const emptyName = 'an empty Worker'
 
-/** Some answer, whatever it says. */
+/** Accepts any response. */
 const anything = async (url: URL) => void (await (await fetch(url)).text())
 
 /**
- * @param first what is asked
+ * @param first the first scenario, whose request is sent
  * @param times how often each is started, in turns
  */
 export async function startups(
@@ -39,7 +39,7 @@ export async function startups(
     ...startupRows.map(({ name, worker }) => ({ server: name, worker, ask: anything })),
   ].map((row, index) => ({ ...row, folder: join(folder.path, `${index}`), cpu: [] as number[] }))
   for (const row of rows) await prepare(row.worker, row.folder)
-  // The first start of each reads from the disk what later ones find in memory.
+  // The first start of each server loads files from the disk, and later ones load them from memory.
   for (let time = -1; time < times; time += 1) {
     for (const row of rows) {
       const spent = await startTimed(row.folder, row.ask)

@@ -1,4 +1,4 @@
-/** What was compared, as Markdown. */
+/** The comparison as Markdown. */
 import manifest from '../package.json' with { type: 'json' }
 import { type Spread, spreadOf, spreadText } from '../report.ts'
 import type { Size } from './bundles.ts'
@@ -13,7 +13,7 @@ export type Comparison = {
   readonly startups: readonly Startup[]
 }
 
-/** Round by round: what went on around a round was the same for both. */
+/** Compared round by round, because the load of the machine during a round was the same for both. */
 export const timesOf = (of: readonly number[], to: readonly number[]): Spread =>
   spreadOf(of.map((value, round) => value / (to[round] as number)))
 
@@ -96,7 +96,7 @@ const versionsOf = (participants: readonly Participant[]) =>
     ? peers.map((name) => `${name} ${manifest.dependencies[name]}, `).join('')
     : ''
 
-/** Each sentence once, however often it is referred to. */
+/** Each footnote once, however many cells refer to it. */
 class Footnotes {
   readonly #sentences: string[] = []
 

@@ -1,4 +1,4 @@
-/** edgemcp as in edgemcp.ts, for whoever has a token with the scope of a tool. */
+/** edgemcp as in edgemcp.ts, for callers with a token that has the scope of a tool. */
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
@@ -31,7 +31,7 @@ server.tool(
   },
 )
 
-/** The issuer is near, and answers once: what its answer takes is not what is measured. */
+/** The issuer is local, and is requested once: its time is not measured. */
 const fetch = async (url: string) =>
   url.endsWith('/keys')
     ? new Response(KEYS, { headers: { 'Content-Type': 'application/json' } })

@@ -1,4 +1,4 @@
-/** edgemcp, as its README tells to use it. */
+/** edgemcp, used as in its README. */
 import { createServer, serve } from 'edgemcp'
 import { jsonSchema } from 'edgemcp/json-schema'
 import * as offer from './offer.ts'

@@ -1,4 +1,4 @@
-/** No server at all: what a process needs to start and answer. */
+/** A Worker without a server: measures the start of the process and its first response. */
 export default {
   fetch: (): Response => Response.json({}),
 }

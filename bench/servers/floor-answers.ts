@@ -1,4 +1,4 @@
-/** What a floor says. It knows the requests it will get, and looks no further. */
+/** Responses of the minimal server. It expects known requests, and validates nothing. */
 import * as offer from './offer.ts'
 import { listed, type Request as Message, type Result, said, serverInfo } from './wire.ts'
 
@@ -24,7 +24,7 @@ export function answerTo({ method, params }: Message): Result {
   return { ...said(JSON.stringify(structuredContent)), structuredContent }
 }
 
-/** The question a stateless client has to answer first. */
+/** The input request that a stateless client answers first. */
 export function questionTo({ params }: Message): Result | undefined {
   if (OFFER !== 'talking' || params.arguments?.item === undefined || 'inputResponses' in params) return undefined
   const consent = { method: 'elicitation/create', params: questionFor(params) }
@@ -36,7 +36,7 @@ export const questionFor = ({ arguments: given }: Message['params']) => ({
   requestedSchema: offer.consentSchema,
 })
 
-/** What a client hears before the answer. */
+/** The notifications before the response. */
 export function toldOf(params: Message['params'] & { _meta?: Record<string, unknown> }): object[] {
   const progressToken = OFFER === 'talking' && params.arguments?.item === undefined && params._meta?.progressToken
   if (!progressToken) return []

@@ -1,6 +1,6 @@
 /**
- * The least there can be with a Durable Object: the Worker parses a request and hands it to an object, which answers it.
- * Stateless requests all meet the same object; a session has its own.
+ * A minimal server with a Durable Object: the Worker parses a request and passes it to an object, which responds.
+ * All stateless requests go to one object; each session has its own.
  */
 import { DurableObject, exports } from 'cloudflare:workers'
 import { answerTo, questionFor, toldOf } from './floor-answers.ts'
@@ -10,7 +10,7 @@ type Numbered = Message & { id: number }
 type Reply = { id: number; result: unknown }
 
 export class FloorObject extends DurableObject {
-  /** Questions on their way, by what their answers resolve. */
+  /** Open input requests, by the functions that their responses resolve. */
   readonly #asked = new Map<number, () => void>()
 
   answer(message: Numbered, isStateless: boolean): string {
@@ -19,7 +19,7 @@ export class FloorObject extends DurableObject {
     return JSON.stringify({ jsonrpc: '2.0', id, result: isStateless ? statelessResult(method, result) : result })
   }
 
-  /** The answer, once the question with the same id was answered. */
+  /** Responds after the input request with the same id was answered. */
   async answerAfterReply(message: Numbered): Promise<string> {
     await new Promise<void>((resolve) => this.#asked.set(message.id, resolve))
     return this.answer(message, false)
@@ -57,7 +57,7 @@ function welcome(message: Numbered): Response {
   return Response.json(answer, { headers: { 'Mcp-Session-Id': crypto.randomUUID() } })
 }
 
-/** What is told on the way, and the answer when it comes. */
+/** The notifications, and the response. */
 function report(told: readonly object[], answer: Promise<string>): Response {
   const encoder = new TextEncoder()
   const event = (text: string) => encoder.encode(`event: message\ndata: ${text}\n\n`)
@@ -72,7 +72,7 @@ function report(told: readonly object[], answer: Promise<string>): Response {
   return new Response(body, { headers: { 'Content-Type': 'text/event-stream' } })
 }
 
-/** The question, and the answer when it comes. */
+/** The input request, and the response. */
 function conversation({ id, params }: Numbered, answer: Promise<string>): Response {
   const encoder = new TextEncoder()
   const event = (text: string) => encoder.encode(`event: message\ndata: ${text}\n\n`)

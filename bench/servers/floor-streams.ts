@@ -1,6 +1,6 @@
 /**
- * The least there can be with streams: a session's object holds a hibernatable socket, whose messages the Worker passes on as
- * events. What was said is in a table, and said again from there.
+ * A minimal server with streams: a Session object holds a hibernatable WebSocket, whose messages the Worker sends as
+ * events. A table stores them for replay.
  */
 import { DurableObject, exports } from 'cloudflare:workers'
 

@@ -1,4 +1,4 @@
-/** The least there can be: a Worker that parses a stateless request and answers it. */
+/** A minimal server: a Worker that parses a stateless request and responds to it. */
 import { answerTo, questionTo, toldOf } from './floor-answers.ts'
 import { type Request as Message, statelessResult } from './wire.ts'
 
@@ -16,7 +16,7 @@ export default {
   },
 }
 
-/** One event at a time, as they would come. */
+/** One event at a time, like a stream of a handler. */
 function streamed(messages: readonly object[]): Response {
   const encoder = new TextEncoder()
   const remaining = [...messages]

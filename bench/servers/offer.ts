@@ -1,18 +1,18 @@
-/** What every server that is compared offers, and the answers that all of them give. */
+/** The tools and resources of every server that is compared, and the results that all of them return. */
 import { tools } from './wire.ts'
 
 /**
- * `plain`: three tools and a resource; `many`: 50 tools; `talking`: tools that report progress and that ask; the others:
- * one tool with structured output, whose schemas are of that kind.
+ * `plain`: three tools and a resource; `many`: 50 tools; `talking`: tools that report progress and that request input; the others:
+ * one tool with structured output, whose schemas are of that library.
  */
 export type Offer = 'plain' | 'many' | 'talking' | 'zod' | 'valibot' | 'json'
 
 declare global {
-  /** Decided when a server is bundled, so that a bundle has nothing in it that it does not offer. */
+  /** Decided when a server is bundled, so that a bundle contains only what it offers. */
   const OFFER: Offer
 }
 
-/** So many greeters, beside the three tools. */
+/** The number of greeters, beside the three tools. */
 export const greeters = Array.from({ length: 47 }, (_, index) => ({
   name: `greet_${index + 4}`,
   description: `${tools.greet.description}, in way ${index + 4}`,
@@ -42,12 +42,12 @@ export function converted({ readings }: Temperatures): Converted {
   }
 }
 
-/** The tool that reports its progress so many times. */
+/** The tool that reports its progress this many times. */
 export const count = { name: 'count', description: 'Counts, and says how far it is' }
 export const steps = 5
 export const counted = 'counted to five'
 
-/** The tool that asks before it does anything. */
+/** The tool that requests input before an effect. */
 export const buy = { name: 'buy', description: 'Buys something, after asking' }
 export const question = (item: string) => `Buy ${item}?`
 export const bought = (item: string, isSure: boolean) => (isSure ? `Bought ${item}.` : 'Nothing was bought.')

@@ -1,6 +1,6 @@
 /**
- * Stands in for worker/engine/run.ts: a step that can only end. No round is opened, so nothing waits beside the handler
- * for a question; its context can do nothing, which suits handlers that look at their input alone.
+ * Replaces worker/engine/run.ts: a step that always ends with a result. It opens no round, so nothing waits beside the handler
+ * for an input response. Its context is empty, for handlers that use their input only.
  */
 
 import type { Context } from '../../worker/declarations/context.ts'
@@ -16,7 +16,7 @@ import { progressToken } from '../../worker/protocol/meta.ts'
 export const methodOf = (_: unknown, { method, revision }: Call): Method | undefined =>
   revision.requests.has(method) ? callMethod(method) : undefined
 
-/** Nothing comes before the handler is done. */
+/** Nothing is sent before the handler returns. */
 const never = new Promise<never>(() => {})
 
 export async function run(

@@ -1,4 +1,4 @@
-/** A tool that says a lot, and a log that keeps all of it. */
+/** A tool that sends many notifications, and an event log that stores all of them. */
 import { createServer, serve } from 'edgemcp'
 import * as z from 'zod'
 import { serverInfo } from './wire.ts'

@@ -1,4 +1,4 @@
-/** Resources that change when a tool says so, and nothing else. */
+/** Resources that a tool changes, and no other entries. */
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { subscriptions } from 'edgemcp/subscriptions'

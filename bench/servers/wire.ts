@@ -1,8 +1,8 @@
-/** What is on the wire: the same tools and the same answers, whoever gives them. */
+/** The wire format: the same tools and the same results for all servers. */
 
 export const serverInfo = { name: 'bench', version: '1.0.0' }
 
-/** Whose tokens a server with authorization takes, whom they are for, and what they must allow. */
+/** The issuer, the audience and the scope that a server with authorization requires. */
 export const issuer = 'https://issuer.example'
 export const resource = 'https://bench.example/mcp'
 export const scope = 'tools'
@@ -20,7 +20,7 @@ const tool = (name: string, description: string, properties: Record<string, Prop
   },
 })
 
-/** The tools, as they are listed. */
+/** The tools as in tools/list. */
 export const tools = {
   echo: tool('echo', 'Says what it is told', { text: { type: 'string' } }),
   add: tool('add', 'Adds two numbers', { a: { type: 'number' }, b: { type: 'number' } }),
@@ -36,7 +36,7 @@ export const said = (text: unknown): Result => ({ content: [{ type: 'text', text
 
 const cacheable = new Set(['tools/list', 'resources/read', 'server/discover'])
 
-/** A result as 2026-07-28 wants it; older revisions take it as it is. */
+/** A result of 2026-07-28, which older versions accept unchanged. */
 export const statelessResult = (method: string, result: Result): Result => ({
   resultType: 'complete',
   ...result,

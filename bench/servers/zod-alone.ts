@@ -1,4 +1,4 @@
-/** A schema library and the three schemas that the servers have, and no server: what of a start is not theirs. */
+/** A schema library and the three schemas of the servers, without a server: the share of a start that belongs to zod. */
 import * as zod from './schemas/zod.ts'
 
 const schemas = [zod.echo, zod.add, zod.greet].map((schema) =>

@@ -1,8 +1,8 @@
-/** Counts what is billed where it passes: requests to objects, and what they do with their storage. */
+/** Counts what is billed: requests to objects, and their use of storage. */
 import type { Tally } from './tally.ts'
 
 export const tally: Tally = { http: 0, requests: 0, messages: 0, rowsRead: 0, rowsWritten: 0, alarmsSet: 0, woken: 0 }
-/** What was read and written is known of a cursor when it has been read. */
+/** A cursor has its counts after it was read. */
 const cursors: { rowsRead: number; rowsWritten: number }[] = []
 
 export function tallied(): Tally {
@@ -20,7 +20,7 @@ const handlers: Readonly<Record<string, 'requests' | 'messages'>> = {
 }
 
 /**
- * The same class, counted.
+ * Returns the same class with counting methods.
  *
  * @param called methods that are called over RPC, and never by the object itself
  */
@@ -43,7 +43,7 @@ export function counted<C extends ObjectClass>(Base: C, called: readonly string[
   return Counted as unknown as C
 }
 
-/** A namespace whose objects' RPC methods are counted where they are called. */
+/** A namespace that counts RPC calls of its objects. */
 export function countedCalls(namespace: DurableObjectNamespace): DurableObjectNamespace {
   const stubs = new Set(['get', 'getByName'])
   return passing(namespace, (name, method) => {
@@ -54,7 +54,7 @@ export function countedCalls(namespace: DurableObjectNamespace): DurableObjectNa
 
 const countedStub = (stub: object) =>
   passing(stub, (name, method) => {
-    // Its own handler counts that.
+    // The handler of the object counts it.
     if (name === 'fetch') return method
     return (...args) => {
       tally.requests += 1
@@ -64,12 +64,12 @@ const countedStub = (stub: object) =>
 
 type Called = (...args: unknown[]) => unknown
 
-/** Methods of what comes from the runtime have to be called on it. */
+/** Methods of runtime objects must be called on these objects. */
 function passing<T extends object>(native: T, wrap: (name: string, method: Called) => Called): T {
   return new Proxy(native, {
     get(target, property) {
       const value = Reflect.get(target, property) as unknown
-      // A method of a stub is no plain function, but can be called.
+      // A method of a stub is not a plain function, but it can be called.
       if (typeof value !== 'function' || typeof property === 'symbol') return value
       return wrap(property, (...args) => Reflect.apply(value as Called, target, args))
     },
@@ -86,7 +86,7 @@ function countStorage(ctx: DurableObjectState): DurableObjectState {
       return cursor
     }
   })
-  // A key that is read counts as a row, and so does one that is written.
+  // A key that is read counts as a row, and so does a key that is written.
   const keys = (name: string, method: Called): Called => {
     const unit = name === 'get' ? 'rowsRead' : /^(put|delete|setAlarm)$/.test(name) ? 'rowsWritten' : undefined
     if (!unit) return method
@@ -106,7 +106,7 @@ function countStorage(ctx: DurableObjectState): DurableObjectState {
 
 type Server = { fetch(request: Request, env: never, ctx: ExecutionContext): Response | Promise<Response> }
 
-/** The same Worker, which tells what was counted at `/counted`. */
+/** The same Worker, which returns the counts at `/counted`. */
 export const countedWorker = (server: Server): Server => ({
   async fetch(request, env, ctx) {
     if (new URL(request.url).pathname === '/counted') return Response.json(tallied())

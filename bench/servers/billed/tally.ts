@@ -1,4 +1,4 @@
-/** What is billed for. */
+/** The billed operations. */
 export type Tally = {
   /** Requests to the Worker. */
   http: number
@@ -10,6 +10,6 @@ export type Tally = {
   /** Alarms that are set among them. */
   rowsWritten: number
   alarmsSet: number
-  /** Objects that were started: not billed itself. */
+  /** Objects that were started: not billed themselves. */
   woken: number
 }

@@ -1,4 +1,4 @@
-/** `McpAgent` of agents: a server of the first official SDK in an object for each session. */
+/** `McpAgent` of agents: a server of the first official SDK in a Durable Object for each session. */
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { McpAgent } from 'agents/mcp'
 import * as offer from '../offer.ts'

@@ -1,4 +1,4 @@
-/** mcp-lite with sessions, which it can keep in the memory of the one isolate that runs it. */
+/** mcp-lite with sessions, which it stores in the memory of the isolate. */
 import { InMemoryClientRequestAdapter, InMemorySessionAdapter, StreamableHttpTransport } from 'mcp-lite'
 import { server } from './mcp-lite-server.ts'
 

@@ -1,4 +1,4 @@
-/** A server of the official SDK, which wants a new one for each request or session. What can be made once is. */
+/** A server of the official SDK, which requires a new one for each request or session. Parts that can be created once are. */
 import { acceptedContent, fromJsonSchema, inputRequired, McpServer } from '@modelcontextprotocol/server'
 import * as offer from '../offer.ts'
 import * as json from '../schemas/json.ts'

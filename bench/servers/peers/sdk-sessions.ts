@@ -1,6 +1,6 @@
 /**
- * @modelcontextprotocol/server with sessions: its web-standard transport in an object for each of them. It comes with
- * nothing that would keep a session, so what it knows is lost when the object is evicted.
+ * @modelcontextprotocol/server with sessions: its web-standard transport in a Durable Object for each session. It has
+ * no session store, so a session is lost when its object is evicted.
  */
 import { DurableObject, exports } from 'cloudflare:workers'
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'

@@ -1,4 +1,4 @@
-/** @modelcontextprotocol/server, as its documentation tells to use it on Workers. */
+/** @modelcontextprotocol/server, used on Workers as in its documentation. */
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { createServer } from './sdk-server.ts'
 

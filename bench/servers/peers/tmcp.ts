@@ -1,4 +1,4 @@
-/** tmcp, whose sessions are in the memory of the one isolate that runs it. */
+/** tmcp, with sessions in the memory of the isolate. */
 import { ValibotJsonSchemaAdapter } from '@tmcp/adapter-valibot'
 import { ZodJsonSchemaAdapter } from '@tmcp/adapter-zod'
 import { HttpTransport } from '@tmcp/transport-http'

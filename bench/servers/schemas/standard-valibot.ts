@@ -1,4 +1,4 @@
-/** Schemas of valibot that know their JSON Schemas, as Standard Schema has them. */
+/** Schemas of valibot with JSON Schema conversion, as Standard Schema defines it. */
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import * as valibot from './valibot.ts'
 
