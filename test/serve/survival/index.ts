@@ -82,7 +82,11 @@ for (const single of [false, true]) {
 }
 
 // A client that is gone is noticed soon. A slow machine must not turn a JSON response into an event stream.
-const worker = serve(server, { limits: { keepAliveMs: 200, streamAfterMs: 600_000 } })
+const worker = serve(server, {
+  limits: { keepAliveMs: 200, streamAfterMs: 600_000 },
+  // A session that expired answers with 404.
+  sessions: { revive: false },
+})
 
 /** How often each object was born in this process. */
 const births = new Map<string, number>()
