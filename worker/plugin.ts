@@ -4,7 +4,6 @@ import { made } from './check-plugins.ts'
 import type { Changes } from './declarations/change-hub.ts'
 import type { Awaitable, Context } from './declarations/context.ts'
 import type { Declarations, ExtraSubscription, Instrumented } from './declarations/declarations.ts'
-import type { HandleFailure } from './declarations/failure.ts'
 import type { Interceptor } from './declarations/interceptor.ts'
 import type { Open, Server } from './declarations/server.ts'
 import type { Seals } from './engine/call.ts'
@@ -203,7 +202,7 @@ export function withPlugins(
   plugins: readonly AnyPlugin[],
   runtime: () => Runtime,
   hasClasses: (plugin: AnyPlugin) => boolean,
-  handleFailure?: HandleFailure,
+  { handleFailure, maxResultBytes }: Pick<Declarations, 'handleFailure' | 'maxResultBytes'> = {},
 ): Declarations {
   /** Plugins whose classes the Worker has not exported so far. A class that is exported stays exported. */
   let missing = plugins
@@ -261,6 +260,7 @@ export function withPlugins(
     subscriptionFilters: topics && ((params, open, principal) => topics(params, open, principal, runtime())),
     instrument,
     handleFailure,
+    maxResultBytes,
   })
 }
 

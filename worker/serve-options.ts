@@ -37,6 +37,7 @@ const kinds: KindsOf<ServeOptions> = {
     maxJsonDepth: kind.count,
     maxBatchSize: kind.amount,
     maxBodyBytes: kind.atLeastOne,
+    maxResultBytes: kind.atLeastOne,
     bodyTimeoutMs: kind.atLeastOne,
     streamAfterMs: kind.amount,
     keepAliveMs: kind.amount,

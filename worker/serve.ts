@@ -261,7 +261,10 @@ class ServedEndpoint {
       plugins,
       () => this.#runtime,
       ({ objects: classes = {} }) => Object.keys(classes).every((name) => objects.has(name)),
-      failureHandler(options.onError, options.handlerErrors, { report, waitUntil: continueWork }),
+      {
+        handleFailure: failureHandler(options.onError, options.handlerErrors, { report, waitUntil: continueWork }),
+        maxResultBytes: this.#limits.maxResultBytes,
+      },
     )
     this.#runtime = this.#runtimeWith(declarations)
     this.#connectChanges()

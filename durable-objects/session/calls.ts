@@ -23,6 +23,7 @@ import { revisionOf } from '../../worker/protocol/revisions/index.ts'
 import type { RequestId, Result } from '../../worker/protocol/types.ts'
 import type { Post } from '../rpc.ts'
 import { requestKey } from '../shared/call-ledger.ts'
+import { rpcLimit, streamLimit } from '../shared/message-size.ts'
 import { callOf, environmentOf } from './call-environment.ts'
 import { scopesIn } from './call-scopes.ts'
 import { askClient, cancelWaiting, endOverdue, takeAnswer } from './input-requests.ts'
@@ -201,7 +202,10 @@ function work(session: SessionParts, post: PendingPost, sessionCall: SessionCall
           : await runCall(server, call, sessionCall.journal, environment)
       if (abort.signal.aborted) return
       if (outcome.type === 'result') {
-        const text = serializeResult(request.id, server.declarations, call, outcome.result)
+        const text = serializeResult(request.id, server.declarations, call, outcome.result, {
+          report: session.host.report,
+          limit: post.stream === undefined ? rpcLimit : streamLimit,
+        })
         return answer(session, post, request.id, { status: 200, text }, sessionCall)
       }
       if (!post.streams) {

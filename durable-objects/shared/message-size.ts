@@ -4,6 +4,7 @@
  *
  * @see https://developers.cloudflare.com/durable-objects/platform/limits/
  */
+import type { ResultLimit } from '../../worker/engine/result-size.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import { utf8 } from '../../worker/protocol/utf8.ts'
 
@@ -12,6 +13,10 @@ export const maxRowBytes = 2_000_000
 
 /** Bytes of the return value of an RPC method, less the size of what surrounds the message. */
 export const maxRpcBytes = 32 * 1024 * 1024 - 64 * 1024
+
+/** Limits of results: see `limits.maxResultBytes` of `serve()`. */
+export const streamLimit: ResultLimit = { maxBytes: maxRowBytes - 4096, place: 'a stream of a session' }
+export const rpcLimit: ResultLimit = { maxBytes: maxRpcBytes - 4096, place: 'a response of a session' }
 
 /**
  * @param what names the text in the error, such as "The result"

@@ -1,10 +1,13 @@
 /** Stores how a run of the handler ends: a result, an error, input requests, a sleep, or another attempt later. */
-import { stepError } from '../../worker/engine/failure.ts'
+import { noSignal, reportFailure, stepError } from '../../worker/engine/failure.ts'
 import { InvalidInputResponse } from '../../worker/engine/invalid-input-response.ts'
 import { maxAnswerTimeoutMs } from '../../worker/engine/journal.ts'
+import { instead, limitOf, resultTooLarge } from '../../worker/engine/result-size.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import { newestStateless } from '../../worker/protocol/revisions/index.ts'
-import type { TaskEnd, TaskStatus } from '../rpc.ts'
+import type { Result } from '../../worker/protocol/types.ts'
+import type { TaskCall, TaskEnd, TaskStatus } from '../rpc.ts'
+import { rpcLimit } from '../shared/message-size.ts'
 import type { RunResult } from './handler-run.ts'
 import { isOver, schedule } from './lifetime.ts'
 import { errorOf } from './task-errors.ts'
@@ -27,17 +30,37 @@ export async function settleRun(task: TaskParts, record: TaskRecord, result: Run
   }
 }
 
+/** Returns the result, or an error result if it is larger than results of the endpoint may be. */
+function withinLimit({ store, host }: TaskParts, result: Result): Result {
+  const step = stepOf(store.call)
+  const { declarations } = host.serverOf(store.call)
+  const tooLarge = resultTooLarge(step, jsonOf(result), limitOf(declarations, step, rpcLimit))
+  if (!tooLarge) return result
+  if (!reportFailure(declarations, step, noSignal, tooLarge)) host.report(tooLarge)
+  return instead(step, tooLarge)
+}
+
+/** Returns the JSON of a result; an empty text for one that has none, which the store refuses. */
+function jsonOf(result: Result): string {
+  try {
+    return JSON.stringify(result)
+  } catch {
+    return ''
+  }
+}
+
+const stepOf = ({ params }: TaskCall) => ({
+  method: 'tools/call',
+  params,
+  revision: newestStateless,
+  principal: undefined,
+  isTask: true,
+})
+
 /** Reports an outcome that cannot be stored. Returns the error for the client, unless the default applies. */
 function reportUnstored({ store, host }: TaskParts, problem: unknown): McpError | undefined {
   const { call } = store
-  const step = {
-    method: 'tools/call',
-    params: call.params,
-    revision: newestStateless,
-    principal: undefined,
-    isTask: true,
-  }
-  const error = stepError(host.serverOf(call).declarations, step, () => new AbortController().signal, problem)
+  const error = stepError(host.serverOf(call).declarations, stepOf(call), noSignal, problem)
   if (error === problem) host.report(problem)
   return error instanceof McpError ? error : undefined
 }
@@ -62,7 +85,8 @@ async function storeOutcome(task: TaskParts, record: TaskRecord, result: RunResu
   if ('thrown' in result) return storeThrown(task, record, result.thrown)
   const { outcome } = result
   if (outcome.type === 'suspended') return suspendUntil(task, record, outcome.untilMs, true)
-  if (outcome.type === 'result') return finishTask(task, record, 'completed', { result: outcome.result })
+  if (outcome.type === 'result')
+    return finishTask(task, record, 'completed', { result: withinLimit(task, outcome.result) })
   task.store.ask(outcome.inputRequests, outcome.journal)
   record.due = Date.now() + outcome.answerTimeoutMs
   if (!record.announced) record.resumableUntil = Math.max(record.resumableUntil ?? 0, Date.now() + maxAnswerTimeoutMs)

@@ -72,6 +72,8 @@ export interface Declarations {
   readonly instrument?: ((context: Context) => Instrumented) | undefined
   /** Reports a failure of a handler: see `onError` and `handlerErrors` of `serve()`. Default: it is logged. */
   readonly handleFailure?: HandleFailure | undefined
+  /** Bytes of one result: see `limits` of `serve()`. Default: no limit. */
+  readonly maxResultBytes?: number | undefined
 }
 
 /** The entries of each list of a server. */

@@ -1,29 +1,51 @@
 import type { Declarations } from '../declarations/declarations.ts'
+import { markReported } from '../protocol/errors.ts'
 import type { RequestId, Result } from '../protocol/types.ts'
 import type { Call } from './call.ts'
-import { stepError } from './failure.ts'
+import { noSignal, reportFailure, stepError } from './failure.ts'
 import { cacheableResults } from './methods/lists.ts'
+import { instead, limitOf, type ResultLimit, resultTooLarge } from './result-size.ts'
 
-/** Serializes a response. @throws McpError for a result without JSON form: see `stepError`. A list that is the same for every caller is serialized once for each protocol version. */
+/** How a response is serialized. */
+type Serialization = {
+  /** Logs a problem. */
+  readonly report: (problem: unknown) => void
+  /** Adds to the result. Default: nothing. */
+  readonly sign?: ((result: Result) => Result) | undefined
+  /** A limit besides `limits.maxResultBytes`. */
+  readonly limit?: ResultLimit | undefined
+}
+
+/**
+ * Serializes a response. A list that is the same for every caller is serialized once for each protocol version. A tool whose result is too
+ * large has an error result, which the model reads.
+ *
+ * @throws McpError for another result that is too large
+ */
 export function serializeResult(
   id: RequestId,
   declarations: Declarations,
   call: Call,
   result: Result,
-  sign = (result: Result) => result,
+  { report, sign = (result) => result, limit }: Serialization,
 ): string {
   const { method, params, revision } = call
   const key = cacheableResults.has(result) && method + revision.date
   const texts = key ? listTextsOf(declarations) : undefined
-  let text = key && texts?.get(key)
-  if (!text) {
-    const { outputSchema } = (method === 'tools/call' && declarations.tools.get(String(params.name))?.item) || {}
+  const { outputSchema } = (method === 'tools/call' && declarations.tools.get(String(params.name))?.item) || {}
+  const write = (result: Result) => {
     try {
-      text = JSON.stringify(sign(revision.result(method, result, { outputSchema })))
+      return JSON.stringify(sign(revision.result(method, result, { outputSchema })))
     } catch (thrown) {
-      throw stepError(declarations, call, () => new AbortController().signal, thrown)
+      throw stepError(declarations, call, noSignal, thrown)
     }
-    if (key) texts?.set(key, text)
+  }
+  let text = (key && texts?.get(key)) || write(result)
+  if (key) texts?.set(key, text)
+  const tooLarge = resultTooLarge(call, text, limitOf(declarations, call, limit))
+  if (tooLarge) {
+    if (!reportFailure(declarations, call, noSignal, tooLarge)) report(tooLarge)
+    text = write(instead(call, markReported(tooLarge)))
   }
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}`
 }

@@ -15,7 +15,7 @@ const subjects: Readonly<Record<string, readonly [kind: string, member: string]>
 }
 
 /** Names what failed, as the client called it: `The tool "report"`. */
-function subjectOf({ method, params }: FailedStep): string {
+export function subjectOf({ method, params }: Pick<Call, 'method' | 'params'>): string {
   const [kind, member] = subjects[method] ?? []
   return kind && member ? `The ${kind} "${params[member]}"` : `The method "${method}"`
 }
@@ -60,6 +60,9 @@ export function stepError(
   return markReported(new McpError('internal_error', reported?.text ?? error?.message ?? 'Internal error'))
 }
 
+/** The signal of what cannot be cancelled. */
+export const noSignal = (): AbortSignal => new AbortController().signal
+
 /** Runs functions of declarations outside of a step, such as `visibleTo`. @throws McpError for what they throw: see `stepError` */
 export async function guardStep<R>(
   declarations: Declarations,
@@ -69,6 +72,6 @@ export async function guardStep<R>(
   try {
     return await work()
   } catch (thrown) {
-    throw stepError(declarations, step, () => new AbortController().signal, thrown)
+    throw stepError(declarations, step, noSignal, thrown)
   }
 }

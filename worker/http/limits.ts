@@ -4,6 +4,11 @@ import { type Bounds, defaultBounds } from '../protocol/jsonrpc.ts'
 export type Limits = Bounds & {
   /** Bytes of one request body. Beyond it, the response is 413. Default: 4 MiB. */
   maxBodyBytes: number
+  /**
+   * Bytes of one result of a tool, a resource or a prompt, as JSON. Beyond it, the model reads an error of the tool, which names the size; a
+   * resource or a prompt fails. A stream of a session sends at most 2,000,000 bytes. `Infinity`: no limit. Default: 8 MiB.
+   */
+  maxResultBytes: number
   /** Milliseconds in which a body must arrive. After that, the response is 408. Default: 30 seconds. */
   bodyTimeoutMs: number
   /** Milliseconds without a message after which the response of a call becomes an event stream. Default: 5 seconds. */
@@ -26,6 +31,7 @@ export type Limits = Bounds & {
 export const defaultLimits: Limits = {
   ...defaultBounds,
   maxBodyBytes: 4 * 1024 * 1024,
+  maxResultBytes: 8 * 1024 * 1024,
   bodyTimeoutMs: 30_000,
   streamAfterMs: 5_000,
   keepAliveMs: 15_000,

@@ -30,7 +30,7 @@ const authExpected = 'an auth such as bearer({ issuer })'
 const pluginsExpected = 'a list of plugins, such as [subscriptions(), rateLimit()]'
 const sinkExpected = 'a sink such as consoleSink() returns, or a list of sinks'
 const limitsTake =
-  '"limits" takes maxJsonDepth, maxBatchSize, maxBodyBytes, bodyTimeoutMs, streamAfterMs, keepAliveMs, maxBufferedBytes and maxStreamAgeMs'
+  '"limits" takes maxJsonDepth, maxBatchSize, maxBodyBytes, maxResultBytes, bodyTimeoutMs, streamAfterMs, keepAliveMs, maxBufferedBytes and maxStreamAgeMs'
 const workerExpected = 'a Worker such as serve(server) returns, an object with fetch, or a function'
 const servedExpected = 'a Worker that serve() returns'
 const routeMethodsExpected = 'a list of GET, HEAD and POST'

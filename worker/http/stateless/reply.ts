@@ -35,7 +35,7 @@ export async function outcomeAnswer(
 export function resultAnswer({ message, call }: StatelessCall, result: Result, host: Host): HttpAnswer {
   const { declarations } = host.server
   const sign = call.revision.stateless ? addServerInfo(declarations, call.method) : undefined
-  return { status: 200, text: serializeResult(message.id, declarations, call, result, sign) }
+  return { status: 200, text: serializeResult(message.id, declarations, call, result, { report: host.report, sign }) }
 }
 
 export function errorAnswer({ message, call }: StatelessCall, thrown: unknown, { report }: Host): HttpAnswer {
