@@ -55,7 +55,7 @@ export {
   type ServerOptions,
 } from './declarations/server.ts'
 export type { StoredPrincipals } from './declarations/stored-principal.ts'
-export type { ToolDefinition, ToolHandler, ToolInput, ToolReturn } from './declarations/tool.ts'
+export type { ToolDefinition, ToolDefinitionByCaller, ToolHandler, ToolInput, ToolReturn } from './declarations/tool.ts'
 export type { Call, CallEnvironment, Seals } from './engine/call.ts'
 export type { Method, MethodContext } from './engine/methods/method.ts'
 export type { CorsOptions } from './http/cors.ts'

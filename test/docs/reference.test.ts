@@ -61,7 +61,7 @@ test('every function shows the type that it returns', () => {
 
 test('a method has the signatures of all its overloads', () => {
   const signatures = under('edgemcp', '#### Server.tool()').match(/^tool</gm)
-  expect(signatures).toHaveLength(2)
+  expect(signatures).toHaveLength(4)
 })
 
 test('an object shows its members with their descriptions', () => {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { checkToolSchemas } from '../../worker/declarations/check-declarations.ts'
-import type { Tool } from '../../worker/declarations/tool.ts'
+import { checkInputSchema } from '../../worker/declarations/check-declarations.ts'
 import { decodeHeader, getPath, headerParameters, mirrors } from '../../worker/protocol/param-headers.ts'
 import type { JsonSchema } from '../../worker/protocol/types.ts'
 
@@ -162,8 +161,7 @@ describe('the mirrored parameters of a schema', () => {
     expect(headerParameters({})).toEqual([])
   })
 
-  const declared = (inputSchema: JsonSchema) =>
-    checkToolSchemas({ item: { name: 'add', inputSchema } } as unknown as Tool)
+  const declared = (inputSchema: JsonSchema) => checkInputSchema('add', inputSchema)
   const name = /x-mcp-header on .+ must be a header name of letters, digits and dashes$/
   const place = /x-mcp-header "Region" must be on a property reached through "properties" only$/
   const type = /x-mcp-header on .+ needs the type string, integer or boolean$/

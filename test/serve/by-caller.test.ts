@@ -15,6 +15,7 @@ const eras = [
   ['2025-11-25', false],
   ['2025-11-25', true],
 ] as const
+const contentOf = ({ content }: { content: unknown }) => (content as { text: string }[])[0]?.text ?? ''
 const tokenOf = (sub: string, scope = '') => btoa(JSON.stringify({ iss: 'https://issuer.example', sub, scope }))
 
 describe.each(eras)('for a client of %s (HTTP+SSE: %s)', (revision, sse) => {
@@ -27,7 +28,6 @@ describe.each(eras)('for a client of %s (HTTP+SSE: %s)', (revision, sse) => {
     }
     return connect(send, { url: server.url, revision, sse, ...options })
   }
-  const contentOf = ({ content }: { content: unknown }) => (content as { text: string }[])[0]?.text ?? ''
   const namesOf = async (client: TestClient, list = 'tools', name = 'name') => {
     const { [list]: entries } = await client.request(
       list === 'resourceTemplates' ? 'resources/templates/list' : `${list}/list`,
@@ -99,6 +99,41 @@ describe.each(eras)('for a client of %s (HTTP+SSE: %s)', (revision, sse) => {
     expect(await acknowledged(free)).toMatchObject({ params: { notifications: { resourceSubscriptions: [] } } })
   })
 
+  test('lists and validates the schema of the caller', async () => {
+    const schemaOf = async (client: TestClient, tool = 'export') => {
+      const { tools } = await client.request('tools/list')
+      return (tools as { name: string; inputSchema: object }[]).find(({ name }) => name === tool)?.inputSchema
+    }
+    await using free = await connected({ 'X-Plan': 'free' })
+    await using pro = await connected({ 'X-Plan': 'pro' })
+    expect(await schemaOf(free)).toEqual({
+      type: 'object',
+      properties: { format: { enum: ['csv'] } },
+      required: ['format'],
+    })
+    expect(await schemaOf(pro)).toMatchObject({
+      properties: { format: { enum: ['csv', 'xlsx'] }, pages: { type: 'number' } },
+    })
+    expect(contentOf(await free.callTool('export', { format: 'csv' }))).toBe('{"format":"csv"}')
+    expect(contentOf(await pro.callTool('export', { format: 'xlsx' }))).toBe('{"format":"xlsx","pages":1}')
+    const refused = await free.callTool('export', { format: 'xlsx' })
+    expect(refused).toMatchObject({ isError: true })
+    expect(contentOf(refused)).toMatch(/^Invalid arguments for export: format: /)
+    // A schema that is a function itself is no function of the caller.
+    expect(await schemaOf(free, 'callable')).toMatchObject({ properties: { word: { type: 'string' } } })
+    expect(contentOf(await free.callTool('callable', { word: 'yes' }))).toBe('yes')
+    if (revision >= '2026') expect(await free.request('tools/list')).toMatchObject({ cacheScope: 'private' })
+  })
+
+  test('reports a schema of the caller that tools cannot have', async () => {
+    await using client = await connected({ 'X-Plan': 'wrong' })
+    await expect(client.request('tools/list')).rejects.toThrow('Internal error')
+    const logged = () => server.harness.getLogs().map(({ message }) => message)
+    await expect
+      .poll(logged)
+      .toContainEqual(expect.stringContaining('The inputSchema of tool "export" must be an object schema'))
+  })
+
   test('challenges for scopes of a hidden entry only those who see it', async () => {
     const Authorization = `Bearer ${tokenOf('ada')}`
     await using free = await connected({ 'X-Plan': 'free', Authorization })
@@ -161,25 +196,39 @@ async function disposable(opening: Promise<{ close(): Promise<void> }>) {
   return { [Symbol.asyncDispose]: () => subscription.close() }
 }
 
+test('a schema of callers is compiled once in each isolate', async () => {
+  await using client = await connect(server, { revision: '2026-07-28' })
+  const count = async () => Number(contentOf(await client.callTool('compiled')))
+  await client.callTool('export', { format: 'csv' })
+  const before = await count()
+  await client.callTool('export', { format: 'csv' })
+  await client.request('tools/list')
+  expect([before > 0, await count()]).toEqual([true, before])
+})
+
 test('headers repeat the parameters of a tool only if the caller sees the tool', async () => {
   const protocol = 'io.modelcontextprotocol'
-  const call = async (plan: string) => {
+  const call = async (plan: string, name = 'mirrored', headers: object = {}) => {
     const response = await fetch(server.url, {
       method: 'POST',
-      headers: { ...statelessHeaders('tools/call', 'mirrored'), 'X-Plan': plan },
+      headers: { ...statelessHeaders('tools/call', name), 'X-Plan': plan, ...headers },
       body: JSON.stringify({
         jsonrpc: '2.0',
         id: 1,
         method: 'tools/call',
         params: {
-          name: 'mirrored',
-          arguments: { region: 'eu' },
+          name,
+          arguments: { region: 'eu', format: 'csv' },
           _meta: { [`${protocol}/protocolVersion`]: '2026-07-28', [`${protocol}/clientCapabilities`]: {} },
         },
       }),
     })
-    return JSON.parse(await response.text()).error.message
+    const { error, result } = JSON.parse(await response.text())
+    return error?.message ?? result.content[0].text
   }
   expect(await call('pro')).toBe('Missing header Mcp-Param-Region')
   expect(await call('free')).toBe('Unknown tool: mirrored')
+  expect(await call('header', 'export')).toBe('Missing header Mcp-Param-Format')
+  expect(await call('header', 'export', { 'Mcp-Param-Format': 'csv' })).toBe('{"region":"eu","format":"csv"}')
+  expect(await call('free', 'export')).toBe('{"format":"csv"}')
 })

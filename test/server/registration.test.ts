@@ -69,7 +69,7 @@ describe.each(['development', 'production'] as const)(
       [
         'a resource with a member of tools',
         (s) => s.resource('a://b', { description, inputSchema: input }, text),
-        'resource "a://b" does not take "inputSchema": it takes name, title, description, icons, _meta, mimeType, size, annotations, caching, authorize, list, complete, scopes, rateLimit, listWithoutScopes, visibleTo and enabled',
+        'resource "a://b" does not take "inputSchema": it takes name, title, description, icons, _meta, mimeType, size, annotations, caching, authorize, filterCompletions, list, complete, scopes, rateLimit, listWithoutScopes, visibleTo and enabled',
       ],
       [
         'tool(name, description, shape, handler)',

@@ -2,6 +2,7 @@
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { type } from 'arktype'
 import {
+  type Caller,
   type CallInfo,
   type Context,
   createServer,
@@ -71,6 +72,47 @@ server.tool('arktype', { description, inputSchema: arktypeSchema }, (input) => {
   is<Equal<typeof input, { name: string; age?: number; kind: 'a' | 'b'; count: number }>>()
   return input.name
 })
+
+const byCaller = {
+  all: z.object({ format: z.literal('csv') }),
+  pro: z.object({ format: z.enum(['csv', 'xlsx']), pages: z.number() }),
+}
+server.tool(
+  'by caller',
+  { description, inputSchema: ({ principal }) => (principal?.tenant === 'pro' ? byCaller.pro : byCaller.all) },
+  (input) => {
+    is<Equal<typeof input, { format: 'csv' } | { format: 'csv' | 'xlsx'; pages: number }>>()
+    return input.format
+  },
+)
+server.tool(
+  'by caller, later',
+  {
+    description,
+    inputSchema: async (caller) => {
+      is<Equal<typeof caller, Caller>>()
+      return arktypeSchema
+    },
+  },
+  (input) => {
+    is<Equal<typeof input, { name: string; age?: number; kind: 'a' | 'b'; count: number }>>()
+    return input.name
+  },
+)
+server.tool(
+  'by caller, with output',
+  { description, inputSchema: () => byCaller.pro, outputSchema: z.object({ pages: z.number() }) },
+  ({ pages }) => ({ pages }),
+)
+server.tool(
+  'by caller, plain',
+  { description, inputSchema: () => ({ type: 'object', properties: { a: { type: 'string' } } }) },
+  (input) => {
+    is<Equal<typeof input.a, string | undefined>>()
+  },
+)
+// @ts-expect-error a function that returns no schema
+server.tool('by nobody', { description, inputSchema: () => 'text' }, () => '')
 
 server.tool('nothing', { description }, (input) => {
   is<Equal<typeof input, Record<string, never>>>()

@@ -2,12 +2,12 @@
 
 import { isObject } from '../protocol/jsonrpc.ts'
 import { type Annotation, annotation, type HeaderParameter, headerParameters } from '../protocol/param-headers.ts'
+import type { JsonSchema } from '../protocol/types.ts'
 import { checkOptions, checkValue, type KindsOf } from './check-options.ts'
 import * as kind from './option-kinds.ts'
 import type { Prompt } from './prompt.ts'
 import type { Resource } from './resource.ts'
 import type { ServerOptions } from './server.ts'
-import type { Tool } from './tool.ts'
 
 const kinds: KindsOf<ServerOptions> = {
   name: kind.required(kind.name),
@@ -46,7 +46,8 @@ export function checkTool(name: string, definition: Described, handler: unknown)
   checkCommon(`The tool "${name}"`, definition, handler)
 }
 
-export function checkToolSchemas({ item: { name, inputSchema } }: Tool): void {
+/** @throws Error for a schema that is not of an object, and for arguments that headers cannot repeat */
+export function checkInputSchema(name: string, inputSchema: JsonSchema): void {
   if (inputSchema.type !== 'object') {
     throw new Error(
       `The inputSchema of tool "${name}" must be an object schema: wrap it in an object with one property`,

@@ -11,6 +11,7 @@ import type { Caching, Implementation, LogLevel, Params } from '../protocol/type
 import type { TemplateVariables } from '../protocol/uri-template.ts'
 import type { AccessOptions, Caller, Guarded, Registration } from './caller.ts'
 import {
+  checkInputSchema,
   checkInterceptor,
   checkModule,
   checkPrompt,
@@ -19,7 +20,6 @@ import {
   checkServerOptions,
   checkTemplate,
   checkTool,
-  checkToolSchemas,
 } from './check-declarations.ts'
 import { checkDefinition, refuseMisuse } from './check-members.ts'
 import type { Awaitable } from './context.ts'
@@ -49,7 +49,7 @@ import {
   type ResourceHandler,
 } from './resource.ts'
 import type { JsonSchemaReader, Schema } from './schema.ts'
-import { defineTool, type Tool, type ToolDefinition, type ToolHandler } from './tool.ts'
+import { defineTool, type Tool, type ToolDefinition, type ToolDefinitionByCaller, type ToolHandler } from './tool.ts'
 
 /**
  * Describes a server to clients and to models.
@@ -177,10 +177,20 @@ export class Server {
    * @example
    * server.tool('greet', { description: 'Greet a person', inputSchema: z.object({ name: z.string() }) }, ({ name }) => `Hello, ${name}!`)
    */
+  tool<const S extends Schema>(
+    name: string,
+    definition: ToolDefinitionByCaller<S, undefined>,
+    handler: ToolHandler<S, undefined>,
+  ): Registration
   tool<const I extends Schema | undefined = undefined>(
     name: string,
     definition: ToolDefinition<I, undefined>,
     handler: ToolHandler<I, undefined>,
+  ): Registration
+  tool<const S extends Schema, const O extends Schema | undefined = undefined>(
+    name: string,
+    definition: ToolDefinitionByCaller<S, O>,
+    handler: ToolHandler<S, O>,
   ): Registration
   tool<const I extends Schema | undefined = undefined, const O extends Schema | undefined = undefined>(
     name: string,
@@ -189,7 +199,7 @@ export class Server {
   ): Registration
   tool<const I extends Schema | undefined, const O extends Schema | undefined>(
     name: string,
-    definition: ToolDefinition<I, O>,
+    definition: ToolDefinition<I, O> | ToolDefinitionByCaller<Schema, O>,
     handler: ToolHandler<I, O>,
   ): Registration {
     checkDefinition('tool', this.prefix + name, definition)
@@ -200,7 +210,7 @@ export class Server {
       handler as Tool['handler'], // it is called with what the input schema's validator returns
       this.declarations.options.jsonSchema,
     )
-    checkToolSchemas(tool)
+    checkInputSchema(tool.item.name, tool.item.inputSchema)
     return addEntry(draftOf(this), 'tools', 'tool', tool.item.name, tool, definition)
   }
 

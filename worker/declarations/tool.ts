@@ -9,12 +9,14 @@ import type {
   ToolAnnotations,
   ToolItem,
 } from '../protocol/types.ts'
-import type { AccessOptions, Guarded } from './caller.ts'
+import type { AccessOptions, Caller, Guarded } from './caller.ts'
+import { checkInputSchema } from './check-declarations.ts'
 import type { Awaitable, Context } from './context.ts'
 import type { Duration } from './duration.ts'
 import {
   type Infer,
   type InferInput,
+  isStandard,
   type JsonSchemaReader,
   readSchema,
   type Schema,
@@ -31,7 +33,10 @@ export type ToolDefinition<I extends Schema | undefined, O extends Schema | unde
   title?: string
   /** Explains to models what the tool does and when to use it. */
   description: string
-  /** The schema of the arguments, an object. Default: the tool has no arguments. */
+  /**
+   * The schema of the arguments, an object. It may be a function of the caller that returns the schema: see `ToolDefinitionByCaller`.
+   * Default: the tool has no arguments.
+   */
   inputSchema?: I
   /**
    * The schema of the value that the handler returns, which becomes `structuredContent`. Default: the handler returns text or content
@@ -52,6 +57,18 @@ export type ToolDefinition<I extends Schema | undefined, O extends Schema | unde
   icons?: Icon[]
   /** Metadata for clients, sent unchanged. Default: none. */
   _meta?: Meta
+}
+
+/** Defines a tool whose arguments depend on the caller. */
+export type ToolDefinitionByCaller<S extends Schema, O extends Schema | undefined> = Omit<
+  ToolDefinition<undefined, O>,
+  'inputSchema'
+> & {
+  /**
+   * Returns the schema of the arguments for one caller. The list shows each caller its own schema, which validates its calls. Return one of a
+   * few schemas that you create once, because each new schema is compiled.
+   */
+  inputSchema: (caller: Caller) => Awaitable<S>
 }
 
 /** Configures how a tool runs as a task. Durations are milliseconds, or texts such as `2s`, `10m`, `1h`, `7d`. */
@@ -80,23 +97,61 @@ export type ToolInput<I> = [I] extends [Schema] ? Infer<I> : Record<string, neve
 /** Runs a tool. Gets the validated arguments, and returns text, content blocks, the value of the output schema or a full result. */
 export type ToolHandler<I, O> = (input: ToolInput<I>, ctx: Context) => Awaitable<ToolReturn<O>>
 
+/** What a schema of arguments means for lists and calls. */
+export type CallerInput = {
+  readonly input: Validator
+  /** The arguments that headers repeat. */
+  readonly mirrored: readonly HeaderParameter[]
+}
+
 /** A registered tool. */
 export type Tool = Guarded & {
   readonly item: ToolItem
   readonly input: Validator | undefined
   readonly output: Validator | undefined
   readonly mirrored: readonly HeaderParameter[]
+  /** Returns the input of one caller; `undefined` if it is the same for all callers. */
+  readonly inputOf: ((caller: Caller) => Promise<CallerInput>) | undefined
   readonly singleUse: boolean
   readonly task: boolean | TaskOptions | undefined
   readonly handler: (input: unknown, ctx: Context) => unknown
 }
 
 const noInput: JsonSchema = { type: 'object', additionalProperties: false }
+/** Stands for the schemas of all callers. */
+const anyInput: JsonSchema = { type: 'object' }
+
+type InputSchemaOf = ToolDefinitionByCaller<Schema, undefined>['inputSchema']
+
+/** Schemas of some libraries are functions, too. */
+const isCallerFunction = (input: Schema | InputSchemaOf | undefined): input is InputSchemaOf =>
+  typeof input === 'function' && !isStandard(input)
+
+/** Returns a function that compiles each schema once. It throws Error for a schema that tools cannot have. */
+function inputPerCaller(
+  name: string,
+  schemaOf: InputSchemaOf,
+  read: (schema: Schema) => Validator,
+): NonNullable<Tool['inputOf']> {
+  const compiled = new WeakMap<Schema, CallerInput>()
+  return async (caller) => {
+    const schema = await schemaOf(caller)
+    const known = compiled.get(schema)
+    if (known) return known
+    const input = read(schema)
+    checkInputSchema(name, input.jsonSchema)
+    const made: CallerInput = { input, mirrored: headerParameters(input.jsonSchema) }
+    compiled.set(schema, made)
+    return made
+  }
+}
 
 /** Reads the schemas of a tool, and builds its entry. @throws Error for an invalid schema. The message names the fix */
 export function defineTool(
   name: string,
-  definition: ToolDefinition<Schema | undefined, Schema | undefined>,
+  definition:
+    | ToolDefinition<Schema | undefined, Schema | undefined>
+    | ToolDefinitionByCaller<Schema, Schema | undefined>,
   handler: Tool['handler'],
   reader?: JsonSchemaReader,
 ): Tool {
@@ -112,9 +167,11 @@ export function defineTool(
     icons,
     _meta,
   } = definition
-  const inputValidator = input && readSchema(input, 'input', `inputSchema of tool "${name}"`, reader)
+  const isPerCaller = isCallerFunction(input)
+  const readInput = (schema: Schema) => readSchema(schema, 'input', `inputSchema of tool "${name}"`, reader)
+  const inputValidator = input && !isPerCaller ? readInput(input) : undefined
   const outputValidator = outputSchema && readSchema(outputSchema, 'output', `outputSchema of tool "${name}"`, reader)
-  const inputSchema = inputValidator?.jsonSchema ?? noInput
+  const inputSchema = inputValidator?.jsonSchema ?? (isPerCaller ? anyInput : noInput)
   return {
     // In the order the specification lists them, without members that were not given.
     item: JSON.parse(
@@ -132,6 +189,7 @@ export function defineTool(
     input: inputValidator,
     output: outputValidator,
     mirrored: headerParameters(inputSchema),
+    inputOf: isPerCaller ? inputPerCaller(name, input, readInput) : undefined,
     visibleTo,
     singleUse,
     task,

@@ -1,5 +1,6 @@
 /** A server whose lists, calls, completions and instructions depend on the caller. A token is the base64 of its claims. */
-import { type Caller, createServer, type HttpRequest, serve } from 'edgemcp'
+import { type } from 'arktype'
+import { type Caller, createServer, type HttpRequest, type StandardSchema, serve } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
 import { mount } from 'edgemcp/compose'
 import { jsonSchema } from 'edgemcp/json-schema'
@@ -53,6 +54,57 @@ server.tool(
   text,
 )
 server.tool('secured', { description: 'Needs a scope, for one plan', visibleTo: isPro, scopes: ['admin'] }, text)
+
+/** How often a schema was compiled. */
+let compiled = 0
+const csv = z.object({ format: z.enum(['csv']) })
+const formats = {
+  free: {
+    '~standard': {
+      ...csv['~standard'],
+      jsonSchema: {
+        ...csv['~standard'].jsonSchema,
+        input: () => {
+          compiled += 1
+          return { type: 'object', properties: { format: { enum: ['csv'] } }, required: ['format'] }
+        },
+      },
+    },
+  } satisfies StandardSchema<{ format: 'csv' }>,
+  pro: z.object({ format: z.enum(['csv', 'xlsx']), pages: z.number().default(1) }),
+  header: {
+    type: 'object',
+    properties: { format: { type: 'string', 'x-mcp-header': 'Format' } },
+    required: ['format'],
+  } as const,
+  wrong: z.string() as never,
+}
+server.tool(
+  'export',
+  {
+    description: 'Exports in the formats of the plan',
+    annotations: { readOnlyHint: true },
+    inputSchema: async ({ requestContext }) => {
+      switch (requestContext.plan) {
+        case 'pro':
+          return formats.pro
+        case 'header':
+          return formats.header
+        case 'wrong':
+          return formats.wrong
+        default:
+          return formats.free
+      }
+    },
+  },
+  (input) => JSON.stringify(input),
+)
+server.tool('compiled', { description: 'Counts' }, () => String(compiled))
+server.tool(
+  'callable',
+  { description: 'Has a schema that is a function', inputSchema: type({ word: 'string' }) },
+  ({ word }) => word,
+)
 
 const shown = (request: HttpRequest | undefined) =>
   request && {

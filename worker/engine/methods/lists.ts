@@ -29,8 +29,14 @@ export const isVisible = async (entry: AccessOptions, caller: Caller): Promise<b
   entry.visibleTo ? (await entry.visibleTo(caller)) === true : true
 
 /** Whether the entry is listed for some callers only. */
-export const variesByCaller = ({ visibleTo, scopes, listWithoutScopes }: AccessOptions): boolean =>
-  visibleTo !== undefined || (scopes !== undefined && !listWithoutScopes)
+/** @param inputOf of a tool whose schema depends on the caller */
+export const variesByCaller = ({
+  visibleTo,
+  scopes,
+  listWithoutScopes,
+  inputOf,
+}: AccessOptions & { readonly inputOf?: unknown }): boolean =>
+  visibleTo !== undefined || inputOf !== undefined || (scopes !== undefined && !listWithoutScopes)
 
 /** Results with all entries that are the same for every caller. */
 export const cacheableResults = new WeakSet<Result>()
@@ -84,16 +90,18 @@ export async function page<E>(
  * Returns one page of the declared entries that the caller may see.
  *
  * @param name, identify see `page`
+ * @param itemOf returns the entry as the caller gets it. Default: its `item`
  */
-export async function listMethod<I>(
+export async function listMethod<E extends AccessOptions & { readonly item: unknown }>(
   context: MethodContext,
   name: string,
-  entries: Iterable<AccessOptions & { readonly item: I }>,
-  identify: (item: I) => string,
+  entries: Iterable<E>,
+  identify: (item: E['item']) => string,
+  itemOf?: (entry: E) => Promise<E['item']>,
 ): Promise<Result> {
   const all = [...entries]
   const seen = await visibleEntries(all, context.caller)
-  const items = seen.map((entry) => entry.item)
+  const items: E['item'][] = itemOf ? await Promise.all(seen.map(itemOf)) : seen.map((entry) => entry.item)
   const personal = all.some(variesByCaller)
   return page(context, name, items, identify, personal)
 }

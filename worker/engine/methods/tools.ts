@@ -16,7 +16,14 @@ const offered = (declarations: Declarations) => declarations.tools.size > 0
 
 export const listTools: Method = {
   offered,
-  answer: (context) => listMethod(context, 'tools', context.server.declarations.tools.values(), (item) => item.name),
+  answer(context) {
+    const { caller } = context
+    const tools = [...context.server.declarations.tools.values()]
+    const itemOf = async ({ item, inputOf }: Tool) =>
+      inputOf ? { ...item, inputSchema: (await inputOf(caller)).input.jsonSchema } : item
+    const isPersonal = tools.some(({ inputOf }) => inputOf)
+    return listMethod(context, 'tools', tools, (item) => item.name, isPersonal ? itemOf : undefined)
+  },
 }
 
 export const callTool: Method = {
@@ -32,7 +39,8 @@ export const callTool: Method = {
     }
     const args = readObject(call.params, 'arguments')
     // Models may send arguments to a tool that takes none: it gets none.
-    const checked = tool.input ? await tool.input.check(args) : { value: {} }
+    const input = tool.inputOf ? (await tool.inputOf(context.caller)).input : tool.input
+    const checked = input ? await input.check(args) : { value: {} }
     // A result, not an error, so that the model can correct itself.
     if ('issues' in checked) return toolError(`Invalid arguments for ${name}: ${issuesText(checked.issues)}`)
     return await runHandler(tool, checked.value, context)
@@ -71,6 +79,8 @@ async function runHandler(tool: Tool, input: unknown, methodContext: MethodConte
 export async function mirroredParameters(declarations: Declarations, call: Call): Promise<readonly HeaderParameter[]> {
   const { name } = call.params
   const tool = call.method === 'tools/call' && typeof name === 'string' ? declarations.tools.get(name) : undefined
-  const caller = () => callerOf({ ...call, protocolVersion: call.revision.date })
-  return tool?.mirrored.length && (!tool.visibleTo || (await isVisible(tool, caller()))) ? tool.mirrored : []
+  if (!tool?.inputOf && !tool?.mirrored.length) return []
+  const caller = callerOf({ ...call, protocolVersion: call.revision.date })
+  if (!(await isVisible(tool, caller))) return []
+  return tool.inputOf ? (await tool.inputOf(caller)).mirrored : tool.mirrored
 }
