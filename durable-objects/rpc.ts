@@ -71,16 +71,26 @@ export type Opening = {
   /** Milliseconds since 1970: when the session id expires. */
   expires: number
   /** Issuer of the tenant. A Worker of an older release omits it: the stream then receives the changes for everyone. */
-  issuer?: string
+  issuer?: string | undefined
   tenant: string | undefined
   /** A Worker of an older release omits subject and client: the session then receives no notifications for its user. */
-  subject?: string
+  subject?: string | undefined
   client?: string | undefined
   scopes: readonly string[]
   /** Id of the event to continue after; `undefined`: the standing stream, from the next event. */
   after: string | undefined
   /** Names the relay that is opened next. A Worker of an older release omits it. */
   relay?: string
+  /** Set if a plugin has `onSessionEnd`. A Worker of an older release omits it. */
+  owner?: SessionOwner
+}
+
+/** The owner of a session, as it is stored for `onSessionEnd`. */
+export type SessionOwner = {
+  client: Implementation | undefined
+  /** Without claims. */
+  principal: Principal | undefined
+  admitted: Admitted | undefined
 }
 
 /** The decision on an `Opening`. `lacks`: the scopes of the stream, if the token lacks one of them. */

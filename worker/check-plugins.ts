@@ -29,6 +29,10 @@ const pluginKinds: KindsOf<AnyPlugin> = {
     'functions that return classes, such as { Counts: () => Counts }',
   ],
   instrument: kind.fn,
+  onInitialize: kind.fn,
+  onSubscribe: kind.fn,
+  onUnsubscribe: kind.fn,
+  onSessionEnd: kind.fn,
 }
 
 const routeMethods: readonly unknown[] = ['GET', 'HEAD', 'POST'] satisfies Route['methods']

@@ -4,6 +4,11 @@ export type { ReplayLimits } from '../durable-objects/shared/event-log.ts'
 export type { CallAttempt } from './declarations/call-attempt.ts'
 export type { AccessOptions, Caller, CallerContext, RateLimit, Registration } from './declarations/caller.ts'
 export type { Changes } from './declarations/change-hub.ts'
+export type {
+  ClientEvent,
+  SessionEndEvent,
+  SubscriptionEvent,
+} from './declarations/client-hooks.ts'
 export {
   audio,
   embeddedResource,

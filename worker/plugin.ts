@@ -2,6 +2,7 @@
 
 import { made } from './check-plugins.ts'
 import type { Changes } from './declarations/change-hub.ts'
+import type { ClientEvent, ClientHooks, SessionEndEvent, SubscriptionEvent } from './declarations/client-hooks.ts'
 import type { Awaitable, Context } from './declarations/context.ts'
 import type { Declarations, ExtraSubscription, Instrumented } from './declarations/declarations.ts'
 import type { Interceptor } from './declarations/interceptor.ts'
@@ -81,6 +82,8 @@ export interface SubscriptionStream {
   readonly rejection: McpError
   /** Called once the stream is open. */
   onOpened?(): Promise<void>
+  /** Called once the stream has ended, or was rejected. */
+  onClosed?(): Promise<void>
 }
 
 /** Provides values of a plugin to an endpoint. */
@@ -151,6 +154,27 @@ export interface Plugin<Classes extends Readonly<Record<string, DurableObjectCla
   ): Promise<ExtraSubscription | undefined>
   /** Creates the Durable Object classes of the plugin, by the names under which the Worker exports them. */
   readonly objects?: { readonly [Name in keyof Classes]: (runtime: Runtime) => Classes[Name] }
+  /**
+   * Called for each `initialize` request, before its response: in the Worker, and over HTTP+SSE in the Durable Object of the session. An
+   * `McpError` refuses the client, any other error answers with `internal_error`. Clients of 2026-07-28 do not initialize.
+   */
+  onInitialize?(event: ClientEvent, runtime: Runtime): Awaitable<void>
+  /**
+   * Called before a client subscribes to a resource that it may read, also if it has already subscribed: in the Durable Object of the
+   * session, and for `subscriptions/listen` in the Worker, once for each URI. Any error refuses the subscription: a session gets it as an
+   * error, `subscriptions/listen` acknowledges the other URIs.
+   */
+  onSubscribe?(event: SubscriptionEvent, runtime: Runtime): Awaitable<void>
+  /**
+   * Called after a session has unsubscribed from a resource, and for each URI when a stream of `subscriptions/listen` has ended. Errors are
+   * reported. Not called when a session ends, and when the Worker that holds a stream is lost.
+   */
+  onUnsubscribe?(event: SubscriptionEvent, runtime: Runtime): Awaitable<void>
+  /**
+   * Called in the Durable Object of a session when it ends: at least once, for at most 10 seconds, before its data is deleted. Errors are
+   * reported. Not called for a session that no request has used after `initialize`.
+   */
+  onSessionEnd?(event: SessionEndEvent, runtime: Runtime): Awaitable<void>
   /** Replaces the context of a handler, and runs the handler. */
   instrument?(context: Context): Instrumented
 }
@@ -261,7 +285,28 @@ export function withPlugins(
     instrument,
     handleFailure,
     maxResultBytes,
+    hooks: hooksOf(plugins, runtime),
   })
+}
+
+const hooksOf = (plugins: readonly AnyPlugin[], runtime: () => Runtime): ClientHooks => ({
+  onInitialize: hookOf(plugins, ({ onInitialize }) => onInitialize, runtime),
+  onSubscribe: hookOf(plugins, ({ onSubscribe }) => onSubscribe, runtime),
+  onUnsubscribe: hookOf(plugins, ({ onUnsubscribe }) => onUnsubscribe, runtime),
+  onSessionEnd: hookOf(plugins, ({ onSessionEnd }) => onSessionEnd, runtime),
+})
+
+/** Returns a function that calls a hook of all plugins that have it, one after the other; `undefined` if none has it. */
+function hookOf<E>(
+  plugins: readonly AnyPlugin[],
+  hookIn: (plugin: AnyPlugin) => ((event: E, runtime: Runtime) => Awaitable<void>) | undefined,
+  runtime: () => Runtime,
+): ((event: E) => Promise<void>) | undefined {
+  const hooked = plugins.filter(hookIn)
+  if (hooked.length === 0) return undefined
+  return async (event) => {
+    for (const plugin of hooked) await hookIn(plugin)?.call(plugin, event, runtime())
+  }
 }
 
 type MethodWrappers = Readonly<Record<string, (inner: Method | undefined) => Method>>

@@ -430,7 +430,17 @@ class ServedEndpoint {
           request: caller.request,
           client: caller.client,
         },
-        () => listen({ message, caller, address, declarations, open: seals(caller.principal).open, shards, options }),
+        () =>
+          listen({
+            message,
+            caller,
+            address,
+            declarations,
+            open: seals(caller.principal).open,
+            shards,
+            options,
+            report,
+          }),
       )
   }
 

@@ -2,6 +2,7 @@
 
 import type { CallerContext } from '../../worker/declarations/caller.ts'
 import type { Declarations } from '../../worker/declarations/declarations.ts'
+import type { Server } from '../../worker/declarations/server.ts'
 import { serializeResult } from '../../worker/engine/answer-text.ts'
 import { callerContextOf, callerOf } from '../../worker/engine/caller.ts'
 import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
@@ -76,6 +77,7 @@ export function startCall(
     if (!isOffered(session, declarations, request.method, method)) {
       throw new McpError('method_not_found', `Method not found: ${request.method}`)
     }
+    if (declarations.hooks?.onSessionEnd) setOwner(session, negotiated, from)
     const scopes = scopesIn(from, request, declarations)
     work(session, post, { ...from, request, handshake: negotiated, journal: emptyJournal, scopes })
   } catch (thrown) {
@@ -105,10 +107,7 @@ async function initialize(
     throw new McpError('invalid_request', 'This session is already initialized')
   }
   const negotiated = method.negotiate(request.params)
-  session.values.put('handshake', negotiated)
-  // What fails now is done when its client next subscribes or, if it never does, not missed.
-  await session.subscriptions?.listen(from.principal).catch(session.host.report)
-  const features = { updates: hasSubscriptions(session), hasSessions: true }
+  const { declarations } = session.host.serverFor(from.admitted)
   const agreed = revisionOf(negotiated.version) ?? revision
   const { principal, identity, http, address } = from
   const caller = callerOf({
@@ -119,28 +118,59 @@ async function initialize(
     request: http && { method: 'POST', ...http, address },
     protocolVersion: agreed.date,
   })
-  return method.answer(session.host.serverFor(from.admitted).declarations, agreed, features, caller)
+  await declarations.hooks?.onInitialize?.({ ...caller, session: { id: from.session } })
+  // The stream may have been closed meanwhile, or another request may have initialized the session.
+  if (session.lifetime.isOver) throw new McpError('session_not_found', 'The session has ended')
+  if (session.values.get('handshake')) throw new McpError('invalid_request', 'This session is already initialized')
+  session.values.put('handshake', negotiated)
+  if (declarations.hooks?.onSessionEnd) setOwner(session, negotiated, from)
+  // What fails now is done when its client next subscribes or, if it never does, not missed.
+  await session.subscriptions?.listen(from.principal).catch(session.host.report)
+  const features = { updates: hasSubscriptions(session), hasSessions: true }
+  return method.answer(declarations, agreed, features, caller)
 }
 
-/** @param signal when it is aborted, the call ends without a change */
-/** @param caller returns the caller */
-const controlsOf = (
+function setOwner(session: SessionParts, { client }: NegotiatedSession, from: Post): void {
+  const { principal, admitted, expires } = from
+  session.lifetime.setOwner({ client, principal, admitted }, expires)
+}
+
+/**
+ * @param caller returns the caller
+ * @param signal when it is aborted, the call ends without a change
+ */
+function controlsOf(
   session: SessionParts,
   call: SessionCall,
+  { declarations: { hooks } }: Server,
   signal: AbortSignal,
   caller: () => CallerContext,
-): SessionControls => ({
-  setLogLevel(level) {
-    session.lifetime.scheduleExpiry(call.expires)
-    session.values.put('logLevel', level)
-  },
-  async subscribe(uri) {
-    await session.subscriptions?.subscribe(uri, call, signal, caller())
-  },
-  async unsubscribe(uri) {
-    await session.subscriptions?.unsubscribe(uri, call)
-  },
-})
+): SessionControls {
+  const unsubscribed = async (uri: string) => {
+    try {
+      await hooks?.onUnsubscribe?.({ ...caller(), uri })
+    } catch (problem) {
+      session.host.report(problem)
+    }
+  }
+  return {
+    setLogLevel(level) {
+      session.lifetime.scheduleExpiry(call.expires)
+      session.values.put('logLevel', level)
+    },
+    async subscribe(uri) {
+      const subscription = {
+        onSubscribe: async () => hooks?.onSubscribe?.({ ...caller(), uri }),
+        onUnsubscribe: () => unsubscribed(uri),
+      }
+      await session.subscriptions?.subscribe(uri, call, signal, caller(), subscription)
+    },
+    async unsubscribe(uri) {
+      await session.subscriptions?.unsubscribe(uri, call)
+      if (hooks?.onUnsubscribe) await unsubscribed(uri)
+    },
+  }
+}
 
 /** Counts a round of a call, if the endpoint has limits. @param resumed cancels a round of a call that continues */
 function count(
@@ -195,7 +225,7 @@ function work(session: SessionParts, post: PendingPost, sessionCall: SessionCall
               result: await guardStep(server.declarations, call, () =>
                 method.answer(
                   call.params,
-                  controlsOf(session, sessionCall, abort.signal, () => callerContextOf(call, environment)),
+                  controlsOf(session, sessionCall, server, abort.signal, () => callerContextOf(call, environment)),
                 ),
               ),
             }

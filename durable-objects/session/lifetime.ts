@@ -3,7 +3,10 @@
  *
  * A session that expires deletes what it stored. Its client may use the sealed id again: that starts another life of the session.
  */
+import type { SessionEndEvent } from '../../worker/declarations/client-hooks.ts'
+import { storable } from '../../worker/declarations/stored-principal.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
+import type { SessionOwner } from '../rpc.ts'
 import type { Alarms } from '../shared/alarms.ts'
 import type { SessionHost } from './session-host.ts'
 import { readTerms, type SessionTerms } from './session-terms.ts'
@@ -20,6 +23,8 @@ export type EndOfSession = {
   stop(): void
   /** Ends its subscriptions. Returns true if it was, or may have been, subscribed to resources. */
   deregister(): Promise<boolean>
+  /** Calls `onSessionEnd`. Does not throw. */
+  notify(owner: SessionOwner, reason: SessionEndEvent['reason']): Promise<void>
   /** Called after the storage was deleted. */
   reset(): void
 }
@@ -110,6 +115,13 @@ export class Lifetime {
     this.#values.put('stateObjects', [...names, name])
   }
 
+  /** Stores the owner of the session, once, for `onSessionEnd`. @param expires see `Post` */
+  setOwner(owner: SessionOwner, expires: number): void {
+    if (this.#values.get('owner') !== undefined) return
+    this.scheduleExpiry(expires)
+    this.#values.put('owner', { ...owner, principal: owner.principal && storable(owner.principal) })
+  }
+
   get #stateObjects(): string[] {
     return this.#values.get('stateObjects') ?? []
   }
@@ -171,9 +183,9 @@ export class Lifetime {
    * known to be invalid, or its client may use it again
    * @param isMissed a returning client must get an error, because it has lost data of the session
    */
-  finish(expires?: number, isMissed = true): Promise<void> {
+  finish(reason: SessionEndEvent['reason'], expires?: number, isMissed = true): Promise<void> {
     // No new work starts until everything is deleted.
-    const finished = this.#finish(expires, isMissed).finally(() => {
+    const finished = this.#finish(reason, expires, isMissed).finally(() => {
       this.ending = undefined
     })
     // The event that ends the session fails.
@@ -181,10 +193,12 @@ export class Lifetime {
     return finished
   }
 
-  async #finish(expires: number | undefined, isMissed: boolean): Promise<void> {
+  async #finish(reason: SessionEndEvent['reason'], expires: number | undefined, isMissed: boolean): Promise<void> {
     this.epoch += 1
     this.#end.stop()
     const hadSubscriptions = this.#values.get('updatesShard') !== undefined && (await this.#end.deregister())
+    const owner = this.#values.get('owner')
+    if (owner) await this.#end.notify(owner, reason)
     const names = this.#stateObjects
     await Promise.all(names.map((name) => this.#host.state(name).deleteAll())).catch(this.#host.report)
     await this.#clear()

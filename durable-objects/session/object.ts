@@ -20,6 +20,7 @@
  * | `taskScopes` | scopes of tasks whose status was sent on the standing stream | until it is opened without them  |
  * | `lastSeenAt` | milliseconds since 1970: approximate time of the last request | the session                     |
  * | `id`        | `Id`: name and expiry of the session id                     | the session                        |
+ * | `owner`     | `SessionOwner`, if a plugin has `onSessionEnd`              | the session                        |
  * | `stateObjects` | names of the objects that store the state of its handlers | the session                       |
  * | `ended`     | tombstone: `expires` of a session that has ended            | until then, by alarm               |
  *
@@ -32,7 +33,6 @@ import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
 import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
 import type { ServerEvent } from '../../worker/protocol/changes.ts'
 import { isNotification, isRequest, isRequestId, isResponse } from '../../worker/protocol/jsonrpc.ts'
-import { defaultLogLevel, includesLevel } from '../../worker/protocol/meta.ts'
 import { holdsScopes } from '../../worker/protocol/principal.ts'
 import { closeCode } from '../../worker/protocol/relay-messages.ts'
 import { oldestRevision, revisionOf } from '../../worker/protocol/revisions/index.ts'
@@ -44,7 +44,7 @@ import { EventLog, standingStream } from '../shared/event-log.ts'
 import { maxRpcBytes } from '../shared/message-size.ts'
 import { Values } from '../shared/values.ts'
 import { Store } from '../store/object.ts'
-import { declaredScopes, scopesIn } from './call-scopes.ts'
+import { scopesIn } from './call-scopes.ts'
 import {
   abandonAll,
   cancelCall,
@@ -56,9 +56,10 @@ import {
   scopesToCancel,
   startCall,
 } from './calls.ts'
+import { deliverEvent } from './deliver-event.ts'
 import { expireSession } from './expiry.ts'
-import { endWaiting } from './input-requests.ts'
 import { Lifetime } from './lifetime.ts'
+import { notifyOfEnd } from './notify-of-end.ts'
 import { PendingPost } from './pending-post.ts'
 import { deregister, dropSubscriptionsWithout } from './registration.ts'
 import { becomeStream, fitted, refusalsIn } from './replies.ts'
@@ -84,6 +85,7 @@ export class Session extends Store implements SessionRpc {
         streams.completeAll()
       },
       deregister: () => deregister(this.#session),
+      notify: (owner, reason) => notifyOfEnd(host, lifetime.name, owner, reason),
       reset: () => {
         for (const stored of [schema, log, ledger]) stored.reset()
       },
@@ -188,59 +190,39 @@ export class Session extends Store implements SessionRpc {
     const session = this.#session
     while (session.lifetime.ending) await session.lifetime.ending
     if (session.lifetime.isOver) return false
-    await session.lifetime.finish(expires)
+    await session.lifetime.finish('deleted', expires)
     return true
   }
 
   async changed(
     event: ServerEvent,
     taskEnded?: TaskEnded,
-    scopes: readonly string[] = [],
+    scopes?: readonly string[],
     delivery?: string,
     topics?: readonly string[],
   ): Promise<boolean> {
     this.schema.check()
-    const session = this.#session
-    // It may be registering right now. One without an id has ended without a trace.
-    if (session.lifetime.isOver || !session.lifetime.id) return false
     if (delivery !== undefined && this.#deliveries.has(delivery)) return true
-    if (topics && !(await session.subscriptions?.hasSubscribed(topics))) return true
-    if (session.lifetime.isOver) return false
-    if (session.streams.takes(scopes) && this.#isLogged(event)) {
-      const { declarations } = session.host.server
-      const isScoped =
-        'resource' in event && declaredScopes(declarations, 'resources/subscribe', { uri: event.resource }).length > 0
-      session.streams.sendEvent(event, scopes, isScoped)
-    }
-    if (taskEnded) {
-      const [taskId, problem] = taskEnded
-      endWaiting(session, session.ledger.askingFor(taskId), problem)
-    }
-    // Before it is acknowledged.
-    session.streams.flush()
-    if (delivery !== undefined) this.#deliveries.set(delivery, true)
-    return true
+    const isThere = await deliverEvent(this.#session, event, { taskEnded, scopes, topics })
+    if (isThere && delivery !== undefined) this.#deliveries.set(delivery, true)
+    return isThere
   }
 
-  /** Whether the log level of the client includes a message. Other events are no log messages. */
-  #isLogged(event: ServerEvent): boolean {
-    if (!('method' in event) || event.method !== 'notifications/message') return true
-    return includesLevel(this.#session.values.get('logLevel') ?? defaultLogLevel, event.params.level)
-  }
-
-  async admit({ terms, expires, issuer, tenant, subject, client, scopes, after, relay }: Opening): Promise<Admission> {
+  async admit(opening: Opening): Promise<Admission> {
+    const { terms, expires, scopes, after, relay, owner } = opening
     this.schema.check()
     const session = this.#session
     while (session.lifetime.ending) await session.lifetime.ending
     if (session.lifetime.isOver) return { gone: true }
     this.#wake(terms)
+    if (owner) session.lifetime.setOwner(owner, expires)
     const isRevoked = await (session.subscriptions?.dropWithout(scopes) ?? dropSubscriptionsWithout(session, scopes))
     const lacks = session.streams.admit(scopes, after, relay)
     if (lacks) return { lacks }
     const isListening = session.values.get('updatesShard') !== undefined
     if (after !== undefined && !isRevoked && !isListening) return { admitted: true }
     session.lifetime.scheduleExpiry(expires)
-    const isThere = await session.subscriptions?.listen({ issuer, tenant, subject, client })
+    const isThere = await session.subscriptions?.listen(opening)
     return isThere === false ? { gone: true } : { admitted: true }
   }
 
@@ -270,7 +252,7 @@ export class Session extends Store implements SessionRpc {
       const resumed = session.streams.resume(after, options)
       if (resumed) return resumed
       // The session cannot continue without its stream.
-      if (overSse) await session.lifetime.finish()
+      if (overSse) await session.lifetime.finish('disconnected')
       return new Response(null, { status: 400 })
     }
     if (stream) return session.streams.openPost(Number(stream), options)
@@ -294,7 +276,7 @@ export class Session extends Store implements SessionRpc {
     if (!isOverSse(socket)) return session.lifetime.markSeen()
     // Over HTTP+SSE, the session ends with its stream.
     // Its id is invalid without the handshake of the stream, so it needs no tombstone.
-    if (code === closeCode.clientGone) return session.lifetime.finish()
+    if (code === closeCode.clientGone) return session.lifetime.finish('disconnected')
     if (!session.streams.isOpen(standingStream)) await session.lifetime.markDisconnected()
   }
 

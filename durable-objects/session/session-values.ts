@@ -2,6 +2,7 @@
 import type { Answer } from '../../worker/engine/journal.ts'
 import type { NegotiatedSession } from '../../worker/engine/methods/method.ts'
 import type { LogLevel } from '../../worker/protocol/types.ts'
+import type { SessionOwner } from '../rpc.ts'
 import type { Values } from '../shared/values.ts'
 
 export type SessionValues = Values<{
@@ -16,6 +17,7 @@ export type SessionValues = Values<{
   taskScopes: string[]
   lastSeenAt: number
   id: Id
+  owner: SessionOwner
   stateObjects: string[]
   ended: number
 }>

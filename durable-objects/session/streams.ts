@@ -7,6 +7,7 @@ import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
 import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
 import { eventNotification, type ServerEvent } from '../../worker/protocol/changes.ts'
 import { notificationText } from '../../worker/protocol/jsonrpc.ts'
+import { defaultLogLevel, includesLevel } from '../../worker/protocol/meta.ts'
 import { holdsScopes } from '../../worker/protocol/principal.ts'
 import { closeCode, relayMessage } from '../../worker/protocol/relay-messages.ts'
 import { eventFrame, primingFrame, retryFrame } from '../../worker/protocol/server-sent-events.ts'
@@ -109,8 +110,13 @@ export class SessionStreams {
     return this.#values.get('taskScopes') ?? []
   }
 
-  /** Whether the standing stream is open, and its reader has these scopes. */
-  takes(scopes: readonly string[]): boolean {
+  /**
+   * Whether the standing stream is open, its reader has these scopes and, for a log message, the log level of the client includes its level.
+   */
+  takes(scopes: readonly string[], event: ServerEvent): boolean {
+    if ('method' in event && event.method === 'notifications/message') {
+      if (!includesLevel(this.#values.get('logLevel') ?? defaultLogLevel, event.params.level)) return false
+    }
     const isReadable = scopes.length === 0 || holdsScopes(this.#reader?.scopes, scopes)
     return isReadable && this.#log.find(standingStream) !== undefined
   }

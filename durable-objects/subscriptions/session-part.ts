@@ -17,6 +17,13 @@ import {
 } from '../session/registration.ts'
 import type { SessionParts } from '../session/session-parts.ts'
 
+/** The hooks of a subscription. `onUnsubscribe` does not throw. */
+export type SubscriptionHooks = {
+  /** @throws the error that refuses the subscription */
+  onSubscribe(): Promise<void>
+  onUnsubscribe(): Promise<void>
+}
+
 export class Subscriptions {
   readonly #session: SessionParts
   /** Resolves when the last change of subscriptions is complete. */
@@ -66,14 +73,14 @@ export class Subscriptions {
     { principal, address, expires, scopes = [] }: SessionCall,
     signal: AbortSignal,
     caller: CallerContext,
+    hooks: SubscriptionHooks,
   ): Promise<void> {
     const { host, values, lifetime } = this.#session
     const checked = checkSubscription(host.server.declarations, caller, uri)
     // The queue awaits it, which may be later than it fails.
     checked.catch(() => {})
     const topics = topicsFor([{ resource: uri }], principal ?? {})
-    const hasRoom = await this.#oneByOne(async () => {
-      await checked
+    const add = async () => {
       signal.throwIfAborted()
       lifetime.scheduleExpiry(expires)
       const isThere = await this.listen(principal)
@@ -82,11 +89,20 @@ export class Subscriptions {
       }
       const subscriber = { principal: principalKey(principal), address }
       const shard = subscriptionsOf(this.#session)
-      return !isThere || (await shard?.subscribe(addressOf(this.#session), topics, subscriber)) !== false
+      if (!isThere || (await shard?.subscribe(addressOf(this.#session), topics, subscriber)) !== false) return
+      const problem = 'Too many subscriptions: unsubscribe from a resource, or wait 60 seconds, then try again'
+      throw tooManyRequests(problem, 60, 'subscriptions')
+    }
+    await this.#oneByOne(async () => {
+      await checked
+      await hooks.onSubscribe()
+      try {
+        await add()
+      } catch (problem) {
+        await hooks.onUnsubscribe()
+        throw problem
+      }
     })
-    if (hasRoom) return
-    const problem = 'Too many subscriptions: unsubscribe from a resource, or wait 60 seconds, then try again'
-    throw tooManyRequests(problem, 60, 'subscriptions')
   }
 
   /** Whether this session has subscribed to one of the topics. */

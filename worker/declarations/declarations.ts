@@ -3,6 +3,7 @@ import type { Principal } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { Params } from '../protocol/types.ts'
 import { ChangeHub } from './change-hub.ts'
+import type { ClientHooks } from './client-hooks.ts'
 import type { Awaitable, Context } from './context.ts'
 import type { HandleFailure } from './failure.ts'
 import type { Forwarded } from './forwarded.ts'
@@ -74,6 +75,8 @@ export interface Declarations {
   readonly handleFailure?: HandleFailure | undefined
   /** Bytes of one result: see `limits` of `serve()`. Default: no limit. */
   readonly maxResultBytes?: number | undefined
+  /** Hooks of the plugins; absent without plugins. */
+  readonly hooks?: ClientHooks
 }
 
 /** The entries of each list of a server. */

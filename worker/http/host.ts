@@ -23,11 +23,7 @@ export type Host = ServerInfo & {
   readonly readContext: ((incoming: IncomingRequest) => Promise<RequestContext>) | undefined
   /** Returns the Durable Object of a session. */
   session(name: string): SessionRpc
-  /**
-   * Reads the params of `subscriptions/listen`: see `edgemcp/subscriptions`. `undefined` on a server without change notifications.
-   *
-   * @param address IP address of the client, if the platform provides it
-   */
+  /** Reads the params of `subscriptions/listen`: see `edgemcp/subscriptions`. `undefined` on a server without change notifications. */
   readonly listen: Listen | undefined
   /** Returns the object that stores one request state of a stateless call. */
   requestState(name: string): RequestStateRpc

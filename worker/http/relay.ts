@@ -36,6 +36,8 @@ export type RelayOptions = Omit<EventStreamOptions, 'onGone' | 'onRoom'> & {
   firstFrame?: string
   /** Sent last, when the stream ends before its client disconnects. */
   lastFrame?: string
+  /** Called when the stream has ended, or its client has disconnected. */
+  onEnd?(): void
 }
 
 /** @returns an event stream, or the response of the object if it opens no socket */
@@ -57,6 +59,7 @@ class Relay {
   /** The id of the last event that was sent. */
   #lastId: string | undefined
   #isClientGone = false
+  #hasEnded = false
   /** Whether the client reads slowly: there is no socket until there is room again. */
   #isPaused = false
   readonly #ageTimer: ReturnType<typeof setTimeout> | null = null
@@ -135,11 +138,20 @@ class Relay {
     const { lastFrame } = this.#options
     if (lastFrame !== undefined) this.#stream.send(lastFrame)
     this.#stream.end()
+    this.#callOnEnd()
+  }
+
+  /** Calls `onEnd` once. */
+  #callOnEnd(): void {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    this.#options.onEnd?.()
   }
 
   #onClientGone(): void {
     clearTimeout(this.#ageTimer)
     this.#isClientGone = true
+    this.#callOnEnd()
     if (this.#isPaused) {
       this.#isPaused = false
       if (this.#options.notifyOnClose) this.#redial()

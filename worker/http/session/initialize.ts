@@ -3,6 +3,7 @@ import { initialize } from '../../engine/methods/initialize.ts'
 import { type RequestMessage, resultText } from '../../protocol/jsonrpc.ts'
 import type { Revision } from '../../protocol/revision.ts'
 import { revisionOf } from '../../protocol/revisions/index.ts'
+import { readNonce } from '../../sealing/seal.ts'
 import type { Access } from '../access.ts'
 import type { Host } from '../host.ts'
 import { jsonResponse } from '../json-response.ts'
@@ -26,8 +27,11 @@ export async function startSession(
   const { client } = negotiated
   const capabilities = revision.client(negotiated.capabilities)
   const caller = callerOf({ principal, client, capabilities, requestContext, request, protocolVersion })
-  const result = await initialize.answer(host.server.declarations, revision, features, caller)
+  const { declarations } = host.server
+  const sessionId = host.hasSessions ? await sealSessionId(negotiated, host, principal) : undefined
+  const session = sessionId === undefined ? undefined : { id: String(readNonce(sessionId)) }
+  await declarations.hooks?.onInitialize?.({ ...caller, session })
+  const result = await initialize.answer(declarations, revision, features, caller)
   const answer = { status: 200, text: resultText(id, revision.result('initialize', result)) }
-  if (!host.hasSessions) return jsonResponse(answer)
-  return jsonResponse({ ...answer, headers: { 'Mcp-Session-Id': await sealSessionId(negotiated, host, principal) } })
+  return jsonResponse(sessionId ? { ...answer, headers: { 'Mcp-Session-Id': sessionId } } : answer)
 }

@@ -40,7 +40,7 @@ export async function replyWithStream(
   host: Host,
 ): Promise<Response> {
   const relay = crypto.randomUUID()
-  const admit = (last: string | undefined) => admitStream(session, last, relay, access, host)
+  const admit = (last: string | undefined) => admitStream({ session, after: last }, relay, access, host)
   const admission = await admit(after)
   if ('gone' in admission) return unknownSession([])
   if ('lacks' in admission) return access.rejectForScopes(admission.lacks)

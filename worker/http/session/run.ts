@@ -3,7 +3,7 @@ import type { Admission, Posted } from '../../../durable-objects/rpc.ts'
 import type { Access } from '../access.ts'
 import type { Host } from '../host.ts'
 import { postToSession } from '../session-object.ts'
-import type { SessionCalls } from './read.ts'
+import type { SessionCalls, SessionStream } from './read.ts'
 import type { Session } from './session-id.ts'
 
 /** The Durable Object counts and runs the calls, and returns where the response is. */
@@ -13,20 +13,34 @@ export const runInSession = ({ post }: SessionCalls, access: Access, host: Host)
 /**
  * Asks the Durable Object of a session whether its client may have a stream, by the scopes of the calls on it. An anonymous client may.
  *
- * @param after the id of the last event that the client received
  * @param relay that opens the stream next
  */
 export async function admitStream(
-  { name, expires }: Session,
-  after: string | undefined,
+  { session: { name, expires, handshake }, after }: SessionStream,
   relay: string,
   { principal }: Access,
   host: Host,
 ): Promise<Admission> {
-  if (!principal) return { admitted: true }
-  const { issuer, tenant, subject, client, scopes } = principal
-  const terms = host.termsOf(name)
-  return host.session(name).admit({ terms, expires, issuer, tenant, subject, client, scopes, after, relay })
+  const isEndObserved = host.server.declarations.hooks?.onSessionEnd !== undefined
+  if (!principal && !isEndObserved) return { admitted: true }
+  const { issuer, tenant, subject, client, scopes = [] } = principal ?? {}
+  const owner = {
+    client: handshake.client,
+    principal: principal && { ...principal, claims: {} },
+    admitted: host.admitted,
+  }
+  return host.session(name).admit({
+    terms: host.termsOf(name),
+    expires,
+    issuer,
+    tenant,
+    subject,
+    client,
+    scopes,
+    after,
+    relay,
+    ...(isEndObserved && { owner }),
+  })
 }
 
 /** @returns false if the session had already ended */

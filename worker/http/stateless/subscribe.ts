@@ -27,8 +27,14 @@ export async function openSubscription(
     state: { object: host.state, session: undefined },
   })
   const stream = await listen(message, caller, address)
-  const response = await openRelay({ ...host.limits, ...stream })
-  if (response.status !== 200) throw stream.rejection
+  const onEnd = () => {
+    if (stream.onClosed) host.waitUntil(stream.onClosed().catch(host.report))
+  }
+  const response = await openRelay({ ...host.limits, ...stream, onEnd })
+  if (response.status !== 200) {
+    onEnd()
+    throw stream.rejection
+  }
   if (stream.onOpened) host.waitUntil(stream.onOpened().catch(host.report))
   return response
 }

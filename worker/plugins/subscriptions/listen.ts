@@ -51,6 +51,7 @@ export type ListenRequest = {
   readonly open: Open
   readonly shards: Shards
   readonly options: SubscriptionsOptions
+  report(problem: unknown): void
 }
 
 /**
@@ -58,21 +59,24 @@ export type ListenRequest = {
  *
  * @throws McpError `invalid_params` for an invalid filter, `out_of_bounds` for one that is too large for one stream
  */
-export async function listen({ message, caller, ...request }: ListenRequest): Promise<SubscriptionStream> {
-  const { declarations, shards, options, open } = request
+export async function listen(request: ListenRequest): Promise<SubscriptionStream> {
+  const { message, caller, declarations, shards, options, open } = request
   const { principal } = caller
   const requested = readFilter(message.params)
   // Measured before anything is asked about any of its URIs.
   topicsText(topicsOf(requested))
-  const filter = await permitted(requested, declarations, caller)
+  const readable = await permitted(requested, declarations, caller)
   const extra = await declarations.subscriptionFilters?.(message.params ?? {}, open, principal)
+  topicsText([...topicsOf(readable), ...(extra?.topics ?? [])])
+  const listener = await listenerOf(principal, request.address)
+  // Nothing throws after the hooks.
+  const { filter, onClosed } = await withHooks(readable, request)
   const topics = topicsText([...topicsOf(filter), ...(extra?.topics ?? [])])
   const _meta = { [subscriptionIdKey]: message.id }
   const tagged = ({ method, params }: Notification) =>
     // A notification, with one member more in its params.
     eventFrame(notificationText({ method, params: { ...params, _meta } } as Notification))
   const shard = shards.of(principalKey(principal))
-  const listener = await listenerOf(principal, request.address)
   const tenant = principal && tenantKey(principal)
   const subscriber = principal && subscriberKey(principal)
   const most = String(principal ? options.listenersEach : options.listenersPerAddress)
@@ -101,6 +105,32 @@ export async function listen({ message, caller, ...request }: ListenRequest): Pr
       'listeners',
     ),
     ...(extra && { onOpened: () => extra.onOpened(shard) }),
+    ...(onClosed && { onClosed }),
+  }
+}
+
+/** Calls `onSubscribe` for each URI. Returns the filter without the URIs that it refused, and what calls `onUnsubscribe` for the others. */
+async function withHooks(
+  filter: SubscriptionFilter,
+  { caller, declarations, report }: ListenRequest,
+): Promise<{ readonly filter: SubscriptionFilter; readonly onClosed?: () => Promise<void> }> {
+  const { onSubscribe, onUnsubscribe } = declarations.hooks ?? {}
+  const { resourceSubscriptions: uris } = filter
+  if (!uris || !(onSubscribe || onUnsubscribe)) return { filter }
+  const accepts = async (uri: string) => {
+    try {
+      await onSubscribe?.({ ...caller, uri })
+      return [uri]
+    } catch (thrown) {
+      if (!(thrown instanceof McpError)) report(thrown)
+      return []
+    }
+  }
+  const accepted = (await Promise.all([...new Set(uris)].map(accepts))).flat()
+  const unsubscribe = async (uri: string) => onUnsubscribe?.({ ...caller, uri })
+  return {
+    filter: { ...filter, resourceSubscriptions: accepted },
+    onClosed: async () => void (await Promise.all(accepted.map((uri) => unsubscribe(uri).catch(report)))),
   }
 }
 
