@@ -328,6 +328,6 @@ function mergeCapabilities(declared: Declarations, plugins: readonly AnyPlugin[]
   const capabilities = plugins.flatMap((plugin) => plugin.capabilities ?? [])
   if (capabilities.length === 0) return declared.capabilities
   const all = [declared.capabilities ?? [], capabilities].flat()
-  return async (revision, principal) =>
-    Object.assign({}, ...(await Promise.all(all.map((read) => read(revision, principal)))))
+  return async (revision, principal, caller) =>
+    Object.assign({}, ...(await Promise.all(all.map((read) => read(revision, principal, caller)))))
 }

@@ -11,7 +11,7 @@ afterEach(() => void vi.useRealTimers())
 const aMinuteLater = () => vi.setSystemTime(Date.now() + 61_000)
 
 const named = (subject: string): Principal => ({ issuer: 'https://names.example', subject, scopes: [], claims: {} })
-const headers = (principal: Principal | undefined) => ({ 'X-Name': principal?.subject ?? '' })
+const headers = ({ principal }: { principal: Principal | undefined }) => ({ 'X-Name': principal?.subject ?? '' })
 const tool = { name: 'work', inputSchema: { type: 'object' } }
 const said = (text: string) => ({ content: [{ type: 'text', text }] })
 

@@ -6,6 +6,7 @@ import { pipeline, Readable } from 'node:stream'
 import { afterEach, describe, expect, test } from 'vitest'
 import { findUnscoped } from '../../worker/plugins/auth/declared-scopes.ts'
 import {
+  type HeadersContext,
   type OpenApiToolsOptions,
   type Operation,
   openApiTools,
@@ -64,7 +65,7 @@ test.each([200, 500])('a response of more than 16 MiB is cancelled, with status 
 })
 
 test('a configured header overrides the argument for the same header, in any spelling', async () => {
-  const headers = (principal?: Principal) => ({ 'x-user-id': principal?.subject ?? 'nobody' })
+  const headers = ({ principal }: HeadersContext) => ({ 'x-user-id': principal?.subject ?? 'nobody' })
   const server = serverOf([header('X-User-Id'), header('X-Other')], { baseUrl: await echo(), headers })
   const args = { 'X-User-Id': 'victim', 'X-Other': 'other' }
   const answered = await result(server, 'tools/call', { name: 'mail', arguments: args }, { principal: ada })
@@ -72,8 +73,8 @@ test('a configured header overrides the argument for the same header, in any spe
 })
 
 test.each([
-  ['one function', async (principal?: Principal) => ({ 'x-user-id': `${principal?.subject}` })],
-  ['a function for each', { 'x-user-id': async (principal?: Principal) => principal?.subject }],
+  ['one function', async ({ principal }: HeadersContext) => ({ 'x-user-id': `${principal?.subject}` })],
+  ['a function for each', { 'x-user-id': async ({ principal }: HeadersContext) => principal?.subject }],
 ])('headers can be looked up asynchronously, by %s', async (_, headers) => {
   const server = serverOf([], { baseUrl: await echo(), headers })
   const answered = await result(server, 'tools/call', { name: 'mail', arguments: {} }, { principal: ada })
@@ -81,7 +82,7 @@ test.each([
 })
 
 test('a configured header is not an argument', async () => {
-  const headers = { 'x-user-id': (principal?: Principal) => principal?.subject, 'X-Key': 'secret' }
+  const headers = { 'x-user-id': ({ principal }: HeadersContext) => principal?.subject, 'X-Key': 'secret' }
   const server = serverOf([header('X-User-Id', true), header('X-KEY'), header('X-Other', true)], {
     baseUrl: await echo(),
     headers,

@@ -168,7 +168,9 @@ property(
     const isStateless = random.often(0.5)
     const isShared = random.often(0.3)
     const upstream = new Upstream(random, isStateless)
-    const options = { headers: (principal: Principal | undefined) => ({ 'X-Name': nameOf(principal) }) }
+    const options = {
+      headers: ({ principal }: { principal: Principal | undefined }) => ({ 'X-Name': nameOf(principal) }),
+    }
     const server = newServer().use(
       nodeProxy('https://upstream.example/mcp', upstream.fetch, { ...options, sharedSessions: isShared }),
     )

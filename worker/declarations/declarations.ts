@@ -2,6 +2,7 @@
 import type { Principal } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { Params } from '../protocol/types.ts'
+import type { Caller } from './caller.ts'
 import { ChangeHub } from './change-hub.ts'
 import type { ClientHooks } from './client-hooks.ts'
 import type { Awaitable, Context } from './context.ts'
@@ -24,7 +25,11 @@ export type ExtraSubscription = {
 }
 
 /** Returns capabilities for `initialize`, for protocol versions that declare as a capability what others declare as an extension. */
-export type ReadCapabilities = (revision: Revision, principal: Principal | undefined) => Awaitable<Params>
+export type ReadCapabilities = (
+  revision: Revision,
+  principal: Principal | undefined,
+  caller: Caller,
+) => Awaitable<Params>
 
 /** The listed form of an entry that has a handler. */
 export type HandlerItem = Tool['item'] | Prompt['item'] | Resource['item']

@@ -1,8 +1,12 @@
 /** Options for requests to a server elsewhere, which `proxy()` and `openApiTools()` share. */
 import type { Resilience } from '../client/request-guard.ts'
+import type { CallerContext } from './caller.ts'
 import type { KindsOf } from './check-options.ts'
 import { type Duration, milliseconds } from './duration.ts'
 import * as kind from './option-kinds.ts'
+
+/** Describes the caller to the option `headers`. It has what `ctx` of a handler has: principal, request context, state and signal. */
+export type HeadersContext = Omit<CallerContext, 'protocolVersion'>
 
 /** Configures timeouts, retries and the circuit breaker of requests to another server. */
 export type ResilienceOptions = {

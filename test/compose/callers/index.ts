@@ -1,12 +1,12 @@
 /** Gateways whose callers must stay apart: each path has its own options for one upstream. */
 import { env } from 'cloudflare:workers'
-import { createServer, type Principal, serve } from 'edgemcp'
+import { createServer, serve } from 'edgemcp'
 import { bearer, findUnscoped } from 'edgemcp/auth'
-import { combine, mount, proxy } from 'edgemcp/compose'
+import { combine, type HeadersContext, mount, proxy } from 'edgemcp/compose'
 
 const { UPSTREAM, OTHER } = env as unknown as Record<'UPSTREAM' | 'OTHER', string>
 
-const headers = (principal: Principal | undefined): Record<string, string> => ({
+const headers = ({ principal }: HeadersContext): Record<string, string> => ({
   'X-Key': 'secret',
   'mcp-session-id': 'made-up',
   ...(principal && { 'X-Name': principal.subject }),

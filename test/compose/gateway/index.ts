@@ -10,7 +10,7 @@ const server = createServer({ name: 'gateway', version: '1.0.0' })
 server.use(
   proxy(NEWER, {
     prefix: 'newer_',
-    headers: (principal): Record<string, string> => (principal ? { 'X-Name': principal.subject } : {}),
+    headers: ({ principal }): Record<string, string> => (principal ? { 'X-Name': principal.subject } : {}),
   }),
 )
 server.use(proxy(OLDER, { prefix: 'older_' }))

@@ -1,8 +1,8 @@
 /** A gateway whose callers have keys of their own for the upstream. A POST to /key changes the key of a caller. */
 import { env } from 'cloudflare:workers'
-import { createServer, McpError, type Principal, serve } from 'edgemcp'
+import { createServer, McpError, serve } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
-import { combine, proxy } from 'edgemcp/compose'
+import { combine, type HeadersContext, proxy } from 'edgemcp/compose'
 
 const { UPSTREAM, KEYS } = env as unknown as { UPSTREAM: string; KEYS: KVNamespace }
 
@@ -13,7 +13,7 @@ const keys = new Map<string, string>()
 const keyed = createServer({ name: 'keyed', version: '1.0.0' }).use(
   proxy(UPSTREAM, {
     timeout: 5_000,
-    headers: (principal) => ({ 'X-Key': keys.get(principal?.subject ?? '') ?? 'none' }),
+    headers: ({ principal }) => ({ 'X-Key': keys.get(principal?.subject ?? '') ?? 'none' }),
   }),
 )
 const worker = serve(keyed, { auth })
@@ -36,7 +36,7 @@ const stored = createServer({ name: 'stored', version: '1.0.0' })
 stored.tool('own', { description: 'Says hello' }, () => 'Hello!')
 stored.use(proxy(UPSTREAM, { timeout: 5_000, listTimeout: 500, headers: storedHeaders }))
 
-async function storedHeaders(principal: Principal | undefined): Promise<Record<string, string>> {
+async function storedHeaders({ principal }: HeadersContext): Promise<Record<string, string>> {
   const name = principal?.subject ?? ''
   if (name === 'slow') await new Promise(() => {})
   const key = await KEYS.get(name)

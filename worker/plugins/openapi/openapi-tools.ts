@@ -3,9 +3,13 @@ import { checkOptions, checkValue, type KindsOf } from '../../declarations/check
 import type { Awaitable } from '../../declarations/context.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { Module } from '../../declarations/server.ts'
-import { type ResilienceOptions, readResilience, resilienceKinds } from '../../declarations/upstream-options.ts'
+import {
+  type HeadersContext,
+  type ResilienceOptions,
+  readResilience,
+  resilienceKinds,
+} from '../../declarations/upstream-options.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
-import type { Principal } from '../../protocol/principal.ts'
 import { isSecureUrl } from '../../protocol/secure-url.ts'
 import type { Params } from '../../protocol/types.ts'
 import { callOperation } from './call-operation.ts'
@@ -24,8 +28,8 @@ export type OpenApiToolsOptions = ResilienceOptions & {
    * forwarded. They override arguments of the model: a header that is named here is not an argument. Default: none.
    */
   headers?:
-    | Readonly<Record<string, HeaderValue | ((principal: Principal | undefined) => Awaitable<HeaderValue>)>>
-    | ((principal: Principal | undefined) => Awaitable<Readonly<Record<string, HeaderValue>>>)
+    | Readonly<Record<string, HeaderValue | ((caller: HeadersContext) => Awaitable<HeaderValue>)>>
+    | ((caller: HeadersContext) => Awaitable<Readonly<Record<string, HeaderValue>>>)
   /** Start of the names of the tools. Default: an empty text. */
   prefix?: string
   /**
@@ -91,7 +95,7 @@ export function openApiTools(list: readonly Operation[], options: OpenApiToolsOp
       }
       server.tool(prefix + name, definition, async (args, ctx) =>
         // The input schema is an object schema.
-        callOperation(operation, api, args as Params, await headersFor(headers, ctx.principal), ctx),
+        callOperation(operation, api, args as Params, await headersFor(headers, ctx), ctx),
       )
     }
   }
@@ -121,12 +125,12 @@ function withoutHeaders(operation: Operation, isTaken: (name: string) => boolean
 
 async function headersFor(
   headers: NonNullable<OpenApiToolsOptions['headers']>,
-  principal: Principal | undefined,
+  caller: HeadersContext,
 ): Promise<[name: string, value: string][]> {
-  const all = typeof headers === 'function' ? await headers(principal) : headers
+  const all = typeof headers === 'function' ? await headers(caller) : headers
   const sent: [name: string, value: string][] = []
   for (const [name, header] of Object.entries(all)) {
-    const value = typeof header === 'function' ? await header(principal) : header
+    const value = typeof header === 'function' ? await header(caller) : header
     if (value !== undefined) sent.push([name, value])
   }
   return sent

@@ -1,6 +1,7 @@
 /** Answers requests that name an entry: here, if it is registered here, else at an upstream. */
 
 import type { ForwardedEntry } from '../../../declarations/forwarded.ts'
+import { callerContextOf } from '../../../engine/caller.ts'
 import { uncached } from '../../../engine/methods/lists.ts'
 import { type Method, type MethodContext, readObject, readText } from '../../../engine/methods/method.ts'
 import { findResource, readUri } from '../../../engine/methods/resources.ts'
@@ -140,7 +141,10 @@ async function answerLocally(
 ): Promise<Result> {
   const { declarations } = context.server
   const isOwn = ownMethod.offered(declarations, context.environment)
-  if (!isOwn && !(await upstreamCapabilities(declarations, proxies, context.call.principal))[feature])
+  if (
+    !isOwn &&
+    !(await upstreamCapabilities(declarations, proxies, callerContextOf(context.call, context.environment)))[feature]
+  )
     throw notFound(context.call.method)
   return ownMethod.answer(context)
 }

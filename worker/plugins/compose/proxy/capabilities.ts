@@ -1,6 +1,8 @@
+import type { Caller } from '../../../declarations/caller.ts'
 import type { Declarations } from '../../../declarations/declarations.ts'
+import type { HeadersContext } from '../../../declarations/upstream-options.ts'
 import { capabilitiesOf } from '../../../engine/methods/discover.ts'
-import type { Principal } from '../../../protocol/principal.ts'
+import { McpError } from '../../../protocol/errors.ts'
 import type { ServerCapabilities } from '../../../protocol/types.ts'
 import { type Feature, features, type Proxied } from './proxied.ts'
 
@@ -11,23 +13,35 @@ const timeoutMs = 5_000
 export async function upstreamCapabilities(
   declarations: Declarations,
   proxies: readonly Proxied[],
-  principal: Principal | undefined,
+  caller: Omit<HeadersContext, 'signal'>,
 ): Promise<ServerCapabilities> {
   const ownServer = capabilitiesOf(declarations, { updates: false })
-  const all = await Promise.all(proxies.map((proxied) => offeredBy(proxied, principal)))
+  const all = await Promise.all(proxies.map((proxied) => offeredBy(proxied, caller)))
   const capabilities = features.filter((feature) => !ownServer[feature] && all.some((offered) => offered[feature]))
   return Object.fromEntries(capabilities.map((feature) => [feature, {}]))
 }
 
 async function offeredBy(
   proxied: Proxied,
-  principal: Principal | undefined,
+  caller: Omit<HeadersContext, 'signal'>,
 ): Promise<Partial<Record<Feature, object>>> {
   try {
-    return await proxied.capabilities({ principal, signal: AbortSignal.timeout(timeoutMs) })
+    return await proxied.capabilities({ ...caller, signal: AbortSignal.timeout(timeoutMs) })
   } catch (problem) {
     // It may respond later, when the client no longer reads capabilities. Nearly every server has tools.
     console.error(problem)
     return { tools: {} }
   }
 }
+
+/** Describes the caller of `initialize`, whose session does not exist yet. */
+export const startingCaller = (caller: Caller): Omit<HeadersContext, 'signal'> => ({
+  ...caller,
+  session: undefined,
+  state: () => {
+    throw new McpError(
+      'internal_error',
+      '"headers" of proxy() cannot read state while a session starts: use requestContext',
+    )
+  },
+})

@@ -2,12 +2,13 @@
 
 import type { Declarations, DeclarationsDraft } from '../../../declarations/declarations.ts'
 import { addCapabilities, addForwarded, replaceMethod } from '../../../declarations/extend.ts'
+import { callerContextOf } from '../../../engine/caller.ts'
 import { callMethod, declaredMethod } from '../../../engine/methods/index.ts'
 import type { Method, MethodContext } from '../../../engine/methods/method.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import type { Result } from '../../../protocol/types.ts'
 import { callTool, complete, getPrompt, readResource } from './calls.ts'
-import { upstreamCapabilities } from './capabilities.ts'
+import { startingCaller, upstreamCapabilities } from './capabilities.ts'
 import { listed } from './lists.ts'
 import { type List, notFound, type Proxied } from './proxied.ts'
 
@@ -59,8 +60,8 @@ export function mountUpstreams(draft: DeclarationsDraft, proxies: readonly Proxi
     }
     replaceMethod(draft, name, method)
   }
-  addCapabilities(draft, async (revision, principal) =>
-    revision.server(await upstreamCapabilities(draft, all, principal)),
+  addCapabilities(draft, async (revision, _, caller) =>
+    revision.server(await upstreamCapabilities(draft, all, startingCaller(caller))),
   )
 }
 
@@ -79,12 +80,12 @@ async function relayUntilOver(
 }
 
 async function discovered(context: MethodContext, ownMethod: Method, proxies: readonly Proxied[]): Promise<Result> {
-  const { call, server } = context
+  const { call, server, environment } = context
   // Revisions with a handshake say it there.
   if (!call.revision.requests.has(call.method)) throw notFound(call.method)
   const [result, more] = await Promise.all([
     ownMethod.answer(context),
-    upstreamCapabilities(server.declarations, proxies, call.principal),
+    upstreamCapabilities(server.declarations, proxies, callerContextOf(call, environment)),
   ])
   const capabilities = { ...more, ...(isObject(result.capabilities) && result.capabilities) }
   return { ...result, capabilities, ttlMs: 0, cacheScope: 'private' }

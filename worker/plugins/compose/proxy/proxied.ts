@@ -2,6 +2,8 @@
 
 import type { Forwarded, ForwardedEntry } from '../../../declarations/forwarded.ts'
 import type { Interceptor } from '../../../declarations/interceptor.ts'
+import type { HeadersContext } from '../../../declarations/upstream-options.ts'
+import { callerContextOf } from '../../../engine/caller.ts'
 import { isPermitted } from '../../../engine/methods/lists.ts'
 import type { MethodContext } from '../../../engine/methods/method.ts'
 import { BoundedMap } from '../../../protocol/bounded-map.ts'
@@ -122,16 +124,11 @@ export class Proxied implements Forwarded {
   }
 
   /** @throws McpError `unavailable` when the upstream does not respond, or the error of its response */
-  async capabilities({
-    principal,
-    signal,
-  }: {
-    principal: Principal | undefined
-    signal: AbortSignal
-  }): Promise<ServerCapabilities> {
+  async capabilities(reader: HeadersContext): Promise<ServerCapabilities> {
+    const { principal, signal } = reader
     const { timeoutMs } = this.#options
     const timed = withTimeout(signal, timeoutMs)
-    const headers = await waitForHeaders(this.#readHeaders(principal), timed, this.what)
+    const headers = await waitForHeaders(this.#readHeaders({ ...reader, signal: timed }), timed, this.what)
     const key = this.#sharedKey(principal, headers) ?? newCallKey()
     const caller = { sessionKey: key, headers, capabilities: {}, signal: timed, untilMs: deadlineOf(timed) }
     return this.#remote.capabilities(caller).finally(() => isCallKey(key) && this.#remote.end(key))
@@ -272,14 +269,15 @@ export class Proxied implements Forwarded {
   }
 
   /** Returns the headers for the upstream. Calls the option once for each round of a call. @throws see `waitForHeaders` */
-  #headers({ call, roundEnded }: MethodContext, signal: AbortSignal): Promise<UpstreamHeaders> {
-    const reading = this.#headersOfRounds.get(roundEnded) ?? this.#readHeaders(call.principal)
+  #headers({ call, environment, roundEnded }: MethodContext, signal: AbortSignal): Promise<UpstreamHeaders> {
+    const caller = () => callerContextOf(call, { ...environment, signal: () => signal })
+    const reading = this.#headersOfRounds.get(roundEnded) ?? this.#readHeaders(caller())
     this.#headersOfRounds.set(roundEnded, reading)
     return waitForHeaders(reading, signal, this.what)
   }
 
-  #readHeaders(principal: Principal | undefined): Promise<UpstreamHeaders> {
-    return readHeaders(() => this.#options.headers(principal))
+  #readHeaders(caller: HeadersContext): Promise<UpstreamHeaders> {
+    return readHeaders(() => this.#options.headers(caller))
   }
 
   /** Returns the key of an upstream session that several calls may use; `undefined` without a principal. */

@@ -1,8 +1,7 @@
 import type { Awaitable } from '../../../declarations/context.ts'
 import type { Duration } from '../../../declarations/duration.ts'
 import type { ForwardedEntry } from '../../../declarations/forwarded.ts'
-import type { ResilienceOptions } from '../../../declarations/upstream-options.ts'
-import type { Principal } from '../../../protocol/principal.ts'
+import type { HeadersContext, ResilienceOptions } from '../../../declarations/upstream-options.ts'
 
 /** Configures `proxy()`. */
 export type ProxyOptions = ResilienceOptions & {
@@ -13,10 +12,10 @@ export type ProxyOptions = ResilienceOptions & {
   prefix?: string
   /**
    * Returns headers for the requests of a call to the upstream, such as credentials, possibly after a look-up, within the call's timeout.
-   * The token of the caller is not forwarded. `Content-Type`, `Accept` and `Mcp-*` cannot be set. Lists leave the upstream out when it
+   * While a session of this server starts, `caller.state` throws an error. The token of the caller is not forwarded. `Content-Type`, `Accept` and `Mcp-*` cannot be set. Lists leave the upstream out when it
    * throws an error; a call ends with an `McpError` that it throws, or with an internal error, which is logged. Default: none.
    */
-  headers?: (principal: Principal | undefined) => Awaitable<Readonly<Record<string, string>>>
+  headers?: (caller: HeadersContext) => Awaitable<Readonly<Record<string, string>>>
   /** Duration of a whole list, at most `timeout`. Default: 10 seconds, because clients wait for all upstreams together. */
   listTimeout?: Duration
   /**
