@@ -32,26 +32,34 @@ const mimeType = 'application/gzip'
 
 export function gzip(server: Server): void {
   const sessionFile = server.resource(
-    'demo://resource/session/{+name}',
-    { name: 'Session File', description: 'A file of this session, made by gzip-file-as-resource', mimeType },
-    async ({ name }, ctx) => (ctx.session ? wholeFile(await ctx.state(sessionFiles).read(name)) : undefined),
+    'demo://resource/session/{+file}',
+    {
+      name: 'Session File',
+      description: 'A file of this session, made by gzip-file-as-resource',
+      mimeType,
+      async list({ session, state }) {
+        const names = session ? await state(sessionFiles).names() : []
+        return names.map((name) => ({ file: name, name }))
+      },
+    },
+    async ({ file }, ctx) => (ctx.session ? wholeFile(await ctx.state(sessionFiles).read(file)) : undefined),
   )
 
   const singleFile = server.resource(
-    'demo://resource/file/{handle}/{+name}',
+    'demo://resource/file/{handle}/{+file}',
     { name: 'Single File', description: 'A file made by gzip-file-as-resource for a client without session', mimeType },
-    async ({ handle, name }, ctx) => wholeFile(await ctx.state(singleFiles, handle).read(name)),
+    async ({ handle, file }, ctx) => wholeFile(await ctx.state(singleFiles, handle).read(file)),
   )
 
   async function save(name: string, bytes: ArrayBuffer, ctx: Context): Promise<string> {
     if (ctx.session) {
       await ctx.state(sessionFiles).save(name, bytes)
       await server.notify.resourcesChanged({ session: ctx.session.id })
-      return sessionFile.uri({ name })
+      return sessionFile.uri({ file: name })
     }
     const handle = await ctx.createHandle(singleFiles)
     await ctx.state(singleFiles, handle).save(name, bytes)
-    return singleFile.uri({ handle, name })
+    return singleFile.uri({ handle, file: name })
   }
 
   server.tool(

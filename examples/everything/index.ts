@@ -8,12 +8,12 @@ import { requests } from './requests.ts'
 import { research } from './research.ts'
 import { resources } from './resources.ts'
 import { server } from './server.ts'
-import { simulations } from './simulations.ts'
+import { simulations, subscribers } from './simulations.ts'
 import { tools } from './tools.ts'
 
 server.use(tools).use(resources).use(gzip).use(requests).use(research).use(prompts).use(simulations)
 
-const worker = serve(server, { plugins: [subscriptions(), tasks()] })
+const worker = serve(server, { plugins: [subscriptions(), tasks(), subscribers] })
 export default worker
 export const { McpSession, McpSubscriptions, McpTask } = worker
 export { McpState } from 'edgemcp/state'

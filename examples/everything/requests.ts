@@ -23,6 +23,7 @@ export function requests(server: Server): void {
   server.tool(
     'get-roots-list',
     {
+      visibleTo: ({ supports }) => supports('roots'),
       title: 'Get Roots List Tool',
       description: 'Returns the roots of the client: the folders that the user works in',
       annotations: reading,
@@ -38,6 +39,7 @@ export function requests(server: Server): void {
   server.tool(
     'trigger-elicitation-request',
     {
+      visibleTo: ({ supports }) => supports('elicitation'),
       title: 'Trigger Elicitation Request Tool',
       description: 'Asks the user to fill in a form with every kind of field',
       annotations: asking,
@@ -51,6 +53,7 @@ export function requests(server: Server): void {
   server.tool(
     'trigger-url-elicitation',
     {
+      visibleTo: ({ supports }) => supports('elicitation.url'),
       title: 'Trigger URL Elicitation Tool',
       description: 'Asks the user to open a page. With errorPath, the call fails until the user has opened it.',
       inputSchema: z.object({
@@ -62,17 +65,18 @@ export function requests(server: Server): void {
       annotations: askingOutside,
     },
     async (input, ctx) => {
-      const { url, message, elicitationId, errorPath } = input
+      const { url, message, errorPath } = input
       if (errorPath) await requirePrerequisite(JSON.stringify(input), ctx)
-      const id = elicitationId ?? (await ctx.once('id', () => crypto.randomUUID()))
-      const answer = await ctx.elicitUrl('page', message, url)
-      return [text(pageOutcome(answer.action, id, url)), raw(answer)]
+      const elicitationId = input.elicitationId ?? (await ctx.once('id', () => crypto.randomUUID()))
+      const answer = await ctx.elicitUrl('page', message, url, { elicitationId })
+      return [text(pageOutcome(answer.action, elicitationId, url)), raw(answer)]
     },
   )
 
   server.tool(
     'trigger-sampling-request',
     {
+      visibleTo: ({ supports }) => supports('sampling'),
       title: 'Trigger Sampling Request Tool',
       description: 'Requests a message of the model of the client',
       inputSchema: samplingArguments,

@@ -39,11 +39,7 @@ export function research(server: Server): void {
       for (const [index, stage] of stages.entries()) {
         ctx.progress(index, stages.length, `${stage}...`)
         await ctx.sleep(stage, '1s')
-        if (index === 2 && ambiguous && ctx.supports('elicitation')) {
-          const found = `Found multiple interpretations for "${topic}". Requesting clarification...`
-          ctx.progress(index + 0.5, stages.length, found)
-          interpretation = await clarify(topic, ctx)
-        }
+        if (index === 2 && ambiguous && ctx.supports('elicitation')) interpretation = await clarify(topic, ctx)
       }
       return report(topic, interpretation)
     },

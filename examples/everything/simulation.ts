@@ -8,6 +8,8 @@ export type Kind = 'logging' | 'updates'
 const paceMs = 5000
 /** A simulation that nobody stops ends after this time. */
 const longestMs = 10 * 60_000
+/** Resources of one simulation. */
+const mostUris = 100
 
 /**
  * Sends simulated notifications to one session, or to all subscribers, every five seconds.
@@ -35,7 +37,8 @@ export class Simulation extends DurableObject {
   }
 
   subscribe(uri: string): void {
-    this.#kv.put(`uri:${uri}`, true)
+    const uris = [...this.#kv.list({ prefix: 'uri:' })]
+    if (uris.length < mostUris) this.#kv.put(`uri:${uri}`, true)
   }
 
   unsubscribe(uri: string): void {

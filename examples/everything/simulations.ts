@@ -1,5 +1,6 @@
 /** Tools that start and stop simulated log messages and updates of resources. */
-import { type Server, toolError } from 'edgemcp'
+import { type Plugin, type Server, toolError } from 'edgemcp'
+import { server } from './server.ts'
 import { simulationOf } from './simulation.ts'
 
 const annotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false }
@@ -20,4 +21,40 @@ export function simulations(server: Server): void {
       return `Started simulated, random-leveled logging for session ${ctx.session.id} at a 5 second pace. Messages below the log level of the session are not sent.`
     },
   )
+
+  server.tool(
+    'toggle-subscriber-updates',
+    {
+      title: 'Toggle Subscriber Updates',
+      description:
+        'Starts or stops updates of all resources that your session subscribes to, every five seconds. Without a session: of all resources that clients without session subscribe to.',
+      annotations,
+    },
+    async (_, ctx) => {
+      const recipient = ctx.session ? `session ${ctx.session.id}` : 'all clients without session'
+      const isRunning = await ctx.once('toggle', () => simulationOf(ctx.session?.id).toggle('updates', ctx.session?.id))
+      if (!isRunning) return `Stopped simulated resource updates for ${recipient}`
+      return `Started simulated resource updated notifications for ${recipient} at a 5 second pace.`
+    },
+  )
 }
+
+/** Tells the simulations what clients subscribe to, and clients that it was received. */
+export const subscribers: Plugin = {
+  name: 'subscribers',
+  async onSubscribe({ uri, session }) {
+    await simulationOf(session?.id).subscribe(uri)
+    if (session) await log(`Received Subscribe Resource request for URI: ${uri}`, session.id)
+  },
+  async onUnsubscribe({ uri, session }) {
+    // Other clients without session may have subscribed to the same resource.
+    if (!session) return
+    await simulationOf(session.id).unsubscribe(uri)
+    await log(`Received Unsubscribe Resource request: ${uri}`, session.id)
+  },
+  async onSessionEnd({ session }) {
+    await simulationOf(session.id).end()
+  },
+}
+
+const log = (text: string, session: string) => server.notify.log('info', `${text} from session ${session}`, { session })

@@ -242,8 +242,26 @@ const inputRequests: readonly Case[] = [
 
 const inputRequestCapabilities = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} }
 
+/** Sends one request, and waits for a notification. */
+const notifies = (method: string, params: Json, notification: string, matches?: (params: Json) => boolean): Case => ({
+  name: `${method} ${JSON.stringify(params)} sends ${notification}`,
+  async run(client) {
+    const before = client.heard.length
+    const outcome = await client.request(method, params)
+    return { ...outcome, notification: await client.notified(notification, matches, before) }
+  },
+})
+
+const toggle = (name: string) => ({ name, arguments: {} })
+const isAbout = (words: string) => (params: Json) => String(params.data).includes(words)
+
+const document = 'demo://resource/static/document/features.md'
+const dynamic = 'demo://resource/dynamic/text/1'
+
 /** Requests that only sessions have. */
 const sessionRequests: readonly Case[] = [
+  notifies('resources/subscribe', { uri: document }, 'notifications/message', isAbout('Received Subscribe')),
+  notifies('resources/unsubscribe', { uri: document }, 'notifications/message', isAbout('Received Unsubscribe')),
   send('ping'),
   send('no-such/method'),
   ...['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency', 'loud'].map((level) =>
@@ -310,26 +328,33 @@ const tasks: readonly Case[] = [
   call('simulate-research-query', { topic: 'tea' }),
 ]
 
-/** Sends one request, and waits for a notification. */
-const notifies = (method: string, params: Json, notification: string, matches?: (params: Json) => boolean): Case => ({
-  name: `${method} ${JSON.stringify(params)} sends ${notification}`,
-  async run(client) {
-    const before = client.heard.length
-    const outcome = await client.request(method, params)
-    return { ...outcome, notification: await client.notified(notification, matches, before) }
-  },
-})
-
-const toggle = (name: string) => ({ name, arguments: {} })
-const simulated = ({ data }: Json) => /-level message/.test(String(data))
-
 /** Log messages and updates that go on after a call. Levels are random. */
 const simulations: readonly Case[] = [
   send('logging/setLevel', { level: 'debug' }),
-  notifies('tools/call', toggle('toggle-simulated-logging'), 'notifications/message', simulated),
+  notifies('tools/call', toggle('toggle-simulated-logging'), 'notifications/message', isAbout('-level message')),
   call('toggle-simulated-logging'),
   call('toggle-simulated-logging'),
   call('toggle-simulated-logging'),
+]
+
+/** Updates of resources that a client subscribes to, through all of their life. */
+const updates: readonly Case[] = [
+  {
+    name: 'simulated updates of two resources',
+    async run(client) {
+      const unsubscribe = [await client.subscribe(document), await client.subscribe(dynamic)]
+      const before = client.heard.length
+      const started = await client.request('tools/call', toggle('toggle-subscriber-updates'))
+      const updated = (uri: string, after: number) =>
+        client.notified('notifications/resources/updated', (params) => params.uri === uri, after)
+      const first = [await updated(document, before), await updated(dynamic, before)]
+      // At the pace of the simulation.
+      const again = await updated(document, client.heard.length)
+      const stopped = await client.request('tools/call', toggle('toggle-subscriber-updates'))
+      for (const end of unsubscribe) await end()
+      return { started, first, again, stopped }
+    },
+  },
 ]
 
 const capability = (capabilities: Json): Group => ({
@@ -359,6 +384,7 @@ export const groups = (fileServer: string): readonly Group[] => [
   capability({ sampling: {} }),
   { name: 'a session', capabilities: {}, needsSession: true, cases: sessionRequests },
   { name: 'tasks', capabilities: { elicitation: {} }, needsSession: true, isSlow: true, cases: tasks },
+  { name: 'updates', capabilities: {}, isSlow: true, cases: updates },
   { name: 'simulations', capabilities: {}, needsSession: true, isSlow: true, cases: simulations },
   {
     name: 'files of a session',
