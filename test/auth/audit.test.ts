@@ -187,7 +187,7 @@ describe('a refused request is audited', () => {
   test.each<[string, number, string, string, RequestInit & { path?: string }]>([
     ['of an answer in no form there is', 406, 'not_acceptable', 'Accept must include', { headers: { Accept: 'a/b' } }],
     ['of a body that is too large', 413, 'content_too_large', 'The body is larger', { body: ' '.repeat(20_000) }],
-    ['of a body that is no JSON', 400, 'parse_error', 'The body is not valid', { body: '{' }],
+    ['of a body that is not JSON', 400, 'parse_error', 'The body is not valid', { body: '{' }],
     ['of a body of another type', 415, 'unsupported_media_type', 'Cont', { headers: { 'Content-Type': 'text/xml' } }],
     [
       'of a message that needs a session',

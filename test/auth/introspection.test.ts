@@ -59,7 +59,7 @@ describe('an opaque token', () => {
       'does not trust the issuer of the token: iss is "https://other.example", and this server accepts tokens of http://',
     ],
     ['is bound to a key', { cnf: { jkt: 'AAAA' } }, 'bound to a key'],
-    ['names nobody', { sub: undefined, client_id: undefined }, 'The token has no subject'],
+    ['names no principal', { sub: undefined, client_id: undefined }, 'The token has no subject'],
     ['is not good yet', { nbf: now() + 60 }, 'The token is not valid yet'],
     [
       'expires at a text',
@@ -278,7 +278,7 @@ describe('the introspection endpoint', () => {
     ['answers with 401', (_, response) => response.writeHead(401).end()],
     ['closes the connection', (request) => request.socket.destroy()],
     ['answers with a page', (_, response) => response.end('<!doctype html>')],
-    ['answers with nothing', (_, response) => response.writeHead(204).end()],
+    ['answers with 204', (_, response) => response.writeHead(204).end()],
   ]
   test.each(failing)('that %s causes a 503 with Retry-After, and is asked again afterwards', async (_, answer) => {
     const url = await introspecting()

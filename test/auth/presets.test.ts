@@ -177,7 +177,7 @@ describe('behind an OAuth provider in the same Worker', () => {
 
   test.each([
     ['nothing', null],
-    ['nothing in it', {}],
+    ['no subject', {}],
     ['nobody', { theme: 'dark' }],
     ['a text', 'ada'],
     ['a number', 1],
@@ -427,7 +427,7 @@ describe('configured keys', () => {
     ['an http URL of keys', { keys: 'http://auth.example/jwks' }],
     ['an http URL of the issuer', { issuer: 'http://auth.example' }],
     ['no issuer', { issuer: undefined }],
-    ['a resource that is no URL', { resource: 'notes' }],
+    ['a resource that is not a URL', { resource: 'notes' }],
     ['a symmetric algorithm', { algorithms: ['HS256'] }],
     ['no algorithm', { algorithms: ['none'] }],
   ])('are refused at startup with %s', async (_, options) => {

@@ -156,8 +156,8 @@ describe('a sealed text does not unseal', () => {
     ['no principal', undefined],
     ['another principal', { ...ada, subject: 'bob' }],
     ['the same subject of another issuer', { ...ada, issuer: 'https://id.example.org' }],
-    ['the same person in another client', { ...ada, client: 'other' }],
-    ['the same person without a client', { issuer: ada.issuer, subject: ada.subject, scopes: [], claims: {} }],
+    ['the same principal with another client', { ...ada, client: 'other' }],
+    ['the same principal without a client', { issuer: ada.issuer, subject: ada.subject, scopes: [], claims: {} }],
     ['a principal whose fields join to the same text', { ...ada, issuer: `${ada.issuer}","ada`, subject: '' }],
   ])('for %s', async (_, principal) => {
     expect(await open(await sealed(), { principal })).toBeUndefined()
@@ -285,7 +285,7 @@ describe('the secret EDGEMCP_KEYS', () => {
     ['has a padded key', `a:${password}=`],
     ['has a third part', `a:${password}:b`],
     ['has a comma too many', `a:${password},`],
-    ['has one bad key among good ones', `a:${keyA},b:hunter2,c:${keyB}`],
+    ['has one invalid key among valid ones', `a:${keyA},b:hunter2,c:${keyB}`],
     ['has one name twice', `a:${keyA},a:${password}`],
   ])('that %s is refused without repeating its value', (_, secret) => {
     let message = ''

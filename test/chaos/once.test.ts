@@ -15,7 +15,7 @@ const judged = (text: string, lost = '') => judge('Task', attempts(text), losses
 
 describe('the check that each effect of a task runs once accepts', () => {
   test.each([
-    ['nothing lost', 'a1! a2! a3!', '', {}],
+    ['no loss', 'a1! a2! a3!', '', {}],
     ['a loss in an effect', 'a1! a2 b2! b3!', 'a', { inside: 1 }],
     ['two losses in an effect', 'a1! a2 b2 c2! c3!', 'ab', { inside: 2 }],
     ['a loss between two effects', 'a1! b2! b3!', 'a', { between: 1 }],
@@ -27,17 +27,17 @@ describe('the check that each effect of a task runs once accepts', () => {
   })
 
   test.each([
-    ['an effect is done again without a loss', 'a1! a1! a2! a3!', ''],
-    ['an effect that was kept is done again', 'a1! b1! b2! b3!', 'a'],
-    ['an effect that was cut is not done again', 'a1! a2 b3!', 'a'],
-    ['an older effect is done again', 'a1! a2 b1! b2! b3!', 'a'],
-    ['the handler goes on before its result is on disk', 'a1? a2! a3!', ''],
-    ['an effect is kept that was not done', 'a1! a2# a3!', ''],
+    ['an effect runs again without a loss', 'a1! a1! a2! a3!', ''],
+    ['a stored effect runs again', 'a1! b1! b2! b3!', 'a'],
+    ['an interrupted effect does not run again', 'a1! a2 b3!', 'a'],
+    ['an older effect runs again', 'a1! a2 b1! b2! b3!', 'a'],
+    ['the handler continues before the result is stored', 'a1? a2! a3!', ''],
+    ['an effect is stored that did not run', 'a1! a2# a3!', ''],
     ['an effect is left out', 'a1! a3!', ''],
     ['the last effect is left out', 'a1! a2!', ''],
-    ['the last effect is not kept', 'a1! a2! a3?', ''],
-    ['a run follows no loss', 'a1! b2! b3!', ''],
-    ['a lost run goes on', 'a1! a2! a3!', 'a'],
+    ['the last effect is not stored', 'a1! a2! a3?', ''],
+    ['a run starts without a loss', 'a1! b2! b3!', ''],
+    ['a lost run continues', 'a1! a2! a3!', 'a'],
   ])('finds the violation when %s', (_, text, lost) => {
     expect(() => judged(text, lost)).toThrow()
   })

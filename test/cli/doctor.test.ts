@@ -216,7 +216,7 @@ const mistakes: Mistake[] = [
     fix: 'npx wrangler secret put MAIL_API_KEY',
   },
   {
-    what: 'a secret that nothing names',
+    what: 'a secret that is not declared',
     files: inMain('const server', 'export const key = () => (env as { MAIL_KEY: string }).MAIL_KEY\nconst server'),
     found: ['secret-undeclared', 'hint', 'src/index.ts', 'MAIL_KEY'],
     fix: 'npx wrangler secret put MAIL_KEY',
@@ -235,7 +235,7 @@ const mistakes: Mistake[] = [
     fix: 'name it in secrets.required of wrangler.toml',
   },
   {
-    what: 'a binding that nothing declares',
+    what: 'a binding that is not declared',
     files: planted(
       inMain(
         'const { ISSUER } = env as { ISSUER: string }',
@@ -303,7 +303,7 @@ const mistakes: Mistake[] = [
     mends: true,
   },
   {
-    what: 'a class of its own that no migration has',
+    what: 'a class without a migration',
     files: inMain(
       sessions,
       `${sessions}\nimport { DurableObject } from 'cloudflare:workers'\nexport class Notebook extends DurableObject {}`,
@@ -354,13 +354,13 @@ const mistakes: Mistake[] = [
     fix: 'serve(server, { auth: bearer(',
   },
   {
-    what: 'a tool that says nothing about scopes',
+    what: 'a tool without scopes',
     files: inMain("'Makes a basket', scopes: []", "'Makes a basket'"),
     found: ['unscoped', 'hint', 'src/index.ts', "'new_basket'"],
     fix: 'or scopes: [] if any token is enough',
   },
   {
-    what: 'limits that nobody keeps',
+    what: 'limits without rateLimit()',
     files: inMain(' rateLimit(),', ''),
     found: ['limit-without-limiter', 'error', 'src/index.ts', 'server.tool('],
     fix: 'serve(server, { plugins: [rateLimit()] })',
@@ -372,7 +372,7 @@ const mistakes: Mistake[] = [
     fix: 'Add tasks() of edgemcp/tasks to the plugins of serve()',
   },
   {
-    what: 'changes that nobody hears',
+    what: 'changes without subscriptions()',
     files: inMain('subscriptions(), ', ''),
     found: ['notify-without-subscriptions', 'error', 'src/index.ts', 'note.updated'],
     fix: 'serve(server, { plugins: [subscriptions()] })',
@@ -389,14 +389,14 @@ const mistakes: Mistake[] = [
     fix: 'serve(server, { plugins: [subscriptions()] })',
   },
   {
-    what: 'nothing about pages',
+    what: 'no origins',
     files: inMain("  origins: ['https://app.example.com'],\n", ''),
     found: ['origins', 'hint', 'src/index.ts', 'serve(server'],
     fix: 'or write origins: []',
   },
   ...['http://app.localhost:6274', 'http://localhost:6274', 'http://127.0.0.2', 'https://[::1]:8443'].map(
     (origin): Mistake => ({
-      what: `pages of anybody’s machine, as ${origin}`,
+      what: `a local origin: ${origin}`,
       files: inMain("['https://app.example.com']", `['https://app.example.com', '${origin}']`),
       found: ['local-origin', 'hint', 'src/index.ts', origin],
       fix: 'Remove it',
@@ -459,7 +459,7 @@ const mistakes: Mistake[] = [
     fix: 'Import only types',
   },
   {
-    what: 'an export that is no handler',
+    what: 'an export that is not a handler',
     files: inMain('const server', 'export const version = 1\nconst server'),
     found: ['stray-export', 'error', 'src/index.ts', 'version'],
     fix: 'Do not export version from src/index.ts',
@@ -518,13 +518,13 @@ export default server
     fix: 'Fix the error',
   },
   {
-    what: 'code that is none',
+    what: 'invalid code',
     files: inMain('const worker = serve(', 'const worker = = serve('),
     found: ['does-not-build', 'error', 'src/index.ts', '= ='],
     fix: 'Fix the error',
   },
   {
-    what: 'a configuration that is none',
+    what: 'an invalid configuration',
     files: inConfig('main = "src/index.ts"', 'main = src/index.ts'),
     found: ['configuration', 'error', 'wrangler.toml', 'main'],
     fix: 'Fix the error',
@@ -570,7 +570,7 @@ describe('a project has no findings after all fixes are applied one after the ot
     ['no migrations', { ...inToml, [toml]: withoutMigrations(inToml[toml] ?? '') }],
     ['two classes that are not exported', inMain(sessions, '')],
     [
-      'two secrets that nothing declares',
+      'two secrets that are not declared',
       inMain(
         'const { ISSUER } = env as',
         'const { ISSUER, MAIL_KEY, MAP_KEY } = env as unknown as Record<string, string> &',

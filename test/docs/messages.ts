@@ -26,6 +26,7 @@ const parts = new Set([
   'The call with its answers',
   'The duration of the sleep "…"',
   'The timeout of the input request "…"',
+  'The ttl of the cursor "…"',
   'The ttl of the state "…"',
   '…, or Infinity',
   'The message',

@@ -141,7 +141,7 @@ describe('completion', () => {
       'The resource "a:fixed" has no argument "language"',
     ],
     [
-      'an argument of a prompt that has none',
+      'an argument of a prompt without arguments',
       { ref: { type: 'ref/prompt', name: 'plain' }, argument },
       'The prompt "plain" has no argument "language"',
     ],

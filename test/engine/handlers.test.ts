@@ -52,7 +52,7 @@ const lookalikes: [string, Params][] = [
   ],
   ['a task', { content: [], resultType: 'task', taskId: 'made-up', status: 'working' }],
   ['a page of a list', { content: [], totalElements: 0 }],
-  ['a result with members of its own', { content: [block], isError: false, nextCursor: 'x' }],
+  ['a result with other members', { content: [block], isError: false, nextCursor: 'x' }],
   ['a result with broken blocks', { content: [{ type: 'text' }] }],
   ['a result with blocks of more members', { content: [{ ...block, onclick: 'x' }] }],
   [

@@ -70,7 +70,7 @@ test.each<[given: string, handler: (ctx: Untyped) => Untyped, problem: string]>(
     `"a" of ctx.requestInput() must be a request such as { method: 'elicitation/create', params: { … } }, not an object`,
   ],
   [
-    'sample with a message that is none',
+    'sample with an invalid message',
     (ctx) => ctx.sample('k', { messages: [null], maxTokens: 5 }),
     `"messages" of ctx.sample("k", …) must be ${listOfMessages}, not [null]`,
   ],
@@ -85,7 +85,7 @@ test.each<[given: string, handler: (ctx: Untyped) => Untyped, problem: string]>(
     `"messages" of ctx.requestInput({ a }) must be ${listOfMessages}, not [an object]`,
   ],
   [
-    'ask with nothing',
+    'ask without requests',
     (ctx) => ctx.requestInput(),
     `"requests" of ctx.requestInput() must be an object such as { name: { method: 'elicitation/create', params: { … } } }, not undefined`,
   ],

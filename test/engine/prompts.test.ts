@@ -25,7 +25,7 @@ describe('getting a prompt', () => {
 
   test.each<[string, Params, RegExp]>([
     ['no name', {}, /^params\.name must be a string$/],
-    ['a name nobody has', { name: 'no' }, /^Unknown prompt: no$/],
+    ['an unknown name', { name: 'no' }, /^Unknown prompt: no$/],
     ['a name every object has', { name: 'toString' }, /^Unknown prompt: toString$/],
     ['a missing argument', { name: 'review' }, /^Invalid arguments for review: code: .+/],
     [

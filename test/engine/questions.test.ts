@@ -510,7 +510,7 @@ describe('fields of a form', () => {
     ['anything', {}],
     ['nothing', { type: 'null' }],
     ['a text or a number', { type: ['string', 'number'] }],
-    ['a text or nothing', { anyOf: [{ type: 'string' }, { type: 'null' }] }],
+    ['a text or null', { anyOf: [{ type: 'string' }, { type: 'null' }] }],
     ['several numbers', { type: 'array', items: { enum: [1, 2] } }],
     ['texts and numbers', { type: 'array', items: { enum: ['a', 2] } }],
     ['a choice of which one is no text', { oneOf: [{ const: 'a' }, { const: 2 }] }],
@@ -728,7 +728,7 @@ describe('a client without the capability', () => {
       { sampling: {} },
       { sampling: { tools: {} } },
     ],
-    ['for a model about what a tool returned', sample(returned), { sampling: {} }, { sampling: { tools: {} } }],
+    ['for a model about the result of a tool', sample(returned), { sampling: {} }, { sampling: { tools: {} } }],
     ['for a model about tools it used', sample(used), { sampling: {} }, { sampling: { tools: {} } }],
     ['for a model with context', sample(context), { sampling: { tools: {} } }, { sampling: { context: {} } }],
     [

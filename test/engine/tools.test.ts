@@ -46,7 +46,7 @@ describe('calling a tool', () => {
   test.each<[string, Params, string]>([
     ['no name', {}, 'params.name must be a string'],
     ['a name that is a number', { name: 5 }, 'params.name must be a string'],
-    ['a name nobody has', { name: 'no' }, 'Unknown tool: no'],
+    ['an unknown name', { name: 'no' }, 'Unknown tool: no'],
     ['a name every object has', { name: 'constructor' }, 'Unknown tool: constructor'],
     ['arguments that are a list', { name: 'add', arguments: [] }, 'params.arguments must be an object'],
     ['arguments that are a text', { name: 'add', arguments: '{}' }, 'params.arguments must be an object'],

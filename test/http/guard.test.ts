@@ -50,7 +50,7 @@ describe('a host', () => {
 describe('a page of an origin', () => {
   const server = 'https://mcp.example.com/mcp'
   test.each<[string, string, string | undefined, readonly string[]]>([
-    ['that is none', server, undefined, []],
+    ['that is absent', server, undefined, []],
     ['of the same origin', server, 'https://mcp.example.com', []],
     ['of the same origin with a port', 'https://mcp.example.com:8443/mcp', 'https://mcp.example.com:8443', []],
     ['that is allowed', server, 'https://app.example.com', ['https://app.example.com']],
@@ -72,7 +72,7 @@ describe('a page of an origin', () => {
     ['of a name that starts the same', server, 'https://mcp.example.com.evil.example', []],
     ['without an origin', server, 'null', []],
     ['with an empty origin', server, '', []],
-    ['with an origin that is none', server, 'evil', []],
+    ['with an invalid origin', server, 'evil', []],
     ['that looks like an allowed one', server, 'https://app.example.com.evil.example', ['https://app.example.com']],
     ['on this machine, to another', server, 'http://localhost:3000', []],
     ['elsewhere, to this machine', 'http://localhost:8787/mcp', 'https://evil.example.com', []],

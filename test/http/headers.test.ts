@@ -147,16 +147,16 @@ describe('headers of mirrored arguments', () => {
     `Header Mcp-Param-${header} does not match arguments.${path} in the body`
   type Row = [what: string, headers: Record<string, string>, args: unknown, says?: string]
   test.each<Row>([
-    ['nothing of nothing', {}, {}],
-    ['nothing of no arguments at all', {}, undefined],
-    ['nothing of null', {}, { region: null, inner: null }],
+    ['no header of an absent argument', {}, {}],
+    ['no header of absent arguments', {}, undefined],
+    ['no header of null', {}, { region: null, inner: null }],
     ['a text', { Region: 'west' }, { region: 'west' }],
     ['an empty text', { Region: '' }, { region: '' }],
     ['an encoded text', { Region: '=?base64?SGVsbG8sIOS4lueVjA==?=' }, { region: 'Hello, 世界' }],
     ['an integer', { Count: '42' }, { count: 42 }],
     ['an integer with a point', { Count: '42.0' }, { count: 42 }],
     ['a negative integer', { Count: '-7' }, { count: -7 }],
-    ['nothing of zero, missing', {}, { count: 0 }, 'Missing header Mcp-Param-Count'],
+    ['no header of zero', {}, { count: 0 }, 'Missing header Mcp-Param-Count'],
     ['zero', { Count: '0' }, { count: 0 }],
     ['true', { Dry: 'true' }, { dry: true }],
     ['false', { Dry: 'false' }, { dry: false }],
@@ -176,9 +176,9 @@ describe('headers of mirrored arguments', () => {
     ['another integer', { Count: '43' }, { count: 42 }, differs('Count', 'count')],
     ['true in another case', { Dry: 'True' }, { dry: true }, differs('Dry', 'dry')],
     ['another nested text', { Deep: 'y' }, { inner: { deep: 'x' } }, differs('Deep', 'inner.deep')],
-    ['a header of nothing', { Region: 'west' }, {}, differs('Region', 'region')],
+    ['a header of an absent argument', { Region: 'west' }, {}, differs('Region', 'region')],
     ['a header of null', { Region: 'null' }, { region: null }, differs('Region', 'region')],
-    ['a header of no arguments at all', { Region: 'west' }, undefined, differs('Region', 'region')],
+    ['a header of absent arguments', { Region: 'west' }, undefined, differs('Region', 'region')],
     ['a header of an object', { Region: '[object Object]' }, { region: {} }, differs('Region', 'region')],
     [
       'a header with bad padding',

@@ -112,7 +112,7 @@ describe('a keyword', () => {
     ['multipleOf a small fraction', { multipleOf: 0.0001 }, [0.0075], [[0.00751, 'must be a multiple of 0.0001']]],
     ['multipleOf for large numbers', { multipleOf: 2 }, [2 ** 53], [[2 ** 53 - 1, 'must be a multiple of 2']]],
     [
-      'multipleOf for what is too large',
+      'multipleOf for numbers that are too large',
       { multipleOf: 0.123456789 },
       [],
       [[1e308, 'must be a multiple of 0.123456789']],
@@ -210,12 +210,12 @@ describe('a keyword', () => {
       ],
     ],
     [
-      'required, of what every object has',
+      'required, with the name of an inherited member',
       parsed('{ "required": ["toString", "__proto__", "constructor"] }'),
       [parsed('{ "toString": 1, "__proto__": 1, "constructor": 1 }')],
       [[{}, 'toString: is required; __proto__: is required; constructor: is required']],
     ],
-    ['required, of what is undefined', { required: ['a'] }, [], [[{ a: undefined }, 'a: is required']]],
+    ['required, with an undefined member', { required: ['a'] }, [], [[{ a: undefined }, 'a: is required']]],
     [
       'properties',
       { properties: { a: { type: 'string' }, b: false } },
@@ -275,7 +275,7 @@ describe('a keyword', () => {
       [{}, { b: 1 }, { a: 1, b: 1, c: 1 }],
       [[{ a: 1, b: 1 }, 'c: is required']],
     ],
-    ['dependentRequired on what every object has', { dependentRequired: { toString: ['b'] } }, [{}], []],
+    ['dependentRequired, with the name of an inherited member', { dependentRequired: { toString: ['b'] } }, [{}], []],
     [
       'dependentSchemas',
       { dependentSchemas: { a: { properties: { b: { type: 'string' } } } } },
@@ -307,7 +307,7 @@ describe('a keyword', () => {
       [[{ a: 1 }, 'a: is not allowed']],
     ],
     [
-      'unevaluatedProperties, which cousins do not hear of',
+      'unevaluatedProperties, beside a sibling schema in allOf',
       { allOf: [{ properties: { a: true } }, { unevaluatedProperties: false }] },
       [{}],
       [[{ a: 1 }, 'a: is not allowed']],
@@ -400,7 +400,7 @@ describe('a reference', () => {
     ['a name that every object has', parsed('{"$defs":{"__proto__":{"type":"string"}},"$ref":"#/$defs/__proto__"}')],
     ['an empty name', { $defs: { '': text }, $ref: '#/$defs/' }],
     ['one of a list', { anyOf: [{}, text], $ref: '#/anyOf/1' }],
-    ['what stands under an unknown keyword', { components: { a: text }, $ref: '#/components/a' }],
+    ['a schema under an unknown keyword', { components: { a: text }, $ref: '#/components/a' }],
     ['another reference', { $defs: { a: { $ref: '#/$defs/b' }, b: text }, $ref: '#/$defs/a' }],
     ['an anchor', { $defs: { a: { $anchor: 'x', ...text } }, $ref: '#x' }],
     ['an anchor of draft 7', { definitions: { a: { $id: '#x', ...text } }, $ref: '#x' }],
@@ -420,7 +420,10 @@ describe('a reference', () => {
       'its own resource',
       { type: 'string', $defs: { a: { $id: 'a.json', $ref: '#/$defs/b', $defs: { b: true } } }, $ref: 'a.json' },
     ],
-    ['a branch that is not taken', parsed('{ "then": { "$id": "a", "type": "string" }, "allOf": [{ "$ref": "a" }] }')],
+    [
+      'a branch that does not apply',
+      parsed('{ "then": { "$id": "a", "type": "string" }, "allOf": [{ "$ref": "a" }] }'),
+    ],
     ['true', { $defs: { a: text, b: true }, allOf: [{ $ref: '#/$defs/b' }, { $ref: '#/$defs/a' }] }],
   ])('leads to %s', (_, schema) => {
     expect(issues(schema, 'a')).toBe('')

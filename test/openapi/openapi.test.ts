@@ -74,7 +74,7 @@ describe('an OpenAPI document', () => {
     ['a text', 'openapi: 3.1.0', 'Not an OpenAPI 3.0 or 3.1 document: its "openapi" must be a version such as "3.1.0"'],
     ['an older version', { swagger: '2.0' }, 'Not an OpenAPI 3.0 or 3.1 document'],
     [
-      'a reference to nothing',
+      'a reference without a target',
       { openapi: '3.1.0', paths: { '/a': { get: { parameters: [{ $ref: '#/components/parameters/X' }] } } } },
       'GET /a refers to #/components/parameters/X, which is not in the document',
     ],

@@ -48,7 +48,7 @@ describe('the body and headers of a request determine its protocol version', () 
   test.each<Row>([
     // A claim in the envelope.
     ['a whole envelope and the header', request('tools/list', envelope()), modern, served],
-    ['a session id beside a claim counts for nothing', request('tools/list', envelope()), modern, served, 'sid'],
+    ['a session id beside a claim is ignored', request('tools/list', envelope()), modern, served, 'sid'],
     [
       'with a client that names itself',
       request('tools/list', envelope(modern, { [key('clientInfo')]: { name: 'c', version: '1' } })),
@@ -57,7 +57,7 @@ describe('the body and headers of a request determine its protocol version', () 
     ],
     ['with a log level', request('tools/list', envelope(modern, { [key('logLevel')]: 'debug' })), modern, served],
     [
-      'with keys nobody knows',
+      'with unknown keys',
       request('tools/list', envelope(modern, { 'com.example/x': 1, traceparent: '00-0-0-0' })),
       modern,
       served,
@@ -113,7 +113,7 @@ describe('the body and headers of a request determine its protocol version', () 
     // Envelopes that are not whole.
     ['a modern header and no params', list, modern, badEnvelope],
     ['a modern header and no _meta', request('tools/list', {}), modern, badEnvelope],
-    ['a modern header and an _meta that is none', request('tools/list', { _meta: [] }), modern, badEnvelope],
+    ['a modern header and an invalid _meta', request('tools/list', { _meta: [] }), modern, badEnvelope],
     ['a modern header and an empty _meta', request('tools/list', { _meta: {} }), modern, badEnvelope],
     ['a header from the future and no _meta', list, '2099-01-01', unserved],
     ['no version in the envelope', request('tools/list', without('protocolVersion')), modern, badEnvelope],
@@ -158,7 +158,7 @@ describe('the body and headers of a request determine its protocol version', () 
       badEnvelope,
     ],
     [
-      'a progress token that is none',
+      'an invalid progress token',
       request('tools/list', envelope(modern, { progressToken: {} })),
       modern,
       'refused invalid_params -32602',
@@ -172,7 +172,7 @@ describe('the body and headers of a request determine its protocol version', () 
     ['initialize with garbage in the header', hello(), 'v999.0.0', unserved],
     ['initialize with the id of a session', hello(), null, 'handshake', 'sid'],
     ['initialize with a claim of an older version', hello('2025-11-25', envelope('2025-11-25')), null, 'handshake'],
-    ['initialize with a claim that is no date', hello('2025-11-25', envelope('v999.0.0')), null, 'handshake'],
+    ['initialize with a claim that is not a date', hello('2025-11-25', envelope('v999.0.0')), null, 'handshake'],
     [
       'initialize with a claim without capabilities',
       hello('2025-11-25', without('clientCapabilities')),
@@ -195,7 +195,7 @@ describe('the body and headers of a request determine its protocol version', () 
       modern,
       badEnvelope,
     ],
-    ['initialize without an id starts nothing', notification('initialize'), null, inSession],
+    ['initialize without an id starts no session', notification('initialize'), null, inSession],
 
     // Sessions.
     ['a request without any sign', list, null, inSession],
@@ -204,7 +204,7 @@ describe('the body and headers of a request determine its protocol version', () 
     ['a request with garbage in the header', list, 'v999.0.0', unserved, 'sid'],
     ['a request with a word beyond every date in the header', list, 'zzz', unserved, 'sid'],
     [
-      'a request with an _meta that claims nothing',
+      'a request with an _meta without a claim',
       request('tools/list', { _meta: { progressToken: 1 } }),
       '2025-06-18',
       inSession,
@@ -281,7 +281,7 @@ describe('an error response', () => {
     ['half an envelope', list, modern],
     ['a version that is not served', request('tools/list', envelope('v1')), 'v1'],
     ['initialize with a modern header', hello(), modern],
-    ['a message that is none', { jsonrpc: '1.0', id: 7, method: 'x' }, null],
+    ['an invalid message', { jsonrpc: '1.0', id: 7, method: 'x' }, null],
   ])('repeats the id of the request: %s', (_, body, version) => {
     expect(recognised(body, version)).toMatchObject({ id: 7 })
   })

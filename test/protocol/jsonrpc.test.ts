@@ -25,7 +25,7 @@ describe('a body with a valid message', () => {
     ['an integer written as a fraction', `{${head},"id":1.0,"method":"ping"}`, 'request'],
     ['the largest id', `{${head},"id":9007199254740991,"method":"ping"}`, 'request'],
     ['an empty method', `{${head},"id":1,"method":""}`, 'request'],
-    ['members nobody knows', `{${head},"id":1,"method":"ping","extra":true}`, 'request'],
+    ['unknown members', `{${head},"id":1,"method":"ping","extra":true}`, 'request'],
     ['a member named __proto__', `{${head},"id":1,"method":"ping","params":{"__proto__":{"a":1}}}`, 'request'],
     ['space around it', ` \n{${head},"id":1,"method":"ping"}\r\n`, 'request'],
     ['a notification', `{${head},"method":"notifications/initialized"}`, 'notification'],
@@ -60,8 +60,8 @@ describe('a body without a valid message', () => {
     ['no jsonrpc', '{"id":1,"method":"ping"}', 'invalid_request', 1],
     ['jsonrpc 1.0', '{"jsonrpc":"1.0","id":1,"method":"ping"}', 'invalid_request', 1],
     ['jsonrpc as a number', '{"jsonrpc":2.0,"id":"a","method":"ping"}', 'invalid_request', 'a'],
-    ['nothing but jsonrpc', `{${head}}`, 'invalid_request'],
-    ['an id and nothing else', `{${head},"id":3}`, 'invalid_request', 3],
+    ['jsonrpc only', `{${head}}`, 'invalid_request'],
+    ['an id only', `{${head},"id":3}`, 'invalid_request', 3],
     ['the id null', `{${head},"id":null,"method":"ping"}`, 'invalid_request'],
     ['an id that is a fraction', `{${head},"id":1.5,"method":"ping"}`, 'invalid_request'],
     ['an id that is too large to be exact', `{${head},"id":9007199254740993,"method":"ping"}`, 'invalid_request'],
@@ -84,7 +84,7 @@ describe('a body without a valid message', () => {
     ['an error without a message', `{${head},"id":1,"error":{"code":1}}`, 'invalid_request'],
     ['an error whose code is a text', `{${head},"id":1,"error":{"code":"1","message":""}}`, 'invalid_request'],
     ['an error whose code is a fraction', `{${head},"id":1,"error":{"code":1.5,"message":""}}`, 'invalid_request'],
-    ['a batch of nothing', '[]', 'invalid_request'],
+    ['an empty batch', '[]', 'invalid_request'],
   ])('%s', (_, body, kind, id) => {
     const parsed = parse(body)
     if (!('malformed' in parsed)) throw new Error(JSON.stringify(parsed))

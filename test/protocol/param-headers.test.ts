@@ -32,7 +32,7 @@ describe('a mirrored header is refused', () => {
   test.each<[string, string]>([
     ['when padding is missing', '=?base64?SGVsbG8?='],
     ['when there is too much padding', '=?base64?YWJj====?='],
-    ['when padding stands in the middle', '=?base64?SGU=bG8=?='],
+    ['when padding is in the middle', '=?base64?SGU=bG8=?='],
     ['when there are other characters', '=?base64?SGVs!!!bG8=?='],
     ['when it is encoded for URLs', '=?base64?w7_Dvw==?='],
     ['when there is space inside', '=?base64?SGVs bG8=?='],

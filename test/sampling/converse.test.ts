@@ -112,12 +112,12 @@ test('tools of one turn run concurrently, each once, and each call gets its own 
 
 test.each([
   ['an unknown name', { name: 'subtract' }, 'There is no tool "subtract"'],
-  ['a name that every object has', { name: 'toString' }, 'There is no tool "toString"'],
+  ['the name of an inherited member', { name: 'toString' }, 'There is no tool "toString"'],
   ['arguments that do not fit', { name: 'add', input: { a: 1 } }, /^Invalid arguments for add: b: /],
   ['a tool that throws', { name: 'broken' }, 'It broke'],
-  ['a tool that says it failed', { name: 'failing' }, 'No'],
+  ['a tool that returns an error', { name: 'failing' }, 'No'],
   [
-    'a tool that returns nothing that can be told',
+    'a tool that returns a value without a JSON form',
     { name: 'odd' },
     /^Tool "odd" returned a function, which has no JSON form/,
   ],
@@ -147,7 +147,7 @@ test.each([
 
 test.each<[string, { maxToolCalls?: number }, number]>([
   ['16', {}, 16],
-  ['as many as the option says', { maxToolCalls: 2 }, 2],
+  ['as many as maxToolCalls', { maxToolCalls: 2 }, 2],
 ])('in one turn at most %s tool calls run, and the others get an error', async (_, options, most) => {
   let runs = 0
   const callCount = count(2_000, 20_000)

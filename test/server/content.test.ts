@@ -195,8 +195,8 @@ describe('the result of a prompt', () => {
     ['an object', { a: 1 }],
     ['a message whose content is a text', said('text' as never)],
     ['a message whose content is a list', said([text('a')])],
-    ['a message that nobody says', { content: text('a') }],
-    ['a message that somebody else says', said(text('a'), 'system')],
+    ['a message without a role', { content: text('a') }],
+    ['a message with another role', said(text('a'), 'system')],
     ['a list with a number in it', ['a', 5]],
   ])('cannot be %s', (_, value) => {
     expect(() => getPromptResult(value, 'd', 'p')).toThrow(

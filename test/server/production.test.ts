@@ -48,12 +48,12 @@ test.each<[what: string, declare: (server: Untyped) => unknown, problem: string]
   ],
   ['a prompt without a name', (server) => server.prompt('', { description: 'd' }, () => ''), 'A prompt needs a name'],
   [
-    'a module that is none',
+    'an invalid module',
     (server) => server.use({}),
     '"module" of server.use() must be a function such as the result of mount(server), not an object',
   ],
   [
-    'an interceptor that is none',
+    'an invalid interceptor',
     (server) => server.intercept({}),
     '"interceptor" of server.intercept() must be a function, not an object',
   ],

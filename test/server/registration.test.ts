@@ -329,27 +329,27 @@ describe('an invalid declaration is an error of one sentence that names the fix'
       'The tool "a" needs a handler as its third argument',
     ],
     [
-      'a tool that takes a text',
+      'a tool with a string as input',
       (s) => s.tool('a', { description, inputSchema: z.string() }, text),
       'The inputSchema of tool "a" must be an object schema: wrap it in an object with one property',
     ],
     [
-      'a tool that takes one of two objects',
+      'a tool with one of two objects as input',
       (s) => s.tool('a', { description, inputSchema: z.union([z.object({}), z.object({})]) }, text),
       'The inputSchema of tool "a" must be an object schema: wrap it in an object with one property',
     ],
     [
-      'a tool that takes properties without a schema',
+      'a tool with properties without a schema',
       (s) => s.tool('a', { description, inputSchema: { properties: {} } }, text),
       'The inputSchema of tool "a" must be an object schema: wrap it in an object with one property',
     ],
     [
-      'a tool whose schema is none',
+      'a tool with an invalid schema',
       (s) => s.tool('a', { description, inputSchema: 'text' }, text),
       'The inputSchema of tool "a" must be a Standard Schema or a JSON Schema object',
     ],
     [
-      'a tool whose output schema is none',
+      'a tool with an invalid output schema',
       (s) => s.tool('a', { description, outputSchema: [] }, text),
       'The outputSchema of tool "a" must be a Standard Schema or a JSON Schema object',
     ],
@@ -431,7 +431,7 @@ describe('an invalid declaration is an error of one sentence that names the fix'
       'The resource "a:b" has no variables: remove list, or write a URI template',
     ],
     [
-      'a resource that completes what it has not',
+      'a resource that completes an unknown variable',
       (s) => s.resource('a:{b}', { description, complete: { c: () => [] } }, text),
       'The resource "a:{b}" completes "c", which is not one of its variables',
     ],
@@ -441,7 +441,7 @@ describe('an invalid declaration is an error of one sentence that names the fix'
       'The resource "a:b" completes "c", which is not one of its variables',
     ],
     [
-      'a template that is none',
+      'an invalid template',
       (s) => s.resource('a:{b', { description }, text),
       'Invalid URI template "a:{b": write variables as {name}',
     ],
@@ -455,22 +455,22 @@ describe('an invalid declaration is an error of one sentence that names the fix'
       'The prompt "a" needs a handler as its third argument',
     ],
     [
-      'a prompt that takes a text',
+      'a prompt with a string as arguments',
       (s) => s.prompt('a', { description, argsSchema: z.string() }, text),
       'The argsSchema of prompt "a" must be an object schema',
     ],
     [
-      'a prompt that takes a number',
+      'a prompt with a number as argument',
       (s) => s.prompt('a', { description, argsSchema: z.object({ b: z.number() }) }, text),
       'The argument "b" of prompt "a" must be a string: clients send only strings',
     ],
     [
-      'a prompt that takes a list',
+      'a prompt with a list as argument',
       (s) => s.prompt('a', { description, argsSchema: z.object({ b: z.array(z.string()) }) }, text),
       'The argument "b" of prompt "a" must be a string: clients send only strings',
     ],
     [
-      'a prompt that completes what it has not',
+      'a prompt that completes an unknown argument',
       (s) => s.prompt('a', { description, argsSchema: z.object({ b: z.string() }), complete: { c: () => [] } }, text),
       'The prompt "a" completes "c", which is not one of its arguments',
     ],

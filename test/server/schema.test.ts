@@ -121,7 +121,7 @@ describe('a Standard Schema', () => {
     ['a date in a list', z.object({ days: z.array(z.date()) }), 'input', '"days" of the inputSchema', 'Date'],
     ['a date itself', z.date(), 'input', 'inputSchema', 'Date'],
     ['a bigint', z.object({ many: z.bigint() }), 'input', '"many" of the inputSchema', 'BigInt'],
-    ['what a function returns', converted, 'output', '"count" of the inputSchema', 'Transforms'],
+    ['the output of a transform', converted, 'output', '"count" of the inputSchema', 'Transforms'],
   ])('with %s has no JSON Schema, which is an error', (_, schema, side, place, what) => {
     expect(() => read(schema, side)).toThrow(
       `The ${place} of tool "x" has no JSON Schema form: ${what} cannot be represented in JSON Schema. Use what JSON has, such as z.iso.datetime()`,
@@ -154,10 +154,10 @@ describe('a JSON Schema', () => {
     ['a minimum', object({ a: { minimum: 3 } }), { a: 1 }, /^a: .*3/],
     ['a length', object({ a: { minLength: 2 } }), { a: 'x' }, /^a: .*2/],
     ['a pattern', object({ a: { pattern: '^x' } }), { a: 'y' }, /^a: .+/],
-    ['what is required', object({}, { required: ['needed'] }), {}, /needed/],
+    ['a required member', object({}, { required: ['needed'] }), {}, /needed/],
     ['a format', object({ a: { format: 'email' } }), { a: 'x' }, /^a: .*email/],
     ['items', object({ a: { type: 'array', items: { type: 'integer' } } }), { a: [1, 'b'] }, /^a\.1: .+/],
-    ['what is nested', object({ a: object({ b: { type: 'string' } }) }), { a: { b: 1 } }, /^a\.b: .+/],
+    ['a nested member', object({ a: object({ b: { type: 'string' } }) }), { a: { b: 1 } }, /^a\.b: .+/],
     ['not', object({ a: { not: { type: 'string' } } }), { a: 'x' }, /^a: .+/],
     ['alternatives', object({ a: { anyOf: [{ type: 'string' }, { type: 'number' }] } }), { a: true }, /^a: .+/],
     ['one of several', object({ a: { oneOf: [{ type: 'string' }, { minLength: 1 }] } }), { a: 'x' }, /a: .+/],

@@ -276,15 +276,15 @@ describe('an invalid request', () => {
     ['of another cursor', 'tasks/list', () => ({ cursor: 'x' }), { code: -32602 }],
     ['of an empty cursor', 'tasks/list', () => ({ cursor: '' }), { code: -32602 }],
     ['of a number as a cursor', 'tasks/list', () => ({ cursor: 1 }), { code: -32602 }],
-    ['of what only newer clients have', 'tasks/update', () => ({ taskId: 'x', inputResponses: {} }), { code: -32601 }],
+    ['of a method of newer versions', 'tasks/update', () => ({ taskId: 'x', inputResponses: {} }), { code: -32601 }],
     [
-      'as a task of a tool that is none',
+      'as a task, of a tool without task support',
       'tools/call',
       () => call('plain', {}),
       { code: -32601, message: 'The tool "plain" does not run as a task: call it without params.task' },
     ],
     [
-      'without a task of a tool that must be one',
+      'not as a task, of a tool that requires one',
       'tools/call',
       () => call('must', undefined),
       { code: -32601, message: 'The tool "must" runs only as a task: call it with params.task' },
@@ -293,10 +293,10 @@ describe('an invalid request', () => {
     ['with a task that is a text', 'tools/call', () => call('quick', 'yes'), { code: -32602 }],
     ['with a task that is null', 'tools/call', () => call('quick', null), { code: -32602 }],
     ['with a ttl that is a text', 'tools/call', () => call('quick', { ttl: '1h' }), { code: -32602 }],
-    ['with a ttl of nothing', 'tools/call', () => call('quick', { ttl: 0 }), { code: -32602 }],
+    ['with a ttl of zero', 'tools/call', () => call('quick', { ttl: 0 }), { code: -32602 }],
     ['with a negative ttl', 'tools/call', () => call('quick', { ttl: -1 }), { code: -32602 }],
     [
-      'with more than can be kept',
+      'with arguments above the size limit',
       'tools/call',
       () => ({ name: 'quick', arguments: { text: 'x'.repeat(900_000) }, task: {} }),
       { code: -32602 },
@@ -316,7 +316,7 @@ describe('an invalid request', () => {
       unknown,
     ],
     [
-      'of a task of somebody else',
+      'of a task of another principal',
       'tasks/result',
       async () => {
         await using eves = await connect(server.url, { revision, token: 'eve' })

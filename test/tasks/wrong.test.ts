@@ -41,13 +41,13 @@ const altered = (id: string) => `${id.slice(0, -2)}${id.endsWith('AA') ? 'BB' : 
 type Wrong = [what: string, method: string, params: () => Json, outcome: object, sent?: Sent]
 
 const everyMethod: Wrong[] = methods.flatMap((method): Wrong[] => [
-  ['of an id that nobody made', method, () => params('nobody-made-this'), unknown],
+  ['of an unknown id', method, () => params('nobody-made-this'), unknown],
   ['of an empty id', method, () => params(''), unknown],
   ['of an id with a letter changed', method, () => params(altered(ids.done as string)), unknown],
   ['of an id cut short', method, () => params((ids.done as string).slice(0, 20)), unknown],
-  ['of a task of somebody else', method, () => params(ids.adas), unknown, { user: 'eve' }],
-  ['of a task of somebody, by nobody', method, () => params(ids.adas), unknown],
-  ['of a task of nobody, by somebody', method, () => params(ids.done), unknown, { user: 'ada' }],
+  ['of a task of another principal', method, () => params(ids.adas), unknown, { user: 'eve' }],
+  ['of a task of a principal, by an anonymous caller', method, () => params(ids.adas), unknown],
+  ['of a task of an anonymous caller, by a principal', method, () => params(ids.done), unknown, { user: 'ada' }],
   ['without an id', method, () => ({ inputResponses: {} }), mismatch],
   ['of a number', method, () => params(5), invalid('params.taskId must be a string'), { headers: { 'Mcp-Name': '5' } }],
   ['by a client that has not declared it', method, () => params(ids.done), undeclared, { capabilities: {} }],
@@ -65,9 +65,9 @@ const rows: Wrong[] = [
   ...everyMethod,
   ['is gone', 'tasks/result', () => params(ids.done), missing('tasks/result')],
   ['is gone', 'tasks/list', () => ({}), missing('tasks/list')],
-  ['of a task that is done changes nothing', 'tasks/update', () => params(ids.done), acknowledged],
+  ['of a completed task changes nothing', 'tasks/update', () => params(ids.done), acknowledged],
   [
-    'with answers to what nobody asked changes nothing',
+    'with responses to unknown input requests changes nothing',
     'tasks/update',
     () => params(ids.asking, { inputResponses: { three: { action: 'accept' } } }),
     acknowledged,
@@ -89,7 +89,7 @@ const rows: Wrong[] = [
     { capabilities: {} },
   ],
   [
-    'with a task parameter of another revision makes no task of what is none',
+    'with a task parameter of another version creates no task for a tool without task support',
     'tools/call',
     () => ({ name: 'plain', arguments: {}, task: { ttl: 1000 } }),
     { status: 200, result: { resultType: 'complete', content: [{ type: 'text', text: 'plain' }] } },

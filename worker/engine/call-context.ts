@@ -26,7 +26,7 @@ import { pageUrl, problemOf, rootsRequest, samplingParams } from './request-inpu
 import type { Round } from './round.ts'
 
 /** A symbol, not a private field, so that copies and proxies of a context have its signal, too. */
-const environmentKey = Symbol('environment')
+export const environmentKey: unique symbol = Symbol('environment')
 
 /**
  * Implements `ctx`. Every member is an own property and needs no `this`, because handlers destructure contexts and interceptors spread

@@ -215,7 +215,7 @@ const kinds: Attack[] = [
   ),
   ...[7, null, ['at+jwt'], {}].map(
     (typ): Attack => ({
-      name: `a token whose type is no text: ${JSON.stringify(typ)}`,
+      name: `a token whose type is not a string: ${JSON.stringify(typ)}`,
       by: (stage) => {
         const header = { alg: 'ES256', kid: stage.keys.ES256.kid, typ }
         return stage.call(compact(header, claims(stage), by(stage.keys.ES256)))

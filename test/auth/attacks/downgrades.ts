@@ -8,7 +8,7 @@ const message = (method: string, params: object = {}, id = 1) => ({ jsonrpc: '2.
 const downgrades: Attack[] = [
   ...(['tools/call', 'resources/read'] as const).map(
     (method): Attack => ({
-      name: `${method} in a session that was begun with more scopes than the token has now`,
+      name: `${method} in a session that started with more scopes than the token has now`,
       by: async (stage) => {
         const session = await stage.session(await stage.token())
         const params = method === 'tools/call' ? { name: 'read', arguments: {} } : { uri: 'note://fixed' }
@@ -18,7 +18,7 @@ const downgrades: Attack[] = [
     }),
   ),
   {
-    name: 'an answer to a question, in a call that took a scope the token has no more',
+    name: 'an input response to a call that requires a scope which the token no longer has',
     by: async (stage) => {
       const first = await stage.fetch(
         stage.stateless('tools/call', { name: 'ask', arguments: {} }, { token: await stage.token() }),
@@ -30,7 +30,7 @@ const downgrades: Attack[] = [
     outcome: insufficient('notes:read'),
   },
   {
-    name: 'a subscription that took a scope the token has no more: the stream tells nothing of it',
+    name: 'a subscription that requires a scope which the token no longer has gets no notification',
     alone: true,
     by: async (stage) => {
       const session = await stage.session(await stage.token())
@@ -57,7 +57,7 @@ const downgrades: Attack[] = [
     outcome: [200, ['notifications/tools/list_changed']],
   },
   {
-    name: 'a request in an HTTP+SSE session that was begun with more scopes than the token has now',
+    name: 'a request in an HTTP+SSE session that started with more scopes than the token has now',
     by: async (stage) => {
       const { endpoint, stop } = await stage.sse(await stage.token())
       const body = JSON.stringify(message('tools/call', { name: 'read', arguments: {} }))
@@ -71,7 +71,7 @@ const downgrades: Attack[] = [
     },
   },
   {
-    name: 'a token that expires while it is remembered as good is not good any longer',
+    name: 'a token that expires while it is cached is refused',
     by: async (stage) => {
       // Good for two seconds more, with the thirty that clocks may differ.
       const token = await stage.token({ exp: Math.floor(Date.now() / 1000) - 28, scope: '' })
@@ -83,7 +83,7 @@ const downgrades: Attack[] = [
     outcome: [200, invalid('The token has expired')],
   },
   {
-    name: 'a token that is remembered as good under one name of the machine is not good under another',
+    name: 'a token that is cached for one host name is refused for another',
     by: async (stage) => {
       const token = await stage.token()
       const lines = [`Host: localhost:${stage.server.url.port}`, `Authorization: Bearer ${token}`]
@@ -118,7 +118,7 @@ const downgrades: Attack[] = [
     }),
   ),
   {
-    name: 'changes of a tenant, heard by one of its own',
+    name: 'changes of a tenant, for a subscriber of that tenant',
     alone: true,
     by: async (stage) => {
       const token = await stage.token({ scope: 'prompts', org_id: 'acme' })
@@ -132,7 +132,7 @@ const downgrades: Attack[] = [
     ],
   },
   {
-    name: 'changes of a tenant, heard in a session of somebody else',
+    name: 'changes of a tenant, in a session of another tenant',
     alone: true,
     by: async (stage) => {
       const token = await stage.token({ scope: 'prompts', org_id: 'other' })
@@ -142,7 +142,7 @@ const downgrades: Attack[] = [
     outcome: ['notifications/tools/list_changed'],
   },
   {
-    name: 'listening, by the newest revision, for what takes a scope the token has not: it is left out',
+    name: 'subscriptions/listen to a resource that requires a scope which the token lacks omits it',
     by: async (stage) => {
       const notifications = {
         toolsListChanged: true,

@@ -83,18 +83,18 @@ const unsigned: Attack[] = [
   ),
   ...['constructor', '__proto__', 'toString', 'es256', 'RSA-OAEP', 'ES256K', 'RS1', 'HS1'].map(
     (alg): Attack => ({
-      name: `alg is none that is accepted: ${alg}`,
+      name: `alg is not accepted: ${alg}`,
       by: (stage) => stage.call(compact({ alg, kid: stage.keys.ES256.kid }, claims(stage), by(stage.keys.ES256))),
       outcome: notAccepted,
     }),
   ),
   {
-    name: 'the signature is cut away: an unsecured JWT with an honest header',
+    name: 'an unsecured JWT without its signature',
     by: async (stage) => stage.call((await stage.token()).replace(/[^.]*$/, '')),
     outcome: wrongSignature,
   },
   {
-    name: 'the signature and its dot are cut away',
+    name: 'no signature and no dot before it',
     by: async (stage) => stage.call((await stage.token()).replace(/\.[^.]*$/, '')),
     outcome: worthless,
   },
@@ -170,7 +170,7 @@ const mixups: Attack[] = [
     outcome: wrongSignature,
   },
   {
-    name: 'signed by a stranger who calls his key by the name of a real one',
+    name: 'signed by an unknown key with the kid of a real one',
     by: async (stage) => {
       const { kid } = stage.keys.ES256
       const [key] = stage.stranger.keys
@@ -208,21 +208,21 @@ const kids: Record<string, unknown> = {
 const injections: Attack[] = [
   ...Object.entries(kids).map(
     ([what, kid]): Attack => ({
-      name: `kid is ${what}: it is compared, and nothing else`,
+      name: `kid is ${what}, which is only compared`,
       by: (stage) => stage.call(compact({ alg: 'ES256', kid, typ: 'at+jwt' }, claims(stage), by(stage.keys.ES256))),
       outcome: unknownKey,
     }),
   ),
   ...[[], ['a'], {}, 0, true, null].map(
     (kid): Attack => ({
-      name: `kid is no text: ${JSON.stringify(kid)}`,
+      name: `kid is not a string: ${JSON.stringify(kid)}`,
       by: (stage) => stage.call(compact({ alg: 'ES256', kid, typ: 'at+jwt' }, claims(stage), by(stage.keys.ES256))),
       outcome: unknownKey,
     }),
   ),
   ...(['jku', 'x5u'] as const).map(
     (member): Attack => ({
-      name: `${member} points at the attacker's keys, which nobody fetches`,
+      name: `${member} points at the attacker's keys, which the server does not fetch`,
       by: async (stage) => {
         const [key] = stage.stranger.keys
         if (!key) throw new Error('There is no key')
@@ -245,7 +245,7 @@ const injections: Attack[] = [
     outcome: { ...wrongSignature, fetched: [] },
   },
   {
-    name: 'jwk: the token brings the key it was signed with',
+    name: 'jwk has the key that signed the token',
     by: (stage) => {
       const [key] = stage.stranger.keys
       if (!key) throw new Error('There is no key')
@@ -255,7 +255,7 @@ const injections: Attack[] = [
     outcome: unknownKey,
   },
   {
-    name: 'jwk: the token brings its key under the kid of a real one',
+    name: 'jwk has the key that signed the token, with the kid of a real one',
     by: (stage) => {
       const [key] = stage.stranger.keys
       if (!key) throw new Error('There is no key')
@@ -266,7 +266,7 @@ const injections: Attack[] = [
     outcome: wrongSignature,
   },
   {
-    name: 'x5c: the token brings a certificate',
+    name: 'x5c has a certificate',
     by: (stage) => {
       const [key] = stage.stranger.keys
       if (!key) throw new Error('There is no key')
@@ -277,7 +277,7 @@ const injections: Attack[] = [
   },
   ...([['exp'], ['b64'], [], 'exp', ['nobody-knows'], [1]] as unknown[]).map(
     (crit): Attack => ({
-      name: `crit is ${JSON.stringify(crit)}: what must be understood is not`,
+      name: `crit is ${JSON.stringify(crit)}, which the server does not support`,
       by: (stage) => {
         const header = { alg: 'ES256', kid: stage.keys.ES256.kid, typ: 'at+jwt', crit, exp: 1, 'nobody-knows': 1 }
         return stage.call(compact(header, claims(stage), by(stage.keys.ES256)))
@@ -296,7 +296,7 @@ const injections: Attack[] = [
     outcome: broken,
   },
   {
-    name: 'b64 is false and nobody has to know: the signature is over other bytes',
+    name: 'b64 is false and not critical: the signature is over other bytes',
     by: (stage) => {
       const header = encoded({ alg: 'ES256', kid: stage.keys.ES256.kid, typ: 'at+jwt', b64: false })
       const payload = JSON.stringify(claims(stage))
@@ -306,7 +306,7 @@ const injections: Attack[] = [
     outcome: wrongSignature,
   },
   {
-    name: 'zip: the claims are compressed, says the header',
+    name: 'zip declares compressed claims',
     by: (stage) => {
       const header = { alg: 'ES256', kid: stage.keys.ES256.kid, zip: 'DEF', crit: ['zip'] }
       return stage.call(compact(header, claims(stage), by(stage.keys.ES256)))

@@ -58,7 +58,7 @@ const handles: Attack[] = [
   ),
   ...['a stranger with the same name at another issuer', 'another person'].map(
     (what): Attack => ({
-      name: `what is kept for a user is not shown to ${what}`,
+      name: `the state of a user is not available to ${what}`,
       by: async (stage) => {
         await stage.call(await stage.token(), 'note_down', { entry: 'my secret' })
         const other =
@@ -148,7 +148,7 @@ const handles: Attack[] = [
     }),
   ),
   {
-    name: 'a cursor from when the token allowed more: the next page shows what it allows now',
+    name: 'a cursor of a token with more scopes: the next page has the entries of the current token',
     by: async (stage) => {
       const cursor = await cursorOf(stage, await stage.token({ scope: 'admin prompts' }))
       const { result } = await stage.ask('tools/list', { cursor }, { token: await stage.token({ scope: '' }) })
@@ -157,7 +157,7 @@ const handles: Attack[] = [
     outcome: ['note_down', 'look_up'],
   },
   {
-    name: 'a handle with a fresh token of the same person, in another session: it is his',
+    name: 'a handle with a new token of the same principal, in another session, is accepted',
     by: async (stage) => {
       const { result: basket } = await stage.call(await stage.token(), 'new_basket')
       const token = await stage.token({ jti: unique() })
@@ -174,14 +174,14 @@ const handles: Attack[] = [
 /** The second issuer speaks for itself only. */
 const deputies: Attack[] = [
   {
-    name: "the other issuer's token says what its own key may say, and is somebody else",
+    name: 'a token of the other issuer is for another principal',
     by: async (stage) =>
       stage.call(await others['a person of the same name at another accepted issuer']?.(stage), 'who'),
     outcome: asAda,
     ran: ['who'],
   },
   {
-    name: 'what a handler fetches does not carry the token of its caller',
+    name: 'a fetch of a handler does not have the token of its caller',
     by: async (stage) => {
       const carried: unknown[] = []
       stage.issuer.instead.set('/ran/who', ({ headers }, response) => {

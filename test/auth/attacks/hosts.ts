@@ -59,7 +59,7 @@ const hosts: Attack[] = [
     { host: true },
   ),
   {
-    name: 'X-Forwarded-Host does not find its way into a challenge',
+    name: 'X-Forwarded-Host does not occur in a challenge',
     by: (stage) =>
       stage.ask('tools/call', read, {
         headers: {
@@ -71,7 +71,7 @@ const hosts: Attack[] = [
     outcome: anonymous,
   },
   {
-    name: 'a token for another port of this machine, which is also what the Host says: a server with a resource of its own knows its name',
+    name: 'a token for another port of this machine, with that port in Host: a server with `resource` uses its own',
     by: async (stage) => {
       const iss = stage.issuer.issuer
       const token = compact(
@@ -97,7 +97,7 @@ const hosts: Attack[] = [
     },
   },
   {
-    name: 'a server with a resource of its own is not renamed by the Host in its challenge',
+    name: 'the challenge of a server with `resource` does not depend on Host',
     by: async (stage) => stage.raw(await wire(stage, ['Host: localhost:1'], { target: '/named/mcp', host: false })),
     outcome: {
       ...anonymous,

@@ -78,7 +78,7 @@ const documents: Poisoned[] = [
     outcome: unknownKey,
   },
   {
-    name: 'a private key among the keys: everybody can sign with it',
+    name: 'a private key among the keys, which is public',
     tenant: 'private',
     keys: async ({ keys }) => [{ ...keys.ES256.publicJwk, d: 'A'.repeat(43) }],
     outcome: unknownKey,
@@ -90,7 +90,7 @@ const documents: Poisoned[] = [
     outcome: unknownKey,
   },
   {
-    name: 'a key that is for nothing',
+    name: 'a key without operations',
     tenant: 'use',
     keys: ({ keys }) => [{ ...keys.ES256.publicJwk, use: '' }],
     outcome: unknownKey,
@@ -130,7 +130,7 @@ const documents: Poisoned[] = [
     outcome: broken,
   },
   {
-    name: 'five thousand keys, the right one last: a hundred are looked at',
+    name: 'five thousand keys, the right one last: the server reads a hundred',
     tenant: 'thousands',
     keys: ({ keys }) => [
       ...Array.from({ length: 999 }, (_, at) => ({ kty: 'EC', kid: `${at}` })),
@@ -139,7 +139,7 @@ const documents: Poisoned[] = [
     outcome: unknownKey,
   },
   {
-    name: 'ninety keys without a name, and a token that names none: each is tried once, and none fits',
+    name: 'ninety keys without a kid, and a token without a kid: each is tried once',
     tenant: 'nameless',
     keys: async () => {
       const { kid: _, ...jwk } = (await newKey('ES256')).publicJwk
@@ -149,19 +149,19 @@ const documents: Poisoned[] = [
     outcome: wrongSignature,
   },
   {
-    name: 'two keys of one name: the one that fits counts',
+    name: 'two keys with one kid: the one that matches counts',
     tenant: 'twins',
     keys: async ({ keys }) => [{ ...(await newKey('ES256')).publicJwk, kid: keys.ES256.kid }, keys.ES256.publicJwk],
     outcome: good,
   },
   {
-    name: 'nonsense among the keys: the right one still counts',
+    name: 'invalid values among the keys: the right key still counts',
     tenant: 'nonsense',
     keys: ({ keys }) => [null, 7, 'key', {}, { kty: 'XX' }, { kty: ['EC'] }, keys.ES256.publicJwk],
     outcome: good,
   },
   {
-    name: 'a list among the keys: the right one still counts',
+    name: 'a list among the keys: the right key still counts',
     tenant: 'list',
     keys: ({ keys }) => [[], keys.ES256.publicJwk],
     outcome: good,
@@ -194,7 +194,7 @@ const documents: Poisoned[] = [
     outcome: unavailable,
   },
   {
-    name: 'the metadata leads somewhere else: redirects are not followed',
+    name: 'a redirect of the metadata is not followed',
     tenant: 'redirect',
     instead:
       ({ stranger }) =>
@@ -204,7 +204,7 @@ const documents: Poisoned[] = [
     asked: onlyMetadata('redirect'),
   },
   {
-    name: 'the keys lead somewhere else: redirects are not followed',
+    name: 'a redirect of the keys is not followed',
     tenant: 'redirected-keys',
     keysInstead:
       ({ stranger }) =>
@@ -270,7 +270,7 @@ const together = async (attempts: Promise<Seen>[]) =>
 
 const floods: Attack[] = [
   {
-    name: 'what is asked of an authorization server does not carry the token',
+    name: 'requests to an authorization server do not have the token',
     by: async (stage) => {
       honest(stage, 'overheard')
       const carried: unknown[] = []
@@ -301,7 +301,7 @@ const floods: Attack[] = [
     asked: { [metadataAt('flood')]: 1, '/flood/jwks': 1 },
   },
   {
-    name: 'fifty tokens with unknown kids at once, of an issuer nobody has asked yet: one fetch',
+    name: 'fifty concurrent tokens with unknown kids, of an issuer without fetched keys: one fetch',
     by: (stage) => {
       honest(stage, 'burst')
       return together(Array.from({ length: 50 }, () => stage.call(signedAs(stage, 'burst', { kid: unique() }))))
@@ -321,7 +321,7 @@ const floods: Attack[] = [
     asked: { [metadataAt('forged')]: 1, '/forged/jwks': 1 },
   },
   {
-    name: 'fifty tokens of an issuer that is down: it is asked once, and left alone for a while',
+    name: 'fifty tokens of an unavailable issuer: one request, and none for a while',
     by: (stage) => {
       stage.issuer.instead.set(metadataAt('down'), (_, response) => response.writeHead(500).end())
       return together(Array.from({ length: 50 }, () => stage.call(signedAs(stage, 'down'))))
@@ -334,7 +334,7 @@ const floods: Attack[] = [
     },
   },
   {
-    name: 'fifty tokens of fifty issuers that nobody trusts: none of them is asked anything',
+    name: 'fifty tokens of fifty untrusted issuers: no request to them',
     by: async (stage) => {
       const seen = await together(
         Array.from({ length: 50 }, (_, at) =>
@@ -348,7 +348,7 @@ const floods: Attack[] = [
     outcome: { seen: [invalid('This server does not trust the issuer of the token: iss is …')], fetched: [] },
   },
   {
-    name: 'fifty requests without a token, and fifty with one that is none: nobody is asked',
+    name: 'fifty requests without a token, and fifty with an invalid one: no request to an issuer',
     by: (stage) => {
       honest(stage, 'unasked')
       return together(Array.from({ length: 50 }, () => stage.call(unique())))

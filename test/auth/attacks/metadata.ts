@@ -33,11 +33,11 @@ const nothing = { status: 404, resource: 'Not found. The MCP endpoint is /mcp\n'
 const metadata: Attack[] = [
   document('of the endpoint, without a token', `${base}/mcp`, { ...open, resource: 'http://here/mcp' }),
   document('of the origin, without a token', base, { ...open, resource: 'http://here/mcp' }),
-  document('of the older transport', `${base}/sse`, { ...open, resource: 'http://here/sse' }),
-  document('with a bad token: it is for everybody', `${base}/mcp`, { ...open, resource: 'http://here/mcp' }, 'GET', {
+  document('of HTTP+SSE', `${base}/sse`, { ...open, resource: 'http://here/sse' }),
+  document('with an invalid token: it is public', `${base}/mcp`, { ...open, resource: 'http://here/mcp' }, 'GET', {
     Authorization: 'Bearer a.b.c',
   }),
-  document('from a foreign page: it is for everybody', `${base}/mcp`, { ...open, resource: 'http://here/mcp' }, 'GET', {
+  document('from a foreign origin: it is public', `${base}/mcp`, { ...open, resource: 'http://here/mcp' }, 'GET', {
     Origin: 'https://evil.example.com',
   }),
   document('by HEAD', `${base}/mcp`, { ...open, resource: '' }, 'HEAD'),
@@ -45,12 +45,12 @@ const metadata: Attack[] = [
   document('by DELETE', `${base}/mcp`, { status: 405, origin: '*', resource: '' }, 'DELETE'),
   document('by PUT', `${base}/mcp`, { status: 405, origin: '*', resource: '' }, 'PUT'),
   document('by OPTIONS', `${base}/mcp`, { status: 204, origin: '*', resource: '' }, 'OPTIONS'),
-  document('of an endpoint that is not there', `${base}/admin`, nothing),
+  document('of an unknown endpoint', `${base}/admin`, nothing),
   document('with the path glued on', `${base}mcp`, nothing),
   document('of a path below the endpoint', `${base}/mcp/x`, nothing),
   document('with a slash behind it', `${base}/mcp/`, nothing),
-  document('with a way up, percent-encoded', `${base}/%2e%2e/%2e%2e/etc/passwd`, nothing),
-  document('with a way up, its slashes percent-encoded', `${base}/..%2f..%2fetc%2fpasswd`, nothing),
+  document('with "..", percent-encoded', `${base}/%2e%2e/%2e%2e/etc/passwd`, nothing),
+  document('with "..", its slashes percent-encoded', `${base}/..%2f..%2fetc%2fpasswd`, nothing),
   document('with a null byte', `${base}/mcp%00`, nothing),
   document('with two slashes', `${base}//mcp`, nothing),
   document('with a URL as its path', `${base}/http://evil.example.com/mcp`, nothing),
@@ -75,7 +75,7 @@ const metadata: Attack[] = [
   document('of the authorization server, for another issuer', '/.well-known/oauth-authorization-server/evil', nothing),
   document('of an OpenID provider', '/.well-known/openid-configuration', nothing),
   document('of keys', '/jwks', nothing),
-  document('of a server with a resource of its own', `${base}/named/mcp`, {
+  document('of a server with `resource`', `${base}/named/mcp`, {
     ...open,
     resource: 'https://mcp.example.com/named/mcp',
   }),

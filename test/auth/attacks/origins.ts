@@ -30,7 +30,7 @@ const origins: Attack[] = [
   from('the allowed name as the end of another', 'https://evil-app.example.com', forbidden),
   from('a name below the allowed one', 'https://x.app.example.com', forbidden),
   from('the name above the allowed one', 'https://example.com', forbidden),
-  from('the allowed name as a user', 'https://app.example.com@evil.com', forbidden),
+  from('the allowed name as userinfo', 'https://app.example.com@evil.com', forbidden),
   from('the allowed name with another port', 'https://app.example.com:8443', forbidden),
   from('the allowed name over plain http', 'http://app.example.com', forbidden),
   from('the allowed name with a path', 'https://app.example.com/evil', forbidden),
@@ -47,10 +47,10 @@ const origins: Attack[] = [
   from('the address of this machine as the beginning of a name', 'http://127.0.0.1.evil.com', forbidden),
   from('this machine as userinfo', ({ server }) => `http://${server.url.host}@evil.com`, forbidden),
   from('this machine as the end of a word', 'http://evillocalhost', forbidden),
-  from('the address of nothing', 'http://0.0.0.0', forbidden),
-  from('an address of the network', 'http://192.168.0.1', forbidden),
+  from('the address 0.0.0.0', 'http://0.0.0.0', forbidden),
+  from('an IP address of the local network', 'http://192.168.0.1', forbidden),
   {
-    name: 'a foreign page without a token gets the same answer: it cannot find out what is here',
+    name: 'a foreign page without a token gets the same response as one with a token',
     by: (stage) => stage.ask('tools/call', read, { headers: { Origin: 'https://evil.example.com' } }),
     outcome: forbidden,
   },
@@ -126,12 +126,12 @@ const allowedHeaders = async (stage: Stage, asked: string) => {
 
 const pages: Attack[] = [
   {
-    name: 'a page that may call reads why it is refused, and cookies never count',
+    name: 'an allowed page reads why it is refused, and cookies are not allowed',
     by: (stage) => cors(stage, { headers: { ...json, Origin: page }, body: '{}' }),
     outcome: { status: 401, ...readable },
   },
   {
-    name: 'a page that may call reads a refusal for lack of scopes',
+    name: 'an allowed page reads the challenge for missing scopes',
     by: async (stage) =>
       cors(stage, {
         ...stage.stateless('tools/call', { name: 'write' }, { headers: { Origin: page } }),
@@ -140,13 +140,13 @@ const pages: Attack[] = [
     outcome: { status: 403, ...readable },
   },
   {
-    name: 'a page that may call reads that a token is malformed',
+    name: 'an allowed page reads the error for a malformed token',
     by: (stage) => cors(stage, { headers: { ...json, Origin: page, Authorization: 'Bearer' }, body: '{}' }),
     outcome: { status: 400, ...readable },
   },
   ...(['POST', 'GET', 'DELETE', 'OPTIONS', 'PUT'] as const).map(
     (http): Attack => ({
-      name: `a foreign page does not get to read its refusal: ${http}`,
+      name: `a foreign page cannot read its refusal: ${http}`,
       by: (stage) =>
         cors(stage, {
           http,
@@ -156,12 +156,12 @@ const pages: Attack[] = [
     }),
   ),
   {
-    name: 'a page without an origin does not get to read its refusal',
+    name: 'a page without an origin cannot read its refusal',
     by: (stage) => cors(stage, { headers: { ...json, Origin: 'null' }, body: '{}' }),
     outcome: { status: 403, ...unreadable },
   },
   {
-    name: 'a preflight of a page that may call needs no token',
+    name: 'a preflight of an allowed page needs no token',
     by: (stage) => cors(stage, { http: 'OPTIONS', headers: { Origin: page, ...ask() } }),
     outcome: { status: 204, ...readable, methods: 'GET, POST, DELETE, OPTIONS' },
   },
@@ -198,7 +198,7 @@ const pages: Attack[] = [
     outcome: [],
   },
   {
-    name: 'a preflight that names a thousand headers of parameters does not break anything',
+    name: 'a preflight with a thousand mirrored headers is answered',
     by: async (stage) =>
       (await allowedHeaders(stage, Array.from({ length: 1_000 }, (_, at) => `mcp-param-${at}`).join(','))).includes(
         'authorization',

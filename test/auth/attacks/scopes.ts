@@ -42,7 +42,7 @@ const claims: Attack[] = [
   scoped('a space that does not break', 'notes:read\u00a0notes:write'),
   scoped('a space of no width in one', 'notes:\u200bread notes:write', insufficient(write, `notes:write notes:read`)),
   scoped(
-    'a letter that only looks like ours',
+    'a letter that looks like another one',
     'notes:r\u0435ad notes:write',
     insufficient(write, `notes:write notes:read`),
   ),
@@ -66,17 +66,17 @@ const claims: Attack[] = [
   scoped('one of the two', 'notes:write', insufficient(write, 'notes:write notes:read')),
   scoped('the other of the two', 'notes:read', insufficient(write, write)),
   scoped(
-    'names that objects have anyway',
+    'names of inherited members',
     '__proto__ constructor toString',
     insufficient(write, `__proto__ constructor toString ${write}`),
   ),
   ...elsewhere,
   scoped(
-    'a scope that is none is not told back, one that nobody here knows is asked for again',
+    'the challenge has unknown scopes of the token, and no invalid ones',
     'other:scope "quoted" notes:read',
     insufficient(write, `other:scope ${write}`),
   ),
-  scoped('staying signed in is not asked for', 'offline_access notes:read', insufficient(write, write)),
+  scoped('the challenge does not have offline_access', 'offline_access notes:read', insufficient(write, write)),
   {
     name: 'a hostile scope in the token is not reflected into the challenge',
     by: async (stage) =>
@@ -95,12 +95,7 @@ const implied: Attack[] = [
     letIn('ada', 'client', null, ['loop', 'noose', 'notes:read']),
     'who',
   ),
-  scoped(
-    'scopes that imply each other give no more than they say',
-    'noose',
-    insufficient(write, `noose ${write}`),
-    'write',
-  ),
+  scoped('scopes that imply each other give no other scopes', 'noose', insufficient(write, `noose ${write}`), 'write'),
   {
     name: 'admin does not imply what it was not declared to',
     by: async (stage) =>

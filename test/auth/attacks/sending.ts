@@ -108,7 +108,7 @@ export const sending: Readonly<Record<string, readonly Attack[]>> = {
       anonymous,
     ),
     {
-      name: 'a good header and a token in the query: one way at a time',
+      name: 'a valid header and a token in the query',
       by: async (stage) => {
         const token = await stage.token()
         return stage.ask('tools/call', read, { token, path: `/mcp?access_token=${token}` })
@@ -126,7 +126,7 @@ export const sending: Readonly<Record<string, readonly Attack[]>> = {
     ),
     ...['access%5Ftoken', 'Access_Token', 'token', 'bearer', 'authorization'].map(
       (name): Attack => ({
-        name: `in the query, under a name that means nothing: ${name}`,
+        name: `in the query, under an unknown name: ${name}`,
         by: async (stage) => stage.ask('tools/call', read, { path: `/mcp?${name}=${await stage.token()}` }),
         outcome: anonymous,
       }),
@@ -190,7 +190,7 @@ export const sending: Readonly<Record<string, readonly Attack[]>> = {
       'X-HTTP-Method-Override: OPTIONS',
     ].map(
       (line): Attack => ({
-        name: `a header that some proxies are believed by: ${line}`,
+        name: `a header that proxies set: ${line}`,
         by: (stage) => {
           const [name = '', value = ''] = line.split(': ')
           return stage.ask('tools/call', read, { headers: { [name]: value } })
@@ -249,7 +249,7 @@ export const sending: Readonly<Record<string, readonly Attack[]>> = {
     ),
     ...(['first', 'last'] as const).map(
       (place): Attack => ({
-        name: `Transfer-Encoding and Content-Length, the length ${place}: it is the chunks that count, and nothing is left over`,
+        name: `Transfer-Encoding and Content-Length, the length ${place}: the chunks count`,
         by: async (stage) => {
           const { body = '', headers = {} } = stage.stateless('tools/call', read, {})
           const token = await stage.token()

@@ -102,7 +102,7 @@ const theft: Attack[] = [
     },
   },
   {
-    name: 'answering a question that somebody else was asked: it stays open, and is answered by whom it was put to',
+    name: 'a response to an input request of another principal is ignored, and the request stays open',
     by: async (stage) => {
       const [adas, bobs] = [await stage.token(), await stage.token({ sub: 'bob' })]
       const session = await stage.session(adas)
@@ -133,7 +133,7 @@ const theft: Attack[] = [
     ran: ['ask'],
   },
   {
-    name: 'cancelling what somebody else has running',
+    name: 'cancelling a call of another principal',
     by: async (stage) => {
       const session = await stage.session(await stage.token())
       const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }
@@ -142,7 +142,7 @@ const theft: Attack[] = [
     outcome: unknownSession,
   },
   {
-    name: 'a session without a token: its id is no credential',
+    name: 'a session id without a token',
     by: async (stage) => stage.inSession(await stage.session(await stage.token()), undefined, who),
     outcome: anonymous,
   },
@@ -163,7 +163,7 @@ const theft: Attack[] = [
     outcome: [anonymous, anonymous],
   },
   {
-    name: 'a fresh token of the same person goes on in the session',
+    name: 'a new token of the same principal continues the session',
     by: async (stage) =>
       stage.inSession(await stage.session(await stage.token()), await stage.token({ jti: unique() }), who),
     outcome: asAda,
@@ -217,7 +217,7 @@ const fixation: Attack[] = [
     }),
   ),
   {
-    name: "initialize with an id of the attacker's choice gets another",
+    name: 'initialize with an id of the attacker gets another id',
     by: async (stage) => {
       const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'a', version: '1' } }
       const headers = inSession('fixed-by-the-attacker')
@@ -233,7 +233,7 @@ const fixation: Attack[] = [
     outcome: { status: 200, isOther: true },
   },
   {
-    name: "initialize with ada's id makes a session of the attacker's own",
+    name: 'initialize with an id of Ada starts a session of the attacker',
     by: async (stage) => {
       const [adas, bobs] = [await stage.token(), await stage.token({ sub: 'bob' })]
       const session = await stage.session(adas)
@@ -251,7 +251,7 @@ const fixation: Attack[] = [
     ran: ['who'],
   },
   {
-    name: 'an id in the query is none',
+    name: 'an id in the query is ignored',
     by: async (stage) => {
       const token = await stage.token()
       const path = `/mcp?Mcp-Session-Id=${await stage.session(token)}&session=a`
@@ -284,7 +284,7 @@ const sse: Attack[] = [
     outcome: { ...anonymous, challenge: anonymous.challenge?.replace('resource/mcp"', 'resource/sse"') },
   },
   {
-    name: 'a fresh token of the same person goes on in an HTTP+SSE session',
+    name: 'a new token of the same principal continues an HTTP+SSE session',
     by: async (stage) => {
       const { endpoint, stop } = await stage.sse(await stage.token())
       const body = JSON.stringify(message('ping'))
@@ -300,7 +300,7 @@ const sse: Attack[] = [
     outcome: { status: 202 },
   },
   {
-    name: 'the id of a session where the endpoint of an HTTP+SSE session belongs',
+    name: 'the id of a session in place of an HTTP+SSE session',
     by: async (stage) => {
       const token = await stage.token()
       const path = `/messages?session=${encodeURIComponent(await stage.session(token))}`

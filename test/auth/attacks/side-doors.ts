@@ -17,13 +17,13 @@ const toTemplate = { ref: { type: 'ref/resource', uri: 'note://of/{id}' }, argum
 const sideDoors: Attack[] = [
   asking('a tool', 'tools/call', { name: 'read' }, insufficient('notes:read')),
   asking(
-    'a tool, with the URI of something open beside its name',
+    'a tool, with the URI of an open resource beside its name',
     'tools/call',
     { name: 'read', uri: 'open://1' },
     insufficient('notes:read'),
   ),
   asking(
-    'a tool, with a reference to something open',
+    'a tool, with a reference to an open entry',
     'tools/call',
     { name: 'read', ref: { type: 'ref/prompt', name: 'second' } },
     insufficient('notes:read'),
@@ -60,7 +60,7 @@ const sideDoors: Attack[] = [
     insufficient('prompts'),
   ),
   asking(
-    'a prompt, with the URI of something open beside its name',
+    'a prompt, with the URI of an open resource beside its name',
     'prompts/get',
     { name: 'secret', arguments: { name: 'a' }, uri: 'open://1' },
     insufficient('prompts'),
@@ -117,37 +117,32 @@ const sideDoors: Attack[] = [
   asking('a fixed resource, with a query', 'resources/read', { uri: 'note://fixed?a' }, notFound('note://fixed?a')),
   asking('a fixed resource, with a fragment', 'resources/read', { uri: 'note://fixed#a' }, notFound('note://fixed#a')),
   asking(
-    'a fixed resource, by a way up from a template',
+    'a fixed resource, with ".." from a template',
     'resources/read',
     { uri: 'note://of/../fixed' },
     { status: 200, code: -32602, message: 'params.uri must not contain ".." segments' },
   ),
   asking(
-    'a fixed resource, by a way up, percent-encoded',
+    'a fixed resource, with "..", percent-encoded',
     'resources/read',
     { uri: 'open://%2e%2e%2ffixed' },
     { status: 200, code: -32602, message: 'params.uri must not contain ".." segments' },
   ),
   asking(
-    'the lists show nothing of it: tools',
+    'the lists omit it: tools',
     'tools/list',
     {},
     { status: 200, result: expectList('tools', ['who', 'note_down']) },
   ),
   asking(
-    'the lists show nothing of it: prompts',
+    'the lists omit it: prompts',
     'prompts/list',
     {},
     { status: 200, result: expectList('prompts', ['second', 'third']) },
   ),
+  asking('the lists omit it: resources', 'resources/list', {}, { status: 200, result: expectList('resources', []) }),
   asking(
-    'the lists show nothing of it: resources',
-    'resources/list',
-    {},
-    { status: 200, result: expectList('resources', []) },
-  ),
-  asking(
-    'the lists show nothing of it: templates',
+    'the lists omit it: templates',
     'resources/templates/list',
     {},
     { status: 200, result: expectList('resourceTemplates', ['open://{id}']) },
@@ -241,12 +236,12 @@ const batches: Attack[] = [
     insufficient('prompts'),
   ),
   inSession(
-    'a name with line breaks and quotes is told back as JSON, and in no header',
+    'a name with line breaks and quotes is repeated as JSON, and in no header',
     message(1, 'tools/call', { name: 'x"\r\nSet-Cookie: a=b\r\n\u00fc' }),
     { status: 200, code: -32602, message: 'Unknown tool: x"\r\nSet-Cookie: a=b\r\n\u00fc' },
   ),
   inSession(
-    'a method with line breaks and quotes is told back as JSON, and in no header',
+    'a method with line breaks and quotes is repeated as JSON, and in no header',
     message(1, 'x"\r\nSet-Cookie: a=b'),
     { status: 200, code: -32601, message: 'Method not found: x"\r\nSet-Cookie: a=b' },
   ),
@@ -293,7 +288,7 @@ const mirrors: Attack[] = [
     outcome: insufficient('notes:read'),
   },
   {
-    name: 'an open tool in the header, a guarded one in the body, with a token that allows it: proxies must not be fooled',
+    name: 'an open tool in the header, a guarded one in the body, with a token that allows both',
     by: async (stage) => stage.ask('tools/call', { name: 'read' }, { token: await stage.token(), named: 'who' }),
     outcome: { status: 400, code: -32020, message: 'Header Mcp-Name does not match params.name in the body' },
   },
@@ -308,7 +303,7 @@ const mirrors: Attack[] = [
     outcome: { status: 400, code: -32020, message: 'Missing header Mcp-Name' },
   },
   {
-    name: 'another revision in the header than in the body',
+    name: 'another protocol version in the header than in the body',
     by: async (stage) =>
       stage.ask('tools/call', { name: 'read' }, { token: await stage.token(), revision: '2025-11-25' }),
     outcome: { status: 400, code: -32020, message: `MCP-Protocol-Version is 2025-11-25, but the body has ${newest}` },

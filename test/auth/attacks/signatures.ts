@@ -54,7 +54,7 @@ const signatures: Attack[] = [
   },
   {
     // As good a signature of the same claims as the first: nothing here is kept under the text of a token.
-    name: 's is taken from the order: another signature of the same claims, and so the same token',
+    name: 's is the order minus s: another valid signature of the same claims',
     by: withSignature((signature) =>
       Buffer.concat([signature.subarray(0, 32), bytes(order - number(signature.subarray(32)))]),
     ),
@@ -88,7 +88,7 @@ const signatures: Attack[] = [
     outcome: wrongSignature,
   },
   {
-    name: 'one bit is turned',
+    name: 'one bit is flipped',
     by: withSignature((signature) => {
       signature[40] = (signature[40] as number) ^ 1
       return signature
@@ -111,7 +111,7 @@ const signatures: Attack[] = [
   },
   {
     // One text, one spelling.
-    name: 'the last character of the signature is spelled in another way',
+    name: 'the last character of the signature has other spare bits',
     by: withSignature((signature) => respelled(signature.toString('base64url'))),
     outcome: broken,
   },
@@ -125,7 +125,7 @@ const signatures: Attack[] = [
     outcome: broken,
   },
   {
-    name: 'the signature has a character that no base64 has',
+    name: 'the signature has a character outside of base64',
     by: withSignature((signature) => `${signature.toString('base64url').slice(1)}~`),
     outcome: broken,
   },
@@ -174,7 +174,7 @@ const packages: Attack[] = [
     outcome: worthless,
   },
   {
-    name: 'a JWE made with the public key, that says it has a good token inside',
+    name: 'a JWE with the public key, which declares a valid token inside',
     by: async (stage) => {
       const { CompactEncrypt, importJWK } = await import('jose')
       const { alg: _, use: __, ...jwk } = stage.keys.RS256.publicJwk
@@ -209,7 +209,7 @@ const packages: Attack[] = [
   },
   { name: 'two dots', by: (stage) => stage.call('..'), outcome: worthless },
   {
-    name: 'an opaque token, where nobody can be asked about it',
+    name: 'an opaque token without introspection',
     by: (stage) => stage.call('2YotnFZFEjr1zCsicMWpAA'),
     outcome: worthless,
   },

@@ -51,7 +51,7 @@ const strangers: Attack[] = [
   ),
   ...handshaking.map(
     (version): Attack => ({
-      name: `${version}: every method, in a session that is somebody's, gets the same answer`,
+      name: `${version}: every method, in a session of a principal, gets the same response`,
       by: async (stage) => {
         const session = await stage.session(await stage.token(), version)
         const answers = Object.entries(older).map(async ([method, params]) => {
@@ -67,13 +67,13 @@ const strangers: Attack[] = [
   ),
   ...Object.entries(bodies).map(
     ([what, body]): Attack => ({
-      name: `${what}: nobody looks at it`,
+      name: `${what}: the body is not parsed`,
       by: (stage) => stage.send({ headers: json, body }),
       outcome: anonymous,
     }),
   ),
   {
-    name: 'a body of another type: nobody looks at it',
+    name: 'a body of another type is not parsed',
     by: (stage) => stage.send({ headers: { 'Content-Type': 'text/html' }, body: '<html>' }),
     outcome: anonymous,
   },
@@ -106,7 +106,7 @@ const strangers: Attack[] = [
     outcome: ofSse,
   },
   {
-    name: 'the answers are the same, byte by byte',
+    name: 'the responses are the same, byte by byte',
     by: async (stage) => {
       const texts = await Promise.all(
         ['POST', 'GET', 'DELETE'].map(async (http) => (await stage.fetch({ http, headers: json })).text()),
@@ -117,7 +117,7 @@ const strangers: Attack[] = [
   },
   ...['PUT', 'PATCH', 'HEAD'].map(
     (http): Attack => ({
-      name: `${http} is for nobody, with a token or without`,
+      name: `${http} is refused, with a token or without`,
       by: async (stage) => {
         const [without, withOne] = [await stage.send({ http }), await stage.send({ http, token: await stage.token() })]
         return [without.status, withOne.status]

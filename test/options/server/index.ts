@@ -1,5 +1,5 @@
 /** Functions that are called as JavaScript may call them, each with what it has to say. */
-import { type Auth, createGuard, createServer, policies, type Server, serve } from 'edgemcp'
+import { type Auth, createGuard, createServer, pageCursor, policies, type Server, serve } from 'edgemcp'
 import { app } from 'edgemcp/apps'
 import { analyticsEngineSink, audit, consoleSink } from 'edgemcp/audit'
 import { bearer, cloudflareAccess, forTenant, oauthProvider } from 'edgemcp/auth'
@@ -477,6 +477,12 @@ const wrong: readonly Case[] = [
     'cors: a negative age',
     () => createGuard({ cors: { maxAgeSeconds: -1 } }),
     '"cors.maxAgeSeconds" of createGuard() must be a whole number of 0 or more, not -1',
+  ],
+  ['pageCursor: no name', () => pageCursor(''), '"name" of pageCursor() must be a non-empty string, not ""'],
+  [
+    'pageCursor: a ttl',
+    () => pageCursor('orders', { ttl: 'a day' }),
+    `"ttl" of pageCursor() must be milliseconds, or a string such as '2s', '10m', '1h' or '7d', not "a day"`,
   ],
   [
     'createGuard: a method',

@@ -1,0 +1,54 @@
+/** Tools that return pages, to callers who state their names: `Bearer <name>`. */
+import { type Context, createServer, McpError, pageCursor, serve } from 'edgemcp'
+import { tasks } from 'edgemcp/tasks'
+import * as z from 'zod'
+
+const server = createServer({ name: 'paged', version: '1.0.0' })
+const orders = Array.from({ length: 5 }, (_, index) => `order ${index + 1}`)
+const size = 2
+
+const orderPages = pageCursor<{ start: number }>('orders')
+const expiredPages = pageCursor<{ start: number }>('expired', { ttl: 0 })
+const inputSchema = z.object({ cursor: z.string().optional() })
+
+async function pageOf(pages: typeof orderPages, { cursor }: z.infer<typeof inputSchema>, ctx: Context) {
+  const { start } = (await pages.open(ctx, cursor)) ?? { start: 0 }
+  const next = start + size
+  const page = orders.slice(start, next)
+  return { page, nextCursor: next < orders.length ? await pages.seal(ctx, { start: next }) : undefined }
+}
+const outputSchema = z.object({ page: z.array(z.string()), nextCursor: z.string().optional() })
+
+server.tool('orders', { description: 'Lists orders', inputSchema, outputSchema }, (input, ctx) =>
+  pageOf(orderPages, input, ctx),
+)
+server.tool('expired', { description: 'Returns cursors that have expired', inputSchema, outputSchema }, (input, ctx) =>
+  pageOf(expiredPages, input, ctx),
+)
+server.tool(
+  'confirmed',
+  { description: 'Lists orders after a confirmation', inputSchema, outputSchema },
+  async (input, ctx) => {
+    const page = await pageOf(orderPages, input, ctx)
+    await ctx.elicit('sure', `Show ${page.page.join()}?`, z.object({ sure: z.boolean() }))
+    return page
+  },
+)
+server.tool(
+  'later',
+  { description: 'Lists orders in a task', inputSchema, outputSchema, task: { required: true } },
+  (input, ctx) => pageOf(orderPages, input, ctx),
+)
+
+const worker = serve(server, {
+  auth: {
+    async authenticate(request) {
+      const subject = /^Bearer (\w+)$/.exec(request.headers.get('Authorization') ?? '')?.[1]
+      if (!subject) throw new McpError('unauthorized', 'The token is missing')
+      return { issuer: 'https://names.example', subject, scopes: [], claims: {} }
+    },
+  },
+  plugins: [tasks()],
+})
+export default worker
+export const { McpSession, McpTask } = worker
