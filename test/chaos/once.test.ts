@@ -13,7 +13,7 @@ const attempts = (text: string): Attempt[] =>
 const losses = (runs: string): Loss[] => [...runs].map((run) => ({ run, by: 'kill', version: '1' }))
 const judged = (text: string, lost = '') => judge('Task', attempts(text), losses(lost), 3)
 
-describe('the check that each effect of a task runs once accepts', () => {
+describe('the check that each effect of a task runs once', () => {
   test.each([
     ['no loss', 'a1! a2! a3!', '', {}],
     ['a loss in an effect', 'a1! a2 b2! b3!', 'a', { inside: 1 }],
@@ -22,7 +22,7 @@ describe('the check that each effect of a task runs once accepts', () => {
     ['a loss on the way to the disk', 'a1? b2! b3!', 'a', { beside: 1 }],
     ['a loss that is reported late', 'a1! b2! a2 b3!', 'a', { inside: 1 }],
     ['a loss that is reported too early', 'a1? b1! b2! b3!', 'a', { beside: 1, besideAgain: 1 }],
-  ])('%s', (_, text, lost, falls) => {
+  ])('accepts %s', (_, text, lost, falls) => {
     expect(judged(text, lost)).toEqual({ inside: 0, between: 0, beside: 0, besideAgain: 0, ...falls })
   })
 
