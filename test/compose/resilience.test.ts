@@ -224,7 +224,7 @@ describe('through a Worker, an upstream with sessions', () => {
   afterEach(() => stub.close())
 
   test.each(['2026-07-28', '2025-11-25'])(
-    'gets what may be repeated again, and the rest once: client of %s',
+    'retries repeatable calls, and sends the others once: client of %s',
     async (revision) => {
       stub.tools = tools
       let failures = 0
