@@ -197,7 +197,7 @@ describe.each(eras)('%s', (era) => {
     expect(seen).toHaveLength(1)
   })
 
-  test('an interceptor catches what the handler of a resource or a prompt threw, and finds that of a tool in the outcome', async () => {
+  test('an interceptor catches the errors of resources and prompts, and gets those of tools in the outcome', async () => {
     await ask('generic', era, 'resources/read', { uri: 'fail://fixed' })
     await ask('generic', era, 'prompts/get', { name: 'failing' })
     await ask('generic', era, 'tools/call', { name: 'error' })
@@ -216,7 +216,7 @@ describe.each(eras)('%s', (era) => {
     await expect.poll(log).toContain('secret of handlerErrors')
   })
 
-  test('what onError throws is logged, and changes nothing for the client', async () => {
+  test('an error of onError is logged, and does not change the response', async () => {
     expect(textOf(await ask('message', era, 'tools/call', { name: 'error' }))).toBe('secret message')
     await expect.poll(log).toContain('onError itself fails')
   })
@@ -228,11 +228,14 @@ describe.each(eras)('%s', (era) => {
     await expect.poll(() => log().match(/secret resource/g)?.length).toBe(3)
   })
 
-  test.each(rows)('without options, the tool "$tool" fails likewise', async ({ tool, reads, isProtocol }) => {
-    const reply = await ask('plain', era, 'tools/call', { name: tool })
-    expect(textOf(reply)).toMatch(reads)
-    expect(reply.result?.isError).toBe(isProtocol ? undefined : true)
-  })
+  test.each(rows)(
+    'without options, the tool "$tool" fails with the same error',
+    async ({ tool, reads, isProtocol }) => {
+      const reply = await ask('plain', era, 'tools/call', { name: tool })
+      expect(textOf(reply)).toMatch(reads)
+      expect(reply.result?.isError).toBe(isProtocol ? undefined : true)
+    },
+  )
 })
 
 test('HTTP+SSE: "generic" sends nothing of the error', async () => {

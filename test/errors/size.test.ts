@@ -18,7 +18,7 @@ const log = () =>
 const textOf = (content: unknown) => (content as { text: string }[])[0]?.text ?? ''
 
 describe.each(['2026-07-28', '2025-11-25'])('%s', (revision) => {
-  test('the model reads that a result is too large, with its size, and onError receives the error', async () => {
+  test('returns an error with the size of a result that is too large to the model, and passes it to onError', async () => {
     await using client = await connect(urlOf('small'), { revision })
     await seen()
     const fits = await client.callTool('fill', { characters: 4000 })
@@ -76,7 +76,7 @@ test.each([
     { characters: 20_000_000 },
     /^The tool "fill" returned 40000\d\d\d bytes of JSON, and a response of a session sends at most/,
   ],
-])('a session has limits of its own: %o', async (args, message) => {
+])('a session has its own limits: %o', async (args, message) => {
   await using client = await connect(urlOf('unlimited'), { revision: '2025-11-25' })
   const { isError, content } = await client.callTool('fill', args)
   expect(isError).toBe(true)
