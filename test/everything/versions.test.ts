@@ -65,7 +65,7 @@ test('a file of a session is unknown in other sessions', async () => {
   await expect(other.request('resources/read', { uri })).rejects.toMatchObject({ code: -32002 })
 })
 
-test('a client of 2026-07-28 runs the research as a task, and says what an ambiguous topic means', async () => {
+test('a client of 2026-07-28 runs the research as a task, and answers its input request', async () => {
   const client = new TaskClient(server.url)
   const taskId = await client.begin('simulate-research-query', { topic: 'mercury', ambiguous: true })
   const { statusMessage } = await client.until(taskId, 'input_required')
