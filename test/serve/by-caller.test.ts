@@ -134,7 +134,7 @@ describe.each(eras)('for a client of %s (HTTP+SSE: %s)', (revision, sse) => {
       .toContainEqual(expect.stringContaining('The inputSchema of tool "export" must be an object schema'))
   })
 
-  test('challenges for scopes of a hidden entry only those who see it', async () => {
+  test('challenges for scopes of a hidden entry only callers who see the entry', async () => {
     const Authorization = `Bearer ${tokenOf('ada')}`
     await using free = await connected({ 'X-Plan': 'free', Authorization })
     await expect(free.callTool('secured')).rejects.toThrow('Unknown tool: secured')
@@ -142,7 +142,7 @@ describe.each(eras)('for a client of %s (HTTP+SSE: %s)', (revision, sse) => {
     await expect(pro.callTool('secured')).rejects.toThrow('Requires the scopes admin')
   })
 
-  test('has instructions of its own', async () => {
+  test('gets its own instructions', async () => {
     const Authorization = `Bearer ${tokenOf('ada')}`
     await using client = await connected({ 'X-Plan': 'pro', Authorization }, { name: 'reader' })
     expect(client.initializeResult).toMatchObject({ instructions: `ada reader ${revision} pro POST` })

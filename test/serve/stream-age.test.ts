@@ -155,7 +155,7 @@ test('the response of a stateless call does not end before its result', async ()
   await client.close()
 })
 
-test('a published client of 2025-11-25 gets all of a call and all changes, over several connections', async () => {
+test('a published client of 2025-11-25 gets all events of a call and all changes, over several connections', async () => {
   const client = new Client({ name: 'published', version: '1.0.0' })
   const transport = new StreamableHTTPClientTransport(server.url)
   const uris: string[] = []
