@@ -266,7 +266,7 @@ describe('a request that arrives while a session expires', () => {
   })
 })
 
-test('a Worker of an older release does not say whether sessions are revived: they are', () => {
+test('sessions of a Worker of an older release are revived by default', () => {
   const text = termsWith({ ...terms, revive: false })(2)
   expect(readTerms(text)).toMatchObject({ shard: 2, revive: false })
   expect(readTerms(text.replace(/ \d$/, ''))).toMatchObject({ shard: 2, revive: true })

@@ -454,7 +454,7 @@ describe('a call whose object was lost while it ran', () => {
   })
 })
 
-describe('an ended session', () => {
+describe('a session that ends or expires', () => {
   test('keeps a tombstone until its id expires, and then no data', async () => {
     const stub = session()
     await stub.post(post('logging/setLevel', { level: 'debug' }))
