@@ -123,6 +123,8 @@ export type ReadRequestContext = (
     readonly principal: Principal | undefined
     /** The bindings of the Worker. */
     readonly env: Cloudflare.Env
+    /** The `ctx` of the Worker: `props` and `auth`, which wrappers such as OAuthProvider set. */
+    readonly context: IncomingRequest['context']
   },
 ) => Awaitable<RequestContext>
 
@@ -402,8 +404,8 @@ class ServedEndpoint {
     const { requestContext } = this.#options
     if (!requestContext) return undefined
     const reading = new WeakMap<IncomingRequest, Promise<RequestContext>>()
-    const read = async ({ request, principal }: IncomingRequest) =>
-      checkedContext(await requestContext(request, { principal, env }))
+    const read = async ({ request, principal, context }: IncomingRequest) =>
+      checkedContext(await requestContext(request, { principal, env, context }))
     return (incoming) => {
       const context = reading.get(incoming) ?? read(incoming)
       reading.set(incoming, context)
