@@ -128,7 +128,8 @@ test('the project writes declarations of every export of the examples with the o
   mkdirSync(folder)
   cpSync(join(root, 'examples'), join(folder, 'src/examples'), {
     recursive: true,
-    filter: (path) => !path.endsWith('/auth-server'),
+    // This project has neither the packages of an authorization server nor those of an OAuth provider.
+    filter: (path) => !/\/(auth-server|oauth-provider)$/.test(path),
   })
   writeFileSync(join(folder, 'src/index.ts'), server)
   writeFileSync(

@@ -10,7 +10,14 @@ import {
   type VersionNegotiationMode,
 } from '@modelcontextprotocol/client'
 
-const { server, mode } = (await (await fetch('/settings')).json()) as { server: string; mode: VersionNegotiationMode }
+type Wish = { name: string; arguments: Record<string, string> }
+
+const { server, mode, headers, read } = (await (await fetch('/settings')).json()) as {
+  server: string
+  mode: VersionNegotiationMode
+  headers?: Record<string, string>
+  read?: Wish
+}
 
 const kept = <T>(name: string): T | undefined => JSON.parse(sessionStorage.getItem(name) ?? 'null') ?? undefined
 const keep = (name: string, value: unknown) => sessionStorage.setItem(name, JSON.stringify(value))
@@ -34,13 +41,12 @@ const authProvider: OAuthClientProvider = {
   redirectToAuthorization: (url) => location.assign(url),
 }
 
-const newTransport = () => new StreamableHTTPClientTransport(new URL(server), { authProvider })
+const newTransport = () =>
+  new StreamableHTTPClientTransport(new URL(server), { authProvider, ...(headers && { requestInit: { headers } }) })
 const say = (text: string) => {
   const output = document.querySelector('output') as HTMLOutputElement
   output.textContent = text
 }
-
-type Wish = { name: string; arguments: Record<string, string> }
 
 async function fulfil(wish: Wish): Promise<void> {
   say('')
@@ -74,6 +80,6 @@ if (returned.has('state')) {
 
 const button = (id: string, wish: Wish) =>
   document.getElementById(id)?.addEventListener('click', () => void fulfil(wish))
-button('read', { name: 'read_note', arguments: { id: 'welcome' } })
+button('read', read ?? { name: 'read_note', arguments: { id: 'welcome' } })
 button('write', { name: 'write_note', arguments: { id: 'page', text: 'Written by a page' } })
 document.body.dataset.ready = 'yes'

@@ -6,7 +6,14 @@ import { join } from 'node:path'
 import { build } from 'esbuild'
 
 /** What the page is told. */
-export type Settings = { server: string; mode: unknown }
+export type Settings = {
+  server: string
+  mode: unknown
+  /** Headers that its client adds to each request. */
+  headers?: Record<string, string>
+  /** The call of its first button. Default: it reads a note. */
+  read?: { name: string; arguments: Record<string, string> }
+}
 
 export type PageServer = { readonly port: number; settings: Settings | undefined } & AsyncDisposable
 
