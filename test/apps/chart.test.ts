@@ -58,7 +58,7 @@ describe.skipIf(!found)(`a chart in Chromium${missing}`, () => {
   }
   const status = ({ view }: OpenHost) => view.getByRole('status')
 
-  test.each(sample(['2026-07-28', '2025-11-25'], 2))('is drawn by a host whose client speaks %s', async (revision) => {
+  test.each(sample(['2026-07-28', '2025-11-25'], 2))('is drawn by a host whose client uses %s', async (revision) => {
     await using opened = await open({ mode: revision === '2026-07-28' ? { pin: revision } : 'legacy' })
     const { page, problems, requests } = opened
     expect(await page.evaluate(() => window.host.modelTools)).toEqual(['sales'])
