@@ -31,7 +31,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     'x-signal': 'true',
   })
 
-  test('is described to the headers of an upstream, and has a session there for them', async () => {
+  test('is the caller that the headers function of an upstream gets, and has its own upstream session', async () => {
     stub.requests.length = 0
     await using ada = await connect(server.url, { revision, token: `ada ${revision}` })
     await using bob = await connect(server.url, { revision, token: `bob ${revision}` })
@@ -43,7 +43,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     expect(stub.requests.filter(({ headers }) => headers['x-key'] === 'none')).toEqual([])
   })
 
-  test('is described to the headers of an API, with its state', async () => {
+  test('is the caller that the headers function of an API gets, with its session state', async () => {
     const token = `grace ${revision}`
     await using grace = await connect(new URL('/calling/mcp', server.url), { revision, token })
     const sent = async () => {
