@@ -64,7 +64,7 @@ describe('an operation that fails', () => {
     expect(requests).toHaveLength(1)
   })
 
-  test('is sent as often as "retries" says', async () => {
+  test('is sent again at most "retries" times', async () => {
     fail(9)
     await result(serverOf({ retries: 0 }), 'tools/call', { name: 'get' })
     await result(serverOf({ retries: 1 }), 'tools/call', { name: 'get' })
