@@ -40,7 +40,7 @@ async function startAndExpire(revision: string, left: string[], path = '/mcp'): 
 }
 
 describe.each(['2025-03-26', '2025-06-18', '2025-11-25'])('an idle session of %s', (revision) => {
-  test('goes on with its id, without its state', async () => {
+  test('continues with its id, and without its state', async () => {
     const session = await startAndExpire(revision, [])
     expect(await textOf(await call(session, 'all'))).toBe('')
     expect((await call(session, 'add', { item: 'milk' })).status).toBe(200)
@@ -58,7 +58,7 @@ describe.each(['2025-03-26', '2025-06-18', '2025-11-25'])('an idle session of %s
     expect(received).toEqual(['notifications/tools/list_changed', 'notifications/resources/list_changed'])
   })
 
-  test('refuses Last-Event-ID from before, with an error that says what to do', async () => {
+  test('refuses a Last-Event-ID from before its expiry with an error that asks for a new stream', async () => {
     const session = await startAndExpire(revision, [])
     const refused = await request('GET', session, { 'Last-Event-ID': '0.1' })
     expect([refused.status, await refused.json()]).toMatchObject([
@@ -75,7 +75,7 @@ describe.each(['2025-03-26', '2025-06-18', '2025-11-25'])('an idle session of %s
     expect((await request('DELETE', session)).status).toBe(404)
   })
 
-  test('ends without revive', async () => {
+  test('ends if revive is false', async () => {
     const session = await startAndExpire(revision, ['ended'], '/strict/mcp')
     const refused = await call(session, 'all', {}, '/strict/mcp')
     expect([refused.status, await refused.json()]).toMatchObject([

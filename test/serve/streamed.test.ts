@@ -11,7 +11,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 
 /** What became a stream once is asked for with its stream the next time, if it is short enough. */
 test.each(['2025-11-25', '2025-06-18', '2025-03-26'])(
-  'a call of %s sends the same messages the first time and later, whatever its size',
+  'a repeated call of %s sends the same messages as the first one, for arguments of any size',
   async (revision) => {
     await using client = await connect(server.url, { revision })
     for (const padding of ['', '', 'x'.repeat(10_000), 'ü😀\u2028', '']) {
