@@ -65,9 +65,9 @@ describe('a session that expired while it was idle', () => {
   test.each([
     ['a log level', () => post('logging/setLevel', { level: 'debug' })],
     ['a subscription', () => post('resources/subscribe', { uri: 'note://1' })],
-    ['a question without an answer', () => call('ask_name')],
-    ['nothing', () => post('ping')],
-  ])('goes on without %s, and stores nothing for it', async (_, request) => {
+    ['an unanswered input request', () => call('ask_name')],
+    ['a ping', () => post('ping')],
+  ])('answers requests, and no longer stores data of %s', async (_, request) => {
     const stub = fresh()
     await stub.post(request())
     await expire(stub)
@@ -94,7 +94,7 @@ describe('a session that expired while it was idle', () => {
     later.socket?.close(4000)
   })
 
-  test('sends them although other requests came first, and the object was evicted between them', async () => {
+  test('sends the changes of all lists also after other requests and an eviction of its object', async () => {
     const stub = fresh()
     await stub.post(post('logging/setLevel', { level: 'debug' }))
     await expire(stub)
@@ -106,7 +106,7 @@ describe('a session that expired while it was idle', () => {
     revived.socket?.close(4000)
   })
 
-  test('sends them once to a client that opens two streams at the same time', async () => {
+  test('sends the changes of all lists once to a client that opens two streams at the same time', async () => {
     const stub = fresh()
     await stub.post(post('logging/setLevel', { level: 'debug' }))
     await expire(stub)
@@ -123,7 +123,7 @@ describe('a session that expired while it was idle', () => {
     other.socket?.close(4000)
   })
 
-  test('sends no changes of lists in its first life', async () => {
+  test('sends no changes of lists before it expires', async () => {
     const stub = fresh()
     const first = await open(stub)
     await stub.changed({ resource: 'note://1' })
@@ -131,7 +131,7 @@ describe('a session that expired while it was idle', () => {
     first.socket?.close(4000)
   })
 
-  test('refuses to resume a stream of an earlier life', async () => {
+  test('refuses to resume a stream from before its expiry', async () => {
     const stub = fresh()
     const standing = await open(stub)
     await stub.changed({ list: 'tools' })
@@ -149,7 +149,7 @@ describe('a session that expired while it was idle', () => {
     revived.socket?.close(4000)
   })
 
-  test('stays ended after a DELETE in any of its lives', async () => {
+  test('stays ended after a DELETE that follows its expiry', async () => {
     const stub = fresh()
     await stub.post(post('logging/setLevel', { level: 'debug' }))
     await expire(stub)
@@ -207,7 +207,7 @@ async function expiring(use: (session: Session, end: End, storage: DurableObject
 const ping = () => postOf([{ jsonrpc: '2.0', id: 1, method: 'ping' }], { expires })
 
 describe('a request that arrives while a session expires', () => {
-  test('waits, and is the first one of the next life', async () => {
+  test('waits for the expiry, and is the first request of the revived session', async () => {
     await expiring(async (session, { begun, release }, storage) => {
       const alarm = session.alarm()
       await begun
@@ -245,7 +245,7 @@ describe('a request that arrives while a session expires', () => {
     })
   })
 
-  test('is answered although the end failed, which the next alarm repeats', async () => {
+  test('is answered even if the expiry fails, and the next alarm repeats the expiry', async () => {
     await expiring(async (session, { begun, release }, storage) => {
       const deleting = vi.spyOn(storage, 'deleteAll').mockRejectedValueOnce(new Error('lost'))
       try {

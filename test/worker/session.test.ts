@@ -391,7 +391,7 @@ describe('a call whose object was lost while it ran', () => {
     expect(steps(relay.frames).toSorted()).toEqual(['1: 1', '1: 2', '1: 3', '1: 4', '2: 1', '2: 2'])
   })
 
-  test('over HTTP+SSE repeats no notifications, whatever the stream had before', async () => {
+  test('over HTTP+SSE repeats no notifications that the stream already sent', async () => {
     const stub = session()
     const relay = await open(stub, 'sse=1')
     const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
