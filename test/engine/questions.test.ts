@@ -813,6 +813,23 @@ describe('a client without the capability', () => {
     expect(await can({ sampling: { tools: {}, context: {} } })).toBe('sampling,sampling.tools,sampling.context')
   })
 
+  test('is recognized by ctx.supports for tasks of the client', async () => {
+    const able = (ctx: Context) =>
+      (['tasks.requests.elicitation.create', 'tasks.requests.sampling.createMessage'] as const).filter((feature) =>
+        ctx.supports(feature),
+      )
+    const can = async (tasks: object) => {
+      const capabilities: object = { tasks }
+      return textOf((await talk(able, {}, { capabilities })).result)
+    }
+    expect(await can({})).toBe('')
+    expect(await can({ requests: {} })).toBe('')
+    expect(await can({ requests: { elicitation: { create: {} }, sampling: {} } })).toBe(
+      'tasks.requests.elicitation.create',
+    )
+    expect(await can({ requests: { sampling: { createMessage: {} } } })).toBe('tasks.requests.sampling.createMessage')
+  })
+
   test('can get another result when the handler catches the error', async () => {
     const { result } = await talk((ctx) => ctx.roots().catch(() => 'somewhere'), {}, { capabilities: {} })
     expect(textOf(result)).toBe('somewhere')

@@ -40,7 +40,10 @@ export type Jsonify<T> = T extends string | number | boolean | null | undefined 
           ? { [K in keyof T]: undefined extends T[K] ? Exclude<Jsonify<T[K]>, undefined> | null : Jsonify<T[K]> }
           : { [K in keyof T]: Jsonify<T[K]> }
 
-/** Names a client feature that an input request needs. `ctx.supports(feature)` checks it. */
+/**
+ * Names a client feature that an input request needs. `ctx.supports(feature)` checks it. Clients of 2025-11-25 with the features of
+ * `tasks` can answer an input request with a task.
+ */
 export type ClientFeature =
   | 'elicitation'
   | 'elicitation.url'
@@ -48,6 +51,8 @@ export type ClientFeature =
   | 'sampling.tools'
   | 'sampling.context'
   | 'roots'
+  | 'tasks.requests.elicitation.create'
+  | 'tasks.requests.sampling.createMessage'
 
 /** Holds the response of the user to a form: `content` is validated by the schema, and present if the user accepted. */
 export type FormResult<T> =

@@ -2,24 +2,21 @@
 
 import type { ClientFeature } from '../declarations/context.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
-import type { ClientCapabilities, InputRequest, Params, SamplingMessage } from '../protocol/types.ts'
+import type { ClientCapabilities, InputRequest, SamplingMessage } from '../protocol/types.ts'
 import { messagesOf } from './tool-balance.ts'
 
-/** The capability of a feature, and its mode if the feature is one. */
+/** The names of the members that lead to the capability of a feature. */
 const capabilityOf = (feature: ClientFeature): string[] =>
   (feature === 'elicitation' ? 'elicitation.form' : feature).split('.')
 
 export function supportsFeature(capabilities: ClientCapabilities, feature: ClientFeature): boolean {
-  const [name = '', mode] = capabilityOf(feature)
-  const members: Params = capabilities
-  const declared = members[name]
-  return isObject(declared) && (mode === undefined || isObject(declared[mode]))
+  let declared: unknown = capabilities
+  for (const name of capabilityOf(feature)) declared = isObject(declared) ? declared[name] : undefined
+  return isObject(declared)
 }
 
-export function requiredCapabilities(feature: ClientFeature): ClientCapabilities {
-  const [name = '', mode] = capabilityOf(feature)
-  return { [name]: mode ? { [mode]: {} } : {} }
-}
+export const requiredCapabilities = (feature: ClientFeature): ClientCapabilities =>
+  capabilityOf(feature).reduceRight<ClientCapabilities>((inner, name) => ({ [name]: inner }), {})
 
 /** The features that a client must support to be sent this input request. */
 export function requiredFeatures({ method, params = {} }: InputRequest): ClientFeature[] {
