@@ -393,7 +393,7 @@ const exception = ({ unless = [] }: Scenario, { revision }: Kind) =>
 /** In `npm test` every other one. */
 const kinds = sample(allKinds, 2)
 
-test.each(kinds)('$package $way settles on $revision', async ({ connect, revision }) => {
+test.each(kinds)('$package $way negotiates $revision', async ({ connect, revision }) => {
   await using client = await connect(server.url, answering())
   expect(client.revision).toBe(revision)
 })

@@ -151,7 +151,7 @@ afterAll(() =>
   ),
 )
 
-test.each(generations)('$name settles on $revision', ({ name, revision }) => {
+test.each(generations)('$name negotiates $revision', ({ name, revision }) => {
   const those = members.filter(({ generation }) => generation.name === name)
   expect(those.map(({ client }) => client.revision)).toEqual(those.map(() => revision))
   expect(those).toHaveLength(Object.keys(roles).length)
