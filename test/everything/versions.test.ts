@@ -41,7 +41,7 @@ describe.each(everyRevision)('%s', (revision) => {
     expect(JSON.stringify(await client.callTool('trigger-elicitation-request'))).toContain(shown)
   })
 
-  test('resources, prompts and completions', async () => {
+  test('a client reads a resource, gets a prompt and completes an argument', async () => {
     await using client = await open()
     const { contents } = await client.request('resources/read', { uri: 'demo://resource/static/document/features.md' })
     expect(contents).toMatchObject([{ text: expect.stringMatching(/^# Features/) }])
