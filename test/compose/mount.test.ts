@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { draftOf } from '../../worker/declarations/declarations.ts'
 import { createServer, type Module } from '../../worker/declarations/server.ts'
+import { SelectedTools } from '../../worker/declarations/tool-selection.ts'
 import { extension } from '../../worker/engine/extension.ts'
 import { mount } from '../../worker/plugins/compose/mount.ts'
 import { mountUpstreams } from '../../worker/plugins/compose/proxy/front.ts'
@@ -23,6 +24,7 @@ const proxy =
       timeoutMs: 1000,
       listTimeoutMs: 1000,
       sharedSessions: false,
+      selected: new SelectedTools('proxy()', {}),
       scopes: undefined,
     }
     mountUpstreams(draftOf(server), [new Proxied(new Remote(url, { fetch, waitUntil: () => {} }, once), options)])

@@ -3,6 +3,7 @@
 import type { Resilience } from '../../worker/client/request-guard.ts'
 import { draftOf } from '../../worker/declarations/declarations.ts'
 import type { Module } from '../../worker/declarations/server.ts'
+import { SelectedTools } from '../../worker/declarations/tool-selection.ts'
 import { mountUpstreams } from '../../worker/plugins/compose/proxy/front.ts'
 import { Proxied, type ProxiedOptions } from '../../worker/plugins/compose/proxy/proxied.ts'
 import { Remote } from '../../worker/plugins/compose/proxy/remote.ts'
@@ -31,6 +32,7 @@ export const nodeProxy =
       timeoutMs: 60_000,
       listTimeoutMs: 10_000,
       sharedSessions: false,
+      selected: new SelectedTools('proxy()', {}),
       scopes: [],
       ...options,
     }

@@ -36,6 +36,7 @@ const parts = new Set([
   'The jwks_uri',
   'The prompt "…"',
   'The resource "…"',
+  '… for the tool "…"',
   'The method "…"',
   'The tool "…"',
   'Tool "…" returned',

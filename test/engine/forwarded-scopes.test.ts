@@ -12,7 +12,8 @@ const forwarding = (prefix: string, scopes: readonly string[]): Forwarded => ({
   what: 'a proxy',
   prefix,
   scopes,
-  scopesOf: () => scopes,
+  guarded: new Map(),
+  accessOf: () => ({ visibleTo: undefined, scopes }),
 })
 const declarations = draftOf(createServer({ name: 'gateway', version: '1.0.0' }))
 addForwarded(declarations, [forwarding('', ['x']), forwarding('', ['y']), forwarding('other_', ['z'])])

@@ -1,5 +1,7 @@
 /** Entries that a server forwards to other servers, as `proxy()` does: the part that authorization needs. */
 
+import type { Guarded } from './caller.ts'
+
 /** Identifies an entry of an upstream server. */
 export type ForwardedEntry = {
   /** Kind of the entry. */
@@ -16,5 +18,8 @@ export interface Forwarded {
   readonly prefix: string
   /** Scopes of all its entries; `[]` if each entry has its own; `undefined`: not declared. */
   readonly scopes: readonly string[] | undefined
-  scopesOf(entry: ForwardedEntry): readonly string[]
+  /** Tools with access options of their own, by their names on this server. */
+  readonly guarded: ReadonlyMap<string, Guarded>
+  /** Returns the access options of an entry; `undefined` if this server does not offer it. @param entry with its name without prefix */
+  accessOf(entry: ForwardedEntry): Guarded | undefined
 }

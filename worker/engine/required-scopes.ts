@@ -106,16 +106,16 @@ function declaredEntry(declarations: Declarations, { kind, name }: Target): Guar
 /** Returns the entries of all upstreams that may have this one: only a request shows which of them has it. */
 function forwardedEntries({ forwarded }: Declarations, { kind, name }: ForwardedEntry): Guarded[] {
   const able = kind === 'resource' ? forwarded : forwarded.filter(({ prefix }) => name.startsWith(prefix))
-  return able.map((server) => {
-    const nameThere = kind === 'resource' ? name : name.slice(server.prefix.length)
-    return { visibleTo: undefined, scopes: server.scopesOf({ kind, name: nameThere }) }
-  })
+  return able.flatMap(
+    (server) => server.accessOf({ kind, name: kind === 'resource' ? name : name.slice(server.prefix.length) }) ?? [],
+  )
 }
 
-/** Returns an entry with the scopes of all these entries. */
+/** Returns an entry with the scopes of all these entries, and the first limit of them. */
 const mergeScopes = (entries: readonly Guarded[]): Guarded => ({
   visibleTo: undefined,
   scopes: [...new Set(entries.flatMap(({ scopes = none }) => scopes))],
+  rateLimit: entries.find(({ rateLimit }) => rateLimit)?.rateLimit,
 })
 
 export const insufficientScope = (scopes: readonly string[]): McpError =>

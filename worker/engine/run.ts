@@ -95,8 +95,9 @@ export async function runCall(...args: Parameters<typeof run>): Promise<ResultOu
  */
 function checkChangedCall(declarations: Declarations, call: Call, changed: Call): void {
   const entry = entryOf(declarations, changed.method, changed.params)
-  if (!entry || entry === entryOf(declarations, call.method, call.params)) return
-  if (!entry.rateLimit && !('singleUse' in entry && entry.singleUse)) return
+  const before = entryOf(declarations, call.method, call.params)
+  if (!entry || entry === before) return
+  if (entry.rateLimit === before?.rateLimit && !('singleUse' in entry && entry.singleUse)) return
   const { name = '', uri = name } = changed.params
   throw new Error(`An interceptor calls "${uri}", and would bypass its rateLimit or singleUse: let the client call it`)
 }

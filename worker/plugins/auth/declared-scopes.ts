@@ -1,5 +1,6 @@
 /** The scopes that a server declares. */
 import type { Declarations } from '../../declarations/declarations.ts'
+import type { Forwarded } from '../../declarations/forwarded.ts'
 import type { Server } from '../../declarations/server.ts'
 import { declaredMethod, methods as protocolMethods } from '../../engine/methods/index.ts'
 
@@ -33,9 +34,13 @@ function declared({ declarations: { tools, resources, templates, prompts, forwar
     ...of('resource', templates),
     ...of('prompt', prompts),
     ...forwarded,
+    ...of('tool', forwarded.flatMap(scopedTools)),
     ...of('method', extraMethods(methods)),
   ]
 }
+
+/** The tools of an upstream that have scopes of their own. */
+const scopedTools = ({ guarded }: Forwarded) => [...guarded].filter(([, { scopes }]) => scopes !== undefined)
 
 /** Methods of extensions and plugins. Those of the protocol take the scopes of what a request names. */
 const extraMethods = (methods: Declarations['methods']) =>

@@ -2,6 +2,7 @@
 import type { RequestGuard, Resilience } from '../../client/request-guard.ts'
 import type { Context } from '../../declarations/context.ts'
 import { maxAnswerBytes } from '../../protocol/bounded-body.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
 import type { Operation } from './operation-type.ts'
 import { sendGuarded } from './send-guarded.ts'
@@ -14,12 +15,14 @@ export type Api = {
   readonly baseUrl: string
   readonly guard: RequestGuard
   readonly resilience: Resilience
+  /** Whether the result has the body of the response, JSON, as structured content. */
+  readonly isStructured: boolean
 }
 
 /** Sends the request of an operation, and returns the response of the API as a result. */
 export async function callOperation(
   { method, path, parameters, hasBody, bodyType = 'application/json' }: Operation,
-  { baseUrl, guard, resilience }: Api,
+  { baseUrl, guard, resilience, isStructured }: Api,
   args: Params,
   headers: readonly [name: string, value: string][],
   ctx: Pick<Context, 'signal'>,
@@ -43,6 +46,11 @@ export async function callOperation(
       `${where} with a body of more than ${maxAnswerBytes} bytes, more than openApiTools() reads: ask for a smaller part`,
     )
   }
+  if (ok && isStructured) {
+    const structuredContent = jsonObject(text)
+    if (structuredContent) return { content: [{ type: 'text' as const, text }], structuredContent }
+    throw new Error(`${where} without a JSON object, which the outputSchema of the tool needs`)
+  }
   if (ok) return { content: [{ type: 'text' as const, text: text || `HTTP ${status}` }] }
   const message = `${where}. ${text.slice(0, maxErrorCharacters)}`.trim()
   return { content: [{ type: 'text' as const, text: message }], isError: true }
@@ -63,3 +71,12 @@ export async function callOperation(
 }
 
 const textOf = (value: unknown): string => (typeof value === 'object' ? JSON.stringify(value) : String(value))
+
+function jsonObject(text: string): Params | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

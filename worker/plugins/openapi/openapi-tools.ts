@@ -3,6 +3,7 @@ import { checkOptions, checkValue, type KindsOf } from '../../declarations/check
 import type { Awaitable } from '../../declarations/context.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { Module } from '../../declarations/server.ts'
+import { SelectedTools, selectionKinds, type ToolSelection } from '../../declarations/tool-selection.ts'
 import {
   type HeadersContext,
   type ResilienceOptions,
@@ -20,24 +21,25 @@ import { headerKey, isReservedHeader } from './reserved-headers.ts'
 type HeaderValue = string | undefined
 
 /** Configures `openApiTools()`. */
-export type OpenApiToolsOptions = ResilienceOptions & {
-  /** URL of the API, which paths are appended to: https, or http on this machine, without query and credentials. */
-  baseUrl: string
-  /**
-   * Headers of each request, such as credentials, or functions that return them, possibly after a look-up. The token of the caller is not
-   * forwarded. They override arguments of the model: a header that is named here is not an argument. Default: none.
-   */
-  headers?:
-    | Readonly<Record<string, HeaderValue | ((caller: HeadersContext) => Awaitable<HeaderValue>)>>
-    | ((caller: HeadersContext) => Awaitable<Readonly<Record<string, HeaderValue>>>)
-  /** Start of the names of the tools. Default: an empty text. */
-  prefix?: string
-  /**
-   * Scopes that a token needs to call an operation: all scopes of the list, or those that a function returns for the operation. Default:
-   * none.
-   */
-  scopes?: readonly string[] | ((operation: Operation) => readonly string[])
-}
+export type OpenApiToolsOptions = ResilienceOptions &
+  ToolSelection & {
+    /** URL of the API, which paths are appended to: https, or http on this machine, without query and credentials. */
+    baseUrl: string
+    /**
+     * Headers of each request, such as credentials, or functions that return them, possibly after a look-up. The token of the caller is not
+     * forwarded. They override arguments of the model: a header that is named here is not an argument. Default: none.
+     */
+    headers?:
+      | Readonly<Record<string, HeaderValue | ((caller: HeadersContext) => Awaitable<HeaderValue>)>>
+      | ((caller: HeadersContext) => Awaitable<Readonly<Record<string, HeaderValue>>>)
+    /** Start of the names of the tools. Default: an empty text. */
+    prefix?: string
+    /**
+     * Scopes that a token needs to call an operation: all scopes of the list, or those that a function returns for the operation. Default:
+     * none.
+     */
+    scopes?: readonly string[] | ((operation: Operation) => readonly string[])
+  }
 
 const kinds: KindsOf<OpenApiToolsOptions> = {
   // Checked below, as a URL.
@@ -45,6 +47,7 @@ const kinds: KindsOf<OpenApiToolsOptions> = {
   headers: [(value) => Object(value) === value, 'an object or a function'],
   prefix: kind.string,
   ...resilienceKinds,
+  ...selectionKinds,
   scopes: kind.scopesOrFunction,
 }
 
@@ -77,9 +80,14 @@ export function openApiTools(list: readonly Operation[], options: OpenApiToolsOp
   }
   const resilience = readResilience('openApiTools()', options)
   const api = { baseUrl, resilience, guard: new RequestGuard(new URL(baseUrl).host, resilience) }
+  const selected = new SelectedTools('openApiTools()', options)
+  const unknown = selected.findUnknown(list.map(({ name }) => name))
+  if (unknown.length > 0) {
+    throw new Error(`openApiTools(): ${unknown.join(', ')}, which no operation has: use the names of the operations`)
+  }
   const names = new Set(typeof headers === 'function' ? [] : Object.keys(headers).map(headerKey))
   return (server) => {
-    for (const declared of list) {
+    for (const declared of list.filter(({ name }) => selected.has(name))) {
       // Anything else would change the host that gets the developer's headers.
       if (!declared.path.startsWith('/')) {
         throw new Error(`openApiTools(): the path "${declared.path}" of "${declared.name}" must start with "/"`)
@@ -87,15 +95,19 @@ export function openApiTools(list: readonly Operation[], options: OpenApiToolsOp
       refuseLostArguments(declared)
       const operation = withoutHeaders(declared, (name) => isReservedHeader(name) || names.has(headerKey(name)))
       const { name, description, input, annotations } = operation
+      const { name: _, outputSchema, ...override } = selected.overrides.get(name) ?? {}
       const definition = {
         description,
         inputSchema: input,
-        annotations,
         scopes: typeof scopes === 'function' ? scopes(declared) : scopes,
+        ...override,
+        annotations: { ...annotations, ...override.annotations },
+        ...(outputSchema && { outputSchema }),
       }
-      server.tool(prefix + name, definition, async (args, ctx) =>
+      const target = { ...api, isStructured: Boolean(outputSchema) }
+      server.tool(prefix + selected.nameOf(name), definition, async (args, ctx) =>
         // The input schema is an object schema.
-        callOperation(operation, api, args as Params, await headersFor(headers, ctx), ctx),
+        callOperation(operation, target, args as Params, await headersFor(headers, ctx), ctx),
       )
     }
   }

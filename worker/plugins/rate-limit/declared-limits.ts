@@ -81,9 +81,13 @@ export function limitsWithState(
 }
 
 /** Returns the entries with limits of their own. */
-function limitedEntries({ tools, prompts, resources, templates }: Declarations) {
+function limitedEntries({ tools, prompts, resources, templates, forwarded }: Declarations) {
   const entries = [
-    ...[...tools].map(([name, { rateLimit }]) => ({ owner: `The tool "${name}"`, what: name, limit: rateLimit })),
+    ...[...tools, ...forwarded.flatMap(({ guarded }) => [...guarded])].map(([name, { rateLimit }]) => ({
+      owner: `The tool "${name}"`,
+      what: name,
+      limit: rateLimit,
+    })),
     ...[...prompts].map(([name, { rateLimit }]) => ({
       owner: `The prompt "${name}"`,
       what: `prompt ${name}`,

@@ -2,7 +2,7 @@
 
 import type { ForwardedEntry } from '../../../declarations/forwarded.ts'
 import { callerContextOf } from '../../../engine/caller.ts'
-import { uncached } from '../../../engine/methods/lists.ts'
+import { isVisible, uncached } from '../../../engine/methods/lists.ts'
 import { type Method, type MethodContext, readObject, readText } from '../../../engine/methods/method.ts'
 import { findResource, readUri } from '../../../engine/methods/resources.ts'
 import { insufficientScope } from '../../../engine/required-scopes.ts'
@@ -46,7 +46,12 @@ async function upstreamFor(
   if (typeof name !== 'string' || (kind === 'tool' ? tools : prompts).has(name)) return undefined
   const list = kind === 'tool' ? 'tools/list' : 'prompts/list'
   const owner = await upstreamForName(context, list, name, permittedFor(context, kind, name, proxies))
-  return owner && { owner, name: stripPrefix(owner, name) }
+  if (!owner) return undefined
+  const unprefixed = stripPrefix(owner, name)
+  if (kind === 'prompt') return { owner, name: unprefixed }
+  const access = owner.access.accessOf({ kind, name: unprefixed })
+  const nameThere = access && (await isVisible(access, context.caller)) ? owner.access.toolThere(unprefixed) : undefined
+  return nameThere === undefined ? undefined : { owner, name: nameThere }
 }
 
 export const readResource = async (
@@ -87,8 +92,8 @@ function permittedFor(
   name: string,
   proxies: readonly Proxied[],
 ): readonly Proxied[] {
-  const fitting = kind === 'resource' ? proxies : proxies.filter(({ prefix }) => name.startsWith(prefix))
-  const lacked = fitting.map((proxied) => proxied.lacked(context, kind, name))
+  const fitting = kind === 'resource' ? proxies : proxies.filter(({ access }) => access.offers(kind, name))
+  const lacked = fitting.map((proxied) => proxied.access.lacked(context, kind, name))
   const permitted = fitting.filter((_, index) => lacked[index]?.length === 0)
   if (permitted.length === 0 && lacked[0]) throw insufficientScope(lacked[0])
   return permitted

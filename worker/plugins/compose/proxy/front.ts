@@ -43,7 +43,10 @@ export const isRelay = (declarations: Declarations, name: string): boolean =>
 
 /** Adds upstreams to a server, after those that it already has. */
 export function mountUpstreams(draft: DeclarationsDraft, proxies: readonly Proxied[]): void {
-  addForwarded(draft, proxies)
+  addForwarded(
+    draft,
+    proxies.map(({ access }) => access),
+  )
   const cached = behind.get(draft)
   if (cached) return void cached.push(...proxies)
   const all = [...proxies]

@@ -1,3 +1,4 @@
+import { isVisible } from '../../../engine/methods/lists.ts'
 import type { Method, MethodContext } from '../../../engine/methods/method.ts'
 import { McpError } from '../../../protocol/errors.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
@@ -43,7 +44,14 @@ function entriesOf(proxied: Proxied, context: MethodContext, list: List): Promis
 async function permittedEntries(proxied: Proxied, context: MethodContext, list: List): Promise<Params[] | undefined> {
   const { kind, id } = lists[list]
   const entries = await proxied.list(context, list)
-  return entries?.filter((entry) => proxied.lacked(context, kind, spelled(id, String(entry[id]))).length === 0)
+  const permitted = entries?.filter(
+    (entry) => proxied.access.lacked(context, kind, spelled(id, String(entry[id]))).length === 0,
+  )
+  if (!permitted || proxied.access.guarded.size === 0 || kind !== 'tool') return permitted
+  const seen = await Promise.all(
+    permitted.map((entry) => isVisible(proxied.access.guarded.get(String(entry.name)) ?? {}, context.caller)),
+  )
+  return permitted.filter((_, index) => seen[index])
 }
 
 /** Returns the spelling of a URI by which its scopes are decided. */

@@ -1,10 +1,10 @@
 /** An upstream as a part of this server: its lists, names, scopes and requests. */
 
-import type { Forwarded, ForwardedEntry } from '../../../declarations/forwarded.ts'
+import type { ForwardedEntry } from '../../../declarations/forwarded.ts'
 import type { Interceptor } from '../../../declarations/interceptor.ts'
+import type { SelectedTools } from '../../../declarations/tool-selection.ts'
 import type { HeadersContext } from '../../../declarations/upstream-options.ts'
 import { callerContextOf } from '../../../engine/caller.ts'
-import { isPermitted } from '../../../engine/methods/lists.ts'
 import type { MethodContext } from '../../../engine/methods/method.ts'
 import { BoundedMap } from '../../../protocol/bounded-map.ts'
 import { McpError } from '../../../protocol/errors.ts'
@@ -15,7 +15,8 @@ import { canonicalUri } from '../../../protocol/uri.ts'
 import { withPrefix } from '../prefixed-interceptors.ts'
 import { deadlineOf, withTimeout } from './deadlines.ts'
 import { type ListMember, readEntry } from './entries.ts'
-import { Mirrored } from './mirrored.ts'
+import { ForwardedAccess } from './forwarded-access.ts'
+import { ProxiedTools } from './proxied-tools.ts'
 import type { ProxyOptions } from './proxy-options.ts'
 import type { Remote } from './remote.ts'
 import type { Listener, RemoteCaller } from './send-request.ts'
@@ -46,9 +47,6 @@ export type List = keyof typeof lists
 /** Milliseconds for which lists omit an upstream that did not respond in time. */
 const hungMs = 30_000
 
-/** Tools in memory whose calls may be sent again. */
-const maxSafeToRetry = 10_000
-
 /** Pages of a list that are read. */
 const mostPages = 20
 
@@ -56,7 +54,11 @@ const mostPages = 20
 const maxEntries = { tools: 10_000, prompts: 10_000, resources: 10_000, resourceTemplates: 1_000 }
 
 export type ProxiedOptions = Required<Pick<ProxyOptions, 'prefix' | 'headers' | 'sharedSessions'>> &
-  Pick<ProxyOptions, 'scopes'> & { readonly timeoutMs: number; readonly listTimeoutMs: number }
+  Pick<ProxyOptions, 'scopes'> & {
+    readonly selected: SelectedTools
+    readonly timeoutMs: number
+    readonly listTimeoutMs: number
+  }
 
 /** The signal of a request, and who receives its notifications. */
 type RequestTerms = { readonly signal: AbortSignal; readonly listener?: Listener }
@@ -65,13 +67,13 @@ type RequestTerms = { readonly signal: AbortSignal; readonly listener?: Listener
 const callKeys = new WeakMap<object, string>()
 let callCount = 0
 
-export class Proxied implements Forwarded {
+export class Proxied {
   readonly prefix: string
   readonly #remote: Remote
   readonly #options: ProxiedOptions
-  readonly #mirrored = new Mirrored()
-  /** Names of tools whose calls may be sent again: their annotations say that they only read, or are idempotent. */
-  readonly #safeToRetry = new BoundedMap<unknown, true>({ maxEntries: maxSafeToRetry })
+  readonly #tools: ProxiedTools
+  /** Who may use its entries. */
+  readonly access: ForwardedAccess
   /** Until when lists omit the upstream, by the headers with which it did not respond in time. */
   readonly #hungUntilMs = new BoundedMap<string, number>({ maxEntries: 1000 })
   /** The headers of each round of a call, by its `roundEnded`: all requests of a round have the same. */
@@ -84,6 +86,8 @@ export class Proxied implements Forwarded {
     this.interceptors = interceptors
     this.#remote = remote
     this.#options = options
+    this.#tools = new ProxiedTools(options.selected)
+    this.access = new ForwardedAccess(`the proxy of "${remote.url}"`, options)
   }
 
   /** Returns the same upstream under longer names. @param outer the interceptors of the server that mounts it, under those names */
@@ -92,35 +96,10 @@ export class Proxied implements Forwarded {
     return new Proxied(this.#remote, options, [...outer, ...withPrefix(prefix, this.interceptors)])
   }
 
-  get what(): string {
-    return `the proxy of "${this.#remote.url}"`
-  }
-
-  get scopes(): readonly string[] | undefined {
-    const { scopes } = this.#options
-    return typeof scopes === 'function' ? [] : scopes
-  }
-
-  /** Returns the scopes of an entry. @param entry with its name on the upstream */
-  scopesOf(entry: ForwardedEntry): readonly string[] {
-    const { scopes = [] } = this.#options
-    if (typeof scopes !== 'function') return scopes
-    const ownNames = scopes(entry)
-    if (Array.isArray(ownNames)) return ownNames
-    throw new Error(`The scopes of ${this.what} for the ${entry.kind} "${entry.name}" must be a list, such as []`)
-  }
-
   /** Whether every caller may use what the upstream gives to everyone: no scopes here, and no headers for the upstream. */
   async isOpen(context: MethodContext, kind: ForwardedEntry['kind'], name: string): Promise<boolean> {
     const headers = await this.#headers(context, this.timed(context))
-    return Object.keys(headers).length === 0 && this.scopesOf({ kind, name }).length === 0
-  }
-
-  /** Returns all scopes of an entry, if the caller lacks one of them. @param name on this server, with the prefix */
-  lacked({ call }: MethodContext, kind: ForwardedEntry['kind'], name: string): readonly string[] {
-    const nameThere = kind === 'resource' ? name : name.slice(this.prefix.length)
-    const scopes = this.scopesOf({ kind, name: nameThere })
-    return isPermitted({ scopes }, call) ? [] : scopes
+    return Object.keys(headers).length === 0 && this.access.accessOf({ kind, name })?.scopes?.length === 0
   }
 
   /** @throws McpError `unavailable` when the upstream does not respond, or the error of its response */
@@ -128,7 +107,7 @@ export class Proxied implements Forwarded {
     const { principal, signal } = reader
     const { timeoutMs } = this.#options
     const timed = withTimeout(signal, timeoutMs)
-    const headers = await waitForHeaders(this.#readHeaders({ ...reader, signal: timed }), timed, this.what)
+    const headers = await waitForHeaders(this.#readHeaders({ ...reader, signal: timed }), timed, this.access.what)
     const key = this.#sharedKey(principal, headers) ?? newCallKey()
     const caller = { sessionKey: key, headers, capabilities: {}, signal: timed, untilMs: deadlineOf(timed) }
     return this.#remote.capabilities(caller).finally(() => isCallKey(key) && this.#remote.end(key))
@@ -183,19 +162,18 @@ export class Proxied implements Forwarded {
       if (cursor !== undefined) seen.add(cursor)
     }
     if (invalid.length > 0) context.environment.report(this.#remote.invalidEntries(list, invalid))
-    if (list === 'tools/list') this.#learn(entries)
     for (const entry of entries) delete entry.execution // tasks are not forwarded
-    return id === 'name' ? entries.map((entry) => ({ ...entry, name: this.prefix + entry.name })) : entries
+    if (list === 'tools/list' && cursor === undefined) this.#reportUnknown(context, entries)
+    const read = list === 'tools/list' ? this.#tools.read(entries) : entries
+    return id === 'name' ? read.map((entry) => ({ ...entry, name: this.prefix + entry.name })) : read
   }
 
-  /** Stores what calls of the tools need to know. @param tools as the upstream lists them */
-  #learn(tools: readonly Params[]): void {
-    this.#mirrored.learn(tools)
-    for (const { name, annotations } of tools) {
-      if (isObject(annotations) && (annotations.readOnlyHint === true || annotations.idempotentHint === true)) {
-        this.#safeToRetry.set(name, true)
-      } else this.#safeToRetry.delete(name)
-    }
+  #reportUnknown({ environment }: MethodContext, tools: readonly Params[]): void {
+    const unknown = this.#tools.findUnknown(tools)
+    if (unknown.length === 0) return
+    environment.report(
+      new Error(`${this.access.what}: ${unknown.join(', ')}, which the upstream does not list for this caller`),
+    )
   }
 
   /** Returns the spelling of a URI that the upstream lists, if the client has written the URI differently from its canonical spelling. */
@@ -248,8 +226,8 @@ export class Proxied implements Forwarded {
       ...(await this.#caller(context, signal)),
       method,
       params: { ...params, _meta: { traceparent, tracestate, baggage } },
-      isSafeToRetry: method !== 'tools/call' || this.#safeToRetry.has(params.name),
-      mirrored: method === 'tools/call' ? this.#mirrored.headers(params) : {},
+      isSafeToRetry: method !== 'tools/call' || this.#tools.isSafeToRetry(params.name),
+      mirrored: method === 'tools/call' ? this.#tools.headers(params) : {},
       listener,
     })
   }
@@ -273,7 +251,7 @@ export class Proxied implements Forwarded {
     const caller = () => callerContextOf(call, { ...environment, signal: () => signal })
     const reading = this.#headersOfRounds.get(roundEnded) ?? this.#readHeaders(caller())
     this.#headersOfRounds.set(roundEnded, reading)
-    return waitForHeaders(reading, signal, this.what)
+    return waitForHeaders(reading, signal, this.access.what)
   }
 
   #readHeaders(caller: HeadersContext): Promise<UpstreamHeaders> {

@@ -1,33 +1,35 @@
 import type { Awaitable } from '../../../declarations/context.ts'
 import type { Duration } from '../../../declarations/duration.ts'
 import type { ForwardedEntry } from '../../../declarations/forwarded.ts'
+import type { ToolSelection } from '../../../declarations/tool-selection.ts'
 import type { HeadersContext, ResilienceOptions } from '../../../declarations/upstream-options.ts'
 
 /** Configures `proxy()`. */
-export type ProxyOptions = ResilienceOptions & {
-  /**
-   * Start of the names of the upstream's tools and prompts. Entries of this server take precedence over equal names. Default: an empty
-   * text.
-   */
-  prefix?: string
-  /**
-   * Returns headers for the requests of a call to the upstream, such as credentials, possibly after a look-up, within the call's timeout.
-   * While a session of this server starts, `caller.state` throws an error. The token of the caller is not forwarded. `Content-Type`, `Accept` and `Mcp-*` cannot be set. Lists leave the upstream out when it
-   * throws an error; a call ends with an `McpError` that it throws, or with an internal error, which is logged. Default: none.
-   */
-  headers?: (caller: HeadersContext) => Awaitable<Readonly<Record<string, string>>>
-  /** Duration of a whole list, at most `timeout`. Default: 10 seconds, because clients wait for all upstreams together. */
-  listTimeout?: Duration
-  /**
-   * Scopes that a token needs to use the entries of the upstream: all scopes of the list, or those that a function returns for an entry.
-   * `[]` admits every caller that `auth` accepts. Default: every caller; `bearer({ requireScopesEverywhere: true })` then rejects the proxy.
-   */
-  scopes?: readonly string[] | ((entry: ForwardedEntry) => readonly string[])
-  /**
-   * Lets callers with equal headers share one upstream session, in which the upstream may mix up their data. Default: false; each principal
-   * has its own, and without a principal each session of this server, or each call.
-   */
-  sharedSessions?: boolean
-  /** Sends requests to the upstream, for example through a service binding. Default: the global `fetch`. */
-  fetch?: (url: string, init: RequestInit) => Promise<Response>
-}
+export type ProxyOptions = ResilienceOptions &
+  ToolSelection & {
+    /**
+     * Start of the names of the upstream's tools and prompts. Entries of this server take precedence over equal names. Default: an empty
+     * text.
+     */
+    prefix?: string
+    /**
+     * Returns headers for the requests of a call to the upstream, such as credentials, possibly after a look-up, within the call's timeout.
+     * While a session of this server starts, `caller.state` throws an error. The token of the caller is not forwarded. `Content-Type`, `Accept` and `Mcp-*` cannot be set. Lists leave the upstream out when it
+     * throws an error; a call ends with an `McpError` that it throws, or with an internal error, which is logged. Default: none.
+     */
+    headers?: (caller: HeadersContext) => Awaitable<Readonly<Record<string, string>>>
+    /** Duration of a whole list, at most `timeout`. Default: 10 seconds, because clients wait for all upstreams together. */
+    listTimeout?: Duration
+    /**
+     * Scopes that a token needs to use the entries of the upstream: all scopes of the list, or those that a function returns for an entry.
+     * `[]` admits every caller that `auth` accepts. Default: every caller; `bearer({ requireScopesEverywhere: true })` then rejects the proxy.
+     */
+    scopes?: readonly string[] | ((entry: ForwardedEntry) => readonly string[])
+    /**
+     * Lets callers with equal headers share one upstream session, in which the upstream may mix up their data. Default: false; each principal
+     * has its own, and without a principal each session of this server, or each call.
+     */
+    sharedSessions?: boolean
+    /** Sends requests to the upstream, for example through a service binding. Default: the global `fetch`. */
+    fetch?: (url: string, init: RequestInit) => Promise<Response>
+  }

@@ -4,6 +4,7 @@ import { draftOf } from '../../../declarations/declarations.ts'
 import { milliseconds } from '../../../declarations/duration.ts'
 import * as kind from '../../../declarations/option-kinds.ts'
 import type { Module } from '../../../declarations/server.ts'
+import { SelectedTools, selectionKinds } from '../../../declarations/tool-selection.ts'
 import { readResilience, resilienceKinds } from '../../../declarations/upstream-options.ts'
 import { isSecureUrl } from '../../../protocol/secure-url.ts'
 import { mountUpstreams } from './front.ts'
@@ -16,6 +17,7 @@ const kinds: KindsOf<ProxyOptions> = {
   prefix: kind.string,
   headers: kind.fn,
   ...resilienceKinds,
+  ...selectionKinds,
   listTimeout: kind.duration,
   // Checked below: the message names the upstream.
   scopes: kind.anything,
@@ -56,6 +58,7 @@ export function proxy(url: string, options: ProxyOptions = {}): Module {
     listTimeoutMs: milliseconds(listTimeout, 'proxy() listTimeout'),
     sharedSessions,
     scopes,
+    selected: new SelectedTools(`proxy("${url}")`, options),
   })
   return (server) => {
     const { prefix: outer } = server

@@ -1,0 +1,84 @@
+import type { Guarded } from '../../../declarations/caller.ts'
+import type { Forwarded, ForwardedEntry } from '../../../declarations/forwarded.ts'
+import type { SelectedTools } from '../../../declarations/tool-selection.ts'
+import { isPermitted } from '../../../engine/methods/lists.ts'
+import type { MethodContext } from '../../../engine/methods/method.ts'
+import type { ProxyOptions } from './proxy-options.ts'
+
+type AccessTerms = Pick<ProxyOptions, 'scopes'> & { readonly prefix: string; readonly selected: SelectedTools }
+
+/** Decides who may use the entries of an upstream. */
+export class ForwardedAccess implements Forwarded {
+  readonly what: string
+  readonly prefix: string
+  readonly guarded: ReadonlyMap<string, Guarded>
+  readonly #options: AccessTerms
+
+  constructor(what: string, options: AccessTerms) {
+    this.what = what
+    this.prefix = options.prefix
+    this.#options = options
+    this.guarded = this.#guardedTools()
+  }
+
+  get scopes(): readonly string[] | undefined {
+    const { scopes } = this.#options
+    return typeof scopes === 'function' ? [] : scopes
+  }
+
+  accessOf({ kind, name }: ForwardedEntry): Guarded | undefined {
+    const nameThere = kind === 'tool' ? this.toolThere(name) : name
+    if (nameThere === undefined) return undefined
+    const guarded = kind === 'tool' ? this.guarded.get(this.prefix + name) : undefined
+    return guarded ?? { visibleTo: undefined, scopes: this.#scopesOf({ kind, name: nameThere }) }
+  }
+
+  /** Returns the name of a tool on the upstream; `undefined` for a tool that this server leaves out. @param name without the prefix */
+  toolThere(name: string): string | undefined {
+    return this.#options.selected.ownNameOf(name)
+  }
+
+  /** Whether this server offers a tool or a prompt. @param name on this server, with the prefix */
+  offers(kind: 'tool' | 'prompt', name: string): boolean {
+    return name.startsWith(this.prefix) && this.accessOf({ kind, name: this.#unprefixed(kind, name) }) !== undefined
+  }
+
+  /** Returns all scopes of an entry, if the caller lacks one of them. @param name on this server, with the prefix */
+  lacked({ call }: MethodContext, kind: ForwardedEntry['kind'], name: string): readonly string[] {
+    const { scopes = [] } = this.accessOf({ kind, name: this.#unprefixed(kind, name) }) ?? {}
+    return isPermitted({ scopes }, call) ? [] : scopes
+  }
+
+  #unprefixed(kind: ForwardedEntry['kind'], name: string): string {
+    return kind === 'resource' ? name : name.slice(this.prefix.length)
+  }
+
+  /** Returns the access options of the tools that have any of their own. */
+  #guardedTools(): ReadonlyMap<string, Guarded> {
+    const overrides = [...this.#options.selected.overrides].filter(
+      ([, { scopes, rateLimit, visibleTo }]) => scopes ?? rateLimit ?? visibleTo,
+    )
+    return new Map(
+      overrides.map(([name, { name: named = name, scopes, rateLimit, visibleTo }]) => {
+        const scopesOf = () => scopes ?? this.#scopesOf({ kind: 'tool', name })
+        const guarded: Guarded = {
+          visibleTo,
+          rateLimit,
+          get scopes() {
+            return scopesOf()
+          },
+        }
+        return [this.prefix + named, guarded]
+      }),
+    )
+  }
+
+  /** @param entry with its name on the upstream */
+  #scopesOf(entry: ForwardedEntry): readonly string[] {
+    const { scopes = [] } = this.#options
+    if (typeof scopes !== 'function') return scopes
+    const ownNames = scopes(entry)
+    if (Array.isArray(ownNames)) return ownNames
+    throw new Error(`The scopes of ${this.what} for the ${entry.kind} "${entry.name}" must be a list, such as []`)
+  }
+}
