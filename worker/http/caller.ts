@@ -11,12 +11,20 @@ import type { IncomingRequest } from '../request-hooks.ts'
 import type { Host } from './host.ts'
 import { openSessionId } from './session/session-id.ts'
 
-/** Returns the HTTP request as handlers get it. */
+/** Returns the HTTP request as handlers get it. Most handlers read none of its members. */
 export const httpRequestOf = (request: Request): HttpRequest => ({
-  method: request.method,
-  url: request.url,
-  headers: request.headers,
-  address: addressOf(request),
+  get method() {
+    return request.method
+  },
+  get url() {
+    return request.url
+  },
+  get headers() {
+    return request.headers
+  },
+  get address() {
+    return addressOf(request)
+  },
 })
 
 /** Returns the IP address of the client, if the platform provides it. */
