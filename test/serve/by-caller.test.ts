@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect, type TestClient } from '../../worker/testing/index.ts'
 import { type RunningServer, startServer } from '../../worker/testing/node/index.ts'
+import { sendWith } from '../support/send-with.ts'
 import { statelessHeaders } from '../support/stateless.ts'
 
 let server: RunningServer
@@ -21,13 +22,8 @@ const tokenOf = (sub: string, scope = '') => btoa(JSON.stringify({ iss: 'https:/
 describe.each(eras)('for a client of %s (HTTP+SSE: %s)', (revision, sse) => {
   type Options = Partial<Parameters<typeof connect>[1]>
   /** @param sent headers of each request, which a test can change */
-  const connected = (sent: Record<string, string> = {}, options: Options = {}): Promise<TestClient> => {
-    const send = (request: Request) => {
-      for (const [name, value] of Object.entries(sent)) request.headers.set(name, value)
-      return fetch(request)
-    }
-    return connect(send, { url: server.url, revision, sse, ...options })
-  }
+  const connected = (sent: Record<string, string> = {}, options: Options = {}): Promise<TestClient> =>
+    connect(sendWith(sent), { url: server.url, revision, sse, ...options })
   const namesOf = async (client: TestClient, list = 'tools', name = 'name') => {
     const { [list]: entries } = await client.request(
       list === 'resourceTemplates' ? 'resources/templates/list' : `${list}/list`,

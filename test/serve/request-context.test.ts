@@ -8,6 +8,7 @@ import { events } from '../../worker/client/wire.ts'
 import { connect, type TestClient } from '../../worker/testing/index.ts'
 import { type RunningServer, startServer } from '../../worker/testing/node/index.ts'
 import { type ServerProcess, serverProcess } from '../support/process.ts'
+import { sendWith } from '../support/send-with.ts'
 import { statelessHeaders } from '../support/stateless.ts'
 import { TaskClient, textOf } from '../tasks/client.ts'
 
@@ -27,11 +28,7 @@ async function connected(
   sent: Sent,
   options: Partial<Parameters<typeof connect>[1]> = {},
 ): Promise<TestClient> {
-  const send = (request: Request) => {
-    for (const [name, value] of Object.entries(sent)) request.headers.set(name, value)
-    return fetch(request)
-  }
-  return connect(send, { url, revision, ...options })
+  return connect(sendWith(sent), { url, revision, ...options })
 }
 
 const contentOf = ({ content }: { content: unknown }) => (content as { text: string }[])[0]?.text ?? ''
@@ -100,6 +97,55 @@ describe('a call that requests input', () => {
       })
     },
   )
+})
+
+describe('the option requestContext', () => {
+  const json = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' }
+  const send = (body: object, headers: Sent = {}) =>
+    fetch(server.url, { method: 'POST', headers: { ...json, ...headers }, body: JSON.stringify(body) })
+  const countOf = async (account: string) => {
+    await using client = await connected(server.url, '2026-07-28', {})
+    return Number(contentOf(await client.callTool('count', { of: account })))
+  }
+
+  test('is called once for a batch, and not for other requests than a POST with calls', async () => {
+    const clientInfo = { name: 'test', version: '1' }
+    const params = { protocolVersion: '2025-03-26', capabilities: {}, clientInfo }
+    const opened = await send({ jsonrpc: '2.0', id: 1, method: 'initialize', params })
+    const session = { 'Mcp-Session-Id': opened.headers.get('Mcp-Session-Id') as string }
+    const counted = { ...session, 'X-Account': 'counted' }
+    const call = { jsonrpc: '2.0', method: 'tools/call', params: { name: 'seen', arguments: {} } }
+    const answers = await (
+      await send(
+        [
+          { ...call, id: 2 },
+          { ...call, id: 3 },
+        ],
+        counted,
+      )
+    ).json()
+    expect(answers).toMatchObject([{ id: 2 }, { id: 3 }])
+    expect(await countOf('counted')).toBe(1)
+
+    const notification = { jsonrpc: '2.0', method: 'notifications/roots/list_changed' }
+    expect((await send(notification, counted)).status).toBe(202)
+    expect((await send({ jsonrpc: '2.0', id: 'ask-1', result: {} }, counted)).status).toBe(202)
+    const stop = new AbortController()
+    const stream = await fetch(server.url, {
+      headers: { ...counted, Accept: 'text/event-stream' },
+      signal: stop.signal,
+    })
+    expect(stream.status).toBe(200)
+    stop.abort()
+    expect((await fetch(server.url, { method: 'DELETE', headers: counted })).status).toBe(204)
+    expect(await countOf('counted')).toBe(1)
+  })
+
+  test('is not called for a caller whose token is invalid', async () => {
+    const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'seen', arguments: {} } }
+    const response = await send(call, { 'X-Account': 'invalid', Authorization: `Bearer ${btoa('{}')}` })
+    expect([response.status, await countOf('invalid')]).toEqual([401, 0])
+  })
 })
 
 /** Sends a call that an error rejects, in both eras. */
