@@ -56,9 +56,14 @@ export class ChangeLog {
     return this.#tables.query<{ last: number | null }>('SELECT max(seq) AS last FROM changes')[0]?.last ?? 0
   }
 
+  /** The number of the last change that was deleted; 0 before the first. */
+  get pruned(): number {
+    return this.#kv.get<number>('pruned') ?? 0
+  }
+
   /** Returns the changes after a number; `undefined` when some of them were deleted. */
   after(seq: number): LoggedChange[] | undefined {
-    if (seq < (this.#kv.get<number>('pruned') ?? 0) || seq > this.last) return undefined
+    if (seq < this.pruned || seq > this.last) return undefined
     return this.#tables.query<ChangeRow>('SELECT * FROM changes WHERE seq > ? ORDER BY seq', seq).map(readChange)
   }
 

@@ -28,12 +28,14 @@
  */
 
 import { DurableObject } from 'cloudflare:workers'
+import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
 import type { ServerEvent } from '../../worker/protocol/changes.ts'
+import { closeCode } from '../../worker/protocol/relay-messages.ts'
 import type { Subscriber, SubscriptionsRpc } from '../rpc.ts'
 import { Alarms } from '../shared/alarms.ts'
 import { Schema } from '../shared/schema.ts'
 import { Tables } from '../shared/tables.ts'
-import { ChangeLog, changesSchema, retentionMs } from './change-log.ts'
+import { ChangeLog, changesSchema, type LoggedChange, retentionMs } from './change-log.ts'
 import { EnabledOverrides } from './enabled-overrides.ts'
 import { type Attachment, filterOf, Listeners } from './listeners.ts'
 import { changeMessage, Publisher, retryAfterMs } from './publisher.ts'
@@ -62,6 +64,8 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
   readonly #publisher: Publisher
   readonly #overrides: EnabledOverrides
   readonly #tree: ShardTree
+  /** The last changes that were received on streams which ended at their maximum age, by caller and filter: see `closeCode.aged`. */
+  readonly #aged = new BoundedMap<string, number>({ maxEntries: 1000 })
 
   constructor(ctx: DurableObjectState, env: Cloudflare.Env, host: SubscriptionsHost) {
     super(ctx, env)
@@ -157,7 +161,7 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     const tag = searchParams.get('listener')
     if (!this.#hasRoom(tag, searchParams.get('most'))) return new Response(null, { status: 429 })
     this.#publisher.recover()
-    const missed = after ? this.#log.after(Number(after)) : []
+    const missed = after ? this.#log.after(Number(after)) : this.#missedSince(streamKey(tag ?? undefined, attachment))
     if (!missed) return new Response(null, { status: 410 })
     const { 0: client, 1: socket } = new WebSocketPair()
     this.#schema.store()
@@ -170,6 +174,13 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     return new Response(null, { status: 101, webSocket: client, headers })
   }
 
+  /** Returns the changes since an equal stream ended at its maximum age. */
+  #missedSince(key: string): LoggedChange[] {
+    const last = this.#aged.get(key)
+    this.#aged.delete(key)
+    return (last === undefined ? undefined : this.#log.after(last)) ?? []
+  }
+
   /** @param most the maximum number of streams of the listener; a Worker of an older release does not send it */
   #hasRoom(listener: string | null, most: string | null): boolean {
     const { listeners, listenersEach, listenersPerAddress } = this.#host.options
@@ -179,7 +190,12 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     return this.#listeners.countOf(listener) < limit
   }
 
-  override webSocketClose(socket: WebSocket): void {
+  override webSocketClose(socket: WebSocket, code: number, reason: string): void {
+    if (code === closeCode.aged && reason !== '') {
+      const [tag] = this.ctx.getTags(socket)
+      // What was deleted was sent long before.
+      this.#aged.set(streamKey(tag, socket.deserializeAttachment()), Math.max(Number(reason), this.#log.pruned))
+    }
     this.#listeners.remove(socket)
   }
 
@@ -200,3 +216,6 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     if (this.#log.prune(now)) await this.#alarms.add(now + retentionMs)
   }
 }
+
+/** Returns a text for a caller and its filter: a client that listens again has the same. */
+const streamKey = (tag: string | undefined, attachment: Attachment): string => JSON.stringify([tag, attachment])

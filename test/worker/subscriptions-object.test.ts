@@ -110,6 +110,27 @@ describe('a subscriber', () => {
     expect(changes(next)).toEqual([])
   })
 
+  test('whose stream ended at its maximum age gets missed changes when it listens again, once', async () => {
+    const stub = newShard()
+    const topics = ['resource:note://1', 'resource:note://2']
+    const first = await listen(stub, topics, { listener: 'ada' })
+    const other = await listen(stub, ['resource:note://3'], { listener: 'ada' })
+    await publish(stub, note(1))
+    await hears(first, [note(1)])
+    first.socket?.close(4005, String(first.heard[0]?.id))
+    other.socket?.close(4005, '0')
+    await publish(stub, note(2))
+    const again = await listen(stub, topics, { listener: 'ada' })
+    await hears(again, [note(2)])
+    const third = await listen(stub, topics, { listener: 'ada' })
+    const stranger = await listen(stub, ['resource:note://3', 'resource:note://2'], { listener: 'ada' })
+    await publish(stub, tools)
+    await publish(stub, note(1))
+    await publish(stub, note(3))
+    await hears(third, [note(1)])
+    await hears(stranger, [note(3)])
+  })
+
   test('that reconnects too late is notified of a gap', async () => {
     const stub = newShard()
     const before = await listen(stub, ['tools'])

@@ -120,15 +120,17 @@ class Relay {
     this.#closeSocket(closeCode.paused)
   }
 
-  #closeSocket(code: number): void {
+  #closeSocket(code: number, reason?: string): void {
     const socket = this.#socket
     this.#socket = undefined
-    socket?.close(code)
+    socket?.close(code, reason)
   }
 
   /** Ends the stream as if its client had disconnected. The client has an event id, or the last frame says what to do. */
   #onMaxAge(): void {
     if (this.#options.lastFrame === undefined) this.#stream.send(retryFrame(retryAfterMs))
+    // Before the end of the stream, so that the object knows of it when the client continues.
+    this.#closeSocket(closeCode.aged, this.#lastId)
     this.#end()
     this.#onClientGone()
   }

@@ -18,6 +18,8 @@ export const closeCode = {
   paused: 4003,
   /** Sent by the Worker: its client has disconnected. */
   clientGone: 4000,
+  /** Sent by the Worker, with the id of the last event as its reason: the stream ends at its maximum age, and its client will continue. */
+  aged: 4005,
 } as const
 
 const formatVersion = '1'
