@@ -28,6 +28,7 @@ const bundles = [
   { name: 'with edgemcp/observe', source: extra('observe'), external: schemaLibraries },
   { name: 'with edgemcp/openapi', source: extra('openapi'), external: schemaLibraries },
   { name: 'with edgemcp/page', source: extra('page'), external: schemaLibraries },
+  { name: 'with edgemcp/results', source: extra('results'), external: schemaLibraries },
   { name: 'with edgemcp/skills', source: extra('skills'), external: schemaLibraries },
   { name: 'with edgemcp/state', source: extra('state'), external: schemaLibraries },
   { name: 'with edgemcp/tasks', source: extra('tasks'), external: schemaLibraries },

@@ -17,6 +17,7 @@ const pluginKinds: KindsOf<AnyPlugin> = {
   ],
   methods: kind.fn,
   capabilities: kind.fn,
+  templates: kind.fn,
   interceptor: kind.fn,
   onResponse: kind.fn,
   routes: kind.fn,
@@ -53,6 +54,7 @@ const durableObjectClass: Kind = [kind.fn[0], 'a class']
 const madeKinds = {
   interceptor: kind.fn,
   methods: kind.functions,
+  templates: [Array.isArray, 'a list of templates'],
   routes: [Array.isArray, 'a list of routes'],
   provide: [(value) => !(value instanceof Promise) && isObject(value), 'an object such as { changes }'],
 } satisfies Partial<KindsOf<AnyPlugin>>

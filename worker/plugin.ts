@@ -6,6 +6,7 @@ import type { ClientEvent, ClientHooks, SessionEndEvent, SubscriptionEvent } fro
 import type { Awaitable, Context } from './declarations/context.ts'
 import type { Declarations, ExtraSubscription, Instrumented } from './declarations/declarations.ts'
 import type { Interceptor } from './declarations/interceptor.ts'
+import type { TemplateResource } from './declarations/resource.ts'
 import type { Open, Server } from './declarations/server.ts'
 import type { Seals } from './engine/call.ts'
 import { callMethod, declaredMethod } from './engine/methods/index.ts'
@@ -133,6 +134,11 @@ export interface Plugin<Classes extends Readonly<Record<string, DurableObjectCla
   methods?(runtime: Runtime): Readonly<Record<string, (inner: Method | undefined) => Method>>
   /** Returns capabilities that the server declares in `initialize`. */
   capabilities?(revision: Revision, principal: Principal | undefined): Awaitable<Params>
+  /**
+   * Returns templates of resources that the plugin adds, as `server.resource` makes them. They precede those of the server, and are read and
+   * listed like these.
+   */
+  templates?(runtime: Runtime): readonly TemplateResource[]
   /** Returns an interceptor around every step of every call, outside of those of the server. The one of the first plugin is outermost. */
   interceptor?(runtime: Runtime): Interceptor
   /** Observes each HTTP request once it has a response, which may be a stream that continues. Errors are reported. */
@@ -226,7 +232,7 @@ export function withPlugins(
   plugins: readonly AnyPlugin[],
   runtime: () => Runtime,
   hasClasses: (plugin: AnyPlugin) => boolean,
-  { handleFailure, maxResultBytes }: Pick<Declarations, 'handleFailure' | 'maxResultBytes'> = {},
+  own?: Pick<Declarations, 'handleFailure' | 'maxResultBytes'>,
 ): Declarations {
   /** Plugins whose classes the Worker has not exported so far. A class that is exported stays exported. */
   let missing = plugins
@@ -238,6 +244,7 @@ export function withPlugins(
     () => true,
     () => ({
       interceptors: plugins.flatMap((plugin) => made(plugin, 'interceptor', runtime()) ?? []),
+      templates: plugins.flatMap((plugin) => made(plugin, 'templates', runtime()) ?? []),
       methods: new Map(plugins.map((plugin) => [plugin, made(plugin, 'methods', runtime()) ?? {}])),
     }),
   )
@@ -245,6 +252,7 @@ export function withPlugins(
     () => `${declared.version} ${complete().length}`,
     () => ({
       interceptors: [...added().interceptors, ...declared.interceptors],
+      templates: mergeTemplates(declared, added().templates),
       methods: wrapMethods(
         declared,
         complete().map((plugin) => added().methods.get(plugin) ?? {}),
@@ -253,14 +261,16 @@ export function withPlugins(
       capabilities: mergeCapabilities(declared, complete()),
     }),
   )
-  const { options, tools, resources, templates, prompts, forwarded } = declared
+  const { options, tools, resources, prompts, forwarded } = declared
   const [topics] = plugins.flatMap(({ subscriptionTopics }) => subscriptionTopics ?? [])
   const [instrument] = plugins.flatMap((plugin) => plugin.instrument ?? [])
   return Object.freeze<Declarations>({
     options,
     tools,
     resources,
-    templates,
+    get templates() {
+      return plugins.some((plugin) => plugin.templates) ? merged().templates : declared.templates
+    },
     prompts,
     forwarded,
     get version() {
@@ -283,8 +293,7 @@ export function withPlugins(
     },
     subscriptionFilters: topics && ((params, open, principal) => topics(params, open, principal, runtime())),
     instrument,
-    handleFailure,
-    maxResultBytes,
+    ...own,
     hooks: hooksOf(plugins, runtime),
   })
 }
@@ -308,6 +317,9 @@ function hookOf<E>(
     for (const plugin of hooked) await hookIn(plugin)?.call(plugin, event, runtime())
   }
 }
+
+const mergeTemplates = ({ templates }: Declarations, added: readonly TemplateResource[]): Declarations['templates'] =>
+  new Map([...added.map((template) => [template.item.uriTemplate, template] as const), ...templates])
 
 type MethodWrappers = Readonly<Record<string, (inner: Method | undefined) => Method>>
 

@@ -1,0 +1,228 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { connect, type TestClient } from '../../worker/testing/index.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+
+/** Processes that were there before this file started its server. */
+const earlier = new Set(processes())
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer('test/results/server')
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+type Block = { type: string; text: string; uri: string; mimeType: string; size: number; name: string }
+type Contents = { uri: string; mimeType: string; text: string; blob: string }
+
+const blocksOf = ({ content }: { content: unknown }) => content as Block[]
+const linkIn = (result: { content: unknown }) => {
+  const link = blocksOf(result).find(({ type }) => type === 'resource_link')
+  if (!link) throw new Error(`no link in ${JSON.stringify(result).slice(0, 500)}`)
+  return link
+}
+const read = async (client: TestClient, uri: string) =>
+  (await client.request('resources/read', { uri })).contents as Contents[]
+const keys = async (): Promise<{ key: string; size: number }[]> => (await fetch(new URL('/keys', server.url))).json()
+
+/** Follows the URIs that each part names. */
+async function readAll(client: TestClient, uri: string): Promise<string> {
+  let whole = ''
+  for (let next: string | undefined = uri; next; ) {
+    const [part, more] = await read(client, next)
+    whole += part?.text
+    next = more?.uri
+  }
+  return whole
+}
+
+function processes(): string[] {
+  return process.platform === 'linux' ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : []
+}
+
+/** The processes of workerd that this test file started: they are new, and descendants of this process. */
+function workerds(): string[] {
+  const parentOf = (pid: string) => /\) \w (\d+)/.exec(statusOf(pid, 'stat'))?.[1]
+  const isOurs = (pid: string | undefined): boolean =>
+    pid !== undefined && (pid === String(process.pid) || (Number(pid) > 1 && isOurs(parentOf(pid))))
+  const found = processes().filter(
+    (pid) => !earlier.has(pid) && statusOf(pid, 'comm').startsWith('workerd') && isOurs(pid),
+  )
+  if (found.length === 0) throw new Error('workerd is not running')
+  return found
+}
+
+function statusOf(pid: string, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+/** The most memory that the processes have had so far, together. */
+const peakMebibytes = (pids: readonly string[]) =>
+  pids.reduce((sum, pid) => sum + Number(/VmHWM:\s+(\d+)/.exec(statusOf(pid, 'status'))?.[1]), 0) / 1024
+
+describe.each(['2026-07-28', '2025-11-25'])('%s', (revision) => {
+  const as = (token?: string) => connect(server.url, { revision, ...(token && { token }) })
+
+  test('a small result is sent as it is', async () => {
+    await using client = await as()
+    expect(blocksOf(await client.callTool('text', { size: 400 }))).toEqual([{ type: 'text', text: 'äbc'.repeat(100) }])
+  })
+
+  test('a large text becomes a preview and a link, which is read page by page', async () => {
+    await using client = await as('ada')
+    const result = await client.callTool('text', { size: 200_000 })
+    const link = linkIn(result)
+    expect(blocksOf(result)).toEqual([
+      { type: 'text', text: `${'äbc'.repeat(7).slice(0, 20)}\n[The whole text has 200000 bytes: read ${link.uri}]` },
+      expect.objectContaining({ mimeType: 'text/plain', size: 200_000, name: 'Result of text' }),
+    ])
+    const [first, next] = await read(client, link.uri)
+    // No character is cut.
+    expect(first?.text).toMatch(/^(äbc)+ä?b?$/)
+    expect(next).toMatchObject({ uri: `${link.uri}?offset=65536`, mimeType: 'text/plain' })
+    expect(next?.text).toBe(`Bytes 0 to 65535 of 200000. Read ${link.uri}?offset=65536 for what follows.`)
+    expect(await readAll(client, link.uri)).toBe('äbc'.repeat(50_000))
+    expect(await readAll(client, `${link.uri}?offset=199996&length=3`)).toBe('äbc')
+    expect((await read(client, `${link.uri}?offset=5&length=4`))[0]?.text).toBe('bc')
+  })
+
+  test('the largest blocks are stored until the rest fits', async () => {
+    await using client = await as()
+    const result = await client.callTool('blocks', { size: 30_000 })
+    expect(blocksOf(result).map(({ type }) => type)).toEqual(['text', 'text', 'resource_link'])
+    const [part, more] = await read(client, linkIn(result).uri)
+    expect(more).toBeUndefined()
+    expect(part).toMatchObject({ mimeType: 'image/png' })
+    expect(Buffer.from(part?.blob ?? '', 'base64')).toEqual(Buffer.alloc(30_000, 7))
+  })
+
+  test('structured content stays if the tool has an output schema, and is stored otherwise', async () => {
+    await using client = await as()
+    const rows = await client.callTool('rows', { size: 20_000 })
+    expect(rows.structuredContent).toEqual({ rows: ['r'.repeat(20_000)] })
+    expect(await readAll(client, linkIn(rows).uri)).toBe(JSON.stringify(rows.structuredContent))
+    const data = await client.callTool('data', { size: 20_000 })
+    expect(data.structuredContent).toBeUndefined()
+    expect(linkIn(data).mimeType).toBe('application/json')
+    expect(JSON.parse(await readAll(client, linkIn(data).uri))).toEqual({ data: 'd'.repeat(20_000) })
+  })
+
+  test.each([
+    ['ada', 'bob'],
+    ['ada', undefined],
+    [undefined, 'ada'],
+  ])('a result of %s is unknown to %s', async (owner, other) => {
+    await using client = await as(owner)
+    await using stranger = await as(other)
+    const { uri } = linkIn(await client.callTool('text', { size: 20_000 }))
+    expect(await read(client, uri)).toHaveLength(1)
+    await expect(read(stranger, uri)).rejects.toThrow(`Resource not found: ${uri}`)
+  })
+
+  test('a result of a tool with scopes needs them', async () => {
+    await using client = await as('ada:secrets')
+    await using weaker = await as('ada')
+    const { uri } = linkIn(await client.callTool('secret', { size: 20_000 }))
+    expect(await read(client, uri)).toHaveLength(1)
+    await expect(read(weaker, uri)).rejects.toThrow('Resource not found')
+  })
+
+  test.each([
+    ['result://00000000000000000000000000000000', /^Resource not found/],
+    ['result://nothing', /^Resource not found/],
+    ['result://..%2f..%2fother', /must not contain ".."/],
+  ])('%s is rejected', async (uri, message) => {
+    await using client = await as('ada')
+    await expect(read(client, uri)).rejects.toThrow(message)
+  })
+
+  test.each(['offset=-1', 'offset=x', 'length=0', 'length=1048577', 'offset=20001', 'offset=1&length=1e3'])(
+    'the range %s is an error that says what is accepted',
+    async (query) => {
+      await using client = await as('ada')
+      const { uri } = linkIn(await client.callTool('text', { size: 20_000 }))
+      await expect(read(client, `${uri}?${query}`)).rejects.toMatchObject({
+        code: -32602,
+        message: expect.stringMatching(/must be a whole number|offset must be at most that, and length 1 to 1048576/),
+      })
+    },
+  )
+
+  test('the template is listed', async () => {
+    await using client = await as()
+    const { resourceTemplates } = await client.request('resources/templates/list')
+    expect(resourceTemplates).toMatchObject([{ uriTemplate: 'result://{id}{?offset,length}', name: 'result' }])
+  })
+
+  test.runIf(process.platform === 'linux')('a stream of 200 MiB is stored and read in bounded memory', async () => {
+    await using client = await as('ada')
+    // What the first call loads is not counted.
+    await client.callTool('stream', { mebibytes: 20 })
+    const pids = workerds()
+    const before = peakMebibytes(pids)
+    const result = await client.callTool('stream', { mebibytes: 200 })
+    const link = linkIn(result)
+    expect(link).toMatchObject({ name: 'numbers.txt', size: 200 * 1024 * 1024, mimeType: 'text/plain' })
+    expect(blocksOf(result)[0]?.text).toBe('Here it is:')
+    const last = await read(client, `${link.uri}?offset=${200 * 1024 * 1024 - 16}`)
+    expect(last).toMatchObject([{ text: '0123456789abcde\n' }])
+    for (let at = 0; at < 200; at += 20) {
+      const [part] = await read(client, `${link.uri}?offset=${at * 1024 * 1024}&length=1048576`)
+      expect(part?.text).toHaveLength(1024 * 1024)
+    }
+    const grown = peakMebibytes(pids) - before
+    // All of it in memory once would be 200 MiB.
+    expect(grown).toBeLessThan(130)
+  })
+
+  test('a stream that fails leaves nothing in the bucket', async () => {
+    await using client = await as('eve')
+    const count = (await keys()).length
+    await expect(client.callTool('stream', { mebibytes: 20, failsAt: 17 })).rejects.toThrow('Internal error')
+    expect(await keys()).toHaveLength(count)
+  })
+})
+
+test('a task stores its result for its principal', async () => {
+  await using client = await connect(server.url, { revision: '2025-11-25', token: 'ada' })
+  const created = await client.request('tools/call', { name: 'text', arguments: { size: 20_000 }, task: {} })
+  const { taskId } = created.task as { taskId: string } // the result of a call with `task`
+  const result = await client.request('tasks/result', { taskId })
+  const { uri } = linkIn(result as unknown as { content: unknown }) // the result of a tool
+  expect(await readAll(client, uri)).toBe('äbc'.repeat(5000))
+})
+
+test('an expired result is not found, and deleted', async () => {
+  await using client = await connect(new URL('/expired/mcp', server.url), { revision: '2026-07-28' })
+  const { uri } = linkIn(await client.callTool('text', { size: 20_000 }))
+  const expired = async () => (await keys()).filter(({ key }) => key.startsWith('expired/'))
+  expect(await expired()).toHaveLength(1)
+  await expect(read(client, uri)).rejects.toThrow('Resource not found')
+  expect(await expired()).toHaveLength(0)
+})
+
+test('a stream beyond maxStoredBytes fails', async () => {
+  await using client = await connect(new URL('/expired/mcp', server.url), { revision: '2026-07-28' })
+  await expect(client.callTool('stream', { mebibytes: 30 })).rejects.toThrow('Internal error')
+  const logs = () =>
+    server.harness
+      .getLogs()
+      .map(({ message }) => message)
+      .join('\n')
+  await expect.poll(logs).toContain('A stored result has more than 20000000 bytes')
+})
+
+test('a result is sent if its bucket fails, and the failure is logged', async () => {
+  await using client = await connect(new URL('/broken/mcp', server.url), { revision: '2026-07-28' })
+  const result = await client.callTool('text', { size: 20_000 })
+  expect(blocksOf(result)).toEqual([{ type: 'text', text: 'äbc'.repeat(5000) }])
+  const logs = () =>
+    server.harness
+      .getLogs()
+      .map(({ message }) => message)
+      .join('\n')
+  await expect.poll(logs).toContain('bucket of resultStore() returned undefined')
+})

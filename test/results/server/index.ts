@@ -1,0 +1,96 @@
+/** Tools with large results, at endpoints that store them in R2. */
+import { env } from 'cloudflare:workers'
+import { type Auth, createServer, image, type Plugin, serve, text, toolResult } from 'edgemcp'
+import { combine } from 'edgemcp/compose'
+import { resultStore, storedResult } from 'edgemcp/results'
+import { tasks } from 'edgemcp/tasks'
+import * as z from 'zod'
+
+const { RESULTS } = env as unknown as { RESULTS: R2Bucket } // declared in wrangler.toml
+
+const server = createServer({ name: 'results', version: '1.0.0' })
+const inputSchema = z.object({ size: z.number() })
+
+server.tool('text', { description: 'Returns a text', inputSchema, task: true }, ({ size }) => 'äbc'.repeat(size / 4))
+server.tool('blocks', { description: 'Returns a short text, and a large image', inputSchema }, ({ size }) => [
+  text('a short text'),
+  text('x'.repeat(2000)),
+  image(new Uint8Array(size).fill(7), 'image/png'),
+])
+const Rows = z.object({ rows: z.array(z.string()) })
+server.tool('rows', { description: 'Returns rows', inputSchema, outputSchema: Rows }, ({ size }) => ({
+  rows: ['r'.repeat(size)],
+}))
+server.tool('data', { description: 'Returns data without a schema', inputSchema }, ({ size }) =>
+  toolResult({ content: [text('some data')], structuredContent: { data: 'd'.repeat(size) } }),
+)
+server.tool('secret', { description: 'Returns what requires a scope', inputSchema, scopes: ['secrets'] }, ({ size }) =>
+  's'.repeat(size),
+)
+
+const chunk = new TextEncoder().encode(`${'0123456789abcde\n'.repeat(65_536)}`)
+const streamOf = (mebibytes: number, failsAt?: number) => {
+  let sent = 0
+  return new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        if (sent === failsAt) throw new Error('the source fails')
+        if (sent === mebibytes) return controller.close()
+        sent += 1
+        controller.enqueue(chunk)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
+server.tool(
+  'stream',
+  { description: 'Stores a stream', inputSchema: z.object({ mebibytes: z.number(), failsAt: z.number().optional() }) },
+  ({ mebibytes, failsAt }) => [
+    text('Here it is:'),
+    storedResult(streamOf(mebibytes, failsAt), { mimeType: 'text/plain', name: 'numbers.txt' }),
+  ],
+)
+
+/** The token is the subject, with its scopes after a colon. */
+const auth: Auth = {
+  storedClaims: [],
+  async authenticate(request) {
+    const [, subject, scopes = ''] = /^Bearer (\w+):?(\w*)$/.exec(request.headers.get('Authorization') ?? '') ?? []
+    return subject ? { issuer: 'https://login.example', subject, scopes: [scopes], claims: {} } : undefined
+  },
+}
+
+/** Lists the keys in the bucket. */
+const inspecting: Plugin = {
+  name: 'inspecting',
+  routes: () => [
+    {
+      path: '/keys',
+      methods: ['GET'],
+      handle: async () => Response.json((await RESULTS.list()).objects.map(({ key, size }) => ({ key, size }))),
+    },
+  ],
+}
+
+const durableObjects = { names: { McpSession: 'ResultsSession', McpTask: 'ResultsTask' } }
+const stored = serve(server, {
+  auth,
+  durableObjects,
+  plugins: [inspecting, resultStore({ bucket: RESULTS, overBytes: 10_000, previewCharacters: 20 }), tasks()],
+})
+export const { McpSession: ResultsSession, McpTask: ResultsTask } = stored
+const expired = serve(server, {
+  path: '/expired/mcp',
+  auth,
+  sessions: false,
+  plugins: [
+    resultStore({ bucket: () => RESULTS, overBytes: 10_000, ttl: 0, prefix: 'expired/', maxStoredBytes: 20_000_000 }),
+  ],
+})
+const broken = serve(server, {
+  path: '/broken/mcp',
+  sessions: false,
+  plugins: [resultStore({ bucket: () => undefined as never, overBytes: 10_000 })],
+})
+export default combine(stored, expired, broken)

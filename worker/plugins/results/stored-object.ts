@@ -1,0 +1,133 @@
+/**
+ * Stored results in R2. Each is one object. Its key contains a hash of its owner and a random id, so a caller finds its own results only. The
+ * custom metadata has `expires` (milliseconds since 1970) and `scopes` (JSON list).
+ */
+import type { Runtime } from '../../plugin.ts'
+import { encodeBase64url } from '../../protocol/base64url.ts'
+import { type Principal, principalKey } from '../../protocol/principal.ts'
+import { utf8 } from '../../protocol/utf8.ts'
+import type { StoredResultSource } from './stored-result.ts'
+
+/** Bytes of one part of a multipart upload. R2 requires 5 MiB or more, and equal parts. */
+const partBytes = 8 * 1024 * 1024
+
+/** The owner of results, as a part of their keys: a hash of the server and the principal. Anonymous callers share one. */
+export async function ownerOf({ declarations }: Runtime, principal: Principal | undefined): Promise<string> {
+  const text = JSON.stringify([declarations.options.name, principalKey(principal)])
+  return encodeBase64url(new Uint8Array(await crypto.subtle.digest('SHA-256', utf8(text))))
+}
+
+/** Returns an id of 128 random bits, as lower-case hexadecimal: URI parsers change the case of other letters. */
+export const randomId = (): string => crypto.randomUUID().replaceAll('-', '')
+
+export const isId = (id: unknown): id is string => typeof id === 'string' && /^[0-9a-f]{32}$/.test(id)
+
+/** What is stored. */
+export type Stored = {
+  readonly bytes: number
+  /** The first bytes. */
+  readonly head: Uint8Array
+}
+
+type Metadata = {
+  readonly customMetadata: Record<string, string>
+  readonly httpMetadata: { readonly contentType: string }
+}
+
+/**
+ * Stores a source under a key. Holds at most two parts of a stream in memory.
+ *
+ * @param maxBytes of the source
+ * @throws Error for a source with more bytes; what was stored of it is deleted
+ */
+export async function store(
+  bucket: R2Bucket,
+  key: string,
+  source: StoredResultSource,
+  metadata: Metadata,
+  maxBytes: number,
+): Promise<Stored> {
+  if (source instanceof ReadableStream) return new StreamUpload(bucket, key, metadata, maxBytes).run(source)
+  const data = typeof source === 'string' ? utf8(source) : source
+  if (data.byteLength > maxBytes) throw tooMany(maxBytes)
+  await bucket.put(key, data, metadata)
+  return { bytes: data.byteLength, head: data.slice(0, headBytes) }
+}
+
+/** Bytes of the beginning, for the preview. */
+const headBytes = 64 * 1024
+
+const tooMany = (maxBytes: number) =>
+  new Error(`A stored result has more than ${maxBytes} bytes: raise maxStoredBytes of resultStore(), or return less`)
+
+/** Uploads a stream of unknown length. */
+class StreamUpload {
+  readonly #bucket: R2Bucket
+  readonly #key: string
+  readonly #metadata: Metadata
+  readonly #maxBytes: number
+  readonly #buffer = new Uint8Array(partBytes)
+  readonly #parts: R2UploadedPart[] = []
+  #upload: R2MultipartUpload | undefined
+  #head = new Uint8Array()
+  /** Bytes in the buffer. */
+  #filled = 0
+  #bytes = 0
+
+  constructor(bucket: R2Bucket, key: string, metadata: Metadata, maxBytes: number) {
+    this.#bucket = bucket
+    this.#key = key
+    this.#metadata = metadata
+    this.#maxBytes = maxBytes
+  }
+
+  async run(stream: ReadableStream<Uint8Array>): Promise<Stored> {
+    const reader = stream.getReader()
+    try {
+      for (;;) {
+        const { done, value } = await reader.read()
+        if (done) break
+        await this.#add(value)
+      }
+      await this.#end()
+    } catch (problem) {
+      await Promise.allSettled([reader.cancel(problem), this.#upload?.abort()])
+      throw problem
+    }
+    return { bytes: this.#bytes, head: this.#head }
+  }
+
+  async #add(chunk: Uint8Array): Promise<void> {
+    this.#bytes += chunk.byteLength
+    if (this.#bytes > this.#maxBytes) throw tooMany(this.#maxBytes)
+    for (let at = 0; at < chunk.byteLength; ) {
+      const piece = chunk.subarray(at, at + partBytes - this.#filled)
+      this.#buffer.set(piece, this.#filled)
+      this.#filled += piece.byteLength
+      at += piece.byteLength
+      if (this.#filled === partBytes) await this.#flush()
+    }
+  }
+
+  async #flush(): Promise<void> {
+    if (!this.#upload) this.#keepHead()
+    this.#upload ??= await this.#bucket.createMultipartUpload(this.#key, this.#metadata)
+    const part = await this.#upload.uploadPart(this.#parts.length + 1, this.#buffer.subarray(0, this.#filled))
+    this.#parts.push(part)
+    this.#filled = 0
+  }
+
+  async #end(): Promise<void> {
+    if (!this.#upload) {
+      this.#keepHead()
+      await this.#bucket.put(this.#key, this.#buffer.subarray(0, this.#filled), this.#metadata)
+      return
+    }
+    if (this.#filled > 0) await this.#flush()
+    await this.#upload.complete(this.#parts)
+  }
+
+  #keepHead(): void {
+    this.#head = this.#buffer.slice(0, Math.min(headBytes, this.#filled))
+  }
+}

@@ -1,0 +1,57 @@
+/** Content of a result that its handler hands over for storage, such as a stream that is too large for memory. */
+import type { ResourceLink } from '../../protocol/types.ts'
+
+/** Provides the content of a stored result: bytes as a stream, bytes, or a text. */
+export type StoredResultSource = ReadableStream<Uint8Array> | Uint8Array | string
+
+/** Describes a stored result. */
+export type StoredResultOptions = {
+  /** Media type, such as `text/csv`. Default: `text/plain` for a text, `application/octet-stream` for bytes. */
+  mimeType?: string
+  /** Name of the link. Default: `Result of <tool>`. */
+  name?: string
+}
+
+export type Pending = {
+  readonly source: StoredResultSource
+  readonly mimeType: string
+  readonly name: string | undefined
+}
+
+/** What handlers returned and no interceptor has stored so far, by the block that stands for it. */
+const pendingResults = new WeakMap<object, Pending>()
+let hasStore = false
+
+/** Called for each store, so that `storedResult` can tell a Worker without one. */
+export const allowStoredResults = (): void => {
+  hasStore = true
+}
+
+export const pendingOf = (block: object): Pending | undefined => pendingResults.get(block)
+
+/**
+ * Creates a content block that `resultStore()` stores, whatever its size, and replaces by a link. A stream is stored as it is read, in parts
+ * of 8 MiB, so that the Worker never holds all of it.
+ *
+ * @throws Error for a source of another type, and when the Worker has no `resultStore()`
+ *
+ * @example
+ * server.tool('export', { description: 'Export all orders' }, async () => {
+ *   const { body } = await fetch('https://shop.example/orders.csv')
+ *   return body ? storedResult(body, { mimeType: 'text/csv', name: 'orders.csv' }) : 'There are no orders.'
+ * })
+ */
+export function storedResult(source: StoredResultSource, { mimeType, name }: StoredResultOptions = {}): ResourceLink {
+  const isText = typeof source === 'string'
+  if (!isText && !(source instanceof ReadableStream) && !(source instanceof Uint8Array)) {
+    throw new Error(`storedResult() needs a ReadableStream, a Uint8Array or a string, not a ${typeof source}`)
+  }
+  if (!hasStore) throw new Error('storedResult() needs resultStore() in the plugins of serve()')
+  const block: ResourceLink = { type: 'resource_link', uri: 'result:pending', name: name ?? 'result' }
+  pendingResults.set(block, {
+    source,
+    mimeType: mimeType ?? (isText ? 'text/plain' : 'application/octet-stream'),
+    name,
+  })
+  return block
+}
