@@ -23,6 +23,7 @@ const pluginKinds: KindsOf<AnyPlugin> = {
   routes: kind.fn,
   limiter: kind.having('check', 'a limiter such as that of rateLimit()'),
   subscriptions: kind.having('listen', 'subscriptions such as those of subscriptions()'),
+  clientTasks: kind.fn,
   provide: kind.fn,
   subscriptionTopics: kind.fn,
   objects: [

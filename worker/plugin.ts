@@ -149,6 +149,10 @@ export interface Plugin<Classes extends Readonly<Record<string, DurableObjectCla
   readonly limiter?: Limiter
   /** Delivers change notifications. At most one plugin of an endpoint has this member. */
   readonly subscriptions?: SubscriptionsFeature
+  /** The class that follows tasks with which clients answer input requests: `tasks()` of `edgemcp/tasks` provides it. */
+  readonly clientTasks?: new (
+    ...args: never[]
+  ) => object
   /** Provides values to the endpoint. `serve()` calls it once. */
   provide?(runtime: Runtime): Provided
   /** Reads an additional filter from the params of `subscriptions/listen`; `undefined` without such a filter. */

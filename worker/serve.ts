@@ -11,6 +11,7 @@ import type {
   Subscriptions as SessionSubscriptions,
   SubscriptionsOptions,
 } from '../durable-objects/subscriptions/object.ts'
+import type { ClientTasks } from '../durable-objects/task/client-tasks.ts'
 import { changesOf, checkPaths, checkPlugins, classesOf, routesOf } from './check-plugins.ts'
 import type { CountRound } from './declarations/call-attempt.ts'
 import type { Awaitable } from './declarations/context.ts'
@@ -183,6 +184,9 @@ export interface McpWorker extends ServedWorker {
 /** The subscriptions of sessions, once an endpoint has `subscriptions()`: one class may store the sessions of several endpoints. */
 let sessionSubscriptions: typeof SessionSubscriptions | undefined
 
+/** The part of sessions that follows tasks of clients, once an endpoint has `tasks()`. */
+let sessionClientTasks: typeof ClientTasks | undefined
+
 /**
  * Serves a server over HTTP to clients of every protocol version.
  *
@@ -258,6 +262,8 @@ class ServedEndpoint {
     // What subscriptions() returns, which is typed without the platform's types in `Plugin`.
     this.#subscriptions = plugins.find((plugin) => plugin.subscriptions)?.subscriptions as Subscriptions | undefined
     sessionSubscriptions ??= this.#subscriptions?.Subscriptions
+    // What tasks() returns.
+    sessionClientTasks ??= plugins.find((plugin) => plugin.clientTasks)?.clientTasks as typeof ClientTasks | undefined
     const declarations = withPlugins(
       server.declarations,
       plugins,
@@ -351,6 +357,9 @@ class ServedEndpoint {
       state: (name) => this.#objects.state(name),
       get Subscriptions() {
         return sessionSubscriptions
+      },
+      get ClientTasks() {
+        return sessionClientTasks
       },
       subscriptionsAt: (shard) => this.#objects.subscriptions(shard),
       countRoundOf: (admitted) => countRoundFor(admitted, countRound),

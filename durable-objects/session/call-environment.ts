@@ -55,6 +55,7 @@ export function environmentOf(
       },
     },
     updates: hasSubscriptions(session),
+    canFollowTasks: session.clientTasks !== undefined,
     known: ({ method }) => (method === 'roots/list' ? session.values.get('roots') : undefined),
     notify: send,
     now: Date.now,

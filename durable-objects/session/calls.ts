@@ -268,6 +268,10 @@ export function resumeCall(
   void holdAwake(session)
 }
 
+/** Milliseconds since 1970: when the first input request times out, or the next request about a client's task is due. */
+export const answersDue = ({ ledger, clientTasks }: Pick<SessionParts, 'ledger' | 'clientTasks'>): number =>
+  Math.min(ledger.due, clientTasks?.due ?? Number.POSITIVE_INFINITY)
+
 /** Recovers the calls that were running in the last instance: runs each again, or ends it with an error. */
 export function recoverCalls(session: SessionParts): void {
   if (!session.isNew) return
@@ -319,7 +323,7 @@ export function scopesToCancel(session: SessionParts, id: RequestId): readonly s
 export async function holdAwake(session: SessionParts): Promise<void> {
   if (session.running.size > 0) await drainMicrotasks()
   if (session.running.size > 0)
-    void session.alarms.set({ hold: Date.now() + keepAwakeAfterMs, answers: session.ledger.due })
+    void session.alarms.set({ hold: Date.now() + keepAwakeAfterMs, answers: answersDue(session) })
 }
 
 /**
@@ -333,7 +337,8 @@ export async function holdRunning(session: SessionParts): Promise<void> {
     const last = Math.min(end, session.lifetime.due())
     const works = [...session.running.values()].map((running) => running.work)
     if (works.length === 0 || last <= Date.now()) return
-    await session.alarms.wait(Promise.allSettled(works), Math.min(last, session.ledger.due))
+    await session.alarms.wait(Promise.allSettled(works), Math.min(last, answersDue(session)))
+    session.clientTasks?.poll()
     if (session.lifetime.isOver) return
   }
 }

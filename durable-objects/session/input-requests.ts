@@ -5,7 +5,7 @@ import type { Answer } from '../../worker/engine/journal.ts'
 import { readRootsResult } from '../../worker/engine/read-input-response.ts'
 import { fingerprint, rootsRequest } from '../../worker/engine/request-input.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
-import { isResponse, type Message, notificationText, requestText } from '../../worker/protocol/jsonrpc.ts'
+import { isObject, isResponse, type Message, notificationText, requestText } from '../../worker/protocol/jsonrpc.ts'
 import type { RequestId } from '../../worker/protocol/types.ts'
 import type { LedgerCall } from '../shared/call-ledger.ts'
 import { elicitationId } from './call-environment.ts'
@@ -21,7 +21,7 @@ import {
 } from './replies.ts'
 import type { SessionParts } from './session-parts.ts'
 
-type Context = RepliesContext & Pick<SessionParts, 'values'>
+type Context = RepliesContext & Pick<SessionParts, 'values' | 'clientTasks'>
 
 type StoredCall = { readonly row: number; readonly call: LedgerCall }
 
@@ -42,6 +42,7 @@ export function askClient(
     const { elicitationId: id = elicitationId(row, name) } = ask.params ?? {}
     const written = post.revision.ask(ask, String(id))
     const requestId = ids.get(name)
+    if (isObject(ask.params?.task) && requestId !== undefined) session.clientTasks?.expect(requestId)
     if (written && requestId !== undefined)
       session.streams.sendMessage(stream, requestText(requestId, written.method, written.params))
   }
@@ -54,7 +55,9 @@ export function askClient(
  *
  * @returns the call that continues, if this was the last response that it waited for
  */
-export function takeAnswer(session: Context, message: Message): StoredCall | undefined {
+export function takeAnswer(session: Context, received: Message): StoredCall | undefined {
+  const message = session.clientTasks ? session.clientTasks.read(received) : received
+  if (!message) return undefined
   if (!isResponse(message) || message.id === undefined || message.id === null) return undefined
   const answer: Answer = 'result' in message ? { result: message.result } : { error: message.error }
   // The alarm for them may not have come yet.
@@ -107,6 +110,7 @@ export function endWaiting(session: Context, calls: readonly StoredCall[], probl
 
 function cancelInputRequests(session: Context, stream: number, ids: readonly string[], reason: string): void {
   for (const requestId of ids) {
+    if (session.clientTasks?.cancel(requestId, stream)) continue
     const params = { requestId, reason }
     session.streams.send(stream, notificationText({ method: 'notifications/cancelled', params }))
   }

@@ -4,8 +4,8 @@
  *
  * Other objects of this class store values that belong to no session: see `store/object.ts`.
  *
- * An object whose requests were all answered at once has stored nothing. Besides the tables of `event-log.ts` and `call-ledger.ts`, and its
- * version (`schema.ts`), it stores these values:
+ * An object whose requests were all answered at once has stored nothing. Besides the tables of `event-log.ts`, `call-ledger.ts`
+ * and `task/client-tasks.ts`, and its version (`schema.ts`), it stores these values:
  *
  * | key         | meaning                                                     | lifetime                           |
  * |-------------|-------------------------------------------------------------|------------------------------------|
@@ -47,6 +47,7 @@ import { Store } from '../store/object.ts'
 import { scopesIn } from './call-scopes.ts'
 import {
   abandonAll,
+  answersDue,
   cancelCall,
   holdAwake,
   holdRunning,
@@ -87,7 +88,7 @@ export class Session extends Store implements SessionRpc {
       deregister: () => deregister(this.#session),
       notify: (owner, reason) => notifyOfEnd(host, lifetime.name, owner, reason),
       reset: () => {
-        for (const stored of [schema, log, ledger]) stored.reset()
+        for (const stored of [schema, log, ledger, this.#session.clientTasks]) stored?.reset()
       },
     })
     const skippedIds = () => lifetime.skippedIds
@@ -95,7 +96,8 @@ export class Session extends Store implements SessionRpc {
     const ledger = new CallLedger(storage.sql, skippedIds)
     const streams = new SessionStreams(ctx, log, ledger, values)
     const parts = { host, values, log, ledger, alarms, lifetime, streams }
-    this.#session = { ...parts, subscriptions: undefined, running: new Map(), isNew: true }
+    this.#session = { ...parts, subscriptions: undefined, clientTasks: undefined, running: new Map(), isNew: true }
+    if (host.ClientTasks) this.#session.clientTasks = new host.ClientTasks(this.#session, storage.sql)
     if (host.Subscriptions) this.#session.subscriptions = new host.Subscriptions(this.#session)
   }
 
@@ -178,7 +180,10 @@ export class Session extends Store implements SessionRpc {
    */
   #scopesOfOpenCalls({ messages }: Post): string[] {
     const scopes = messages.flatMap((message) => {
-      if (isResponse(message)) return isRequestId(message.id) ? this.#session.ledger.scopesOf(message.id) : []
+      if (isResponse(message)) {
+        const { ledger, clientTasks } = this.#session
+        return isRequestId(message.id) ? ledger.scopesOf(clientTasks?.questionOf(message.id) ?? message.id) : []
+      }
       const id = message.method === 'notifications/cancelled' ? message.params?.requestId : undefined
       return isRequestId(id) ? scopesToCancel(this.#session, id) : []
     })
@@ -288,6 +293,7 @@ export class Session extends Store implements SessionRpc {
     // This object stores no session.
     if (!session.lifetime.id) return super.alarm()
     recoverCalls(session)
+    session.clientTasks?.poll()
     await holdRunning(session)
     if (session.lifetime.isOver) return
     const due = session.lifetime.due()
@@ -296,6 +302,6 @@ export class Session extends Store implements SessionRpc {
     const now = Date.now()
     const cleanup = session.log.deleteFinished(now) ? now + session.lifetime.terms.log.maxAgeMs : due
     const next = session.running.size > 0 ? now + keepAwakeAfterMs : cleanup
-    return session.alarms.set({ expiry: due, next, answers: session.ledger.due })
+    return session.alarms.set({ expiry: due, next, answers: answersDue(session) })
   }
 }

@@ -6,6 +6,7 @@ import type { Seals } from '../../worker/engine/call.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
 import type { SubscriptionsRpc } from '../rpc.ts'
 import type { Subscriptions } from '../subscriptions/session-part.ts'
+import type { ClientTasks } from '../task/client-tasks.ts'
 
 /** What a session needs of its server. */
 export type SessionHost = {
@@ -20,6 +21,8 @@ export type SessionHost = {
   readonly className: string
   /** The subscriptions part of a session; `undefined` if no endpoint of the Worker has `subscriptions()`. */
   readonly Subscriptions: typeof Subscriptions | undefined
+  /** The part of a session that follows tasks of its client; `undefined` if no endpoint of the Worker has `tasks()`. */
+  readonly ClientTasks: typeof ClientTasks | undefined
   subscriptionsAt(shard: number): SubscriptionsRpc
   /**
    * Returns the function that counts a round of a call by the limits of the endpoint that admitted it; `undefined` without limits.

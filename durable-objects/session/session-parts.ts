@@ -2,6 +2,7 @@ import type { Alarms } from '../shared/alarms.ts'
 import type { CallLedger } from '../shared/call-ledger.ts'
 import type { EventLog } from '../shared/event-log.ts'
 import type { Subscriptions } from '../subscriptions/session-part.ts'
+import type { ClientTasks } from '../task/client-tasks.ts'
 import type { Lifetime } from './lifetime.ts'
 import type { PendingPost, SessionCall } from './pending-post.ts'
 import type { SessionHost } from './session-host.ts'
@@ -19,6 +20,8 @@ export type SessionParts = {
   readonly streams: SessionStreams
   /** `undefined` if no endpoint of the Worker has `subscriptions()`. */
   subscriptions: Subscriptions | undefined
+  /** `undefined` if no endpoint of the Worker has `tasks()`. */
+  clientTasks: ClientTasks | undefined
   /** Calls that run in this instance, by the key of their request. */
   readonly running: Map<string, RunningCall>
   /** Whether the instance has not yet recovered the calls of the last one. */

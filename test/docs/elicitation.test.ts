@@ -29,7 +29,7 @@ test('docs/guides/elicitation.md shows the counter example, a tool of less than 
   const [order = '', ...loops] = blocksOf('docs/guides/replay.md')
   const unindented = (code: string) => code.replace(/^ +/gm, '')
   const compiled = unindented(read('test/docs/elicitation/index.ts'))
-  expect(others).toHaveLength(8)
+  expect(others).toHaveLength(9)
   expect(loops).toHaveLength(1)
   for (const paragraph of [...others, order].join('\n').split(/\n\n/)) {
     expect(compiled).toContain(unindented(paragraph.trim()))

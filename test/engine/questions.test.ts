@@ -366,6 +366,34 @@ describe('input requests to a client', () => {
   })
 })
 
+describe('an input request that the client may answer with a task', () => {
+  const declared = { sampling: {}, tasks: { requests: { sampling: { createMessage: {} } } } }
+  const review = (task: object) => async (ctx: Context) => {
+    const { text } = await ctx.sample('review', { prompt: 'p', maxTokens: 1 }, { task } as { task: { ttl: string } })
+    return text
+  }
+  const refused = async (setting: Setting, task: object = {}) => textOf((await talk(review(task), {}, setting)).result)
+
+  test('needs a client that declares it, of 2025-11-25', async () => {
+    const text = 'needs a client of 2025-11-25 that supports tasks.requests.sampling.createMessage'
+    expect(await refused({ date: '2025-11-25', capabilities: { sampling: {} } })).toContain(text)
+    expect(await refused({ date: '2025-06-18', capabilities: declared })).toContain(text)
+  })
+
+  test('needs the plugin tasks()', async () => {
+    expect(await refused({ date: '2025-11-25', capabilities: declared })).toBe(
+      'The task of the input request "review" needs tasks() in the plugins of serve()',
+    )
+  })
+
+  test.each([
+    [{ ttl: 'soon' }, '"ttl" of the task of input request "review" must be milliseconds, or a string such as'],
+    [{ time: 1 }, 'the task of input request "review" does not take "time": it takes ttl'],
+  ])('refuses the option %j', async (task, problem) => {
+    expect(await refused({ date: '2025-11-25', capabilities: declared }, task)).toContain(problem)
+  })
+})
+
 describe('a URL elicitation', () => {
   const capabilities = { elicitation: { url: {} } }
   const visit = (url: string, answer: unknown = decline) =>

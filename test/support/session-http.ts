@@ -3,10 +3,14 @@
 const headers = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' }
 
 /** @param session the `Mcp-Session-Id`; `initialize` needs none */
-export const postMessage = (url: URL, message: object, session?: string): Promise<Response> =>
+export const postMessage = (url: URL, message: object, session?: string, token?: string): Promise<Response> =>
   fetch(url, {
     method: 'POST',
-    headers: { ...headers, ...(session !== undefined && { 'Mcp-Session-Id': session }) },
+    headers: {
+      ...headers,
+      ...(session !== undefined && { 'Mcp-Session-Id': session }),
+      ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+    },
     body: JSON.stringify({ jsonrpc: '2.0', ...message }),
   })
 

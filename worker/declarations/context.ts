@@ -109,6 +109,17 @@ export type InputResponse = Partial<ElicitResult> &
 export type AskOptions = {
   /** Time that the client has to respond. After that, the call ends with an error. Default and maximum: 1 day. */
   timeout?: Duration
+  /**
+   * Lets a client of 2025-11-25 answer `ctx.elicit`, `ctx.elicitUrl` and `ctx.sample` with a task, which it works on without a connection.
+   * The session polls the task, and the promise resolves with its result. The client must declare `tasks.requests.elicitation.create` or
+   * `tasks.requests.sampling.createMessage`, and `serve()` needs the plugin `tasks()`. Default: the client answers the request itself.
+   *
+   * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
+   */
+  task?: {
+    /** Time for which the client keeps the task. Default: the client decides. */
+    ttl?: Duration
+  }
 }
 
 /** Configures a URL elicitation. */
@@ -233,7 +244,7 @@ export interface Context {
    * @throws McpError `missing_client_capability` when the client does not support one of the requests
    * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
    */
-  requestInput(requests: Readonly<Record<string, InputRequest>>, options?: AskOptions): Promise<never>
+  requestInput(requests: Readonly<Record<string, InputRequest>>, options?: Omit<AskOptions, 'task'>): Promise<never>
 
   /**
    * Returns the result of an input response as the client sent it, without validation; `undefined` before the response.

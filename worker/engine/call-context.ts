@@ -22,7 +22,7 @@ import { checkElicit, checkElicitUrl, checkInputRequests, checkRoots, checkSampl
 import { supportsFeature } from './features.ts'
 import { InvalidInputResponse } from './invalid-input-response.ts'
 import { readFormResult, readRootsResult, readSamplingResult, readUrlResult } from './read-input-response.ts'
-import { pageUrl, problemOf, rootsRequest, samplingParams } from './request-input.ts'
+import { pageUrl, problemOf, rootsRequest, samplingParams, taskIn } from './request-input.ts'
 import type { Round } from './round.ts'
 
 /** A symbol, not a private field, so that copies and proxies of a context have its signal, too. */
@@ -150,7 +150,7 @@ export class CallContext implements Context {
   async #elicit<T>(key: string, message: string, schema: Schema, options?: AskOptions): Promise<FormResult<T>> {
     checkElicit(key, message, schema)
     const form = readForm(schema, `input request "${key}"`, this.#schemas)
-    const params: Params = { mode: 'form', message, requestedSchema: form.jsonSchema }
+    const params: Params = { mode: 'form', message, requestedSchema: form.jsonSchema, ...taskIn(key, options) }
     // `content` has passed the check of the schema, whose type is T.
     const read = (result: unknown) => readFormResult(key, form, result) as Promise<FormResult<T> | undefined>
     return this.#request(key, { method: 'elicitation/create', params }, read, options)
@@ -166,6 +166,7 @@ export class CallContext implements Context {
     checkElicitUrl(key, message, elicitationId)
     this.#elicitationIds[key] = elicitationId
     const params: Params = { mode: 'url', message, url: pageUrl(key, url), ...(elicitationId && { elicitationId }) }
+    Object.assign(params, taskIn(key, options))
     const request: InputRequest = { method: 'elicitation/create', params }
     if (!options?.required || this.#call.revision.stateless) return this.#request(key, request, readUrlResult, options)
     this.#checkRequest(key, request)
@@ -176,7 +177,7 @@ export class CallContext implements Context {
 
   async #sample(key: string, request: SamplingRequest, options?: AskOptions) {
     checkSample(key, request)
-    const params = samplingParams(request)
+    const params = { ...samplingParams(request), ...taskIn(key, options) }
     return this.#request(key, { method: 'sampling/createMessage', params }, readSamplingResult, options)
   }
 
@@ -223,7 +224,7 @@ export class CallContext implements Context {
 
   /** @throws Error when the client cannot be sent this request */
   #checkRequest(key: string, request: InputRequest): void {
-    const problem = problemOf(this.#call, key, request)
+    const problem = problemOf(this.#call, key, request, this[environmentKey].canFollowTasks)
     if (problem) throw this.#round.refuse(problem)
   }
 

@@ -82,6 +82,8 @@ export interface CallEnvironment {
   readonly state: StateHost
   /** Whether change notifications are delivered. */
   readonly updates: boolean
+  /** Whether input requests may be answered with tasks of the client: see `AskOptions.task`. Default: false. */
+  readonly canFollowTasks?: boolean
   /** Returns the response that the client gave to an equal request in another call, if it is still valid. */
   known?(request: InputRequest): Answer | undefined
   /** Sends a notification of the call to the client. @param count the number of notifications of the call so far, replayed ones included */

@@ -1,10 +1,16 @@
 /** The input requests of `ctx.elicit`, `ctx.elicitUrl`, `ctx.sample` and `ctx.roots`, and whether a client supports them. */
-import type { ClientFeature, SamplingRequest } from '../declarations/context.ts'
+import { checkOptions } from '../declarations/check-options.ts'
+import type { AskOptions, ClientFeature, SamplingRequest } from '../declarations/context.ts'
+import { milliseconds } from '../declarations/duration.ts'
+import * as kind from '../declarations/option-kinds.ts'
 import { canonicalJson } from '../protocol/canonical-json.ts'
 import { McpError } from '../protocol/errors.ts'
+import { isObject } from '../protocol/jsonrpc.ts'
 import { isLoopback } from '../protocol/loopback.ts'
+import { hasExperimentalTasks } from '../protocol/revisions/experimental-tasks.ts'
+import { newestWithSessions } from '../protocol/revisions/index.ts'
 import { sha256 } from '../protocol/sha256.ts'
-import type { InputRequest, Params } from '../protocol/types.ts'
+import type { ClientCapabilities, InputRequest, Params } from '../protocol/types.ts'
 import type { Call } from './call.ts'
 import { requiredCapabilities, requiredFeatures, supportsFeature } from './features.ts'
 import { toolImbalance } from './tool-balance.ts'
@@ -21,17 +27,42 @@ export function samplingParams({ prompt, messages, ...rest }: SamplingRequest): 
 }
 
 /** Returns why the client of a call cannot receive an input request; `undefined` if it can. */
-export function problemOf({ capabilities, revision }: Call, key: string, request: InputRequest): Error | undefined {
+export function problemOf(
+  { capabilities, revision }: Call,
+  key: string,
+  request: InputRequest,
+  canFollowTasks = false,
+): Error | undefined {
   const missing = requiredFeatures(request).find((feature) => !supportsFeature(capabilities, feature))
   if (missing) return unsupported(missing)
   if (!revision.ask(request)) {
     const problem = `Protocol version ${revision.date} cannot express the input request "${key}"`
     return new McpError('missing_client_capability', problem)
   }
+  if (isObject(request.params?.task)) {
+    const [name = '', method = ''] = request.method.split('/')
+    const { requests }: NonNullable<ClientCapabilities['tasks']> = Object(capabilities.tasks)
+    if (!hasExperimentalTasks(revision) || !isObject(Object(requests?.[name])[method])) {
+      return new McpError(
+        'missing_client_capability',
+        `The task of the input request "${key}" needs a client of ${newestWithSessions.date} that supports tasks.requests.${name}.${method}`,
+      )
+    }
+    if (!canFollowTasks)
+      return new Error(`The task of the input request "${key}" needs tasks() in the plugins of serve()`)
+  }
   const imbalance = request.method === 'sampling/createMessage' ? toolImbalance(request.params) : undefined
   return imbalance === undefined
     ? undefined
     : new Error(`The messages of the input request "${key}" are invalid: ${imbalance}`)
+}
+
+/** Returns the param that lets the client answer an input request with a task. @throws Error for an invalid option */
+export function taskIn(key: string, { task }: AskOptions = {}): Params {
+  if (task === undefined) return {}
+  const owner = `the task of input request "${key}"`
+  checkOptions(owner, task, { ttl: kind.duration })
+  return { task: task.ttl === undefined ? {} : { ttl: milliseconds(task.ttl, owner) } }
 }
 
 const unsupported = (feature: ClientFeature) =>

@@ -45,6 +45,8 @@ export type ClientCapabilities = {
   sampling?: { context?: Params; tools?: Params }
   elicitation?: { form?: Params; url?: Params }
   extensions?: Record<string, Params>
+  /** Requests of the server that a client of 2025-11-25 can answer with a task, by the parts of the method, such as `sampling.createMessage`. */
+  tasks?: { requests?: Readonly<Record<string, Params>> }
   experimental?: Params
 }
 

@@ -65,6 +65,12 @@ export async function onFinished({ elicitationId, session }: { elicitationId: st
   if (session) await server.notify.elicitationComplete(elicitationId, { session })
 }
 
+server.tool('review', { description: 'Lets the model of the client review the notes' }, async (_, ctx) => {
+  const request = { prompt: `Review these notes: ${notes}`, maxTokens: 2000 }
+  const { text } = await ctx.sample('review', request, { task: { ttl: '1d' } })
+  return text
+})
+
 server.tool('summarize', { description: 'Summarizes the notes' }, async (_, ctx) => {
   const { text } = await ctx.sample('summary', {
     systemPrompt: 'Answer with one sentence.',

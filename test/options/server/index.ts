@@ -619,7 +619,7 @@ const pluginsAndWorkers: readonly Case[] = [
   [
     'plugin: a misspelt member',
     () => plugged({ route: () => [] }),
-    'the plugin "own" does not take "route" (did you mean "routes"?): it takes name, validate, extensions, methods, capabilities, interceptor, onResponse, routes, limiter, subscriptions, provide, subscriptionTopics, objects, instrument, onInitialize, onSubscribe, onUnsubscribe and onSessionEnd',
+    'the plugin "own" does not take "route" (did you mean "routes"?): it takes name, validate, extensions, methods, capabilities, interceptor, onResponse, routes, limiter, subscriptions, clientTasks, provide, subscriptionTopics, objects, instrument, onInitialize, onSubscribe, onUnsubscribe and onSessionEnd',
   ],
   [
     'plugin: extensions',

@@ -22,11 +22,11 @@ function negotiateSession(params: Params | undefined): NegotiatedSession {
   if (!isObject(capabilities)) throw expected('capabilities', 'an object')
   if (!isImplementation(clientInfo)) throw expected('clientInfo', 'an object with name and version')
   // Only what is needed later: all of it travels in the session's id. The members are as the client sent them.
-  const { elicitation, sampling, roots, extensions } = capabilities as ClientCapabilities
+  const { elicitation, sampling, roots, extensions, tasks } = capabilities as ClientCapabilities
   const { name, version } = clientInfo
   const negotiated: NegotiatedSession = {
     version: negotiateVersion(protocolVersion).date,
-    capabilities: { elicitation, sampling, roots, extensions },
+    capabilities: { elicitation, sampling, roots, extensions, tasks },
     client: { name, version },
   }
   const { length } = utf8(JSON.stringify(negotiated))

@@ -7,6 +7,7 @@ import type {
   TaskTerms,
   TaskView,
 } from '../../../durable-objects/rpc.ts'
+import { ClientTasks } from '../../../durable-objects/task/client-tasks.ts'
 import { Task, type TaskHost } from '../../../durable-objects/task/object.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import { toolError } from '../../declarations/content.ts'
@@ -77,6 +78,7 @@ export function tasks(options: TasksOptions = {}): Plugin<{ readonly McpTask: Ta
   checkOptions('tasks()', options, kinds)
   return {
     name: 'tasks',
+    clientTasks: ClientTasks,
     extensions: { [extended.tasksExtension]: {} },
     methods: (runtime) => methodsOf(siteOf(runtime, options)),
     capabilities: (revision) => (hasExperimentalTasks(revision) ? experimental.experimentalCapabilities : {}),

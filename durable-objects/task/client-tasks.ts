@@ -1,0 +1,141 @@
+/**
+ * Input requests that a client of 2025-11-25 answers with a task: the session polls the task with `tasks/get`, and fetches its result with
+ * `tasks/result`. Each answer of the client arrives in a POST; each poll is sent by the alarm of the session.
+ *
+ * | table          | column     | meaning                                                    | lifetime            |
+ * |----------------|------------|------------------------------------------------------------|---------------------|
+ * | `client_tasks` | `question` | id of the input request, in the table of `call-ledger.ts`  | until it is answered, or its call ends |
+ * |                | `task`     | id of the client's task; `NULL` before the client created it | the same          |
+ * |                | `due`      | milliseconds since 1970: the next request about the task; `NULL` before | the same |
+ * |                | `pause`    | milliseconds until the request after that                  | the same            |
+ * |                | `sent`     | requests about the task so far, so that each has its own id | the same           |
+ * |                | `ended`    | 1 once the task has ended, so that its result is requested | the same            |
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
+ */
+import { bounds } from '../../worker/protocol/bounds.ts'
+import { isObject, isResponse, type Message, requestText } from '../../worker/protocol/jsonrpc.ts'
+import type { RequestId } from '../../worker/protocol/types.ts'
+import type { SessionParts } from '../session/session-parts.ts'
+import { Tables } from '../shared/tables.ts'
+
+type Context = Pick<SessionParts, 'ledger' | 'streams' | 'alarms'>
+
+type Row = { question: number; task: string | null; due: number | null; pause: number; sent: number; ended: number }
+
+/** Milliseconds between two requests about a task: the client's `pollInterval` within these bounds. */
+const [minPauseMs, defaultPauseMs, maxPauseMs] = [1_000, 5_000, 600_000]
+
+const schema = `CREATE TABLE client_tasks (
+  question INTEGER PRIMARY KEY, task TEXT, due INTEGER, pause INTEGER, sent INTEGER DEFAULT 0, ended INTEGER DEFAULT 0
+)`
+
+export class ClientTasks {
+  readonly #session: Context
+  readonly #tables: Tables
+
+  constructor(session: Context, sql: SqlStorage) {
+    this.#session = session
+    this.#tables = new Tables(sql, 'client_tasks', schema)
+  }
+
+  /** Called after the storage was deleted. */
+  reset(): void {
+    this.#tables.reset()
+  }
+
+  /** Records that the client may answer an input request with a task. @param id as the client knows it, such as `ask-1` */
+  expect(id: RequestId): void {
+    this.#tables.create()
+    this.#tables.query(
+      'INSERT INTO client_tasks (question, pause) VALUES (?, ?)',
+      questionIn(id) ?? null,
+      defaultPauseMs,
+    )
+  }
+
+  /** Returns the id of the input request that a response is about: itself, or a request about the task that answers it. */
+  questionOf(id: RequestId): RequestId {
+    const question = questionIn(id)
+    return question === undefined ? id : `ask-${question}`
+  }
+
+  /** Reads a response. Returns the response to the input request, once there is one; `undefined` for one about the client's task. */
+  read(message: Message): Message | undefined {
+    const id = isResponse(message) && message.id ? message.id : undefined
+    const row = id === undefined ? undefined : this.#row(id)
+    if (id === undefined || !row || !isResponse(message)) return message
+    const result = 'result' in message && isObject(message.result) ? message.result : undefined
+    if (String(id).startsWith('ask-') && isObject(result?.task) && isTaskId(result.task.taskId))
+      return this.#follow(row, result.task)
+    if (String(id).startsWith('poll-') && result) return this.#follow(row, { taskId: row.task, ...result })
+    // The response to the input request, to `tasks/result`, or an error of `tasks/get`: for example, the task has expired.
+    this.#delete(row)
+    return { ...message, id: `ask-${row.question}` }
+  }
+
+  /** Cancels the client's task of an input request that is no longer open. Returns false without such a task. */
+  cancel(id: RequestId, stream: number): boolean {
+    const row = this.#row(id)
+    if (!row) return false
+    this.#delete(row)
+    if (row.task === null) return false
+    const text = requestText(`cancel-${row.question}`, 'tasks/cancel', { taskId: row.task })
+    this.#session.streams.sendMessage(stream, text)
+    return true
+  }
+
+  /** Milliseconds since 1970: when the next request about a task is due; `Infinity` without tasks. */
+  get due(): number {
+    const [first] = this.#tables.query<{ due: number | null }>('SELECT min(due) AS due FROM client_tasks')
+    return first?.due ?? Number.POSITIVE_INFINITY
+  }
+
+  /** Sends the requests that are due. A request without a response is repeated after twice the time. */
+  poll(): void {
+    for (const row of this.#tables.query<Row>('SELECT * FROM client_tasks WHERE due <= ?', Date.now())) this.#send(row)
+  }
+
+  #send(row: Row): void {
+    const { question, task: taskId, pause, sent, ended } = row
+    const open = this.#session.ledger.question(`ask-${question}`)
+    if (!open) return this.#delete(row)
+    const [method, prefix] = ended ? ['tasks/result', 'result'] : ['tasks/get', 'poll']
+    const text = requestText(`${prefix}-${sent + 1}-${question}`, method, { taskId })
+    this.#session.streams.sendMessage(open.call.stream, text)
+    const longer = Math.min(pause * 2, maxPauseMs)
+    const set = 'UPDATE client_tasks SET sent = sent + 1, due = ?, pause = ? WHERE question = ?'
+    this.#tables.query(set, Date.now() + pause, longer, question)
+    void this.#session.alarms.add(Date.now() + pause)
+  }
+
+  /** Stores the status of a client's task, and schedules the next request about it. */
+  #follow(row: Row, { taskId, status, pollInterval }: Readonly<Record<string, unknown>>): undefined {
+    const isOver = status === 'completed' || status === 'failed' || status === 'cancelled'
+    const interval = typeof pollInterval === 'number' ? pollInterval : defaultPauseMs
+    const pause = Math.min(Math.max(interval, minPauseMs), maxPauseMs)
+    const due = Date.now() + (isOver ? 0 : pause)
+    const set = 'UPDATE client_tasks SET task = ?, due = ?, pause = ?, ended = ? WHERE question = ?'
+    this.#tables.query(set, String(taskId), due, pause, Number(isOver), row.question)
+    if (isOver) this.poll()
+    else void this.#session.alarms.add(due)
+  }
+
+  #row(id: RequestId): Row | undefined {
+    const question = questionIn(id)
+    if (question === undefined) return undefined
+    return this.#tables.query<Row>('SELECT * FROM client_tasks WHERE question = ?', question)[0]
+  }
+
+  #delete({ question }: Row): void {
+    this.#tables.query('DELETE FROM client_tasks WHERE question = ?', question)
+  }
+}
+
+const isTaskId = (value: unknown) => typeof value === 'string' && value.length <= bounds.taskIdCharacters
+
+/** Returns the row of the input request in `ask-<row>`, and in `poll-<count>-<row>` or `result-<count>-<row>`. */
+function questionIn(id: RequestId): number | undefined {
+  const row = /^(?:ask|(?:poll|result)-\d{1,15})-([1-9]\d{0,14})$/.exec(String(id))?.[1]
+  return row === undefined ? undefined : Number(row)
+}
