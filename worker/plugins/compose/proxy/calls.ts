@@ -67,7 +67,8 @@ export const readResource = async (
   const permitted = permittedFor(context, 'resource', canonical, proxies)
   for (const [index, holder] of (await upstreamsForUri(context, canonical, permitted)).entries()) {
     try {
-      const sent = { uri: await holder.spellingOf(context, canonical, uri) }
+      const spelling = await holder.spellingOf(context, canonical, uri)
+      const sent = { uri: holder.access.uris.there(spelling) ?? spelling }
       const result = { ...uncached, ...(await forward(context, holder, sent, index)) }
       // The upstream says "public" for all clients with this server's access, not for all callers of this server.
       return (await holder.isOpen(context, 'resource', canonical)) ? result : { ...result, cacheScope: 'private' }
@@ -92,7 +93,7 @@ function permittedFor(
   name: string,
   proxies: readonly Proxied[],
 ): readonly Proxied[] {
-  const fitting = kind === 'resource' ? proxies : proxies.filter(({ access }) => access.offers(kind, name))
+  const fitting = proxies.filter(({ access }) => access.offers(kind, name))
   const lacked = fitting.map((proxied) => proxied.access.lacked(context, kind, name))
   const permitted = fitting.filter((_, index) => lacked[index]?.length === 0)
   if (permitted.length === 0 && lacked[0]) throw insufficientScope(lacked[0])
@@ -118,7 +119,7 @@ export const complete = async (
     ref:
       ref.type === 'ref/prompt'
         ? { ...ref, name: stripPrefix(owner, String(ref.name)) }
-        : { ...ref, uri: canonicalTemplate(String(ref.uri)) },
+        : { ...ref, uri: owner.access.uris.there(canonicalTemplate(String(ref.uri))) ?? ref.uri },
   })
 
   async function referred(): Promise<Proxied | undefined> {

@@ -3,6 +3,7 @@ import type { Forwarded, ForwardedEntry } from '../../../declarations/forwarded.
 import type { SelectedTools } from '../../../declarations/tool-selection.ts'
 import { isPermitted } from '../../../engine/methods/lists.ts'
 import type { MethodContext } from '../../../engine/methods/method.ts'
+import { PrefixedUris } from './prefixed-uris.ts'
 import type { ProxyOptions } from './proxy-options.ts'
 
 type AccessTerms = Pick<ProxyOptions, 'scopes'> & { readonly prefix: string; readonly selected: SelectedTools }
@@ -12,12 +13,15 @@ export class ForwardedAccess implements Forwarded {
   readonly what: string
   readonly prefix: string
   readonly guarded: ReadonlyMap<string, Guarded>
+  /** The URIs of the upstream on this server. */
+  readonly uris: PrefixedUris
   readonly #options: AccessTerms
 
   constructor(what: string, options: AccessTerms) {
     this.what = what
     this.prefix = options.prefix
     this.#options = options
+    this.uris = new PrefixedUris(options.prefix)
     this.guarded = this.#guardedTools()
   }
 
@@ -27,7 +31,7 @@ export class ForwardedAccess implements Forwarded {
   }
 
   accessOf({ kind, name }: ForwardedEntry): Guarded | undefined {
-    const nameThere = kind === 'tool' ? this.toolThere(name) : name
+    const nameThere = kind === 'tool' ? this.toolThere(name) : kind === 'resource' ? this.uris.there(name) : name
     if (nameThere === undefined) return undefined
     const guarded = kind === 'tool' ? this.guarded.get(this.prefix + name) : undefined
     return guarded ?? { visibleTo: undefined, scopes: this.#scopesOf({ kind, name: nameThere }) }
@@ -38,9 +42,10 @@ export class ForwardedAccess implements Forwarded {
     return this.#options.selected.ownNameOf(name)
   }
 
-  /** Whether this server offers a tool or a prompt. @param name on this server, with the prefix */
-  offers(kind: 'tool' | 'prompt', name: string): boolean {
-    return name.startsWith(this.prefix) && this.accessOf({ kind, name: this.#unprefixed(kind, name) }) !== undefined
+  /** Whether the upstream may have an entry. @param name on this server, with the prefix */
+  offers(kind: ForwardedEntry['kind'], name: string): boolean {
+    if (kind !== 'resource' && !name.startsWith(this.prefix)) return false
+    return this.accessOf({ kind, name: this.#unprefixed(kind, name) }) !== undefined
   }
 
   /** Returns all scopes of an entry, if the caller lacks one of them. @param name on this server, with the prefix */

@@ -165,7 +165,8 @@ export class Proxied {
     for (const entry of entries) delete entry.execution // tasks are not forwarded
     if (list === 'tools/list' && cursor === undefined) this.#reportUnknown(context, entries)
     const read = list === 'tools/list' ? this.#tools.read(entries) : entries
-    return id === 'name' ? read.map((entry) => ({ ...entry, name: this.prefix + entry.name })) : read
+    const entriesHere = read.map((entry) => this.access.uris.entry(entry, id))
+    return id === 'name' ? entriesHere.map((entry) => ({ ...entry, name: this.prefix + entry.name })) : entriesHere
   }
 
   #reportUnknown({ environment }: MethodContext, tools: readonly Params[]): void {

@@ -8,7 +8,7 @@ import type { HeadersContext, ResilienceOptions } from '../../../declarations/up
 export type ProxyOptions = ResilienceOptions &
   ToolSelection & {
     /**
-     * Start of the names of the upstream's tools and prompts. Entries of this server take precedence over equal names. Default: an empty
+     * Start of the names of the upstream's tools and prompts, and of the authority of its `ui://` and `skill://` URIs. Entries of this server take precedence over equal names. Default: an empty
      * text.
      */
     prefix?: string

@@ -31,7 +31,7 @@ async function relay(methodContext: MethodContext, proxied: Proxied, upstream: P
   for (let round = 1; round <= maxRounds; round += 1) {
     const sent = { ...params, ...upstream, ...more }
     const result = await requestOnce(methodContext, proxied, sent, `${index} ${round}`, signal)
-    if (!isInputRequired(result)) return result
+    if (!isInputRequired(result)) return proxied.access.uris.result(result)
     const { inputRequests, requestState } = result
     const hasRequests = Object.keys(inputRequests).length > 0
     const inputResponses = hasRequests ? answersTo(context, round, inputRequests) : {}
