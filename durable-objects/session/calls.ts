@@ -334,6 +334,9 @@ export async function holdRunning(session: SessionParts): Promise<void> {
   const end = Date.now() + maxAlarmMs
   for (;;) {
     endOverdue(session)
+    // The client of a call without a stream waits for its response.
+    const isAwaited = [...session.running.values()].some(({ post }) => post.stream === undefined)
+    if (isAwaited) session.lifetime.markSeen()
     const last = Math.min(end, session.lifetime.due())
     const works = [...session.running.values()].map((running) => running.work)
     if (works.length === 0 || last <= Date.now()) return

@@ -1,7 +1,7 @@
 /** Sessions that expired while they were idle, and whose clients go on with the same session id. */
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
-import { createServer } from 'edgemcp'
+import { createServer, type Server } from 'edgemcp'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Post, SessionRpc } from '../../durable-objects/rpc.ts'
 import { Session } from '../../durable-objects/session/object.ts'
@@ -165,7 +165,7 @@ describe('a session that expired while it was idle', () => {
   })
 })
 
-type End = { begun: Promise<void>; release: () => void }
+type End = { begun: Promise<void>; release: () => void; server: Server }
 
 /** A session object that is registered for changes, and whose registration ends when the test says so. */
 async function expiring(use: (session: Session, end: End, storage: DurableObjectStorage) => Promise<void>) {
@@ -200,7 +200,7 @@ async function expiring(use: (session: Session, end: End, storage: DurableObject
     kv.put('lastSeenAt', Date.now() - day - 1)
     // Only what these tests use of a host.
     const session = new Session(state, {} as never, host as unknown as SessionHost)
-    await use(session, { begun: began.promise, release: () => released.resolve(true) }, state.storage)
+    await use(session, { begun: began.promise, release: () => released.resolve(true), server }, state.storage)
   })
 }
 
@@ -245,12 +245,33 @@ describe('a request that arrives while a session expires', () => {
     })
   })
 
+  test('is answered without a stream although its call runs for longer than a session may be idle', async () => {
+    await expiring(async (session, { server, release }, storage) => {
+      release()
+      const [running, ending] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()]
+      server.tool('slow', { description: 'Runs until the test ends it' }, () => {
+        running.resolve()
+        return ending.promise
+      })
+      const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'slow' } } as const
+      const posted = session.post(postOf([message], { expires, streams: false }))
+      await running.promise
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + day + 1 })
+      const alarm = session.alarm()
+      // The alarm waits for the call, unless it ends the session.
+      await Promise.race([alarm, new Promise((resolve) => setTimeout(resolve, 0))])
+      ending.resolve('done')
+      expect(await posted).toMatchObject({ status: 200, text: expect.stringContaining('done') })
+      await alarm
+      expect(valuesIn(storage)).toContain('updatesShard')
+    })
+  })
+
   test('is answered even if the expiry fails, and the next alarm repeats the expiry', async () => {
     await expiring(async (session, { begun, release }, storage) => {
       const deleting = vi.spyOn(storage, 'deleteAll').mockRejectedValueOnce(new Error('lost'))
       try {
         const alarm = session.alarm()
-        await begun
         await begun
         const posted = session.post(ping())
         release()
