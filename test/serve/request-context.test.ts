@@ -281,6 +281,16 @@ describe('a secret of the request context', () => {
     expect([...during, ...filesWith(key, folder)]).toEqual([])
   })
 
+  test('is not stored with a task that a session starts', async () => {
+    await using client = await connected(process.url, '2025-11-25', sent)
+    const { task } = await client.request('tools/call', { name: 'sleepy', arguments: { ms: 200 }, task: {} })
+    const { taskId } = task as { taskId: string }
+    const during = filesWith(key, folder)
+    const result = await client.request('tasks/result', { taskId })
+    expect(JSON.parse(contentOf(result as { content: unknown }))).toMatchObject({ ...expected, hasRequest: false })
+    expect([...during, ...filesWith(key, folder)]).toEqual([])
+  })
+
   test('is neither stored nor sent with a request state', async () => {
     const client = new TaskClient(process.url)
     const call = { name: 'confirm', arguments: {} }
