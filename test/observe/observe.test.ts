@@ -96,6 +96,23 @@ describe.each(sample(everyRevision, 2))('a call of a client of %s', (revision) =
     expect(spans).toMatchObject([{ attributes, status: { code: 2 } }])
   })
 
+  test('has the exceptions of handlers with their stacks in its span', async () => {
+    await client.callTool('fails')
+    await client.callTool('refuses').catch(() => {})
+    await client.request('resources/read', { uri: 'broken://it' }).catch(() => {})
+    const { spans } = await toldOf(3)
+    const exception = (type: string, message: string) => ({
+      'exception.type': type,
+      'exception.message': message,
+      'exception.stacktrace': expect.stringContaining('    at '),
+    })
+    expect(spans).toMatchObject([
+      { name: 'tools/call fails', exceptions: [exception('Error', 'It broke')] },
+      { name: 'tools/call refuses', exceptions: [] },
+      { name: 'resources/read', exceptions: [exception('RangeError', 'Out of range')] },
+    ])
+  })
+
   test('with input requests is observed in each round', async () => {
     const asks = !['2025-03-26', '2024-11-05'].includes(revision)
     await client.callTool('asks')

@@ -89,6 +89,9 @@ server.tool('rests', { description: 'A task that sleeps', task: true }, async (_
   return 'rested'
 })
 server.resource('note://{id}', { description: 'A note' }, ({ id }) => `note ${id}`)
+server.resource('broken://it', { description: 'Fails' }, () => {
+  throw new RangeError('Out of range')
+})
 server.prompt('plan', { description: 'Plans' }, () => 'Plan')
 
 const worker = serve(server, {
@@ -124,6 +127,7 @@ export default {
       parent: span.parentSpanContext?.spanId,
       attributes: span.attributes,
       status: span.status,
+      exceptions: span.events.filter(({ name }) => name === 'exception').map(({ attributes }) => attributes),
     }))
     exporter.reset()
     return Response.json({ events: events.splice(0), points: points.splice(0), spans: written })

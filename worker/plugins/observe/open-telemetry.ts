@@ -1,5 +1,7 @@
 import type { CallInfo } from '../../declarations/interceptor.ts'
+import type { Outcome } from '../../declarations/outcome.ts'
 import type { Plugin } from '../../plugin.ts'
+import { asMcpError } from '../../protocol/errors.ts'
 import type { CallOutcome } from './event.ts'
 import { withOutcome } from './observe.ts'
 import { traceOf } from './trace.ts'
@@ -30,11 +32,13 @@ type SpanContext = { traceId: string; spanId: string; traceFlags: number; isRemo
 type Span = {
   setAttributes(attributes: Record<string, string | boolean>): unknown
   setStatus(status: { code: number; message?: string }): unknown
+  recordException(exception: Error | string): void
   end(): void
 }
 
 /**
- * Creates a plugin that starts a span for each call, by the OpenTelemetry conventions for MCP servers. Its parent is the trace that the
+ * Creates a plugin that starts a span for each call, by the OpenTelemetry conventions for MCP servers. The span has an exception event for
+ * what the handler threw, except for an `McpError` that its client caused. Its parent is the trace that the
  * client states in `_meta`, or the active span. A run of a task that ends because its handler sleeps has the attribute
  * `edgemcp.task.asleep`.
  *
@@ -52,7 +56,7 @@ export function openTelemetry(api: OpenTelemetry): Plugin {
     interceptor: () => (call, next) => {
       const parent = parentOf(call)
       const span = tracer.startSpan(nameOf(call), { kind: api.SpanKind.SERVER, attributes: attributesOf(call) }, parent)
-      const step = api.context.with(api.trace.setSpan(parent, span), () => next())
+      const step = api.context.with(api.trace.setSpan(parent, span), () => recorded(span, next()))
       return withOutcome(step, call, (outcome) => {
         if (outcome) setStatus(span, outcome)
         else span.setAttributes({ 'edgemcp.task.asleep': true })
@@ -77,6 +81,27 @@ export function openTelemetry(api: OpenTelemetry): Plugin {
       span.setAttributes({ 'error.type': 'tool_error' })
       span.setStatus({ code: api.SpanStatusCode.ERROR, message: outcome.message })
     }
+  }
+}
+
+/** Records what a step throws as an event of its span. */
+async function recorded(span: Span, step: Promise<Outcome>): Promise<Outcome> {
+  try {
+    const outcome = await step
+    if (outcome.type === 'result' && outcome.cause !== undefined) record(span, outcome.cause)
+    return outcome
+  } catch (thrown) {
+    record(span, thrown)
+    throw thrown
+  }
+}
+
+function record(span: Span, thrown: unknown): void {
+  if (asMcpError(thrown, () => {}).kind !== 'internal_error') return
+  try {
+    span.recordException(thrown instanceof Error ? thrown : String(thrown))
+  } catch {
+    span.recordException('A value that throws when its members are read')
   }
 }
 
