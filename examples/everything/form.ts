@@ -82,3 +82,19 @@ export const everyField = {
   },
   required: ['name'],
 } as const
+
+/** A short form. */
+export const fewFields = {
+  type: 'object',
+  properties: {
+    name: { title: 'Your Name', type: 'string', description: 'Your name' },
+    favoriteColor: {
+      title: 'Favorite Color',
+      type: 'string',
+      description: 'A color that you like',
+      enum: ['Red', 'Blue', 'Green', 'Yellow', 'Purple'],
+    },
+    agreeToTerms: { title: 'Terms Agreement', type: 'boolean', description: 'Whether you agree' },
+  },
+  required: ['name'],
+} as const

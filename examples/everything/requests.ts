@@ -1,8 +1,8 @@
 /** Tools that request something of the client: its roots, a form, a page, a message of its model. */
-import { type Context, type Server, text } from 'edgemcp'
+import { type AskOptions, type Caller, type ClientFeature, type Context, type Server, text } from 'edgemcp'
 import { type Store, state } from 'edgemcp/state'
 import * as z from 'zod'
-import { everyField } from './form.ts'
+import { everyField, fewFields } from './form.ts'
 import { reading } from './tools.ts'
 
 const asking = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false }
@@ -87,7 +87,44 @@ export function requests(server: Server): void {
       return `LLM sampling result: \n${JSON.stringify(message, null, 2)}`
     },
   )
+
+  server.tool(
+    'trigger-sampling-request-async',
+    {
+      visibleTo: (caller) => handlesTasks(caller, 'tasks.requests.sampling.createMessage'),
+      title: 'Trigger Async Sampling Request Tool',
+      description: 'Requests a message of the model of the client, which the client works on as a task',
+      inputSchema: samplingArguments,
+      annotations: askingOutside,
+    },
+    async (input, ctx) => {
+      const { text: _, ...message } = await sample('trigger-sampling-request-async', input, ctx, {
+        task: { ttl: '5m' },
+      })
+      return `[COMPLETED] Async sampling completed!\n\n**Result:**\n${JSON.stringify(message, null, 2)}`
+    },
+  )
+
+  server.tool(
+    'trigger-elicitation-request-async',
+    {
+      visibleTo: (caller) => handlesTasks(caller, 'tasks.requests.elicitation.create'),
+      title: 'Trigger Async Elicitation Request Tool',
+      description: 'Asks the user to fill in a form, which the client handles as a task',
+      annotations: asking,
+    },
+    async (_, ctx) => {
+      const message = 'Please provide inputs for the following fields (async task demo):'
+      const answer = await ctx.elicit('form', message, fewFields, { task: { ttl: '10m' } })
+      const content = answer.content ? [text(inputsIn(answer.content))] : []
+      return [text(outcomesOfTask[answer.action]), ...content, raw(answer)]
+    },
+  )
 }
+
+/** Only 2025-11-25 has requests that a client answers with a task. */
+const handlesTasks = ({ supports, protocolVersion }: Caller, feature: ClientFeature): boolean =>
+  protocolVersion === '2025-11-25' && supports(feature)
 
 /** Ends the first call of a session with the error -32042. A client of 2026-07-28 receives an ordinary input request instead. */
 async function requirePrerequisite(call: string, ctx: Context): Promise<void> {
@@ -102,18 +139,24 @@ const samplingArguments = z.object({
   maxTokens: z.number().default(100).describe('Longest answer, in tokens'),
 })
 
-const sample = (tool: string, { prompt, maxTokens }: z.infer<typeof samplingArguments>, ctx: Context) =>
-  ctx.sample('message', {
-    prompt: `Resource ${tool} context: ${prompt}`,
-    systemPrompt: 'You are a helpful test server.',
-    maxTokens,
-    temperature: 0.7,
-  })
+type SamplingArguments = z.infer<typeof samplingArguments>
+
+function sample(tool: string, { prompt, maxTokens }: SamplingArguments, ctx: Context, options?: AskOptions) {
+  const text = `Resource ${tool} context: ${prompt}`
+  const request = { prompt: text, systemPrompt: 'You are a helpful test server.', maxTokens, temperature: 0.7 }
+  return ctx.sample('message', request, options)
+}
 
 const outcomes = {
   accept: '✅ User provided the requested information!',
   decline: '❌ User declined to provide the requested information.',
   cancel: '⚠️ User cancelled the elicitation dialog.',
+}
+
+const outcomesOfTask = {
+  accept: '[COMPLETED] User provided the requested information!',
+  decline: '[DECLINED] User declined to provide the requested information.',
+  cancel: '[CANCELLED] User cancelled the elicitation dialog.',
 }
 
 function pageOutcome(action: keyof typeof outcomes, id: string, url: string): string {

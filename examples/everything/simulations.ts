@@ -13,12 +13,12 @@ export function simulations(server: Server): void {
       description: 'Starts or stops log messages of random levels, every five seconds. They need a session.',
       annotations,
     },
-    async (_, ctx) => {
-      if (!ctx.session)
-        return toolError('Log messages outside of a call need a session, and your protocol version has none.')
-      const isRunning = await ctx.once('toggle', () => simulationOf(ctx.session?.id).toggle('logging', ctx.session?.id))
-      if (!isRunning) return `Stopped simulated logging for session ${ctx.session.id}`
-      return `Started simulated, random-leveled logging for session ${ctx.session.id} at a 5 second pace. Messages below the log level of the session are not sent.`
+    async (_, { session, once }) => {
+      if (!session) return toolError('Your protocol version has no sessions: it allows log messages in calls only.')
+      const isRunning = await once('toggle', () => simulationOf(session.id).toggle('logging', session.id))
+      if (!isRunning) return `Stopped simulated logging for session ${session.id}`
+      const started = `Started simulated, random-leveled logging for session ${session.id} at a 5 second pace.`
+      return `${started} Messages below the log level of the session are not sent.`
     },
   )
 
@@ -26,13 +26,12 @@ export function simulations(server: Server): void {
     'toggle-subscriber-updates',
     {
       title: 'Toggle Subscriber Updates',
-      description:
-        'Starts or stops updates of all resources that your session subscribes to, every five seconds. Without a session: of all resources that clients without session subscribe to.',
+      description: 'Starts or stops updates of the resources that you subscribe to, every five seconds',
       annotations,
     },
-    async (_, ctx) => {
-      const recipient = ctx.session ? `session ${ctx.session.id}` : 'all clients without session'
-      const isRunning = await ctx.once('toggle', () => simulationOf(ctx.session?.id).toggle('updates', ctx.session?.id))
+    async (_, { session, once }) => {
+      const recipient = session ? `session ${session.id}` : 'all clients without session'
+      const isRunning = await once('toggle', () => simulationOf(session?.id).toggle('updates', session?.id))
       if (!isRunning) return `Stopped simulated resource updates for ${recipient}`
       return `Started simulated resource updated notifications for ${recipient} at a 5 second pace.`
     },

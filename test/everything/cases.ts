@@ -1,5 +1,5 @@
 /** What clients do with both servers: each case returns what the client saw. */
-import type { Answers, Json, Participant } from './participant.ts'
+import type { Answer, Answers, Json, Participant } from './participant.ts'
 
 export type Case = {
   readonly name: string
@@ -357,6 +357,71 @@ const updates: readonly Case[] = [
   },
 ]
 
+/** The reference server requests changed roots at once, the example when it needs them. */
+const changedRoots: Case = {
+  name: 'changed roots',
+  async run(client) {
+    client.answer({ 'roots/list': () => ({ roots: [{ uri: 'file:///elsewhere', name: 'Elsewhere' }] }) })
+    await client.notifyRootsChanged()
+    const list = () => client.request('tools/call', { name: 'get-roots-list', arguments: {} })
+    for (let attempt = 0; attempt < 500; attempt++) {
+      const outcome = await list()
+      if (JSON.stringify(outcome).includes('Elsewhere')) return outcome
+    }
+    return list()
+  },
+}
+
+/** The client works on a request of the server as a task, which takes a moment. */
+const asTask =
+  (result: Json): Answer =>
+  ({ task }) =>
+    task ? { task: clientTask(`task-${Date.now()}`) } : result
+
+/** Its id says when the task began: both clients run at the same time. */
+function clientTask(taskId: string): Json {
+  const began = Number(taskId.slice('task-'.length))
+  const status = Date.now() < began + 500 ? 'working' : 'completed'
+  const times = { createdAt: new Date(began).toISOString(), lastUpdatedAt: new Date(began).toISOString() }
+  return { taskId, status, ...times, ttl: 60_000, pollInterval: 200 }
+}
+
+/** Calls a tool whose request the client answers with a task. How often the server polls the task is its own choice. */
+const answeredByTask = (name: string, args: Json, method: string, result: Json): Case => ({
+  name: `${name} ${JSON.stringify(result)}`,
+  async run(client) {
+    const related = ({ taskId }: Json) => ({ 'io.modelcontextprotocol/related-task': { taskId } })
+    client.answer({
+      [method]: asTask(result),
+      'tasks/get': ({ taskId }) => clientTask(String(taskId)),
+      'tasks/result': (params) => ({ ...result, _meta: related(params) }),
+    })
+    client.takeRequests()
+    const outcome = await client.request('tools/call', { name, arguments: args })
+    const requests = client.takeRequests()
+    return {
+      ...outcome,
+      requests: requests.filter(({ method }) => method !== 'tasks/get'),
+      hasPolled: requests.some(({ method }) => method === 'tasks/get'),
+    }
+  },
+})
+
+const message = { model: 'a model', role: 'assistant', content: { type: 'text', text: 'Tea.' }, stopReason: 'endTurn' }
+const elicit = ['trigger-elicitation-request-async', {}, 'elicitation/create'] as const
+
+const clientTasks: readonly Case[] = [
+  send('tools/list'),
+  answeredByTask('trigger-sampling-request-async', { prompt: 'Tea?' }, 'sampling/createMessage', message),
+  answeredByTask(...elicit, { action: 'accept', content: { name: 'Ada', favoriteColor: 'Blue', agreeToTerms: true } }),
+  answeredByTask(...elicit, { action: 'decline' }),
+  answeredByTask(...elicit, { action: 'cancel' }),
+]
+
+const taskCapabilities = {
+  tasks: { list: {}, cancel: {}, requests: { sampling: { createMessage: {} }, elicitation: { create: {} } } },
+}
+
 const capability = (capabilities: Json): Group => ({
   name: `a client with ${JSON.stringify(capabilities)}`,
   capabilities,
@@ -382,8 +447,22 @@ export const groups = (fileServer: string): readonly Group[] => [
   capability({ elicitation: { form: {} } }),
   capability({ elicitation: { url: {} } }),
   capability({ sampling: {} }),
+  capability({ roots: {} }),
+  {
+    name: 'a client whose roots change',
+    capabilities: { roots: { listChanged: true } },
+    needsSession: true,
+    cases: [changedRoots],
+  },
   { name: 'a session', capabilities: {}, needsSession: true, cases: sessionRequests },
   { name: 'tasks', capabilities: { elicitation: {} }, needsSession: true, isSlow: true, cases: tasks },
+  {
+    name: 'tasks of the client',
+    capabilities: { ...inputRequestCapabilities, ...taskCapabilities },
+    needsSession: true,
+    isSlow: true,
+    cases: clientTasks,
+  },
   { name: 'updates', capabilities: {}, isSlow: true, cases: updates },
   { name: 'simulations', capabilities: {}, needsSession: true, isSlow: true, cases: simulations },
   {

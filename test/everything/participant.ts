@@ -30,6 +30,8 @@ export type Participant = {
   notified(method: string, matches?: (params: Json) => boolean, after?: number): Promise<Json | string>
   /** Subscribes to a resource. Resolves with a function that unsubscribes. */
   subscribe(uri: string): Promise<() => Promise<void>>
+  /** Tells the server that the roots have changed. */
+  notifyRootsChanged(): Promise<void>
   close(): Promise<void>
 }
 
@@ -69,6 +71,7 @@ export const sdk1: ClientKind = {
     await stream.opened
     return participant(desk, heard, {
       server: serverOf(client),
+      notifyRootsChanged: () => client.sendRootsListChanged(),
       async send(method, params, onProgress) {
         const schema = resultSchemas[method] ?? types.ResultSchema
         return client.request({ method, params }, schema, { onprogress: onProgress, timeout: 60_000 })
@@ -120,6 +123,7 @@ export const sdk2: ClientKind = {
     const methods = methodsOf(client)
     return participant(desk, heard, {
       server: serverOf(client),
+      notifyRootsChanged: () => client.sendRootsListChanged(),
       async send(method, params, onProgress) {
         const send = methods[method]
         if (!send) throw new Error(`The client has no function for ${method}`)
@@ -232,19 +236,14 @@ type Connection = {
   server: Json
   send(method: string, params: Json, onProgress: ((params: Json) => void) | undefined): unknown
   subscribe: Participant['subscribe']
+  notifyRootsChanged: Participant['notifyRootsChanged']
   close: Participant['close']
 }
 
-function participant(
-  desk: Desk,
-  heard: readonly Message[],
-  { server, send, subscribe, close }: Connection,
-): Participant {
+function participant(desk: Desk, heard: readonly Message[], { send, ...connection }: Connection): Participant {
   return {
-    server,
+    ...connection,
     heard,
-    subscribe,
-    close,
     answer: (answers) => desk.set(answers),
     takeRequests: () => desk.take(),
     async request(method, params = {}, { onProgress } = {}) {
