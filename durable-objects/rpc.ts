@@ -5,7 +5,7 @@ import type { HttpRequest } from '../worker/declarations/http-request.ts'
 import type { Answer } from '../worker/engine/journal.ts'
 import type { NegotiatedSession } from '../worker/engine/methods/method.ts'
 import type { StoredContext } from '../worker/engine/request-context.ts'
-import type { ServerEvent } from '../worker/protocol/changes.ts'
+import type { ServerEvent, SubscriberCount } from '../worker/protocol/changes.ts'
 import type { ErrorKind } from '../worker/protocol/errors.ts'
 import type { Message } from '../worker/protocol/jsonrpc.ts'
 import type { Principal } from '../worker/protocol/principal.ts'
@@ -164,6 +164,12 @@ export interface SubscriptionsRpc {
   /** Returns false if the session, its caller or this object has too many subscriptions to resources. */
   subscribe(session: string, topics: readonly string[], subscriber?: Subscriber): Promise<boolean>
   unsubscribe(session: string, topics: readonly string[]): Promise<void>
+  /**
+   * Counts the streams and sessions that receive a change with these topics.
+   *
+   * @param shards the number of objects that are asked: see `publish`
+   */
+  countSubscribers(topics: readonly string[], shards?: number): Promise<SubscriberCount>
   /** Returns whether a session has subscribed to one of the topics. */
   hasSubscribed(session: string, topics: readonly string[]): Promise<boolean>
   /** Removes a session. Returns true if it was subscribed to resources. */

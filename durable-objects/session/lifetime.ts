@@ -17,12 +17,14 @@ const idsPerMs = 1_000_000
 /** Milliseconds for which an HTTP+SSE session outlives its stream, in case the Worker reconnects. */
 const sseGraceMs = 5 * 60_000
 
-/** What the other parts of a session do when it ends. */
-export type EndOfSession = {
+/** What the other parts of a session do when it starts to be stored, and when it ends. */
+export type LifetimeHooks = {
   /** Ends its calls and streams, at once. */
   stop(): void
   /** Ends its subscriptions. Returns true if it was, or may have been, subscribed to resources. */
   deregister(): Promise<boolean>
+  /** Returns the declared lists; `undefined` without `subscriptions()`. */
+  lists(): string | undefined
   /** Calls `onSessionEnd`. Does not throw. */
   notify(owner: SessionOwner, reason: SessionEndEvent['reason']): Promise<void>
   /** Called after the storage was deleted. */
@@ -41,7 +43,7 @@ export class Lifetime {
   readonly #host: SessionHost
   readonly #values: SessionValues
   readonly #alarms: Alarms
-  readonly #end: EndOfSession
+  readonly #hooks: LifetimeHooks
   /** The latest options of its endpoint. */
   #termsText: string | undefined
   #terms: SessionTerms | undefined
@@ -50,12 +52,12 @@ export class Lifetime {
   #sseDisconnectedAt: number | undefined
   #isExpiryScheduled = false
 
-  constructor(ctx: DurableObjectState, host: SessionHost, values: SessionValues, alarms: Alarms, end: EndOfSession) {
+  constructor(ctx: DurableObjectState, host: SessionHost, values: SessionValues, alarms: Alarms, hooks: LifetimeHooks) {
     this.#ctx = ctx
     this.#host = host
     this.#values = values
     this.#alarms = alarms
-    this.#end = end
+    this.#hooks = hooks
   }
 
   /** Sets the options of the endpoint, which each request contains. Alarms use the latest ones. */
@@ -156,7 +158,8 @@ export class Lifetime {
     this.#isExpiryScheduled = true
     if (this.id) return
     const now = Date.now()
-    this.#values.put('id', { name: this.name, expires })
+    const lists = this.#hooks.lists()
+    this.#values.put('id', { name: this.name, expires, ...(lists !== undefined && { lists }) })
     this.#storeTerms()
     this.#values.put('lastSeenAt', now)
     void this.#alarms.set({ idle: now + this.terms.ttl, expires })
@@ -195,10 +198,10 @@ export class Lifetime {
 
   async #finish(reason: SessionEndEvent['reason'], expires: number | undefined, isMissed: boolean): Promise<void> {
     this.epoch += 1
-    this.#end.stop()
-    const hadSubscriptions = this.#values.get('updatesShard') !== undefined && (await this.#end.deregister())
+    this.#hooks.stop()
+    const hadSubscriptions = this.#values.get('updatesShard') !== undefined && (await this.#hooks.deregister())
     const owner = this.#values.get('owner')
-    if (owner) await this.#end.notify(owner, reason)
+    if (owner) await this.#hooks.notify(owner, reason)
     const names = this.#stateObjects
     await Promise.all(names.map((name) => this.#host.state(name).deleteAll())).catch(this.#host.report)
     await this.#clear()
@@ -218,6 +221,6 @@ export class Lifetime {
   async #clear(): Promise<void> {
     await this.#ctx.storage.deleteAll()
     this.#values.reset()
-    this.#end.reset()
+    this.#hooks.reset()
   }
 }

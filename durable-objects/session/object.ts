@@ -19,7 +19,7 @@
  * | `reader`    | `Reader`: scopes of the token that opened the standing stream | the session                      |
  * | `taskScopes` | scopes of tasks whose status was sent on the standing stream | until it is opened without them  |
  * | `lastSeenAt` | milliseconds since 1970: approximate time of the last request | the session                     |
- * | `id`        | `Id`: name and expiry of the session id                     | the session                        |
+ * | `id`        | `Id`: name and expiry of the session id, and known lists    | the session                        |
  * | `owner`     | `SessionOwner`, if a plugin has `onSessionEnd`              | the session                        |
  * | `stateObjects` | names of the objects that store the state of its handlers | the session                       |
  * | `ended`     | tombstone: `expires` of a session that has ended            | until then, by alarm               |
@@ -86,6 +86,7 @@ export class Session extends Store implements SessionRpc {
         streams.completeAll()
       },
       deregister: () => deregister(this.#session),
+      lists: () => this.#session.subscriptions?.lists,
       notify: (owner, reason) => notifyOfEnd(host, lifetime.name, owner, reason),
       reset: () => {
         for (const stored of [schema, log, ledger, this.#session.clientTasks]) stored?.reset()
@@ -255,7 +256,7 @@ export class Session extends Store implements SessionRpc {
     session.lifetime.markConnected()
     if (after) {
       const resumed = session.streams.resume(after, options)
-      if (resumed) return resumed
+      if (resumed) return this.#announcing(resumed)
       // The session cannot continue without its stream.
       if (overSse) await session.lifetime.finish('disconnected')
       return new Response(null, { status: 400 })
@@ -271,6 +272,12 @@ export class Session extends Store implements SessionRpc {
     const opened = session.streams.openStanding(options)
     // Its client knows the lists as they were in an earlier life.
     if (isFirst && session.lifetime.skippedIds > 0) session.subscriptions?.announceLists()
+    return this.#announcing(opened)
+  }
+
+  /** Sends the lists that a deployment has changed on the standing stream, once it is open: a deployment closes all sockets. */
+  #announcing(opened: Response): Response {
+    this.#session.subscriptions?.announceChangedLists()
     return opened
   }
 

@@ -25,5 +25,8 @@ export type SessionValues = Values<{
 /** The client that reads the standing stream: see `Opening.relay`. */
 export type Reader = { relay: string; scopes: readonly string[] }
 
-/** `name`: the name of the object, which an object that an alarm wakes may not know. `expires`: milliseconds since 1970. */
-export type Id = { name: string; expires: number }
+/**
+ * `name`: the name of the object, which an object that an alarm wakes may not know. `expires`: milliseconds since 1970. `lists`: the lists
+ * that the client knows, as `listsText`; absent without `subscriptions()`.
+ */
+export type Id = { name: string; expires: number; lists?: string }

@@ -1,6 +1,7 @@
 /** The sockets of streams of `subscriptions/listen`, by topic. They hibernate. */
-import { splitTopic, withTenant } from '../../worker/protocol/changes.ts'
+import { type List, splitTopic, withTenant } from '../../worker/protocol/changes.ts'
 import { type ChangeLog, retentionMs } from './change-log.ts'
+import { changedLists } from './declared-lists.ts'
 
 /** The subscriptions of a socket. `tenantKey` and `subscriber`: see `tenantKey` and `subscriberKey`. */
 export type Attachment = { topics: string[]; tenantKey?: string; subscriber?: string }
@@ -27,14 +28,17 @@ function keysOf(socket: WebSocket): string[] {
 export class Listeners {
   readonly #ctx: DurableObjectState
   readonly #log: ChangeLog
+  readonly #lists: () => string | undefined
   /** All sockets, and those of each topic. Built at its first use. */
   #index: { all: Set<WebSocket>; byTopic: Map<string, Set<WebSocket>> } | undefined
   /** Milliseconds since 1970: since when there has been no socket. */
   #idleSince: number | undefined
 
-  constructor(ctx: DurableObjectState, log: ChangeLog) {
+  /** @param lists returns the declared lists: see `listsText` */
+  constructor(ctx: DurableObjectState, log: ChangeLog, lists: () => string | undefined) {
     this.#ctx = ctx
     this.#log = log
+    this.#lists = lists
   }
 
   get count(): number {
@@ -52,7 +56,18 @@ export class Listeners {
     socket.serializeAttachment(attachment)
     addTo(this.#sockets, socket, keysOf(socket))
     const { kv } = this.#ctx.storage
-    if (!kv.get('listeners')) kv.put('listeners', true)
+    if (!kv.get('listeners')) kv.put('listeners', this.#lists() ?? true)
+  }
+
+  /** Stores the declared lists. Returns those that a deployment has changed while there were sockets. */
+  updateLists(): List[] {
+    const { kv } = this.#ctx.storage
+    const lists = this.#lists()
+    // An older release stored `true`.
+    const before = kv.get<string | true>('listeners')
+    if (lists === undefined || before === undefined || before === lists) return []
+    kv.put('listeners', lists)
+    return before === true ? [] : changedLists(before, lists)
   }
 
   remove(socket: WebSocket): void {

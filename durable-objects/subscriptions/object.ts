@@ -20,7 +20,7 @@
  * | `joined`           | this object is registered at the first object                            | as the server                         |
  * | `enabledOverrides` | entries that were enabled or disabled at run time; first object          | as the server                         |
  * | `unannounced`      | `Unannounced`: changes of lists that are not published everywhere; first object | until they are                 |
- * | `listeners`        | there is a socket, or was one recently                                   | until there was none for `retentionMs` |
+ * | `listeners`        | there is a socket, or was one recently: the lists that it knows, as `listsText` | until there was none for `retentionMs` |
  * | `pruned`           | number of the last change that was deleted                               | as the server                         |
  *
  * Two more rows of a session have a `topic` that nothing is published to: `subscriberKey` of a session with a principal, by which
@@ -28,8 +28,9 @@
  */
 
 import { DurableObject } from 'cloudflare:workers'
+import { sumOf } from '../../worker/declarations/change-hub.ts'
 import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
-import type { ServerEvent } from '../../worker/protocol/changes.ts'
+import { type ServerEvent, type SubscriberCount, topicOf } from '../../worker/protocol/changes.ts'
 import { closeCode } from '../../worker/protocol/relay-messages.ts'
 import type { Subscriber, SubscriptionsRpc } from '../rpc.ts'
 import { Alarms } from '../shared/alarms.ts'
@@ -46,6 +47,8 @@ import type { SubscriptionsHost } from './subscriptions-host.ts'
 export { Subscriptions } from './session-part.ts'
 export { anonymousListener } from './session-subscriptions.ts'
 export type { SubscriptionsHost, SubscriptionsOptions } from './subscriptions-host.ts'
+
+const maxCountedSessions = 10_000
 
 /** Headers of the request that opens a relay. */
 export const topicsHeader = 'Edgemcp-Topics'
@@ -66,6 +69,8 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
   readonly #tree: ShardTree
   /** The last changes that were received on streams which ended at their maximum age, by caller and filter: see `closeCode.aged`. */
   readonly #aged = new BoundedMap<string, number>({ maxEntries: 1000 })
+  /** Whether this instance has published the lists that a deployment has changed. */
+  #isAnnounced = false
 
   constructor(ctx: DurableObjectState, env: Cloudflare.Env, host: SubscriptionsHost) {
     super(ctx, env)
@@ -75,7 +80,7 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     this.#schema = new Schema(ctx.storage)
     this.#alarms = new Alarms(ctx.storage)
     this.#log = new ChangeLog(tables, kv, this.#schema)
-    this.#listeners = new Listeners(ctx, this.#log)
+    this.#listeners = new Listeners(ctx, this.#log, () => host.lists?.())
     this.#sessions = new SessionSubscriptions(tables, sql, host.options)
     this.#publisher = new Publisher({
       host,
@@ -106,6 +111,19 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
   async unsubscribe(session: string, topics: readonly string[]): Promise<void> {
     this.#schema.check()
     this.#sessions.remove(session, topics)
+  }
+
+  async countSubscribers(topics: readonly string[], shards?: number): Promise<SubscriberCount> {
+    this.#schema.check()
+    const count = shards ?? this.#tree.count
+    const below = this.#tree.below(count).map((shard) => shard.countSubscribers(topics, count))
+    const sessions = this.#sessions.of(topics, '', maxCountedSessions + 1).length
+    const own = {
+      sessions: Math.min(sessions, maxCountedSessions),
+      streams: this.#listeners.to(topics).length,
+      isComplete: sessions <= maxCountedSessions,
+    }
+    return sumOf([own, ...(await Promise.all(below))])
   }
 
   async hasSubscribed(session: string, topics: readonly string[]): Promise<boolean> {
@@ -161,6 +179,7 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     const tag = searchParams.get('listener')
     if (!this.#hasRoom(tag, searchParams.get('most'))) return new Response(null, { status: 429 })
     this.#publisher.recover()
+    this.#announceChangedLists()
     const missed = after ? this.#log.after(Number(after)) : this.#missedSince(streamKey(tag ?? undefined, attachment))
     if (!missed) return new Response(null, { status: 410 })
     const { 0: client, 1: socket } = new WebSocketPair()
@@ -179,6 +198,19 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     const last = this.#aged.get(key)
     this.#aged.delete(key)
     return (last === undefined ? undefined : this.#log.after(last)) ?? []
+  }
+
+  /**
+   * Publishes the lists that a deployment has changed, to streams: a deployment closes their sockets, and each continues after its last
+   * event.
+   */
+  #announceChangedLists(): void {
+    if (this.#isAnnounced) return
+    this.#isAnnounced = true
+    for (const list of this.#listeners.updateLists()) {
+      // Sessions compare by themselves, when their streams continue.
+      this.#publisher.publish(JSON.stringify({ list }), [topicOf({ list })], false)
+    }
   }
 
   /** @param most the maximum number of streams of the listener; a Worker of an older release does not send it */

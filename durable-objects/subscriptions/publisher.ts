@@ -41,14 +41,18 @@ export class Publisher {
     this.#parts = parts
   }
 
-  /** Logs a change if a client has subscribed to it, and sends it now or after `coalesceMs`. */
-  publish(change: string, topics: readonly string[]): void {
+  /**
+   * Logs a change if a client has subscribed to it, and sends it now or after `coalesceMs`.
+   *
+   * @param isForSessions whether it is also for sessions
+   */
+  publish(change: string, topics: readonly string[], isForSessions = true): void {
     const { log, listeners, sessions, alarms } = this.#parts
     const now = Date.now()
     this.recover()
     const [key = ''] = topics
     if (this.#waiting.has(key)) return
-    const hasSessions = sessions.hasAny(topics)
+    const hasSessions = isForSessions && sessions.hasAny(topics)
     if (!listeners.needLog(now) && !hasSessions) return
     const remainingMs = (this.#sentAt.get(key) ?? 0) + coalesceMs - now
     const waits = remainingMs > 0

@@ -16,6 +16,8 @@ import {
   subscriptionsOf,
 } from '../session/registration.ts'
 import type { SessionParts } from '../session/session-parts.ts'
+import { standingStream } from '../shared/event-log.ts'
+import { changedLists, listsText } from './declared-lists.ts'
 
 /** The hooks of a subscription. `onUnsubscribe` does not throw. */
 export type SubscriptionHooks = {
@@ -26,6 +28,8 @@ export type SubscriptionHooks = {
 
 export class Subscriptions {
   readonly #session: SessionParts
+  /** Whether this instance has sent the lists that a deployment has changed. */
+  #isAnnounced = false
   /** Resolves when the last change of subscriptions is complete. */
   #changing: Promise<void> = Promise.resolve()
 
@@ -57,6 +61,23 @@ export class Subscriptions {
     const { host, streams } = this.#session
     const capabilities = capabilitiesOf(host.server.declarations, { updates: hasSubscriptions(this.#session) })
     for (const { list } of listChanges) if (capabilities[list]?.listChanged) streams.sendEvent({ list }, [], false)
+  }
+
+  /** The declared lists: see `listsText`. */
+  get lists(): string {
+    return listsText(this.#session.host.server.declarations)
+  }
+
+  /** Sends the lists that have changed since the session started, or since the last call, if the standing stream is open. */
+  announceChangedLists(): void {
+    const { values, streams } = this.#session
+    const id = values.get('id')
+    if (this.#isAnnounced || !id || !streams.isOpen(standingStream)) return
+    this.#isAnnounced = true
+    const { lists } = this
+    if (id.lists === lists) return
+    values.put('id', { ...id, lists })
+    for (const list of changedLists(id.lists ?? lists, lists)) streams.sendEvent({ list }, [], false)
   }
 
   /** See `dropSubscriptionsWithout`. */

@@ -1,6 +1,6 @@
 /** The tree of subscriptions objects: a change goes from the first object to the next sixteen, and so on. */
 import type { ServerEvent } from '../../worker/protocol/changes.ts'
-import type { Shards } from '../rpc.ts'
+import type { Shards, SubscriptionsRpc } from '../rpc.ts'
 import type { Schema } from '../shared/schema.ts'
 
 /** Objects to which one object forwards a change. */
@@ -41,8 +41,13 @@ export class ShardTree {
 
   /** Publishes a change at the objects below this one. @param count the number of objects */
   async publishBelow(change: ServerEvent, topics: readonly string[], count: number): Promise<void> {
+    await Promise.all(this.below(count).map((shard) => shard.publish(change, topics, count)))
+  }
+
+  /** Returns the objects below this one. @param count the number of objects */
+  below(count: number): SubscriptionsRpc[] {
     const first = this.#index * fanOut + 1
-    const below = Array.from({ length: Math.min(fanOut, count - first) }, (_, offset) => first + offset)
-    await Promise.all(below.map((shard) => this.#shards.at(shard).publish(change, topics, count)))
+    const length = Math.max(0, Math.min(fanOut, count - first))
+    return Array.from({ length }, (_, offset) => this.#shards.at(first + offset))
   }
 }

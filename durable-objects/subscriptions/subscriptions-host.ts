@@ -24,5 +24,7 @@ export interface SubscriptionsHost {
   readonly shards: Shards
   /** @param address see `sessionAddress` */
   session(address: string): SessionRpc
+  /** Returns the declared lists: see `listsText`. Absent: deployments are not noticed. */
+  lists?(): string
   report(problem: unknown): void
 }

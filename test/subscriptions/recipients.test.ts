@@ -303,3 +303,44 @@ test.each([
 ])('a log message %j %j to %j is refused', async (level, data, recipients, problem) => {
   expect(await notify('log', level, data, recipients)).toContain(problem)
 })
+
+describe('server.subscribers', () => {
+  const count = async (...args: unknown[]) => {
+    const response = await fetch(new URL('/subscribers', server.url), { method: 'POST', body: JSON.stringify(args) })
+    return response.status === 200 ? response.json() : response.text()
+  }
+  const exactly = (sessions: number, streams: number) => ({ sessions, streams, isComplete: true })
+
+  test('counts the sessions and streams of a resource: all, those of a tenant and those of a user', async () => {
+    const uri = `note://${crypto.randomUUID()}`
+    expect(await count(uri)).toEqual(exactly(0, 0))
+    const connections = (['subscriptions/listen', 'a session', 'HTTP+SSE'] as const).flatMap((transport) =>
+      names.map(async (name) => {
+        const token = btoa(JSON.stringify(users[name]))
+        const client = await connect(server.url, { ...transports[transport], token })
+        return { client, subscription: await client.subscribe({ resourceSubscriptions: [uri] }) }
+      }),
+    )
+    const subscribed = await Promise.all(connections)
+    expect(await count(uri)).toEqual(exactly(2 * names.length, names.length))
+    expect(await count(uri, { issuer: one, tenant: 'acme' })).toEqual(exactly(6, 3))
+    expect(await count(uri, { user: users.ada })).toEqual(exactly(4, 2))
+    expect(await count(uri, { user: users.ada, client: 'phone' })).toEqual(exactly(2, 1))
+    expect(await count(uri, { user: { issuer: two, subject: 'ada' } })).toEqual(exactly(0, 0))
+    await Promise.all(subscribed.map(({ client }) => client.close()))
+    await expect.poll(() => count(uri), { timeout: 60_000 }).toEqual(exactly(0, 0))
+  })
+
+  test('includes the subscribers of the template', async () => {
+    await using client = await connect(server.url, { revision: '2026-07-28' })
+    const before = (await count('note://template')) as { streams: number }
+    await client.subscribe({ resourceSubscriptions: ['note://{id}'] })
+    expect(await count('note://template')).toMatchObject({ streams: before.streams + 1 })
+  })
+
+  test('refuses a session', async () => {
+    expect(await count('note://1', { session: 'a'.repeat(16) })).toBe(
+      'server.subscribers() counts those of everyone, a tenant or a user: pass no session',
+    )
+  })
+})

@@ -190,6 +190,50 @@ describe('a subscriber', () => {
   })
 })
 
+test('a deployment that changes lists is published to streams that reconnect, once', async () => {
+  const stub = newShard()
+  const changed = vi.fn(async () => true)
+  const hostOf = (lists: string) =>
+    ({
+      options: { storageBytes: 1e9, listeners: 10 },
+      session: () => ({ changed }),
+      lists: () => lists,
+      report: vi.fn(),
+    }) as unknown as SubscriptionsHost
+  const requestAfter = (after: string) =>
+    new Request(`https://subscriptions/listen?after=${after}`, {
+      headers: { Upgrade: 'websocket', [topicsHeader]: '["tools","prompts"]' },
+    })
+  /** Opens a stream at an instance of a version, and returns what it receives at once. */
+  async function open(state: DurableObjectState, lists: string, after: string) {
+    const instance = new SubscriptionsObject(state, {} as never, hostOf(lists))
+    await instance.subscribe('session', ['tools'])
+    const reconnect = async (lastId: string) => {
+      const { webSocket, headers } = await instance.fetch(requestAfter(lastId))
+      const received: unknown[] = []
+      webSocket?.addEventListener('message', ({ data }) => {
+        received.push(JSON.parse(readRelayMessage(data)?.payload ?? ''))
+      })
+      webSocket?.accept()
+      return { received, lastId: headers.get('Last-Event-ID') ?? '' }
+    }
+    return { first: await reconnect(after), reconnect }
+  }
+  await runInDurableObject(stub, async (_, state) => {
+    const before = await open(state, 'a b c', '')
+    const next = await open(state, 'A b C', before.first.lastId)
+    const second = await next.reconnect(before.first.lastId)
+    for (const { received } of [next.first, second]) {
+      await vi.waitFor(() => expect(received).toEqual([tools]))
+    }
+    const fresh = await next.reconnect('')
+    const again = await open(state, 'A b C', second.lastId)
+    await again.reconnect(second.lastId)
+    expect([before.first, fresh, again.first].map(({ received }) => received)).toEqual([[tools], [], []])
+    expect(changed).not.toHaveBeenCalled()
+  })
+})
+
 describe('a change', () => {
   test('without subscribers is not stored', async () => {
     const stub = newShard()

@@ -1,5 +1,5 @@
 /** Change notifications of a server, and entries that are enabled and disabled at run time. */
-import type { List, Recipients, ServerEvent } from '../protocol/changes.ts'
+import type { List, Recipients, ServerEvent, SubscriberCount, TopicRecipients } from '../protocol/changes.ts'
 
 /**
  * Durable Objects that have received a change, as texts. Several servers that mount one server may deliver its change through the same
@@ -16,6 +16,8 @@ export interface Changes {
   readonly isConnected?: boolean
   /** Publishes a change, or a log message for sessions. Resolves once the delivery is certain. */
   publish(change: ServerEvent, recipients?: Recipients, delivered?: Delivered): Promise<void>
+  /** Counts the subscribers who receive an update of a resource. Default: none. */
+  subscribers?(uri: string, recipients?: TopicRecipients, delivered?: Delivered): Promise<SubscriberCount>
   /** Enables or disables an entry, and publishes that its list has changed. */
   setEnabled(list: List, name: string, isEnabled: boolean, delivered?: Delivered): Promise<void>
   /** Returns the entries that were enabled or disabled, by `toggleKey`. */
@@ -49,6 +51,18 @@ export class ChangeHub implements Changes {
     return this.#deliver((changes) => changes.publish(change, recipients, delivered))
   }
 
+  /** @throws Error when nothing delivers */
+  async subscribers(
+    uri: string,
+    recipients?: TopicRecipients,
+    delivered: Delivered = new Set(),
+  ): Promise<SubscriberCount> {
+    const counts = await Promise.all(
+      this.#required().map((changes) => changes.subscribers?.(uri, recipients, delivered) ?? []),
+    )
+    return sumOf(counts.flat())
+  }
+
   setEnabled(list: List, name: string, isEnabled: boolean, delivered: Delivered = new Set()): Promise<void> {
     return this.#deliver((changes) => changes.setEnabled(list, name, isEnabled, delivered))
   }
@@ -68,16 +82,25 @@ export class ChangeHub implements Changes {
   }
 
   async #deliverToEach(deliver: (changes: Changes) => Promise<void>): Promise<void> {
+    await Promise.all(this.#required().map(deliver))
+  }
+
+  /** @throws Error when nothing delivers */
+  #required(): Changes[] {
     const delivering = this.#delivering()
-    if (delivering.length === 0) {
-      throw new Error(
-        'Change notifications are disabled: add subscriptions() of "edgemcp/subscriptions" to the plugins of serve()',
-      )
-    }
-    await Promise.all(delivering.map(deliver))
+    if (delivering.length > 0) return delivering
+    throw new Error(
+      'Change notifications are disabled: add subscriptions() of "edgemcp/subscriptions" to the plugins of serve()',
+    )
   }
 
   #delivering(): Changes[] {
     return [...this.#connected.values()].filter(({ isConnected = true }) => isConnected)
   }
 }
+
+export const sumOf = (counts: readonly SubscriberCount[]): SubscriberCount => ({
+  sessions: counts.reduce((sum, { sessions }) => sum + sessions, 0),
+  streams: counts.reduce((sum, { streams }) => sum + streams, 0),
+  isComplete: counts.every(({ isComplete }) => isComplete),
+})

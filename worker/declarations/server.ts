@@ -4,6 +4,8 @@ import {
   type Recipients,
   type ServerEvent,
   type SessionRecipients,
+  type SubscriberCount,
+  type TopicRecipients,
   toggleKey,
   type UserRecipients,
 } from '../protocol/changes.ts'
@@ -331,6 +333,22 @@ export class Server {
       )
     }
     return this
+  }
+
+  /**
+   * Counts the subscribers who receive an update of a resource: those of its URI, and those of its template. Each Durable Object of
+   * `subscriptions()` is asked, and reads a row for each session. Clients that have disconnected are counted until that is noticed, and
+   * sessions until they end.
+   *
+   * @param recipients counts only those of a tenant or a user. Default: everyone
+   * @throws Error when `serve()` has no plugin `subscriptions()` of `edgemcp/subscriptions`, and for invalid recipients
+   *
+   * @example
+   * const { sessions, streams } = await server.subscribers('note://1')
+   * if (sessions + streams === 0) console.log('No client waits for updates of note 1')
+   */
+  subscribers(uri: string, recipients?: TopicRecipients): Promise<SubscriberCount> {
+    return draftOf(this).changes.subscribers(uri, recipients)
   }
 
   /**

@@ -9,9 +9,10 @@ import { sha256 } from './sha256.ts'
 import type { Notification, Params, SubscriptionFilter } from './types.ts'
 import { normalizeUri } from './uri.ts'
 
-const listTopics = ['tools', 'prompts', 'resources'] as const
+/** The lists whose changes are published. */
+export const lists = ['tools', 'prompts', 'resources'] as const
 
-export type List = (typeof listTopics)[number]
+export type List = (typeof lists)[number]
 
 export type Change = { list: List } | { resource: string }
 
@@ -68,6 +69,16 @@ export type SessionRecipients = {
 
 /** Recipients that topics find. A session is called by its id. */
 export type TopicRecipients = Exclude<Recipients, SessionRecipients>
+
+/** Counts subscribers of a resource. */
+export type SubscriberCount = {
+  /** Sessions, whether or not they have a stream at the moment. */
+  readonly sessions: number
+  /** Open streams of `subscriptions/listen`. */
+  readonly streams: number
+  /** Whether all sessions are counted. A Durable Object counts 10,000 sessions at most. */
+  readonly isComplete: boolean
+}
 
 /** What topics contain of a subscriber. Members of a principal; an anonymous subscriber has none. */
 export type SubscriberScope = {
@@ -153,11 +164,11 @@ export const topicsFor = (changes: readonly Change[], scope: SubscriberScope): s
 export const withTenant = (topics: readonly string[], key: string | undefined): string[] =>
   key === undefined ? [...topics] : topics.flatMap((topic) => [topic, `${tenantPrefix(key)}${topic}`])
 
-export const listChanges = listTopics.map((list) => ({ list })) satisfies readonly Change[]
+export const listChanges = lists.map((list) => ({ list })) satisfies readonly Change[]
 
 /** Returns the changes that a filter selects. */
 export const changesIn = (filter: SubscriptionFilter): Change[] => [
-  ...listTopics.filter((list) => filter[filterNameOf(list)]).map((list) => ({ list })),
+  ...lists.filter((list) => filter[filterNameOf(list)]).map((list) => ({ list })),
   ...(filter.resourceSubscriptions ?? []).map((resource) => ({ resource })),
 ]
 
@@ -165,7 +176,7 @@ export const changesIn = (filter: SubscriptionFilter): Change[] => [
 export function readFilter(params: Params | undefined): SubscriptionFilter {
   const filter = params?.notifications
   if (!isObject(filter)) throw new McpError('invalid_params', 'params.notifications must be an object')
-  for (const name of listTopics.map(filterNameOf)) {
+  for (const name of lists.map(filterNameOf)) {
     if (filter[name] !== undefined && typeof filter[name] !== 'boolean') {
       throw new McpError('invalid_params', `params.notifications.${name} must be true or false`)
     }
@@ -182,9 +193,9 @@ export function supportedFilter(
   filter: SubscriptionFilter,
   offered: Readonly<Record<List, boolean>>,
 ): SubscriptionFilter {
-  const lists = listTopics.filter((list) => offered[list] && filter[filterNameOf(list)])
+  const supported = lists.filter((list) => offered[list] && filter[filterNameOf(list)])
   return {
-    ...Object.fromEntries(lists.map((list) => [filterNameOf(list), true])),
+    ...Object.fromEntries(supported.map((list) => [filterNameOf(list), true])),
     resourceSubscriptions: offered.resources ? filter.resourceSubscriptions : undefined,
   }
 }

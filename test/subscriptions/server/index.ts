@@ -1,6 +1,6 @@
 /** A server that notifies the recipients that a test names: `POST /notify` calls a method of `server.notify`. */
 import { type ChangeNotifier, createServer, McpError, type Principal, serve } from 'edgemcp'
-import { subscriptions } from 'edgemcp/subscriptions'
+import { subscriptions, type TopicRecipients } from 'edgemcp/subscriptions'
 
 const server = createServer({ name: 'recipients', version: '1.0.0' })
 server.tool('session_id', { description: 'Returns the session id' }, (_, ctx) => ctx.session?.id ?? 'none')
@@ -35,12 +35,15 @@ const worker = serve(server, {
 })
 export const { McpSession, McpSubscriptions } = worker
 
+type Count = [uri: string, recipients: TopicRecipients]
 type Notify = { method: keyof ChangeNotifier; args: never[] }
 
 export default {
   async fetch(request, env, ctx) {
-    if (new URL(request.url).pathname !== '/notify') return worker.fetch(request, env, ctx)
+    const { pathname } = new URL(request.url)
+    if (pathname !== '/notify' && pathname !== '/subscribers') return worker.fetch(request, env, ctx)
     try {
+      if (pathname === '/subscribers') return Response.json(await server.subscribers(...(await request.json<Count>())))
       const { method, args } = await request.json<Notify>()
       await (server.notify[method] as (...args: never[]) => Promise<void>)(...args)
       return new Response(null, { status: 204 })

@@ -84,6 +84,7 @@ function changesThrough(outer: ChangeHub, part: Declarations, prefix: string): C
       return outer.isConnected
     },
     publish: (change, recipients, delivered) => outer.publish(change, recipients, delivered),
+    subscribers: (uri, recipients, delivered) => outer.subscribers(uri, recipients, delivered),
     setEnabled: (list, name, isEnabled, delivered) =>
       outer.setEnabled(list, outerName(list, name), isEnabled, delivered),
     async enabledOverrides() {

@@ -1,5 +1,6 @@
 /** `subscriptions()`: delivers change notifications through Durable Objects. */
 import type { SessionRpc, Shards, SubscriptionsRpc } from '../../../durable-objects/rpc.ts'
+import { listsText } from '../../../durable-objects/subscriptions/declared-lists.ts'
 import {
   Subscriptions,
   SubscriptionsObject,
@@ -65,11 +66,17 @@ export function subscriptions(
 }
 
 function classOf(
-  { object, session, report }: Runtime,
+  { object, session, report, declarations }: Runtime,
   { options, of }: { readonly options: SubscriptionsOptions; readonly of: Shards['of'] },
 ): SubscriptionsClass {
   const shards: Shards = { of, at: (shard) => object<SubscriptionsRpc>('McpSubscriptions', shardName(shard)) }
-  const host = { options, shards, session: (address: string) => session<SessionRpc>(address), report }
+  const host = {
+    options,
+    shards,
+    session: (address: string) => session<SessionRpc>(address),
+    lists: () => listsText(declarations),
+    report,
+  }
   return class McpSubscriptions extends SubscriptionsObject {
     constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
       super(ctx, env, host)
@@ -108,6 +115,16 @@ function changesOf({ declarations, object }: Runtime, firstShard: () => FirstSha
           : changeTopics(declarations, event, recipients)
       const shard = firstShard()
       if (isFirst(shard, 'method' in event ? event : topics, delivered)) await shard.publish(event, topics)
+    },
+    async subscribers(uri, recipients = {}, delivered) {
+      checkRecipients(recipients)
+      if ('session' in recipients) {
+        throw new Error('server.subscribers() counts those of everyone, a tenant or a user: pass no session')
+      }
+      const topics = changeTopics(declarations, { resource: uri }, recipients)
+      const shard = firstShard()
+      if (isFirst(shard, topics, delivered)) return shard.countSubscribers(topics)
+      return { sessions: 0, streams: 0, isComplete: true }
     },
     async setEnabled(list, name, isEnabled, delivered) {
       const change = { list }

@@ -1,0 +1,8 @@
+/** Version 2 of a server whose declarations change. */
+import { serve } from 'edgemcp'
+import { subscriptions } from 'edgemcp/subscriptions'
+import { declaredServer } from '../declared.ts'
+
+const worker = serve(declaredServer('2'), { plugins: [subscriptions()] })
+export default worker
+export const { McpSession, McpSubscriptions } = worker
