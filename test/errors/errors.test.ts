@@ -238,6 +238,20 @@ describe.each(eras)('%s', (era) => {
   )
 })
 
+test.each([
+  ['2026-07-28', 'server/discover'],
+  ['2025-11-25', 'initialize'],
+  ['2024-11-05', 'initialize'],
+])('%s: onError receives what instructions throw', async (revision, method) => {
+  const problem: Error = await connect(urlOf('generic'), { revision, name: 'uninstructed' }).then(
+    () => new Error('nothing was thrown'),
+    (error) => error,
+  )
+  const { seen } = await observed()
+  expect(seen).toMatchObject([{ message: 'secret instructions', stack: true, method }])
+  expect(problem.message).toContain(`The method "${method}" failed (error id ${seen[0]?.id})`)
+})
+
 test('HTTP+SSE: "generic" sends nothing of the error', async () => {
   await using client = await connect(urlOf('generic'), { revision: '2024-11-05' })
   const result = await client.callTool('error')

@@ -6,7 +6,14 @@ import { rateLimit } from 'edgemcp/rate-limit'
 import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
 
-const server = createServer({ name: 'failing', version: '1.0.0' })
+const server = createServer({
+  name: 'failing',
+  version: '1.0.0',
+  instructions({ client }) {
+    if (client?.name === 'uninstructed') throw new Error('secret instructions')
+    return undefined
+  },
+})
 
 /** As a handler in JavaScript might do it: types refuse it. */
 const untyped = (value: unknown) => value as string
