@@ -295,7 +295,9 @@ const task = (args: Json, given: Answers = {}): Case => ({
       task: { ttl: 300_000 },
     })
     const { taskId } = taskOf(created)
-    const working = await status()
+    // The first stage begins soon after the task was created.
+    let working = await status()
+    while ((working.result as Json).statusMessage === undefined) working = await status()
     const result = await client.request('tasks/result', { taskId })
     const notification = await client.notified(
       'notifications/tasks/status',
