@@ -243,13 +243,8 @@ export class Session extends Store implements SessionRpc {
     const { searchParams } = new URL(request.url)
     const after = searchParams.get('after')
     const stream = searchParams.get('stream')
-    const overSse = searchParams.has('sse')
-    const options = {
-      relay: searchParams.get('relay') ?? '',
-      again: searchParams.has('again'),
-      polling: searchParams.has('polling'),
-      overSse,
-    }
+    const options = streamOptionsIn(searchParams)
+    const { overSse } = options
     while (session.lifetime.ending) await session.lifetime.ending
     if (session.lifetime.isOver) return new Response(null, { status: 404 })
     this.#wake(searchParams.get('terms') ?? undefined)
@@ -312,3 +307,10 @@ export class Session extends Store implements SessionRpc {
     return session.alarms.set({ expiry: due, next, answers: answersDue(session) })
   }
 }
+
+const streamOptionsIn = (query: URLSearchParams) => ({
+  relay: query.get('relay') ?? '',
+  again: query.has('again'),
+  polling: query.has('polling'),
+  overSse: query.has('sse'),
+})
