@@ -282,6 +282,15 @@ export const calls: readonly CallMistake[] = [
     fix: '',
   },
   {
+    mistake: 'Calls `ctx.log` after the handler has returned',
+    of: 'session',
+    tool: 'logs_too_late',
+    where: 'console',
+    message:
+      'The tool "logs_too_late" called ctx.log after it had returned, so no client receives the message: await the work before you return, or call server.notify.log()',
+    fix: '',
+  },
+  {
     mistake: 'Awaits a promise that never settles',
     tool: 'never_resolves',
     where: 'console',

@@ -139,6 +139,10 @@ server.tool('sleeps_for_an_hour', { description }, async (_, ctx) => {
   await ctx.sleep('wait', '1h')
   return 'done'
 })
+server.tool('logs_too_late', { description }, (_, ctx) => {
+  setTimeout(() => ctx.log('info', 'too late'))
+  return 'done'
+})
 server.tool('has_a_limit', { description, rateLimit: { rate: '60/m' } }, () => 'done')
 server.tool('takes_a_city', { description, inputSchema: z.object({ city: z.string() }) }, ({ city }) => city)
 server.tool('print', { description: 'Prints', inputSchema: z.object({ text: z.string() }) }, ({ text }) => {

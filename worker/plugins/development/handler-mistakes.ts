@@ -45,6 +45,7 @@ class WatchedRun {
   readonly #dates: string[] = []
   #owner = ''
   #isTask = false
+  #hasReturned = false
   #timer: ReturnType<typeof setTimeout> | null = null
 
   constructor(declarations: Declarations, env: object) {
@@ -65,10 +66,19 @@ class WatchedRun {
       this.#checkSleep(duration)
       return context.sleep(key, duration)
     }
+    const log: Context['log'] = (...message) => {
+      if (this.#hasReturned) this.#warnOfLateLog()
+      context.log(...message)
+    }
     // Descriptors, because `signal` is made when it is first read.
     const descriptors = Object.getOwnPropertyDescriptors(context)
     const signal = { get: () => context.signal, enumerable: true }
-    const changed = { signal, once: { value: once, enumerable: true }, sleep: { value: sleep, enumerable: true } }
+    const changed = {
+      signal,
+      once: { value: once, enumerable: true },
+      sleep: { value: sleep, enumerable: true },
+      log: { value: log, enumerable: true },
+    }
     // It has every member of a context.
     return Object.defineProperties({}, { ...descriptors, ...changed }) as Context
   }
@@ -89,6 +99,7 @@ class WatchedRun {
           this.#explain(thrown, kind === 'tool')
           throw thrown
         } finally {
+          this.#hasReturned = true
           this.#stop()
         }
       },
@@ -108,6 +119,12 @@ class WatchedRun {
     warnOnce(
       `The ${this.#owner} has been running for ${slowAfterMs / 1000} seconds: check that each promise it awaits settles. ` +
         'rateLimit({ time }) of "edgemcp/rate-limit" ends handlers after a time; a tool that takes long is a task, of "edgemcp/tasks"',
+    )
+  }
+
+  #warnOfLateLog(): void {
+    warnOnce(
+      `The ${this.#owner} called ctx.log after it had returned, so no client receives the message: await the work before you return, or call server.notify.log()`,
     )
   }
 
