@@ -169,7 +169,7 @@ const misspelt: readonly Case[] = [
   [
     'proxy',
     () => proxy(upstream, loose({ header: () => ({}) })),
-    'proxy() does not take "header" (did you mean "headers"?): it takes prefix, headers, timeout, listTimeout, scopes, sharedSessions and fetch',
+    'proxy() does not take "header" (did you mean "headers"?): it takes prefix, headers, timeout, attemptTimeout, retries, circuitBreaker, tools, include, exclude, listTimeout, scopes, sharedSessions and fetch',
   ],
   ['mount', () => mount(newServer(), loose({ name: 'a' })), 'mount() does not take "name": it takes prefix'],
   [
@@ -185,7 +185,7 @@ const misspelt: readonly Case[] = [
   [
     'openApiTools',
     () => openApiTools([], loose({ baseUrl: base, scope: ['pets'] })),
-    'openApiTools() does not take "scope" (did you mean "scopes"?): it takes baseUrl, headers, prefix and scopes',
+    'openApiTools() does not take "scope" (did you mean "scopes"?): it takes baseUrl, headers, prefix, timeout, attemptTimeout, retries, circuitBreaker, tools, include, exclude and scopes',
   ],
   [
     'parseOpenApi',
@@ -548,7 +548,7 @@ const wrong: readonly Case[] = [
   [
     'openApiTools: nothing',
     () => openApiTools([], loose()),
-    'openApiTools() takes an object with baseUrl, headers, prefix and scopes, not undefined',
+    'openApiTools() takes an object with baseUrl, headers, prefix, timeout, attemptTimeout, retries, circuitBreaker, tools, include, exclude and scopes, not undefined',
   ],
   [
     'openApiTools: a document',
@@ -619,7 +619,7 @@ const pluginsAndWorkers: readonly Case[] = [
   [
     'plugin: a misspelt member',
     () => plugged({ route: () => [] }),
-    'the plugin "own" does not take "route" (did you mean "routes"?): it takes name, validate, extensions, methods, capabilities, interceptor, onResponse, routes, limiter, subscriptions, clientTasks, provide, subscriptionTopics, objects, instrument, onInitialize, onSubscribe, onUnsubscribe and onSessionEnd',
+    'the plugin "own" does not take "route" (did you mean "routes"?): it takes name, validate, extensions, methods, capabilities, templates, interceptor, onResponse, routes, limiter, subscriptions, clientTasks, provide, subscriptionTopics, objects, instrument, onInitialize, onSubscribe, onUnsubscribe and onSessionEnd',
   ],
   [
     'plugin: extensions',
