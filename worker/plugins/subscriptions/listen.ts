@@ -159,10 +159,12 @@ async function permitted(
   declarations: Declarations,
   caller: CallerContext,
 ): Promise<SubscriptionFilter> {
+  // Only they know which lists they have.
+  const hasUpstreams = declarations.forwarded.length > 0
   const { resourceSubscriptions, ...lists } = supportedFilter(filter, {
-    tools: declarations.tools.size > 0,
-    prompts: declarations.prompts.size > 0,
-    resources: hasResources(declarations),
+    tools: hasUpstreams || declarations.tools.size > 0,
+    prompts: hasUpstreams || declarations.prompts.size > 0,
+    resources: hasUpstreams || hasResources(declarations),
   })
   if (!resourceSubscriptions) return lists
   const allowed = await Promise.all(resourceSubscriptions.map((uri) => canSubscribe(declarations, caller, uri)))

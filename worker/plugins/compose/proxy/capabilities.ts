@@ -9,16 +9,19 @@ import { type Feature, features, type Proxied } from './proxied.ts'
 /** Milliseconds that the first request of a client waits for the capabilities of an upstream. */
 const timeoutMs = 5_000
 
-/** Returns the capabilities of upstreams that this server lacks. Their change notifications are not forwarded. */
+/** Returns the capabilities of upstreams that this server lacks. @param hasUpdates whether clients receive change notifications */
 export async function upstreamCapabilities(
   declarations: Declarations,
   proxies: readonly Proxied[],
   caller: Omit<HeadersContext, 'signal'>,
+  hasUpdates = false,
 ): Promise<ServerCapabilities> {
   const ownServer = capabilitiesOf(declarations, { updates: false })
   const all = await Promise.all(proxies.map((proxied) => offeredBy(proxied, caller)))
   const capabilities = features.filter((feature) => !ownServer[feature] && all.some((offered) => offered[feature]))
-  return Object.fromEntries(capabilities.map((feature) => [feature, {}]))
+  return Object.fromEntries(
+    capabilities.map((feature) => [feature, hasUpdates && feature !== 'completions' ? { listChanged: true } : {}]),
+  )
 }
 
 async function offeredBy(

@@ -64,7 +64,7 @@ export function mountUpstreams(draft: DeclarationsDraft, proxies: readonly Proxi
     replaceMethod(draft, name, method)
   }
   addCapabilities(draft, async (revision, _, caller) =>
-    revision.server(await upstreamCapabilities(draft, all, startingCaller(caller))),
+    revision.server(await upstreamCapabilities(draft, all, startingCaller(caller), draft.changes.isConnected)),
   )
 }
 
@@ -88,7 +88,7 @@ async function discovered(context: MethodContext, ownMethod: Method, proxies: re
   if (!call.revision.requests.has(call.method)) throw notFound(call.method)
   const [result, more] = await Promise.all([
     ownMethod.answer(context),
-    upstreamCapabilities(server.declarations, proxies, callerContextOf(call, environment)),
+    upstreamCapabilities(server.declarations, proxies, callerContextOf(call, environment), environment.updates),
   ])
   const capabilities = { ...more, ...(isObject(result.capabilities) && result.capabilities) }
   return { ...result, capabilities, ttlMs: 0, cacheScope: 'private' }

@@ -1,6 +1,7 @@
 import type { MethodContext } from '../../../engine/methods/method.ts'
 import { isLogLevel, progressToken } from '../../../protocol/meta.ts'
 import type { LogLevel, Params } from '../../../protocol/types.ts'
+import { type AnnouncedList, announceChange } from './announce-change.ts'
 import type { Listener } from './send-request.ts'
 
 /** The notifications that one request relayed, so that a later round of the call counts them without sending them again. It is JSON. */
@@ -10,13 +11,16 @@ export type RelayedNotices = { readonly count: number; readonly progress?: numbe
 export class Notices implements Listener {
   readonly wantsProgress: boolean
   readonly logLevel: LogLevel | undefined
+  readonly #methodContext: MethodContext
   readonly #context: MethodContext['context']
   readonly #loggerOf: (logger: unknown) => string
   #count = 0
   #progress: number | undefined
 
   /** @param loggerOf returns the name that a logger of the upstream has on this server */
-  constructor({ call, context }: MethodContext, loggerOf: (logger: unknown) => string) {
+  constructor(methodContext: MethodContext, loggerOf: (logger: unknown) => string) {
+    const { call, context } = methodContext
+    this.#methodContext = methodContext
     this.#context = context
     this.#loggerOf = loggerOf
     this.wantsProgress = progressToken(call.params) !== undefined
@@ -32,6 +36,10 @@ export class Notices implements Listener {
     if (progress !== undefined) this.#context.progress(progress)
     // The context suppresses them, because it counts them among those of the earlier round.
     for (let sent = progress === undefined ? 0 : 1; sent < count; sent += 1) this.#context.log('debug', null)
+  }
+
+  onListChanged(list: AnnouncedList): void {
+    announceChange(this.#methodContext, list)
   }
 
   onProgress({ progress, total, message }: Params): void {

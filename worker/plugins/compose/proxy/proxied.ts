@@ -13,9 +13,11 @@ import { type Principal, principalKey } from '../../../protocol/principal.ts'
 import type { Params, Result, ServerCapabilities } from '../../../protocol/types.ts'
 import { canonicalUri } from '../../../protocol/uri.ts'
 import { withPrefix } from '../prefixed-interceptors.ts'
+import { announceChange } from './announce-change.ts'
 import { deadlineOf, withTimeout } from './deadlines.ts'
 import { type ListMember, readEntry } from './entries.ts'
 import { ForwardedAccess } from './forwarded-access.ts'
+import { ListChanges } from './list-changes.ts'
 import { ProxiedTools } from './proxied-tools.ts'
 import type { ProxyOptions } from './proxy-options.ts'
 import type { Remote } from './remote.ts'
@@ -72,6 +74,7 @@ export class Proxied {
   readonly #remote: Remote
   readonly #options: ProxiedOptions
   readonly #tools: ProxiedTools
+  readonly #changes = new ListChanges()
   /** Who may use its entries. */
   readonly access: ForwardedAccess
   /** Until when lists omit the upstream, by the headers with which it did not respond in time. */
@@ -144,10 +147,12 @@ export class Proxied {
     const invalid: string[] = []
     const seen = new Set<string>()
     let cursor: string | undefined
+    let isComplete = true
     for (let page = 0; page < mostPages && (page === 0 || cursor !== undefined); page += 1) {
       const result = await this.#page(context, list, cursor, signal).catch((problem): Params => {
         if (page === 0 || !(problem instanceof McpError)) throw problem
         context.environment.report(problem)
+        isComplete = false
         return {}
       })
       const values = result[member] ?? []
@@ -162,11 +167,25 @@ export class Proxied {
       if (cursor !== undefined) seen.add(cursor)
     }
     if (invalid.length > 0) context.environment.report(this.#remote.invalidEntries(list, invalid))
+    if (isComplete && cursor === undefined) await this.#announceChange(context, list, entries, signal)
     for (const entry of entries) delete entry.execution // tasks are not forwarded
     if (list === 'tools/list' && cursor === undefined) this.#reportUnknown(context, entries)
     const read = list === 'tools/list' ? this.#tools.read(entries) : entries
     const entriesHere = read.map((entry) => this.access.uris.entry(entry, id))
     return id === 'name' ? entriesHere.map((entry) => ({ ...entry, name: this.prefix + entry.name })) : entriesHere
+  }
+
+  /** Notifies the subscribers of this server when a list differs from the one that this isolate has read before. */
+  async #announceChange(
+    context: MethodContext,
+    list: List,
+    entries: readonly Params[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (!context.environment.updates) return
+    const { issuer, tenant } = context.call.principal ?? {}
+    const key = JSON.stringify([list, headersKey(await this.#headers(context, signal)), issuer, tenant])
+    if (this.#changes.hasChanged(key, entries, Date.now())) announceChange(context, lists[list].feature)
   }
 
   #reportUnknown({ environment }: MethodContext, tools: readonly Params[]): void {

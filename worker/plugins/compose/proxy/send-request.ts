@@ -11,6 +11,7 @@ import {
   type Params,
   type RequestId,
 } from '../../../protocol/types.ts'
+import type { AnnouncedList } from './announce-change.ts'
 import type { Answered } from './results.ts'
 import { isTimeoutError, type Sender, sessionHeaders, type UpstreamHttp } from './upstream-http.ts'
 import { matchResponse } from './upstream-response.ts'
@@ -43,6 +44,7 @@ export type Listener = {
   readonly logLevel: LogLevel | undefined
   readonly onProgress: (params: Params) => void
   readonly onLog: (params: Params) => void
+  readonly onListChanged: (list: AnnouncedList) => void
 }
 
 const { date } = newestStateless
@@ -111,6 +113,8 @@ const withProgressToken = (params: Params, id: RequestId, listener: Listener | u
 const notified = (id: RequestId, listener: Listener | undefined) => ({
   onNotification: ({ method, params = {} }: NotificationMessage) => {
     if (method === 'notifications/message') listener?.onLog(params)
+    const [, list] = /^notifications\/(tools|prompts|resources)\/list_changed$/.exec(method) ?? []
+    if (list === 'tools' || list === 'prompts' || list === 'resources') listener?.onListChanged(list)
     if (method === 'notifications/progress' && params.progressToken === id) listener?.onProgress(params)
   },
 })
