@@ -19,7 +19,13 @@ import { openContext } from '../../worker/engine/request-context.ts'
 import { isSafeToRetry } from '../../worker/engine/retry-policy.ts'
 import { runCall } from '../../worker/engine/run.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
-import { type Message, type RequestMessage, resultText } from '../../worker/protocol/jsonrpc.ts'
+import {
+  isRequestId,
+  isResponse,
+  type Message,
+  type RequestMessage,
+  resultText,
+} from '../../worker/protocol/jsonrpc.ts'
 import { revisionOf } from '../../worker/protocol/revisions/index.ts'
 import type { RequestId, Result } from '../../worker/protocol/types.ts'
 import type { Post } from '../rpc.ts'
@@ -315,8 +321,24 @@ function abandon(session: SessionParts, key: string, reason: unknown): void {
 }
 
 /** Returns the scopes that a token needs to cancel a call. */
-export function scopesToCancel(session: SessionParts, id: RequestId): readonly string[] {
+function scopesToCancel(session: SessionParts, id: RequestId): readonly string[] {
   return session.running.get(requestKey(id))?.call.scopes ?? session.ledger.scopesToCancel(id)
+}
+
+/**
+ * Returns the scopes that a token needs for the open calls that a POST continues or ends: it answers their input requests, or cancels
+ * them.
+ */
+export function scopesOfOpenCalls(session: SessionParts, { messages }: Pick<Post, 'messages'>): string[] {
+  const scopes = messages.flatMap((message) => {
+    if (isResponse(message)) {
+      const { ledger, clientTasks } = session
+      return isRequestId(message.id) ? ledger.scopesOf(clientTasks?.questionOf(message.id) ?? message.id) : []
+    }
+    const id = message.method === 'notifications/cancelled' ? message.params?.requestId : undefined
+    return isRequestId(id) ? scopesToCancel(session, id) : []
+  })
+  return [...new Set(scopes)]
 }
 
 /** Keeps the object in memory, by an alarm, for calls whose POST has been answered. */

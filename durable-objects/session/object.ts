@@ -54,7 +54,7 @@ import {
   keepAwakeAfterMs,
   recoverCalls,
   resumeCall,
-  scopesToCancel,
+  scopesOfOpenCalls,
   startCall,
 } from './calls.ts'
 import { deliverEvent } from './deliver-event.ts'
@@ -112,7 +112,7 @@ export class Session extends Store implements SessionRpc {
     this.#wake(post.terms)
     const negotiated = post.handshake ?? session.values.get('handshake') ?? undefined
     const revision = negotiated && revisionOf(negotiated.version)
-    const lacks = this.#scopesOfOpenCalls(post)
+    const lacks = scopesOfOpenCalls(session, post)
     if (!holdsScopes(post.principal?.scopes, lacks)) return { lacks }
 
     for (const message of post.messages) {
@@ -173,22 +173,6 @@ export class Session extends Store implements SessionRpc {
     if (method === 'notifications/roots/list_changed') this.#session.values.delete('roots')
     const id = method === 'notifications/cancelled' ? params?.requestId : undefined
     if (isRequestId(id)) cancelCall(this.#session, id, params?.reason)
-  }
-
-  /**
-   * Returns the scopes that a token needs for the open calls that a POST continues or ends: it answers their input requests, or cancels
-   * them.
-   */
-  #scopesOfOpenCalls({ messages }: Post): string[] {
-    const scopes = messages.flatMap((message) => {
-      if (isResponse(message)) {
-        const { ledger, clientTasks } = this.#session
-        return isRequestId(message.id) ? ledger.scopesOf(clientTasks?.questionOf(message.id) ?? message.id) : []
-      }
-      const id = message.method === 'notifications/cancelled' ? message.params?.requestId : undefined
-      return isRequestId(id) ? scopesToCancel(this.#session, id) : []
-    })
-    return [...new Set(scopes)]
   }
 
   async end(expires: number): Promise<boolean> {

@@ -28,6 +28,8 @@
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
  */
+import { type EventRow, type Position, position, trimEvents } from './event-rows.ts'
+import { FinishedStreams } from './finished-streams.ts'
 import { checkSize, maxRowBytes } from './message-size.ts'
 import { type SkippedIds, Tables } from './tables.ts'
 
@@ -56,9 +58,6 @@ export type ReplayLimits = {
   /** Bytes of storage of one session. Beyond it, the oldest finished streams are deleted. Default: 64 MiB. */
   maxStorageBytes: number
 }
-
-/** Finished streams of one session. Beyond it, the oldest are deleted. */
-const maxFinished = 1000
 
 export const defaultLogBounds: ReplayLimits = {
   maxAgeMs: 60 * 60_000,
@@ -93,30 +92,8 @@ const schema = `
   ) WITHOUT ROWID;
 `
 
-const position =
-  'ifnull(seq, 0) AS seq, ifnull(total, 0) AS total, ifnull(messages, 0) AS messages, ifnull(messageTotal, 0) AS messageTotal'
-
-/** The position of an event in its stream: see the columns. */
-type Position = { seq: number; total: number; messages: number; messageTotal: number }
-
-type Oldest = Position & { characters: number }
-
 /** A row of `streams` that has not been written. */
 type StreamRow = { unanswered: number; at: number | null; scopes: string | null }
-
-/** A row of `events` in the order of its columns, as SQLite takes it. */
-type EventRow = [
-  stream: number,
-  seq: number,
-  data: string,
-  total: number,
-  call: number | null,
-  said: number | null,
-  scoped: number | null,
-  isMessage: 1 | null,
-  messages: number,
-  messageTotal: number,
-]
 
 /** Rows of one statement: ten values each, of at most a hundred. */
 const rowsPerStatement = 9
@@ -143,8 +120,7 @@ export class EventLog {
   #unwrittenCharacters = 0
   /** The highest id of a stream so far. */
   #lastStream: number | undefined
-  /** Finished streams: their number, and when the oldest of them ended. */
-  #finished: { count: number; oldestAt: number } | undefined
+  readonly #finished: FinishedStreams
 
   /** @param bounds is called before each use */
   constructor(sql: SqlStorage, bounds: () => ReplayLimits, skippedIds: SkippedIds = () => 0) {
@@ -152,6 +128,10 @@ export class EventLog {
     this.#sql = sql
     this.#boundsNow = bounds
     this.#tables = new Tables(sql, 'streams', schema)
+    this.#finished = new FinishedStreams(sql, bounds, {
+      all: () => this.#query('SELECT id, at FROM streams WHERE unanswered = 0 ORDER BY at, id'),
+      forget: (stream) => this.#positions.delete(stream),
+    })
   }
 
   /** Called after the storage was deleted. */
@@ -163,7 +143,7 @@ export class EventLog {
     this.#unwrittenEvents = []
     this.#unwrittenCharacters = 0
     this.#lastStream = undefined
-    this.#finished = undefined
+    this.#finished.reset()
   }
 
   /** Writes what was opened and appended since the last call. */
@@ -180,7 +160,7 @@ export class EventLog {
       const some = rows.slice(first, first + rowsPerStatement)
       this.#sql.exec(insertEvents(some.length), ...some.flat())
     }
-    this.#trim(rows)
+    trimEvents(this.#sql, this.#boundsNow(), rows)
     for (const stream of this.#over) this.#positions.delete(stream)
     this.#over.clear()
     if (this.#sql.databaseSize > this.#boundsNow().maxStorageBytes) this.deleteFinished(Date.now())
@@ -215,26 +195,7 @@ export class EventLog {
    * @returns true if finished streams remain
    */
   deleteFinished(now: number): boolean {
-    const { maxAgeMs, maxStorageBytes } = this.#boundsNow()
-    const isKept = (count: number, oldestAt: number) =>
-      oldestAt >= now - maxAgeMs && count <= maxFinished && this.#sql.databaseSize <= maxStorageBytes
-    const known = this.#finished
-    if (known && (known.count === 0 || isKept(known.count, known.oldestAt))) return known.count > 0
-    const finished = this.#query<{ id: number; at: number }>(
-      'SELECT id, at FROM streams WHERE unanswered = 0 ORDER BY at, id',
-    )
-    for (const [index, { id, at }] of finished.entries()) {
-      const count = finished.length - index
-      if (isKept(count, at)) {
-        this.#finished = { count, oldestAt: at }
-        return true
-      }
-      this.#sql.exec('DELETE FROM events WHERE stream = ?', id)
-      this.#sql.exec('DELETE FROM streams WHERE id = ?', id)
-      this.#positions.delete(id)
-    }
-    this.#finished = { count: 0, oldestAt: now }
-    return false
+    return this.#finished.delete(now)
   }
 
   /** Creates the standing stream if it does not exist. Returns the id of its newest event. */
@@ -315,59 +276,6 @@ export class EventLog {
     return last
   }
 
-  /** Deletes the oldest events beyond the limits of the streams that these were appended to. The newest of each kind is never deleted. */
-  #trim(rows: readonly EventRow[]): void {
-    const newest = new Map(rows.map((row) => [`${row[0]} ${row[7]}`, row]))
-    for (const [stream, seq, , total, , , , isMessage, messages, messageTotal] of newest.values()) {
-      if (isMessage) this.#trimMessages(stream, { seq, total, messages, messageTotal })
-      else this.#trimNotifications(stream, { seq, total, messages, messageTotal })
-    }
-  }
-
-  #trimNotifications(stream: number, { seq, total, messages, messageTotal }: Position): void {
-    const { maxEvents, maxCharacters } = this.#boundsNow()
-    const [countNow, totalNow] = [seq - messages, total - messageTotal]
-    // The counts include deleted events, so they are upper bounds.
-    if (countNow <= maxEvents && totalNow <= maxCharacters) return
-    this.#trimKind(stream, 'droppedNotification', 'isMessage IS NULL', seq, (oldest) => {
-      const before = oldest.total - oldest.messageTotal - oldest.characters
-      return countNow - (oldest.seq - oldest.messages) < maxEvents && totalNow - before <= maxCharacters
-    })
-  }
-
-  #trimMessages(stream: number, { seq, messages, messageTotal }: Position): void {
-    const { maxResponses, maxResponseCharacters } = this.#boundsNow()
-    if (messages <= maxResponses && messageTotal <= maxResponseCharacters) return
-    this.#trimKind(stream, 'droppedMessage', 'isMessage = 1', seq, (oldest) => {
-      const before = oldest.messageTotal - oldest.characters
-      return messages - oldest.messages < maxResponses && messageTotal - before <= maxResponseCharacters
-    })
-  }
-
-  /** Deletes the oldest events of one kind until the rest fits, and records the newest deleted one in the stream. */
-  #trimKind(
-    stream: number,
-    dropped: 'droppedNotification' | 'droppedMessage',
-    kind: string,
-    newest: number,
-    fits: (oldest: Oldest) => boolean,
-  ): void {
-    for (;;) {
-      // The oldest of a kind are deleted first, so that the search begins after them.
-      const oldest = this.#sql
-        .exec<Oldest>(
-          `SELECT ${position}, length(data) AS characters FROM events
-           WHERE stream = ?1 AND seq > ifnull((SELECT ${dropped} FROM streams WHERE id = ?1), 0) AND ${kind}
-           ORDER BY seq LIMIT 1`,
-          stream,
-        )
-        .one()
-      if (oldest.seq === newest || fits(oldest)) return
-      this.#sql.exec('DELETE FROM events WHERE stream = ? AND seq = ?', stream, oldest.seq)
-      this.#sql.exec(`UPDATE streams SET ${dropped} = ? WHERE id = ?`, oldest.seq, stream)
-    }
-  }
-
   /** Returns the number of notifications of a call so far, as far as the last one is still stored. */
   saidBy(row: number, stream: number): number {
     const [streamRow] = this.#query<{ said: number | null }>(
@@ -382,8 +290,7 @@ export class EventLog {
   requestAnswered(stream: number, now: number): boolean {
     const unanswered = this.#decrement(stream, now)
     if (unanswered > 0) return false
-    const { count, oldestAt } = this.#finished ?? { count: 0, oldestAt: now }
-    if (this.#finished) this.#finished = { count: count + 1, oldestAt: count === 0 ? now : Math.min(oldestAt, now) }
+    this.#finished.add(now)
     this.#over.add(stream)
     return true
   }

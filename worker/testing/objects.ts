@@ -1,6 +1,7 @@
 /** Finds the Durable Object of a session, a task or a state: a part of its id names it. */
 import { decodeBase64url } from '../protocol/base64url.ts'
-import { type KeyRing, nameOfId, readNonce } from '../sealing/seal.ts'
+import { type KeyRing, readNonce } from '../sealing/seal.ts'
+import { nameOfId } from '../sealing/short-id.ts'
 
 /** Identifies a Durable Object: by a session (a `TestClient` is one), by a task, by a handle of a state, or by its class and name. */
 export type DurableObjectRef =

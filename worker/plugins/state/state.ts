@@ -6,7 +6,7 @@ import type { HandleState, KeyedState, StateAccess, StateCall } from '../../decl
 import { declare, type Operations, type StateOwner, type Store } from '../../declarations/state-declaration.ts'
 import { bounds } from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
-import type { OpenedId } from '../../sealing/seal.ts'
+import type { OpenedId } from '../../sealing/short-id.ts'
 
 /** Configures any state: the options that states of all owners have. */
 type Common = {

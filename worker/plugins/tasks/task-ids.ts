@@ -7,7 +7,7 @@ import { type MethodContext, readText } from '../../engine/methods/method.ts'
 import { BoundedMap } from '../../protocol/bounded-map.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { Params } from '../../protocol/types.ts'
-import { nameOfId, type OpenedId } from '../../sealing/seal.ts'
+import { nameOfId, type OpenedId } from '../../sealing/short-id.ts'
 
 export type Site = {
   task(name: string): TaskRpc
