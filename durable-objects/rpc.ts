@@ -1,7 +1,6 @@
 /** The RPC interfaces between Workers and Durable Objects. Types only, so that `worker/` can import them. */
 
 import type { Admitted } from '../worker/declarations/endpoints.ts'
-import type { HttpRequest } from '../worker/declarations/http-request.ts'
 import type { Answer } from '../worker/engine/journal.ts'
 import type { NegotiatedSession } from '../worker/engine/methods/method.ts'
 import type { StoredContext } from '../worker/engine/request-context.ts'
@@ -26,8 +25,8 @@ export type Post = {
   caller: string | undefined
   /** IP address of the client. A Worker of an older release omits it. */
   address?: string | undefined
-  /** The HTTP request of the POST. It is not stored. A Worker of an older release omits it. */
-  http?: Pick<HttpRequest, 'url' | 'headers'>
+  /** The HTTP request of the POST: see `worker/engine/http-request.ts`. It is not stored. A Worker of an older release omits it. */
+  http?: string
   /** The request context of the POST. Absent without one; a Worker of an older release omits it. */
   requestContext?: StoredContext
   /** The id in `ctx.session`: the name of the object. A Worker of an older release sends `Mcp-Session-Id`. */

@@ -1,6 +1,7 @@
 /** The environment of a call in its session: the call in the form of the engine, and the services for its handler. */
 import type { RequestContext } from '../../worker/declarations/request-context.ts'
 import type { Call, CallEnvironment } from '../../worker/engine/call.ts'
+import { readHttpRequest } from '../../worker/engine/http-request.ts'
 import { wait } from '../../worker/engine/wait.ts'
 import { notificationText } from '../../worker/protocol/jsonrpc.ts'
 import { defaultLogLevel } from '../../worker/protocol/meta.ts'
@@ -23,7 +24,7 @@ export const callOf = (
   client: handshake.client,
   principal,
   requestContext,
-  request: http && { method: 'POST', ...http, address },
+  request: http === undefined ? undefined : readHttpRequest(http, address),
   session: { id: session },
   admitted,
   requestId: request.id,

@@ -7,6 +7,7 @@ import { serializeResult } from '../../worker/engine/answer-text.ts'
 import { callerContextOf, callerOf } from '../../worker/engine/caller.ts'
 import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
 import { guardStep } from '../../worker/engine/failure.ts'
+import { readHttpRequest } from '../../worker/engine/http-request.ts'
 import { emptyJournal } from '../../worker/engine/journal.ts'
 import { methodIn } from '../../worker/engine/methods/index.ts'
 import type {
@@ -121,7 +122,7 @@ async function initialize(
     client: negotiated.client,
     capabilities: agreed.client(negotiated.capabilities),
     requestContext: await openContext(from.requestContext, session.host.seals(principal, identity)),
-    request: http && { method: 'POST', ...http, address },
+    request: http === undefined ? undefined : readHttpRequest(http, address),
     protocolVersion: agreed.date,
   })
   await declarations.hooks?.onInitialize?.({ ...caller, session: { id: from.session } })

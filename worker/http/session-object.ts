@@ -1,5 +1,6 @@
 /** The requests of sessions and of HTTP+SSE to the Durable Object that stores both. */
 import type { Post } from '../../durable-objects/rpc.ts'
+import { httpRequestText } from '../engine/http-request.ts'
 import { storeContext } from '../engine/request-context.ts'
 import { bounds } from '../protocol/bounds.ts'
 import { McpError } from '../protocol/errors.ts'
@@ -71,7 +72,7 @@ export async function postToSession({ name, ...post }: SessionPost, access: Acce
     principal,
     caller,
     address,
-    http: { url: request.url, headers: request.headers },
+    http: httpRequestText(request),
     ...(requestContext && { requestContext }),
     identity: host.identity,
     admitted: host.admitted,
