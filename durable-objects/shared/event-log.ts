@@ -130,7 +130,7 @@ export class EventLog {
     this.#tables = new Tables(sql, 'streams', schema)
     this.#finished = new FinishedStreams(sql, bounds, {
       all: () => this.#query('SELECT id, at FROM streams WHERE unanswered = 0 ORDER BY at, id'),
-      forget: (stream) => this.#positions.delete(stream),
+      onDeleted: (stream) => this.#positions.delete(stream),
     })
   }
 

@@ -8,7 +8,7 @@ export type FinishedStreamsParts = {
   /** Returns all finished streams, the oldest first. */
   all(): readonly { readonly id: number; readonly at: number }[]
   /** Called for a stream that was deleted. */
-  forget(stream: number): void
+  onDeleted(stream: number): void
 }
 
 export class FinishedStreams {
@@ -51,7 +51,7 @@ export class FinishedStreams {
       }
       this.#sql.exec('DELETE FROM events WHERE stream = ?', id)
       this.#sql.exec('DELETE FROM streams WHERE id = ?', id)
-      this.#parts.forget(id)
+      this.#parts.onDeleted(id)
     }
     this.#known = { count: 0, oldestAt: now }
     return false
