@@ -388,11 +388,11 @@ class ServedEndpoint {
       hasSessions,
       listen: hasSessions ? this.#listen() : undefined,
       state: (name) => objects.state(name),
-      lackedScopes: (principal, message, incoming) =>
+      lackedScopes: async (principal, message, incoming) =>
         lackedScopes(declarations, principal, message, seals(principal).open, () =>
           callerOfMessage(host, principal, message, incoming),
         ),
-      scopesOf: (principal, message) => scopesOf(declarations, message, seals(principal).open, principal),
+      scopesOf: async (principal, message) => scopesOf(declarations, message, seals(principal).open, principal),
       requestState: (name) => objects.requestState(name),
       waitUntil,
       identity,

@@ -76,6 +76,7 @@ export class CallLedger {
 
   /** Writes the calls of this turn that have not ended. Called before each read, and before a call sends anything. */
   write(): void {
+    if (this.#unwritten.size === 0) return
     for (const [row, call] of this.#unwritten) {
       const key = requestKey(call.request.id)
       this.#sql.exec('INSERT INTO calls (id, request, call) VALUES (?, ?, ?)', row, key, rowOf(call))

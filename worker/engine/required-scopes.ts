@@ -29,14 +29,25 @@ type NamedRequest = { readonly method: string; readonly params?: Params }
  * @param open unseals values of the caller
  * @param caller returns the caller, for an entry that is visible to some only
  */
-export async function lackedScopes(
+export function lackedScopes(
   declarations: Declarations,
   principal: Principal | undefined,
   request: NamedRequest,
   open: Open,
   caller: () => Awaitable<Caller>,
+): Awaitable<readonly string[]> {
+  const entries = entriesOfRequest(declarations, request, open)
+  // Most entries have no scopes.
+  if (!(entries instanceof Promise) && entries.every(({ scopes }) => !scopes)) return none
+  return lackedScopesOf(entries, principal, caller)
+}
+
+async function lackedScopesOf(
+  entries: Awaitable<readonly Guarded[]>,
+  principal: Principal | undefined,
+  caller: () => Awaitable<Caller>,
 ): Promise<readonly string[]> {
-  const [entry, ...others] = await entriesOfRequest(declarations, request, open)
+  const [entry, ...others] = await entries
   // Of several servers, the one that has the entry checks the scopes itself.
   if (!entry || others.length > 0 || isPermitted(entry, { principal })) return none
   return !entry.visibleTo || (await isVisible(entry, await caller())) ? (entry.scopes ?? none) : none
@@ -49,27 +60,34 @@ export async function lackedScopes(
  * @param open unseals values of the caller
  * @param principal the caller; of several upstreams that may have the entry, those that reject the caller do not count
  */
-export async function scopesOf(
+export function scopesOf(
   declarations: Declarations,
   request: NamedRequest,
   open: Open,
   principal?: Principal,
-): Promise<readonly string[]> {
-  const entries = await entriesOfRequest(declarations, request, open)
+): Awaitable<readonly string[]> {
+  const entries = entriesOfRequest(declarations, request, open)
+  return entries instanceof Promise
+    ? entries.then((found) => scopesFor(found, principal))
+    : scopesFor(entries, principal)
+}
+
+function scopesFor(entries: readonly Guarded[], principal: Principal | undefined): readonly string[] {
   if (entries.length < 2) return entries[0]?.scopes ?? none
   const permitted = principal ? entries.filter((entry) => isPermitted(entry, { principal })) : []
   return mergeScopes(permitted.length > 0 ? permitted : entries).scopes ?? none
 }
 
-/** Returns all entries that a request may name, also through a handle. */
-async function entriesOfRequest(
+/** Returns all entries that a request may name, also through a handle. Only a handle needs a promise. */
+function entriesOfRequest(
   declarations: Declarations,
   { method, params = {} }: NamedRequest,
   open: Open,
-): Promise<readonly Guarded[]> {
+): Awaitable<readonly Guarded[]> {
   const extra = declaredMethod(declarations, method)
-  const scopes = (await extra?.scopes?.(params, open)) ?? extra?.requiredScopes
-  return scopes ? [{ visibleTo: undefined, scopes }] : namedEntries(declarations, method, params)
+  const entries = (scopes = extra?.requiredScopes) =>
+    scopes ? [{ visibleTo: undefined, scopes }] : namedEntries(declarations, method, params)
+  return extra?.scopes ? extra.scopes(params, open).then(entries) : entries()
 }
 
 /**

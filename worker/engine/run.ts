@@ -59,7 +59,8 @@ async function runIntercepted(
   if (!method?.offered(declarations, environment))
     throw new McpError('method_not_found', `Method not found: ${call.method}`)
   progressToken(call.params)
-  await checkScopes(declarations, call, environment)
+  const checking = checkScopes(declarations, call, environment)
+  if (checking) await checking
   const step = async (params: Params, signal?: AbortSignal): Promise<Outcome> => {
     if (params === call.params) return runMethod(server, method, call, journal, environment, signal)
     const changed = { ...call, params, clientParams: call.params }
@@ -102,11 +103,17 @@ function checkChangedCall(declarations: Declarations, call: Call, changed: Call)
   throw new Error(`An interceptor calls "${uri}", and would bypass its rateLimit or singleUse: let the client call it`)
 }
 
-/** @throws McpError `insufficient_scope` */
-async function checkScopes(declarations: Declarations, call: Call, environment: CallEnvironment): Promise<void> {
+/** @returns nothing to wait for, for most calls. @throws McpError `insufficient_scope` */
+function checkScopes(declarations: Declarations, call: Call, environment: CallEnvironment): Promise<void> | undefined {
   const caller = () => callerContextOf(call, environment)
-  const lacked = await lackedScopes(declarations, call.principal, call, environment.seals.open, caller)
-  if (lacked.length > 0) throw insufficientScope(lacked)
+  const lacked = lackedScopes(declarations, call.principal, call, environment.seals.open, caller)
+  if (lacked instanceof Promise) return lacked.then(rejectWithout)
+  rejectWithout(lacked)
+  return undefined
+}
+
+function rejectWithout(scopes: readonly string[]): void {
+  if (scopes.length > 0) throw insufficientScope(scopes)
 }
 
 /** @param signal of an interceptor: when it is aborted, the step ends with its reason */

@@ -6,6 +6,7 @@
  */
 
 import type { AccessOptions, Caller } from '../../declarations/caller.ts'
+import type { Declarations } from '../../declarations/declarations.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { holdsScopes } from '../../protocol/principal.ts'
 import type { Caching, Result } from '../../protocol/types.ts'
@@ -99,9 +100,29 @@ export async function listMethod<E extends AccessOptions & { readonly item: unkn
   identify: (item: E['item']) => string,
   itemOf?: (entry: E) => Promise<E['item']>,
 ): Promise<Result> {
+  const { declarations } = context.server
+  // An interceptor may change the result, so each of its calls gets one of its own.
+  const results = declarations.interceptors.length === 0 ? sharedResultsOf(declarations) : undefined
+  const shared = context.call.params.cursor === undefined ? results?.get(context.call.method) : undefined
+  if (shared) return shared
   const all = [...entries]
   const seen = await visibleEntries(all, context.caller)
   const items: E['item'][] = itemOf ? await Promise.all(seen.map(itemOf)) : seen.map((entry) => entry.item)
   const personal = all.some(variesByCaller)
-  return page(context, name, items, identify, personal)
+  const result = await page(context, name, items, identify, personal)
+  if (cacheableResults.has(result)) results?.set(context.call.method, result)
+  return result
+}
+
+type SharedResults = { readonly version: number; readonly results: Map<string, Result> }
+
+/** Results of `cacheableResults`, by method. */
+const sharedResults = new WeakMap<Declarations, SharedResults>()
+
+function sharedResultsOf(declarations: Declarations): Map<string, Result> {
+  const cached = sharedResults.get(declarations)
+  if (cached?.version === declarations.version) return cached.results
+  const results = new Map<string, Result>()
+  sharedResults.set(declarations, { version: declarations.version, results })
+  return results
 }
