@@ -111,12 +111,12 @@ async function fetchFile(url: string, signal: AbortSignal): Promise<Blob> {
     const response = await fetch(url, { signal: AbortSignal.any([signal, timeout]) })
     const declared = Number(response.headers.get('Content-Length') ?? 0)
     if (declared > mostBytes) throw new Error(`Content-Length for ${url} exceeds max of ${mostBytes}: ${declared}`)
-    const parts: Uint8Array[] = []
+    const parts: Uint8Array<ArrayBuffer>[] = []
     let bytes = 0
     for await (const part of response.body ?? []) {
       bytes += part.byteLength
       if (bytes > mostBytes) throw new Error(`Response from ${url} exceeds ${mostBytes} bytes`)
-      parts.push(part)
+      parts.push(new Uint8Array(part))
     }
     return new Blob(parts)
   } catch (problem) {

@@ -85,7 +85,7 @@ describe('the response', () => {
   test.each(['POST', 'PUT', 'DELETE'])('to %s has status 405', async (method) => {
     const { status, headers } = await open(everything, method)
     expect(status).toBe(405)
-    expect(headers.get('Allow')).toBe('GET, HEAD')
+    expect(headers.get('Allow')).toBe('GET, HEAD, OPTIONS')
   })
 
   test('stays below its size limit', async () => {

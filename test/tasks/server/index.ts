@@ -360,6 +360,8 @@ server.tool('tried', { description: 'How often', inputSchema: z.object({ key: z.
 let abandon = (): Promise<never> => Promise.reject(new Error('No object is running'))
 
 const worker = serve(server, {
+  // A task has a limit of its own.
+  limits: { maxResultBytes: 64 * 1024 * 1024 },
   auth: {
     async authenticate(request) {
       const subject = request.headers.get('Authorization')
