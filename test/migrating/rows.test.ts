@@ -18,8 +18,8 @@ const tables = [
   { page: 'sdk-2.md', title: 'API mapping', names: ['sdk-2'] },
   { page: 'mcp-lite.md', title: 'API mapping', names: ['mcp-lite'] },
 ]
-/** The peer is written in Python, and no server of it runs here. */
-const untested = ['fastmcp.md']
+/** Pages without such a table: FastMCP is written in Python, and test/everything checks the page of the reference server. */
+const untested = ['fastmcp.md', 'reference-server.md']
 
 const written = (names: readonly string[], files: readonly string[]): string =>
   names.flatMap((name) => files.map((file) => readFileSync(join(import.meta.dirname, name, file), 'utf8'))).join('\n')

@@ -100,12 +100,12 @@ export const calls: readonly CallMistake[] = [
     fix: '',
   },
   {
-    mistake: 'Returns 40 MB to the client of a session',
+    mistake: 'Returns more than the limit of results',
     tool: 'returns_40_megabytes',
     of: 'session',
-    where: 'error',
+    where: 'result',
     message:
-      'The result has 40000073 bytes. In a response of a session it has at most 33488896 bytes: send less at a time, such as one page or links to resources',
+      'The tool "returns_40_megabytes" returned 40000039 bytes of JSON, and this server sends at most 8388608: request less at a time, such as one page, or a link to the data',
     fix: '',
   },
   {
