@@ -41,7 +41,8 @@ test('a stream of a call requires the scopes of every server when all of them re
 })
 
 test('the audit log has the scopes of every server that may answer a call', async () => {
-  const told = (scopes: string[]) => subjectsOf(call, async (asked) => scopesOf(declarations, asked, open, principal(scopes)))
+  const told = (scopes: string[]) =>
+    subjectsOf(call, async (asked) => scopesOf(declarations, asked, open, principal(scopes)))
   expect(await told([])).toEqual([{ name: 'slow', scopes: ['x', 'y'] }])
   expect(await told(['x'])).toEqual([{ name: 'slow', scopes: ['x'] }])
 })
