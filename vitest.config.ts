@@ -43,8 +43,14 @@ export default defineConfig({
         test: {
           name: 'node',
           include: ['test/**/*.test.ts'],
-          // It builds the site, which takes minutes: npm run test:slow.
-          exclude: ['test/worker/**', 'test/testing/workers/**', 'test/testing/outside/**', 'test/slow/site.test.ts'],
+          exclude: [
+            'test/worker/**',
+            'test/testing/workers/**',
+            'test/testing/outside/**',
+            // They build the site, and compare hundreds of answers with the reference server: npm run test:slow.
+            'test/slow/site.test.ts',
+            'test/everything/everything.test.ts',
+          ],
           // To load wrangler costs more than most files do with it.
           isolate: false,
           setupFiles: 'test/support/afresh.ts',
