@@ -18,7 +18,7 @@ beforeAll(async () => {
   stub = await startStub()
   stub.tools = [
     tool('search', { outputSchema: schema, annotations: { openWorldHint: true } }),
-    ...['remove', 'limited', 'hidden', 'admin_reset', 'plain'].map((name) => tool(name)),
+    ...['remove', 'limited', 'hidden', 'concealed', 'admin_reset', 'plain'].map((name) => tool(name)),
   ]
   server = await startServer('test/compose/selecting', { UPSTREAM: stub.url })
 })
@@ -68,7 +68,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     await expect(client.callTool('up_search')).rejects.toThrow('Unknown tool: up_search')
   })
 
-  test.each(['up_admin_reset', 'up_hidden'])('cannot call %s, which it does not see', async (name) => {
+  test.each(['up_admin_reset', 'up_hidden', 'up_concealed'])('cannot call %s, which it does not see', async (name) => {
     await using client = await at('bob+read+write')
     await expect(client.callTool(name)).rejects.toThrow(`Unknown tool: ${name}`)
     expect(stub.requests.filter(({ method }) => method === 'tools/call')).toEqual([])

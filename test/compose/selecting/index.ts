@@ -24,6 +24,7 @@ server.use(
       remove: { scopes: ['write'] },
       limited: { rateLimit: { quota: '2/d' } },
       hidden: { visibleTo: ({ principal }) => principal?.subject === 'ada' },
+      concealed: { visibleTo: () => false, scopes: ['top'] },
       missing: { description: 'The upstream has no such tool' },
     },
   }),

@@ -45,13 +45,24 @@ async function upstreamFor(
   const { tools, prompts } = context.server.declarations
   if (typeof name !== 'string' || (kind === 'tool' ? tools : prompts).has(name)) return undefined
   const list = kind === 'tool' ? 'tools/list' : 'prompts/list'
-  const owner = await upstreamForName(context, list, name, permittedFor(context, kind, name, proxies))
+  const visible = kind === 'tool' ? await withVisibleTool(context, name, proxies) : proxies
+  const owner = await upstreamForName(context, list, name, permittedFor(context, kind, name, visible))
   if (!owner) return undefined
   const unprefixed = stripPrefix(owner, name)
-  if (kind === 'prompt') return { owner, name: unprefixed }
-  const access = owner.access.accessOf({ kind, name: unprefixed })
-  const nameThere = access && (await isVisible(access, context.caller)) ? owner.access.toolThere(unprefixed) : undefined
+  const nameThere = kind === 'prompt' ? unprefixed : owner.access.toolThere(unprefixed)
   return nameThere === undefined ? undefined : { owner, name: nameThere }
+}
+
+/** Returns the upstreams that may have a tool and do not hide it from the caller: the scopes of a hidden tool would reveal it. */
+async function withVisibleTool(
+  { caller }: MethodContext,
+  name: string,
+  proxies: readonly Proxied[],
+): Promise<readonly Proxied[]> {
+  const able = proxies.filter(({ access }) => access.offers('tool', name))
+  if (able.every(({ access }) => !access.guarded.get(name)?.visibleTo)) return able
+  const visible = await Promise.all(able.map(({ access }) => isVisible(access.guarded.get(name) ?? {}, caller)))
+  return able.filter((_, index) => visible[index])
 }
 
 export const readResource = async (
