@@ -1,6 +1,7 @@
 /** The RPC interfaces between Workers and Durable Objects. Types only, so that `worker/` can import them. */
 
 import type { Admitted } from '../worker/declarations/endpoints.ts'
+import type { Checked } from '../worker/declarations/schema.ts'
 import type { Answer } from '../worker/engine/journal.ts'
 import type { NegotiatedSession } from '../worker/engine/methods/method.ts'
 import type { StoredContext } from '../worker/engine/request-context.ts'
@@ -256,6 +257,11 @@ export type TaskCall = {
   readonly plugins?: readonly string[] | undefined
   /** The request context of the call. Absent without one; a Worker of an older release omits it. */
   readonly requestContext?: StoredContext | undefined
+  /**
+   * The validated arguments, or why they are invalid, if that was decided when the tool was called. Absent where each run validates the
+   * params; a Worker of an older release omits it.
+   */
+  readonly input?: Checked | undefined
 }
 
 /** The options of a task. Durations are milliseconds. */

@@ -79,7 +79,9 @@ class HandlerRun {
     })
     try {
       const call = callWith(await openContext(stored.requestContext, seals))
-      const server = withTool(host.serverOf(stored), String(params.name), (tool) => this.#wrap(tool, isCurrent))
+      const server = withTool(host.serverOf(stored), String(params.name), (tool) =>
+        this.#wrap(tool, isCurrent, stored.input),
+      )
       const outcome = await run(server, call, journal, this.#environment(seals))
       const canRetry = this.#record.failures < this.#record.retries
       return this.#thrown && canRetry ? { thrown: this.#thrown.problem } : { outcome }
@@ -88,9 +90,11 @@ class HandlerRun {
     }
   }
 
-  #wrap(tool: Tool, isCurrent: boolean): Tool {
+  #wrap(tool: Tool, isCurrent: boolean, input: TaskCall['input']): Tool {
     return {
       ...tool,
+      // Decided with all that was known of the caller: the schema of a run could be another one.
+      ...(input && { inputOf: undefined, input: { jsonSchema: tool.item.inputSchema, check: () => input } }),
       // Decided when the tool was called: the stored claims may be too few to decide again.
       visibleTo: isCurrent ? tool.visibleTo : undefined,
       handler: async (input, context) => {

@@ -80,19 +80,24 @@ export class TaskStore {
 
   get call(): TaskCall {
     // `create` stores the call together with the record, and callers have read the record.
-    return this.#storage.kv.get('call') as TaskCall
+    const call = this.#storage.kv.get('call') as TaskCall
+    const input = this.#storage.kv.get<TaskCall['input']>('input')
+    return input ? { ...call, input } : call
   }
 
   /** Stores a call for the first time. */
-  create(call: TaskCall, record: TaskRecord): void {
+  create({ input, ...call }: TaskCall, record: TaskRecord): void {
     this.#schema.store()
     this.#storage.kv.put('call', call)
+    // A value of its own, because a value has a maximum size.
+    if (input) this.#storage.kv.put('input', input)
     this.save(record)
   }
 
   /** Stores the principal and the request context of a later round of a call that is not a task yet, sealed for longer. */
   renewSealed({ principal, requestContext }: TaskCall): void {
-    this.#storage.kv.put('call', { ...this.call, principal, requestContext })
+    const { input: _, ...call } = this.call
+    this.#storage.kv.put('call', { ...call, principal, requestContext })
   }
 
   save(record: TaskRecord): void {

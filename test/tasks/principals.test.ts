@@ -123,6 +123,57 @@ describe('the principal of a task', () => {
   })
 })
 
+describe.each(['plain', 'hooked'])('arguments of a task that depend on the caller, %s', (which) => {
+  const url = (query = '') => new URL(query, (which === 'plain' ? plain : hooked).url)
+  const trial = { sub: 'tess', trial: true }
+  const pro = { sub: 'paul', plan: 'pro' }
+
+  /** Calls as a task of 2026-07-28, then of 2025-11-25. */
+  async function results(name: string, args: Json, claims: Json, query = ''): Promise<unknown[]> {
+    const client = new TaskClient(url(query))
+    const { result } = await client.until(await client.begin(name, args, as(claims)), 'completed', as(claims))
+    await using session = await connect(url(query), { revision: '2025-11-25', token: tokenOf(claims) })
+    const { task } = (await session.request('tools/call', { name, arguments: args, task: {} })) as {
+      task: { taskId: string }
+    }
+    return [result, await session.request('tasks/result', { taskId: task.taskId })]
+  }
+  const refused = {
+    isError: true,
+    content: [{ text: expect.stringContaining('Invalid arguments') }],
+  }
+  const saying = (text: string) => ({ content: [{ text }] })
+
+  test('are refused by the schema of the caller', async () => {
+    expect(await results('spend', { amount: 1000 }, trial)).toMatchObject([refused, refused])
+  })
+
+  test('are accepted by the schema of the caller, and arrive with their types', async () => {
+    const args = { amount: 1000, from: '2026-01-01' }
+    const accepts = saying('spent 1000 from 2026')
+    expect(await results('grant', args, pro)).toMatchObject([accepts, accepts])
+    expect(await results('grant', { amount: 1000 }, trial)).toMatchObject([refused, refused])
+  })
+
+  test('are validated for the HTTP request of the call', async () => {
+    expect(await results('limited', { amount: 1000 }, pro, '?limited')).toMatchObject([refused, refused])
+    expect(await results('limited', { amount: 1000 }, pro)).toMatchObject([saying('spent 1000'), saying('spent 1000')])
+  })
+
+  test('are those of an interceptor that changed them for the caller', async () => {
+    expect(await results('clamped', { amount: 1000 }, trial)).toMatchObject([saying('spent 10'), saying('spent 10')])
+  })
+
+  test('stay decided after input responses and in a retry', async () => {
+    const sent = as({ sub: crypto.randomUUID(), plan: 'pro' })
+    const client = new TaskClient(url())
+    const taskId = await client.begin('spend', { amount: 1000, from: '2026-01-01' }, sent)
+    await client.until(taskId, 'input_required', sent)
+    await client.result('tasks/update', { taskId, inputResponses: accepted }, sent)
+    expect(textOf(await client.until(taskId, 'completed', sent))).toBe('spent 1000 from 2026')
+  })
+})
+
 describe('a task of a tool that requires scopes', () => {
   const high = as({ sub: 'ada', scope: 'hr:read' })
   const low = as({ sub: 'ada', scope: '' })

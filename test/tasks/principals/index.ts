@@ -43,6 +43,39 @@ server.tool(
   () => 'done',
 )
 
+/** Two schemas of one tool. The handler receives a date. */
+const day = z.iso.date().transform((text) => new Date(text))
+const small = z.object({ amount: z.number().max(10), from: day.optional() })
+const large = z.object({ amount: z.number(), from: day.optional() })
+const spent = ({ amount, from }: z.output<typeof large>) =>
+  `spent ${amount}${from ? ` from ${from.getUTCFullYear()}` : ''}`
+const spending = { description: 'Spends an amount', task: { retries: 1, pollInterval: '100ms' as const } }
+
+server.tool(
+  'spend',
+  { ...spending, inputSchema: ({ principal }) => (principal?.claims.trial ? small : large) },
+  async ({ amount, from }, ctx) => {
+    await ctx.elicit('sure', 'Sure?', z.object({}))
+    if (count(`${ctx.principal?.subject} spends`) === 1) throw new Error('Fails once')
+    return spent({ amount, from })
+  },
+)
+server.tool(
+  'grant',
+  { ...spending, inputSchema: ({ principal }) => (principal?.claims.plan === 'pro' ? large : small) },
+  spent,
+)
+server.tool(
+  'limited',
+  { ...spending, inputSchema: ({ request }) => (request?.url.endsWith('?limited') ? small : large) },
+  spent,
+)
+server.tool('clamped', { ...spending, inputSchema: large }, spent)
+server.intercept((call, next) => {
+  if (call.method !== 'tools/call' || call.params.name !== 'clamped' || !call.principal?.claims.trial) return next()
+  return next({ ...call.params, arguments: { amount: 10 } })
+})
+
 server.tool('salaries', { description: 'Takes a scope', scopes: ['hr:read'], task: true }, () => '1, 2, 3')
 
 server.tool(

@@ -2,7 +2,7 @@
 
 import { callToolResult, failureOf, toolError } from '../../declarations/content.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
-import { issuesText } from '../../declarations/schema.ts'
+import { type Checked, issuesText } from '../../declarations/schema.ts'
 import type { Tool } from '../../declarations/tool.ts'
 import { isA, McpError, ToolError } from '../../protocol/errors.ts'
 import type { HeaderParameter } from '../../protocol/param-headers.ts'
@@ -37,14 +37,22 @@ export const callTool: Method = {
     if (!tool || !(await isVisible(tool, context.caller))) {
       throw new McpError('invalid_params', `Unknown tool: ${name}`)
     }
-    const args = readObject(call.params, 'arguments')
-    // Models may send arguments to a tool that takes none: it gets none.
-    const input = tool.inputOf ? (await tool.inputOf(context.caller)).input : tool.input
-    const checked = input ? await input.check(args) : { value: {} }
+    const checked = await checkInput(tool, context)
     // A result, not an error, so that the model can correct itself.
     if ('issues' in checked) return toolError(`Invalid arguments for ${name}: ${issuesText(checked.issues)}`)
     return await runHandler(tool, checked.value, context)
   },
+}
+
+/** Validates the arguments of a call with the schema of its caller. @throws what the schema or the function that returns it throws */
+export async function checkInput(
+  tool: Tool,
+  { call, caller }: Pick<MethodContext, 'call' | 'caller'>,
+): Promise<Checked> {
+  const args = readObject(call.params, 'arguments')
+  const input = tool.inputOf ? (await tool.inputOf(caller)).input : tool.input
+  // Models may send arguments to a tool that takes none: it gets none.
+  return input ? input.check(args) : { value: {} }
 }
 
 async function runHandler(tool: Tool, input: unknown, methodContext: MethodContext) {

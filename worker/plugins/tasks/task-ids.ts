@@ -1,7 +1,7 @@
 /** Task ids, and other parts that both kinds of tasks share: those of 2025-11-25, and those of the extension. */
 import type { TaskCall, TaskError, TaskRpc, TaskView } from '../../../durable-objects/rpc.ts'
 import type { Open } from '../../declarations/server.ts'
-import type { Call, Seals } from '../../engine/call.ts'
+import type { Seals } from '../../engine/call.ts'
 import type { Answer } from '../../engine/journal.ts'
 import { type MethodContext, readText } from '../../engine/methods/method.ts'
 import { BoundedMap } from '../../protocol/bounded-map.ts'
@@ -14,10 +14,11 @@ export type Site = {
   /**
    * Returns the stored form of a call.
    *
+   * @param context of `tools/call`
    * @param lifeMs milliseconds that the task may run
    * @throws McpError `invalid_params` when the call is too large to store
    */
-  callOf(call: Call, seals: Seals, lifeMs: number): Promise<TaskCall>
+  callOf(context: MethodContext, lifeMs: number): Promise<TaskCall>
 }
 
 /** The same error for a task id of another server or principal, and for an expired one. */

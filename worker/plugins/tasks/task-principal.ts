@@ -38,7 +38,7 @@ export async function principalOf(
   authFor: (principal: Principal) => StoredPrincipals | undefined,
   seals: Seals,
 ): Promise<RunPrincipal> {
-  if (sealed === undefined) return { principal: undefined, isCurrent: true }
+  if (sealed === undefined) return { principal: undefined, isCurrent: false }
   // `sealPrincipal` sealed it: the purpose has no other values.
   const opened = (await seals.open(purpose, sealed)) as Sealed | undefined
   if (!opened) throw stopped('its stored principal cannot be read, because its key is no longer in EDGEMCP_KEYS')

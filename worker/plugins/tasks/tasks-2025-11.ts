@@ -42,18 +42,19 @@ export const supportOf = ({ required }: TaskOptions): Params => ({
  * @param scopes of the tool
  */
 export async function callAsTask(
-  { call, environment }: MethodContext,
+  methodContext: MethodContext,
   scopes: readonly string[],
   terms: TaskTerms,
   site: Site,
 ): Promise<Result> {
+  const { call, environment } = methodContext
   const ttl = Math.min(terms.ttl, ttlIn(call.params.task) ?? terms.ttl)
   const task = await newTask(environment.seals, purpose, scopes)
   const { name, taskId } = task
   const own = { ...task, session: environment.state.session?.name }
   const startResult = await site
     .task(name)
-    .start(await site.callOf(call, environment.seals, ttl), { ...terms, after: 0, ttl }, own, {}, false)
+    .start(await site.callOf(methodContext, ttl), { ...terms, after: 0, ttl }, own, {}, false)
   if (!('task' in startResult)) throw new McpError('internal_error', 'The task did not start: call again')
   const lister = await listOf({ call, environment })
   if (lister) await site.task(lister).list({ name, taskId }, startResult.task.createdAt + ttl)

@@ -68,18 +68,19 @@ export async function begin(
 
 /** Starts a task, or answers at once with an outcome within `answerWithin`. */
 export async function callAsTask(
-  { call, context, environment }: MethodContext,
+  methodContext: MethodContext,
   task: NewTask,
   isResumed: boolean,
   terms: TaskTerms,
   site: Site,
 ): Promise<Result> {
+  const { call, context } = methodContext
   const answers = readObject(call.params, 'inputResponses')
   for (const key of Object.keys(answers)) context.inputResponse(key)
   const startResult = await site
     .task(task.name)
     .start(
-      await site.callOf(call, environment.seals, terms.after + terms.ttl + maxAnswerTimeoutMs),
+      await site.callOf(methodContext, terms.after + terms.ttl + maxAnswerTimeoutMs),
       terms,
       { ...task, session: undefined },
       toAnswers(answers),

@@ -14,11 +14,12 @@ import { toolError } from '../../declarations/content.ts'
 import { type Duration, milliseconds } from '../../declarations/duration.ts'
 import { endpointKey, endpointOf, refuseOtherPlugins, storingTerms } from '../../declarations/endpoints.ts'
 import * as kind from '../../declarations/option-kinds.ts'
+import type { Checked } from '../../declarations/schema.ts'
 import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
 import type { TaskOptions, Tool } from '../../declarations/tool.ts'
 import { isVisible } from '../../engine/methods/lists.ts'
 import type { Method, MethodContext } from '../../engine/methods/method.ts'
-import { callTool, listTools } from '../../engine/methods/tools.ts'
+import { callTool, checkInput, listTools } from '../../engine/methods/tools.ts'
 import { storeContext } from '../../engine/request-context.ts'
 import type { Plugin, Runtime } from '../../plugin.ts'
 import { shardName } from '../../protocol/changes.ts'
@@ -106,7 +107,9 @@ const endpointFor = ({ identity, endpoint }: Pick<TaskCall, 'identity' | 'endpoi
 /** Returns what the methods of tasks need. */
 const siteOf = ({ object, seals }: Runtime, options: TasksOptions): Site => ({
   task: (name) => object<TaskRpc>('McpTask', `task ${name}`),
-  async callOf(call, requestSeals, lifeMs) {
+  async callOf(context, lifeMs) {
+    const { call, environment } = context
+    const { seals: requestSeals } = environment
     const { params: changed, clientParams, capabilities, client, principal, admitted } = call
     const { identity } = requestSeals
     // Interceptors change the params again in each run.
@@ -114,7 +117,8 @@ const siteOf = ({ object, seals }: Runtime, options: TasksOptions): Site => ({
     if (params.name !== changed.name) {
       throw new Error('An interceptor cannot start a task of another tool: keep the name that the client called')
     }
-    if (JSON.stringify({ params, capabilities, client }).length > mostKept) {
+    const input = await decidedInput(context)
+    if (JSON.stringify({ params, capabilities, client }).length > mostKept || (input && isTooLong(input))) {
       throw new McpError('invalid_params', `The arguments are too long for a task: at most ${mostKept} characters`)
     }
     const terms = options.auth
@@ -128,10 +132,22 @@ const siteOf = ({ object, seals }: Runtime, options: TasksOptions): Site => ({
       principal: sealed,
       requestContext: await storeContext(call.requestContext, requestSeals, lifeMs),
       identity,
+      ...(input && { input }),
       ...(admitted && { endpoint: admitted.endpoint, plugins: admitted.plugins }),
     }
   },
 })
+
+/**
+ * Validates arguments whose validity depends on the caller: a run of the task knows less of it. `undefined` if each run can validate what
+ * the client sent.
+ */
+async function decidedInput(context: MethodContext): Promise<Checked | undefined> {
+  const { server, call } = context
+  const tool = server.declarations.tools.get(String(call.params.name))
+  // An interceptor may change the params by caller.
+  return tool && (tool.inputOf || call.clientParams) ? checkInput(tool, context) : undefined
+}
 
 /** Returns what the Durable Objects of tasks need. */
 function hostOf({ declarations, object, plugins, seals, report }: Runtime, options: TasksOptions): TaskHost {
@@ -177,6 +193,11 @@ function hostOf({ declarations, object, plugins, seals, report }: Runtime, optio
 const day = 86_400_000
 /** Characters of a call: it is stored as a value, which may have two million bytes. */
 const mostKept = 900_000
+
+/** Whether the JSON form of a value is too long. Values without one, such as a `bigint`, count as their text. */
+const isTooLong = (value: unknown): boolean =>
+  (JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? String(member) : member)) ?? '').length > mostKept
+
 /** Characters of a notification about a task. A larger status is only in the response to `tasks/get`. */
 const maxNotificationCharacters = 500_000
 
