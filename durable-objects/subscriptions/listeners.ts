@@ -3,8 +3,11 @@ import { type List, splitTopic, withTenant } from '../../worker/protocol/changes
 import { type ChangeLog, retentionMs } from './change-log.ts'
 import { changedLists } from './declared-lists.ts'
 
-/** The subscriptions of a socket. `tenantKey` and `subscriber`: see `tenantKey` and `subscriberKey`. */
-export type Attachment = { topics: string[]; tenantKey?: string; subscriber?: string }
+/**
+ * The subscriptions of a socket. `tenantKey` and `subscriber`: see `tenantKey` and `subscriberKey`. `openedAt`: milliseconds since 1970;
+ * an older release did not store it.
+ */
+export type Attachment = { topics: string[]; tenantKey?: string; subscriber?: string; openedAt?: number }
 
 const topicsIn = ({ topics, tenantKey }: Attachment): string[] => withTenant(topics, tenantKey)
 

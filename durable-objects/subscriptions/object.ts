@@ -14,6 +14,9 @@
  * |                 | `topics`           | of the change, as JSON                                       |                               |
  * |                 | `at`               | milliseconds since 1970: when it was sent; NULL: it waits    |                               |
  * |                 | `told`             | the last session that it was delivered to; NULL: to all      |                               |
+ * | `agedStreams`   | `stream`           | caller and filter of a stream of a stateless client that ended at its maximum age | `listensAgainMs`, and until the next one ends |
+ * |                 | `at`               | milliseconds since 1970: when it ended                       |                               |
+ * |                 | `position`         | the last change that was received on it                      |                               |
  * | key                | meaning                                                                  | lifetime                              |
  * |--------------------|--------------------------------------------------------------------------|---------------------------------------|
  * | `shards`           | number of objects; first object                                          | as the server: it only grows          |
@@ -29,14 +32,14 @@
 
 import { DurableObject } from 'cloudflare:workers'
 import { sumOf } from '../../worker/declarations/change-hub.ts'
-import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
 import { type ServerEvent, type SubscriberCount, topicOf } from '../../worker/protocol/changes.ts'
 import { closeCode } from '../../worker/protocol/relay-messages.ts'
 import type { Subscriber, SubscriptionsRpc } from '../rpc.ts'
 import { Alarms } from '../shared/alarms.ts'
 import { Schema } from '../shared/schema.ts'
 import { Tables } from '../shared/tables.ts'
-import { ChangeLog, changesSchema, type LoggedChange, retentionMs } from './change-log.ts'
+import { AgedStreams, agedStreamsSchema } from './aged-streams.ts'
+import { ChangeLog, changesSchema, retentionMs } from './change-log.ts'
 import { EnabledOverrides } from './enabled-overrides.ts'
 import { type Attachment, filterOf, Listeners } from './listeners.ts'
 import { changeMessage, Publisher, retryAfterMs } from './publisher.ts'
@@ -67,19 +70,19 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
   readonly #publisher: Publisher
   readonly #overrides: EnabledOverrides
   readonly #tree: ShardTree
-  /** The last changes that were received on streams which ended at their maximum age, by caller and filter: see `closeCode.aged`. */
-  readonly #aged = new BoundedMap<string, number>({ maxEntries: 1000 })
+  readonly #aged: AgedStreams
   /** Whether this instance has published the lists that a deployment has changed. */
   #isAnnounced = false
 
   constructor(ctx: DurableObjectState, env: Cloudflare.Env, host: SubscriptionsHost) {
     super(ctx, env)
     const { kv, sql } = ctx.storage
-    const tables = new Tables(sql, 'subscriptions', subscriptionsSchema + changesSchema)
+    const tables = new Tables(sql, 'subscriptions', subscriptionsSchema + changesSchema + agedStreamsSchema)
     this.#host = host
     this.#schema = new Schema(ctx.storage)
     this.#alarms = new Alarms(ctx.storage)
     this.#log = new ChangeLog(tables, kv, this.#schema)
+    this.#aged = new AgedStreams(tables)
     this.#listeners = new Listeners(ctx, this.#log, () => host.lists?.())
     this.#sessions = new SessionSubscriptions(tables, sql, host.options)
     this.#publisher = new Publisher({
@@ -173,14 +176,17 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
       topics,
       ...(tenantKey !== null && { tenantKey }),
       ...(subscriber !== null && { subscriber }),
+      openedAt: Date.now(),
     }
     const after = searchParams.get('after')
     await this.#tree.join()
-    const tag = searchParams.get('listener')
+    // Empty for a caller without a principal and an address.
+    const tag = searchParams.get('listener') || undefined
     if (!this.#hasRoom(tag, searchParams.get('most'))) return new Response(null, { status: 429 })
     this.#publisher.recover()
     this.#announceChangedLists()
-    const missed = after ? this.#log.after(Number(after)) : this.#missedSince(streamKey(tag ?? undefined, attachment))
+    const position = after ? Number(after) : this.#positionOf(tag, attachment)
+    const missed = this.#log.after(position)
     if (!missed) return new Response(null, { status: 410 })
     const { 0: client, 1: socket } = new WebSocketPair()
     this.#schema.store()
@@ -189,15 +195,17 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     for (const { seq, change, topics: published } of missed) {
       if (published.some(isWanted) && !this.#publisher.isWaiting(seq)) socket.send(changeMessage(seq, change))
     }
-    const headers = { 'Last-Event-ID': String(this.#log.last) }
+    // If this socket is lost at once, the next one begins where it began.
+    const headers = { 'Last-Event-ID': String(after ? this.#log.last : position) }
     return new Response(null, { status: 101, webSocket: client, headers })
   }
 
-  /** Returns the changes since an equal stream ended at its maximum age. */
-  #missedSince(key: string): LoggedChange[] {
-    const last = this.#aged.get(key)
-    this.#aged.delete(key)
-    return (last === undefined ? undefined : this.#log.after(last)) ?? []
+  /** Returns the number of the change after which a new stream begins: the last one, unless an equal stream ended at its maximum age. */
+  #positionOf(tag: string | undefined, attachment: Attachment): number {
+    const { last, pruned } = this.#log
+    const position = this.#aged.positionOf(tag, attachment, Date.now()) ?? last
+    // What was deleted was sent long before.
+    return Math.min(Math.max(position, pruned), last)
   }
 
   /**
@@ -214,7 +222,7 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
   }
 
   /** @param most the maximum number of streams of the listener; a Worker of an older release does not send it */
-  #hasRoom(listener: string | null, most: string | null): boolean {
+  #hasRoom(listener: string | undefined, most: string | null): boolean {
     const { listeners, listenersEach, listenersPerAddress } = this.#host.options
     if (this.#listeners.count >= listeners) return false
     if (!listener) return true
@@ -225,8 +233,7 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
   override webSocketClose(socket: WebSocket, code: number, reason: string): void {
     if (code === closeCode.aged && reason !== '') {
       const [tag] = this.ctx.getTags(socket)
-      // What was deleted was sent long before.
-      this.#aged.set(streamKey(tag, socket.deserializeAttachment()), Math.max(Number(reason), this.#log.pruned))
+      this.#aged.add(tag, socket.deserializeAttachment(), Number(reason), Date.now())
     }
     this.#listeners.remove(socket)
   }
@@ -244,10 +251,8 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     // Another event may still be delivering to sessions. If this object is lost meanwhile, only an alarm continues.
     const isUnfinished = this.#overrides.hasUnannounced || this.#log.undelivered([]) !== undefined
     if (isUnfinished) return this.#alarms.add(now + retryAfterMs)
+    this.#aged.prune(now)
     // Changes may be stored for longer than `retentionMs`, so that one alarm deletes many.
     if (this.#log.prune(now)) await this.#alarms.add(now + retentionMs)
   }
 }
-
-/** Returns a text for a caller and its filter: a client that listens again has the same. */
-const streamKey = (tag: string | undefined, attachment: Attachment): string => JSON.stringify([tag, attachment])

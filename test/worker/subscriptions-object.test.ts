@@ -110,25 +110,111 @@ describe('a subscriber', () => {
     expect(changes(next)).toEqual([])
   })
 
-  test('whose stream ended at its maximum age gets missed changes when it listens again, once', async () => {
-    const stub = newShard()
+  describe('whose stream ended at its maximum age', () => {
     const topics = ['resource:note://1', 'resource:note://2']
-    const first = await listen(stub, topics, { listener: 'ada' })
-    const other = await listen(stub, ['resource:note://3'], { listener: 'ada' })
-    await publish(stub, note(1))
-    await hears(first, [note(1)])
-    first.socket?.close(4005, String(first.heard[0]?.id))
-    other.socket?.close(4005, '0')
-    await publish(stub, note(2))
-    const again = await listen(stub, topics, { listener: 'ada' })
-    await hears(again, [note(2)])
-    const third = await listen(stub, topics, { listener: 'ada' })
-    const stranger = await listen(stub, ['resource:note://3', 'resource:note://2'], { listener: 'ada' })
-    await publish(stub, tools)
-    await publish(stub, note(1))
-    await publish(stub, note(3))
-    await hears(third, [note(1)])
-    await hears(stranger, [note(3)])
+    const [ada, nobody] = [{ listener: 'ada' }, { listener: '' }]
+    /** Ends a stream that has received all changes up to a number. */
+    const endAtMaximumAge = ({ socket }: Feed, position: number | string | null | undefined) =>
+      socket?.close(4005, String(position))
+
+    test('gets missed changes when it listens again', async () => {
+      const stub = newShard()
+      const first = await listen(stub, topics, ada)
+      const other = await listen(stub, ['resource:note://3'], ada)
+      await publish(stub, note(1))
+      await hears(first, [note(1)])
+      endAtMaximumAge(first, first.heard[0]?.id)
+      endAtMaximumAge(other, 0)
+      await publish(stub, note(2))
+      const again = await listen(stub, topics, ada)
+      await hears(again, [note(2)])
+      const stranger = await listen(stub, ['resource:note://3', 'resource:note://2'], ada)
+      await publish(stub, tools)
+      await publish(stub, note(3))
+      await hears(stranger, [note(3)])
+    })
+
+    test.each([
+      ['of a caller', ada],
+      ['without a caller', nobody],
+    ])('gets them %s, however many equal streams open before', async (_, listener) => {
+      const stub = newShard()
+      const first = await listen(stub, topics, listener)
+      endAtMaximumAge(first, first.lastId)
+      await publish(stub, note(2))
+      const opened = [await listen(stub, topics, listener), await listen(stub, topics, listener)]
+      const again = await listen(stub, topics.toReversed(), listener)
+      for (const feed of [...opened, again]) await hears(feed, [note(2)])
+    })
+
+    test('gets them when an equal stream ends after it', async () => {
+      const stub = newShard()
+      const [first, second] = [await listen(stub, topics, ada), await listen(stub, topics, ada)]
+      endAtMaximumAge(first, first.lastId)
+      await publish(stub, note(1))
+      await hears(second, [note(1)])
+      endAtMaximumAge(second, second.heard[0]?.id)
+      await publish(stub, note(2))
+      for (const feed of [await listen(stub, topics, ada), await listen(stub, topics, ada)]) {
+        await hears(feed, [note(1), note(2)])
+      }
+    })
+
+    test('gets them when the object was evicted meanwhile', async () => {
+      const stub = newShard()
+      const first = await listen(stub, topics, ada)
+      endAtMaximumAge(first, first.lastId)
+      await publish(stub, note(2))
+      await evictDurableObject(stub, { webSockets: 'close' })
+      await hears(await listen(stub, topics, ada), [note(2)])
+    })
+
+    test('gets them when its next socket is lost before it has received them', async () => {
+      const stub = newShard()
+      const first = await listen(stub, topics, ada)
+      endAtMaximumAge(first, first.lastId)
+      await publish(stub, note(2))
+      const { lastId } = await listen(stub, topics, ada)
+      await hears(await listen(stub, topics, { ...ada, after: String(lastId) }), [note(2)])
+    })
+
+    test('gets each once when the stream after it has ended as well', async () => {
+      const stub = newShard()
+      const first = await listen(stub, topics, ada)
+      endAtMaximumAge(first, first.lastId)
+      await publish(stub, note(1))
+      vi.useFakeTimers({ toFake: ['Date'] })
+      try {
+        vi.setSystemTime(Date.now() + 1000)
+        const second = await listen(stub, topics, ada)
+        await hears(second, [note(1)])
+        endAtMaximumAge(second, second.heard[0]?.id)
+        await publish(stub, note(2))
+        await hears(await listen(stub, topics, ada), [note(2)])
+      } finally {
+        vi.useRealTimers()
+      }
+    })
+
+    test('is followed by equal streams without old changes half a minute later', async () => {
+      const stub = newShard()
+      const first = await listen(stub, topics, ada)
+      endAtMaximumAge(first, first.lastId)
+      await publish(stub, note(1))
+      vi.useFakeTimers({ toFake: ['Date'] })
+      try {
+        vi.setSystemTime(Date.now() + 29_000)
+        await hears(await listen(stub, topics, ada), [note(1)])
+        vi.setSystemTime(Date.now() + 2_000)
+        const late = await listen(stub, topics, ada)
+        await publish(stub, note(2))
+        await hears(late, [note(2)])
+        await runDurableObjectAlarm(stub)
+        expect(await rowsOf(stub, 'agedStreams')).toEqual([])
+      } finally {
+        vi.useRealTimers()
+      }
+    })
   })
 
   test('that reconnects too late is notified of a gap', async () => {
