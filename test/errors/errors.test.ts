@@ -34,7 +34,7 @@ beforeEach(async () => {
 
 const eras = ['2026-07-28', '2025-11-25'] as const
 type Era = (typeof eras)[number]
-type Endpoint = 'message' | 'generic' | 'custom' | 'broken' | 'plain'
+type Endpoint = 'message' | 'generic' | 'custom' | 'broken' | 'plain' | 'proxied' | 'proxied-plainly'
 
 const urlOf = (endpoint: Endpoint) => new URL(`/${endpoint}/mcp`, server.url)
 
@@ -130,6 +130,12 @@ const rows: Row[] = [
   { tool: 'hang', reads: 'took longer than 1 seconds', isProtocol: true, isOwnText: true, seen: { name: 'McpError' } },
 ]
 
+test('the log contains what fetch of proxy() throws, without onError and handlerErrors', async () => {
+  const reply = await ask('proxied-plainly', '2026-07-28', 'tools/call', { name: 'x' })
+  expect(reply.text).not.toContain('secret')
+  await expect.poll(log).toContain('secret of fetch')
+})
+
 describe.each(eras)('%s', (era) => {
   test.each(rows)('the tool "$tool" fails', async ({ tool, reads, seen, isProtocol }) => {
     const reply = await ask('message', era, 'tools/call', { name: tool })
@@ -165,6 +171,22 @@ describe.each(eras)('%s', (era) => {
       await expect.poll(log).toContain(`The tool "${tool}" failed (error id ${id})`)
     },
   )
+
+  test.each<[method: string, params: Params]>([
+    ['tools/call', { name: 'x' }],
+    ['resources/read', { uri: 'down://x' }],
+    ['prompts/get', { name: 'x' }],
+  ])('nothing of what fetch of proxy() throws is sent by %s', async (method, params) => {
+    const reply = await ask('proxied', era, method, params)
+    expect(reply.error).toEqual({
+      code: -32603,
+      message: 'The server at down.example does not answer',
+      data: { reason: 'no response' },
+    })
+    const { seen } = await observed()
+    expect(seen).toMatchObject([{ name: 'McpError', message: reply.error?.message, method, stack: true }])
+    await expect.poll(log).toContain('secret of fetch')
+  })
 
   test.each<[method: string, params: Params, subject: string, message: string]>([
     ['resources/read', { uri: 'fail://fixed' }, 'The resource "fail://fixed"', 'secret resource'],

@@ -1,6 +1,6 @@
 /** Handlers that throw, hang or return what is no result. "secret" is in everything that only the server may know. */
 import { createServer, McpError, type Plugin, type ServeOptions, serve, ToolError, toolResult } from 'edgemcp'
-import { combine } from 'edgemcp/compose'
+import { combine, proxy } from 'edgemcp/compose'
 import { extension } from 'edgemcp/extensions'
 import { rateLimit } from 'edgemcp/rate-limit'
 import { tasks } from 'edgemcp/tasks'
@@ -176,10 +176,24 @@ const endpoint = (path: string, options: ServeOptions, plugins: readonly Plugin[
     ...options,
   })
 
+/** A gateway whose `fetch` fails: what a service binding throws has the text of another Worker. */
+const gateway = createServer({ name: 'gateway', version: '1.0.0' })
+gateway.use(proxy('https://down.example/mcp', { fetch: throwing(new Error('secret of fetch')), retries: 0 }))
+const proxied = serve(gateway, {
+  path: '/proxied/mcp',
+  handlerErrors: 'generic',
+  onError,
+  durableObjects: { names: { McpSession: 'FailingGatewaySession' } },
+})
+export const { McpSession: FailingGatewaySession } = proxied
+const proxiedPlainly = serve(gateway, { path: '/proxied-plainly/mcp', sessions: false })
+
 const message = endpoint('/message/mcp', { onError }, [catching])
 export const { McpSession: FailingSession, McpTask: FailingTask } = message
 export default combine(
   message,
+  proxied,
+  proxiedPlainly,
   endpoint('/generic/mcp', { onError, handlerErrors: 'generic' }, [{ ...catching, routes: () => [] }]),
   endpoint('/custom/mcp', { handlerErrors: (_, { errorId }) => `Sorry (${errorId})` }, [
     { ...catching, routes: () => [] },

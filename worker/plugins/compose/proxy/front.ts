@@ -5,6 +5,7 @@ import { addCapabilities, addForwarded, replaceMethod } from '../../../declarati
 import { callerContextOf } from '../../../engine/caller.ts'
 import { callMethod, declaredMethod } from '../../../engine/methods/index.ts'
 import type { Method, MethodContext } from '../../../engine/methods/method.ts'
+import { McpError } from '../../../protocol/errors.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import type { Result } from '../../../protocol/types.ts'
 import { callTool, complete, getPrompt, readResource } from './calls.ts'
@@ -77,9 +78,18 @@ async function relayUntilOver(
 ): Promise<Result> {
   try {
     return await relay(context, ownMethod, proxies)
+  } catch (thrown) {
+    reportCause(context, thrown)
+    throw thrown
   } finally {
     for (const proxied of proxies) proxied.end(context)
   }
+}
+
+/** Logs why an upstream did not respond, which clients do not read. With `onError` or `handlerErrors`, the engine logs it. */
+function reportCause({ server, environment }: MethodContext, thrown: unknown): void {
+  if (!(thrown instanceof McpError) || thrown.cause === undefined || server.declarations.handleFailure) return
+  environment.report(thrown)
 }
 
 async function discovered(context: MethodContext, ownMethod: Method, proxies: readonly Proxied[]): Promise<Result> {

@@ -10,7 +10,7 @@ import type { Result, ServerCapabilities } from '../../../protocol/types.ts'
 import { type Connection, Connections } from './connections.ts'
 import { type Answered, type InputRequired, invalidResult, noAnswer, resultOf, UpstreamFailure } from './results.ts'
 import { type RemoteCall, type RemoteCaller, sendInSession, sendStateless } from './send-request.ts'
-import { isTimeout, type RemotePlatform, UpstreamHttp } from './upstream-http.ts'
+import { isTimeout, isTimeoutError, type RemotePlatform, UpstreamHttp } from './upstream-http.ts'
 
 /** Statuses by which an upstream refuses a session. */
 const sessionRefusals = new Set([401, 403, 404])
@@ -89,8 +89,8 @@ export class Remote {
     })
   }
 
-  noAnswer(reason: string): McpError {
-    return noAnswer(this.#http.host, reason)
+  noAnswer(reason: string, cause?: unknown): McpError {
+    return noAnswer(this.#http.host, reason, cause)
   }
 
   /** Returns the error for a result that the protocol does not define. */
@@ -118,7 +118,8 @@ export class Remote {
       return await work()
     } catch (problem) {
       const isGone = signal.aborted && !isTimeout(signal)
-      throw isGone || problem instanceof McpError ? problem : this.noAnswer(String(problem))
+      if (isGone || problem instanceof McpError) throw problem
+      throw this.noAnswer(isTimeoutError(problem) ? 'timed out' : 'no response', problem)
     }
   }
 

@@ -153,8 +153,15 @@ export class UpstreamFailure extends McpError {
   }
 }
 
-export const noAnswer = (host: string, reason: string): UpstreamFailure =>
-  new UpstreamFailure(`The server at ${host} does not answer`, failureOfStatus(undefined), { reason })
+/**
+ * @param reason a text of this server. The text of what was thrown may be that of another Worker, so it is in the log only
+ * @param cause what was thrown
+ */
+export function noAnswer(host: string, reason: string, cause?: unknown): UpstreamFailure {
+  const failure = new UpstreamFailure(`The server at ${host} does not answer`, failureOfStatus(undefined), { reason })
+  if (cause !== undefined) failure.cause = cause
+  return failure
+}
 
 /** Returns the error for a response with an error status that contains no JSON-RPC response to the request. */
 export function httpError(host: string, { status, headers }: Response): UpstreamFailure {
