@@ -4,6 +4,10 @@ import { waitAtMost } from './wait-at-most.ts'
 export class Alarms {
   readonly #storage: DurableObjectStorage
   #added = Promise.withResolvers<void>()
+  /** Calls of `add` that read the alarm. */
+  #reading = 0
+  /** Milliseconds since 1970: the alarm that was set while they read it. */
+  #setMeanwhile: number | undefined
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage
@@ -15,15 +19,30 @@ export class Alarms {
    * @param deadlines milliseconds since 1970, each by the name of what is due
    */
   set(deadlines: Readonly<Record<string, number>>): Promise<void> {
-    return this.#storage.setAlarm(Math.min(...Object.values(deadlines)))
+    return this.#set(Math.min(...Object.values(deadlines)))
+  }
+
+  #set(deadlineMs: number): Promise<void> {
+    if (this.#reading > 0) this.#setMeanwhile = deadlineMs
+    return this.#storage.setAlarm(deadlineMs)
   }
 
   /** Adds a deadline: an alarm that is set to an earlier time stays. Ends every `wait`. */
   async add(deadlineMs: number): Promise<void> {
     this.#added.resolve()
     this.#added = Promise.withResolvers()
-    const scheduled = await this.#storage.getAlarm()
-    if (scheduled === null || scheduled > deadlineMs) await this.#storage.setAlarm(deadlineMs)
+    let setting: Promise<void> | undefined
+    this.#reading += 1
+    try {
+      const stored = await this.#storage.getAlarm()
+      // Others of the same turn may have set the alarm since it was read.
+      const scheduled = this.#setMeanwhile ?? stored
+      if (scheduled === null || scheduled > deadlineMs) setting = this.#set(deadlineMs)
+    } finally {
+      this.#reading -= 1
+      if (this.#reading === 0) this.#setMeanwhile = undefined
+    }
+    await setting
   }
 
   /** Waits inside an alarm, while no other alarm runs: until the work is done, the deadline has come, or a deadline is added. */

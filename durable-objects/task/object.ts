@@ -66,7 +66,8 @@ export class Task extends DurableObject implements TaskRpc {
     super(ctx, env)
     const { storage } = ctx
     this.#schema = new Schema(storage)
-    this.#list = new TaskList(storage, this.#schema)
+    const alarms = new Alarms(storage)
+    this.#list = new TaskList(storage, this.#schema, alarms)
     const store = new TaskStore(storage, this.#schema)
     const { record } = store
     const waitUntil = (work: Promise<unknown>) => ctx.waitUntil(work)
@@ -74,7 +75,7 @@ export class Task extends DurableObject implements TaskRpc {
       host,
       storage,
       store,
-      alarms: new Alarms(storage),
+      alarms,
       record,
       status: new StatusPublisher(host, store, {
         isCurrent: (of) => task.record === of,

@@ -8,6 +8,7 @@
  * |         | `expires` | milliseconds since 1970: when the task expires | until then, by alarm |
  */
 import type { ListedTask, TaskListRpc } from '../rpc.ts'
+import type { Alarms } from '../shared/alarms.ts'
 import type { Schema } from '../shared/schema.ts'
 import { Tables } from '../shared/tables.ts'
 
@@ -21,11 +22,13 @@ type Row = { seq: number; task: string }
 export class TaskList implements TaskListRpc {
   readonly #storage: DurableObjectStorage
   readonly #schema: Schema
+  readonly #alarms: Alarms
   readonly #tables: Tables
 
-  constructor(storage: DurableObjectStorage, schema: Schema) {
+  constructor(storage: DurableObjectStorage, schema: Schema, alarms: Alarms) {
     this.#storage = storage
     this.#schema = schema
+    this.#alarms = alarms
     this.#tables = new Tables(storage.sql, 'tasks', tables)
   }
 
@@ -33,8 +36,7 @@ export class TaskList implements TaskListRpc {
     this.#schema.store()
     this.#tables.create()
     this.#tables.query('INSERT INTO tasks (task, expires) VALUES (?, ?)', JSON.stringify(task), expires)
-    const due = await this.#storage.getAlarm()
-    if (due === null || due > expires + batch) await this.#storage.setAlarm(expires + batch)
+    await this.#alarms.add(expires + batch)
   }
 
   async listed(after: number, limit: number): Promise<{ tasks: ListedTask[]; next: number | undefined }> {
@@ -52,7 +54,7 @@ export class TaskList implements TaskListRpc {
   async alarm(): Promise<void> {
     this.#tables.query('DELETE FROM tasks WHERE expires <= ?', Date.now())
     const [row] = this.#tables.query<{ due: number | null }>('SELECT MIN(expires) AS due FROM tasks')
-    if (typeof row?.due === 'number') return this.#storage.setAlarm(row.due + batch)
+    if (typeof row?.due === 'number') return this.#alarms.set({ expiry: row.due + batch })
     await this.#storage.deleteAll()
     this.#schema.reset()
     this.#tables.reset()
