@@ -17,7 +17,7 @@ import * as kind from '../../declarations/option-kinds.ts'
 import type { Checked } from '../../declarations/schema.ts'
 import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
 import type { TaskOptions, Tool } from '../../declarations/tool.ts'
-import { isVisible } from '../../engine/methods/lists.ts'
+import { cacheableResults, isVisible } from '../../engine/methods/lists.ts'
 import type { Method, MethodContext } from '../../engine/methods/method.ts'
 import { callTool, checkInput, listTools } from '../../engine/methods/tools.ts'
 import { storeContext } from '../../engine/request-context.ts'
@@ -277,15 +277,25 @@ async function call(context: MethodContext, site: Site, calls: Method): Promise<
 async function list(context: MethodContext, listMethod: Method): Promise<Result> {
   const listed = await listMethod.answer(context)
   if (!hasExperimentalTasks(context.call.revision)) return listed
+  const known = listsWithTasks.get(listed)
+  if (known) return known
   const { tools } = context.server.declarations
   // Every method of tools/list returns a list of tools.
   const items = (listed.tools as Tool['item'][]).map((item) => {
     const options = taskOptions(tools.get(item.name))
     return options ? { ...item, ...experimental.supportOf(options) } : item
   })
-  // The same object, because `cacheableResults` contains it if it is the same for every caller.
-  return Object.assign(listed, { tools: items })
+  // A copy, because clients of all protocol versions may share the list.
+  const result = { ...listed, tools: items }
+  if (cacheableResults.has(listed)) {
+    cacheableResults.add(result)
+    listsWithTasks.set(listed, result)
+  }
+  return result
 }
+
+/** Lists that state the support for tasks, by the list without it. */
+const listsWithTasks = new WeakMap<Result, Result>()
 
 /** @throws Error when the tool's declaration has an invalid duration */
 function termsOf(
