@@ -194,6 +194,8 @@ describe.each(eras)('%s', (era) => {
     ['resources/read', { uri: 'guarded://1' }, 'The resource "guarded://1"', 'secret authorize'],
     ['resources/list', {}, 'The method "resources/list"', 'secret list'],
     ['prompts/get', { name: 'failing' }, 'The prompt "failing"', 'secret prompt'],
+    ['prompts/get', { name: 'refining', arguments: { value: 'x' } }, 'The prompt "refining"', 'secret of a schema'],
+    ['tools/call', { name: 'refining', arguments: { value: 'x' } }, 'The tool "refining"', 'secret of a schema'],
     ['tools/list', {}, 'The method "tools/list"', 'secret visibleTo'],
     ['tools/call', { name: 'hidden' }, 'The tool "hidden"', 'secret visibleTo'],
     ['failing/now', {}, 'The method "failing/now"', 'secret method'],

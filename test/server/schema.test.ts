@@ -311,7 +311,6 @@ describe('issues of a value with many errors', () => {
   test('are one issue when the library runs out of stack', async () => {
     const recurse = (): never => recurse()
     const endless = { '~standard': { ...schema['~standard'], validate: () => recurse() } }
-    const problem = /^The value has too many issues or is too deep to validate: Maximum call/
-    expect(await check(endless, {})).toMatch(problem)
+    expect(await check(endless, {})).toBe('The value has too many issues or is too deep to validate')
   })
 })

@@ -171,22 +171,23 @@ function readStandard(schema: StandardSchema, side: 'input' | 'output', owner: s
   }
 }
 
-/** Validates with a library. Some libraries run out of stack while they collect the issues of a large value; that counts as an issue. */
+/**
+ * Validates with a library. Some libraries run out of stack while they collect the issues of a large value; that counts as an issue.
+ *
+ * @throws what else the schema throws, such as a RangeError of its own
+ */
 async function validate(standard: StandardSchema['~standard'], value: unknown) {
   try {
     return await standard.validate(value)
   } catch (thrown) {
-    if (!(thrown instanceof RangeError)) throw thrown
-    return {
-      issues: [
-        {
-          message: `The value has too many issues or is too deep to validate: ${thrown.message}`,
-          path: [],
-        },
-      ],
-    }
+    if (!isStackOverflow(thrown)) throw thrown
+    return { issues: [{ message: 'The value has too many issues or is too deep to validate', path: [] }] }
   }
 }
+
+/** The message is that of V8. Anything else is an error of the schema, whose text clients may not be allowed to read. */
+const isStackOverflow = (thrown: unknown): boolean =>
+  thrown instanceof RangeError && /^Maximum call stack/.test(thrown.message)
 
 /** @throws Error for a schema without a JSON Schema form, which names the member at fault in an object schema of zod */
 function jsonSchemaOf(schema: StandardSchema, side: 'input' | 'output', owner: string): JsonSchema {

@@ -108,6 +108,13 @@ server.resource(
   },
   () => 'never',
 )
+const Refining = z.object({
+  value: z.string().refine(() => {
+    throw new RangeError('secret of a schema')
+  }),
+})
+server.tool('refining', { description: 'Has a schema that throws', inputSchema: Refining }, () => 'never')
+server.prompt('refining', { description: 'Has a schema that throws', argsSchema: Refining }, () => 'never')
 server.prompt('failing', { description: 'Fails' }, throwing(new Error('secret prompt')))
 server.use(extension('test.example/failing', { methods: { 'failing/now': throwing(new Error('secret method')) } }))
 
