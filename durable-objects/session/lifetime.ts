@@ -14,6 +14,8 @@ import type { Id, SessionValues } from './session-values.ts'
 
 /** Far more streams, events and input requests than a session has in a millisecond. With a life of a week, ids have at most 15 digits. */
 const idsPerMs = 1_000_000
+/** Milliseconds after `initialize` in which a session that stores nothing counts as new: clients of these see small ids. */
+const firstLifeMs = 60_000
 /** Milliseconds for which an HTTP+SSE session outlives its stream, in case the Worker reconnects. */
 const sseGraceMs = 5 * 60_000
 
@@ -92,15 +94,15 @@ export class Lifetime {
   }
 
   /**
-   * The highest id that an earlier life of the session may have used. An idle session deletes everything after `ttl`, and its client may
-   * use it again. What it stores then is at least a `ttl` later, so the time since `initialize` distinguishes its lives.
+   * The highest id that an earlier life of the session may have used. An idle session deletes everything, and its client may use it again,
+   * so the time from `initialize` to the first row of a life distinguishes its lives.
    */
   get skippedIds(): number {
-    const { life: lifetimeMs } = this.#host
-    const { ttl } = this.terms
-    const ageMs = this.id ? Date.now() + lifetimeMs - this.id.expires : 0
-    // Clients see small numbers in a session that was never idle for so long.
-    return ageMs < ttl ? 0 : ageMs * idsPerMs
+    const { id } = this
+    if (!id) return 0
+    const ageMs = (id.since ?? Date.now()) + this.#host.life - id.expires
+    // A deployment may have changed `ttl` since the earlier life, so its current value tells nothing about a session of this age.
+    return ageMs < Math.min(this.terms.ttl, firstLifeMs) ? 0 : ageMs * idsPerMs
   }
 
   /**
@@ -159,7 +161,7 @@ export class Lifetime {
     if (this.id) return
     const now = Date.now()
     const lists = this.#hooks.lists()
-    this.#values.put('id', { name: this.name, expires, ...(lists !== undefined && { lists }) })
+    this.#values.put('id', { name: this.name, expires, since: now, ...(lists !== undefined && { lists }) })
     this.#storeTerms()
     this.#values.put('lastSeenAt', now)
     void this.#alarms.set({ idle: now + this.terms.ttl, expires })

@@ -26,7 +26,8 @@ export type SessionValues = Values<{
 export type Reader = { relay: string; scopes: readonly string[] }
 
 /**
- * `name`: the name of the object, which an object that an alarm wakes may not know. `expires`: milliseconds since 1970. `lists`: the lists
- * that the client knows, as `listsText`; absent without `subscriptions()`.
+ * `name`: the name of the object, which an object that an alarm wakes may not know. `expires`: milliseconds since 1970. `since`: the same,
+ * when the first row of this life was written; an older release does not store it. `lists`: the lists that the client knows, as `listsText`;
+ * absent without `subscriptions()`.
  */
-export type Id = { name: string; expires: number; lists?: string }
+export type Id = { name: string; expires: number; since?: number; lists?: string }

@@ -566,6 +566,49 @@ describe('a session that ends or expires', () => {
     },
   )
 
+  test('does not reuse its ids after a deployment has raised sessions.ttl', async () => {
+    const stub = session()
+    const expires = Date.now() + week
+    const hour = 60 * 60_000
+    const termsOf = (ttl: number) => termsWith({ streamAfterMs: 1000, ttl, log: defaultLogBounds, revive: true })(0)
+    const asking = (ttl: number) => ({ ...call('ask_name'), expires, terms: termsOf(ttl) })
+    expect(await stub.post(asking(hour))).toEqual({ stream: 1 })
+    await evictDurableObject(stub)
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * hour })
+    await runDurableObjectAlarm(stub)
+    expect(await valuesOf(stub)).toEqual([])
+
+    const { stream } = (await stub.post(asking(24 * hour))) as { stream: number }
+    expect(stream).toBeGreaterThan(1)
+    expect((await open(stub, 'after=1.0')).status).toBe(400)
+    const relay = await open(stub, `stream=${stream}`)
+    await vi.waitFor(() => expect(relay.frames.join('')).toContain('elicitation/create'))
+    const late = { jsonrpc: '2.0' as const, id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }
+    expect(await stub.post({ ...asking(24 * hour), messages: [late] })).toEqual({ status: 202 })
+    expect(relay.frames.join('')).not.toContain('Ada')
+    relay.socket?.close(4000)
+  })
+
+  test('continues its ids an hour after its first stream, however late the next one opens', async () => {
+    const stub = session()
+    const expires = Date.now() + week
+    expect(await stub.post({ ...call('ask_name'), expires })).toEqual({ stream: 1 })
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60 * 60_000 })
+    expect(
+      await stub.post({
+        ...call('ask_name'),
+        expires,
+        messages: [{ ...call('ask_name').messages[0], id: 2 } as RequestMessage],
+      }),
+    ).toEqual({ stream: 2 })
+    const standing = await open(stub, '')
+    await stub.changed({ list: 'tools' })
+    await vi.waitFor(() => expect(standing.frames.join('')).toContain('tools/list_changed'))
+    expect(standing.frames[0]).toContain('id: 0.1\n')
+    expect(standing.frames).toHaveLength(1)
+    standing.socket?.close(4000)
+  })
+
   test('does not reuse its stream and input request ids when it continues after its expiry', async () => {
     const stub = session()
     const expires = Date.now() + week
