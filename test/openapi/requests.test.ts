@@ -72,6 +72,24 @@ test('a configured header overrides the argument for the same header, in any spe
   expect(sentBy(answered)).toMatchObject({ 'x-user-id': 'ada', 'x-other': 'other' })
 })
 
+test('an argument does not set a header that "headers" returns as undefined, or that has another spelling', async () => {
+  const headers = ({ principal }: HeadersContext) => ({
+    'X-User-Id': principal?.subject,
+    'X-Key': principal ? 'key' : undefined,
+  })
+  const parameters = [header('X-User-Id'), header('X_Key'), header('X-Other')]
+  const server = serverOf(parameters, { baseUrl: await echo(), headers })
+  const args = { 'X-User-Id': 'admin', X_Key: 'forged', 'X-Other': 'other' }
+  const call = async (principal?: Principal) =>
+    sentBy(await result(server, 'tools/call', { name: 'mail', arguments: args }, principal && { principal }))
+  const anonymous = await call()
+  expect(anonymous).toMatchObject({ 'x-other': 'other' })
+  for (const name of ['x-user-id', 'x-key', 'x_key']) expect(anonymous).not.toHaveProperty(name)
+  const signedIn = await call(ada)
+  expect(signedIn).toMatchObject({ 'x-user-id': 'ada', 'x-key': 'key', 'x-other': 'other' })
+  expect(signedIn).not.toHaveProperty('x_key')
+})
+
 test.each([
   ['one function', async ({ principal }: HeadersContext) => ({ 'x-user-id': `${principal?.subject}` })],
   ['a function for each', { 'x-user-id': async ({ principal }: HeadersContext) => principal?.subject }],

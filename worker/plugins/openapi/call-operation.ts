@@ -5,6 +5,7 @@ import { maxAnswerBytes } from '../../protocol/bounded-body.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
 import type { Operation } from './operation-type.ts'
+import { headerKey } from './reserved-headers.ts'
 import { sendGuarded } from './send-guarded.ts'
 
 /** Characters of the body of an error that the model receives. */
@@ -24,7 +25,7 @@ export async function callOperation(
   { method, path, parameters, hasBody, bodyType = 'application/json' }: Operation,
   { baseUrl, guard, resilience, isStructured }: Api,
   args: Params,
-  headers: readonly [name: string, value: string][],
+  headers: readonly [name: string, value: string | undefined][],
   ctx: Pick<Context, 'signal'>,
 ) {
   const url = new URL(baseUrl.replace(/\/$/, '') + path.replace(/\{([^}]+)\}/g, (_, name) => inPath(name)))
@@ -35,8 +36,10 @@ export async function callOperation(
     if (place === 'query') for (const value of queried) url.searchParams.append(name, textOf(value))
     if (place === 'header' && values.length > 0) sent.set(name, values.map(textOf).join(', '))
   }
-  // After the arguments: the developer's value wins.
-  for (const [name, value] of headers) sent.set(name, value)
+  // After the arguments: the developer's value wins, also a missing one.
+  const owned = new Set(headers.map(([name]) => headerKey(name)))
+  for (const name of [...sent.keys()]) if (owned.has(headerKey(name))) sent.delete(name)
+  for (const [name, value] of headers) if (value !== undefined) sent.set(name, value)
   if (hasBody && args.body !== undefined) sent.set('Content-Type', bodyType)
   const body = hasBody && args.body !== undefined ? JSON.stringify(args.body) : null
   const { status, ok, text, length } = await sendGuarded(guard, resilience, url, { method, headers: sent, body }, ctx)

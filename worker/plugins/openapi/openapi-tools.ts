@@ -135,15 +135,18 @@ function withoutHeaders(operation: Operation, isTaken: (name: string) => boolean
   }
 }
 
+/** @returns the headers of the developer; `undefined` for one that this caller does not have, and that the model must not set either */
 async function headersFor(
   headers: NonNullable<OpenApiToolsOptions['headers']>,
   caller: HeadersContext,
-): Promise<[name: string, value: string][]> {
+): Promise<[name: string, value: string | undefined][]> {
   const all = typeof headers === 'function' ? await headers(caller) : headers
-  const sent: [name: string, value: string][] = []
-  for (const [name, header] of Object.entries(all)) {
-    const value = typeof header === 'function' ? await header(caller) : header
-    if (value !== undefined) sent.push([name, value])
-  }
-  return sent
+  return Promise.all(
+    Object.entries(all).map(
+      async ([name, header]): Promise<[name: string, value: string | undefined]> => [
+        name,
+        typeof header === 'function' ? await header(caller) : header,
+      ],
+    ),
+  )
 }
