@@ -16,7 +16,7 @@ import { canonicalTemplate, canonicalUri } from '../protocol/uri.ts'
 import { declaredMethod, methods } from './methods/index.ts'
 import { isPermitted, isVisible } from './methods/lists.ts'
 import type { Target } from './methods/method.ts'
-import { findResource } from './methods/resources.ts'
+import { findResource, findTemplate } from './methods/resources.ts'
 
 const none: readonly string[] = []
 
@@ -118,7 +118,7 @@ function declaredEntry(declarations: Declarations, { kind, name }: Target): Guar
   if (kind === 'tool') return declarations.tools.get(name)
   if (kind === 'prompt') return declarations.prompts.get(name)
   // A template by its own text, or what serves a URI.
-  return declarations.templates.get(name) ?? findResource(declarations, name)?.resource
+  return findTemplate(declarations, name) ?? findResource(declarations, name)?.resource
 }
 
 /** Returns the entries of all upstreams that may have this one: only a request shows which of them has it. */

@@ -5,11 +5,11 @@ import type { Declarations } from '../declarations/declarations.ts'
 import { type Change, type TopicRecipients, topicOf } from '../protocol/changes.ts'
 import { uriProblem } from '../protocol/uri.ts'
 import { isPermitted, isVisible } from './methods/lists.ts'
-import { findReadable, findResource } from './methods/resources.ts'
+import { findReadable, findResource, findTemplate } from './methods/resources.ts'
 
 /** Whether a caller may subscribe to a resource, or to the resources of a template: the caller must be allowed to read them. */
 export async function canSubscribe(declarations: Declarations, caller: CallerContext, uri: string): Promise<boolean> {
-  const template = declarations.templates.get(uri)
+  const template = findTemplate(declarations, uri)
   // `authorize` decides by resource, so it cannot decide for all resources of a template.
   if (template?.authorize) return false
   if (!template && uriProblem(uri) !== undefined) return false

@@ -126,7 +126,7 @@ export function splitTopic(topic: string): readonly [prefix: string, rest: strin
  * for templates. Topics are ASCII, so a character is a byte wherever they are stored.
  */
 export const topicOf = (change: Change, recipients: TopicRecipients = {}): string =>
-  `${recipientsPrefix(recipients)}${'list' in change ? change.list : `resource:${spelled(change.resource)}`}`
+  `${recipientsPrefix(recipients)}${'list' in change ? change.list : `resource:${normalizeTopicUri(change.resource)}`}`
 
 /** Returns the start of topics for recipients. */
 export const recipientsPrefix = (recipients: TopicRecipients): string =>
@@ -138,15 +138,18 @@ export const recipientsPrefix = (recipients: TopicRecipients): string =>
 export const shardName = (shard: number): string => (shard === 0 ? 'subscriptions' : `subscriptions ${shard}`)
 
 /**
- * Normalizes the URI of a topic. Braces are those of a template: in the normal form of a URI they are encoded, so that no URI equals the
- * topic of a template.
+ * Normalizes the URI of a topic, or of a template: the text between its expressions. An expression has one spelling. In the normal form of
+ * a URI braces are encoded, so that a URI equals no template.
  */
-const spelled = (resource: string) =>
+export const normalizeTopicUri = (resource: string): string =>
   resource
     .toWellFormed()
-    .split(/([{}])/)
-    .map((part) => (part === '{' || part === '}' ? part : normalizeUri(part)))
+    .split(/(\{[^{}]*\})/)
+    .map((part, index) => (index % 2 === 1 ? asciiOf(part) : normalizeUri(part)))
     .join('')
+
+/** Replaces other characters by what no expression of a template contains. */
+const asciiOf = (expression: string) => expression.replace(/[^!-~]/gu, (character) => `<${character.codePointAt(0)}>`)
 
 const tenantPrefix = (key: string | undefined) => (key === undefined ? '' : `tenant:${key} `)
 

@@ -10,7 +10,7 @@ import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Completion, Params } from '../../protocol/types.ts'
 import { isVisible } from './lists.ts'
 import { type Method, type MethodContext, readObject, readTarget, readText, readTexts } from './method.ts'
-import { findResource } from './resources.ts'
+import { findResource, findTemplate } from './resources.ts'
 
 export const hasCompletions = (declarations: Declarations) =>
   [declarations.prompts, declarations.templates].some((entries) =>
@@ -94,7 +94,7 @@ async function readReference({ server, caller }: MethodContext, ref: Params) {
   }
   if (ref.type === 'ref/resource') {
     const uri = readText(ref, 'uri', 'params.ref')
-    const resource = server.declarations.templates.get(uri) ?? findResource(server.declarations, uri)?.resource
+    const resource = findTemplate(server.declarations, uri) ?? findResource(server.declarations, uri)?.resource
     if (!resource || !(await isVisible(resource, caller))) {
       throw new McpError('invalid_params', `Unknown resource template: ${uri}`)
     }

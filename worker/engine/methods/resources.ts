@@ -5,6 +5,7 @@ import { brokenList, readResourceResult, resourceNotFound } from '../../declarat
 import type { Declarations } from '../../declarations/declarations.ts'
 import type { Resource } from '../../declarations/resource.ts'
 import { bounds } from '../../protocol/bounds.ts'
+import { normalizeTopicUri } from '../../protocol/changes.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { ResourceItem } from '../../protocol/types.ts'
@@ -75,6 +76,15 @@ export const readResource: Method = {
     const isOpen = !resource.authorize && !resource.scopes && !variesByCaller(resource)
     return { ...result, ttlMs, cacheScope: isOpen ? cacheScope : 'private' }
   },
+}
+
+/** Returns the template with this text, in any spelling of the text between its expressions. */
+export function findTemplate({ templates }: Declarations, uri: string): Resource | undefined {
+  const exact = templates.get(uri)
+  if (exact || !uri.includes('{') || uri.length > bounds.uriCharacters) return exact
+  const spelling = normalizeTopicUri(uri)
+  for (const [text, template] of templates) if (normalizeTopicUri(text) === spelling) return template
+  return undefined
 }
 
 /** Returns the declaration of a URI: a fixed resource, else the first template that expands to it. */
