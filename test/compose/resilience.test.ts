@@ -4,7 +4,7 @@ import { connect } from '../../worker/testing/index.ts'
 import { newServer, refusal, result, textOf } from '../engine/stage.ts'
 import { startServer } from '../support/server.ts'
 import { nodeProxy } from './node-proxy.ts'
-import { type Answers, scripted } from './scripted.ts'
+import { type Answers, rpcError, type ScriptedRequest, scripted } from './scripted.ts'
 import { type Stub, startStub, textResult } from './stub.ts'
 
 type Resilience = NonNullable<Parameters<typeof nodeProxy>[3]>
@@ -29,6 +29,7 @@ function behind(answers: Answers, resilience: Resilience = { retries: 2 }, timeo
   const called = (name: string) => upstream.asked('tools/call').filter(({ params }) => params.name === name).length
   return { upstream, server, called }
 }
+const down = () => busy()
 const lost = () => {
   throw new TypeError('The connection was lost')
 }
@@ -206,6 +207,57 @@ describe('the circuit breaker', () => {
     await result(server, 'tools/call', { name: 'send' }, { signal: stop.signal }).catch(() => {})
     expect(textOf(await result(server, 'tools/call', { name: 'send' }))).toBe('done')
     expect(called('send')).toBe(5)
+  })
+
+  describe.each([
+    ['an error of the upstream', ({ id }: ScriptedRequest) => rpcError(id, -32602, 'No such city')],
+    ['a refusal', () => busy({}, 403)],
+    ['a rate limit', () => busy({}, 429)],
+    ['an invalid result', () => ({ content: 'none' })],
+  ])('counts as an answer: %s', (_, answer) => {
+    test('between failures, which are not consecutive then', async () => {
+      const answers = [down, answer, down, answer, down, answer]
+      const { server, called } = behind(
+        { 'tools/call': (request) => answers.shift()?.(request) ?? textResult('done') },
+        { retries: 0, circuitBreaker: { failures: 2, pauseMs: 60_000 } },
+      )
+      await result(server, 'tools/list')
+      for (let count = 0; count < 6; count += 1) await refusal(server, 'tools/call', { name: 'send' })
+      expect(textOf(await result(server, 'tools/call', { name: 'send' }))).toBe('done')
+      expect(called('send')).toBe(7)
+    })
+
+    test('after the pause, and closes it', async () => {
+      const answers = [down, answer]
+      const { server } = behind(
+        { 'tools/call': (request) => answers.shift()?.(request) ?? textResult('done') },
+        { retries: 0, circuitBreaker: { failures: 1, pauseMs: 60_000 } },
+      )
+      await result(server, 'tools/list')
+      await refusal(server, 'tools/call', { name: 'send' })
+      const now = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 60_000)
+      await refusal(server, 'tools/call', { name: 'send' })
+      expect(textOf(await result(server, 'tools/call', { name: 'send' }))).toBe('done')
+      now.mockRestore()
+    })
+  })
+
+  test('is not closed by a call that was cancelled', async () => {
+    const stop = new AbortController()
+    const cancel = () => {
+      stop.abort(new Error('Cancelled'))
+      throw stop.signal.reason
+    }
+    const answers = [down, cancel]
+    const { server } = behind(
+      { 'tools/call': () => (answers.shift() ?? down)() },
+      { retries: 0, circuitBreaker: { failures: 2, pauseMs: 60_000 } },
+    )
+    await result(server, 'tools/list')
+    await refusal(server, 'tools/call', { name: 'send' })
+    await result(server, 'tools/call', { name: 'send' }, { signal: stop.signal }).catch(() => {})
+    await refusal(server, 'tools/call', { name: 'send' })
+    expect(await refusal(server, 'tools/call', { name: 'send' })).toMatchObject({ data: { reason: 'circuit_breaker' } })
   })
 
   test('ends the retries of a call when it opens', async () => {

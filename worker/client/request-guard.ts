@@ -28,15 +28,18 @@ export type Failure = {
 export type GuardedRequest = {
   /** Returns whether it may be sent again, after a failure. */
   readonly isSafeToRetry: () => boolean
-  /** Whether its success shows that the server answers. Default: true. */
+  /** Whether its success, or an error that is an answer, shows that the server answers. Default: true. */
   readonly isProof?: boolean
   /** Time, in milliseconds since 1970, after which nothing is sent. */
   readonly untilMs: number
-  /** Returns a description of a failure; `undefined` for a cancelled request and for an error that is an answer. */
+  /** Returns a description of a failure, `errorAnswer` for an error that is an answer; `undefined` for a cancelled request. */
   readonly failureOf: (problem: unknown) => Failure | undefined
   /** Waits. @throws when the caller has cancelled the request */
   readonly wait: (ms: number) => Promise<void>
 }
+
+/** Describes an error that the server answered: it is not at fault, and would answer the same again. */
+export const errorAnswer: Failure = { isTemporary: false, isOutage: false }
 
 const temporaryStatuses = new Set([408, 429, 502, 503, 504])
 
@@ -81,7 +84,9 @@ export class RequestGuard {
       if (isProof) this.#breaker?.succeed()
       return result
     } catch (problem) {
-      if (failureOf(problem)?.isOutage) this.#breaker?.fail(Date.now())
+      const failure = failureOf(problem)
+      if (failure?.isOutage) this.#breaker?.fail(Date.now())
+      else if (failure && isProof) this.#breaker?.succeed()
       throw problem
     }
   }

@@ -1,5 +1,6 @@
 /** Sends a request to an API: within its timeout, again if it may be repeated, and not while the circuit breaker is open. */
 import {
+  errorAnswer,
   type Failure,
   failureOfStatus,
   fetchWithin,
@@ -29,6 +30,12 @@ class FailedAnswer extends Error {
 }
 
 class NoAnswer extends Error {}
+
+function failureIn(problem: unknown): Failure | undefined {
+  if (problem instanceof FailedAnswer) return problem.failure
+  if (problem instanceof NoAnswer) return failureOfStatus(undefined)
+  return problem instanceof UnfollowedRedirect ? errorAnswer : undefined
+}
 
 /** @see https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2 */
 const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'TRACE'])
@@ -66,12 +73,7 @@ export async function sendGuarded(
     .run(attempt, {
       isSafeToRetry: () => idempotent.has(request.method.toUpperCase()),
       untilMs,
-      failureOf: (problem) =>
-        problem instanceof FailedAnswer
-          ? problem.failure
-          : problem instanceof NoAnswer
-            ? failureOfStatus(undefined)
-            : undefined,
+      failureOf: failureIn,
       wait: (ms) => wait(ms, signal),
     })
     .catch((problem) => {

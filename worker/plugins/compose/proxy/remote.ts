@@ -3,7 +3,14 @@
  * sessions.
  */
 
-import { fetchWithin, type GuardedRequest, RequestGuard, type Resilience } from '../../../client/request-guard.ts'
+import {
+  errorAnswer,
+  type Failure,
+  fetchWithin,
+  type GuardedRequest,
+  RequestGuard,
+  type Resilience,
+} from '../../../client/request-guard.ts'
 import { wait } from '../../../engine/wait.ts'
 import { McpError } from '../../../protocol/errors.ts'
 import type { Result, ServerCapabilities } from '../../../protocol/types.ts'
@@ -84,7 +91,7 @@ export class Remote {
     return this.#guard.run(() => this.#answering(caller, work), {
       ...terms,
       untilMs,
-      failureOf: (problem) => (problem instanceof UpstreamFailure ? problem.failure : undefined),
+      failureOf: (problem) => failureIn(problem, signal),
       wait: (ms) => wait(ms, signal),
     })
   }
@@ -140,6 +147,12 @@ export class Remote {
       else release()
     }
   }
+}
+
+/** @param signal of the caller */
+function failureIn(problem: unknown, signal: AbortSignal): Failure | undefined {
+  if (problem instanceof UpstreamFailure) return problem.failure
+  return problem instanceof McpError && !signal.aborted ? errorAnswer : undefined
 }
 
 /**
