@@ -67,7 +67,10 @@ export class CallLedger {
   /** Stores a call, with the next `write()`. Returns its row. */
   begin(call: LedgerCall): number {
     this.check(call)
-    if (this.#tables.create()) this.#tables.skipIds('questions', this.#skippedIds())
+    if (this.#tables.create()) {
+      const skipped = this.#skippedIds()
+      for (const table of ['calls', 'questions']) this.#tables.skipIds(table, skipped)
+    }
     this.#lastRow ??= this.#query<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'calls'")[0]?.seq ?? 0
     const row = ++this.#lastRow
     this.#unwritten.set(row, call)

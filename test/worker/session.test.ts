@@ -615,13 +615,16 @@ describe('a session that ends or expires', () => {
     const answer = (id: string, name: string) =>
       ({ jsonrpc: '2.0', id, result: { action: 'accept', content: { name } } }) as const
     const asking = { ...call('ask_name'), expires }
-    /** Asks, and returns the id of the input request and those of the events of the stream. */
+    /** Asks, and returns the id of the input request, that of its call, and those of the events of the stream. */
     const live = async (name: string) => {
       const posted = (await stub.post(asking)) as { stream: number }
       const relay = await open(stub, `stream=${posted.stream}`)
       await vi.waitFor(() => expect(relay.frames.join('')).toContain('elicitation/create'))
       const id = /"id":"(ask-\d+)"/.exec(relay.frames.join(''))?.[1] as string
-      return { id, name, relay, start: `${posted.stream}.0` }
+      const [row] = await runInDurableObject(stub, (_, { storage: { sql } }) =>
+        sql.exec('SELECT id FROM calls').toArray(),
+      )
+      return { id, name, relay, start: `${posted.stream}.0`, row: row?.id }
     }
     const first = await live('Ada')
     const standing = await open(stub, '')
@@ -637,6 +640,8 @@ describe('a session that ends or expires', () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 25 * 60 * 60_000 })
     try {
       const second = await live('Eve')
+      // The default `elicitationId` contains it.
+      expect(second.row).not.toBe(first.row)
       const again = await open(stub, '')
       for (let sent = 1; sent <= 2; sent += 1) await stub.changed({ list: 'tools' })
       // The changes of the three lists come first: its client knows them as they were in the first life.
