@@ -50,8 +50,6 @@ export class Lifetime {
   #termsText: string | undefined
   #terms: SessionTerms | undefined
   #lastSeenAt = 0
-  /** Milliseconds since 1970: when an HTTP+SSE session lost its stream. */
-  #sseDisconnectedAt: number | undefined
   #isExpiryScheduled = false
 
   constructor(ctx: DurableObjectState, host: SessionHost, values: SessionValues, alarms: Alarms, hooks: LifetimeHooks) {
@@ -142,16 +140,16 @@ export class Lifetime {
     if (lastSeenAt !== undefined && now - lastSeenAt > this.terms.ttl / 4) this.#values.put('lastSeenAt', now)
   }
 
-  /** Called before a relay is opened. */
+  /** Called before a relay of an HTTP+SSE session is opened. */
   markConnected(): void {
-    this.markSeen()
-    this.#sseDisconnectedAt = undefined
+    if (this.#values.get('sseDisconnectedAt') !== undefined) this.#values.delete('sseDisconnectedAt')
   }
 
   /** Called when an HTTP+SSE session has lost its stream. The Worker reconnects, unless it has stopped as well. */
   async markDisconnected(): Promise<void> {
-    this.#sseDisconnectedAt = Date.now()
-    await this.#alarms.add(this.#sseDisconnectedAt + sseGraceMs)
+    const now = Date.now()
+    this.#values.put('sseDisconnectedAt', now)
+    await this.#alarms.add(now + sseGraceMs)
   }
 
   /** Called before the first row is written: sets the alarm that deletes the session. */
@@ -175,8 +173,9 @@ export class Lifetime {
     if (isHeld) this.markSeen()
     const expires = this.id?.expires ?? now
     if (this.#values.get('handshake') !== undefined && !isHeld) {
-      this.#sseDisconnectedAt ??= now
-      return Math.min(expires, this.#sseDisconnectedAt + sseGraceMs)
+      // Without a stored time the object was lost together with the stream. The time survives the eviction of this instance.
+      if (this.#values.get('sseDisconnectedAt') === undefined) this.#values.put('sseDisconnectedAt', now)
+      return Math.min(expires, (this.#values.get('sseDisconnectedAt') ?? now) + sseGraceMs)
     }
     return Math.min(expires, Math.max(this.#lastSeenAt, this.#values.get('lastSeenAt') ?? 0) + this.terms.ttl)
   }

@@ -19,6 +19,7 @@
  * | `reader`    | `Reader`: scopes of the token that opened the standing stream | the session                      |
  * | `taskScopes` | scopes of tasks whose status was sent on the standing stream | until it is opened without them  |
  * | `lastSeenAt` | milliseconds since 1970: approximate time of the last request | the session                     |
+ * | `sseDisconnectedAt` | milliseconds since 1970: when a session over HTTP+SSE lost its stream | until the stream is resumed |
  * | `id`        | `Id`: name and expiry of the session id, and known lists    | the session                        |
  * | `owner`     | `SessionOwner`, if a plugin has `onSessionEnd`              | the session                        |
  * | `stateObjects` | names of the objects that store the state of its handlers | the session                       |
@@ -232,7 +233,7 @@ export class Session extends Store implements SessionRpc {
     while (session.lifetime.ending) await session.lifetime.ending
     if (session.lifetime.isOver) return new Response(null, { status: 404 })
     this.#wake(searchParams.get('terms') ?? undefined)
-    session.lifetime.markConnected()
+    if (overSse) session.lifetime.markConnected()
     if (after) {
       const resumed = session.streams.resume(after, options)
       if (resumed) return this.#announcing(resumed)

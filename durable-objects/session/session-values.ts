@@ -16,6 +16,7 @@ export type SessionValues = Values<{
   reader: Reader
   taskScopes: string[]
   lastSeenAt: number
+  sseDisconnectedAt: number
   id: Id
   owner: SessionOwner
   stateObjects: string[]

@@ -755,6 +755,48 @@ describe('a session over HTTP+SSE whose stream was lost', () => {
     expect(await alarmOf(stub)).toBeNull()
   })
 
+  test('ends when the stream is not resumed in time, although its object is evicted meanwhile', async () => {
+    const stub = await begin()
+    const lostAt = Date.now()
+    for (const minutes of [1, 3]) {
+      await evictDurableObject(stub)
+      vi.useFakeTimers({ toFake: ['Date'], now: lostAt + minutes * 60_000 })
+      expect(await runDurableObjectAlarm(stub)).toBe(true)
+      expect(await alarmOf(stub)).toBeLessThan(lostAt + 6 * 60_000)
+    }
+    await evictDurableObject(stub)
+    vi.setSystemTime(lostAt + 6 * 60_000)
+    expect(await runDurableObjectAlarm(stub)).toBe(true)
+    expect(await valuesOf(stub)).toEqual([])
+    expect(await alarmOf(stub)).toBeNull()
+  })
+
+  test('ends five minutes after an alarm has found no stream, although its object is evicted meanwhile', async () => {
+    const stub = session()
+    await open(stub, 'sse=1')
+    const alarms = [0, 6 * 60_000].map((ms) => Date.now() + ms)
+    for (const now of alarms) {
+      await evictDurableObject(stub, { webSockets: 'close' })
+      vi.useFakeTimers({ toFake: ['Date'], now })
+      expect(await runDurableObjectAlarm(stub)).toBe(true)
+    }
+    expect(await valuesOf(stub)).toEqual([])
+  })
+
+  test('has five minutes again after the stream was resumed', async () => {
+    const stub = await begin()
+    const again = await open(stub, 'sse=1&after=0.1')
+    expect(await valuesOf(stub)).not.toContain('sseDisconnectedAt')
+    const lostAt = Date.now() + 4 * 60_000
+    vi.useFakeTimers({ toFake: ['Date'], now: lostAt })
+    again.socket?.close(4003)
+    await vi.waitFor(async () => expect(await valuesOf(stub)).toContain('sseDisconnectedAt'))
+    await evictDurableObject(stub)
+    vi.setSystemTime(lostAt + 4 * 60_000)
+    expect(await runDurableObjectAlarm(stub)).toBe(true)
+    expect(await valuesOf(stub)).toContain('handshake')
+  })
+
   test('ends when the stream is not resumed in time, also without any message', async () => {
     const stub = session()
     await open(stub, 'sse=1')
