@@ -66,6 +66,7 @@ const peakMebibytes = (pids: readonly string[]) =>
 
 describe.each(['2026-07-28', '2025-11-25'])('%s', (revision) => {
   const as = (token?: string) => connect(server.url, { revision, ...(token && { token }) })
+  const atGateway = (token: string) => connect(new URL('/gateway/mcp', server.url), { revision, token })
 
   test('a small result is sent as it is', async () => {
     await using client = await as()
@@ -129,6 +130,26 @@ describe.each(['2026-07-28', '2025-11-25'])('%s', (revision) => {
     const { uri } = linkIn(await client.callTool('secret', { size: 20_000 }))
     expect(await read(client, uri)).toHaveLength(1)
     await expect(read(weaker, uri)).rejects.toThrow('Resource not found')
+  })
+
+  test.each([
+    ['a proxied tool', 'up_text'],
+    ['a tool that an interceptor calls instead', 'alias'],
+    ['a tool of the gateway itself', 'own'],
+  ])('a result of %s needs the scopes of the tool', async (_, name) => {
+    await using client = await atGateway('ada:secrets')
+    await using weaker = await atGateway('ada')
+    const { uri } = linkIn(await client.callTool(name, { size: 20_000 }))
+    expect(await read(client, uri)).toHaveLength(1)
+    await expect(weaker.callTool(name, { size: 20_000 })).rejects.toMatchObject({ status: 403 })
+    await expect(read(weaker, uri)).rejects.toThrow('Resource not found')
+  })
+
+  test('structured content of a proxied tool stays: it may have an output schema', async () => {
+    await using client = await atGateway('ada')
+    const rows = await client.callTool('up_rows', { size: 20_000 })
+    expect(rows.structuredContent).toEqual({ rows: ['r'.repeat(20_000)] })
+    expect(await readAll(client, linkIn(rows).uri)).toBe(JSON.stringify(rows.structuredContent))
   })
 
   test.each([

@@ -41,6 +41,12 @@ export const infoOf = (
   },
 })
 
+/** The params of the innermost step, by the descriptions that interceptors of the call got. */
+const innermost = new WeakMap<CallInfo, { params: Params }>()
+
+/** Returns the params with which a call ran: those of the last interceptor that changed them. @param info as an interceptor of it got it */
+export const paramsOfRun = (info: CallInfo): Params => (innermost.get(info) ?? info).params
+
 const outcomeTypes = new Set<unknown>(['result', 'input_required', 'suspended'] satisfies Outcome['type'][])
 
 /** @param interceptors outermost first */
@@ -50,19 +56,22 @@ export function intercept(
   signalOfCall: () => AbortSignal,
   step: Step,
 ): Promise<Outcome> {
+  const last = { params: call.params }
   const runFrom = async (index: number, params: Params, signal: AbortSignal | undefined): Promise<Outcome> => {
     const interceptor = interceptors[index]
-    if (!interceptor) return step(params, signal)
+    if (!interceptor) {
+      last.params = params
+      return step(params, signal)
+    }
     let isCalled = false
     const next: Next = async (changed = params, { signal: inner = signal } = {}) => {
       if (isCalled) throw new Error('An interceptor called next() twice: call it once')
       isCalled = true
       return runFrom(index + 1, changed, inner)
     }
-    const outcome = await interceptor(
-      infoOf(call, params, () => signal ?? signalOfCall()),
-      next,
-    )
+    const info = infoOf(call, params, () => signal ?? signalOfCall())
+    innermost.set(info, last)
+    const outcome = await interceptor(info, next)
     if (outcomeTypes.has(outcome?.type) && (outcome.type !== 'result' || isObject(outcome.result))) return outcome
     throw new Error(
       `An interceptor of ${call.method} returned no outcome: return that of next(), or { type: 'result', result }`,

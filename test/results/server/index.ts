@@ -1,7 +1,7 @@
 /** Tools with large results, at endpoints that store them in R2. */
 import { env } from 'cloudflare:workers'
 import { type Auth, createServer, image, type Plugin, serve, text, toolResult } from 'edgemcp'
-import { combine } from 'edgemcp/compose'
+import { combine, proxy } from 'edgemcp/compose'
 import { resultStore, storedResult } from 'edgemcp/results'
 import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
@@ -93,4 +93,29 @@ const broken = serve(server, {
   sessions: false,
   plugins: [resultStore({ bucket: () => undefined as never, overBytes: 10_000 })],
 })
-export default combine(stored, expired, broken)
+
+/** A gateway to the tools of `server`, in this Worker. */
+const upstream = serve(server, { path: '/upstream/mcp', sessions: false })
+const waiting = { waitUntil: () => {}, passThroughOnException: () => {} } as unknown as ExecutionContext // all that is used
+const gateway = createServer({ name: 'gateway', version: '1.0.0' })
+gateway.use(
+  proxy('https://upstream.example/upstream/mcp', {
+    prefix: 'up_',
+    fetch: async (url, init) => upstream.fetch(new Request(url, init), env, waiting),
+    scopes: [],
+    tools: { text: { scopes: ['secrets'] } },
+  }),
+)
+gateway.tool('own', { description: 'Requires a scope', inputSchema, scopes: ['secrets'] }, ({ size }) =>
+  's'.repeat(size),
+)
+gateway.tool('alias', { description: 'Calls own', inputSchema }, () => 'never')
+gateway.intercept((call, next) => (call.params.name === 'alias' ? next({ ...call.params, name: 'own' }) : next()))
+const gated = serve(gateway, {
+  path: '/gateway/mcp',
+  auth,
+  durableObjects: { names: { McpSession: 'ResultsGatewaySession' } },
+  plugins: [resultStore({ bucket: RESULTS, overBytes: 10_000, prefix: 'gateway/' })],
+})
+export const { McpSession: ResultsGatewaySession } = gated
+export default combine(stored, expired, broken, upstream, gated)

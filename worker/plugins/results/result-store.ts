@@ -5,9 +5,11 @@ import { type Duration, milliseconds } from '../../declarations/duration.ts'
 import type { CallInfo } from '../../declarations/interceptor.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import { defineResource, type TemplateResource } from '../../declarations/resource.ts'
+import { paramsOfRun } from '../../engine/interceptors.ts'
+import { scopesOf } from '../../engine/required-scopes.ts'
 import type { Plugin, Runtime } from '../../plugin.ts'
 import { decodeBase64 } from '../../protocol/base64.ts'
-import type { CallToolResult, ContentBlock, Result } from '../../protocol/types.ts'
+import type { CallToolResult, ContentBlock, Params, Result } from '../../protocol/types.ts'
 import { utf8 } from '../../protocol/utf8.ts'
 import { isTextType, readResult, uriOf, type Variables } from './read-result.ts'
 import { ownerOf, randomId, type Stored, store } from './stored-object.ts'
@@ -131,7 +133,7 @@ class ResultWriter {
     const { overBytes } = this.#settings
     const structured = result.structuredContent === undefined ? '' : JSON.stringify(result.structuredContent)
     const candidates = result.content.filter((block) => !stored.has(block)).map(measured)
-    const mayMove = structured !== '' && !this.#tool()?.item.outputSchema
+    const mayMove = structured !== '' && this.#hasNoOutputSchema()
     let bytes = candidates.reduce((sum, candidate) => sum + candidate.bytes, sizeOf(structured))
     const changed: { structuredContent?: undefined } = {}
     const added: ContentBlock[] = []
@@ -157,8 +159,20 @@ class ResultWriter {
     return { ...result, ...changed, content }
   }
 
-  #tool() {
-    return this.#runtime.declarations.tools.get(String(this.#call.params.name))
+  /** Whether the tool is declared here without an output schema. That of a proxied tool may be unknown in this isolate. */
+  #hasNoOutputSchema(): boolean {
+    const tool = this.#runtime.declarations.tools.get(String(this.#call.params.name))
+    return tool !== undefined && !tool.item.outputSchema
+  }
+
+  /** Returns the scopes of the tool that the client called, and of the one that an interceptor called instead. */
+  async #scopes(): Promise<readonly string[]> {
+    const { method, params, principal } = this.#call
+    const { declarations } = this.#runtime
+    const { open } = this.#runtime.seals(principal)
+    const of = (params: Params) => scopesOf(declarations, { method, params }, open, principal)
+    const [called, ran] = await Promise.all([of(params), of(paramsOfRun(this.#call))])
+    return [...new Set([...called, ...ran])]
   }
 
   /** Stores content that could be sent as well: if the bucket fails, it is. */
@@ -178,7 +192,7 @@ class ResultWriter {
     const id = randomId()
     const key = keyOf(this.#settings, await ownerOf(this.#runtime, this.#call.principal), id)
     const expires = Date.now() + ttlMs
-    const customMetadata = { expires: String(expires), scopes: JSON.stringify(this.#tool()?.scopes ?? []) }
+    const customMetadata = { expires: String(expires), scopes: JSON.stringify(await this.#scopes()) }
     const metadata = { customMetadata, httpMetadata: { contentType: mimeType } }
     const written = await store(bucket(), key, source, metadata, maxStoredBytes)
     const until = new Date(expires).toISOString()
