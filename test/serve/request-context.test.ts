@@ -54,6 +54,12 @@ describe.each(eras)('a client of %s (HTTP+SSE: %s)', (revision, sse) => {
     expect(JSON.parse((contents as { text: string }[])[0]?.text ?? '')).toEqual(expected)
   })
 
+  test('passes no token to handlers in the headers of the HTTP request', async () => {
+    const token = btoa(JSON.stringify({ iss: 'https://issuer.example', sub: 'ada' }))
+    await using client = await connected(server.url, revision, { 'X-Account': 'acme' }, { sse, token })
+    expect(JSON.parse(contentOf(await client.callTool('headers')))).toEqual([null, 'acme'])
+  })
+
   test('gets the request context of each request, read once', async () => {
     const sent: Sent = { 'X-Account': `first ${revision}` }
     await using client = await connected(server.url, revision, sent, { sse })

@@ -4,7 +4,10 @@ export interface HttpRequest {
   readonly method: string
   /** The URL that the client requested. */
   readonly url: string
-  /** The headers that the client sent. They contain its credentials: do not log or store them. */
+  /**
+   * The headers that the client sent, without `Authorization` if the endpoint has `auth`. Others may contain credentials: do not log or
+   * store them.
+   */
   // biome-ignore lint/style/noRestrictedGlobals: a type; the Worker hands the value in
   readonly headers: Headers
   /** The IP address of the client; `undefined` if the platform does not provide it. */

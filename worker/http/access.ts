@@ -111,7 +111,7 @@ export class Access {
 
   /** The HTTP request, as handlers get it. */
   get request(): HttpRequest {
-    return httpRequestOf(this.#incoming.request)
+    return httpRequestOf(this.#incoming.request, this.#host)
   }
 
   /** IP address of the client, if the platform provides it. */

@@ -11,21 +11,35 @@ import type { IncomingRequest } from '../request-hooks.ts'
 import type { Host } from './host.ts'
 import { openSessionId } from './session/session-id.ts'
 
-/** Returns the HTTP request as handlers get it. Most handlers read none of its members. */
-export const httpRequestOf = (request: Request): HttpRequest => ({
-  get method() {
-    return request.method
-  },
-  get url() {
-    return request.url
-  },
-  get headers() {
-    return request.headers
-  },
-  get address() {
-    return addressOf(request)
-  },
-})
+/**
+ * Returns the HTTP request as handlers get it. Most handlers read none of its members.
+ *
+ * @param host of the endpoint. With `auth`, the token that it has verified is left out
+ */
+export function httpRequestOf(request: Request, { auth }: Pick<Host, 'auth'>): HttpRequest {
+  let headers: Headers | undefined
+  return {
+    get method() {
+      return request.method
+    },
+    get url() {
+      return request.url
+    },
+    get headers() {
+      headers ??= auth ? withoutToken(request.headers) : request.headers
+      return headers
+    },
+    get address() {
+      return addressOf(request)
+    },
+  }
+}
+
+function withoutToken(headers: Headers): Headers {
+  const kept = new Headers(headers)
+  kept.delete('Authorization')
+  return kept
+}
 
 /** Returns the IP address of the client, if the platform provides it. */
 export const addressOf = ({ headers }: Request): string | undefined => headers.get('CF-Connecting-IP') ?? undefined
@@ -51,7 +65,7 @@ export async function callerOfMessage(
     capabilities: revision?.client(client?.capabilities ?? {}) ?? {},
     // An error of the option rejects the request, after its scopes are checked.
     requestContext: incoming && (await host.readContext?.(incoming).catch(() => undefined)),
-    request: incoming && httpRequestOf(incoming.request),
+    request: incoming && httpRequestOf(incoming.request, host),
     protocolVersion: revision?.date,
   })
 }

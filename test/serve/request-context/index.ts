@@ -23,6 +23,9 @@ const seen = ({ requestContext: { account, subject, greeting, credentials } }: P
   JSON.stringify({ account, subject, greeting, key: credentials?.key.reveal().split('').reverse().join('') })
 
 server.tool('seen', { description: 'Returns the request context' }, (_, ctx) => seen(ctx))
+server.tool('headers', { description: 'Returns headers of its HTTP request' }, (_, { request }) =>
+  JSON.stringify([request?.headers.get('Authorization'), request?.headers.get('X-Account')]),
+)
 server.tool('shown', { description: 'Prints the request context', annotations: { readOnlyHint: true } }, (_, ctx) => {
   const { credentials } = ctx.requestContext
   console.log('A secret in a log:', credentials, credentials?.key)
