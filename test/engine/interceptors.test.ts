@@ -75,17 +75,19 @@ describe('a finally block in an interceptor runs', () => {
 
   test('when the call is cancelled', async () => {
     const { server, steps } = recorded()
+    const started = Promise.withResolvers<void>()
     server.tool(
       'wait',
       { description },
       (_, { signal }) =>
         new Promise<never>((_resolve, reject) => {
           signal.addEventListener('abort', () => reject(signal.reason))
+          started.resolve()
         }),
     )
     const abort = new AbortController()
     const step = play(server, 'tools/call', { name: 'wait' }, { signal: abort.signal })
-    await vi.waitFor(() => expect(steps).toHaveLength(1))
+    await started.promise
     abort.abort(new Error('cancelled'))
     await step
     expect(steps.at(-1)).toBe('tools/call wait ends')
