@@ -140,6 +140,42 @@ describe('sessions of an upstream', () => {
     await expect.poll(() => stub.sessions.has(second ?? '')).toBe(false)
   })
 
+  test.each([401, 403, 404])(
+    'a call that the upstream answers with %i is sent once, and its session stays in use',
+    async (status) => {
+      await secretOf('/mcp', 'ada', 'ada')
+      const begun = callsOf(stub).at(-1)?.session
+      stub.requests.length = 0
+      stub.call = ({ id, method }, response) =>
+        method === 'ping'
+          ? sendJson(response, { jsonrpc: '2.0', id, result: {} })
+          : sendJson(response, { jsonrpc: '2.0', id, error: { code: -32000, message: 'Charged, no receipt' } }, status)
+      await expect(secretOf('/mcp', 'ada', 'ada')).rejects.toMatchObject({ message: 'Charged, no receipt' })
+      expect(callsOf(stub).length).toBe(1)
+      stub.call = answerAsAsked
+      await secretOf('/mcp', 'ada', 'ada')
+      expect(callsOf(stub).at(-1)?.session).toBe(begun)
+    },
+  )
+
+  test.each([401, 403, 404])(
+    'a session that the upstream has deleted is replaced, when it answers %i with the id of the request',
+    async (status) => {
+      await secretOf('/mcp', 'ada', 'ada')
+      const deleted = callsOf(stub).at(-1)?.session
+      stub.call = (request, response) =>
+        request.session === deleted
+          ? sendJson(
+              response,
+              { jsonrpc: '2.0', id: request.id, error: { code: -32600, message: 'No session' } },
+              status,
+            )
+          : answerAsAsked(request, response)
+      expect(await secretOf('/mcp', 'ada', 'ada')).toBe('the secret of ada')
+      expect(callsOf(stub).at(-1)?.session).not.toBe(deleted)
+    },
+  )
+
   test('a session in which the upstream refuses a request with 400 stays in use', async () => {
     await secretOf('/mcp', 'ada', 'ada')
     const begun = callsOf(stub).at(-1)?.session

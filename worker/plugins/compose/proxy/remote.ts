@@ -12,7 +12,7 @@ import {
   type Resilience,
 } from '../../../client/request-guard.ts'
 import { wait } from '../../../engine/wait.ts'
-import { McpError } from '../../../protocol/errors.ts'
+import { errorTable, McpError } from '../../../protocol/errors.ts'
 import type { Result, ServerCapabilities } from '../../../protocol/types.ts'
 import { type Connection, Connections } from './connections.ts'
 import { type Answered, type InputRequired, invalidResult, noAnswer, resultOf, UpstreamFailure } from './results.ts'
@@ -70,7 +70,11 @@ export class Remote {
 
   async #request(call: RemoteCall, first: Connection): Promise<Result | InputRequired> {
     const answered = await this.#sendOver(first, call)
-    if (!isRefusedUnseen(first, answered)) return this.#resultOf(answered, call, first)
+    // The id of the request shows that the upstream has read it, or only its session. The request must not be sent twice.
+    const isRefused = isRefusedUnseen(first, answered)
+    if (!isRefused || (answered.match.kind === 'response' && !(await this.#refusesSession(first, call)))) {
+      return this.#resultOf(answered, call, first)
+    }
     this.#connections.delete(call, first)
     const second = await this.#connections.connect(call)
     if (!first.session && !second.session) return this.#resultOf(answered, call, first)
@@ -80,6 +84,17 @@ export class Remote {
       this.#connections.sessions.add(call.sessionKey, first.session)
     }
     return this.#resultOf(again, call, second)
+  }
+
+  /** Whether the upstream refuses a harmless request of the session, too. */
+  async #refusesSession({ session }: Connection, call: RemoteCall): Promise<boolean> {
+    if (!session) return false
+    const ping = { ...call, method: 'ping', params: {}, listener: undefined }
+    const answered = await sendInSession(this.#http, session, ping, () => {}).catch(() => undefined)
+    if (!answered || !sessionRefusals.has(answered.response.status)) return false
+    const message = answered.match.kind === 'response' ? answered.match.message : undefined
+    // An upstream without this method, which the protocol requires, does not refuse the session.
+    return !(message && 'error' in message && message.error.code === errorTable.method_not_found.code)
   }
 
   #guarded<T>(
@@ -156,12 +171,13 @@ function failureIn(problem: unknown, signal: AbortSignal): Failure | undefined {
 }
 
 /**
- * Whether the upstream rejected the POST before it read the request. An upstream that has restarted answers 404 for an unknown session, or
+ * Whether the upstream may have rejected the POST before it read the request. An upstream that has restarted answers 404 for an unknown session, or
  * 400 without the id of the request. An upstream with sessions answers the same to requests without one. It answers 401 or 403 where the
  * session belongs to credentials that were replaced.
  */
 function isRefusedUnseen({ session }: Connection, { response: { status }, match: { kind } }: Answered): boolean {
   if (session?.id === null) return false
+  if (kind === 'too large') return false
   if (session && sessionRefusals.has(status)) return true
   return kind !== 'response' && (status === 400 || status === 404)
 }
