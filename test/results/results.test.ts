@@ -240,6 +240,50 @@ test('a stream beyond maxStoredBytes fails', async () => {
   await expect.poll(logs).toContain('A stored result has more than 20000000 bytes')
 })
 
+test.each([
+  [1000, 1100],
+  [400, 2000],
+  [7000, 1100],
+])('%i blocks of %i bytes are stored together, and the result gets smaller than overBytes', async (count, size) => {
+  await using client = await connect(new URL('/default/mcp', server.url), { revision: '2026-07-28' })
+  const before = (await keys()).length
+  const result = await client.callTool('many', { count, size })
+  expect(await keys()).toHaveLength(before + 1)
+  expect(JSON.stringify(result).length).toBeLessThan(262_144)
+  const blocks = blocksOf(result)
+  const group: Block[] = JSON.parse(await readAll(client, linkIn(result).uri))
+  const sent = blocks.filter(({ type, text }) => type === 'text' && /^\d+\.*$/.test(text))
+  expect([...group, ...sent].map(({ text }) => Number.parseInt(text, 10)).sort((a, b) => a - b)).toEqual(
+    Array.from({ length: count }, (_, index) => index),
+  )
+})
+
+test('a few blocks are stored one by one, and the others together', async () => {
+  await using client = await connect(new URL('/default/mcp', server.url), { revision: '2026-07-28' })
+  const before = (await keys()).length
+  const result = await client.callTool('many', { count: 30, size: 100_000 })
+  expect(await keys()).toHaveLength(before + 9)
+  expect(blocksOf(result).filter(({ mimeType }) => mimeType === 'application/json')).toHaveLength(1)
+  expect(JSON.stringify(result).length).toBeLessThan(262_144)
+})
+
+test('a block whose data is not base64 is stored as JSON', async () => {
+  await using client = await connect(new URL('/default/mcp', server.url), { revision: '2026-07-28' })
+  const result = await client.callTool('bad_image', { size: 600_000 })
+  expect(JSON.parse(await readAll(client, linkIn(result).uri))).toEqual([
+    { type: 'image', data: '*'.repeat(600_000), mimeType: 'image/png' },
+  ])
+})
+
+test('a bucket that fails is asked once for a result', async () => {
+  await using client = await connect(new URL('/broken/mcp', server.url), { revision: '2026-07-28' })
+  const failures = () =>
+    server.harness.getLogs().filter(({ message }) => /bucket of resultStore\(\)/.test(message)).length
+  const before = failures()
+  expect(blocksOf(await client.callTool('many', { count: 5, size: 20_000 }))).toHaveLength(5)
+  await expect.poll(failures).toBe(before + 1)
+})
+
 test('a result is sent if its bucket fails, and the failure is logged', async () => {
   await using client = await connect(new URL('/broken/mcp', server.url), { revision: '2026-07-28' })
   const result = await client.callTool('text', { size: 20_000 })

@@ -17,6 +17,14 @@ server.tool('blocks', { description: 'Returns a short text, and a large image', 
   text('x'.repeat(2000)),
   image(new Uint8Array(size).fill(7), 'image/png'),
 ])
+server.tool(
+  'many',
+  { description: 'Returns many small texts', inputSchema: z.object({ count: z.number(), size: z.number() }) },
+  ({ count, size }) => Array.from({ length: count }, (_, index) => text(String(index).padEnd(size, '.'))),
+)
+server.tool('bad_image', { description: 'Returns an image whose data is not base64', inputSchema }, ({ size }) => [
+  { type: 'image', data: '*'.repeat(size), mimeType: 'image/png' },
+])
 const Rows = z.object({ rows: z.array(z.string()) })
 server.tool('rows', { description: 'Returns rows', inputSchema, outputSchema: Rows }, ({ size }) => ({
   rows: ['r'.repeat(size)],
@@ -118,4 +126,9 @@ const gated = serve(gateway, {
   plugins: [resultStore({ bucket: RESULTS, overBytes: 10_000, prefix: 'gateway/' })],
 })
 export const { McpSession: ResultsGatewaySession } = gated
-export default combine(stored, expired, broken, upstream, gated)
+const byDefault = serve(server, {
+  path: '/default/mcp',
+  sessions: false,
+  plugins: [resultStore({ bucket: RESULTS, prefix: 'default/' })],
+})
+export default combine(stored, expired, broken, upstream, gated, byDefault)

@@ -12,7 +12,7 @@ import { decodeBase64 } from '../../protocol/base64.ts'
 import type { CallToolResult, ContentBlock, Params, Result } from '../../protocol/types.ts'
 import { utf8 } from '../../protocol/utf8.ts'
 import { isTextType, readResult, uriOf, type Variables } from './read-result.ts'
-import { ownerOf, randomId, type Stored, store } from './stored-object.ts'
+import { headBytes, ownerOf, randomId, type Stored, store } from './stored-object.ts'
 import { allowStoredResults, type Pending, pendingOf } from './stored-result.ts'
 
 /** Configures `resultStore()`. */
@@ -20,7 +20,8 @@ export type ResultStoreOptions = {
   /** The R2 bucket, or a function that returns it from the bindings of the Worker. Buckets can be shared with other data: see `prefix`. */
   bucket: R2Bucket | ((env: Cloudflare.Env) => R2Bucket)
   /**
-   * Bytes of a result that are sent. Beyond them, the largest content blocks are stored until the rest fits. Default: 256 KiB.
+   * Bytes of a result that are sent. Beyond them, content blocks are stored until the rest fits: the largest ones one by one, many small ones
+   * together. Default: 256 KiB.
    */
   overBytes?: number
   /** Characters of a stored text that the result keeps. 0: none. Default: 1,000. */
@@ -111,6 +112,11 @@ function templateOf(runtime: Runtime, settings: Settings): TemplateResource {
 /** Content that may be stored, and the block that it is now. */
 type Candidate = { readonly block: ContentBlock; readonly bytes: number }
 
+/** What takes the place of blocks. */
+type Replacements = Map<ContentBlock, readonly ContentBlock[]>
+
+type Content = Pick<Pending, 'source' | 'mimeType'> & { readonly name?: string | undefined }
+
 /** Stores content of one result. */
 class ResultWriter {
   readonly #runtime: Runtime
@@ -125,29 +131,22 @@ class ResultWriter {
 
   /** Returns the result itself if it fits. */
   async shrink<R extends CallToolResult>(result: R): Promise<R> {
-    const stored = new Map<ContentBlock, readonly ContentBlock[]>()
+    const stored: Replacements = new Map()
     for (const block of result.content) {
       const pending = pendingOf(block)
       if (pending) stored.set(block, await this.#store(pending))
     }
-    const { overBytes } = this.#settings
     const structured = result.structuredContent === undefined ? '' : JSON.stringify(result.structuredContent)
-    const candidates = result.content.filter((block) => !stored.has(block)).map(measured)
-    const mayMove = structured !== '' && this.#hasNoOutputSchema()
-    let bytes = candidates.reduce((sum, candidate) => sum + candidate.bytes, sizeOf(structured))
+    const left = result.content.filter((block) => !stored.has(block)).map(measured)
+    const linked = [...stored.values()].flat().reduce((sum, block) => sum + jsonSize(block), 0)
+    const bytes = left.reduce((sum, candidate) => sum + candidate.bytes, sizeOf(structured)) + linked
     const changed: { structuredContent?: undefined } = {}
     const added: ContentBlock[] = []
-    if (bytes > overBytes) {
-      candidates.sort((one, other) => other.bytes - one.bytes)
-      for (const { block, bytes: size } of candidates) {
-        if (bytes <= overBytes || size < minStoredBytes) break
-        const links = await this.#tryToStore(contentOf(block))
-        if (!links) continue
-        stored.set(block, links)
-        bytes -= size
-      }
-      if (bytes > overBytes && mayMove) {
-        const links = await this.#tryToStore({ source: structured, mimeType: 'application/json', name: undefined })
+    if (bytes > this.#settings.overBytes) {
+      const rest = await this.#fit(left, bytes, stored)
+      const mayMove = structured !== '' && this.#hasNoOutputSchema()
+      if (rest !== undefined && rest > this.#settings.overBytes && mayMove) {
+        const links = await this.#replace({ source: structured, mimeType: 'application/json' }, sizeOf(structured))
         if (links) {
           added.push(...links)
           changed.structuredContent = undefined
@@ -157,6 +156,58 @@ class ResultWriter {
     if (stored.size === 0 && added.length === 0) return result
     const content = [...result.content.flatMap((block) => stored.get(block) ?? block), ...added]
     return { ...result, ...changed, content }
+  }
+
+  /**
+   * Stores blocks until the rest fits: the largest ones one by one, then as many as necessary together.
+   *
+   * @param stored gets what takes the place of each stored block
+   * @returns the bytes of the result now; `undefined` if the bucket failed
+   */
+  async #fit(left: readonly Candidate[], bytes: number, stored: Replacements): Promise<number | undefined> {
+    const { overBytes } = this.#settings
+    const candidates = left.filter(({ block }) => block.type !== 'resource_link')
+    candidates.sort((one, other) => other.bytes - one.bytes)
+    let now = bytes
+    let from = 0
+    for (; from < maxSingleBlocks; from += 1) {
+      const candidate = candidates[from]
+      const content = candidate && now > overBytes && contentOf(candidate.block)
+      // A block that is not much larger than its preview and link is stored together with others.
+      if (!content || candidate.bytes < 2 * sizeOfAll(this.#describe(content, headOf(content)))) break
+      const links = await this.#replace(content, candidate.bytes)
+      if (!links) return undefined
+      stored.set(candidate.block, links)
+      now += sizeOfAll(links) - candidate.bytes
+    }
+    const group = new Set<ContentBlock>()
+    let size = 0
+    for (const { block, bytes: more } of candidates.slice(from)) {
+      // The place that the preview and the link of the group take.
+      if (now - size + this.#linkBytes() <= overBytes) break
+      group.add(block)
+      size += more
+    }
+    const [first, ...others] = left.map(({ block }) => block).filter((block) => group.has(block))
+    if (!first || now <= overBytes) return now
+    const together = { source: JSON.stringify([first, ...others]), mimeType: 'application/json' }
+    const single = others.length === 0 ? contentOf(first) : undefined
+    const content = single ?? together
+    if (sizeOfAll(this.#describe(content, headOf(content))) >= size) return now
+    const links = await this.#replace(content, size)
+    if (!links) return undefined
+    stored.set(first, links)
+    for (const block of others) stored.set(block, [])
+    return now - size + sizeOfAll(links)
+  }
+
+  /** An upper bound of the bytes of a preview and a link, but for long names and media types. */
+  #linkBytes(): number {
+    return (
+      sizeOfAll(this.#describe({ source: '', mimeType: 'application/json' }, noBytes)) +
+      4 * this.#settings.previewCharacters +
+      200
+    )
   }
 
   /** Whether the tool is declared here without an output schema. That of a proxied tool may be unknown in this isolate. */
@@ -175,11 +226,11 @@ class ResultWriter {
     return [...new Set([...called, ...ran])]
   }
 
-  /** Stores content that could be sent as well: if the bucket fails, it is. */
-  async #tryToStore(pending: Pending | undefined): Promise<readonly ContentBlock[] | undefined> {
-    if (!pending) return undefined
+  /** Stores content that could be sent as well: if the bucket fails, or the link would be larger, it is. */
+  async #replace(content: Content, bytes: number): Promise<readonly ContentBlock[] | undefined> {
     try {
-      return await this.#store(pending)
+      if (sizeOfAll(this.#describe(content, headOf(content))) >= bytes) return undefined
+      return await this.#store(content)
     } catch (problem) {
       this.#runtime.report(problem)
       return undefined
@@ -187,59 +238,87 @@ class ResultWriter {
   }
 
   /** Stores content, and returns a preview and a link. */
-  async #store({ source, mimeType, name }: Pending): Promise<readonly ContentBlock[]> {
-    const { bucket, ttlMs, previewCharacters, maxStoredBytes } = this.#settings
+  async #store(content: Content): Promise<readonly ContentBlock[]> {
+    const { bucket, ttlMs, maxStoredBytes } = this.#settings
     const id = randomId()
     const key = keyOf(this.#settings, await ownerOf(this.#runtime, this.#call.principal), id)
-    const expires = Date.now() + ttlMs
+    const expires = expiryOf(ttlMs)
     const customMetadata = { expires: String(expires), scopes: JSON.stringify(await this.#scopes()) }
-    const metadata = { customMetadata, httpMetadata: { contentType: mimeType } }
-    const written = await store(bucket(), key, source, metadata, maxStoredBytes)
-    const until = new Date(expires).toISOString()
+    const metadata = { customMetadata, httpMetadata: { contentType: content.mimeType } }
+    const written = await store(bucket(), key, content.source, metadata, maxStoredBytes)
+    return this.#describe(content, written, id, expires)
+  }
+
+  /** Returns the preview and the link. Without an id, they are as long as those of content that is stored. */
+  #describe(
+    { mimeType, name }: Content,
+    stored: Stored,
+    id = sampleId,
+    expires = expiryOf(this.#settings.ttlMs),
+  ): readonly ContentBlock[] {
     const link = resourceLink(uriOf(id), {
       name: name ?? `Result of ${String(this.#call.params.name)}`,
-      description: `Stored until ${until}. Read it with resources/read; add ?offset=…&length=… for a part.`,
+      description: `Stored until ${new Date(expires).toISOString()}. Read it with resources/read; add ?offset=…&length=… for a part.`,
       mimeType,
-      size: written.bytes,
+      size: stored.bytes,
     })
-    const preview = isTextType(mimeType) ? previewOf(written, previewCharacters) : ''
-    return preview ? [text(`${preview}\n[The whole text has ${written.bytes} bytes: read ${link.uri}]`), link] : [link]
+    const preview = isTextType(mimeType) ? previewOf(stored, this.#settings.previewCharacters) : ''
+    return preview ? [text(`${preview}\n[The whole text has ${stored.bytes} bytes: read ${link.uri}]`), link] : [link]
   }
 }
 
-/** Bytes below which a link would not be shorter. */
-const minStoredBytes = 1024
+/** Blocks of one result that are stored one by one, at most. */
+const maxSingleBlocks = 8
+
+/** The last time that a Date can have is the end of a longer `ttl`. */
+const expiryOf = (ttlMs: number): number => Math.min(Date.now() + ttlMs, 8.64e15)
+
+const sampleId = '0'.repeat(32)
+
+const noBytes: Stored = { bytes: 0, head: new Uint8Array() }
 
 const sizeOf = (value: string): number => (value.length > 0 ? utf8(value).byteLength : 0)
 
-function measured(block: ContentBlock): Candidate {
-  if (block.type === 'text') return { block, bytes: sizeOf(block.text) }
-  if (block.type === 'image' || block.type === 'audio') return { block, bytes: block.data.length }
-  if (block.type !== 'resource') return { block, bytes: 0 }
-  const { resource } = block
-  return { block, bytes: 'text' in resource ? sizeOf(resource.text) : resource.blob.length }
+const jsonSize = (value: unknown): number => sizeOf(JSON.stringify(value))
+
+const sizeOfAll = (blocks: readonly ContentBlock[]): number => blocks.reduce((sum, block) => sum + jsonSize(block), 0)
+
+/** Returns what `store()` will return for content in memory. */
+function headOf({ source }: Content): Stored {
+  if (source instanceof ReadableStream) return noBytes
+  const data = typeof source === 'string' ? utf8(source) : source
+  return { bytes: data.byteLength, head: data.subarray(0, headBytes) }
 }
 
-/** Returns what is stored of a block; `undefined` for a block that is never stored. */
-function contentOf(block: ContentBlock): Pending | undefined {
-  switch (block.type) {
-    case 'text':
-      return { source: block.text, mimeType: 'text/plain', name: undefined }
-    case 'image':
-    case 'audio':
-      return { source: decodeBase64(block.data), mimeType: block.mimeType, name: undefined }
-    case 'resource': {
-      const { resource } = block
-      return 'text' in resource
-        ? { source: resource.text, mimeType: resource.mimeType ?? 'text/plain', name: resource.uri }
-        : {
-            source: decodeBase64(resource.blob),
-            mimeType: resource.mimeType ?? 'application/octet-stream',
-            name: resource.uri,
-          }
-    }
-    default:
-      return undefined
+/** Measures a block. The long member is not copied into JSON. */
+function measured(block: ContentBlock): Candidate {
+  if (block.type === 'text') return { block, bytes: sizeOf(block.text) + jsonSize({ ...block, text: '' }) }
+  if (block.type === 'image' || block.type === 'audio') {
+    return { block, bytes: sizeOf(block.data) + jsonSize({ ...block, data: '' }) }
+  }
+  if (block.type !== 'resource') return { block, bytes: jsonSize(block) }
+  const { resource } = block
+  const long = 'text' in resource ? resource.text : resource.blob
+  const short = 'text' in resource ? { ...resource, text: '' } : { ...resource, blob: '' }
+  return { block, bytes: sizeOf(long) + jsonSize({ ...block, resource: short }) }
+}
+
+/** Returns what is stored of a block; `undefined` for a link, and for data that is not base64. */
+function contentOf(block: ContentBlock): Content | undefined {
+  if (block.type === 'text') return { source: block.text, mimeType: 'text/plain' }
+  if (block.type === 'image' || block.type === 'audio') return decoded(block.data, block.mimeType)
+  if (block.type !== 'resource') return undefined
+  const { resource } = block
+  const { uri: name, mimeType } = resource
+  if ('text' in resource) return { source: resource.text, mimeType: mimeType ?? 'text/plain', name }
+  return decoded(resource.blob, mimeType ?? 'application/octet-stream', name)
+}
+
+function decoded(data: string, mimeType: string, name?: string): Content | undefined {
+  try {
+    return { source: decodeBase64(data), mimeType, name }
+  } catch {
+    return undefined
   }
 }
 

@@ -55,7 +55,7 @@ export async function store(
 }
 
 /** Bytes of the beginning, for the preview. */
-const headBytes = 64 * 1024
+export const headBytes = 64 * 1024
 
 const tooMany = (maxBytes: number) =>
   new Error(`A stored result has more than ${maxBytes} bytes: raise maxStoredBytes of resultStore(), or return less`)
