@@ -98,6 +98,43 @@ test('a handshake is sent again before a call that must not be repeated', async 
   expect(called('send')).toBe(1)
 })
 
+describe('HTTP 429, 502 or 503 with a JSON-RPC error', () => {
+  const failing =
+    (status: number, headers: Record<string, string> = {}) =>
+    ({ id }: { id: unknown }) =>
+      Response.json({ jsonrpc: '2.0', id, error: { code: -32603, message: 'Busy' } }, { status, headers })
+
+  test.each([429, 502, 503])('is a temporary failure: HTTP %i', async (status) => {
+    const answers = [failing(status), failing(status)]
+    const { server, called } = behind({
+      'tools/call': (request) => answers.shift()?.(request) ?? textResult('done'),
+    })
+    await result(server, 'tools/list')
+    expect(textOf(await result(server, 'tools/call', { name: 'read' }))).toBe('done')
+    expect(called('read')).toBe(3)
+  })
+
+  test.each([429, 503])('keeps the status and Retry-After: HTTP %i', async (status) => {
+    const { server, called } = behind({ 'tools/call': failing(status, { 'Retry-After': '3600' }) })
+    await result(server, 'tools/list')
+    expect(await refusal(server, 'tools/call', { name: 'read' })).toMatchObject({
+      kind: 'unavailable',
+      message: 'Busy',
+      data: { reason: `HTTP ${status}`, retryAfter: 3600 },
+      headers: { 'Retry-After': '3600' },
+    })
+    expect(called('read')).toBe(1)
+  })
+
+  test('is counted by the circuit breaker: HTTP 503', async () => {
+    const circuitBreaker = { failures: 2, pauseMs: 60_000 }
+    const { server, called } = behind({ 'tools/call': failing(503) }, { retries: 0, circuitBreaker })
+    await result(server, 'tools/list')
+    for (let count = 0; count < 3; count += 1) await refusal(server, 'tools/call', { name: 'send' })
+    expect(called('send')).toBe(2)
+  })
+})
+
 describe('Retry-After', () => {
   test('is waited for', async () => {
     const { server } = behind({ 'tools/call': after(1, () => busy({ 'Retry-After': '1' }), textResult('done')) })

@@ -49,6 +49,8 @@ export function resultOf(
     })
   if ('result' in match.message) return readResult(method, match.message.result, canBeAsked, host)
   const { code, message, data } = match.message.error
+  // The code has no kind for a temporary failure, only the status.
+  if (failureOfStatus(response.status).isTemporary) throw httpError(host, response, message)
   throw new McpError(kindOf(code, method), message, data)
 }
 
@@ -163,14 +165,18 @@ export function noAnswer(host: string, reason: string, cause?: unknown): Upstrea
   return failure
 }
 
-/** Returns the error for a response with an error status that contains no JSON-RPC response to the request. */
-export function httpError(host: string, { status, headers }: Response): UpstreamFailure {
+/** Returns the error for a response with an error status that contains no JSON-RPC response to the request, or is temporary. */
+export function httpError(
+  host: string,
+  { status, headers }: Response,
+  message: string = messageFor(host, status),
+): UpstreamFailure {
   const retryAfter = status === 429 || status === 503 ? headers.get('Retry-After') : null
   const isSeconds = retryAfter !== null && /^\d{1,9}$/.test(retryAfter)
   const data = { reason: `HTTP ${status}`, ...(isSeconds && { retryAfter: Number(retryAfter) }) }
   const sent = retryAfter === null ? undefined : { 'Retry-After': retryAfter }
   const failure = failureOfStatus(status, retryAfterMs(headers.get('Retry-After'), Date.now()))
-  return new UpstreamFailure(messageFor(host, status), failure, data, sent)
+  return new UpstreamFailure(message, failure, data, sent)
 }
 
 function messageFor(host: string, status: number): string {
