@@ -246,13 +246,7 @@ class ServedEndpoint {
     this.#objects = objects
     this.#paths = pathsOf(options.path ?? '/mcp')
     this.#limits = { ...defaultLimits, ...options.limits }
-    const { ttl = '1d', log, revive = true } = options.sessions || {}
-    this.#termsOfShard = termsWith({
-      streamAfterMs: this.#limits.streamAfterMs,
-      ttl: millisecondsOrInfinity(ttl, 'sessions.ttl'),
-      log: { ...defaultLogBounds, ...log },
-      revive,
-    })
+    this.#termsOfShard = termsOfSessions(options.sessions || {}, this.#limits)
     // Endpoints of one Worker share a key ring, as they share the secret: a task of one may run in the class of another.
     this.#sealerOf = keys(() => storedKeyRing(objects.sessionClass, objects.placement))
     const { auth, plugins } = withDevelopment(server, options, objects)
@@ -532,6 +526,15 @@ function reportMissingClasses(plugins: readonly AnyPlugin[], objects: EndpointOb
     }
   }
 }
+
+/** Returns the function that formats the options of sessions. @throws Error for an invalid `ttl` */
+const termsOfSessions = ({ ttl = '1d', log, revive = true }: SessionOptions, { streamAfterMs }: Limits) =>
+  termsWith({
+    streamAfterMs,
+    ttl: millisecondsOrInfinity(ttl, 'sessions.ttl'),
+    log: { ...defaultLogBounds, ...log },
+    revive,
+  })
 
 function pathsOf(mcp: string): Host['paths'] {
   const parent = mcp.slice(0, mcp.lastIndexOf('/') + 1)
