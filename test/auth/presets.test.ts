@@ -154,6 +154,21 @@ describe('behind an OAuth provider in the same Worker', () => {
     expect(challengeOf(refused)).toContain('scope="notes:read notes:write"')
   })
 
+  test.each([
+    ['https://mcp.example.com', 'https://mcp.example.com/.well-known/oauth-protected-resource'],
+    ['https://mcp.example.com/mcp', 'https://mcp.example.com/.well-known/oauth-protected-resource/mcp'],
+  ])('challenges name the metadata that the provider serves for its resource %s', async (audience, metadata) => {
+    const url = await behindProvider()
+    const auth = { scope: ['notes:read'], audience }
+    const lacking = await call(withProps(url, { user: 'ada' }, auth), {}, 'write')
+    expect([lacking.status, challengeOf(lacking)]).toEqual([
+      403,
+      expect.stringContaining(`resource_metadata="${metadata}"`),
+    ])
+    const unknown = await call(withProps(url, { theme: 'dark' }, auth))
+    expect([unknown.status, challengeOf(unknown)]).toEqual([401, `Bearer resource_metadata="${metadata}"`])
+  })
+
   test('the scopes are those that both the props and the token allow', async () => {
     const server = await behindProvider()
     const scopesWith = async (props: object, auth: object) =>

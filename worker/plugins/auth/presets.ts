@@ -2,10 +2,12 @@
 import { checkOptions, checkValue, type KindsOf } from '../../declarations/check-options.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Principal } from '../../protocol/principal.ts'
 import type { Auth } from '../../request-hooks.ts'
 import { type BearerOptions, bearerKinds, storedKinds } from './bearer.ts'
 import { challengeError, insufficientScope, metadataUrlFor, missingScopes } from './challenge-error.ts'
+import { metadataUrl } from './metadata.ts'
 import { resourceServer } from './resource-server.ts'
 
 /** Configures `cloudflareAccess()`. The other options are those of `bearer()`. */
@@ -82,15 +84,21 @@ export function oauthProvider<Props, Granted = unknown>(
       const user = isGiven ? principal(props as Props, auth as Granted) : undefined
       if (user) return user
       const refused = { kind: 'unauthorized', message: 'Authorization is required', challenge: {} } as const
-      throw challengeError(refused, metadataUrlFor(request, serverInfo))
+      throw challengeError(refused, providerMetadata(auth) ?? metadataUrlFor(request, serverInfo))
     },
     async authorize(incoming, serverInfo) {
       const scopes = await missingScopes(incoming, serverInfo)
       if (scopes.length === 0) return undefined
       return challengeError(
         insufficientScope(scopes, incoming.principal?.scopes ?? []),
-        metadataUrlFor(incoming.request, serverInfo),
+        providerMetadata(incoming.context.auth) ?? metadataUrlFor(incoming.request, serverInfo),
       )
     },
   }
+}
+
+/** Returns the URL of the metadata that an OAuth provider serves for its resource, which is the audience of the token. */
+function providerMetadata(auth: unknown): string | undefined {
+  const audience = isObject(auth) ? auth.audience : undefined
+  return typeof audience === 'string' && URL.canParse(audience) ? metadataUrl(audience) : undefined
 }
