@@ -104,14 +104,21 @@ export async function listMethod<E extends AccessOptions & { readonly item: unkn
   // An interceptor may change the result, so each of its calls gets one of its own.
   const results = declarations.interceptors.length === 0 ? sharedResultsOf(declarations) : undefined
   const shared = context.call.params.cursor === undefined ? results?.get(context.call.method) : undefined
-  if (shared) return shared
+  if (shared) return copyOf(shared, name)
   const all = [...entries]
   const seen = await visibleEntries(all, context.caller)
   const items: E['item'][] = itemOf ? await Promise.all(seen.map(itemOf)) : seen.map((entry) => entry.item)
   const personal = all.some(variesByCaller)
   const result = await page(context, name, items, identify, personal)
-  if (cacheableResults.has(result)) results?.set(context.call.method, result)
+  if (cacheableResults.has(result)) results?.set(context.call.method, copyOf(result, name))
   return result
+}
+
+/** Copies a result of `cacheableResults`, for callers that change it. @param name the member that contains the entries */
+function copyOf(result: Result, name: string): Result {
+  const copy = { ...result, [name]: [...(result[name] as unknown[])] } // `page` made it
+  cacheableResults.add(copy)
+  return copy
 }
 
 type SharedResults = { readonly version: number; readonly results: Map<string, Result> }
