@@ -14,10 +14,11 @@ const policy = { origins: [APP], cors: { headers: ['cf-account-id'] } }
 const worker = serve(server, {
   ...policy,
   // The API token stays out of the claims: interceptors and event sinks see claims.
-  auth: oauthProvider<Props, { scope: string[] }>(({ userId, accounts }, { scope }) => ({
+  auth: oauthProvider<Props, { scope: string[]; clientId?: string }>(({ userId, accounts }, { scope, clientId }) => ({
     issuer: ORIGIN,
     subject: userId,
     scopes: scope,
+    ...(clientId !== undefined && { client: clientId }),
     claims: { accounts },
   })),
   requestContext(request, { context }) {

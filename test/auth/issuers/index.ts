@@ -50,11 +50,12 @@ export const access = cloudflareAccess({
 })
 
 type Props = { userId: string }
-type Granted = { scope: string[] }
+type Granted = { scope: string[]; clientId?: string }
 
-export const provided = oauthProvider<Props, Granted>(({ userId }, { scope }) => ({
+export const provided = oauthProvider<Props, Granted>(({ userId }, { scope, clientId }) => ({
   issuer: 'https://mcp.example.com',
   subject: userId,
   scopes: scope,
+  ...(clientId !== undefined && { client: clientId }),
   claims: {},
 }))
