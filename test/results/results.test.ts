@@ -284,6 +284,25 @@ test('a bucket that fails is asked once for a result', async () => {
   await expect.poll(failures).toBe(before + 1)
 })
 
+test.each(['string', 'ArrayBuffer', 'object'])(
+  'a stream with a chunk of type %s fails, and is not stored',
+  async (kind) => {
+    await using client = await connect(new URL('/default/mcp', server.url), { revision: '2026-07-28' })
+    const before = (await keys()).length
+    await expect(client.callTool('chunk', { kind })).rejects.toThrow('Internal error')
+    expect(await keys()).toHaveLength(before)
+    const logs = () =>
+      server.harness
+        .getLogs()
+        .map(({ message }) => message)
+        .join('\n')
+    const type = kind === 'string' ? 'a string' : 'an object'
+    await expect
+      .poll(logs)
+      .toContain(`The stream that storedResult() got must have chunks of type Uint8Array, not ${type}`)
+  },
+)
+
 test('a result is sent if its bucket fails, and the failure is logged', async () => {
   await using client = await connect(new URL('/broken/mcp', server.url), { revision: '2026-07-28' })
   const result = await client.callTool('text', { size: 20_000 })

@@ -17,6 +17,12 @@ server.tool('blocks', { description: 'Returns a short text, and a large image', 
   text('x'.repeat(2000)),
   image(new Uint8Array(size).fill(7), 'image/png'),
 ])
+const chunks: Readonly<Record<string, unknown>> = { string: 'hello', ArrayBuffer: new ArrayBuffer(5), object: {} }
+server.tool(
+  'chunk',
+  { description: 'Stores a stream whose chunks are no bytes', inputSchema: z.object({ kind: z.string() }) },
+  ({ kind }) => storedResult(ReadableStream.from([chunks[kind]]) as ReadableStream<Uint8Array>), // the wrong type on purpose
+)
 server.tool(
   'many',
   { description: 'Returns many small texts', inputSchema: z.object({ count: z.number(), size: z.number() }) },

@@ -2,6 +2,7 @@
  * Stored results in R2. Each is one object. Its key contains a hash of its owner and a random id, so a caller finds its own results only. The
  * custom metadata has `expires` (milliseconds since 1970) and `scopes` (JSON list).
  */
+import { preview } from '../../declarations/check-options.ts'
 import type { Runtime } from '../../plugin.ts'
 import { encodeBase64url } from '../../protocol/base64url.ts'
 import { type Principal, principalKey } from '../../protocol/principal.ts'
@@ -97,7 +98,13 @@ class StreamUpload {
     return { bytes: this.#bytes, head: this.#head }
   }
 
-  async #add(chunk: Uint8Array): Promise<void> {
+  async #add(chunk: unknown): Promise<void> {
+    if (!(chunk instanceof Uint8Array)) {
+      const type = typeof chunk === 'string' ? 'a string' : preview(chunk)
+      throw new Error(
+        `The stream that storedResult() got must have chunks of type Uint8Array, not ${type}: pass text through new TextEncoderStream()`,
+      )
+    }
     this.#bytes += chunk.byteLength
     if (this.#bytes > this.#maxBytes) throw tooMany(this.#maxBytes)
     for (let at = 0; at < chunk.byteLength; ) {
