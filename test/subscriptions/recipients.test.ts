@@ -279,6 +279,18 @@ test.each([
     { tenant: 'acme' },
     'A change for the tenant "acme" needs the issuer of the tenant: pass { issuer, tenant }, or ctx.principal',
   ],
+  [{ issuer: one, tenant: 5 }, '"tenant" of the recipients of server.notify must be a non-empty string, not 5'],
+  [{ issuer: one, tenant: '' }, '"tenant" of the recipients of server.notify must be a non-empty string, not ""'],
+  [{ issuer: one, tenant: null }, '"tenant" of the recipients of server.notify must be a non-empty string, not null'],
+  [{ issuer: 5 }, '"issuer" of the recipients of server.notify must be a non-empty string, not 5'],
+  [
+    { issuer: one, scopes: [], tennant: 'acme' },
+    '"subject" of the recipients of server.notify must be a non-empty string, not undefined',
+  ],
+  ...['map', 'date', 'promise'].map((kind): [object, string] => [
+    { unusual: kind },
+    `"recipients" of server.notify must be { issuer, tenant }, { user: ctx.principal }, { session: ctx.session.id } or ctx.principal, not ${kind === 'promise' ? 'a promise' : 'an object'}`,
+  ]),
   [
     'acme',
     '"recipients" of server.notify must be { issuer, tenant }, { user: ctx.principal }, { session: ctx.session.id } or ctx.principal, not "acme"',
@@ -294,6 +306,12 @@ test.each([
   await notify('promptsChanged')
   await client.next('notifications/prompts/list_changed')
   expect(client.notifications.map(({ method }) => method)).toEqual(['notifications/prompts/list_changed'])
+})
+
+test.each([5, null, ''])('a change of the resource %j is refused', async (uri) => {
+  expect(await notify('resourceUpdated', uri)).toBe(
+    `"uri" of server.notify.resourceUpdated() must be a non-empty string, not ${JSON.stringify(uri)}`,
+  )
 })
 
 test.each([

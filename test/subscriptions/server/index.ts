@@ -36,6 +36,12 @@ const worker = serve(server, {
 export const { McpSession, McpSubscriptions } = worker
 
 type Count = [uri: string, recipients: TopicRecipients]
+/** Recipients that JSON cannot carry. */
+const unusual: Readonly<Record<string, object>> = {
+  map: new Map([['tenant', 'acme']]),
+  date: new Date(0),
+  promise: Promise.resolve({ issuer: 'https://one.example', tenant: 'acme' }),
+}
 type Notify = { method: keyof ChangeNotifier; args: never[] }
 
 export default {
@@ -45,7 +51,9 @@ export default {
     try {
       if (pathname === '/subscribers') return Response.json(await server.subscribers(...(await request.json<Count>())))
       const { method, args } = await request.json<Notify>()
-      await (server.notify[method] as (...args: never[]) => Promise<void>)(...args)
+      await (server.notify[method] as (...args: never[]) => Promise<void>)(
+        ...args.map((arg: { unusual?: string } | null) => (arg?.unusual ? unusual[arg.unusual] : arg) as never),
+      )
       return new Response(null, { status: 204 })
     } catch (problem) {
       return new Response((problem as Error).message, { status: 400 })

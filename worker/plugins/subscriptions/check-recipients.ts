@@ -15,11 +15,27 @@ export function checkRecipients(recipients: unknown): asserts recipients is Reci
   checkObject('server.notify', 'recipients', recipients, examples)
   if ('user' in recipients) return checkUser(recipients)
   if ('session' in recipients) return checkSession(recipients)
-  if ('scopes' in recipients) return
+  if ('scopes' in recipients) {
+    // Members besides those of a principal are allowed.
+    checkValue(owner, 'issuer', recipients.issuer, kind.name)
+    checkValue(owner, 'subject', recipients.subject, kind.name)
+    if (recipients.tenant !== undefined) checkValue(owner, 'tenant', recipients.tenant, kind.name)
+    return
+  }
+  // A Map, or a promise that was not awaited, has no members of its own, as has {}.
+  checkValue('server.notify', 'recipients', recipients, [isPlain, examples])
   checkNames(owner, recipients, ['issuer', 'tenant', 'user', 'client', 'session'])
-  const { client } = recipients
+  const { client, issuer, tenant } = recipients
+  if (issuer !== undefined) checkValue(owner, 'issuer', issuer, kind.name)
+  if (tenant !== undefined) checkValue(owner, 'tenant', tenant, kind.name)
   if (client === undefined) return
   throw new Error(`"client" of ${owner} needs a user: pass { user: ctx.principal, client: ctx.principal.client }`)
+}
+
+/** Whether a value is an object of no class. */
+function isPlain(value: unknown): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
 function checkUser(recipients: object): void {
@@ -51,6 +67,7 @@ const logLevel: Kind = [isLogLevel, `one of ${logLevels.join(', ')}`]
  * cannot have
  */
 export function readEvent(event: ServerEvent, recipients: Recipients): ServerEvent {
+  if ('resource' in event) checkValue('server.notify.resourceUpdated()', 'uri', event.resource, kind.name)
   if ('method' in event && event.method === 'notifications/elicitation/complete') {
     const complete = 'server.notify.elicitationComplete()'
     checkValue(complete, 'elicitationId', event.params.elicitationId, kind.name)
