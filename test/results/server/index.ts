@@ -21,7 +21,15 @@ const chunks: Readonly<Record<string, unknown>> = { string: 'hello', ArrayBuffer
 server.tool(
   'chunk',
   { description: 'Stores a stream whose chunks are no bytes', inputSchema: z.object({ kind: z.string() }) },
-  ({ kind }) => storedResult(ReadableStream.from([chunks[kind]]) as ReadableStream<Uint8Array>), // the wrong type on purpose
+  ({ kind }) => {
+    const stream = new ReadableStream<unknown>({
+      start(controller) {
+        controller.enqueue(chunks[kind])
+        controller.close()
+      },
+    })
+    return storedResult(stream as ReadableStream<Uint8Array>) // the wrong type on purpose
+  },
 )
 server.tool(
   'many',
