@@ -2,6 +2,7 @@
 
 import type { Admitted } from '../worker/declarations/endpoints.ts'
 import type { Checked } from '../worker/declarations/schema.ts'
+import type { ForwardedHttpRequest } from '../worker/engine/http-request.ts'
 import type { Answer } from '../worker/engine/journal.ts'
 import type { NegotiatedSession } from '../worker/engine/methods/method.ts'
 import type { StoredContext } from '../worker/engine/request-context.ts'
@@ -26,8 +27,8 @@ export type Post = {
   caller: string | undefined
   /** IP address of the client. A Worker of an older release omits it. */
   address?: string | undefined
-  /** The HTTP request of the POST: see `worker/engine/http-request.ts`. It is not stored. A Worker of an older release omits it. */
-  http?: string
+  /** The HTTP request of the POST. It is not stored. A Worker of an older release omits it. */
+  http?: ForwardedHttpRequest
   /** The request context of the POST. Absent without one; a Worker of an older release omits it. */
   requestContext?: StoredContext
   /** The id in `ctx.session`: the name of the object. A Worker of an older release sends `Mcp-Session-Id`. */
@@ -47,8 +48,8 @@ export type Post = {
 export type Posted =
   /** A response. Without `text`, its body is empty. */
   | ({ status: number; text?: string; headers?: Readonly<Record<string, string>> | undefined } & PostedRefusals)
-  /** The response is this stream: open a relay. */
-  | ({ stream: number } & PostedRefusals)
+  /** The response is this stream: open a relay, unless it has ended and `frames` are all its server-sent events. */
+  | ({ stream: number; frames?: string } & PostedRefusals)
   /** The session does not exist. */
   | { gone: true }
   /** The POST answers an input request of a call with these scopes, or cancels the call, and its token lacks one of them. */
@@ -255,6 +256,8 @@ export type TaskCall = {
   readonly endpoint?: string
   /** Names of the plugins of that endpoint. A Worker of an older release omits them. */
   readonly plugins?: readonly string[] | undefined
+  /** Whether that endpoint hides the messages of exceptions. A Worker of an older release omits it. */
+  readonly hidesErrors?: boolean | undefined
   /** The request context of the call. Absent without one; a Worker of an older release omits it. */
   readonly requestContext?: StoredContext | undefined
   /**

@@ -9,6 +9,7 @@ const isClass = (value: unknown) => typeof value === 'function' && /^class\b/.te
 
 const pluginKinds: KindsOf<AnyPlugin> = {
   name: kind.required(kind.name),
+  variant: kind.string,
   validate: kind.fn,
   extensions: [
     (value) =>

@@ -6,7 +6,7 @@ import { readSessionAddress } from '../durable-objects/session/session-address.t
 import type { StateRpc } from './declarations/state.ts'
 import { watched } from './plugins/development/objects.ts'
 import { shardName } from './protocol/changes.ts'
-import { McpError } from './protocol/errors.ts'
+import { DeveloperError } from './protocol/errors.ts'
 import { type KeyRing, parseKeyRing, type Sealer, sealer, sealerFor } from './sealing/seal.ts'
 
 // The names and types of a Worker's exports are its project's.
@@ -24,8 +24,18 @@ export const isExported = (name: string): boolean => exported[name] !== undefine
 export const declareClass = (className: string): string =>
   `export it from the main module, and add new_sqlite_classes = ["${className}"] to wrangler.toml in a new [[migrations]]`
 
-/** @throws McpError `internal_error` when this Worker has no such class */
-export function object<T>(className: string, name: string, placement: Placement): T {
+/**
+ * Where the Durable Objects of an endpoint are, and whether clients read what its Worker lacks. By default they do: the user of a client may be
+ * the developer. With the option `handlerErrors`, only the log has it.
+ */
+type ObjectAccess = Placement & { readonly hidesMistakes?: boolean }
+
+/** Returns the error of a Worker whose configuration is wrong: one that clients read, or one that only the log has. */
+const mistake = (message: string, { hidesMistakes }: ObjectAccess): Error =>
+  hidesMistakes ? new Error(message) : new DeveloperError(message)
+
+/** @throws Error when this Worker has no such class */
+export function object<T>(className: string, name: string, placement: ObjectAccess): T {
   const namespace = namespaceOf(className)
   if (namespace) {
     const value = objectIn<T>(namespace, name, placement)
@@ -33,8 +43,7 @@ export function object<T>(className: string, name: string, placement: Placement)
     if (globalThis.process?.env?.NODE_ENV === 'development') return watched(value, className, name)
     return value
   }
-  // Told to the client too: its user may be the developer, and nothing in it is secret.
-  throw new McpError('internal_error', `This Worker has no Durable Object ${className}: ${declareClass(className)}`)
+  throw mistake(`This Worker has no Durable Object ${className}: ${declareClass(className)}`, placement)
 }
 
 /** Names of the session classes of all endpoints in this isolate, in the order in which they were served. */
@@ -44,11 +53,11 @@ export const sessionClasses = new Set<string>()
 export class EndpointObjects {
   /** Exported name of the session class. */
   readonly sessionClass: string
-  readonly placement: Placement
+  readonly placement: ObjectAccess
   readonly #names: Readonly<Record<string, string>>
 
   /** @param names exported names of classes, by their default names */
-  constructor(names: Readonly<Record<string, string>>, placement: Placement) {
+  constructor(names: Readonly<Record<string, string>>, placement: ObjectAccess) {
     this.#names = names
     this.placement = placement
     this.sessionClass = this.nameOf('McpSession')
@@ -63,7 +72,7 @@ export class EndpointObjects {
     return hasClass(this.nameOf(className))
   }
 
-  /** @throws McpError `internal_error` when the Worker has no such class */
+  /** @throws Error when the Worker has no such class */
   object<T>(className: string, name: string): T {
     return object(this.nameOf(className), name, this.placement)
   }
@@ -97,27 +106,35 @@ export class EndpointObjects {
  * renamed class keeps its objects. So this function asks all of them, and the first one creates the key ring if none has it.
  *
  * @param ownClass the session class of the endpoint that asks
- * @throws McpError `internal_error` when the Worker has no session class, or has another class under its name
+ * @throws Error when the Worker has no session class, or has another class under its name
  */
-export async function storedKeyRing(ownClass: string, placement: Placement): Promise<KeyRing> {
+export async function storedKeyRing(ownClass: string, placement: ObjectAccess): Promise<KeyRing> {
   const classNames = [...sessionClasses].filter(hasClass)
+  const [firstClass] = classNames
+  if (firstClass === undefined) {
+    // Without sessions, the secret is enough.
+    throw mistake(
+      `This Worker has no Durable Object ${ownClass}, which stores its keys: ${declareClass(ownClass)}, or set the secret EDGEMCP_KEYS`,
+      placement,
+    )
+  }
   const keysOf = (className: string, mint: boolean) => askForKeys(className, mint, placement)
   const stored = await Promise.all(classNames.map((className) => keysOf(className, false)))
   const rings = stored.filter((ring) => !!ring)
   // `true`: it mints one.
-  const ring = rings[0] ?? ((await keysOf(classNames[0] ?? ownClass, true)) as KeyRing)
+  const ring = rings[0] ?? ((await keysOf(firstClass, true)) as KeyRing)
   // Several classes have one where Workers of an older release minted them: the first seals, all open.
   return { ...ring, keys: Object.assign({}, ring.keys, ...rings.map(({ keys }) => keys)) }
 }
 
-async function askForKeys(className: string, mint: boolean, placement: Placement): Promise<KeyRing | undefined> {
+async function askForKeys(className: string, mint: boolean, placement: ObjectAccess): Promise<KeyRing | undefined> {
   try {
     return await object<KeysRpc>(className, 'keys', placement).keys(mint)
   } catch (problem) {
     if (!String(problem).includes('not implement')) throw problem
-    throw new McpError(
-      'internal_error',
+    throw mistake(
       `The exported class ${className} is not the McpSession of serve(): set durableObjects.names.McpSession to the name of its export`,
+      placement,
     )
   }
 }

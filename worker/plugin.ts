@@ -23,7 +23,7 @@ export interface Runtime {
   readonly declarations: Declarations
   /** Identifies the endpoint: see `identity` of `serve()`. */
   readonly identity: string
-  /** Names of the plugins of the endpoint. */
+  /** Names of the plugins of the endpoint, with their `variant`. */
   readonly plugins: readonly string[]
   /**
    * Returns a Durable Object.
@@ -123,6 +123,11 @@ export interface SubscriptionsFeature {
 export interface Plugin<Classes extends Readonly<Record<string, DurableObjectClass>> = Record<never, never>> {
   /** Name of the plugin, for error messages. */
   readonly name: string
+  /**
+   * Tells apart plugins of one name whose options differ, such as where they store data. A Durable Object that runs without the endpoint of
+   * a call ends the call with an error if its own endpoint has another variant of the plugin. Default: the name alone tells plugins apart.
+   */
+  readonly variant?: string
   /** Checks the declarations of the server when `serve()` is called. @throws Error that names the declaration and the fix */
   validate?(server: Server): void
   /** Extensions of MCP that the plugin adds, by name, with their settings. Default: none. */
@@ -166,7 +171,7 @@ export interface Plugin<Classes extends Readonly<Record<string, DurableObjectCla
   readonly objects?: { readonly [Name in keyof Classes]: (runtime: Runtime) => Classes[Name] }
   /**
    * Called for each `initialize` request, before its response: in the Worker, and over HTTP+SSE in the Durable Object of the session. An
-   * `McpError` refuses the client, any other error answers with `internal_error`. Clients of 2026-07-28 do not initialize.
+   * `McpError` refuses the client, any other error goes to `onError` and answers with `internal_error`. Clients of 2026-07-28 do not initialize.
    */
   onInitialize?(event: ClientEvent, runtime: Runtime): Awaitable<void>
   /**
@@ -236,7 +241,7 @@ export function withPlugins(
   plugins: readonly AnyPlugin[],
   runtime: () => Runtime,
   hasClasses: (plugin: AnyPlugin) => boolean,
-  own?: Pick<Declarations, 'handleFailure' | 'maxResultBytes'>,
+  own?: Pick<Declarations, 'handleFailure' | 'generic' | 'maxResultBytes'>,
 ): Declarations {
   /** Plugins whose classes the Worker has not exported so far. A class that is exported stays exported. */
   let missing = plugins

@@ -127,6 +127,11 @@ export interface Auth extends StoredPrincipals {
   readonly tenant?: string | undefined
   /** The claim that names the tenant. If it is set, `forTenant()` rejects principals without this claim. Default: none. */
   readonly tenantClaim?: string | undefined
+  /**
+   * Names of the request headers that carry the credential, besides `Authorization`. `ctx.request.headers` and the log of `audit()` do not
+   * contain them. Default: none.
+   */
+  readonly credentialHeaders?: readonly string[] | undefined
   /** Checks the declarations of a server, once. @throws Error when they need something that is missing. The message names the fix */
   validate?(server: Server): void
   /**

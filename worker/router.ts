@@ -37,9 +37,12 @@ export function router(host: Host, routes: readonly Route[], hooks: readonly Aud
     async (request, incoming) => {
       const url = urlOf(request.url)
       const error = guardHost(url, policy) ?? guardOrigin(request.headers.get('Origin'), url, policy)
-      const response = error
-        ? rejectionResponse(error, incoming, host)
-        : await tryToAnswer(() => handler(request, host, incoming, methods), incoming, host)
+      let response: Response
+      try {
+        response = error ? rejectionResponse(error, incoming, host) : await handler(request, host, incoming, methods)
+      } catch (thrown) {
+        response = rejectionResponse(thrown, incoming, host)
+      }
       runHooks(hooks, incoming, response, host)
       return cors.addHeaders(limit?.track?.(incoming, response) ?? response, request, error !== undefined)
     }
@@ -83,18 +86,6 @@ const methodNotAllowed: Handler = (_request, _host, _incoming, methods) => notAl
 
 const notFound: Handler = (_request, { paths }) =>
   new Response(`Not found. The MCP endpoint is ${paths.mcp}\n`, { status: 404 })
-
-async function tryToAnswer(
-  handle: () => Response | Promise<Response>,
-  incoming: IncomingRequest,
-  host: Host,
-): Promise<Response> {
-  try {
-    return await handle()
-  } catch (thrown) {
-    return rejectionResponse(thrown, incoming, host)
-  }
-}
 
 function rejectionResponse(thrown: unknown, incoming: IncomingRequest, { report }: Host): Response {
   incoming.rejection = asMcpError(thrown, report)

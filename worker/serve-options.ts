@@ -13,7 +13,7 @@ const kinds: KindsOf<ServeOptions> = {
   plugins: kind.plugins,
   requestContext: kind.fn,
   sessions: [
-    (value) => value === false || (typeof value === 'object' && value !== null),
+    (value) => value === false || isObject(value),
     'false or an object',
     {
       ttl: kind.durationOrInfinity,
@@ -40,7 +40,7 @@ const kinds: KindsOf<ServeOptions> = {
     maxResultBytes: kind.atLeastOne,
     bodyTimeoutMs: kind.atLeastOne,
     streamAfterMs: kind.amount,
-    keepAliveMs: kind.amount,
+    keepAliveMs: kind.atLeastOne,
     maxBufferedBytes: kind.amount,
     maxStreamAgeMs: kind.atLeastOne,
   } satisfies KindsOf<Limits>),

@@ -29,7 +29,7 @@ import {
 import type { HandlerErrors, OnError } from './declarations/failure.ts'
 import type { RequestContext } from './declarations/request-context.ts'
 import type { Server } from './declarations/server.ts'
-import { guardStep } from './engine/failure.ts'
+import { isVisible } from './engine/methods/lists.ts'
 import { checkedContext } from './engine/request-context.ts'
 import { lackedScopes, scopesOf } from './engine/required-scopes.ts'
 import { failureHandler } from './handler-errors.ts'
@@ -52,7 +52,6 @@ import {
 import * as developing from './plugins/development/index.ts'
 import type { ListenRequest } from './plugins/subscriptions/listen.ts'
 import type { Principal } from './protocol/principal.ts'
-import { newestStateless } from './protocol/revisions/index.ts'
 import type { Auth, IncomingRequest, Limiter } from './request-hooks.ts'
 import { router } from './router.ts'
 import type { Sealer } from './sealing/seal.ts'
@@ -208,7 +207,8 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   const { names = {}, ...placement } = options.durableObjects ?? {}
   checkPlugins(options.plugins ?? [], names)
   checkPolicy(options)
-  const objects = new EndpointObjects(names, placement)
+  const hidesMistakes = (options.handlerErrors ?? 'message') !== 'message'
+  const objects = new EndpointObjects(names, { ...placement, hidesMistakes })
   checkJurisdiction(objects.sessionClass, placement.jurisdiction, options.sessions !== false)
   for (const name of (options.plugins ?? []).flatMap((plugin) => Object.keys(plugin.objects ?? {}))) {
     checkJurisdiction(objects.nameOf(name), placement.jurisdiction, true)
@@ -258,13 +258,16 @@ class ServedEndpoint {
     sessionSubscriptions ??= this.#subscriptions?.Subscriptions
     // What tasks() returns.
     sessionClientTasks ??= plugins.find((plugin) => plugin.clientTasks)?.clientTasks as typeof ClientTasks | undefined
-    const declarations = withPlugins(
+    const failures = (texts: HandlerErrors | undefined) =>
+      failureHandler(options.onError, texts, { report, waitUntil: continueWork })
+    const declarations: Declarations = withPlugins(
       server.declarations,
       plugins,
       () => this.#runtime,
       ({ objects: classes = {} }) => Object.keys(classes).every((name) => objects.has(name)),
       {
-        handleFailure: failureHandler(options.onError, options.handlerErrors, { report, waitUntil: continueWork }),
+        handleFailure: failures(options.handlerErrors),
+        generic: once(() => Object.create(declarations, { handleFailure: { value: failures('generic') } })),
         maxResultBytes: this.#limits.maxResultBytes,
       },
     )
@@ -274,7 +277,13 @@ class ServedEndpoint {
     auth?.validate?.(served)
     validateWith(plugins, served)
     this.#limiter?.validate?.(served)
-    this.#endpoint = { server: served, auth, countRound: this.#countRoundOf(served), plugins: this.#runtime.plugins }
+    this.#endpoint = {
+      server: served,
+      auth,
+      countRound: this.#countRoundOf(served),
+      plugins: this.#runtime.plugins,
+      hidesErrors: objects.placement.hidesMistakes === true,
+    }
     const key = endpointKey(this.#runtime.identity, options.auth?.tenant)
     registerEndpoint(key, this.#endpoint)
     this.#admitted = admittedBy(key, this.#endpoint, this.#limiter?.handlerTimeMs)
@@ -288,7 +297,7 @@ class ServedEndpoint {
     return {
       declarations,
       identity,
-      plugins: this.#plugins.map(({ name }) => name),
+      plugins: this.#plugins.map(({ name, variant }) => (variant === undefined ? name : `${name} ${variant}`)),
       object: (className, name) => this.#objects.object(className, name),
       session: (address) => this.#objects.sessionAt(address),
       seals: (principal, other = identity) =>
@@ -383,9 +392,11 @@ class ServedEndpoint {
       listen: hasSessions ? this.#listen() : undefined,
       state: (name) => objects.state(name),
       lackedScopes: async (principal, message, incoming) =>
-        lackedScopes(declarations, principal, message, seals(principal).open, () =>
-          callerOfMessage(host, principal, message, incoming),
-        ),
+        lackedScopes(declarations, principal, message, seals(principal).open, async (entry) => {
+          const caller = await callerOfMessage(host, principal, message, incoming)
+          // The step of the call checks the scopes again, and reports what `visibleTo` throws there.
+          return isVisible(entry, { caller }).catch(() => false)
+        }),
       scopesOf: async (principal, message) => scopesOf(declarations, message, seals(principal).open, principal),
       requestState: (name) => objects.requestState(name),
       waitUntil,
@@ -424,29 +435,16 @@ class ServedEndpoint {
     const { declarations, seals } = this.#runtime
     const shards: Shards = { of, at: (shard) => this.#objects.subscriptions(shard) }
     return (message, caller, address) =>
-      guardStep(
+      listen({
+        message,
+        caller,
+        address,
         declarations,
-        {
-          method: message.method,
-          params: message.params ?? {},
-          revision: newestStateless,
-          principal: caller.principal,
-          requestContext: caller.requestContext,
-          request: caller.request,
-          client: caller.client,
-        },
-        () =>
-          listen({
-            message,
-            caller,
-            address,
-            declarations,
-            open: seals(caller.principal).open,
-            shards,
-            options,
-            report,
-          }),
-      )
+        open: seals(caller.principal).open,
+        shards,
+        options,
+        report,
+      })
   }
 
   /** Returns `undefined` also for a Worker with the plugin and without its class, which `reportMissingClasses` reports. */

@@ -1,7 +1,8 @@
 /** The environment of a call in its session: the call in the form of the engine, and the services for its handler. */
 import type { RequestContext } from '../../worker/declarations/request-context.ts'
 import type { Call, CallEnvironment } from '../../worker/engine/call.ts'
-import { readHttpRequest } from '../../worker/engine/http-request.ts'
+import type { Cancellation } from '../../worker/engine/cancellation.ts'
+import { httpRequestFrom } from '../../worker/engine/http-request.ts'
 import { wait } from '../../worker/engine/wait.ts'
 import { notificationText } from '../../worker/protocol/jsonrpc.ts'
 import { defaultLogLevel } from '../../worker/protocol/meta.ts'
@@ -24,28 +25,28 @@ export const callOf = (
   client: handshake.client,
   principal,
   requestContext,
-  request: http === undefined ? undefined : readHttpRequest(http, address),
+  request: httpRequestFrom(http, address),
   session: { id: session },
   admitted,
   requestId: request.id,
   logLevel: values.get('logLevel') ?? defaultLogLevel,
 })
 
-/** @param signal once it is aborted, the call sends nothing */
+/** @param cancellation once it is aborted, the call sends nothing */
 export function environmentOf(
   session: SessionParts,
   post: PendingPost,
   call: SessionCall,
-  signal: AbortSignal,
+  cancellation: Cancellation,
 ): CallEnvironment {
   const { principal, identity, expires } = call
   const { epoch } = session.lifetime
   const send: CallEnvironment['notify'] = (notification, sentCount) => {
     const written = post.revision.notification(notification)
-    if (written && !signal.aborted) notify(session, post, notificationText(written), call, sentCount)
+    if (written && !cancellation.isAborted) notify(session, post, notificationText(written), call, sentCount)
   }
   return {
-    signal: () => signal,
+    signal: () => cancellation.signal,
     seals: session.host.seals(principal, identity),
     state: {
       object: session.host.state,
@@ -60,9 +61,9 @@ export function environmentOf(
     known: ({ method }) => (method === 'roots/list' ? session.values.get('roots') : undefined),
     notify: send,
     now: Date.now,
-    sleep: (untilMs) => wait(untilMs - Date.now(), signal),
+    sleep: (untilMs) => wait(untilMs - Date.now(), cancellation.signal),
     closeStream: (retry) => {
-      if (!signal.aborted) release(session, post, expires, retry)
+      if (!cancellation.isAborted) release(session, post, expires, retry)
     },
     completed(question, sentCount, id = elicitationId(call.row, question)) {
       const params = { elicitationId: id }

@@ -1,15 +1,18 @@
 /** The calls of a session: start, run step by step, recover after the object was lost, cancel. */
 
-import type { CallerContext } from '../../worker/declarations/caller.ts'
+import type { CallerContext, Guarded } from '../../worker/declarations/caller.ts'
 import type { Declarations } from '../../worker/declarations/declarations.ts'
 import type { Server } from '../../worker/declarations/server.ts'
 import { serializeResult } from '../../worker/engine/answer-text.ts'
 import { callerContextOf, callerOf } from '../../worker/engine/caller.ts'
+import { Cancellation } from '../../worker/engine/cancellation.ts'
 import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
 import { guardStep } from '../../worker/engine/failure.ts'
-import { readHttpRequest } from '../../worker/engine/http-request.ts'
+import { httpRequestFrom } from '../../worker/engine/http-request.ts'
 import { emptyJournal } from '../../worker/engine/journal.ts'
 import { methodIn } from '../../worker/engine/methods/index.ts'
+import { notifyOfClient } from '../../worker/engine/methods/initialize.ts'
+import { isVisible } from '../../worker/engine/methods/lists.ts'
 import type {
   InitializeMethod,
   NegotiatedSession,
@@ -58,6 +61,8 @@ export function startCall(
   const succeed = (result: Result) =>
     answer(session, post, request.id, { status: 200, text: resultText(request.id, result) })
   const refuse = (thrown: unknown) => fail(session, post, request.id, thrown)
+  // The answer cannot be written.
+  const lose = (problem: unknown) => session.lifetime.abort(problem)
   try {
     const { declarations } = session.host.serverFor(from.admitted)
     if (session.running.has(requestKey(request.id)) || session.ledger.has(request.id)) {
@@ -76,9 +81,10 @@ export function startCall(
           succeed(method.result)
         })
         .catch(refuse)
+        .catch(lose)
     }
     if (method?.requires === 'handshake') {
-      return void initialize(method, session, post, request, from).then(succeed, refuse)
+      return void initialize(method, session, post, request, from).then(succeed, refuse).catch(lose)
     }
     if (!negotiated) throw new McpError('invalid_request', 'The first request must be initialize')
     if (!isOffered(session, declarations, request.method, method)) {
@@ -113,6 +119,7 @@ async function initialize(
   if (from.handshake || session.values.get('handshake')) {
     throw new McpError('invalid_request', 'This session is already initialized')
   }
+  const { epoch } = session.lifetime
   const negotiated = method.negotiate(request.params)
   const { declarations } = session.host.serverFor(from.admitted)
   const agreed = revisionOf(negotiated.version) ?? revision
@@ -122,12 +129,12 @@ async function initialize(
     client: negotiated.client,
     capabilities: agreed.client(negotiated.capabilities),
     requestContext: await openContext(from.requestContext, session.host.seals(principal, identity)),
-    request: http === undefined ? undefined : readHttpRequest(http, address),
+    request: httpRequestFrom(http, address),
     protocolVersion: agreed.date,
   })
-  await declarations.hooks?.onInitialize?.({ ...caller, session: { id: from.session } })
+  await notifyOfClient(declarations, agreed, caller, from.session)
   // The stream may have been closed meanwhile, or another request may have initialized the session.
-  if (session.lifetime.isOver) throw new McpError('session_not_found', 'The session has ended')
+  if (epoch !== session.lifetime.epoch) throw new McpError('session_not_found', 'The session has ended')
   if (session.values.get('handshake')) throw new McpError('invalid_request', 'This session is already initialized')
   session.values.put('handshake', negotiated)
   if (declarations.hooks?.onSessionEnd) setOwner(session, negotiated, from)
@@ -185,6 +192,7 @@ function count(
   { request, caller, admitted }: Pick<SessionCall, 'request' | 'caller' | 'admitted'>,
   post: PendingPost,
   resumed?: AbortSignal,
+  sees?: (entry: Guarded) => Promise<boolean>,
 ): Promise<() => void> | undefined {
   if (caller === undefined) return undefined
   const { method, params = {} } = request
@@ -194,6 +202,7 @@ function count(
     caller,
     post,
     isResumed: resumed !== undefined,
+    ...(sees && { sees }),
     signal: () => resumed ?? new AbortController().signal,
     // Handlers of a session run on after their call was cancelled, until they return.
     endsWithSignal: false,
@@ -210,19 +219,23 @@ function count(
  */
 function work(session: SessionParts, post: PendingPost, sessionCall: SessionCall, isResumed = false): void {
   const { request } = sessionCall
-  const abort = new AbortController()
+  const cancellation = new Cancellation()
   const key = requestKey(request.id)
   post.calls.add(sessionCall)
   if (post.stream !== undefined) recordCall(session, sessionCall, post.stream)
-  const environment = environmentOf(session, post, sessionCall, abort.signal)
+  const environment = environmentOf(session, post, sessionCall, cancellation)
+  const withContext = async () =>
+    callOf(session, post, sessionCall, await openContext(sessionCall.requestContext, environment.seals))
+  // The step reports what visibleTo throws.
+  const sees = async (entry: Guarded) =>
+    isVisible(entry, { caller: callerContextOf(await withContext(), environment) }).catch(() => false)
   const step = async () => {
     let release: (() => void) | undefined
     try {
-      const counting = count(session, sessionCall, post, isResumed ? abort.signal : undefined)
+      const counting = count(session, sessionCall, post, isResumed ? cancellation.signal : undefined, sees)
       if (counting) release = await counting
-      const requestContext = await openContext(sessionCall.requestContext, environment.seals)
-      if (abort.signal.aborted) return
-      const call = callOf(session, post, sessionCall, requestContext)
+      const call = await withContext()
+      if (cancellation.isAborted) return
       const server = session.host.serverFor(sessionCall.admitted)
       const method = methodIn(post.revision, request.method)
       const outcome =
@@ -232,12 +245,14 @@ function work(session: SessionParts, post: PendingPost, sessionCall: SessionCall
               result: await guardStep(server.declarations, call, () =>
                 method.answer(
                   call.params,
-                  controlsOf(session, sessionCall, server, abort.signal, () => callerContextOf(call, environment)),
+                  controlsOf(session, sessionCall, server, cancellation.signal, () =>
+                    callerContextOf(call, environment),
+                  ),
                 ),
               ),
             }
           : await runCall(server, call, sessionCall.journal, environment)
-      if (abort.signal.aborted) return
+      if (cancellation.isAborted) return
       if (outcome.type === 'result') {
         const text = serializeResult(request.id, server.declarations, call, outcome.result, {
           report: session.host.report,
@@ -250,7 +265,7 @@ function work(session: SessionParts, post: PendingPost, sessionCall: SessionCall
       }
       askClient(session, post, sessionCall, outcome)
     } catch (thrown) {
-      if (!abort.signal.aborted) fail(session, post, request.id, thrown, sessionCall)
+      if (!cancellation.isAborted) fail(session, post, request.id, thrown, sessionCall)
     } finally {
       release?.()
       if (session.running.get(key)?.call === sessionCall) session.running.delete(key)
@@ -258,19 +273,24 @@ function work(session: SessionParts, post: PendingPost, sessionCall: SessionCall
   }
   // Registered before the step runs, so that its end finds it.
   const { promise, resolve } = Promise.withResolvers<void>()
-  session.running.set(key, { abort, work: promise, post, call: sessionCall })
-  step().finally(resolve)
+  session.running.set(key, { cancellation, work: promise, post, call: sessionCall })
+  step()
+    // Its client would wait for an answer that cannot be sent.
+    .catch((problem) => session.lifetime.abort(problem))
+    .finally(resolve)
 }
 
 /** Receives a response of the client. If it is the last one that a call waits for, the call continues as part of this POST. */
 export function resumeCall(
   session: SessionParts,
   message: Message,
-  { principal, caller, admitted, address, http, expires }: Post,
+  { principal, caller, admitted: current, address, http, expires }: Post,
 ): void {
   const answered = takeAnswer(session, message)
   if (!answered) return
   const { row, call } = answered
+  // A Worker of an older release omits it.
+  const admitted = current ?? call.admitted
   work(session, restOfPost(call), { ...call, row, principal, caller, admitted, address, http, expires }, true)
   void holdAwake(session)
 }
@@ -282,7 +302,6 @@ export const answersDue = ({ ledger, clientTasks }: Pick<SessionParts, 'ledger' 
 /** Recovers the calls that were running in the last instance: runs each again, or ends it with an error. */
 export function recoverCalls(session: SessionParts): void {
   if (!session.isNew) return
-  session.isNew = false
   const expires = session.lifetime.id?.expires ?? 0
   for (const { row, call } of session.ledger.unasked()) {
     const post = restOfPost(call)
@@ -299,6 +318,7 @@ export function recoverCalls(session: SessionParts): void {
     const interrupted = new McpError('call_interrupted', 'The call was interrupted', data)
     fail(session, post, call.request.id, interrupted, sessionCall)
   }
+  session.isNew = false
   void holdAwake(session)
 }
 
@@ -308,8 +328,15 @@ export function cancelCall(session: SessionParts, id: RequestId, reason: unknown
   cancelWaiting(session, id)
 }
 
+/** Ends every running call: one that cannot be dropped is reported. */
 export function abandonAll(session: SessionParts, reason: unknown): void {
-  for (const key of session.running.keys()) abandon(session, key, reason)
+  for (const key of session.running.keys()) {
+    try {
+      abandon(session, key, reason)
+    } catch (problem) {
+      session.host.report(problem)
+    }
+  }
 }
 
 /** Ends a running call at once, without a reply, whether or not its handler observes the signal. */
@@ -317,8 +344,11 @@ function abandon(session: SessionParts, key: string, reason: unknown): void {
   const running = session.running.get(key)
   if (!running) return
   session.running.delete(key)
-  drop(session, running.post, running.call)
-  running.abort.abort(reason)
+  try {
+    drop(session, running.post, running.call)
+  } finally {
+    running.cancellation.abort(reason)
+  }
 }
 
 /** Returns the scopes that a token needs to cancel a call. */
@@ -345,8 +375,8 @@ export function scopesOfOpenCalls(session: SessionParts, { messages }: Pick<Post
 /** Keeps the object in memory, by an alarm, for calls whose POST has been answered. */
 export async function holdAwake(session: SessionParts): Promise<void> {
   if (session.running.size > 0) await drainMicrotasks()
-  if (session.running.size > 0)
-    void session.alarms.set({ hold: Date.now() + keepAwakeAfterMs, answers: answersDue(session) })
+  if (session.running.size === 0) return
+  void session.alarms.set({ hold: Date.now() + keepAwakeAfterMs, answers: answersDue(session) })
 }
 
 /**
@@ -355,6 +385,7 @@ export async function holdAwake(session: SessionParts): Promise<void> {
  */
 export async function holdRunning(session: SessionParts): Promise<void> {
   const end = Date.now() + maxAlarmMs
+  const { epoch } = session.lifetime
   for (;;) {
     endOverdue(session)
     // The client of a call without a stream waits for its response.
@@ -364,7 +395,7 @@ export async function holdRunning(session: SessionParts): Promise<void> {
     const works = [...session.running.values()].map((running) => running.work)
     if (works.length === 0 || last <= Date.now()) return
     await session.alarms.wait(Promise.allSettled(works), Math.min(last, answersDue(session)))
+    if (epoch !== session.lifetime.epoch) return
     session.clientTasks?.poll()
-    if (session.lifetime.isOver) return
   }
 }

@@ -8,6 +8,7 @@ import { storable } from '../../worker/declarations/stored-principal.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import type { SessionOwner } from '../rpc.ts'
 import type { Alarms } from '../shared/alarms.ts'
+import { isLaterUse, lastUse } from '../shared/last-use.ts'
 import type { SessionHost } from './session-host.ts'
 import { readTerms, type SessionTerms } from './session-terms.ts'
 import type { Id, SessionValues } from './session-values.ts'
@@ -49,8 +50,7 @@ export class Lifetime {
   /** The latest options of its endpoint. */
   #termsText: string | undefined
   #terms: SessionTerms | undefined
-  #lastSeenAt = 0
-  #isExpiryScheduled = false
+  #name: string | undefined
 
   constructor(ctx: DurableObjectState, host: SessionHost, values: SessionValues, alarms: Alarms, hooks: LifetimeHooks) {
     this.#ctx = ctx
@@ -88,7 +88,8 @@ export class Lifetime {
 
   get name(): string {
     // An object that does not know its name is woken by an alarm, which is set once the id is stored.
-    return this.#ctx.id.name ?? (this.id as Id).name
+    this.#name ??= this.#ctx.id.name ?? (this.id as Id).name
+    return this.#name
   }
 
   /**
@@ -132,12 +133,16 @@ export class Lifetime {
     return this.ending !== undefined || this.#values.get('ended') !== undefined
   }
 
-  /** Records the time of a request: in memory and, rarely, in storage, so that an evicted session does not look idle. */
+  /** Records the time of a request. */
   markSeen(): void {
     const now = Date.now()
-    this.#lastSeenAt = now
+    const { ttl } = this.terms
     const lastSeenAt = this.#values.get('lastSeenAt')
-    if (lastSeenAt !== undefined && now - lastSeenAt > this.terms.ttl / 4) this.#values.put('lastSeenAt', now)
+    if (lastSeenAt === undefined || !isLaterUse(now, lastSeenAt, ttl)) return
+    const usedAt = lastUse(now, ttl)
+    this.#values.put('lastSeenAt', usedAt)
+    // The platform gives up an alarm that has failed several times.
+    void this.#alarms.add(usedAt + ttl)
   }
 
   /** Called before a relay of an HTTP+SSE session is opened. */
@@ -154,15 +159,15 @@ export class Lifetime {
 
   /** Called before the first row is written: sets the alarm that deletes the session. */
   scheduleExpiry(expires: number): void {
-    if (this.#isExpiryScheduled) return
-    this.#isExpiryScheduled = true
     if (this.id) return
     const now = Date.now()
     const lists = this.#hooks.lists()
     this.#values.put('id', { name: this.name, expires, since: now, ...(lists !== undefined && { lists }) })
     this.#storeTerms()
-    this.#values.put('lastSeenAt', now)
-    void this.#alarms.set({ idle: now + this.terms.ttl, expires })
+    const { ttl } = this.terms
+    const lastSeenAt = lastUse(now, ttl)
+    this.#values.put('lastSeenAt', lastSeenAt)
+    void this.#alarms.set({ idle: lastSeenAt + ttl, expires })
   }
 
   /** Returns when the session ends without another request, in milliseconds since 1970. */
@@ -177,7 +182,7 @@ export class Lifetime {
       if (this.#values.get('sseDisconnectedAt') === undefined) this.#values.put('sseDisconnectedAt', now)
       return Math.min(expires, (this.#values.get('sseDisconnectedAt') ?? now) + sseGraceMs)
     }
-    return Math.min(expires, Math.max(this.#lastSeenAt, this.#values.get('lastSeenAt') ?? 0) + this.terms.ttl)
+    return Math.min(expires, (this.#values.get('lastSeenAt') ?? 0) + this.terms.ttl)
   }
 
   /**
@@ -188,40 +193,70 @@ export class Lifetime {
    * @param isMissed a returning client must get an error, because it has lost data of the session
    */
   finish(reason: SessionEndEvent['reason'], expires?: number, isMissed = true): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
     // No new work starts until everything is deleted.
-    const finished = this.#finish(reason, expires, isMissed).finally(() => {
+    this.ending = promise
+    return this.#finish(reason, expires, isMissed).finally(() => {
       this.ending = undefined
+      resolve()
     })
-    // The event that ends the session fails.
-    this.ending = finished.catch(() => {})
-    return finished
   }
 
   async #finish(reason: SessionEndEvent['reason'], expires: number | undefined, isMissed: boolean): Promise<void> {
     this.epoch += 1
-    this.#hooks.stop()
+    await this.#attempt(() => this.#hooks.stop())
     const hadSubscriptions = this.#values.get('updatesShard') !== undefined && (await this.#hooks.deregister())
     const owner = this.#values.get('owner')
     if (owner) await this.#hooks.notify(owner, reason)
     const names = this.#stateObjects
-    await Promise.all(names.map((name) => this.#host.state(name).deleteAll())).catch(this.#host.report)
-    await this.#clear()
-    this.#isExpiryScheduled = false
-    const leavesMark = expires !== undefined && (isMissed || hadSubscriptions || names.length > 0)
-    if (leavesMark) this.#values.put('ended', expires)
-    if (leavesMark) await this.#alarms.set({ tombstone: Math.max(expires, Date.now() + 1000) })
+    // A deployment may have removed the class of states.
+    await Promise.all(names.map((name) => this.#attempt(() => this.#host.state(name).deleteAll())))
+    const ended = isMissed || hadSubscriptions || names.length > 0 ? expires : undefined
+    // A session that cannot be deleted now must not go on as if it still had what it has lost.
+    await this.#attempt(() => {
+      this.#values.delete('updatesShard')
+      if (ended !== undefined) this.#values.put('ended', ended)
+    })
+    await this.#clear(ended)
   }
 
-  /** Deletes the tombstone in time, in the alarm of a session that has ended. Returns `undefined` for a session that has not ended. */
+  /** Performs a step of the end, starting at once. A failure is reported, so that the session ends. */
+  async #attempt(step: () => Promise<void> | void): Promise<void> {
+    try {
+      await step()
+    } catch (problem) {
+      this.#host.report(problem)
+    }
+  }
+
+  /**
+   * Ends this instance of the object, not the session, because of a failure after which it cannot continue: what this turn wrote is undone.
+   * The streams of its clients reconnect, and the next instance recovers its calls. A session that is ending goes on, because it deletes
+   * everything.
+   */
+  abort(problem: unknown): void {
+    if (this.ending) return
+    this.#host.report(problem)
+    this.#ctx.abort('The session cannot write to its storage')
+  }
+
+  /**
+   * Deletes the tombstone in time, in the alarm of a session that has ended, and what could not be deleted with the session. Returns
+   * `undefined` for a session that has not ended.
+   */
   expireTombstone(): Promise<void> | undefined {
     const endedAt = this.#values.get('ended')
     if (endedAt === undefined) return undefined
-    return endedAt <= Date.now() ? this.#clear() : this.#alarms.set({ tombstone: endedAt })
+    return this.#clear(endedAt > Date.now() ? endedAt : undefined)
   }
 
-  async #clear(): Promise<void> {
+  /** Deletes everything. @param ended the tombstone that remains, if any */
+  async #clear(ended: number | undefined): Promise<void> {
     await this.#ctx.storage.deleteAll()
     this.#values.reset()
     this.#hooks.reset()
+    if (ended === undefined) return
+    this.#values.put('ended', ended)
+    await this.#alarms.set({ tombstone: Math.max(ended, Date.now() + 1000) })
   }
 }

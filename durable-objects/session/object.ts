@@ -18,7 +18,7 @@
  * | `subscribedScopes` | scopes of the resources that it has subscribed to    | until a stream is opened without them |
  * | `reader`    | `Reader`: scopes of the token that opened the standing stream | the session                      |
  * | `taskScopes` | scopes of tasks whose status was sent on the standing stream | until it is opened without them  |
- * | `lastSeenAt` | milliseconds since 1970: approximate time of the last request | the session                     |
+ * | `lastSeenAt` | milliseconds since 1970: the last request is older, see `last-use.ts` | the session                     |
  * | `sseDisconnectedAt` | milliseconds since 1970: when a session over HTTP+SSE lost its stream | until the stream is resumed |
  * | `id`        | `Id`: name and expiry of the session id, and known lists    | the session                        |
  * | `owner`     | `SessionOwner`, if a plugin has `onSessionEnd`              | the session                        |
@@ -33,15 +33,16 @@
 import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
 import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
 import type { ServerEvent } from '../../worker/protocol/changes.ts'
+import * as closeCode from '../../worker/protocol/close-code.ts'
 import { isNotification, isRequest, isRequestId, isResponse } from '../../worker/protocol/jsonrpc.ts'
 import { holdsScopes } from '../../worker/protocol/principal.ts'
-import { closeCode } from '../../worker/protocol/relay-messages.ts'
 import { oldestRevision, revisionOf } from '../../worker/protocol/revisions/index.ts'
 import type { Params } from '../../worker/protocol/types.ts'
 import type { Admission, Opening, Post, Posted, SessionRpc, TaskEnded } from '../rpc.ts'
 import { Alarms } from '../shared/alarms.ts'
 import { CallLedger } from '../shared/call-ledger.ts'
 import { EventLog, standingStream } from '../shared/event-log.ts'
+import { guarded } from '../shared/guarded.ts'
 import { maxRpcBytes } from '../shared/message-size.ts'
 import { Values } from '../shared/values.ts'
 import { Store } from '../store/object.ts'
@@ -58,7 +59,6 @@ import {
   scopesOfOpenCalls,
   startCall,
 } from './calls.ts'
-import { deliverEvent } from './deliver-event.ts'
 import { expireSession } from './expiry.ts'
 import { Lifetime } from './lifetime.ts'
 import { notifyOfEnd } from './notify-of-end.ts'
@@ -78,8 +78,10 @@ export class Session extends Store implements SessionRpc {
   constructor(ctx: DurableObjectState, env: Cloudflare.Env, host: SessionHost) {
     super(ctx, env)
     const { storage } = ctx
-    const { schema } = this
-    const values: SessionValues = new Values(storage.kv, schema)
+    const abort = (problem: unknown) => lifetime.abort(problem)
+    const schema = guarded(this.schema, abort)
+    const sql = guarded(storage.sql, abort)
+    const values: SessionValues = new Values(guarded(storage.kv, abort), schema)
     const alarms = new Alarms(storage)
     const lifetime = new Lifetime(ctx, host, values, alarms, {
       stop: () => {
@@ -94,12 +96,12 @@ export class Session extends Store implements SessionRpc {
       },
     })
     const skippedIds = () => lifetime.skippedIds
-    const log = new EventLog(storage.sql, () => lifetime.terms.log, skippedIds)
-    const ledger = new CallLedger(storage.sql, skippedIds)
+    const log = new EventLog(sql, () => lifetime.terms.log, skippedIds)
+    const ledger = new CallLedger(sql, skippedIds)
     const streams = new SessionStreams(ctx, log, ledger, values)
     const parts = { host, values, log, ledger, alarms, lifetime, streams }
     this.#session = { ...parts, subscriptions: undefined, clientTasks: undefined, running: new Map(), isNew: true }
-    if (host.ClientTasks) this.#session.clientTasks = new host.ClientTasks(this.#session, storage.sql)
+    if (host.ClientTasks) this.#session.clientTasks = new host.ClientTasks(this.#session, sql)
     if (host.Subscriptions) this.#session.subscriptions = new host.Subscriptions(this.#session)
   }
 
@@ -139,17 +141,20 @@ export class Session extends Store implements SessionRpc {
     const { epoch } = session.lifetime
     await drainMicrotasks(pending.settled)
     const waits = post.streams && !pending.isSettled
-    const stream = () => becomeStream(session, pending, post.expires)
+    const stream = () => {
+      if (epoch === session.lifetime.epoch) becomeStream(session, pending, post.expires)
+    }
     const timer = waits ? setTimeout(stream, session.lifetime.terms.streamAfterMs) : null
     await pending.settled
     clearTimeout(timer)
     if (epoch !== session.lifetime.epoch) return { gone: true }
     if (pending.stream !== undefined) {
-      // What the calls do in this turn is written together.
+      // The calls and events of this turn are written together.
       await drainMicrotasks()
       session.streams.flush()
       void holdAwake(session)
-      return { stream: pending.stream, ...(await refusalsIn(pending, post)) }
+      const frames = session.streams.takeWhole(pending.stream, pending.revision.polling)
+      return { stream: pending.stream, ...(frames !== undefined && { frames }), ...(await refusalsIn(pending, post)) }
     }
     const [first] = pending.replies
     if (!first) return { status: 202 }
@@ -194,7 +199,8 @@ export class Session extends Store implements SessionRpc {
   ): Promise<boolean> {
     this.schema.check()
     if (delivery !== undefined && this.#deliveries.has(delivery)) return true
-    const isThere = await deliverEvent(this.#session, event, { taskEnded, scopes, topics })
+    const { subscriptions, clientTasks } = this.#session
+    const isThere = (await (subscriptions ?? clientTasks)?.deliver(event, { taskEnded, scopes, topics })) ?? false
     if (isThere && delivery !== undefined) this.#deliveries.set(delivery, true)
     return isThere
   }
@@ -206,8 +212,10 @@ export class Session extends Store implements SessionRpc {
     while (session.lifetime.ending) await session.lifetime.ending
     if (session.lifetime.isOver) return { gone: true }
     this.#wake(terms)
+    const { epoch } = session.lifetime
     if (owner) session.lifetime.setOwner(owner, expires)
     const isRevoked = await (session.subscriptions?.dropWithout(scopes) ?? dropSubscriptionsWithout(session, scopes))
+    if (epoch !== session.lifetime.epoch) return { gone: true }
     const lacks = session.streams.admit(scopes, after, relay)
     if (lacks) return { lacks }
     const isListening = session.values.get('updatesShard') !== undefined
@@ -279,10 +287,12 @@ export class Session extends Store implements SessionRpc {
     if (tombstone) return tombstone
     // This object stores no session.
     if (!session.lifetime.id) return super.alarm()
+    const { epoch } = session.lifetime
     recoverCalls(session)
     session.clientTasks?.poll()
     await holdRunning(session)
-    if (session.lifetime.isOver) return
+    // What ended it, or ends it, sets the next alarm.
+    if (epoch !== session.lifetime.epoch || session.lifetime.isOver) return
     const due = session.lifetime.due()
     // Also while a call runs: no client waits for it.
     if (due <= Date.now()) return expireSession(session)

@@ -3,7 +3,7 @@
  * be sent before the last reply, on a stream.
  */
 import { asMcpError, McpError } from '../../worker/protocol/errors.ts'
-import { errorText } from '../../worker/protocol/jsonrpc.ts'
+import { errorReply } from '../../worker/protocol/jsonrpc.ts'
 import { oldestRevision, revisionOf } from '../../worker/protocol/revisions/index.ts'
 import type { RequestId } from '../../worker/protocol/types.ts'
 import type { Post, PostedRefusals } from '../rpc.ts'
@@ -39,9 +39,7 @@ export function fail(
   call?: SessionCall,
 ): void {
   const error = asMcpError(thrown, session.host.report)
-  const numbers = post.revision.error(error.kind)
-  const reply = { status: numbers.status, text: errorText(id, error, numbers), headers: error.headers }
-  answer(session, post, id, reply, call)
+  answer(session, post, id, errorReply(id, error, post.revision.error(error.kind)), call)
 }
 
 /** Ends a call without a reply. */
@@ -70,6 +68,7 @@ export function streamOf(session: RepliesContext, post: PendingPost, expires: nu
   for (const call of post.calls) session.ledger.check(ledgerCallOf(call, 0))
   session.lifetime.scheduleExpiry(expires)
   const stream = session.log.open(post.unanswered, Date.now(), post.scopes)
+  session.streams.collect(stream)
   post.switchToStream(stream)
   for (const sessionCall of post.calls) recordCall(session, sessionCall, stream)
   for (const reply of post.replies) session.streams.sendMessage(stream, fitted(post, reply, maxRowBytes).text)
@@ -81,7 +80,7 @@ export function becomeStream(session: RepliesContext, post: PendingPost, expires
   try {
     streamOf(session, post, expires)
   } catch (problem) {
-    if (!(problem instanceof McpError)) session.host.report(problem)
+    if (!(problem instanceof McpError)) session.lifetime.abort(problem)
   }
 }
 
@@ -115,7 +114,7 @@ export function release(session: RepliesContext, post: PendingPost, expires: num
 
 /** Returns the stored form of a call, without its principal. */
 export const ledgerCallOf = (
-  { request, handshake, session, identity, principal, requestContext, scopes = [], journal }: SessionCall,
+  { request, handshake, session, identity, principal, requestContext, admitted, scopes = [], journal }: SessionCall,
   stream: number,
 ): LedgerCall => ({
   request,
@@ -125,6 +124,7 @@ export const ledgerCallOf = (
   session,
   identity,
   isPersonal: principal !== undefined,
+  ...(admitted && { admitted }),
   ...(requestContext && { requestContext }),
   ...(scopes.length > 0 && { scopes }),
   repeats: 0,
@@ -133,9 +133,7 @@ export const ledgerCallOf = (
 /** Returns the reply or, if it is too large, an error that states its size. */
 export function fitted<R extends Reply & { id: RequestId }>(post: PendingPost, reply: R, maxBytes: number): Reply {
   const error = tooLarge('The result', reply.text, maxBytes)
-  if (!error) return reply
-  const numbers = post.revision.error(error.kind)
-  return { status: numbers.status, text: errorText(reply.id, error, numbers) }
+  return error ? errorReply(reply.id, error, post.revision.error(error.kind)) : reply
 }
 
 /** Returns the requests of a POST that a limit rejected, once all are counted; `{}` if there are none. */

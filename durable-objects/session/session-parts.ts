@@ -1,3 +1,4 @@
+import type { Cancellation } from '../../worker/engine/cancellation.ts'
 import type { Alarms } from '../shared/alarms.ts'
 import type { CallLedger } from '../shared/call-ledger.ts'
 import type { EventLog } from '../shared/event-log.ts'
@@ -29,7 +30,7 @@ export type SessionParts = {
 }
 
 export type RunningCall = {
-  readonly abort: AbortController
+  readonly cancellation: Cancellation
   readonly work: Promise<void>
   readonly post: PendingPost
   readonly call: SessionCall

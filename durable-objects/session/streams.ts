@@ -5,11 +5,9 @@
 
 import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
 import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
-import { eventNotification, type ServerEvent } from '../../worker/protocol/changes.ts'
-import { notificationText } from '../../worker/protocol/jsonrpc.ts'
-import { defaultLogLevel, includesLevel } from '../../worker/protocol/meta.ts'
+import * as closeCode from '../../worker/protocol/close-code.ts'
 import { holdsScopes } from '../../worker/protocol/principal.ts'
-import { closeCode, relayMessage } from '../../worker/protocol/relay-messages.ts'
+import { relayMessage } from '../../worker/protocol/relay-messages.ts'
 import { eventFrame, primingFrame, retryFrame } from '../../worker/protocol/server-sent-events.ts'
 import type { CallLedger } from '../shared/call-ledger.ts'
 import {
@@ -41,6 +39,18 @@ type StreamOptions = {
   overSse: boolean
 }
 
+/** A stream that no relay has opened yet. */
+type UnopenedStream = {
+  /** Its events so far. */
+  frames: string
+  /** The newest of them. */
+  last: EventId
+  /** Whether it has ended. */
+  isOver: boolean
+}
+
+const unopenedStreams = () => new BoundedMap<number, UnopenedStream>({ maxEntries: 100 })
+
 export class SessionStreams {
   readonly #ctx: DurableObjectState
   readonly #log: EventLog
@@ -52,6 +62,8 @@ export class SessionStreams {
   readonly #released = new Map<number, number>()
   /** Events of this turn, by stream. */
   readonly #unsent = new Map<number, { readonly frames: string; readonly last: string }>()
+  /** Streams that no relay has opened yet, while their events are few. */
+  #unopened = unopenedStreams()
   #burst = { at: 0, sent: 0 }
 
   constructor(ctx: DurableObjectState, log: EventLog, ledger: CallLedger, values: SessionValues) {
@@ -110,29 +122,6 @@ export class SessionStreams {
     return this.#values.get('taskScopes') ?? []
   }
 
-  /**
-   * Whether the standing stream is open, its reader has these scopes and, for a log message, the log level of the client includes its level.
-   */
-  takes(scopes: readonly string[], event: ServerEvent): boolean {
-    if ('method' in event && event.method === 'notifications/message') {
-      if (!includesLevel(this.#values.get('logLevel') ?? defaultLogLevel, event.params.level)) return false
-    }
-    const isReadable = scopes.length === 0 || holdsScopes(this.#reader?.scopes, scopes)
-    return isReadable && this.#log.find(standingStream) !== undefined
-  }
-
-  /**
-   * Sends an event on the standing stream.
-   *
-   * @param taskScopes the scopes of the task whose status it is; empty without scopes
-   * @param isScopedResource whether it is about a resource with scopes
-   */
-  sendEvent(event: ServerEvent, taskScopes: readonly string[], isScopedResource: boolean): void {
-    const scoped = taskScopes.length > 0 ? 'task' : isScopedResource ? 'resource' : undefined
-    if (scoped === 'task') this.#values.put('taskScopes', [...new Set([...this.#taskScopes, ...taskScopes])])
-    this.send(standingStream, notificationText(eventNotification(event)), { scoped })
-  }
-
   /** Opens the standing stream from the next event. */
   openStanding(options: StreamOptions): Response {
     const newest = this.#log.openStanding()
@@ -142,12 +131,19 @@ export class SessionStreams {
 
   /** Opens the stream of a POST from its start; 400 if the log no longer contains it. */
   openPost(stream: number, options: StreamOptions): Response {
+    const unopened = this.#unopened.get(stream)
+    this.#unopened.delete(stream)
+    if (unopened) return this.#open({ stream, seq: 0 }, options, unopened)
     const start = this.#log.onFrom({ stream, seq: 0 }, true)
     return start ? this.#open(start, options) : new Response(null, { status: 400 })
   }
 
-  /** Sends a stream from after an event. This relay replaces the previous one. */
-  #open(start: EventId, { relay, again, polling, overSse }: StreamOptions): Response {
+  /**
+   * Sends a stream from after an event. This relay replaces the previous one.
+   *
+   * @param unopened all events after it, if this instance has them in memory
+   */
+  #open(start: EventId, { relay, again, polling, overSse }: StreamOptions, unopened?: UnopenedStream): Response {
     const { stream } = start
     this.flush()
     // A paused or lost connection must not replace one that its client has opened since.
@@ -162,6 +158,7 @@ export class SessionStreams {
     const released = this.#released.get(stream)
     this.#released.delete(stream)
     if (released !== undefined) sendAway(socket, released)
+    else if (unopened) sendUnopened(socket, unopened)
     else this.#catchUp(socket, start)
     const headers = { 'Last-Event-ID': eventIdText(start) }
     return new Response(null, { status: 101, webSocket: client, headers })
@@ -186,9 +183,26 @@ export class SessionStreams {
     return resumed
   }
 
+  /** Collects the events of a new stream, until its relay opens. */
+  collect(stream: number): void {
+    this.#unopened.set(stream, { frames: '', last: { stream, seq: 0 }, isOver: false })
+  }
+
   /**
-   * Appends a notification to the log, and sends it once it is written, with the others of this turn: the log contains whatever a client
-   * has received.
+   * Returns all events of a new stream; `undefined` if it needs a relay, because it continues, was released or is long. They are in the log.
+   *
+   * @param polling whether the client understands priming events
+   */
+  takeWhole(stream: number, polling: boolean): string | undefined {
+    const unopened = this.#unopened.get(stream)
+    if (!unopened?.isOver) return undefined
+    this.#unopened.delete(stream)
+    return (polling ? primingFrame(eventIdText({ stream, seq: 0 }), retryAfterMs) : '') + unopened.frames
+  }
+
+  /**
+   * Appends a notification to the log, and sends it once it is written, with the others of this turn: the log contains each event that a
+   * client has received.
    *
    * @param options see `EventLog.append`
    */
@@ -197,16 +211,33 @@ export class SessionStreams {
     if (!appended) return
     const id = eventIdText(appended)
     const unsent = this.#unsent.get(stream)
-    const frames = (unsent?.frames ?? '') + eventFrame(text, id)
+    const frame = eventFrame(text, id)
+    const frames = (unsent?.frames ?? '') + frame
+    const unopened = this.#unopened.get(stream)
+    if (unopened && unopened.frames.length <= pageSize) {
+      unopened.frames += frame
+      unopened.last = appended
+    } else this.#unopened.delete(stream)
     this.#unsent.set(stream, { frames, last: id })
-    if (this.#unsent.size === 1 && !unsent) void drainMicrotasks().then(() => this.flush())
+    // The storage has reported what it throws.
+    if (this.#unsent.size === 1 && !unsent)
+      drainMicrotasks()
+        .then(() => this.flush())
+        .catch(() => {})
     if (frames.length > pageSize) this.flush()
   }
 
-  /** Writes what was recorded and appended in this turn to storage, and then sends the events. */
+  /**
+   * Writes the calls, streams and events of this turn to storage, then sends the events. If they cannot be written, this instance ends, see
+   * `guarded.ts`: a client must not receive an event that is not in the log, nor wait for one that never comes.
+   */
   flush(): void {
     this.#ledger.write()
     this.#log.write()
+    this.#sendUnsent()
+  }
+
+  #sendUnsent(): void {
     for (const [stream, { frames, last }] of this.#unsent) {
       this.#unsent.delete(stream)
       const sockets = this.#sockets(stream)
@@ -226,18 +257,27 @@ export class SessionStreams {
   /** Ends a stream after its last message. */
   complete(stream: number): void {
     this.flush()
+    const unopened = this.#unopened.get(stream)
+    if (unopened) unopened.isOver = true
     for (const socket of this.#sockets(stream)) socket.close(closeCode.complete)
   }
 
+  /** Ends every stream, also if the last events cannot be written. */
   completeAll(): void {
-    this.flush()
-    this.#released.clear()
-    for (const socket of this.#ctx.getWebSockets()) socket.close(closeCode.complete)
+    try {
+      this.flush()
+    } finally {
+      this.#unsent.clear()
+      this.#released.clear()
+      this.#unopened = unopenedStreams()
+      for (const socket of this.#ctx.getWebSockets()) socket.close(closeCode.complete)
+    }
   }
 
   /** Closes the connection of a stream that continues: the client reconnects for the remaining events after `retry` milliseconds. */
   release(stream: number, retry = retryAfterMs): void {
     this.flush()
+    this.#unopened.delete(stream)
     const sockets = this.#sockets(stream)
     if (sockets.length === 0) this.#released.set(stream, retry)
     for (const socket of sockets) sendAway(socket, retry)
@@ -287,6 +327,11 @@ type Attachment = Pick<StreamOptions, 'relay' | 'overSse'>
 const attachmentOf = (socket: WebSocket) => socket.deserializeAttachment() as Attachment
 
 const tagOf = (stream: number) => `stream:${stream}`
+
+function sendUnopened(socket: WebSocket, { frames, last, isOver }: UnopenedStream): void {
+  if (frames) socket.send(relayMessage(frames, eventIdText(last)))
+  if (isOver) socket.close(closeCode.complete)
+}
 
 function sendAway(socket: WebSocket, retry: number): void {
   socket.send(relayMessage(retryFrame(retry)))

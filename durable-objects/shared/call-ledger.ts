@@ -12,6 +12,7 @@
  * |             | `call`, `key` | the call, and the key of the input request in it            |                       |
  */
 
+import type { Admitted } from '../../worker/declarations/endpoints.ts'
 import { type Answer, type Journal, withAnswers } from '../../worker/engine/journal.ts'
 import type { NegotiatedSession } from '../../worker/engine/methods/method.ts'
 import type { McpError } from '../../worker/protocol/errors.ts'
@@ -31,6 +32,8 @@ export type LedgerCall = {
   identity: string
   /** Whether the call has a principal, which is not stored. */
   isPersonal: boolean
+  /** Data about the endpoint that admitted it. Absent in a row of an older release. */
+  admitted?: Admitted
   /** Scopes that a token needs to answer its input requests, or to cancel it. Absent: none. */
   scopes?: readonly string[]
   /** How often the call ran again because the object was lost. */
@@ -87,7 +90,7 @@ export class CallLedger {
     this.#unwritten.clear()
   }
 
-  /** Returns the rows of a statement that reads or changes what has been written. */
+  /** Writes, then returns the rows of a statement. */
   #query<Row extends Record<string, SqlStorageValue>>(statement: string, ...bindings: SqlStorageValue[]): Row[] {
     this.write()
     return this.#tables.query<Row>(statement, ...bindings)

@@ -104,7 +104,7 @@ const insertEvents = (rows: number) =>
   `INSERT INTO events (stream, seq, data, total, call, said, scoped, isMessage, messages, messageTotal) VALUES ${Array(rows).fill('(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)').join(', ')}`
 
 /**
- * What is opened and appended in a turn is written together: by `write()`, which whatever sends events calls before, and before each read.
+ * Writes the streams and events of a turn together: `write()` runs before each read, and its caller runs it before it sends the events.
  */
 export class EventLog {
   readonly #tables: Tables
@@ -146,7 +146,7 @@ export class EventLog {
     this.#finished.reset()
   }
 
-  /** Writes what was opened and appended since the last call. */
+  /** Writes the streams and events since the last call. */
   write(): void {
     for (const [id, { unanswered, at, scopes }] of this.#unwrittenStreams) {
       this.#sql.exec('INSERT INTO streams (id, unanswered, at, scopes) VALUES (?, ?, ?, ?)', id, unanswered, at, scopes)
@@ -154,19 +154,20 @@ export class EventLog {
     this.#unwrittenStreams.clear()
     const rows = this.#unwrittenEvents
     if (rows.length === 0) return
-    this.#unwrittenEvents = []
-    this.#unwrittenCharacters = 0
     for (let first = 0; first < rows.length; first += rowsPerStatement) {
       const some = rows.slice(first, first + rowsPerStatement)
       this.#sql.exec(insertEvents(some.length), ...some.flat())
     }
+    // Until they are written, each call throws: no later event may be written without them.
+    this.#unwrittenEvents = []
+    this.#unwrittenCharacters = 0
     trimEvents(this.#sql, this.#boundsNow(), rows)
     for (const stream of this.#over) this.#positions.delete(stream)
     this.#over.clear()
     if (this.#sql.databaseSize > this.#boundsNow().maxStorageBytes) this.deleteFinished(Date.now())
   }
 
-  /** Returns the rows of a statement that reads what has been written. */
+  /** Writes, then returns the rows of a statement. */
   #query<Row extends Record<string, SqlStorageValue>>(statement: string, ...bindings: SqlStorageValue[]): Row[] {
     this.write()
     return this.#tables.query<Row>(statement, ...bindings)

@@ -6,7 +6,7 @@
  * | `of:<key>`  | a value that an operation put                                  | until deleted                   |
  * | `tables`    | number of the declaration's statements that have run           | the state                       |
  * | `lapses`    | milliseconds since 1970: when the state of a handle or session is deleted, by alarm | the state |
- * | `used`      | `Use`: approximate last use of another state, which is deleted `ttl` later, by alarm | the state |
+ * | `used`      | `Use`: the last use of another state, which is deleted `ttl` later, by alarm | the state |
  * | `ended`     | tombstone of a deleted state: until when its handle is valid   | until then, by alarm            |
  *
  * Also the version (`schema.ts`) and the tables of the declaration. A state that was only read has stored nothing.
@@ -21,11 +21,12 @@ import {
   type Store,
 } from '../../worker/declarations/state-declaration.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
+import { isLaterUse, lastUse } from '../shared/last-use.ts'
 import { Schema } from '../shared/schema.ts'
 
 const prefix = 'of:'
 
-/** Names the declaration, because the alarm reads its current `ttl`. */
+/** `at`: see `last-use.ts`. `state` names the declaration, because the alarm reads its current `ttl`. */
 type Use = { state: string; at: number; ttl: number }
 
 /** Thrown to undo a transaction that only created tables to read from. */
@@ -47,21 +48,21 @@ export class State extends DurableObject implements StateRpc {
     const { storage } = this.ctx
     const now = Date.now()
     if (storage.kv.get('ended') !== undefined || (expires ?? now + 1) <= now) return { gone: true }
-    let value: unknown
     try {
       const declaration = declarationOf(state)
       // The alarm may be late.
       if ((this.#lapses() ?? now + 1) <= now) await this.#clear()
-      storage.transactionSync(() => {
-        const writing = { done: false, tables: false }
-        value = this.#perform(declaration, operation, args, writing)
-        if (writing.tables && !writing.done) throw unchanged
+      return storage.transactionSync(() => {
+        const writing = { done: false }
+        const answer = this.#attempt(declaration, operation, args, writing)
         this.#recordUse(declaration, expires, now, writing.done)
+        return answer
       })
     } catch (thrown) {
-      if (thrown !== unchanged) return { thrown: described(thrown) }
+      // The version may be among what was undone.
+      if (!this.#isStored) this.#schema.reset()
+      return { thrown: described(thrown) }
     }
-    return { value }
   }
 
   async deleteAll(expires?: number): Promise<void> {
@@ -96,12 +97,38 @@ export class State extends DurableObject implements StateRpc {
     return ttl && used.at + ttl
   }
 
-  #perform({ name, tables, operations }: Declaration, operation: string, args: readonly unknown[], writing: Writing) {
+  /** Performs an operation. Undoes what it wrote if it throws, and the tables of a state that has stored nothing. */
+  #attempt(declaration: Declaration, operation: string, args: readonly unknown[], writing: Writing): StateAnswer {
+    let value: unknown
+    try {
+      this.ctx.storage.transactionSync(() => {
+        const hasNewTables = this.#createTables(declaration)
+        value = this.#perform(declaration, operation, args, writing)
+        if (hasNewTables && !writing.done && !this.#isStored) throw unchanged
+      })
+    } catch (thrown) {
+      writing.done = false
+      if (thrown !== unchanged) return { thrown: described(thrown) }
+    }
+    return { value }
+  }
+
+  /** Whether an operation has written, and the state has not been deleted since. */
+  get #isStored(): boolean {
+    return this.ctx.storage.kv.get('schema') !== undefined
+  }
+
+  /** Runs the statements that have not run. Returns true if there were any. */
+  #createTables({ tables }: Declaration): boolean {
     const { kv, sql } = this.ctx.storage
-    const createdAt = kv.get<number>('tables') ?? 0
-    for (const statement of tables.slice(createdAt)) sql.exec(statement)
-    writing.tables = createdAt < tables.length
-    if (writing.tables) kv.put('tables', tables.length)
+    const created = kv.get<number>('tables') ?? 0
+    for (const statement of tables.slice(created)) sql.exec(statement)
+    if (created >= tables.length) return false
+    kv.put('tables', tables.length)
+    return true
+  }
+
+  #perform({ name, operations }: Declaration, operation: string, args: readonly unknown[], writing: Writing) {
     const all = operations(this.#store(writing))
     const perform = Object.hasOwn(all, operation) ? all[operation] : undefined
     if (!perform) throw new Error(`The state "${name}" no longer has the operation "${operation}"`)
@@ -141,17 +168,20 @@ export class State extends DurableObject implements StateRpc {
     return store
   }
 
-  /** Stores when the state expires or when it was used: with the first value, and then rarely. */
+  /** Stores when the state expires or when it was used: with the first value, and then rarely. A state without `ttl` stores neither. */
   #recordUse({ name, ttl }: Declaration, expires: number | undefined, now: number, wrote: boolean): void {
     const { kv } = this.ctx.storage
     const used = kv.get<Use>('used')
     const isNoted = kv.get('lapses') !== undefined || used !== undefined
-    if (!isNoted && !wrote) return
+    if (!isNoted && !wrote && !this.#isStored) return
     this.#schema.store()
     if (expires !== undefined) {
       if (!isNoted) kv.put('lapses', expires)
-    } else if (ttl !== undefined) {
-      if (!used || used.ttl !== ttl || now - used.at > ttl / 4) kv.put('used', { state: name, at: now, ttl })
+    } else if (ttl === undefined) {
+      // A release that gives it a ttl again must not take this time for that of its last use.
+      if (used) kv.delete('used')
+    } else if (!used || used.ttl !== ttl || isLaterUse(now, used.at, ttl)) {
+      kv.put('used', { state: name, at: lastUse(now, ttl), ttl })
     }
     // An alarm that is early sets the next one. One that was set for a longer ttl would be late.
     const isShortened = used !== undefined && ttl !== undefined && ttl < used.ttl
@@ -161,7 +191,7 @@ export class State extends DurableObject implements StateRpc {
   }
 }
 
-type Writing = { done: boolean; tables: boolean }
+type Writing = { done: boolean }
 
 /** Converts a thrown value into a form that RPC can carry. */
 function described(thrown: unknown) {

@@ -61,17 +61,18 @@ export class ChangeLog {
     return this.#kv.get<number>('pruned') ?? 0
   }
 
-  /** Returns the changes after a number; `undefined` when some of them were deleted. */
+  /** Returns the changes after a number, without those that wait to be sent; `undefined` when some of them were deleted. */
   after(seq: number): LoggedChange[] | undefined {
     if (seq < this.pruned || seq > this.last) return undefined
-    return this.#tables.query<ChangeRow>('SELECT * FROM changes WHERE seq > ? ORDER BY seq', seq).map(readChange)
+    return this.#tables
+      .query<ChangeRow>('SELECT * FROM changes WHERE seq > ? AND at IS NOT NULL ORDER BY seq', seq)
+      .map(readChange)
   }
 
-  /** Returns the first change that has to be delivered to sessions, except these. */
-  undelivered(without: Iterable<number>): LoggedChange | undefined {
+  /** The first change that has to be delivered to sessions, and does not wait to be sent. */
+  get undelivered(): LoggedChange | undefined {
     const [row] = this.#tables.query<ChangeRow>(
-      `SELECT * FROM changes WHERE deliveredTo IS NOT NULL AND seq NOT IN (SELECT value FROM json_each(?)) ORDER BY seq LIMIT 1`,
-      JSON.stringify([...without]),
+      'SELECT * FROM changes WHERE deliveredTo IS NOT NULL AND at IS NOT NULL ORDER BY seq LIMIT 1',
     )
     return row && readChange(row)
   }

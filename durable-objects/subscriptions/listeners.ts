@@ -5,7 +5,7 @@ import { changedLists } from './declared-lists.ts'
 
 /**
  * The subscriptions of a socket. `tenantKey` and `subscriber`: see `tenantKey` and `subscriberKey`. `openedAt`: milliseconds since 1970;
- * an older release did not store it.
+ * absent if the stream was opened with another socket. An older release did not store it.
  */
 export type Attachment = { topics: string[]; tenantKey?: string; subscriber?: string; openedAt?: number }
 

@@ -33,7 +33,7 @@
 import { DurableObject } from 'cloudflare:workers'
 import { sumOf } from '../../worker/declarations/change-hub.ts'
 import { type ServerEvent, type SubscriberCount, topicOf } from '../../worker/protocol/changes.ts'
-import { closeCode } from '../../worker/protocol/relay-messages.ts'
+import * as closeCode from '../../worker/protocol/close-code.ts'
 import type { Subscriber, SubscriptionsRpc } from '../rpc.ts'
 import { Alarms } from '../shared/alarms.ts'
 import { Schema } from '../shared/schema.ts'
@@ -172,13 +172,13 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     const topics: string[] = JSON.parse(request.headers.get(topicsHeader) ?? '[]')
     const tenantKey = request.headers.get(tenantKeyHeader)
     const subscriber = request.headers.get(subscriberKeyHeader)
+    const after = searchParams.get('after')
     const attachment: Attachment = {
       topics,
       ...(tenantKey !== null && { tenantKey }),
       ...(subscriber !== null && { subscriber }),
-      openedAt: Date.now(),
+      ...(!after && { openedAt: Date.now() }),
     }
-    const after = searchParams.get('after')
     await this.#tree.join()
     // Empty for a caller without a principal and an address.
     const tag = searchParams.get('listener') || undefined
@@ -193,7 +193,7 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     this.#listeners.accept(socket, tag ? [tag] : [], attachment)
     const isWanted = filterOf(attachment)
     for (const { seq, change, topics: published } of missed) {
-      if (published.some(isWanted) && !this.#publisher.isWaiting(seq)) socket.send(changeMessage(seq, change))
+      if (published.some(isWanted)) socket.send(changeMessage(seq, change))
     }
     // If this socket is lost at once, the next one begins where it began.
     const headers = { 'Last-Event-ID': String(after ? this.#log.last : position) }
@@ -248,9 +248,10 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     await this.#overrides.announce().catch(this.#host.report)
     await this.#publisher.deliverToSessions()
     const now = Date.now()
-    // Another event may still be delivering to sessions. If this object is lost meanwhile, only an alarm continues.
-    const isUnfinished = this.#overrides.hasUnannounced || this.#log.undelivered([]) !== undefined
-    if (isUnfinished) return this.#alarms.add(now + retryAfterMs)
+    // Another event may still be delivering to sessions, and a change may still wait. If this object is lost meanwhile, only an alarm
+    // continues.
+    const hasChanges = this.#log.undelivered !== undefined || this.#log.waiting.length > 0
+    if (hasChanges || this.#overrides.hasUnannounced) return this.#alarms.add(now + retryAfterMs)
     this.#aged.prune(now)
     // Changes may be stored for longer than `retentionMs`, so that one alarm deletes many.
     if (this.#log.prune(now)) await this.#alarms.add(now + retentionMs)

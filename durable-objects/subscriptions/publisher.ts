@@ -2,7 +2,7 @@
 import type { ServerEvent } from '../../worker/protocol/changes.ts'
 import { relayMessage } from '../../worker/protocol/relay-messages.ts'
 import type { Alarms } from '../shared/alarms.ts'
-import { type ChangeLog, retentionMs } from './change-log.ts'
+import { type ChangeLog, type LoggedChange, retentionMs } from './change-log.ts'
 import type { Listeners } from './listeners.ts'
 import { Outbox } from './outbox.ts'
 import { deliverToSession } from './session-delivery.ts'
@@ -35,7 +35,8 @@ export class Publisher {
   /** Changes that are sent after `coalesceMs`, by their first topic: their number in the log. */
   readonly #waiting = new Map<string, number>()
   #isDelivering = false
-  #isNew = true
+  /** Whether changes may wait without a timer: those of the last instance, and those that a timer could not write. */
+  #mustRecover = true
 
   constructor(parts: PublisherParts) {
     this.#parts = parts
@@ -61,8 +62,8 @@ export class Publisher {
     if (!waits) return this.#send(seq, change, topics)
     this.#waiting.set(key, seq)
     setTimeout(() => {
-      this.#waiting.delete(key)
-      this.#sendWaiting(seq, change, topics)
+      // `recover` may have sent it.
+      if (this.#waiting.get(key) === seq) this.#attempt(() => this.#sendWaiting({ seq, change, topics }))
     }, remainingMs)
   }
 
@@ -71,21 +72,30 @@ export class Publisher {
     return this.#outbox.waitForCapacity()
   }
 
-  /** Whether a logged change is sent after `coalesceMs`. */
-  isWaiting(seq: number): boolean {
-    return [...this.#waiting.values()].includes(seq)
-  }
-
-  /** Sends changes that waited when the last instance was lost. */
+  /** Sends changes that wait since the last instance was lost, or since the storage refused a write. Does not throw. */
   recover(): void {
-    if (!this.#isNew) return
-    this.#isNew = false
-    for (const { seq, change, topics } of this.#parts.log.waiting) this.#sendWaiting(seq, change, topics)
+    if (!this.#mustRecover) return
+    this.#mustRecover = false
+    this.#attempt(() => {
+      for (const waiting of this.#parts.log.waiting) this.#sendWaiting(waiting)
+    })
   }
 
-  #sendWaiting(seq: number, change: string, topics: readonly string[]): void {
+  /** Sends changes that were promised to be sent. If the storage refuses, the next event or alarm sends them. */
+  #attempt(send: () => void): void {
+    try {
+      send()
+    } catch (problem) {
+      this.#mustRecover = true
+      this.#parts.host.report(problem)
+    }
+  }
+
+  #sendWaiting({ seq, change, topics }: Pick<LoggedChange, 'seq' | 'change' | 'topics'>): void {
     const { log, sessions } = this.#parts
-    this.#send(log.requeue(seq, Date.now(), sessions.hasAny(topics)), change, topics)
+    const sent = log.requeue(seq, Date.now(), sessions.hasAny(topics))
+    this.#waiting.delete(topics[0] ?? '')
+    this.#send(sent, change, topics)
   }
 
   #send(seq: number, change: string, topics: readonly string[]): void {
@@ -102,7 +112,7 @@ export class Publisher {
     const { log, sessions, alarms } = this.#parts
     try {
       for (let batch = 0; batch < batchesPerTurn; batch++) {
-        const row = log.undelivered(this.#waiting.values())
+        const row = log.undelivered
         if (!row) return
         const addresses = sessions.of(row.topics, row.deliveredTo, sessionsPerBatch)
         await Promise.all(addresses.map((address) => this.#deliver(address, JSON.parse(row.change))))

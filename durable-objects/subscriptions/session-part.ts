@@ -3,9 +3,16 @@
 import type { CallerContext } from '../../worker/declarations/caller.ts'
 import { capabilitiesOf } from '../../worker/engine/methods/discover.ts'
 import { checkSubscription } from '../../worker/engine/topics.ts'
-import { listChanges, type SubscriberScope, subscriberKey, topicsFor } from '../../worker/protocol/changes.ts'
+import {
+  listChanges,
+  type ServerEvent,
+  type SubscriberScope,
+  subscriberKey,
+  topicsFor,
+} from '../../worker/protocol/changes.ts'
 import { tooManyRequests } from '../../worker/protocol/errors.ts'
 import { principalKey } from '../../worker/protocol/principal.ts'
+import { deliverEvent, type EventDetails, sendEvent } from '../session/deliver-event.ts'
 import type { SessionCall } from '../session/pending-post.ts'
 import {
   addressOf,
@@ -56,11 +63,17 @@ export class Subscriptions {
     return true
   }
 
+  /** See `deliverEvent`. */
+  deliver(event: ServerEvent, details: EventDetails): Promise<boolean> {
+    return deliverEvent(this.#session, event, details)
+  }
+
   /** Sends the change of each list of the server on the standing stream. */
   announceLists(): void {
-    const { host, streams } = this.#session
+    const { host } = this.#session
     const capabilities = capabilitiesOf(host.server.declarations, { updates: hasSubscriptions(this.#session) })
-    for (const { list } of listChanges) if (capabilities[list]?.listChanged) streams.sendEvent({ list }, [], false)
+    for (const { list } of listChanges)
+      if (capabilities[list]?.listChanged) sendEvent(this.#session, { list }, [], false)
   }
 
   /** The declared lists: see `listsText`. */
@@ -77,7 +90,7 @@ export class Subscriptions {
     const { lists } = this
     if (id.lists === lists) return
     values.put('id', { ...id, lists })
-    for (const list of changedLists(id.lists ?? lists, lists)) streams.sendEvent({ list }, [], false)
+    for (const list of changedLists(id.lists ?? lists, lists)) sendEvent(this.#session, { list }, [], false)
   }
 
   /** See `dropSubscriptionsWithout`. */
@@ -104,13 +117,16 @@ export class Subscriptions {
     const add = async () => {
       signal.throwIfAborted()
       lifetime.scheduleExpiry(expires)
-      const isThere = await this.listen(principal)
+      const { epoch } = lifetime
+      if (!(await this.listen(principal))) return
       if (scopes.length > 0) {
         values.put('subscribedScopes', [...new Set([...subscribedScopes(this.#session), ...scopes])])
       }
       const subscriber = { principal: principalKey(principal), address }
       const shard = subscriptionsOf(this.#session)
-      if (!isThere || (await shard?.subscribe(addressOf(this.#session), topics, subscriber)) !== false) return
+      const isAccepted = await shard?.subscribe(addressOf(this.#session), topics, subscriber)
+      if (epoch !== lifetime.epoch) return void (await deregister(this.#session))
+      if (isAccepted !== false) return
       const problem = 'Too many subscriptions: unsubscribe from a resource, or wait 60 seconds, then try again'
       throw tooManyRequests(problem, 60, 'subscriptions')
     }

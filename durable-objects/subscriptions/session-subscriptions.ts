@@ -1,6 +1,6 @@
 /** The subscriptions of sessions: rows with a topic and the address of the session. */
 import { networkOf } from '../../worker/protocol/address.ts'
-import { bounds } from '../../worker/protocol/bounds.ts'
+import * as bounds from '../../worker/protocol/bounds.ts'
 import { splitTopic } from '../../worker/protocol/changes.ts'
 import type { Subscriber } from '../rpc.ts'
 import type { Tables } from '../shared/tables.ts'

@@ -13,13 +13,13 @@
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
  */
-import { bounds } from '../../worker/protocol/bounds.ts'
+import * as bounds from '../../worker/protocol/bounds.ts'
+import type { ServerEvent } from '../../worker/protocol/changes.ts'
 import { isObject, isResponse, type Message, requestText } from '../../worker/protocol/jsonrpc.ts'
 import type { RequestId } from '../../worker/protocol/types.ts'
+import { deliverEvent, type EventDetails } from '../session/deliver-event.ts'
 import type { SessionParts } from '../session/session-parts.ts'
 import { Tables } from '../shared/tables.ts'
-
-type Context = Pick<SessionParts, 'ledger' | 'streams' | 'alarms'>
 
 type Row = { question: number; task: string | null; due: number | null; pause: number; sent: number; ended: number }
 
@@ -31,12 +31,17 @@ const schema = `CREATE TABLE client_tasks (
 )`
 
 export class ClientTasks {
-  readonly #session: Context
+  readonly #session: SessionParts
   readonly #tables: Tables
 
-  constructor(session: Context, sql: SqlStorage) {
+  constructor(session: SessionParts, sql: SqlStorage) {
     this.#session = session
     this.#tables = new Tables(sql, 'client_tasks', schema)
+  }
+
+  /** See `deliverEvent`. */
+  deliver(event: ServerEvent, details: EventDetails): Promise<boolean> {
+    return deliverEvent(this.#session, event, details)
   }
 
   /** Called after the storage was deleted. */

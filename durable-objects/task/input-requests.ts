@@ -17,9 +17,12 @@ export function answersProblem(task: Pick<TaskParts, 'host' | 'store'>, answers:
 
 /** Stores responses. Returns true if no input request is open any more, so that the handler runs again. */
 export function takeAnswers(task: Pick<TaskParts, 'store' | 'status'>, record: TaskRecord, answers: Answers): boolean {
-  if (!task.store.answer(answers)) return false
-  record.due = undefined
-  removeProblemMessage(record)
-  task.status.setStatus(record, 'working')
-  return true
+  return task.store.transaction(() => {
+    if (!task.store.answer(answers)) return false
+    task.status.setStatus(record, 'working', (next) => {
+      next.due = undefined
+      removeProblemMessage(next)
+    })
+    return true
+  })
 }

@@ -72,9 +72,10 @@ export async function finishTask(
   status: TaskStatus,
   end: TaskEnd = {},
 ): Promise<void> {
-  task.store.finish(end)
-  removeProblemMessage(record)
-  task.status.setStatus(record, status)
+  task.status.setStatus(record, status, (next) => {
+    task.store.finish(end)
+    removeProblemMessage(next)
+  })
   await schedule(task, record)
 }
 
@@ -87,11 +88,12 @@ async function storeOutcome(task: TaskParts, record: TaskRecord, result: RunResu
   if (outcome.type === 'suspended') return suspendUntil(task, record, outcome.untilMs, true)
   if (outcome.type === 'result')
     return finishTask(task, record, 'completed', { result: withinLimit(task, outcome.result) })
-  task.store.ask(outcome.inputRequests, outcome.journal)
-  record.due = Date.now() + outcome.answerTimeoutMs
-  if (!record.announced) record.resumableUntil = Math.max(record.resumableUntil ?? 0, Date.now() + maxAnswerTimeoutMs)
-  record.rounds += 1
-  task.status.setStatus(record, 'input_required')
+  task.status.setStatus(record, 'input_required', (next) => {
+    task.store.ask(outcome.inputRequests, outcome.journal)
+    next.due = Date.now() + outcome.answerTimeoutMs
+    if (!next.announced) next.resumableUntil = Math.max(next.resumableUntil ?? 0, Date.now() + maxAnswerTimeoutMs)
+    next.rounds += 1
+  })
   await schedule(task, record)
 }
 

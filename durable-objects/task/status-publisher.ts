@@ -49,12 +49,20 @@ export class StatusPublisher {
     this.#changed = Promise.withResolvers()
   }
 
-  /** Stores and publishes a new status. */
-  setStatus(record: TaskRecord, status: TaskStatus): void {
-    Object.assign(record, { status, lastUpdatedAt: Date.now(), asleep: false, lostRuns: 0 })
+  /**
+   * Stores and publishes a new status. If the storage refuses a write, nothing changes: a status that a client has seen is stored.
+   *
+   * @param change stores what belongs to the status, in the same transaction, and changes the next record
+   */
+  setStatus(record: TaskRecord, status: TaskStatus, change: (next: TaskRecord) => void): void {
+    const next: TaskRecord = { ...record, status, lastUpdatedAt: Date.now(), asleep: false, lostRuns: 0 }
     // Stored with the status: if the instance is lost before the delivery, the next one delivers it.
-    if (hasReaders(record)) record.undelivered = 0
-    this.#store.save(record)
+    if (hasReaders(record)) next.undelivered = 0
+    this.#store.transaction(() => {
+      change(next)
+      this.#store.save(next)
+    })
+    Object.assign(record, next)
     this.notifyWaiting()
     this.publish(record)
   }

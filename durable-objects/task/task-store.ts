@@ -3,7 +3,7 @@
  * checked here.
  */
 import { type Answer, emptyJournal, type Journal, withAnswers } from '../../worker/engine/journal.ts'
-import { InvalidReturn, McpError } from '../../worker/protocol/errors.ts'
+import { DeveloperError, McpError } from '../../worker/protocol/errors.ts'
 import { jsonText } from '../../worker/protocol/json-text.ts'
 import type { InputRequest } from '../../worker/protocol/types.ts'
 import { utf8 } from '../../worker/protocol/utf8.ts'
@@ -100,6 +100,11 @@ export class TaskStore {
     this.#storage.kv.put('call', { ...call, principal, requestContext })
   }
 
+  /** Performs writes. If one of them throws, none is stored. */
+  transaction<T>(write: () => T): T {
+    return this.#storage.transactionSync(write)
+  }
+
   save(record: TaskRecord): void {
     this.#storage.kv.put('task', record)
   }
@@ -126,7 +131,7 @@ export class TaskStore {
     try {
       jsonText(value, `Cannot store ${what}:`)
     } catch (problem) {
-      return new InvalidReturn(problem instanceof Error ? problem.message : String(problem))
+      return new DeveloperError(problem instanceof Error ? problem.message : String(problem))
     }
     const bytes = utf8(JSON.stringify({ value })).length
     return bytes > maxValueBytes ? tooLarge(what, bytes, maxValueBytes) : undefined
@@ -208,7 +213,7 @@ function serialize(value: unknown, what: string): string {
     return JSON.stringify(value)
   } catch (problem) {
     const reason = problem instanceof Error ? problem.message : String(problem)
-    throw new InvalidReturn(`Cannot store ${what}: ${reason}. Use JSON values only`)
+    throw new DeveloperError(`Cannot store ${what}: ${reason}. Use JSON values only`)
   }
 }
 

@@ -8,7 +8,7 @@ import { sdk20250618 } from '../clients/2025-06-18.ts'
 import { sdk20251125 } from '../clients/2025-11-25.ts'
 import { legacy } from '../clients/2026-07-28.ts'
 import type { Client, Generation } from '../clients/generation.ts'
-import { startServer } from '../support/server.ts'
+import { startWithWrangler } from '../support/server.ts'
 import { type Diary, openDiary } from './diary.ts'
 import { inTime } from './in-time.ts'
 import { ask, events, onlyBroken, openSession, type Session } from './session.ts'
@@ -29,7 +29,7 @@ const patience = 60_000
 export async function deploy(): Promise<string> {
   const began = performance.now()
   await using diary = await openDiary()
-  await using server = await startServer(versions[0])
+  await using server = await startWithWrangler(versions[0])
   const streams = new Streams(server.url, diary)
   for (let number = 1; number <= deploys; number++) {
     const folder = versions[number % 2] as string

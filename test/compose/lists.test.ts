@@ -2,7 +2,7 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { describe, expect, test } from 'vitest'
-import { newServer, play } from '../engine/stage.ts'
+import { newServer, play, refusal, result } from '../engine/stage.ts'
 import { startServer } from '../support/server.ts'
 import { nodeProxy } from './node-proxy.ts'
 import { type Answers, rpcError, scripted } from './scripted.ts'
@@ -23,36 +23,54 @@ async function listedBy(list: string, answers: Answers, setting = {}) {
 
 describe('an invalid entry is left out and reported', () => {
   test.each<[string, string, unknown, Json, string]>([
-    ['tools/list', 'tools', 'x', good, 'it must be an object'],
-    ['tools/list', 'tools', { description: 7 }, good, '"name" must be 1 to 1024 characters without control characters'],
-    ['tools/list', 'tools', { name: 'a\n', inputSchema }, good, '"name" must be'],
-    ['tools/list', 'tools', { name: '', inputSchema }, good, '"name" must be'],
-    ['tools/list', 'tools', { name: 'a'.repeat(1025), inputSchema }, good, '"name" must be'],
-    ['tools/list', 'tools', { name: 'a' }, good, '"inputSchema" must be a JSON Schema with the type "object"'],
-    ['tools/list', 'tools', { name: 'a', inputSchema: 'no' }, good, '"inputSchema" must be'],
-    ['tools/list', 'tools', { name: 'a', inputSchema: { type: 'string' } }, good, '"inputSchema" must be'],
-    ['tools/list', 'tools', { ...good, name: 'a', description: 7 }, good, '"description" must be a string'],
-    ['tools/list', 'tools', { ...good, name: 'a', outputSchema: 7 }, good, '"outputSchema" must be an object'],
-    ['tools/list', 'tools', { ...good, name: 'a', annotations: [] }, good, '"annotations" must be an object'],
+    ['tools/list', 'tools', 'x', good, 'an entry must be an object'],
+    [
+      'tools/list',
+      'tools',
+      { description: 7 },
+      good,
+      '"name" of undefined must be 1 to 1024 characters without control characters',
+    ],
+    ['tools/list', 'tools', { name: 'a\n', inputSchema }, good, '"name" of "a\\n" must be'],
+    ['tools/list', 'tools', { name: '', inputSchema }, good, '"name" of "" must be'],
+    ['tools/list', 'tools', { name: 'a'.repeat(1025), inputSchema }, good, 'a" must be 1 to 1024 characters'],
+    ['tools/list', 'tools', { name: 'a' }, good, '"inputSchema" of "a" must be a JSON Schema with the type "object"'],
+    ['tools/list', 'tools', { name: 'a', inputSchema: 'no' }, good, '"inputSchema" of "a" must be'],
+    ['tools/list', 'tools', { name: 'a', inputSchema: { type: 'string' } }, good, '"inputSchema" of "a" must be'],
+    [
+      'tools/list',
+      'tools',
+      { ...good, name: 'a', description: 7 },
+      good,
+      '"description" of "a" must be a string, not 7',
+    ],
+    ['tools/list', 'tools', { ...good, name: 'a', outputSchema: 7 }, good, '"outputSchema" of "a" must be an object'],
+    ['tools/list', 'tools', { ...good, name: 'a', annotations: [] }, good, '"annotations" of "a" must be an object'],
     [
       'tools/list',
       'tools',
       { ...good, name: 'a', icons: [{}] },
       good,
-      '"icons" must be a list of objects with a "src"',
+      '"icons.src" of "a" must be a string, not undefined',
     ],
-    ['prompts/list', 'prompts', { name: 7 }, { name: 'good' }, '"name" must be'],
-    ['prompts/list', 'prompts', { name: 'a', arguments: [{}] }, { name: 'good' }, '"arguments" must be'],
-    ['resources/list', 'resources', { uri: 'a:b' }, { uri: 'a:c', name: 'c' }, '"name" must be a string'],
-    ['resources/list', 'resources', { uri: 7, name: 'b' }, { uri: 'a:c', name: 'c' }, '"uri" must be a URI'],
-    ['resources/list', 'resources', { uri: 'b', name: 'b' }, { uri: 'a:c', name: 'c' }, '"uri" must be a URI'],
-    ['resources/list', 'resources', { uri: 'a:b', name: 'b', size: '7' }, { uri: 'a:c', name: 'c' }, '"size" must be'],
+    ['prompts/list', 'prompts', { name: 7 }, { name: 'good' }, '"name" of 7 must be'],
+    ['prompts/list', 'prompts', { name: 'a', arguments: [{}] }, { name: 'good' }, '"arguments.name" of "a" must be'],
+    ['resources/list', 'resources', { uri: 'a:b' }, { uri: 'a:c', name: 'c' }, '"name" of "a:b" must be a string'],
+    ['resources/list', 'resources', { uri: 7, name: 'b' }, { uri: 'a:c', name: 'c' }, '"uri" of "b" must be a URI'],
+    ['resources/list', 'resources', { uri: 'b', name: 'b' }, { uri: 'a:c', name: 'c' }, '"uri" of "b" must be a URI'],
+    [
+      'resources/list',
+      'resources',
+      { uri: 'a:b', name: 'b', size: '7' },
+      { uri: 'a:c', name: 'c' },
+      '"size" of "b" must be',
+    ],
     ...['x:{?(((a+)+)+)}', 7, `x:${'{a}'.repeat(40)}`].map((uriTemplate): [string, string, unknown, Json, string] => [
       'resources/templates/list',
       'resourceTemplates',
       { uriTemplate, name: 'b' },
       { uriTemplate: 'a:{b}', name: 'c' },
-      '"uriTemplate" must be a URI template (RFC 6570)',
+      '"uriTemplate" of "b" must be a URI template (RFC 6570)',
     ]),
   ])('of %s in "%s": %j', async (list, member, bad, other, problem) => {
     const { list: listed, problems } = await listedBy(list, { [list]: { [member]: [bad, other, bad] } })
@@ -65,9 +83,159 @@ describe('an invalid entry is left out and reported', () => {
     expect(problems[0]).toContain(problem)
   })
 
+  const nested: [string, string, Json, string][] = [
+    ...[
+      [{ annotations: { readOnlyHint: 'yes' } }, 'annotations.readOnlyHint'],
+      [{ inputSchema: { type: 'object', required: 'a' } }, 'inputSchema.required'],
+      [{ inputSchema: { type: 'object', properties: { a: null } } }, 'inputSchema.properties'],
+      [{ outputSchema: { type: 'object', properties: [] } }, 'outputSchema.properties'],
+      [{ icons: [{ src: 'https://a.example', sizes: '48x48' }] }, 'icons.sizes'],
+      [{ icons: [{ src: 'https://a.example', theme: 'blue' }] }, 'icons.theme'],
+    ].map(([more, place]): [string, string, Json, string] => [
+      'tools/list',
+      'tools',
+      { ...good, name: 'a', ...(more as Json) },
+      String(place),
+    ]),
+    ...[
+      [{ annotations: { priority: 5 } }, 'annotations.priority'],
+      [{ annotations: { audience: 'user' } }, 'annotations.audience'],
+    ].map(([more, place]): [string, string, Json, string] => [
+      'resources/list',
+      'resources',
+      { uri: 'a:b', name: 'b', ...(more as Json) },
+      String(place),
+    ]),
+    ['prompts/list', 'prompts', { name: 'a', arguments: [{ name: 'b', required: 'no' }] }, 'arguments.required'],
+  ]
+  test.each(nested)('of %s in "%s", with a nested member of another type: %j', async (list, member, bad, place) => {
+    const { list: listed, problems } = await listedBy(list, { [list]: { [member]: [bad] } })
+    expect(listed[member]).toEqual([])
+    expect(problems).toEqual([expect.stringContaining(`1 invalid entries in ${list}`)])
+    expect(problems[0]).toContain(`"${place}" of "`)
+  })
+
+  test('nested members that are null are left out of their entry', async () => {
+    const icons = [{ src: 'https://a.example/icon.png', mimeType: null, sizes: null, theme: null }]
+    const schema = { type: 'object', $schema: null, properties: null, required: null }
+    const tool = {
+      ...good,
+      inputSchema: { ...schema, additionalProperties: false, default: null },
+      outputSchema: schema,
+      annotations: { title: null, readOnlyHint: true, idempotentHint: null },
+      icons,
+    }
+    const kept = [{ src: 'https://a.example/icon.png' }]
+    const tools = await listedBy('tools/list', { 'tools/list': { tools: [tool] } })
+    expect(tools.list.tools).toEqual([
+      {
+        ...good,
+        inputSchema: { type: 'object', additionalProperties: false, default: null },
+        outputSchema: { type: 'object' },
+        annotations: { readOnlyHint: true },
+        icons: kept,
+      },
+    ])
+    const annotations = { audience: null, priority: null, lastModified: null }
+    const resource = { uri: 'a:b', name: 'b', icons, annotations }
+    const resources = await listedBy('resources/list', { 'resources/list': { resources: [resource] } })
+    expect(resources.list.resources).toEqual([{ uri: 'a:b', name: 'b', icons: kept, annotations: {} }])
+    const prompt = { name: 'a', arguments: [{ name: 'b', title: null, description: null, required: null }] }
+    const prompts = await listedBy('prompts/list', { 'prompts/list': { prompts: [prompt] } })
+    expect(prompts.list.prompts).toEqual([{ name: 'a', arguments: [{ name: 'b' }] }])
+    expect([...tools.problems, ...resources.problems, ...prompts.problems]).toEqual([])
+  })
+
+  test('a property of a schema that is true or false becomes an object with the same meaning', async () => {
+    const properties = { any: true, none: false, text: { type: 'string' } }
+    const tool = { ...good, inputSchema: { type: 'object', properties } }
+    const { list } = await listedBy('tools/list', { 'tools/list': { tools: [tool] } })
+    const read = { any: {}, none: { not: {} }, text: { type: 'string' } }
+    expect(list.tools).toEqual([{ ...good, inputSchema: { type: 'object', properties: read } }])
+  })
+
   test('optional members that are null are left out of their entry', async () => {
     const tool = { ...good, title: null, description: null, outputSchema: null, annotations: null, icons: null }
     expect((await listedBy('tools/list', { 'tools/list': { tools: [tool] } })).list.tools).toEqual([good])
+  })
+})
+
+describe('a tool with an invalid x-mcp-header', () => {
+  const mirroring = (name: string, header: unknown, more = {}) => ({
+    name,
+    inputSchema: { type: 'object', properties: { q: { type: 'string', 'x-mcp-header': header, ...more } } },
+    annotations: { readOnlyHint: true },
+  })
+  const reason = 'must be a header name of letters, digits and dashes'
+
+  test.each([
+    ['a blank', mirroring('bad', 'bad name'), `x-mcp-header on q ${reason}`],
+    ['a line break', mirroring('bad', 'X\nY'), `x-mcp-header on q ${reason}`],
+    ['no characters', mirroring('bad', ''), `x-mcp-header on q ${reason}`],
+    ['no text', mirroring('bad', 7), `x-mcp-header on q ${reason}`],
+    ['the type number', mirroring('bad', 'Q', { type: 'number' }), 'needs the type string, integer or boolean'],
+    [
+      'a place in a list',
+      { name: 'bad', inputSchema: { type: 'object', properties: { q: { items: { 'x-mcp-header': 'Q' } } } } },
+      'must be on a property reached through "properties" only',
+    ],
+  ])('of %s is left out and reported, and its calls are refused', async (_, bad, problem) => {
+    const upstream = scripted({
+      'tools/list': { tools: [bad, mirroring('good', 'Query')] },
+      'tools/call': { content: [] },
+    })
+    const breaker = { circuitBreaker: { failures: 2, pauseMs: 60_000 } }
+    const server = newServer().use(
+      nodeProxy('https://upstream.example/mcp', upstream.fetch, { prefix: 'up_' }, breaker),
+    )
+    const { outcome, reported } = await play(server, 'tools/list', {})
+    expect(outcome).toMatchObject({ result: { tools: [{ name: 'up_good' }] } })
+    expect(reported).toEqual([
+      expect.objectContaining({
+        message: expect.stringContaining(
+          'The server at upstream.example has 1 invalid entries in tools/list, which proxy() leaves out: the inputSchema of "bad" is invalid: ',
+        ),
+      }),
+    ])
+    expect((reported[0] as Error).message).toContain(problem)
+    for (let count = 0; count < 4; count += 1) {
+      expect(await refusal(server, 'tools/call', { name: 'up_bad', arguments: { q: 'x' } })).toMatchObject({
+        kind: 'invalid_params',
+        message: 'Unknown tool: up_bad',
+      })
+    }
+    await result(server, 'tools/call', { name: 'up_good', arguments: { q: 'x' } })
+    expect(upstream.asked('tools/call').map(({ headers }) => headers.get('Mcp-Param-Query'))).toEqual(['x'])
+  })
+
+  test('is called again after the upstream has corrected it', async () => {
+    let header = 'bad name'
+    const upstream = scripted({
+      'tools/list': () => ({ tools: [mirroring('a', header)] }),
+      'tools/call': { content: [] },
+    })
+    const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream.fetch))
+    await result(server, 'tools/list')
+    expect(await refusal(server, 'tools/call', { name: 'a', arguments: { q: 'x' } })).toMatchObject({
+      message: 'Unknown tool: a',
+    })
+    header = 'Query'
+    await result(server, 'tools/list')
+    await result(server, 'tools/call', { name: 'a', arguments: { q: 'x' } })
+    expect(upstream.asked('tools/call').map(({ headers }) => headers.get('Mcp-Param-Query'))).toEqual(['x'])
+  })
+
+  test('is refused when the upstream rejects a call without the header, before its list was read', async () => {
+    const upstream = scripted({
+      'tools/list': { tools: [mirroring('a', 'bad name')] },
+      'tools/call': ({ id }) => rpcError(id, -32020, 'Mcp-Param is missing', 400),
+    })
+    const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream.fetch))
+    expect(await refusal(server, 'tools/call', { name: 'a', arguments: { q: 'x' } })).toMatchObject({
+      kind: 'invalid_params',
+      message: 'Unknown tool: a',
+    })
+    expect(upstream.asked('tools/call')).toHaveLength(1)
   })
 })
 

@@ -1,7 +1,7 @@
 /** Timeouts, retries and the circuit breaker of proxy(): requests that must not be repeated are sent once, whatever fails. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
-import { newServer, refusal, result, textOf } from '../engine/stage.ts'
+import { newServer, play, refusal, result, textOf } from '../engine/stage.ts'
 import { startServer } from '../support/server.ts'
 import { nodeProxy } from './node-proxy.ts'
 import { type Answers, rpcError, type ScriptedRequest, scripted } from './scripted.ts'
@@ -98,11 +98,39 @@ test('a handshake is sent again before a call that must not be repeated', async 
   expect(called('send')).toBe(1)
 })
 
-describe('HTTP 429, 502 or 503 with a JSON-RPC error', () => {
+describe('an HTTP status with a JSON-RPC error', () => {
   const failing =
     (status: number, headers: Record<string, string> = {}) =>
     ({ id }: { id: unknown }) =>
-      Response.json({ jsonrpc: '2.0', id, error: { code: -32603, message: 'Busy' } }, { status, headers })
+      Response.json(
+        { jsonrpc: '2.0', id, error: { code: -32603, message: 'Busy', data: { size: 1 } } },
+        { status, headers },
+      )
+
+  test('is an answer: HTTP 500', async () => {
+    const circuitBreaker = { failures: 2, pauseMs: 60_000 }
+    const { server, called } = behind({ 'tools/call': failing(500) }, { circuitBreaker })
+    await result(server, 'tools/list')
+    for (let count = 1; count <= 3; count += 1) {
+      const problem = { kind: 'internal_error', message: 'Busy', data: { size: 1 } }
+      expect(await refusal(server, 'tools/call', { name: 'read' })).toMatchObject(problem)
+      expect(called('read')).toBe(count)
+    }
+  })
+
+  test.each(['Application/JSON', 'application/json;charset=utf-8', 'application/problem+json', 'text/plain'])(
+    'is an answer only if it is JSON: %s',
+    async (type) => {
+      const fail = ({ id }: ScriptedRequest) =>
+        new Response(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32603, message: 'Busy' } }), {
+          status: 500,
+          headers: { 'Content-Type': type },
+        })
+      const { server } = behind({ 'tools/call': fail })
+      const message = /^application\/json/i.test(type) ? 'Busy' : 'The server at u.example does not answer'
+      expect(await refusal(server, 'tools/call', { name: 'read' })).toMatchObject({ message })
+    },
+  )
 
   test.each([429, 502, 503])('is a temporary failure: HTTP %i', async (status) => {
     const answers = [failing(status), failing(status)]
@@ -251,6 +279,15 @@ describe('the circuit breaker', () => {
     ['a refusal', () => busy({}, 403)],
     ['a rate limit', () => busy({}, 429)],
     ['an invalid result', () => ({ content: 'none' })],
+    ...[
+      ['an error without a message', { error: { code: 5 } }],
+      ['an error whose code is no integer', { error: { code: 1.5, message: null, data: [] } }],
+      ['a result that is null', { result: null }],
+      ['a result that is a list', { result: [] }],
+    ].map(([what, body]): [string, (request: ScriptedRequest) => Response] => [
+      `${what}`,
+      ({ id }) => Response.json({ jsonrpc: '2.0', id, ...(body as object) }),
+    ]),
   ])('counts as an answer: %s', (_, answer) => {
     test('between failures, which are not consecutive then', async () => {
       const answers = [down, answer, down, answer, down, answer]
@@ -295,6 +332,89 @@ describe('the circuit breaker', () => {
     await result(server, 'tools/call', { name: 'send' }, { signal: stop.signal }).catch(() => {})
     await refusal(server, 'tools/call', { name: 'send' })
     expect(await refusal(server, 'tools/call', { name: 'send' })).toMatchObject({ data: { reason: 'circuit_breaker' } })
+  })
+
+  const names: Record<string, unknown> = {
+    'a line break': { 'X-Key': 'a\nb' },
+    'a NUL': { 'X-Key': 'a\0b' },
+    'a character beyond Latin-1': { 'X-Key': '\u{1f511}' },
+    'a name with a blank': { 'X Key': 'a' },
+    'an object': { 'X-Key': {} },
+  }
+  test.each(Object.keys(names))('counts no headers that cannot be sent, for one caller: %s', async (what) => {
+    const upstream = scripted({ 'tools/list': { tools }, 'tools/call': textResult('done') })
+    const headers = ({ principal }: { principal?: { subject: string } | undefined }) =>
+      (principal?.subject === 'mallory' ? names[what] : { 'X-Key': 'good' }) as Record<string, string>
+    const resilience = { retries: 2, circuitBreaker: { failures: 1, pauseMs: 60_000 } }
+    const server = newServer().use(nodeProxy('https://u.example/mcp', upstream.fetch, { headers }, resilience))
+    const as = (subject: string) => ({
+      principal: { issuer: 'https://names.example', subject, scopes: [], claims: {} },
+    })
+    for (let count = 0; count < 2; count += 1) {
+      await expect(result(server, 'tools/call', { name: 'read' }, as('mallory'))).rejects.toThrow(
+        /^"headers" of the proxy of "https:\/\/u\.example\/mcp" failed: it returned .*X.Key.*: return /,
+      )
+    }
+    expect(upstream.requests).toEqual([])
+    expect(textOf(await result(server, 'tools/call', { name: 'read' }, as('alice')))).toBe('done')
+  })
+
+  test('counts no call that exceeds its timeout after its response started', async () => {
+    const timeoutMs = 3_599_999
+    const realTimeout = AbortSignal.timeout.bind(AbortSignal)
+    let over = new AbortController()
+    vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
+      if (ms !== timeoutMs) return realTimeout(ms)
+      over = new AbortController()
+      return over.signal
+    })
+    const expire = () => over.abort(new DOMException('The operation timed out', 'TimeoutError'))
+    const slow = (status: number) => () => {
+      setTimeout(expire)
+      return new Response(new ReadableStream(), { status, headers: { 'Content-Type': 'text/event-stream' } })
+    }
+    const silent = ({ signal }: ScriptedRequest) =>
+      new Promise<Response>((_, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason))
+        setTimeout(expire)
+      })
+    const answers = [slow(200), slow(200), silent]
+    const { server, called } = behind(
+      { 'tools/call': (request) => (answers.shift() ?? (() => textResult('done')))(request) },
+      { retries: 0, circuitBreaker: { failures: 1, pauseMs: 60_000 } },
+      timeoutMs,
+    )
+    for (let count = 0; count < 2; count += 1) {
+      expect(await refusal(server, 'tools/call', { name: 'send' })).toMatchObject({
+        kind: 'unavailable',
+        message: 'The server at u.example did not complete its response in time',
+        data: { reason: 'timed out' },
+      })
+    }
+    expect(await refusal(server, 'tools/call', { name: 'send' })).toMatchObject({
+      message: 'The server at u.example does not answer',
+      data: { reason: 'timed out' },
+    })
+    expect(await refusal(server, 'tools/call', { name: 'send' })).toMatchObject({ data: { reason: 'circuit_breaker' } })
+    expect(called('send')).toBe(3)
+  })
+
+  test('counts no failure of the option fetch before it sends anything', async () => {
+    const upstream = scripted({ 'tools/list': { tools }, 'tools/call': textResult('done') })
+    let binding: typeof upstream | undefined
+    const fetch = (url: string, init: RequestInit) => (binding as typeof upstream).fetch(url, init)
+    const resilience = { retries: 2, circuitBreaker: { failures: 1, pauseMs: 60_000 } }
+    const server = newServer().use(nodeProxy('https://u.example/mcp', fetch, {}, resilience))
+    await expect(result(server, 'tools/call', { name: 'read' })).rejects.toThrow(
+      /^"fetch" of the proxy of "https:\/\/u\.example\/mcp" failed: Cannot read properties of undefined/,
+    )
+    const { reported, outcome } = await play(server, 'tools/list', {})
+    expect(outcome).toMatchObject({ result: { tools: [] } })
+    expect(reported.map(String)).toEqual([
+      expect.stringContaining('"fetch" of the proxy of "https://u.example/mcp" failed'),
+    ])
+    binding = upstream
+    expect(textOf(await result(server, 'tools/call', { name: 'read' }))).toBe('done')
   })
 
   test('ends the retries of a call when it opens', async () => {

@@ -1,9 +1,11 @@
 /** What an upstream returns is data: it reaches a client as far as the protocol has words for it. */
+import { CreateMessageRequestSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { describe, expect, test } from 'vitest'
 import { withAnswers } from '../../worker/engine/journal.ts'
 import { readResult } from '../../worker/plugins/compose/proxy/results.ts'
 import { newServer, play, refusal, result } from '../engine/stage.ts'
 import { nodeProxy } from './node-proxy.ts'
+import { rpcError, scripted } from './scripted.ts'
 
 const read = (method: string, result: Record<string, unknown>, canBeAsked = true) =>
   readResult(method, result, canBeAsked, 'upstream.example')
@@ -74,7 +76,6 @@ describe('a result of an upstream without sessions', () => {
       content: [],
       isError: true,
     })
-    expect(read('tools/call', { structuredContent: 1 })).toEqual({ content: [], structuredContent: 1 })
     expect(read('resources/read', { contents: [], ttlMs: 1, cacheScope: 'public', _meta: { a: 1 }, ...more })).toEqual({
       contents: [],
       ttlMs: 1,
@@ -83,21 +84,257 @@ describe('a result of an upstream without sessions', () => {
     })
   })
 
+  const link = { type: 'resource_link', uri: 'a:b', name: 'b' }
+  const nullLink = { ...link, title: null, description: null, mimeType: null, size: null, icons: null }
+  const nulls = { annotations: null, _meta: null }
+  test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
+    ['tools/call', { content: [text], isError: null, _meta: null }, { content: [text] }],
+    ['tools/call', { content: [{ ...text, ...nulls }] }, { content: [text] }],
+    ['tools/call', { content: [{ ...nullLink, ...nulls }] }, { content: [link] }],
+    [
+      'tools/call',
+      { content: [{ type: 'resource', resource: { uri: 'a:b', text: 'c', mimeType: null, blob: null }, ...nulls }] },
+      { content: [{ type: 'resource', resource: { uri: 'a:b', text: 'c' } }] },
+    ],
+    [
+      'prompts/get',
+      { messages: [{ role: 'user', content: { ...text, ...nulls } }], description: null },
+      { messages: [{ role: 'user', content: text }] },
+    ],
+    [
+      'resources/read',
+      { contents: [{ uri: 'a:b', text: 'c', mimeType: null, _meta: null, blob: null }], ttlMs: null, cacheScope: null },
+      { contents: [{ uri: 'a:b', text: 'c' }] },
+    ],
+    [
+      'completion/complete',
+      { completion: { values: ['a'], total: null, hasMore: null } },
+      { completion: { values: ['a'] } },
+    ],
+  ])('of %s has no members that are null: %j', (method, given, expected) => {
+    expect(read(method, given)).toEqual(expected)
+    expect(read(method, given, false)).toEqual(expected)
+  })
+
+  test.each<[string, Record<string, unknown>, string]>([
+    ['tools/call', { content: [], isError: 'false' }, '"isError" of the result must be true or false, not "false"'],
+    ['tools/call', { content: [text, { type: 'text' }] }, '"content[1].text" of the result must be a string'],
+    ['tools/call', { content: [{ type: 'video' }] }, '"content[0].type" of the result must be one of text, image,'],
+    ['tools/call', { content: [{ ...text, annotations: { priority: 5 } }] }, '"content[0].annotations.priority"'],
+    ['tools/call', { content: [{ ...link, mimeType: 5 }] }, '"content[0].mimeType" of the result must be a string'],
+    ['tools/call', { content: [{ type: 'resource', resource: { uri: 'a:b' } }] }, '"content[0].resource" of the'],
+    ['prompts/get', { messages: [], description: 5 }, '"description" of the result must be a string, not 5'],
+    ['prompts/get', { messages: [{ role: 'user', content: { type: 'text' } }] }, '"messages[0].content.text" of'],
+    ['prompts/get', { messages: [{ role: 'system', content: text }] }, `"messages[0].role" of the result must be`],
+    ['resources/read', { contents: [{ uri: 'a:b', text: 'c', mimeType: 5 }] }, '"contents[0].mimeType" of the'],
+    ['resources/read', { contents: [{ uri: 'a:b', blob: 5 }] }, '"contents[0].blob" of the result must be'],
+    ['completion/complete', { completion: {} }, '"completion.values" of the result must be a list of strings'],
+    ['completion/complete', { completion: { values: null } }, '"completion.values" of the result must be'],
+    ['completion/complete', { completion: { values: ['a', 5] } }, '"completion.values" of the result must be'],
+    ['completion/complete', { completion: { values: [], total: 'x' } }, '"completion.total" of the result must be'],
+  ])('of %s is an error that names the wrong member: %j', (method, result, problem) => {
+    const message = expect.stringContaining(
+      `The server at upstream.example answered ${method} with an invalid result: ${problem}`,
+    )
+    expect(() => read(method, result)).toThrow(expect.objectContaining({ kind: 'unavailable', message }))
+  })
+
+  test('has at most 100 completions', () => {
+    const values = Array.from({ length: 150 }, (_, index) => `v${index}`)
+    const hundred = values.slice(0, 100)
+    const cut = { completion: { values: hundred, total: 150, hasMore: true } }
+    expect(read('completion/complete', { completion: { values, total: 150, hasMore: false } })).toEqual(cut)
+    expect(read('completion/complete', { completion: { values: hundred } })).toEqual({
+      completion: { values: hundred },
+    })
+  })
+
+  test.each([{}, { content: [] }, { content: null }])(
+    'with structured content and %j has the text of the structured content',
+    (given) => {
+      const content = [{ type: 'text', text: '{"a":1}' }]
+      expect(read('tools/call', { ...given, structuredContent: { a: 1 } })).toEqual({
+        content,
+        structuredContent: { a: 1 },
+      })
+      expect(read('tools/call', { ...given, structuredContent: 0 })).toMatchObject({ content: [{ text: '0' }] })
+    },
+  )
+
+  test.each(['2025-03-26', '2025-11-25', '2026-07-28'])('reaches a client of %s with what it has', async (date) => {
+    const upstream = scripted({
+      'tools/list': {
+        tools: [
+          { name: 'plain', inputSchema: { type: 'object' } },
+          { name: 'nullable', inputSchema: { type: 'object' }, outputSchema: { anyOf: [{}, { type: 'null' }] } },
+        ],
+      },
+      'tools/call': ({ params }) =>
+        params.name === 'data' ? { structuredContent: { a: 1 } } : { content: [text], structuredContent: null },
+    })
+    const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream.fetch))
+    const call = async (name: string) => result(server, 'tools/call', { name }, { date })
+    const data = await call('data')
+    expect(data).toMatchObject({ content: [{ type: 'text', text: '{"a":1}' }] })
+    expect(await call('plain')).not.toHaveProperty('structuredContent')
+    const nullable = await call('nullable')
+    expect(nullable).toHaveProperty('structuredContent', null)
+  })
+
   test('with input requests keeps these, and no other members', () => {
     const request = visit('https://login.example')
     expect(read('prompts/get', { ...asks(request), content: [], x: 1 })).toEqual(asks(request))
   })
 })
 
+const asksForm = (field: object, more = {}) => ({
+  method: 'elicitation/create',
+  params: { message: 'm', requestedSchema: { type: 'object', properties: { n: field }, ...more } },
+})
+const samples = (more: object, content: unknown = text) => ({
+  method: 'sampling/createMessage',
+  params: { maxTokens: 1, messages: [{ role: 'user', content }], ...more },
+})
+
+test.each<[string, unknown]>([
+  ['"requestedSchema.properties.n.format"', asksForm({ type: 'string', format: 7 })],
+  ['"requestedSchema.properties.n.minLength"', asksForm({ type: 'string', minLength: 'x' })],
+  ['"requestedSchema.properties.n.enum"', asksForm({ type: 'string', enum: [1] })],
+  ['"requestedSchema.properties.n.oneOf.const"', asksForm({ type: 'string', oneOf: [{}] })],
+  ['"requestedSchema.properties.n.default"', asksForm({ type: 'boolean', default: 'x' })],
+  ['"requestedSchema.properties.n.minimum"', asksForm({ type: 'integer', minimum: '1' })],
+  ['"requestedSchema.properties.n.items.enum"', asksForm({ type: 'array', items: { enum: [1] } })],
+  ['"requestedSchema.required"', asksForm({ type: 'string' }, { required: 'n' })],
+  ['"messages[0].content.text"', samples({}, { type: 'text' })],
+  ['content', samples({}, { type: 'video' })],
+  ['content', samples({}, { type: 'resource_link', uri: 'a:b', name: 'b' })],
+  ['"messages[0].content.input"', samples({}, { type: 'tool_use', id: '1', name: 'a' })],
+  ['maxTokens', samples({ maxTokens: -1.5 })],
+  ['"temperature"', samples({ temperature: 'hot' })],
+  ['"includeContext"', samples({ includeContext: 'everything' })],
+  ['"toolChoice"', samples({ toolChoice: 'auto' })],
+  ['"toolChoice.mode"', samples({ toolChoice: { mode: 'some' } })],
+  ['"modelPreferences.costPriority"', samples({ modelPreferences: { costPriority: 2 } })],
+  ['"name"', samples({ tools: [{}] })],
+])('an input request that strict clients reject is not passed on, and the error names %s: %j', (member, request) => {
+  expect(() => read('tools/call', asks(request))).toThrow(member)
+  expect(() => read('tools/call', asks(request))).toThrow('with an invalid result: ')
+})
+
+test.each<[unknown, unknown]>([
+  [
+    asksForm({ type: 'string', title: null, default: null, format: null }, { required: null, $schema: null }),
+    asksForm({ type: 'string' }),
+  ],
+  [asksForm({ enum: ['x'], enumNames: null }), asksForm({ enum: ['x'], type: 'string' })],
+  [asksForm({ type: 'string', format: 'password', properties: {} }), asksForm({ type: 'string' })],
+  [
+    asksForm({ type: 'string', oneOf: [{ const: 'x', title: null }] }),
+    asksForm({ type: 'string', oneOf: [{ const: 'x', title: 'x' }] }),
+  ],
+  [
+    asksForm({ type: 'array', items: { enum: ['x'] }, minItems: null }),
+    asksForm({ type: 'array', items: { type: 'string', enum: ['x'] } }),
+  ],
+  [
+    samples({ systemPrompt: null, stopSequences: null, tools: null, modelPreferences: { hints: null } }, [
+      { ...text, annotations: null, _meta: null },
+    ]),
+    samples({ modelPreferences: {} }, [text]),
+  ],
+  [{ method: 'roots/list', params: null }, { method: 'roots/list' }],
+])('members that are null or unknown are left out of an input request: %j', (request, passed) => {
+  expect(read('tools/call', asks(request))).toEqual(asks(passed))
+  const { method } = passed as { method: string }
+  const schema = { 'elicitation/create': ElicitRequestSchema, 'sampling/createMessage': CreateMessageRequestSchema }
+  if (method in schema) expect(schema[method as keyof typeof schema].safeParse(passed).success).toBe(true)
+})
+
 test.each([
   { method: 'roots/list' },
-  { method: 'elicitation/create', params: { mode: 'form', ...form({ a: { type: 'string' }, b: { enum: ['x'] } }) } },
+  {
+    method: 'elicitation/create',
+    params: { mode: 'form', ...form({ a: { type: 'string' }, b: { type: 'string', enum: ['x'] } }) },
+  },
   { method: 'elicitation/create', params: form({ a: { type: 'array', items: { type: 'string', enum: ['x'] } } }) },
   { method: 'sampling/createMessage', params: { maxTokens: 1, messages: [{ role: 'user', content: text }] } },
   { method: 'sampling/createMessage', params: { maxTokens: 1, messages: [{ role: 'user', content: [text] }] } },
 ])('an upstream can send each input request that a handler can send: %j', (request) => {
   expect(read('tools/call', asks(request))).toEqual(asks(request))
 })
+
+const wrong = (reason: string) => `The upstream answered with an invalid response: ${reason}`
+test.each([
+  [
+    { error: { code: 5, data: { a: 1 } } },
+    { message: wrong('"error" must be an object with an integer code and a message'), data: { a: 1 } },
+  ],
+  [{ error: { code: 1.5, message: 'No', data: 1 } }, { message: 'No', data: 1 }],
+  [{ error: 'No' }, { message: wrong('"error" must be an object with an integer code and a message') }],
+  [{ result: null }, { message: wrong('"result" must be an object') }],
+  [{ result: [] }, { message: wrong('"result" must be an object') }],
+  [{ jsonrpc: '1.0', result: {} }, { message: wrong('"jsonrpc" must be "2.0"') }],
+  [{ result: {}, error: null }, { message: wrong('A response has a result or an error, not both') }],
+])('a malformed response with the id of the request is its answer: %j', async (body, problem) => {
+  for (const isStream of [false, true]) {
+    const upstream = scripted({
+      'tools/call': ({ id }) => {
+        const text = JSON.stringify({ jsonrpc: '2.0', id, ...body })
+        if (!isStream) return new Response(text, { headers: { 'Content-Type': 'application/json' } })
+        return new Response(`data: ${text}\n\n`, { headers: { 'Content-Type': 'Text/Event-Stream; charset=UTF-8' } })
+      },
+    })
+    const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream.fetch))
+    expect(await refusal(server, 'tools/call', { name: 'x' })).toMatchObject({ kind: 'internal_error', ...problem })
+  }
+})
+
+test.each(['1e999', '-1e999'])('a progress of %s, which no JSON number can be, is ignored', async (number) => {
+  const upstream = scripted({
+    'tools/call': ({ id, params }) => {
+      const { progressToken } = params._meta as { progressToken: unknown }
+      const sent = [
+        [number, 1],
+        [1, number],
+        [2, 3],
+      ].map(
+        ([progress, total]) =>
+          `data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${JSON.stringify(progressToken)},"progress":${progress},"total":${total}}}\n\n`,
+      )
+      const answer = `data: ${JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } })}\n\n`
+      return new Response(sent.join('') + answer, { headers: { 'Content-Type': 'text/event-stream' } })
+    },
+  })
+  const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream.fetch))
+  const { said, outcome } = await play(server, 'tools/call', { name: 'x', _meta: { progressToken: 't' } })
+  expect(outcome).toMatchObject({ type: 'result' })
+  expect(said.map(({ params }) => params)).toEqual([
+    { progressToken: 't', progress: 1 },
+    { progressToken: 't', progress: 2, total: 3 },
+  ])
+})
+
+test.each([undefined, null, 7, 'a\nb', '1999-01-01'])(
+  'an upstream with sessions of the protocol version %j is refused, and its session is ended',
+  async (protocolVersion) => {
+    const upstream = scripted({
+      'server/discover': ({ id }) => rpcError(id, -32601, 'Method not found'),
+      initialize: ({ id }) => {
+        const result = { protocolVersion, capabilities: { tools: {} } }
+        return Response.json({ jsonrpc: '2.0', id, result }, { headers: { 'Mcp-Session-Id': 's' } })
+      },
+      'tools/call': { content: [] },
+    })
+    const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream.fetch))
+    const problem = await refusal(server, 'tools/call', { name: 'x' })
+    expect(problem).toMatchObject({ kind: 'unavailable' })
+    expect(problem.message).toMatch(
+      /^The server at upstream\.example answered initialize with an invalid result: the protocol version .* is not one of 2025-11-25, /,
+    )
+    expect(upstream.asked('tools/call')).toEqual([])
+    expect(upstream.requests.filter(({ http }) => http === 'DELETE')).toHaveLength(1)
+  },
+)
 
 const megabyte = 'x'.repeat(1024 * 1024)
 test.each(['application/json', 'text/event-stream'])('a response as %s is limited to 16 MiB', async (type) => {

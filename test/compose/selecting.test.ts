@@ -1,6 +1,7 @@
 /** The options `tools`, `include` and `exclude` of proxy(). */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { SelectedTools } from '../../worker/declarations/tool-selection.ts'
+import { SelectedTools, type ToolSelection } from '../../worker/declarations/tool-selection.ts'
+import { mount } from '../../worker/plugins/compose/mount.ts'
 import { connect } from '../../worker/testing/index.ts'
 import { newServer, play, refusal, result, textOf } from '../engine/stage.ts'
 import { startServer, type TestServer } from '../support/server.ts'
@@ -113,6 +114,59 @@ test('include selects tools, by names and patterns', async () => {
   expect(listed.map(({ name }) => name)).toEqual(['p_get_a', 'p_x'])
   expect(await refusal(gateway, 'tools/call', { name: 'p_put_a' })).toMatchObject({ message: 'Unknown tool: p_put_a' })
   expect(upstream.asked('tools/call')).toEqual([])
+})
+
+test.each<[what: string, tools: ReturnType<typeof tool>[], options: ToolSelection, listed: string[]]>([
+  [
+    'one',
+    [tool('search', { annotations: { readOnlyHint: true } }), tool('delete_all')],
+    { tools: { delete_all: { name: 'search' } } },
+    ['delete_all'],
+  ],
+  [
+    'one in either order',
+    [tool('delete_all'), tool('search')],
+    { tools: { delete_all: { name: 'search' } } },
+    ['delete_all'],
+  ],
+  ['two that swap', [tool('a'), tool('b')], { tools: { a: { name: 'b' }, b: { name: 'a' } } }, ['a', 'b']],
+  ['an excluded one', [tool('a'), tool('b')], { tools: { a: { name: 'b' } }, exclude: ['a'] }, ['b']],
+])(
+  'each listed tool is the one that is called, with names of other tools for %s',
+  async (_, tools, options, listed) => {
+    const upstream = scripted({
+      'tools/list': { tools: tools.map((each) => ({ ...each, description: `is ${each.name}` })) },
+      'tools/call': ({ params }) => textResult(`is ${params.name}`),
+    })
+    const selected = new SelectedTools('proxy()', options)
+    const gateway = newServer().use(nodeProxy('https://u.example/mcp', upstream.fetch, { selected, prefix: 'p_' }))
+    const { tools: here } = (await result(gateway, 'tools/list')) as { tools: Json[] }
+    expect(here.map(({ description }) => description)).toEqual(listed.map((name) => `is ${name}`))
+    for (const { name, description } of here) {
+      expect(textOf(await result(gateway, 'tools/call', { name }))).toBe(description)
+    }
+  },
+)
+
+test.each([
+  ['u', 'x y ', {}, 'The prefix "x y u" of the proxy of "https://u.example/mcp" must be at most 127 letters'],
+  ['u', 'p'.repeat(127), {}, /^The prefix "p{127}u" of the proxy of /],
+  ['u', 'p'.repeat(120), { a: { name: 'search_all' } }, /^The tool name "p{120}usearch_all" must be 1 to 128 letters/],
+])('a proxy with the prefix %s is not mounted with the prefix %s and the tools %j', (prefix, outer, tools, message) => {
+  const selected = new SelectedTools('proxy()', { tools })
+  const inner = newServer().use(nodeProxy('https://u.example/mcp', undefined, { selected, prefix }))
+  expect(() => newServer().use(mount(inner, { prefix: outer }))).toThrow(message)
+})
+
+test('a tool whose name another one has is reported once', async () => {
+  const upstream = scripted({ 'tools/list': { tools: [tool('search'), tool('find')] } })
+  const selected = new SelectedTools('proxy()', { tools: { find: { name: 'search' } } })
+  const gateway = newServer().use(nodeProxy('https://u.example/mcp', upstream.fetch, { selected }))
+  const { reported } = await play(gateway, 'tools/list', {})
+  expect(reported.map(String)).toEqual([
+    'Error: the proxy of "https://u.example/mcp" leaves out "search" of the upstream: "tools" gives its name to another tool',
+  ])
+  expect((await play(gateway, 'tools/list', {})).reported).toEqual([])
 })
 
 test.each([

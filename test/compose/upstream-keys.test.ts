@@ -1,12 +1,13 @@
 /** Credentials of callers at an upstream with sessions: each session acts for the credentials with which it began. */
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { HeadersContext } from '../../worker/declarations/upstream-options.ts'
 import { connect } from '../../worker/testing/index.ts'
-import { newServer, result } from '../engine/stage.ts'
+import { newServer, refusal, result } from '../engine/stage.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { nodeProxy } from './node-proxy.ts'
-import { scripted } from './scripted.ts'
-import { answerAsAsked, type Stub, startStub } from './stub.ts'
+import { rpcError, scripted } from './scripted.ts'
+import { answerAsAsked, type Stub, sendJson, startStub } from './stub.ts'
 
 let stub: Stub
 let server: TestServer
@@ -118,6 +119,85 @@ describe('headers that throw an error', () => {
   })
 })
 
+describe('headers that cannot be sent', () => {
+  test('are an internal error of their caller, and no other caller loses the upstream', async () => {
+    await changeKey('mallory', encodeURIComponent('a\nb'))
+    await changeKey('alice', 'good')
+    for (let count = 0; count < 11; count += 1) {
+      await expect(call('/mcp', 'mallory')).rejects.toMatchObject({ code: -32603, message: 'Internal error' })
+    }
+    expect(stub.requests).toEqual([])
+    expect(await call('/mcp', 'alice')).toMatchObject({ content: [{ text: 'the secret of alice' }] })
+  })
+})
+
+describe('headers in memory', () => {
+  const upstreamWithSessions = () => {
+    let count = 0
+    return scripted({
+      'server/discover': ({ id }) => rpcError(id, -32601, 'Method not found'),
+      initialize: ({ id }) => {
+        count += 1
+        const result = { protocolVersion: '2025-11-25', capabilities: { tools: {} } }
+        return Response.json({ jsonrpc: '2.0', id, result }, { headers: { 'Mcp-Session-Id': `s${count}` } })
+      },
+      'tools/call': { content: [] },
+    })
+  }
+  const gatewayTo = (upstream: ReturnType<typeof scripted>, headers: (subject: string | undefined) => unknown) =>
+    newServer().use(
+      nodeProxy('https://weather.example/mcp', upstream.fetch, {
+        sharedSessions: true,
+        headers: ({ principal }) => headers(principal?.subject) as Record<string, string>,
+      }),
+    )
+  const as = (subject: string) => ({ principal: { issuer: 'https://names.example', subject, scopes: [], claims: {} } })
+
+  test('as Headers are those of the caller, who shares no session with others', async () => {
+    const upstream = upstreamWithSessions()
+    const gateway = gatewayTo(upstream, (subject) => new Headers({ 'X-Key': `${subject}` }))
+    for (const subject of ['ada', 'bob', 'ada']) await result(gateway, 'tools/call', { name: 'x' }, as(subject))
+    const sent = upstream
+      .asked('tools/call')
+      .map(({ headers }) => [headers.get('X-Key'), headers.get('Mcp-Session-Id')])
+    expect(sent).toEqual([
+      ['ada', 's1'],
+      ['bob', 's2'],
+      ['ada', 's1'],
+    ])
+  })
+
+  test('are equal in any order and case, and those without a value are not sent', async () => {
+    const upstream = upstreamWithSessions()
+    const written = [
+      { 'X-A': '1', 'X-B': '2' },
+      { 'x-b': '2', 'x-a': '1', 'X-C': undefined, 'X-D': null },
+    ]
+    const gateway = gatewayTo(upstream, () => written.shift())
+    for (const subject of ['ada', 'bob']) await result(gateway, 'tools/call', { name: 'x' }, as(subject))
+    expect(upstream.asked('initialize')).toHaveLength(1)
+    const { headers } = upstream.asked('tools/call')[1] ?? {}
+    expect(['X-A', 'X-B', 'X-C', 'X-D'].map((name) => headers?.get(name))).toEqual(['1', '2', null, null])
+  })
+
+  test.each([
+    ['a Map', new Map([['X-Key', 'a']]), 'it returned an object of the class Map: return an object with the headers'],
+    ['a list', [['X-Key', 'a']], 'it returned an object of the class Array: return an object with the headers'],
+    ['nothing', undefined, 'it returned undefined: return an object with the headers'],
+    ['a number', { 'X-Key': 5 }, 'it returned a number as "X-Key": return a string'],
+  ])('are refused if they are %s', async (_, headers, problem) => {
+    const upstream = scripted({})
+    await expect(
+      result(
+        gatewayTo(upstream, () => headers),
+        'tools/call',
+        { name: 'x' },
+      ),
+    ).rejects.toThrow(problem)
+    expect(upstream.requests).toEqual([])
+  })
+})
+
 describe('headers that are looked up asynchronously', () => {
   test('belong to the caller, and a change of them starts a session', async () => {
     await changeKey('eve', 'first')
@@ -165,5 +245,66 @@ describe('headers that are looked up asynchronously', () => {
     expect(lookups).toBe(2)
     expect(upstream.asked('tools/list').map(({ headers }) => headers.get('X-Key'))).toEqual(['1', '1'])
     expect(upstream.asked('tools/call').map(({ headers }) => headers.get('X-Key'))).toEqual(['2'])
+  })
+})
+
+describe('what the list for one key says of a tool', () => {
+  const principal = (subject: string) => ({ issuer: 'https://names.example', subject, scopes: [], claims: {} })
+  const keyedBySubject = { headers: ({ principal }: HeadersContext) => ({ 'X-Key': principal?.subject ?? 'none' }) }
+
+  test('does not decide how calls with another key are sent', async () => {
+    const listedFor = (key: string | null) => ({
+      name: 'run',
+      inputSchema: {
+        type: 'object',
+        properties: { query: { type: 'string', ...(key === 'ada' && { 'x-mcp-header': 'Query' }) } },
+      },
+      annotations: key === 'ada' ? { readOnlyHint: true } : { destructiveHint: true },
+    })
+    const upstream = scripted({
+      'tools/list': ({ headers }) => ({ tools: [listedFor(headers.get('X-Key'))] }),
+      'tools/call': () => new Response(null, { status: 503, headers: { 'Retry-After': '0' } }),
+    })
+    const gateway = newServer().use(
+      nodeProxy('https://runs.example/mcp', upstream.fetch, keyedBySubject, { retries: 2 }),
+    )
+    const callAs = async (subject: string) => {
+      const before = upstream.asked('tools/call').length
+      const params = { name: 'run', arguments: { query: 'secret' } }
+      await refusal(gateway, 'tools/call', params, { principal: principal(subject) })
+      return upstream
+        .asked('tools/call')
+        .slice(before)
+        .map(({ headers }) => headers.get('Mcp-Param-Query'))
+    }
+    for (const subject of ['bob', 'ada']) await result(gateway, 'tools/list', {}, { principal: principal(subject) })
+    expect(await callAs('bob')).toEqual([null])
+    expect(await callAs('cid')).toEqual([null])
+    expect(await callAs('ada')).toEqual(['secret', 'secret', 'secret'])
+    await result(gateway, 'tools/list', {}, { principal: principal('bob') })
+    expect(await callAs('ada')).toEqual(['secret', 'secret', 'secret'])
+  })
+
+  test('does not change the structured content for another key', async () => {
+    const { tools } = stub
+    stub.call = ({ id }, response) =>
+      sendJson(response, { jsonrpc: '2.0', id, result: { content: [], structuredContent: { a: 1 } } })
+    await using ada = await connect(server.url, { revision: '2025-11-25', token: 'schema-ada' })
+    await using bob = await connect(server.url, { revision: '2025-11-25', token: 'schema-bob' })
+    const inputSchema = { type: 'object' }
+    const schemas = { 'schema-ada': { type: ['object', 'null'] }, 'schema-bob': { type: 'object' } }
+    try {
+      for (const [key, outputSchema] of Object.entries(schemas)) {
+        await changeKey(key, key)
+        stub.tools = [{ name: 'secret_of', inputSchema, outputSchema }]
+        await (key === 'schema-ada' ? ada : bob).request('tools/list')
+      }
+      for (const _ of ['first', 'again']) {
+        expect(await ada.callTool('secret_of')).toMatchObject({ structuredContent: { result: { a: 1 } } })
+        expect(await bob.callTool('secret_of')).toMatchObject({ structuredContent: { a: 1 } })
+      }
+    } finally {
+      stub.tools = tools
+    }
   })
 })

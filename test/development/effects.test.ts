@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type Answers, connect, type TestClient } from '../../worker/testing/index.ts'
 import { sample } from '../support/full.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { startWithWrangler, type TestServer } from '../support/server.ts'
 
 /** A warning, its lines as they are in the sources. */
 type Warning = { text: string; at: string[] }
@@ -63,7 +63,7 @@ describe.each(platforms)('effects before an input request, in a Worker where $wh
     let looked: unknown
 
     beforeAll(async () => {
-      server = await startServer(`test/development/${folder}`)
+      server = await startWithWrangler(`test/development/${folder}`)
       looked = await look()
       client = await connect(server.url, { revision, answers, capabilities })
     })

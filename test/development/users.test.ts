@@ -5,14 +5,14 @@ import { type InspectorUser, inspectorUserToken } from '../../worker/client/test
 import { connect, everyRevision } from '../../worker/testing/index.ts'
 import { startIssuer } from '../../worker/testing/node/index.ts'
 import { inspectorCookie, inspectorSecrets } from '../support/inspector-key.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { startWithWrangler, type TestServer } from '../support/server.ts'
 
 afterEach(() => vi.unstubAllEnvs())
 
 async function start(environment = 'development') {
   vi.stubEnv('NODE_ENV', environment)
   const issuer = await startIssuer()
-  const server = await startServer('examples/protected', { ISSUER: issuer.issuer, ...inspectorSecrets })
+  const server = await startWithWrangler('examples/protected', { ISSUER: issuer.issuer, ...inspectorSecrets })
   return {
     issuer,
     url: server.url,
@@ -95,7 +95,7 @@ test('a test user is refused with the CF-Connecting-IP of another machine, which
 
 test('the page without the inspector key explains how to use test users', async () => {
   vi.stubEnv('NODE_ENV', 'development')
-  await using guarded = await startServer('examples/protected', {
+  await using guarded = await startWithWrangler('examples/protected', {
     ISSUER: 'https://issuer.example',
     ...inspectorSecrets,
   })
@@ -110,11 +110,11 @@ test('the page without the inspector key explains how to use test users', async 
 
 test('the page offers test users when the server requires tokens', async () => {
   vi.stubEnv('NODE_ENV', 'development')
-  await using guarded = await startServer('examples/protected', {
+  await using guarded = await startWithWrangler('examples/protected', {
     ISSUER: 'https://issuer.example',
     ...inspectorSecrets,
   })
-  await using open = await startServer('examples/hello', inspectorSecrets)
+  await using open = await startWithWrangler('examples/hello', inspectorSecrets)
   const page = async ({ url }: typeof open) =>
     (await fetch(new URL('/', url), { headers: inspectorCookie(url) })).text()
   expect(await page(guarded)).toContain(' data-users>')
@@ -130,7 +130,7 @@ describe('bearer() gives a test user the principal of a token with the same clai
   let server: TestServer
   beforeAll(async () => {
     vi.stubEnv('NODE_ENV', 'development')
-    server = await startServer('test/development/users', inspectorSecrets)
+    server = await startWithWrangler('test/development/users', inspectorSecrets)
   })
   afterAll(() => server[Symbol.asyncDispose]())
 

@@ -18,6 +18,7 @@ const silent = /^worker\/(plugins\/page\/(?!inspector)|client|testing|main)\b/
 /** What others are put together from, and what is no sentence. */
 const parts = new Set([
   '"…" of the …',
+  '"…" of … has',
   'The url of introspection',
   'The keys URL',
   'In a response of a session',
@@ -43,6 +44,7 @@ const parts = new Set([
   'Stored until …. Read it with resources/read; add ?offset=…&length=… for a part.',
   'A large result of a tool. offset and length select bytes; without them, the first ones are returned, with the URI of the next ones.',
   'The tool "…"',
+  'The model\'s tool "…"',
   'Tool "…" returned',
   'Cannot store …:',
   'Too many calls are running',

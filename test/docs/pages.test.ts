@@ -46,6 +46,16 @@ describe.each(pages.map((page) => [page.path, page] as const))('%s', (path, page
   })
 })
 
+test('samples of oauthProvider() set the client of the principal', () => {
+  const samples = pages.flatMap(({ path, blocks }) =>
+    blocks
+      .filter(({ code }) => /(?<!function )oauthProvider[<(]/.test(code))
+      .map(({ code, line }) => ({ code, at: `${path}:${line}` })),
+  )
+  expect(samples.length).toBeGreaterThan(3)
+  expect(samples.filter(({ code }) => !/\bclient: \w/.test(code)).map(({ at }) => at)).toEqual([])
+})
+
 /** A path from the root, in a room that a reader can look into. */
 const namesFile = (code: string) =>
   /^(worker|durable-objects|test|examples|docs|scripts|bench)\/[\w./-]+$/.test(code) && !code.includes('node_modules')

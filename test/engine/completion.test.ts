@@ -52,6 +52,9 @@ describe('completion', () => {
     ['a list of numbers', [1], 'a list with a number'],
     ['the result of an SDK', { completion: { values: [] } }, 'an object with the members completion'],
     ['a text as its values', { values: 'rust' }, 'an object with the members values'],
+    ['no number as its total', { values: [], total: Number.NaN }, 'an object with the members values, total'],
+    ['a text as its total', { values: [], total: '2' }, 'an object with the members values, total'],
+    ['a number for hasMore', { values: [], hasMore: 1 }, 'an object with the members values, hasMore'],
   ])('is an error that names the completer when it returns %s', async (_, found, description) => {
     const server = newServer()
     const complete = { language: () => found as string[] }
@@ -60,8 +63,20 @@ describe('completion', () => {
     const { kind, message } = await refusal(server, 'completion/complete', params)
     expect([kind, message]).toEqual([
       'internal_error',
-      `"complete.language" of the prompt "review" returned ${description}: return a list of strings, or { values } with such a list`,
+      `"complete.language" of the prompt "review" returned ${description}: return a list of strings, or { values, total, hasMore }`,
     ])
+  })
+
+  test('has defaults for a total and hasMore that are null', async () => {
+    const server = newServer()
+    const complete = { language: () => ({ values: ['rust'], total: null as never, hasMore: null as never }) }
+    server.prompt('review', { description, argsSchema: z.object({ language: z.string() }), complete }, () => '')
+    const params = { ref: prompt, argument: { name: 'language', value: '' } }
+    expect((await result(server, 'completion/complete', params)).completion).toStrictEqual({
+      values: ['rust'],
+      total: 1,
+      hasMore: false,
+    })
   })
 
   test('receives the other arguments', async () => {

@@ -4,7 +4,7 @@ import type { Context } from '../../worker/declarations/context.ts'
 import type { Server } from '../../worker/declarations/server.ts'
 import { emptyJournal, type Journal, withAnswers } from '../../worker/engine/journal.ts'
 import type { Notification } from '../../worker/protocol/types.ts'
-import { accept, converse, decline, newServer, play, type Setting, textOf } from './stage.ts'
+import { accept, converse, decline, newServer, play, result, type Setting, textOf } from './stage.ts'
 
 const doing = (handler: (ctx: Context) => unknown) =>
   newServer().use(
@@ -201,6 +201,33 @@ describe('progress', () => {
     expect(progress(said)).toEqual([0, 1, 1.5, 2])
   })
 
+  test('has no number that is not finite', async () => {
+    const said = await once((ctx) => {
+      ctx.progress(Number.POSITIVE_INFINITY)
+      ctx.progress(1, Number.POSITIVE_INFINITY)
+      ctx.progress(2, Number.NaN, 'two')
+    })
+    expect(JSON.parse(JSON.stringify(said.map(({ params }) => params)))).toEqual([
+      { progressToken: 'p', progress: 1 },
+      { progressToken: 'p', progress: 2, message: 'two' },
+    ])
+  })
+
+  test.each<[member: string, expected: string, found: string, args: unknown[]]>([
+    ['progress', 'a number', '"1"', ['1']],
+    ['progress', 'a number', 'undefined', []],
+    ['progress', 'a number', 'an object', [{ progress: 1, total: 2 }]],
+    ['total', 'a number', 'null', [1, null]],
+    ['message', 'a string', '5', [1, 2, 5]],
+  ])('is an error for the wrong %s, also without a progress token: must be %s, not %s', async (...row) => {
+    const [member, expected, found, args] = row
+    const handler = (ctx: Context) => Reflect.apply(ctx.progress, ctx, args)
+    for (const params of [call, { ...call, _meta: {} }]) {
+      const problem = `"${member}" of ctx.progress() must be ${expected}, not ${found}`
+      expect(textOf(await result(doing(handler), 'tools/call', params))).toBe(problem)
+    }
+  })
+
   test('can start below zero', async () => {
     expect(progress(await once((ctx) => ctx.progress(-5)))).toEqual([-5])
   })
@@ -234,6 +261,30 @@ describe('log lines', () => {
       { method: 'notifications/message', params: { level: 'info', logger: 'me', data: { a: 1 } } },
       { method: 'notifications/message', params: { level: 'info', logger: undefined, data: null } },
     ])
+  })
+})
+
+describe('a log line', () => {
+  const levels = 'debug, info, notice, warning, error, critical, alert, emergency'
+  test.each<[what: string, problem: string, args: unknown[]]>([
+    ['an unknown level', `"level" of ctx.log() must be one of ${levels}, not "warn"`, ['warn', 'x']],
+    ['a logger that is no text', '"logger" of ctx.log() must be a string, not 5', ['info', 'x', 5]],
+    ['a bigint', 'ctx.log() got a bigint at id, which has no JSON form', ['info', { id: 1n }]],
+    ['a function', 'ctx.log() got a function, which has no JSON form', ['info', () => 1]],
+    ['a map', 'ctx.log() got a value of the class Map, which has no JSON form', ['info', new Map([[1, 1]])]],
+  ])('with %s is an error, whatever the client requested', async (_, problem, args) => {
+    const handler = (ctx: Context) => Reflect.apply(ctx.log, ctx, args)
+    for (const logLevel of ['debug', 'emergency', undefined] as const) {
+      expect(textOf(await result(doing(handler), 'tools/call', call, { logLevel }))).toContain(problem)
+    }
+  })
+
+  test('has the text of an error, and null in the place of what JSON omits', async () => {
+    const server = doing((ctx) => {
+      ctx.log('info', new TypeError('it failed'))
+      ctx.log('info', { toJSON: () => undefined })
+    })
+    expect(lines((await play(server, 'tools/call', call)).said)).toEqual(['TypeError: it failed', null])
   })
 })
 

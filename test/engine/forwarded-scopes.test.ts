@@ -13,7 +13,8 @@ const forwarding = (prefix: string, scopes: readonly string[]): Forwarded => ({
   prefix,
   scopes,
   guarded: new Map(),
-  accessOf: () => ({ visibleTo: undefined, scopes }),
+  accessTo: (kind, name) =>
+    kind === 'resource' || name.startsWith(prefix) ? { visibleTo: undefined, scopes } : undefined,
 })
 const declarations = draftOf(createServer({ name: 'gateway', version: '1.0.0' }))
 addForwarded(declarations, [forwarding('', ['x']), forwarding('', ['y']), forwarding('other_', ['z'])])

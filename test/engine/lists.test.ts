@@ -2,10 +2,11 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import type { Caller } from '../../worker/declarations/caller.ts'
 import type { Server } from '../../worker/declarations/server.ts'
+import { McpError } from '../../worker/protocol/errors.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
 import type { Result } from '../../worker/protocol/types.ts'
 import { deliverChanges } from '../support/changes.ts'
-import { memorySeals, newServer, play, refusal, result, type Setting, textOf } from './stage.ts'
+import { memorySeals, newServer, refusal, result, type Setting, textOf } from './stage.ts'
 
 const description = 'd'
 const ada: Principal = { issuer: 'i', subject: 'ada', scopes: [], claims: {} }
@@ -135,13 +136,26 @@ describe.each(kinds)('the list of %s', (kind) => {
     expect(names(await result(server, method), kind)).toEqual([])
   })
 
-  test('fails when visibleTo throws', async () => {
-    const server = newServer()
+  test('omits entries whose visibleTo throws, reports it, and is not kept by clients', async () => {
+    const server = newServer({ caching: { ttlMs: 5000, cacheScope: 'public' } })
     add(server, kind, 'open')
     add(server, kind, 'broken', () => {
       throw new Error('no database')
     })
-    await expect(play(server, method, {})).rejects.toThrow('no database')
+    const reported: unknown[] = []
+    const list = await result(server, method, {}, { report: (problem) => reported.push(problem) })
+    expect(names(list, kind)).toEqual(['open'])
+    expect(reported).toEqual([new Error('no database')])
+    expect(list).toMatchObject({ ttlMs: 0, cacheScope: 'private' })
+  })
+
+  test('fails when visibleTo refuses the request', async () => {
+    const server = newServer()
+    add(server, kind, 'open')
+    add(server, kind, 'refusing', () => {
+      throw new McpError('forbidden', 'Your account is closed')
+    })
+    expect(await refusal(server, method)).toMatchObject({ kind: 'forbidden', message: 'Your account is closed' })
   })
 
   test('has the cache hints of the server', async () => {
@@ -222,16 +236,61 @@ describe('the list of resources', () => {
     ])
   })
 
+  /** Returns the messages that are reported for a template whose `list` returns a value, and throws if it is listed. */
+  async function broken(listed: unknown): Promise<string[]> {
+    const reported: string[] = []
+    const report = (problem: unknown) => reported.push(String((problem as Error).message))
+    const list = await result(
+      listing(() => listed as object[]),
+      'resources/list',
+      {},
+      { report },
+    )
+    expect(names(list, 'resources')).toEqual(['fixed'])
+    return reported
+  }
+
+  test('has defaults for members that are null, as rows of D1 have them', async () => {
+    const none = { name: null, title: null, description: null, mimeType: null, size: null, icons: null, _meta: null }
+    const server = listing(() => [
+      { id: '1', ...none, annotations: null },
+      { id: '2', annotations: { priority: null } },
+    ])
+    const note = { title: 'Note', description, mimeType: 'text/plain' }
+    expect((await result(server, 'resources/list')).resources).toStrictEqual([
+      { uri: 'a:fixed', name: 'fixed', description },
+      { uri: 'note://1', name: 'note://1', ...note },
+      { uri: 'note://2', name: 'note://2', ...note, annotations: {} },
+    ])
+  })
+
+  test.each<[member: string, expected: string, value: unknown]>([
+    ['title', 'a string, not 5', 5],
+    ['size', 'a whole number of 0 or more, not "5"', '5'],
+    ['annotations', 'an object, not "high"', 'high'],
+    ['_meta', 'an object, not "x"', 'x'],
+  ])('omits the template, and reports the entry, when its "%s" is invalid', async (member, expected, value) => {
+    expect(await broken([{ id: '1' }, { id: '2', [member]: value }])).toEqual([
+      `"${member}" of the entry "note://2" of the resource "note://{id}" must be ${expected}`,
+    ])
+  })
+
+  test('leaves out variables that are named like a member and are no value of it', async () => {
+    const server = newServer()
+    const list = () => [{ size: 'large', name: ['a', 'b'] }]
+    server.resource('shirt://{size}{/name*}', { description, list: list as () => never[] }, () => '')
+    expect((await result(server, 'resources/list')).resources).toEqual([
+      { uri: 'shirt://large/a/b', name: 'shirt://large/a/b', description },
+    ])
+  })
+
   test.each<[what: string, listed: unknown, found: string]>([
     ['the result of an SDK', { resources: [] }, 'an object with the members resources'],
     ['a text', 'a', 'a string'],
     ['a list of texts', [{ id: '1' }, '2'], 'a list with a string'],
     ['a list with null', [null], 'a list with null'],
-  ])('is an error that names the template when its `list` returns %s', async (_, listed, found) => {
-    const server = listing(() => listed as object[])
-    const { kind, message } = await refusal(server, 'resources/list')
-    expect([kind, message]).toEqual([
-      'internal_error',
+  ])('omits the template, and reports it, when its `list` returns %s', async (_, listed, found) => {
+    expect(await broken(listed)).toEqual([
       `"list" of the resource "note://{id}" returned ${found}: return a list of objects with the variables of each URI`,
     ])
   })

@@ -27,6 +27,22 @@ describe('a stored request context', () => {
     expect(JSON.stringify(opened)).toBe('{"plan":"pro","list":[{"key":"[secret]"}]}')
   })
 
+  test('keeps members that have the name under which secrets are stored', async () => {
+    const seals = memorySeals()
+    const sent = JSON.parse(
+      '{"\\u0000secret":"x","\\u0000\\u0000secret":[{"\\u0000":2}],"__proto__":{"\\u0000secret":3},"other":1}',
+    )
+    const returned = { filter: sent, key: secret(sent) }
+    const context = checkedContext(returned) as unknown as typeof returned
+    expect(context.filter).toEqual(sent)
+    const opened = (await openContext(
+      await storeContext(context as never, seals, 1000),
+      seals,
+    )) as unknown as typeof returned
+    expect(JSON.stringify(opened.filter)).toBe(JSON.stringify(sent))
+    expect(JSON.stringify(opened.key.reveal())).toBe(JSON.stringify(sent))
+  })
+
   test('is absent without the option, and with calls of an older release', async () => {
     const seals = memorySeals()
     expect(await storeContext(checkedContext(undefined), seals, 1000)).toBeUndefined()
@@ -59,6 +75,9 @@ describe('a value that is no request context', () => {
   test('is a secret of a value without a JSON form', () => {
     expect(() => secret({ at: Number.POSITIVE_INFINITY })).toThrow(
       'secret() got Infinity at at, which has no JSON form',
+    )
+    expect(() => secret(undefined as never)).toThrow(
+      new TypeError('secret() got undefined, which has no JSON form: leave the member out of the request context'),
     )
   })
 })

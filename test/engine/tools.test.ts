@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { toolError } from '../../worker/declarations/content.ts'
 import type { Server } from '../../worker/declarations/server.ts'
-import { mirroredParameters } from '../../worker/engine/methods/tools.ts'
+import { mirroredParameters, mirroringTool } from '../../worker/engine/methods/tools.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import { revisions } from '../../worker/protocol/revisions/index.ts'
 import type { Params } from '../../worker/protocol/types.ts'
@@ -125,20 +125,21 @@ describe('the mirrored arguments', () => {
   server.tool('mirrors', { description, inputSchema: input }, () => '')
   server.tool('hidden', { description, inputSchema: input, visibleTo: () => false }, () => '')
   server.tool('plain', { description }, () => '')
-  const mirrored = async (method: string, params: Params) =>
-    (
-      await mirroredParameters(server.declarations, {
-        method,
-        params,
-        revision: revisions[0] as never,
-        capabilities: {},
-        client: undefined,
-        principal: undefined,
-        requestContext: {},
-        session: undefined,
-        logLevel: undefined,
-      })
-    ).map(({ header }) => header)
+  const mirrored = async (method: string, params: Params) => {
+    const call = {
+      method,
+      params,
+      revision: revisions[0] as never,
+      capabilities: {},
+      client: undefined,
+      principal: undefined,
+      requestContext: {},
+      session: undefined,
+      logLevel: undefined,
+    }
+    const tool = mirroringTool(server.declarations, call)
+    return tool ? (await mirroredParameters(tool, call)).map(({ header }) => header) : []
+  }
 
   test('are those of the called tool', async () => {
     expect(await mirrored('tools/call', { name: 'mirrors' })).toEqual(['A'])

@@ -1,4 +1,8 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { events } from '../../worker/client/wire.ts'
 import { connect } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { initializeSession, postMessage } from '../support/session-http.ts'
@@ -21,12 +25,24 @@ type Reply = {
   error?: { code: number; message: string }
 }
 
+/** An API whose paths fail in different ways. */
+const failingApi = createServer(({ url }, response) => {
+  if (url === '/no_json') response.end('secret text')
+})
+
 let server: TestServer
 const sessions = new Map<string, Promise<{ session: string }>>()
 beforeAll(async () => {
-  server = await startServer('test/errors/server')
+  failingApi.listen(0, '127.0.0.1')
+  await once(failingApi, 'listening')
+  const { port } = failingApi.address() as AddressInfo // of a TCP server
+  server = await startServer('test/errors/server', { API: `http://127.0.0.1:${port}` })
 })
-afterAll(() => server[Symbol.asyncDispose]())
+afterAll(async () => {
+  await server[Symbol.asyncDispose]()
+  failingApi.closeAllConnections()
+  failingApi.close()
+})
 beforeEach(async () => {
   await observed()
   server.harness.clearLogs()
@@ -34,7 +50,7 @@ beforeEach(async () => {
 
 const eras = ['2026-07-28', '2025-11-25'] as const
 type Era = (typeof eras)[number]
-type Endpoint = 'message' | 'generic' | 'custom' | 'broken' | 'plain' | 'proxied' | 'proxied-plainly'
+type Endpoint = 'message' | 'generic' | 'custom' | 'broken' | 'plain' | 'proxied' | 'proxied-plainly' | 'guarded'
 
 const urlOf = (endpoint: Endpoint) => new URL(`/${endpoint}/mcp`, server.url)
 
@@ -57,11 +73,12 @@ function sessionAt(endpoint: Endpoint): Promise<{ session: string }> {
 }
 
 let lastId = 0
-async function post(endpoint: Endpoint, era: Era, method: string, params: Params): Promise<Response> {
+async function post(endpoint: Endpoint, era: Era, method: string, params: Params, search = ''): Promise<Response> {
   const id = ++lastId
+  const url = new URL(search, urlOf(endpoint))
   if (era === '2025-11-25') {
     const { session } = await sessionAt(endpoint)
-    return postMessage(urlOf(endpoint), { id, method, params }, session)
+    return postMessage(url, { id, method, params }, session)
   }
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': era,
@@ -69,21 +86,40 @@ async function post(endpoint: Endpoint, era: Era, method: string, params: Params
     'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
   }
   const headers = statelessHeaders(method, String(params.name ?? params.uri ?? '') || undefined)
-  return fetch(urlOf(endpoint), {
+  return fetch(url, {
     method: 'POST',
     headers,
     body: JSON.stringify({ jsonrpc: '2.0', id, method, params: { ...params, _meta } }),
   })
 }
 
-async function ask(endpoint: Endpoint, era: Era, method: string, params: Params): Promise<Reply> {
-  const response = await post(endpoint, era, method, params)
+async function ask(endpoint: Endpoint, era: Era, method: string, params: Params, search?: string): Promise<Reply> {
+  const response = await post(endpoint, era, method, params, search)
   const text = await response.text()
   const json = text.startsWith('{') ? text : text.slice(text.lastIndexOf('data: ') + 6)
   return { text, status: response.status, ...JSON.parse(json) }
 }
 
 const textOf = ({ result, error }: Reply) => error?.message ?? result?.content?.map(({ text }) => text).join()
+
+describe.each(eras)('a mistake in the configuration, for a client of %s', (era) => {
+  const missing = 'This Worker has no Durable Object McpState: export it from the main module'
+  test.each([
+    ['stateful', missing],
+    ['limited', missing],
+    ['anonymous', 'The state "own" is not available: the caller is anonymous: give serve() an auth'],
+  ])('of the tool "%s" is in the log, and handlerErrors keeps it from clients', async (name, mistake) => {
+    for (const endpoint of ['generic', 'custom'] as const) {
+      server.harness.clearLogs()
+      const { text } = await ask(endpoint, era, 'tools/call', { name, arguments: {} })
+      expect(text).not.toMatch(/McpState|wrangler|export|serve\(/)
+      expect(text).toMatch(/failed \(error id|Sorry \(|Internal error/)
+      await expect.poll(log).toContain(mistake)
+    }
+    const { text } = await ask('message', era, 'tools/call', { name, arguments: {} })
+    expect(JSON.parse(text.slice(text.indexOf('{'))).error.message).toContain(mistake)
+  })
+})
 
 /** What the model reads by default, and what `onError` receives. Without `seen`, the client caused the error. */
 type Row = { tool: string; reads: string | RegExp; seen?: Partial<Seen>; isProtocol?: true; isOwnText?: true }
@@ -115,7 +151,8 @@ const rows: Row[] = [
   { tool: 'thenable', reads: 'secret then', seen: { name: 'Error', message: 'secret then' } },
   { tool: 'mismatch', reads: 'does not match its output schema', seen: { name: 'Error' } },
   { tool: 'twice', reads: 'The key "secret" is used twice', seen: { name: 'Error' } },
-  { tool: 'meta', reads: 'Internal error', isProtocol: true, seen: { name: 'Error', message: 'secret meta' } },
+  { tool: 'meta', reads: '"_meta" of the result of tool "meta" has a value that has no', seen: { name: 'TypeError' } },
+  { tool: 'size', reads: '"content[0].size" of the result of tool "size" must be', seen: { name: 'TypeError' } },
   { tool: 'toolError', reads: 'for the model', isOwnText: true },
   { tool: 'params', reads: 'for the client', isProtocol: true, isOwnText: true },
   { tool: 'data', reads: 'with data', isProtocol: true, isOwnText: true },
@@ -192,11 +229,9 @@ describe.each(eras)('%s', (era) => {
     ['resources/read', { uri: 'fail://fixed' }, 'The resource "fail://fixed"', 'secret resource'],
     ['resources/read', { uri: 'fail://wrong' }, 'The resource "fail://wrong"', 'Resource "fail://wrong" returned'],
     ['resources/read', { uri: 'guarded://1' }, 'The resource "guarded://1"', 'secret authorize'],
-    ['resources/list', {}, 'The method "resources/list"', 'secret list'],
     ['prompts/get', { name: 'failing' }, 'The prompt "failing"', 'secret prompt'],
     ['prompts/get', { name: 'refining', arguments: { value: 'x' } }, 'The prompt "refining"', 'secret of a schema'],
     ['tools/call', { name: 'refining', arguments: { value: 'x' } }, 'The tool "refining"', 'secret of a schema'],
-    ['tools/list', {}, 'The method "tools/list"', 'secret visibleTo'],
     ['tools/call', { name: 'hidden' }, 'The tool "hidden"', 'secret visibleTo'],
     ['failing/now', {}, 'The method "failing/now"', 'secret method'],
     [
@@ -219,6 +254,129 @@ describe.each(eras)('%s', (era) => {
     expect(generic.error).toMatchObject({ code: -32603, message: `${subject} failed (error id ${seen[0]?.id})` })
     expect(generic.text).not.toContain('secret')
     expect(seen).toHaveLength(1)
+  })
+
+  test.each<[method: string, member: string, listed: string, omitted: string[], messages: string[]]>([
+    ['tools/list', 'tools', 'fine', ['hidden', 'unschemed'], ['secret visibleTo', 'secret inputSchema']],
+    ['resources/list', 'resources', 'fail://fixed', [], ['secret list']],
+  ])('%s omits entries whose functions throw, and reports each', async (method, member, listed, omitted, messages) => {
+    for (const endpoint of ['message', 'generic'] as const) {
+      const reply = await ask(endpoint, era, method, {})
+      expect(reply.text).not.toContain('secret')
+      const { [member]: entries = [] } = reply.result ?? {}
+      const names = (entries as { name: string }[]).map(({ name }) => name)
+      expect(names).toContain(listed)
+      for (const name of omitted) expect(names).not.toContain(name)
+      const { seen } = await observed()
+      expect(seen).toEqual(messages.map((message) => expect.objectContaining({ message, stack: true, method })))
+      expect(new Set(seen.map(({ id }) => id)).size).toBe(messages.length)
+    }
+    await ask('plain', era, method, {})
+    for (const message of messages) await expect.poll(log).toContain(message)
+  })
+
+  test('onError receives what requestContext throws, and the client its error id', async () => {
+    const reply = await ask('guarded', era, 'tools/call', { name: 'open' }, '?context=broken')
+    const { seen } = await observed()
+    const expected = {
+      message: 'secret requestContext',
+      stack: true,
+      method: 'tools/call',
+      entry: 'open',
+      version: era,
+    }
+    expect(seen).toEqual([expect.objectContaining(expected)])
+    const message = `The tool "open" failed (error id ${seen[0]?.id})`
+    expect(reply.error).toMatchObject({ code: -32603, message })
+    expect(reply.text).not.toContain('secret')
+    await expect.poll(log).toContain(message)
+  })
+
+  test('requestContext refuses a request with an McpError, which onError does not receive', async () => {
+    const reply = await ask('guarded', era, 'tools/call', { name: 'open' }, '?context=refused')
+    expect(reply).toMatchObject({ status: 403, error: { message: 'No such account' } })
+    expect((await observed()).seen).toEqual([])
+  })
+
+  test.each(['message', 'generic', 'plain'] as const)('tools of converse() fail: %s', async (endpoint) => {
+    const names = ['throwing', 'unlike', 'toolError', 'params', 'unavailable']
+    const message = { role: 'assistant', model: 'm' }
+    const uses = names.map((name) => ({ type: 'tool_use', id: name, name, input: {} }))
+    const sample: object[] = []
+    const answers = [
+      { ...message, stopReason: 'toolUse', content: uses },
+      { ...message, content: { type: 'text', text: 'Sorry' } },
+    ]
+    await using client = await connect(urlOf(endpoint), {
+      revision: era,
+      capabilities: { sampling: { tools: {} } },
+      answers: {
+        sample(params) {
+          sample.push(params)
+          return answers.shift()
+        },
+      },
+    })
+    expect(await client.callTool('converses')).toMatchObject({ content: [{ text: 'Sorry' }] })
+    // The tools of a turn run at the same time.
+    const seen = (await observed()).seen.sort((one, other) => (one.message < other.message ? -1 : 1))
+    const own = [expect.stringContaining('a bigint at secret'), 'for all, later', 'secret of a conversation']
+    const expected = own.map((message) => ({ message, stack: true, entry: 'converses', version: era }))
+    expect(seen).toMatchObject(endpoint === 'plain' ? [] : expected)
+    const [unlike, , throwing] = seen
+    const texts =
+      endpoint === 'generic'
+        ? [
+            `The model's tool "throwing" failed (error id ${throwing?.id})`,
+            `The model's tool "unlike" failed (error id ${unlike?.id})`,
+          ]
+        : [own[2], own[0]]
+    const [, { messages = [] } = {}] = sample as { messages?: { content: { content: { text: string }[] }[] }[] }[]
+    const results = messages.at(-1)?.content ?? []
+    expect(results.map(({ content }) => content[0]?.text)).toEqual([
+      ...texts,
+      'for the model',
+      'for the client',
+      'for all, later',
+    ])
+    await expect.poll(log).toContain('secret of a conversation')
+    if (endpoint === 'generic') expect(JSON.stringify(sample)).not.toContain('secret')
+  })
+
+  test.each<[tool: string, args: Params, text: RegExp, reported: string | undefined]>([
+    ['api_hang', {}, /^127\.0\.0\.1:\d+ does not answer$/, undefined],
+    ['api_at', { id: '..' }, /^"\.\." cannot be a segment of the path/, undefined],
+    ['api_no_json', {}, /^The tool "api_no_json" failed \(error id \w{8}\)$/, 'without a JSON object'],
+  ])('"generic" sends what openApiTools() says about the API: %s', async (name, args, text, reported) => {
+    const reply = await ask('generic', era, 'tools/call', { name, arguments: args })
+    expect(reply.result?.isError).toBe(true)
+    expect(textOf(reply)).toMatch(text)
+    const { seen } = await observed()
+    expect(seen).toMatchObject(reported ? [{ message: expect.stringContaining(reported), entry: name }] : [])
+    if (!reported) expect(log()).toBe('')
+  })
+
+  test('"generic" sends that the circuit breaker of openApiTools() is open, and does not report it', async () => {
+    await ask('generic', era, 'tools/call', { name: 'broken_hang' })
+    const reply = await ask('generic', era, 'tools/call', { name: 'broken_hang' })
+    expect(textOf(reply)).toMatch(
+      /^The server at 127\.0\.0\.1:\d+ is unavailable: its last requests failed\. Retry in \d+ s$/,
+    )
+    expect(await observed()).toMatchObject({ seen: [] })
+    expect(log()).toBe('')
+  })
+
+  test.each<[method: string, params: Params, subject: string]>([
+    ['tools/call', { name: 'scoped' }, 'The tool "scoped"'],
+    ['prompts/get', { name: 'scoped' }, 'The prompt "scoped"'],
+    ['resources/read', { uri: 'guarded://scoped' }, 'The resource "guarded://scoped"'],
+  ])('%s: visibleTo throws for a caller without the scopes of the entry', async (method, params, subject) => {
+    const reply = await ask('guarded', era, method, params)
+    const { seen } = await observed()
+    expect(seen).toMatchObject([{ message: 'secret visibleTo', stack: true, method, version: era }])
+    expect(reply.error).toEqual({ code: -32603, message: `${subject} failed (error id ${seen[0]?.id})` })
+    expect(reply.status).toBe(200)
+    await expect.poll(log).toContain('secret visibleTo')
   })
 
   test('an interceptor catches the errors of resources and prompts, and gets those of tools in the outcome', async () => {
@@ -274,6 +432,50 @@ test.each([
   const { seen } = await observed()
   expect(seen).toMatchObject([{ message: 'secret instructions', stack: true, method }])
   expect(problem.message).toContain(`The method "${method}" failed (error id ${seen[0]?.id})`)
+})
+
+test('onError receives what onInitialize throws', async () => {
+  const problem: Error = await connect(urlOf('guarded'), { revision: '2025-11-25', name: 'uninitialized' }).then(
+    () => new Error('nothing was thrown'),
+    (error) => error,
+  )
+  const { seen } = await observed()
+  expect(seen).toMatchObject([{ message: 'secret onInitialize', stack: true, method: 'initialize' }])
+  expect(problem.message).toContain(`The method "initialize" failed (error id ${seen[0]?.id})`)
+})
+
+test('HTTP+SSE: onError receives what onInitialize throws', async () => {
+  const opened = await fetch(new URL('/guarded/sse', server.url), { headers: { Accept: 'text/event-stream' } })
+  const stream = events(opened)
+  const endpoint = new URL((await stream.next()).value?.data ?? '', server.url)
+  const clientInfo = { name: 'uninitialized', version: '1' }
+  const params = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo }
+  const headers = { 'Content-Type': 'application/json' }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })
+  await fetch(endpoint, { method: 'POST', headers, body })
+  const { error } = JSON.parse((await stream.next()).value?.data ?? '')
+  await stream.return(undefined)
+  const { seen } = await observed()
+  expect(seen).toMatchObject([{ message: 'secret onInitialize', method: 'initialize', version: '2024-11-05' }])
+  expect(error.message).toBe(`The method "initialize" failed (error id ${seen[0]?.id})`)
+})
+
+test('a batch in which visibleTo throws for one call answers the others', async () => {
+  const call = (id: number, name: string) => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name } })
+  const { session } = await initializeSession(urlOf('guarded'), '2025-03-26')
+  const response = await fetch(urlOf('guarded'), {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+      'Mcp-Session-Id': session,
+    },
+    body: JSON.stringify([call(1, 'scoped'), call(2, 'open')]),
+  })
+  expect(response.status).toBe(200)
+  const text = await response.text()
+  expect(text).toMatch(/The tool \\"scoped\\" failed \(error id \w{8}\)/)
+  expect(text).toContain('"text":"open"')
 })
 
 test('HTTP+SSE: "generic" sends nothing of the error', async () => {

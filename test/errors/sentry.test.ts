@@ -39,8 +39,10 @@ afterAll(async () => {
 })
 
 /** Returns the event with an error id, once Sentry has it. */
-async function eventOf(errorId: string | undefined): Promise<SentryEvent> {
-  const find = () => events.find(({ tags }) => tags.errorId === errorId)
+const eventOf = (errorId: string | undefined) => eventWith({ errorId })
+
+async function eventWith(tags: Record<string, string | undefined>): Promise<SentryEvent> {
+  const find = () => events.find((event) => Object.entries(tags).every(([name, value]) => event.tags[name] === value))
   await expect.poll(find).toBeDefined()
   return find() as SentryEvent // just found
 }
@@ -68,15 +70,29 @@ describe.each(['2026-07-28', '2025-11-25', '2024-11-05'])(
       expect(events.filter(({ tags }) => tags.entry === 'refuses')).toEqual([])
     })
 
-    test('a prompt', async () => {
+    test.each([
+      ['prompts/get', { name: 'fails' }, 'fails'],
+      [
+        'completion/complete',
+        { ref: { type: 'ref/prompt', name: 'incomplete' }, argument: { name: 'topic', value: 't' } },
+        '{"type":"ref/prompt","name":"incomplete"}',
+      ],
+    ])('a prompt and a completion: %s', async (method, params, entry) => {
       await using client = await connect(server.url, { revision })
-      const problem: Error = await client.request('prompts/get', { name: 'fails' }).then(
+      const problem: Error = await client.request(method, params).then(
         () => new Error('nothing was thrown'),
         (error) => error,
       )
       const event = await eventOf(idIn(problem.message))
-      expect(event.tags).toMatchObject({ method: 'prompts/get', entry: 'fails', protocolVersion: revision })
+      expect(event.tags).toMatchObject({ method, entry, protocolVersion: revision })
       expectException(event)
+    })
+
+    test('an entry of a list, which is sent without it', async () => {
+      await using client = await connect(server.url, { revision })
+      await client.request('resources/list')
+      const tags = { method: 'resources/list', entry: 'resources/list', protocolVersion: revision }
+      expectException(await eventWith(tags))
     })
   },
 )

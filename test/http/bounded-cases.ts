@@ -1,5 +1,5 @@
 /** For each row of the table in docs/reference/limits.md: messages with a value of a given size, and what a value beyond the bound gets. */
-import type { bounds } from '../../worker/protocol/bounds.ts'
+import type * as bounds from '../../worker/protocol/bounds.ts'
 
 type Params = Record<string, unknown>
 

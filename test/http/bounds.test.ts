@@ -3,9 +3,12 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { defaultLimits } from '../../worker/http/limits.ts'
-import { bounds } from '../../worker/protocol/bounds.ts'
+import * as bounds from '../../worker/protocol/bounds.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { type Case, cases, type Posted, type Transport, transports } from './bounded-cases.ts'
+
+/** By the name of the bound. */
+const sizes = { ...bounds }
 
 let server: TestServer
 let wire: Record<Transport, (posted: Posted) => Promise<Answer>>
@@ -115,14 +118,14 @@ for (const each of cases) {
   const { bound, refused: [status, code] = [400, -32602], over = transports } = each
   describe.each(over)(`${each.what}, ${describing(each)}, over %s`, (transport) => {
     test(`is accepted when it is as large as ${bound}`, async () => {
-      const answer = await wire[transport](each.post(bounds[bound]))
+      const answer = await wire[transport](each.post(sizes[bound]))
       expect(answer.message).not.toMatch(isBeyondBound)
       expect(answer.status).not.toBe(500)
     })
 
     test(`is refused before any processing when it is larger than ${bound}`, async () => {
       const before = await counts()
-      const answer = await wire[transport](each.post(bounds[bound] + 1))
+      const answer = await wire[transport](each.post(sizes[bound] + 1))
       expect(answer).toMatchObject({ status, code })
       if (!each.isAlwaysRefused) expect(answer.message).toMatch(isBeyondBound)
       expect(await counts()).toBe(before)
@@ -131,7 +134,7 @@ for (const each of cases) {
 }
 
 function describing({ post, bound }: Case): string {
-  const posted = post(bounds[bound])
+  const posted = post(sizes[bound])
   return 'method' in posted && posted.method.includes('/') ? `in ${posted.method}` : 'alone'
 }
 
@@ -262,7 +265,7 @@ describe('the table of docs/reference/limits.md', () => {
       const those = cases.filter((each) => each.what === what)
       const bound = those[0]?.bound ?? elsewhere[what]
       if (!bound) throw new Error(`docs/reference/limits.md has the row "${what}", and no case tests it`)
-      expect({ what, size }).toEqual({ what, size: bounds[bound] })
+      expect({ what, size }).toEqual({ what, size: sizes[bound] })
       expect(bound.toLowerCase()).toContain(unit.startsWith('characters') ? 'characters' : unit.split(' ')[0])
       for (const { refused: [status, code] = [400, -32602] } of those) {
         expect({ what, beyond }).toEqual({ what, beyond: `${status}, ${code}` })
@@ -274,7 +277,7 @@ describe('the table of docs/reference/limits.md', () => {
     const named = new Set(rows.map(({ what }) => what))
     expect([...cases.map(({ what }) => what), ...Object.keys(elsewhere)].filter((what) => !named.has(what))).toEqual([])
     const used = new Set([...cases.map(({ bound }) => bound), ...Object.values(elsewhere)])
-    expect(Object.keys(bounds).filter((bound) => !used.has(bound as keyof typeof bounds))).toEqual([])
+    expect(Object.keys(sizes).filter((bound) => !used.has(bound as keyof typeof bounds))).toEqual([])
   })
 })
 

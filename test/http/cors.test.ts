@@ -109,6 +109,17 @@ describe('createGuard()', () => {
     expect((await fetch(at('/api/x'), { headers: { Origin } })).headers.get('Vary')).toBe('Accept, Origin')
   })
 
+  test.each([
+    ['the page that may read it', Origin, Origin],
+    ['a page of another origin', foreign, null],
+    ['a request without an origin', undefined, null],
+  ])('withCors() keeps no CORS headers of the response that it wraps: %s', async (_, origin, allowed) => {
+    const { headers } = await fetch(at('/wrapped'), { headers: { ...(origin && { Origin: origin }) } })
+    expect(headers.get('Access-Control-Allow-Origin')).toBe(allowed)
+    expect(headers.has('Access-Control-Allow-Credentials')).toBe(false)
+    expect(headers.get('Vary')).toBe('Origin')
+  })
+
   test('leaves an OPTIONS request that is not a preflight to the route', async () => {
     const response = await fetch(at('/api/x'), { method: 'OPTIONS' })
     expect(await response.json()).toEqual({ method: 'OPTIONS' })

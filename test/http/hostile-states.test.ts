@@ -61,6 +61,22 @@ describe('a state', () => {
     assertRefused((state) => everywhere(bytesIn(state), (at) => flipped(state, at, 1 << (at % 8)))))
 })
 
+test.each([
+  ['that lacks its scopes', { 'X-Scopes': 'other' }, 'Requires the scopes secrets'],
+  ['that does not see the tool', { 'X-Blind': 'yes' }, 'Unknown tool: ask_secretly'],
+])('the stored outcome of a singleUse state is not sent to a caller %s', async (_, changed, message) => {
+  const headers = { 'X-Scopes': 'secrets' }
+  const name = 'ask_secretly'
+  const more = { requestState: await stage.state({ name, headers }), inputResponses: honest }
+  const refused = await stage.send({ name, more, headers: { ...headers, ...changed } })
+  expect(refused).toMatchObject({ body: { error: { message } }, begun: 0, passed: 0 })
+  // The refused answer has not used the state.
+  const { body: outcome } = await stage.send({ name, more, headers })
+  expect(outcome).toMatchObject({ result: { content: [{ text: 'ada says honest' }] } })
+  expect((await stage.answerTo({ name, more, headers: { ...headers, ...changed } })).error).toMatchObject({ message })
+  expect(await stage.answerTo({ name, more, headers })).toEqual(outcome)
+})
+
 for (const [topic, rows] of Object.entries(sessionAnswers)) {
   describe(`in a session: ${topic}`, () => {
     for (const { name, attack, answer, fate } of sample(rows, 6)) {

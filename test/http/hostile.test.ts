@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readBody } from '../../worker/http/body.ts'
 import { defaultLimits } from '../../worker/http/limits.ts'
 import { sample } from '../support/full.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { startWithWrangler, type TestServer } from '../support/server.ts'
 import { bodies } from './hostile-bodies.ts'
 import { framing } from './hostile-framing.ts'
 import { headers } from './hostile-headers.ts'
@@ -24,7 +24,7 @@ let server: TestServer
 let stage: Stage
 
 beforeAll(async () => {
-  server = await startServer('test/support/everything', secrets)
+  server = await startWithWrangler('test/support/everything', secrets)
   stage = new Stage(server.url)
 })
 afterAll(() => server.harness.close())

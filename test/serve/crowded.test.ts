@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { bounds } from '../../worker/protocol/bounds.ts'
+import * as bounds from '../../worker/protocol/bounds.ts'
 import { connect, type TestClient } from '../../worker/testing/index.ts'
 import { isFull } from '../support/full.ts'
 import { startServer, type TestServer } from '../support/server.ts'

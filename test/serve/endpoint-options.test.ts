@@ -60,7 +60,8 @@ test('sessions.ttl of the endpoint applies', async () => {
   const alarmInMs = Number(said?.type === 'text' ? said.text : undefined)
   const hour = 60 * 60_000
   expect(alarmInMs).toBeGreaterThan(hour / 2)
-  expect(alarmInMs).toBeLessThanOrEqual(hour)
+  // The last request may be later than the stored one.
+  expect(alarmInMs).toBeLessThanOrEqual(hour * (25 / 24))
 })
 
 test('sessions.log of the endpoint applies', async () => {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { startServer, startWithWrangler, type TestServer } from '../support/server.ts'
 
 const folder = 'test/serve/key-ring'
 
@@ -25,7 +25,7 @@ describe('sessions of a Worker without EDGEMCP_KEYS', () => {
     ['the class McpSession is no longer there', 'default-class', ''],
     ['a class of the application is exported as McpSession', '', 'foreign-class'],
   ])('continue when %s', async (_, before, after) => {
-    await using server = await startServer(`${folder}/${before}`)
+    await using server = await startWithWrangler(`${folder}/${before}`)
     const opened = await Promise.all(
       ['notes', 'admin'].map(async (name) => {
         const { session } = await connect(new URL(`/${name}`, server.url), { revision: '2025-11-25' })

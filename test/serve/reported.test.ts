@@ -35,6 +35,11 @@ describe.each(['2026-07-28', '2025-11-25'])('an internal error of a client of %s
 test('a request that needs a Durable Object class that is missing is logged once', async () => {
   bare.harness.clearLogs()
   const client = await connect(bare.url, { revision: '2026-07-28', answers: { elicit: () => ({ action: 'decline' }) } })
-  await expect(client.callTool('ask')).rejects.toThrow('McpSession')
+  const problem: Error = await client.callTool('ask').then(
+    () => new Error('nothing was thrown'),
+    (error) => error,
+  )
+  expect(problem.message).toContain('This Worker has no Durable Object McpSession')
+  expect(problem.message).toContain('or set the secret EDGEMCP_KEYS')
   await expect.poll(() => logged(bare, 'has no Durable Object McpSession').length).toBe(1)
 })

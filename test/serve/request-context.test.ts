@@ -6,15 +6,14 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { events } from '../../worker/client/wire.ts'
 import { connect, type TestClient } from '../../worker/testing/index.ts'
-import { type RunningServer, startServer } from '../../worker/testing/node/index.ts'
+import { type ControlledServer, startControlled } from '../support/objects.ts'
 import { type ServerProcess, serverProcess } from '../support/process.ts'
-import { sendWith } from '../support/send-with.ts'
 import { statelessHeaders } from '../support/stateless.ts'
 import { TaskClient, textOf } from '../tasks/client.ts'
 
-let server: RunningServer
+let server: ControlledServer
 beforeAll(async () => {
-  server = await startServer({ config: 'test/serve/request-context/wrangler.toml' })
+  server = await startControlled('test/serve/request-context')
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
@@ -28,7 +27,7 @@ async function connected(
   sent: Sent,
   options: Partial<Parameters<typeof connect>[1]> = {},
 ): Promise<TestClient> {
-  return connect(sendWith(sent), { url, revision, ...options })
+  return connect(url, { revision, headers: sent, ...options })
 }
 
 const contentOf = ({ content }: { content: unknown }) => (content as { text: string }[])[0]?.text ?? ''

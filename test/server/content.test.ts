@@ -6,14 +6,18 @@ import {
   embeddedResource,
   getPromptResult,
   image,
+  promptResult,
   readResourceResult,
   resourceLink,
+  resourceResult,
   text,
   toolError,
+  toolResult,
 } from '../../worker/declarations/content.ts'
 import { jsonSchema } from '../../worker/declarations/json-schema/index.ts'
 import { readSchema, type Schema } from '../../worker/declarations/schema.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
+import type { CallToolResult } from '../../worker/protocol/types.ts'
 
 const bytes = new Uint8Array([137, 80, 78, 71, 0, 255])
 const base64 = 'iVBORwD/'
@@ -49,6 +53,8 @@ describe('content blocks', () => {
   })
 })
 
+const circle: { self?: unknown } = {}
+circle.self = circle
 const validator = (schema: Schema) => readSchema(schema, 'output', 'outputSchema of tool "x"', jsonSchema)
 const sum = validator(z.object({ sum: z.number() }))
 
@@ -93,10 +99,103 @@ describe('the result of a tool without an output schema', () => {
       expect(block.text).toEqual(expect.any(String))
   })
 
+  test.each<[string, unknown, unknown]>([
+    ['of a full result', { content: [text('t')], isError: null, _meta: null }, { content: [text('t')] }],
+    [
+      'of toolResult()',
+      toolResult({ content: [text('t')], isError: null as never, _meta: null as never }),
+      { content: [text('t')] },
+    ],
+    [
+      'of blocks',
+      [
+        { ...text('t'), annotations: null, _meta: null },
+        { ...image(base64, 'image/png'), annotations: { priority: null, audience: null, lastModified: null } },
+        { ...resourceLink('a:b', { name: 'n', size: null as never }), title: null, mimeType: null, icons: null },
+        { ...embeddedResource({ uri: 'a:b', text: 't', mimeType: null as never }), annotations: null },
+      ],
+      {
+        content: [
+          text('t'),
+          { ...image(base64, 'image/png'), annotations: {} },
+          resourceLink('a:b', { name: 'n' }),
+          embeddedResource({ uri: 'a:b', text: 't' }),
+        ],
+      },
+    ],
+    [
+      'of icons',
+      resourceLink('a:b', { name: 'n', icons: [{ src: 'https://a.example', sizes: null as never }] }),
+      { content: [resourceLink('a:b', { name: 'n', icons: [{ src: 'https://a.example' }] })] },
+    ],
+  ])('has no optional members that are null: %s', async (_, value, result) => {
+    expect(await callToolResult(value, undefined, 'x')).toStrictEqual(result)
+  })
+
+  test.each<[member: string, expected: string, found: string, value: unknown]>([
+    ['content[0].annotations', 'an object', '"high"', { ...text('t'), annotations: 'high' }],
+    [
+      'content[1].annotations.priority',
+      'a number from 0 to 1',
+      '5',
+      [text('t'), { ...text('t'), annotations: { priority: 5 } }],
+    ],
+    [
+      'content[0].annotations.lastModified',
+      'a string',
+      '5',
+      toolResult({ content: [{ ...text('t'), annotations: { lastModified: 5 as never } }] }),
+    ],
+    ['content[0].size', 'a whole number of 0 or more', 'NaN', resourceLink('a:b', { name: 'n', size: Number.NaN })],
+    ['content[0].title', 'a string', '5', resourceLink('a:b', { name: 'n', title: 5 as never })],
+    ['content[0].icons.src', 'a string', 'undefined', resourceLink('a:b', { name: 'n', icons: [{} as never] })],
+    [
+      'content[0].resource.mimeType',
+      'a string',
+      '5',
+      embeddedResource({ uri: 'a:b', text: 't', mimeType: 5 as never }),
+    ],
+    ['content[0]._meta', 'an object', '[]', { ...text('t'), _meta: [] }],
+  ])('has no member that clients reject: %s', async (member, expected, found, value) => {
+    await expect(callToolResult(value, undefined, 'x')).rejects.toThrow(
+      `"${member}" of the result of tool "x" must be ${expected}, not ${found}`,
+    )
+  })
+
+  test.each<[place: string, lost: string, value: Partial<CallToolResult>]>([
+    ['Tool "x" returned', 'a bigint at n', { structuredContent: { n: 1n } }],
+    ['Tool "x" returned', 'NaN at n[0]', { structuredContent: { n: [Number.NaN] } }],
+    ['Tool "x" returned', 'a value of the class Map at m', { structuredContent: { m: new Map([[1, 2]]) } }],
+    [
+      'Tool "x" returned',
+      'a value that has no JSON form: Converting circular structure',
+      { structuredContent: circle },
+    ],
+    ['"_meta" of the result of tool "x" has', 'a bigint at a', { _meta: { a: 1n } }],
+    ['"_meta" of the result of tool "x" has', 'a value that has no JSON form: Converting circular', { _meta: circle }],
+    [
+      '"content[0]._meta" of the result of tool "x" has',
+      'a function at a',
+      { content: [{ ...text('t'), _meta: { a: () => 1 } }] },
+    ],
+  ])('with content has no member without a JSON form: %s %s', async (place, lost, value) => {
+    const schema = 'structuredContent' in value ? validator(z.looseObject({})) : undefined
+    const full = { content: [text('t')], ...value }
+    const expected = expect.objectContaining({
+      name: 'TypeError',
+      message: expect.stringContaining(`${place} ${lost}`),
+    })
+    await expect(callToolResult(toolResult(full), schema, 'x')).rejects.toEqual(expected)
+    await expect(callToolResult(full, undefined, 'x')).rejects.toEqual(expected)
+  })
+
+  test('a block without wrong members is not copied', async () => {
+    const block = { ...text('t'), annotations: { priority: 1 } }
+    expect((await callToolResult([block], undefined, 'x')).content[0]).toBe(block)
+  })
+
   test('a value without a JSON form is an error', async () => {
     await expect(callToolResult(5n, undefined, 'x')).rejects.toThrow()
-    const circle: { self?: unknown } = {}
-    circle.self = circle
     await expect(callToolResult(circle, undefined, 'x')).rejects.toThrow()
   })
 })
@@ -188,6 +287,56 @@ describe('the result of a prompt', () => {
     expect(getPromptResult(value, 'd', 'p')).toEqual(result)
   })
 
+  test.each<[string, unknown, unknown]>([
+    [
+      'of an object',
+      { description: null, messages: [said({ ...text('a'), annotations: null })], _meta: null },
+      { description: 'd', messages: [said(text('a'))] },
+    ],
+    [
+      'of promptResult()',
+      promptResult({ description: undefined as never, messages: [], _meta: null as never }),
+      { description: 'd', messages: [] },
+    ],
+    ['of a block', { ...text('a'), _meta: null }, { description: 'd', messages: [said(text('a'))] }],
+  ])('has no optional members that are null: %s', (_, value, result) => {
+    expect(getPromptResult(value, 'd', 'p')).toStrictEqual(result)
+  })
+
+  test.each<[member: string, expected: string, value: unknown]>([
+    ['description', 'a string, not 5', promptResult({ description: 5 as never, messages: [] })],
+    [
+      'messages[1].content.annotations.audience',
+      `a list of 'user' and 'assistant', not ["all"]`,
+      ['a', { ...text('b'), annotations: { audience: ['all'] } }],
+    ],
+    [
+      'messages[0].content.size',
+      'a whole number of 0 or more, not "5"',
+      said({ ...resourceLink('a:b', { name: 'n' }), size: '5' }),
+    ],
+  ])('has no member that clients reject: %s', (member, expected, value) => {
+    expect(() => getPromptResult(value, 'd', 'p')).toThrow(
+      expect.objectContaining({
+        kind: 'internal_error',
+        message: `"${member}" of the result of prompt "p" must be ${expected}`,
+      }),
+    )
+  })
+
+  test.each<[member: string, lost: string, value: unknown]>([
+    ['_meta', 'a bigint at a', { messages: [], _meta: { a: 1n } }],
+    ['_meta', 'a value that has no JSON form', promptResult({ messages: [], _meta: circle })],
+    ['messages[0].content._meta', 'NaN at a', { ...text('a'), _meta: { a: Number.NaN } }],
+  ])('has no member without a JSON form: %s with %s', (member, lost, value) => {
+    expect(() => getPromptResult(value, 'd', 'p')).toThrow(
+      expect.objectContaining({
+        kind: 'internal_error',
+        message: expect.stringContaining(`"${member}" of the result of prompt "p" has ${lost}`),
+      }),
+    )
+  })
+
   test.each<[string, unknown]>([
     ['nothing', undefined],
     ['null', null],
@@ -235,8 +384,50 @@ describe('the result of a resource', () => {
       ],
     ],
     ['a full result', { contents: [{ uri: 'a:b', text: 't' }] }, [{ uri: 'a:b', text: 't' }]],
+    [
+      'contents with members that are null or undefined',
+      { uri: undefined, mimeType: null, text: 'one', blob: null, _meta: null },
+      [{ uri, mimeType: 'a/b', text: 'one' }],
+    ],
+    [
+      'a full result with members that are null or undefined',
+      { contents: [{ uri: 'a:b', mimeType: null, text: 't', blob: undefined, _meta: null }], _meta: null },
+      [{ uri: 'a:b', text: 't' }],
+    ],
+    [
+      'a result of resourceResult() with members that are null',
+      resourceResult({ contents: [{ uri: 'a:b', mimeType: null as never, text: 't' }], _meta: null as never }),
+      [{ uri: 'a:b', text: 't' }],
+    ],
   ])('%s', (_, value, contents) => {
-    expect(readResourceResult(value, uri, 'a/b')).toEqual({ contents })
+    expect(readResourceResult(value, uri, 'a/b')).toStrictEqual({ contents })
+  })
+
+  test.each<[member: string, expected: string, value: unknown]>([
+    ['contents[0].uri', 'a string, not 5', { uri: 5, text: 'one' }],
+    ['contents[1].mimeType', 'a string, not 5', ['one', { text: 'two', mimeType: 5 }]],
+    ['contents[0]._meta', 'an object, not "x"', { contents: [{ uri, text: 'one', _meta: 'x' }] }],
+    ['contents[0].blob', 'a string, not 5', { text: 'one', blob: 5 }],
+  ])('has no member that clients reject: %s', (member, expected, value) => {
+    expect(() => readResourceResult(value, uri, 'a/b')).toThrow(
+      expect.objectContaining({
+        kind: 'internal_error',
+        message: `"${member}" of the result of resource "${uri}" must be ${expected}`,
+      }),
+    )
+  })
+
+  test.each<[member: string, lost: string, value: unknown]>([
+    ['contents[0]._meta', 'a bigint at a', { text: 'one', _meta: { a: 1n } }],
+    ['contents[0]._meta', 'a value that has no JSON form', { contents: [{ uri, text: 'one', _meta: circle }] }],
+    ['_meta', 'a value of the class Map at a', { contents: [{ uri, text: 'one' }], _meta: { a: new Map() } }],
+  ])('has no member without a JSON form: %s with %s', (member, lost, value) => {
+    expect(() => readResourceResult(value, uri, 'a/b')).toThrow(
+      expect.objectContaining({
+        kind: 'internal_error',
+        message: expect.stringContaining(`"${member}" of the result of resource "${uri}" has ${lost}`),
+      }),
+    )
   })
 
   test('has no mimeType when the resource declares none', () => {
@@ -273,11 +464,11 @@ describe('the result of a resource', () => {
   })
 
   test.each<[member: string, found: string, value: object]>([
-    ['contents[0]', 'a string', { contents: ['one'] }],
+    ['contents[0]', '"one"', { contents: ['one'] }],
     ['contents[0].uri', 'undefined', { contents: [{ uri: undefined, text: 'one' }] }],
     [
       'contents[1].uri',
-      'a number',
+      '1',
       {
         contents: [
           { uri, text: 'one' },
@@ -285,15 +476,17 @@ describe('the result of a resource', () => {
         ],
       },
     ],
-    ['contents[0].text', 'undefined', { contents: [{ uri }] }],
-    ['contents[0].text', 'a number', { contents: [{ uri, text: 1 }] }],
-    ['contents[0].blob', 'bytes', { contents: [{ uri, blob: new Uint8Array(1) }] }],
-    ['contents[0].title', 'a string', { contents: [{ uri, text: 'one', title: 'One' }] }],
+    ['contents[0]', 'an object', { contents: [{ uri }] }],
+    ['contents[0].text', '1', { contents: [{ uri, text: 1 }] }],
+    ['contents[0].blob', 'an object', { contents: [{ uri, blob: new Uint8Array(1) }] }],
+    ['contents[0]', 'an object', { contents: [{ uri, text: 'one', title: 'One' }] }],
   ])('cannot be a full result with an invalid member: %s is %s', (member, found, value) => {
     expect(() => readResourceResult(value, uri, 'a/b')).toThrow(
       expect.objectContaining({
         kind: 'internal_error',
-        message: `Resource "note://1": ${member} is ${found}: return { uri, text } or { uri, blob }`,
+        message: `"${member}" of the result of resource "note://1" must be ${
+          member.includes('.') ? 'a string' : '{ uri, text } or { uri, blob }'
+        }, not ${found}`,
       }),
     )
   })

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { bounds } from '../../worker/protocol/bounds.ts'
+import * as bounds from '../../worker/protocol/bounds.ts'
 import { uriTemplate } from '../../worker/protocol/uri-template.ts'
 
 type Variables = Record<string, string | string[] | undefined>

@@ -1,6 +1,6 @@
 /** Odd and oversize values in every field that a client sends: an accepted message or a defined error, never another throw. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bounds } from '../../worker/protocol/bounds.ts'
+import * as bounds from '../../worker/protocol/bounds.ts'
 import { classify } from '../../worker/protocol/classify.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import { parse } from '../../worker/protocol/jsonrpc.ts'
@@ -10,6 +10,9 @@ import { uriTemplate } from '../../worker/protocol/uri-template.ts'
 import type { Chance } from '../support/random.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { property } from './cases.ts'
+
+/** By the name of the bound. */
+const sizes = { ...bounds }
 
 type Params = Record<string, unknown>
 type Posted = Record<string, unknown> & { method?: unknown; params?: unknown }
@@ -164,7 +167,7 @@ function someValue(random: Chance, bound: number, depth = 0): unknown {
   )
 }
 
-const boundOf = ({ bound }: Field) => (bound ? bounds[bound] : 2_000)
+const boundOf = ({ bound }: Field) => (bound ? sizes[bound] : 2_000)
 
 /** What a refusal says must not grow with what was sent. */
 const mostCharactersOfAnError = 3 * bounds.nameCharacters
@@ -187,7 +190,7 @@ describe('messages', () => {
       }
       if (!field.bound || typeof value !== 'string') return
       const isBeyond = 'malformed' in read && read.malformed.message.includes('accepts at most')
-      if (value.length > bounds[field.bound]) expect(isBeyond).toBe(true)
+      if (value.length > sizes[field.bound]) expect(isBeyond).toBe(true)
       if (value.length < 7) expect(isBeyond).toBe(false)
     })
   }

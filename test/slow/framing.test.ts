@@ -1,8 +1,9 @@
 /** What a client reads is what was sent, whatever text passes through a stream and however often its connection is lost. */
 import { createParser } from 'eventsource-parser'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import * as closeCode from '../../worker/protocol/close-code.ts'
 import { notificationText, resultText } from '../../worker/protocol/jsonrpc.ts'
-import { closeCode, readRelayMessage, relayMessage } from '../../worker/protocol/relay-messages.ts'
+import { readRelayMessage, relayMessage } from '../../worker/protocol/relay-messages.ts'
 import { eventFrame, primingFrame, retryFrame } from '../../worker/protocol/server-sent-events.ts'
 import { hostileText } from '../support/hostile-text.ts'
 import type { Chance } from '../support/random.ts'

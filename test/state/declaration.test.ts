@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { StateAccess } from '../../worker/declarations/state.ts'
 import { state } from '../../worker/plugins/state/state.ts'
-import { bounds } from '../../worker/protocol/bounds.ts'
+import * as bounds from '../../worker/protocol/bounds.ts'
 
 type Declare = (name: string, options: object, operations?: (store: never) => object) => unknown
 const declare = state as unknown as Declare

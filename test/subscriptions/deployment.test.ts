@@ -2,12 +2,12 @@
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { Stream } from '../serve/tenants/stream.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { type DeployableServer, startWithWrangler } from '../support/server.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const versions = { '1': 'test/subscriptions/deployed', '2': 'test/subscriptions/deployed/next' } as const
 
-const deploy = ({ harness }: TestServer, version: keyof typeof versions) =>
+const deploy = ({ harness }: DeployableServer, version: keyof typeof versions) =>
   harness.update({ root, workers: [{ configPath: `${versions[version]}/wrangler.toml` }] })
 
 /** A session with its GET stream. */
@@ -70,7 +70,7 @@ class SessionClient {
 }
 
 test('a session receives the lists that a deployment has changed, once', async () => {
-  await using server = await startServer(versions['1'])
+  await using server = await startWithWrangler(versions['1'])
   const client = await SessionClient.open(server.url)
   await client.listen()
   await client.settle(1)

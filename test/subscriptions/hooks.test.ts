@@ -100,6 +100,31 @@ describe.each([
   })
 })
 
+test.each([session, sse, stateless])('onError receives what onSubscribe throws: %o', async (transport) => {
+  await using client = await connectTo(transport)
+  const isStateless = transport === stateless
+  const uris = ['note://down', 'note://1']
+  const subscribed = client.subscribe({ resourceSubscriptions: uris })
+  if (isStateless) {
+    await subscribed
+    const { params } = await client.next('notifications/subscriptions/acknowledged')
+    expect(params?.notifications).toEqual({ resourceSubscriptions: ['note://1'] })
+  } else {
+    await expect(subscribed).rejects.toThrow('Internal error')
+  }
+  const expected = {
+    message: 'The database is down',
+    method: isStateless ? 'subscriptions/listen' : 'resources/subscribe',
+    subject: 'ada',
+    protocolVersion: transport.revision,
+    params: expect.objectContaining(
+      isStateless ? { notifications: { resourceSubscriptions: uris } } : { uri: 'note://down' },
+    ),
+    errorId: expect.any(String),
+  }
+  expect(await eventsOf('onError')).toEqual([expect.objectContaining(expected)])
+})
+
 test('onSessionEnd that throws does not keep a session from ending', async () => {
   const client = await connectTo({ ...session, name: 'broken at the end' })
   const id = await idOf(client)

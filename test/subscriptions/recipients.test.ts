@@ -289,7 +289,7 @@ test.each([
   ],
   ...['map', 'date', 'promise'].map((kind): [object, string] => [
     { unusual: kind },
-    `"recipients" of server.notify must be { issuer, tenant }, { user: ctx.principal }, { session: ctx.session.id } or ctx.principal, not ${kind === 'promise' ? 'a promise' : 'an object'}`,
+    `"recipients" of server.notify must be { issuer, tenant }, { user: ctx.principal }, { session: ctx.session.id } or ctx.principal, not ${{ map: 'a Map', promise: 'a promise' }[kind] ?? 'an object'}`,
   ]),
   [
     'acme',
@@ -308,9 +308,9 @@ test.each([
   expect(client.notifications.map(({ method }) => method)).toEqual(['notifications/prompts/list_changed'])
 })
 
-test.each([5, null, ''])('a change of the resource %j is refused', async (uri) => {
+test.each([5, null, '', 'nonsense', '//note/1'])('a change of the resource %j is refused', async (uri) => {
   expect(await notify('resourceUpdated', uri)).toBe(
-    `"uri" of server.notify.resourceUpdated() must be a non-empty string, not ${JSON.stringify(uri)}`,
+    `"uri" of server.notify.resourceUpdated() must be a URI with a scheme, such as note://1, not ${JSON.stringify(uri)}`,
   )
 })
 
@@ -354,6 +354,19 @@ describe('server.subscribers', () => {
     const before = (await count('note://template')) as { streams: number }
     await client.subscribe({ resourceSubscriptions: ['note://{id}'] })
     expect(await count('note://template')).toMatchObject({ streams: before.streams + 1 })
+  })
+
+  test.each([5, null, '', 'nonsense'])('refuses the URI %j', async (uri) => {
+    expect(await count(uri)).toBe(
+      `"uri" of server.subscribers() must be a URI with a scheme, such as note://1, not ${JSON.stringify(uri)}`,
+    )
+  })
+
+  test('refuses a URI that no resource has, and accepts that of a template', async () => {
+    expect(await count('notes://1')).toBe(
+      'server.subscribers(): no resource or template of this server has the URI "notes://1"',
+    )
+    expect(await count('note://{id}')).toMatchObject({ isComplete: true })
   })
 
   test('refuses a session', async () => {

@@ -1,15 +1,25 @@
 /** The Durable Objects behind a running server. */
-import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
-import { parseKeyRing } from '../../worker/sealing/seal.ts'
+import { mintKeyRing, parseKeyRing } from '../../worker/sealing/seal.ts'
+import { control } from '../../worker/testing/node/control.ts'
 import { evict as evictFrom } from '../../worker/testing/node/evict.ts'
-import { type RunningServer, startServer } from '../../worker/testing/node/index.ts'
-import { objectOf } from '../../worker/testing/objects.ts'
-import type { TestServer } from './server.ts'
+import { objectOf, type ServerUnderTest } from '../../worker/testing/objects.ts'
+import { startServer, type TestServer } from './server.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
-export type ServerWithObjects = RunningServer & {
+/** A server whose objects can be evicted, and whose clock can be advanced, as with `edgemcp/testing/node`. */
+export type ControlledServer = TestServer & ServerUnderTest
+
+/** @param secrets secrets and variables. Default: new `EDGEMCP_KEYS` */
+export async function startControlled(folder: string, secrets: Record<string, string> = {}): Promise<ControlledServer> {
+  const ring = secrets.EDGEMCP_KEYS ?? freshKeys()
+  const server = await startServer(folder, { ...secrets, EDGEMCP_KEYS: ring })
+  const config = resolve(root, folder, 'wrangler.toml')
+  return { ...server, ...control(server.harness, server.url, { config, env: undefined, ring }) }
+}
+
+export type ServerWithObjects = ControlledServer & {
   /** The name of the Session object of a client. */
   objectOf(session: string): Promise<string>
 }
@@ -19,13 +29,16 @@ export async function startWithObjects(
   folder: string,
   secrets: Record<string, string> = {},
 ): Promise<ServerWithObjects> {
-  const ring = `test:${randomBytes(32).toString('base64url')}`
-  const config = resolve(root, folder, 'wrangler.toml')
-  const server = await startServer({ config, secrets: { ...secrets, EDGEMCP_KEYS: ring } })
+  const ring = freshKeys()
   return {
-    ...server,
+    ...(await startControlled(folder, { ...secrets, EDGEMCP_KEYS: ring })),
     objectOf: async (session) => (await objectOf({ session }, parseKeyRing(ring))).name,
   }
+}
+
+function freshKeys(): string {
+  const { current, keys } = mintKeyRing()
+  return `${current}:${keys[current]}`
 }
 
 /** Evicts an object of a server whose keys are unknown. */

@@ -1,13 +1,13 @@
 /** An effect happens once, whatever clients send again and whatever cannot be stored. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type RunningServer, startServer } from '../../worker/testing/node/index.ts'
+import { type ControlledServer, startControlled } from '../support/objects.ts'
 import { behind, hour, key, ring } from './behind.ts'
 import { type Answered, type Json, knowing, TaskClient, textIn, textOf } from './client.ts'
 
-let server: RunningServer
+let server: ControlledServer
 let client: TaskClient
 beforeAll(async () => {
-  server = await startServer({ config: 'test/tasks/server/wrangler.toml', secrets: { EDGEMCP_KEYS: ring } })
+  server = await startControlled('test/tasks/server', { EDGEMCP_KEYS: ring })
   client = new TaskClient(server.url)
 })
 afterAll(() => server[Symbol.asyncDispose]())
@@ -95,13 +95,13 @@ describe('a repeated round', () => {
 })
 
 describe('a value that cannot be stored', () => {
-  test('fails a task once: a result without a JSON form', async () => {
+  test('ends a task once, with an error that the model reads: a result without a JSON form', async () => {
     const it = key()
-    const task = await client.until(await client.begin('unsayable', { key: it }), 'failed')
-    expect(task.error).toEqual({
-      code: -32603,
-      message: 'Cannot store the result of the tool: Do not know how to serialize a BigInt. Use JSON values only',
-    })
+    const task = await client.until(await client.begin('unsayable', { key: it }), 'completed')
+    const text = expect.stringMatching(
+      /^"_meta" of the result of tool "unsayable" has a bigint at at, which has no JSON form/,
+    )
+    expect(task.result).toMatchObject({ isError: true, content: [{ text }] })
     expect(await tried(it)).toBe('1')
   })
 

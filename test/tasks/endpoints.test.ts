@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
-import { type RunningServer, startServer } from '../../worker/testing/node/index.ts'
+import { type ControlledServer, startControlled } from '../support/objects.ts'
 import { startServer as startWithoutKeys } from '../support/server.ts'
 import { type Json, knowing, TaskClient, textOf } from './client.ts'
 
 const refused = "The task was stopped: reauthorize of the server's auth refused the caller who began it"
 
-let server: RunningServer
+let server: ControlledServer
 beforeAll(async () => {
-  server = await startServer({ config: 'test/tasks/endpoints/wrangler.toml' })
+  server = await startControlled('test/tasks/endpoints')
 })
 afterAll(() => server[Symbol.asyncDispose]())
 

@@ -2,20 +2,20 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
-import { type RunningServer, startServer } from '../../worker/testing/node/index.ts'
+import { type ControlledServer, startControlled } from '../support/objects.ts'
 import { serverProcess } from '../support/process.ts'
 import { type Json, knowing, type Sent, TaskClient, textIn, textOf } from './client.ts'
 
-const config = 'test/tasks/principals/wrangler.toml'
+const folder = 'test/tasks/principals'
 const tokenOf = (claims: Json) => btoa(JSON.stringify({ iss: 'https://issuer.example', ...claims }))
 const as = (claims: Json): Sent => ({ capabilities: knowing, user: `Bearer ${tokenOf(claims)}` })
 const accepted = { sure: { action: 'accept', content: {} } }
 
-let plain: RunningServer
-let hooked: RunningServer
+let plain: ControlledServer
+let hooked: ControlledServer
 beforeAll(async () => {
-  plain = await startServer({ config })
-  hooked = await startServer({ config, vars: { HOOK: 'yes' } })
+  plain = await startControlled(folder)
+  hooked = await startControlled(folder, { HOOK: 'yes' })
 })
 afterAll(async () => {
   await plain[Symbol.asyncDispose]()
@@ -167,7 +167,7 @@ describe.each(['plain', 'hooked'])('arguments of a task that depend on the calle
   test('stay decided after input responses and in a retry', async () => {
     const sent = as({ sub: crypto.randomUUID(), plan: 'pro' })
     const client = new TaskClient(url())
-    const taskId = await client.begin('spend', { amount: 1000, from: '2026-01-01' }, sent)
+    const taskId = await client.begin('confirm_grant', { amount: 1000, from: '2026-01-01' }, sent)
     await client.until(taskId, 'input_required', sent)
     await client.result('tasks/update', { taskId, inputResponses: accepted }, sent)
     expect(textOf(await client.until(taskId, 'completed', sent))).toBe('spent 1000 from 2026')

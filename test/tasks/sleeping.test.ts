@@ -1,13 +1,13 @@
 /** Sleeps of tasks: by key, beside one another and beside effects. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type RunningServer, startServer } from '../../worker/testing/node/index.ts'
+import { type ControlledServer, startControlled } from '../support/objects.ts'
 import { behind, hour, key, ring } from './behind.ts'
 import { TaskClient, textIn, textOf } from './client.ts'
 
-let server: RunningServer
+let server: ControlledServer
 let client: TaskClient
 beforeAll(async () => {
-  server = await startServer({ config: 'test/tasks/server/wrangler.toml', secrets: { EDGEMCP_KEYS: ring } })
+  server = await startControlled('test/tasks/server', { EDGEMCP_KEYS: ring })
   client = new TaskClient(server.url)
 })
 afterAll(() => server[Symbol.asyncDispose]())

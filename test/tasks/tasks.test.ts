@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
-import { type RunningServer, startServer } from '../../worker/testing/node/index.ts'
+import { type ControlledServer, startControlled } from '../support/objects.ts'
 import { behind, hour, key, named, ring } from './behind.ts'
 import { type Json, TaskClient, textOf } from './client.ts'
 
-let server: RunningServer
+let server: ControlledServer
 let client: TaskClient
 beforeAll(async () => {
-  server = await startServer({ config: 'test/tasks/server/wrangler.toml', secrets: { EDGEMCP_KEYS: ring } })
+  server = await startControlled('test/tasks/server', { EDGEMCP_KEYS: ring })
   client = new TaskClient(server.url)
 })
 afterAll(() => server[Symbol.asyncDispose]())

@@ -13,6 +13,31 @@ afterAll(async () => {
   await everything[Symbol.asyncDispose]()
 })
 
+test.each([
+  ['2026-07-28', false],
+  ['2025-11-25', false],
+  ['2024-11-05', true],
+])('every request of a client of %s has the headers of its options', async (revision, sse) => {
+  const requests: Request[] = []
+  const record = (request: Request) => {
+    requests.push(request)
+    return fetch(request)
+  }
+  const headers = { 'X-Account': 'acme', accept: 'text/plain', authorization: 'Bearer other' }
+  const client = await connect(record, { url: everything.url, revision, sse, token: 'own', headers })
+  const subscription = await client.subscribe({ toolsListChanged: true })
+  headers['X-Account'] = 'globex'
+  await client.callTool('echo', { text: 'hi' })
+  await subscription.close()
+  await client.close()
+  const accounts = requests.map((request) => request.headers.get('X-Account'))
+  expect(new Set(accounts)).toEqual(new Set(['acme', 'globex']))
+  expect(accounts.at(-1)).toBe('globex')
+  expect(new Set(requests.map((request) => request.headers.get('Authorization')))).toEqual(new Set(['Bearer own']))
+  const [first] = requests
+  expect(first?.headers.get('Accept')).toMatch(/^(application\/json, )?text\/event-stream$/)
+})
+
 const consent = { action: 'accept', content: { sure: true } }
 
 test.each(['2025-06-18', '2025-11-25'])(

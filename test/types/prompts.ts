@@ -94,6 +94,11 @@ server.prompt('result', { description }, () => ({
   messages: [{ role: 'user', content: text('text') }],
   description: 'other',
 }))
+server.prompt(
+  'constant',
+  { description },
+  () => ({ messages: [{ role: 'user', content: { type: 'text', text: 'text' } }] }) as const,
+)
 // @ts-expect-error nothing is said
 server.prompt('silent', { description }, () => {})
 // @ts-expect-error a number is no text

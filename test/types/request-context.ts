@@ -25,3 +25,5 @@ serve(server, { requestContext: async (request, { env, principal }) => (request 
 serve(server, { requestContext: () => ({ limits: 5 }) })
 // @ts-expect-error a secret is no text
 serve(server, { requestContext: () => ({ password: { text: 'x' } }) })
+// @ts-expect-error a header that may be absent is no secret
+secret<string | undefined>(undefined)

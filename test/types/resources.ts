@@ -92,6 +92,10 @@ const search = server.resource('a://search{?q}', { description }, () => 'found')
 search.uri({ q: 'x' })
 search.uri({})
 
+// What a handler returns.
+
+server.resource('a://constant', { description }, (_, { uri }) => ({ contents: [{ uri, text: 'text' }] }) as const)
+
 // Lists.
 
 server.resource('a://{id}', { description, list: () => [{ id: '1' }, { id: '2', title: 'Two', size: 5 }] }, () => '')
@@ -100,6 +104,7 @@ server.resource(
   { description, list: async ({ principal }) => (principal ? [{ id: principal.subject }] : []) },
   () => '',
 )
+server.resource('a://{id}', { description, list: () => [{ id: '1', title: 'One' }] as const }, () => '')
 // @ts-expect-error an id is needed
 server.resource('a://{id}', { description, list: () => [{ title: 'Two' }] }, () => '')
 // @ts-expect-error an id is a text

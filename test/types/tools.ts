@@ -135,6 +135,16 @@ server.tool('returns blocks', { description }, () => [
   resourceLink('a:b', { name: 'b' }),
 ])
 server.tool('returns a result', { description }, () => ({ content: [text('text')], _meta: { a: 1 } }))
+server.tool('returns constant blocks', { description }, () => [{ type: 'text', text: 'text' }] as const)
+const icons = [{ src: 'https://e.com/a.svg', sizes: ['any'] }] as const
+const annotations = { audience: ['user'], priority: 1 } as const
+const constant = {
+  content: [
+    { type: 'text', text: 'text', annotations },
+    { type: 'resource_link', uri: 'a:b', name: 'b', icons },
+  ],
+} as const
+server.tool('returns a constant result', { description }, () => constant)
 server.tool('returns a failure', { description }, () => toolError('no'))
 server.tool('returns nothing', { description }, () => {})
 server.tool('returns nothing later', { description }, async () => {})
@@ -173,6 +183,8 @@ server.tool('sums as async handlers of SDKs do', { description, outputSchema: su
   content: [{ type: 'text', text: '1' }],
   structuredContent: { sum: 1, unit: 'cm' },
 }))
+const summed = { content: [{ type: 'text', text: '1' }], structuredContent: { sum: 1, unit: 'm' } } as const
+server.tool('sums a constant', { description, outputSchema: sum }, () => summed)
 server.tool('cannot sum', { description, outputSchema: sum }, () => toolError('no'))
 server.tool('lists', { description, outputSchema: z.array(z.string()) }, () => ['a'])
 server.tool(
@@ -211,6 +223,8 @@ server.tool(
   },
   () => 'text',
 )
+const definition = { description, icons, scopes: ['a'], annotations: { readOnlyHint: true } } as const
+server.tool('declared by a constant', definition, () => 'text')
 server.tool('enabled later', { description, visibleTo: async () => true }, () => 'text')
 // @ts-expect-error a description is needed
 server.tool('undescribed', {}, () => 'text')

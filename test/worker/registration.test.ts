@@ -8,6 +8,7 @@ import { Session } from '../../durable-objects/session/object.ts'
 import type { SessionHost } from '../../durable-objects/session/session-host.ts'
 import { termsWith } from '../../durable-objects/session/session-terms.ts'
 import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
+import { ClientTasks } from '../../durable-objects/task/client-tasks.ts'
 import { post, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
@@ -27,6 +28,7 @@ async function registered(use: (session: Session, storage: DurableObjectStorage,
     life: week,
     className: 'McpSession',
     Subscriptions: undefined,
+    ClientTasks,
     termsOf: () => terms,
     subscriptionsAt: (shard: number) => ({
       unsubscribeAll: async (session: string) => left.push(`${shard} ${session}`) > 0,

@@ -5,7 +5,9 @@ import { describe, expect, test, vi } from 'vitest'
 import type { SessionRpc } from '../../durable-objects/rpc.ts'
 import { openRelay } from '../../worker/http/relay.ts'
 import { relayRequest } from '../../worker/http/session-object.ts'
+import * as closeCode from '../../worker/protocol/close-code.ts'
 import type { RequestMessage } from '../../worker/protocol/jsonrpc.ts'
+import { relayMessage } from '../../worker/protocol/relay-messages.ts'
 import { separators } from '../support/hostile-text.ts'
 import { post, postOf } from './session-post.ts'
 
@@ -244,5 +246,65 @@ describe('a stream with a maximum age', () => {
     } finally {
       vi.useRealTimers()
     }
+  })
+
+  describe('and without event ids for its client reports its position', () => {
+    /** An object whose sockets report how they were closed. `loseUntil` loses the socket, and the object until it returns. */
+    function fakeObject() {
+      const sockets: WebSocket[] = []
+      const closes: string[] = []
+      let reachable = Promise.resolve()
+      const dial = async () => {
+        await reachable
+        const { 0: client, 1: socket } = new WebSocketPair()
+        socket.accept()
+        socket.addEventListener('close', ({ code, reason }) => closes.push(`${code} ${reason}`))
+        sockets.push(socket)
+        return new Response(null, { status: 101, webSocket: client, headers: { 'Last-Event-ID': '7' } })
+      }
+      return {
+        dial,
+        sockets,
+        closes,
+        loseUntil(returns: Promise<void>) {
+          reachable = returns
+          sockets.at(-1)?.close(1011)
+        },
+      }
+    }
+
+    const aged = { keepAliveMs: 15_000, maxStreamAgeMs: 200, lastFrame: 'data: complete\n\n' }
+
+    test('while its client reads slowly', async () => {
+      const { dial, sockets, closes } = fakeObject()
+      const response = await openRelay({ ...aged, maxBufferedBytes: 50, dial })
+      sockets[0]?.send(relayMessage('x'.repeat(200), '8'))
+      await vi.waitFor(() => expect(closes).toEqual([`${closeCode.paused} `, `${closeCode.aged} 8`]))
+      expect(await response.text()).toBe(`${'x'.repeat(200)}data: complete\n\n`)
+    })
+
+    test('while the Worker connects to its object again, before the client can listen again', async () => {
+      const { dial, closes, loseUntil } = fakeObject()
+      const back = Promise.withResolvers<void>()
+      const read = reading(await openRelay({ ...aged, maxBufferedBytes: 1_000_000, dial }))
+      loseUntil(back.promise)
+      await scheduler.wait(250)
+      expect(read.text).toBe('')
+      back.resolve()
+      await vi.waitFor(() => expect(read.ended).toBe(true))
+      expect(read.text).toBe('data: complete\n\n')
+      expect(closes.at(-1)).toBe(`${closeCode.aged} 7`)
+    })
+
+    test('unless its client has left meanwhile', async () => {
+      const { dial, closes, loseUntil } = fakeObject()
+      const back = Promise.withResolvers<void>()
+      const { body } = await openRelay({ ...aged, maxBufferedBytes: 1_000_000, dial })
+      loseUntil(back.promise)
+      await scheduler.wait(250)
+      await body?.cancel()
+      back.resolve()
+      await vi.waitFor(() => expect(closes.at(-1)).toBe(`${closeCode.clientGone} `))
+    })
   })
 })

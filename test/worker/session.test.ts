@@ -4,8 +4,11 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { Post, Posted, SessionRpc } from '../../durable-objects/rpc.ts'
 import { termsWith } from '../../durable-objects/session/session-terms.ts'
 import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
+import { type Admitted, admittedBy, endpointKey, endpointOf } from '../../worker/declarations/endpoints.ts'
+import { type Plugin, type ServeOptions, serve } from '../../worker/index.ts'
 import type { Message, RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
+import worker from '../support/everything/index.ts'
 import { post, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
@@ -55,7 +58,61 @@ async function open(stub: Stub, query: string) {
   return { status: response.status, start, frames, closed: closed.promise, socket }
 }
 
+/** Expects that the instance that a request reaches gives itself up. */
+async function expectLoss(request: Promise<unknown>) {
+  expect(await request.then(JSON.stringify, String)).toContain('The session cannot write to its storage')
+}
+
+/** Lets the storage of a session refuse statements, such as `INSERT ON events`, as when it is full. */
+const refuse = (stub: Stub, statements: string[]) =>
+  runInDurableObject(stub, (_, { storage: { sql } }) => {
+    for (const statement of statements) {
+      sql.exec(`CREATE TRIGGER "full ${statement}" BEFORE ${statement} BEGIN SELECT RAISE(ABORT, 'full'); END`)
+    }
+  })
+
+const accept = (stub: Stub) =>
+  runInDurableObject(stub, (_, { storage: { sql } }) => {
+    const triggers = sql.exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'trigger'").toArray()
+    for (const { name } of triggers) sql.exec(`DROP TRIGGER "${name}"`)
+  })
+
 describe('a session without state', () => {
+  describe('gives its instance up when its first write is refused', () => {
+    /** Lets this instance of the object refuse a value. */
+    const refuseValue = (stub: Stub, refused: string) =>
+      runInDurableObject(stub, (_, { storage: { kv } }) => {
+        const put: typeof kv.put = (key, value) => {
+          if (key === refused) throw new Error('database or disk is full')
+          Object.getPrototypeOf(kv).put.call(kv, key, value)
+        }
+        Object.assign(kv, { put })
+      })
+    const terms = termsWith({ streamAfterMs: 50, ttl: week, log: defaultLogBounds, revive: true })(0)
+    const wait = () => post('tools/call', { name: 'wait', arguments: { key: crypto.randomUUID() } }, { terms })
+    const level = () => post('logging/setLevel', { level: 'debug' })
+    test.each([
+      ['the id', 'a call that becomes a stream', 'id', wait],
+      ['the id', 'a log level', 'id', level],
+      ['the time after the id', 'a call that becomes a stream', 'lastSeenAt', wait],
+      ['the time after the id', 'a log level', 'lastSeenAt', level],
+    ])('%s of %s', async (_, __, value, request) => {
+      const name = crypto.randomUUID()
+      const stub = namespace.getByName(name)
+      await refuseValue(stub, value)
+      await expectLoss(stub.post(request()))
+      const next = namespace.getByName(name)
+      expect([await tablesOf(next), await valuesOf(next), await alarmOf(next)]).toEqual([[], [], null])
+      expect(await next.post(call('ask_name'))).toEqual({ stream: 1 })
+      expect(await valuesOf(next)).toEqual(['id', 'lastSeenAt'])
+      expect(await runDurableObjectAlarm(next)).toBe(true)
+      const answer = { jsonrpc: '2.0' as const, id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }
+      const relay = await open(next, 'stream=1')
+      expect(await next.post({ ...post(''), messages: [answer] })).toEqual({ status: 202 })
+      expect(await relay.closed).toBe(1000)
+    })
+  })
+
   test('stores no data', async () => {
     const stub = session()
     expect(await stub.post(post('tools/list'))).toMatchObject({ status: 200 })
@@ -67,16 +124,38 @@ describe('a session without state', () => {
   })
 })
 
+/** The interceptor of another endpoint of the same server. */
+const loud: Plugin = {
+  name: 'loud',
+  interceptor: () => async (_, next) => {
+    const outcome = await next()
+    return outcome.type === 'result'
+      ? { ...outcome, result: JSON.parse(JSON.stringify(outcome.result).replace('run', 'RUN')) }
+      : outcome
+  },
+}
+
+/** What a Worker sends with the calls of another endpoint of the server. */
+function admittedAt(path: string, plugins: readonly Plugin[], more: Partial<ServeOptions> = {}): Admitted {
+  const { server } = serve(worker.server, { path, plugins, ...more })
+  const endpoint = endpointKey(JSON.stringify([server.declarations.options.name, path]), undefined)
+  const serving = endpointOf(endpoint)
+  if (!serving) throw new Error(`There is no endpoint ${path}`)
+  return admittedBy(endpoint, serving, undefined)
+}
+
 describe('a stream', () => {
   test('is stored before it is sent, and replayed from each of its events', async () => {
     const stub = session()
     const posted: Posted = await stub.post(
       post('tools/call', { name: 'progress', arguments: { steps: 3 }, _meta: { progressToken: 'p' } }),
     )
-    expect(posted).toEqual({ stream: 1 })
     await evictDurableObject(stub)
     const whole = await open(stub, 'stream=1')
     expect(await whole.closed).toBe(1000)
+    // It has ended, so its client needs no relay.
+    const priming = 'id: 1.0\nretry: 1000\ndata: \n\n'
+    expect(posted).toEqual({ stream: 1, frames: priming + whole.frames.join('') })
     expect(whole.frames.map((frame) => frame.split('\n')[0])).toEqual(['id: 1.1', 'id: 1.2', 'id: 1.3', 'id: 1.4'])
     const rest = await open(stub, 'after=1.2')
     await rest.closed
@@ -92,7 +171,7 @@ describe('a stream', () => {
     const steps = { name: 'progress', arguments: { steps: 3 }, _meta: { progressToken: 'p' } }
     const ended = async () => {
       const stub = session()
-      expect(await stub.post(post('tools/call', steps))).toEqual({ stream: 1 })
+      expect(await stub.post(post('tools/call', steps))).toMatchObject({ stream: 1 })
       await (await open(stub, 'stream=1')).closed
       const left = ((await alarmOf(stub)) ?? 0) - Date.now()
       expect(left).toBeGreaterThan(hour - 60_000)
@@ -200,6 +279,57 @@ describe('a stream', () => {
     expect(hasty.frames).toHaveLength(3)
   })
 
+  test('whose events cannot be written loses its connection, and continues once they can', async () => {
+    const name = crypto.randomUUID()
+    const stub = namespace.getByName(name)
+    expect(await stub.post(call('ask_name'))).toEqual({ stream: 1 })
+    const relay = await open(stub, 'stream=1')
+    await vi.waitFor(() => expect(relay.frames.join('')).toContain('elicitation/create'))
+    await refuse(stub, ['INSERT ON events'])
+    const answer = { jsonrpc: '2.0' as const, id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }
+    await expectLoss(stub.post({ ...post(''), messages: [answer] }))
+    expect(await relay.closed).toBe(1006)
+    const next = namespace.getByName(name)
+    await accept(next)
+    // As if the answer had not arrived.
+    const resumed = await open(next, `after=1.${relay.frames.length}`)
+    expect(await next.post({ ...post(''), messages: [answer] })).toEqual({ status: 202 })
+    expect(await resumed.closed).toBe(1000)
+    expect(resumed.frames.join('')).toContain('Hello, Ada!')
+  })
+
+  test('whose input response cannot be stored waits for it, and continues once it can', async () => {
+    const name = crypto.randomUUID()
+    const stub = namespace.getByName(name)
+    expect(await stub.post(call('ask_name'))).toEqual({ stream: 1 })
+    const relay = await open(stub, 'stream=1')
+    await vi.waitFor(() => expect(relay.frames.join('')).toContain('elicitation/create'))
+    await refuse(stub, ['UPDATE ON calls'])
+    const answer = { jsonrpc: '2.0' as const, id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }
+    await expectLoss(stub.post({ ...post(''), messages: [answer] }))
+    const next = namespace.getByName(name)
+    await accept(next)
+    const resumed = await open(next, `after=1.${relay.frames.length}`)
+    expect(await next.post({ ...post(''), messages: [answer] })).toEqual({ status: 202 })
+    expect(await resumed.closed).toBe(1000)
+    expect(resumed.frames.join('')).toContain('Hello, Ada!')
+  })
+
+  test('of an interrupted call ends once storage accepts writes, however many instances could not write', async () => {
+    const name = crypto.randomUUID()
+    const stub = () => namespace.getByName(name)
+    const wait = { name: 'wait', arguments: { key: crypto.randomUUID() }, _meta: { progressToken: 'p' } }
+    expect(await stub().post(post('tools/call', wait))).toEqual({ stream: 1 })
+    await refuse(stub(), ['DELETE ON calls', 'UPDATE ON calls', 'INSERT ON events', 'UPDATE ON streams'])
+    await evictDurableObject(stub())
+    for (const _ of ['first', 'second']) await expectLoss(open(stub(), 'after=1.1'))
+    await accept(stub())
+    const resumed = await open(stub(), 'after=1.1')
+    expect(await resumed.closed).toBe(1000)
+    expect(resumed.frames.join('')).toContain('The call was interrupted')
+    expect(await stub().post(call('echo', { text: 'hi' }))).toMatchObject({ status: 200 })
+  })
+
   test('whose input request timed out does not accept the response, even before the alarm runs', async () => {
     const stub = session()
     await stub.post(call('ask_name'))
@@ -272,7 +402,7 @@ describe('a stream', () => {
 
   test('resumes without deleted notifications for its own relay, and not for a client with Last-Event-ID', async () => {
     const stub = session()
-    expect(await stub.post(call('pour', { lines: 1500, characters: 1 }))).toEqual({ stream: 1 })
+    expect(await stub.post(call('pour', { lines: 1500, characters: 1 }))).toMatchObject({ stream: 1 })
     expect((await open(stub, 'after=1.1&relay=a')).status).toBe(400)
     const again = await open(stub, 'after=1.1&relay=a&again=1')
     expect(await again.closed).toBe(1000)
@@ -338,6 +468,30 @@ describe('a call whose object was lost while it ran', () => {
     const said = relay.frames.join('')
     expect(said).toContain('run 2')
     expect(said.match(/"progress":\d/g)).toEqual(['"progress":1', '"progress":2'])
+  })
+
+  test('runs again with the interceptors of the endpoint that admitted it, or ends with an error', async () => {
+    const other = admittedAt('/loud/mcp', [loud])
+    const begun = async () => {
+      const stub = session()
+      const request = streamed('stubborn', crypto.randomUUID())
+      expect(await stub.post({ ...request, admitted: other })).toEqual({ stream: 1 })
+      return stub
+    }
+    const replyAfterLoss = async (stub: Stub) => {
+      await evictDurableObject(stub)
+      const relay = await open(stub, 'stream=1')
+      expect(await relay.closed).toBe(1000)
+      return relay.frames.at(-1)
+    }
+    expect(await replyAfterLoss(await begun())).toContain('RUN 2')
+
+    const elsewhere = await begun()
+    // An endpoint that is created on demand may not exist in the isolate of the next instance.
+    await runInDurableObject(elsewhere, (_, { storage }) =>
+      storage.sql.exec("UPDATE calls SET call = json_set(call, '$.admitted.endpoint', 'elsewhere')"),
+    )
+    expect(await replyAfterLoss(elsewhere)).toContain('have different plugins, or other options of them')
   })
 
   const lost = (id: number, args: object): RequestMessage => ({
@@ -688,6 +842,57 @@ describe('a session that ends or expires', () => {
       ),
     )
     await evictDurableObject(stub)
+    expect(await runDurableObjectAlarm(stub)).toBe(true)
+    expect(await valuesOf(stub)).toContain('logLevel')
+  })
+
+  test.each([0.03, 0.24, 0.9])(
+    'does not expire within a day of a request %d days after the last stored one',
+    async (days) => {
+      const stub = session()
+      const day = 24 * 60 * 60_000
+      await stub.post(post('logging/setLevel', { level: 'debug' }))
+      const usedAt = Date.now() + days * day
+      vi.useFakeTimers({ toFake: ['Date'], now: usedAt })
+      await stub.post(post('ping'))
+      await evictDurableObject(stub)
+      vi.setSystemTime(usedAt + day - 1000)
+      expect(await runDurableObjectAlarm(stub)).toBe(true)
+      expect(await valuesOf(stub)).toContain('logLevel')
+      await evictDurableObject(stub)
+      vi.setSystemTime(usedAt + day + 61 * 60_000)
+      expect(await runDurableObjectAlarm(stub)).toBe(true)
+      expect(await valuesOf(stub)).toEqual([])
+    },
+  )
+
+  test('whose alarm was lost has one again after its next request', async () => {
+    const day = 24 * 60 * 60_000
+    const stub = session()
+    await stub.post(post('logging/setLevel', { level: 'debug' }))
+    // The platform gives an alarm up that has failed six times.
+    await runInDurableObject(stub, (_, { storage }) => storage.deleteAlarm())
+    await evictDurableObject(stub)
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * day })
+    await stub.post(post('ping'))
+    await vi.waitFor(async () => expect(await alarmOf(stub)).toBeGreaterThanOrEqual(Date.now() + day))
+    vi.setSystemTime(Date.now() + 2 * day)
+    expect(await runDurableObjectAlarm(stub)).toBe(true)
+    expect(await valuesOf(stub)).toEqual([])
+  })
+
+  test('does not expire within a shortened sessions.ttl of a request that was not stored under the longer one', async () => {
+    const day = 24 * 60 * 60_000
+    const stub = session()
+    const terms = termsWith({ streamAfterMs: 1000, ttl: 3 * day, log: defaultLogBounds, revive: true })(0)
+    await stub.post(post('logging/setLevel', { level: 'debug' }, { terms }))
+    const usedAt = Date.now() + day / 10
+    vi.useFakeTimers({ toFake: ['Date'], now: usedAt })
+    await stub.post(post('ping', {}, { terms }))
+    // A deployment gives the class of the session a ttl of a day.
+    await runInDurableObject(stub, (_, { storage }) => void storage.kv.delete('terms'))
+    await evictDurableObject(stub)
+    vi.setSystemTime(usedAt + day - 1000)
     expect(await runDurableObjectAlarm(stub)).toBe(true)
     expect(await valuesOf(stub)).toContain('logLevel')
   })

@@ -1,7 +1,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { type Store, state } from 'edgemcp/state'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { StateRpc } from '../../worker/declarations/state.ts'
 
 type Stub = DurableObjectStub & StateRpc
@@ -36,6 +36,7 @@ const operations = (store: Store<Record<string, unknown>>) => ({
 const tables = ['CREATE TABLE things (name TEXT, count INTEGER)', 'CREATE INDEX by_count ON things (count)']
 state('test_kept', { per: 'user', ttl: Number.POSITIVE_INFINITY, tables }, operations)
 state('test_day', { per: 'user', ttl: day, tables }, operations)
+state('test_long', { per: 'user', ttl: 48 * day, tables }, operations)
 state('test_handle', { per: 'handle', ttl: day, tables }, operations)
 
 const run = async (stub: Stub, name: string, operation: string, ...args: unknown[]) =>
@@ -157,18 +158,116 @@ test('a state expires when it is unused for its ttl, and not when it is used', a
   expect((await stored(stub)).alarm).toBe(alarm)
   expect(await runDurableObjectAlarm(stub)).toBe(true)
   expect((await stored(stub)).alarm).toBeGreaterThan(Date.now() + day - 60_000)
-  await lapsesIn(-1)
+  // The last use may have been an hour after the stored one.
+  await lapsesIn(-day / 24 - 1)
   expect(await runDurableObjectAlarm(stub)).toBe(true)
   expect(await stored(stub)).toEqual(nothing)
   expect(await run(stub, 'test_day', 'all')).toEqual({ value: [] })
   expect(await stored(stub)).toEqual(nothing)
 })
 
+test('a state does not expire within its ttl of a use that was not stored', async () => {
+  const stub = fresh()
+  await run(stub, 'test_day', 'put', 'a', 1)
+  const usedAt = Date.now() + day / 25
+  vi.useFakeTimers({ toFake: ['Date'], now: usedAt })
+  try {
+    await run(stub, 'test_day', 'get', 'a')
+    vi.setSystemTime(usedAt + day - 1000)
+    expect(await runDurableObjectAlarm(stub)).toBe(true)
+    expect(await run(stub, 'test_day', 'get', 'a')).toEqual({ value: 1 })
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+/** Runs a function at times that it sets. */
+async function atTimes(use: (at: (milliseconds: number) => void) => Promise<void>): Promise<void> {
+  const start = Date.now()
+  vi.useFakeTimers({ toFake: ['Date'], now: start })
+  try {
+    await use((milliseconds) => vi.setSystemTime(start + milliseconds))
+  } finally {
+    vi.useRealTimers()
+  }
+}
+
+test('a state that is only read does not expire after a release has added a table statement', () =>
+  atTimes(async (at) => {
+    const stub = fresh()
+    await run(stub, 'test_day', 'put', 'a', 1)
+    await runInDurableObject(stub, (_, { storage }) => {
+      storage.sql.exec('DROP INDEX by_count')
+      storage.kv.put('tables', 1)
+    })
+    for (const days of [0.5, 1, 1.5, 2]) {
+      at(days * day)
+      expect(await run(stub, 'test_day', 'get', 'a'), `day ${days}`).toEqual({ value: 1 })
+    }
+  }))
+
+test('a state whose operations throw does not expire', () =>
+  atTimes(async (at) => {
+    const stub = fresh()
+    await run(stub, 'test_day', 'put', 'a', 1)
+    for (const days of [0.5, 1, 1.5, 2]) {
+      at(days * day)
+      expect(await run(stub, 'test_day', 'fail')).toMatchObject({ thrown: { message: 'No further' } })
+    }
+    expect(await run(stub, 'test_day', 'entries')).toEqual({ value: [['a', 1]] })
+  }))
+
+test('a state does not expire within a shortened ttl of a use that was not stored under the longer one', () =>
+  atTimes(async (at) => {
+    const stub = fresh()
+    await run(stub, 'test_long', 'put', 'a', 1)
+    at(1.9 * day)
+    await run(stub, 'test_long', 'get', 'a')
+    // The object reads the `ttl` of the declaration that this name has after a deployment.
+    await runInDurableObject(stub, (_, { storage: { kv } }) =>
+      kv.put('used', { ...kv.get<object>('used'), state: 'test_day' }),
+    )
+    at(2.8 * day)
+    expect(await runDurableObjectAlarm(stub)).toBe(true)
+    expect(await run(stub, 'test_day', 'get', 'a')).toEqual({ value: 1 })
+    // From now on, the short one holds alone.
+    at(2.8 * day + day + day / 23)
+    expect(await run(stub, 'test_day', 'get', 'a')).toEqual({ value: undefined })
+  }))
+
+test('a state that never expired expires after a release has given it a ttl, although it is only read', () =>
+  atTimes(async (at) => {
+    const stub = fresh()
+    await run(stub, 'test_kept', 'put', 'a', 1)
+    at(5 * day)
+    expect(await run(stub, 'test_day', 'get', 'a')).toEqual({ value: 1 })
+    expect((await stored(stub)).alarm).toBeGreaterThan(Date.now() + day - 1000)
+    at(6 * day + day / 23)
+    expect(await run(stub, 'test_day', 'get', 'a')).toEqual({ value: undefined })
+    expect(await stored(stub)).toEqual(nothing)
+  }))
+
+test('a use of a state without ttl counts after a later release has given it one', () =>
+  atTimes(async (at) => {
+    const stub = fresh()
+    await run(stub, 'test_day', 'put', 'a', 1)
+    await runInDurableObject(stub, (_, { storage: { kv } }) =>
+      kv.put('used', { ...kv.get<object>('used'), state: 'test_kept' }),
+    )
+    at(9 * day)
+    expect(await run(stub, 'test_kept', 'get', 'a')).toEqual({ value: 1 })
+    await runInDurableObject(stub, (_, { storage: { kv } }) => {
+      const used = kv.get<object>('used')
+      if (used) kv.put('used', { ...used, state: 'test_day' })
+    })
+    expect(await run(stub, 'test_day', 'get', 'a')).toEqual({ value: 1 })
+  }))
+
 test('a state has expired after its ttl, even if its alarm is late', async () => {
   const stub = fresh()
   await run(stub, 'test_day', 'add', 'x', 1)
   await runInDurableObject(stub, (_, { storage }) =>
-    storage.kv.put('used', { state: 'test_day', at: Date.now() - day - 1, ttl: day }),
+    storage.kv.put('used', { state: 'test_day', at: Date.now() - day - day / 24 - 1, ttl: day }),
   )
   expect(await run(stub, 'test_day', 'all')).toEqual({ value: [] })
   expect(await stored(stub)).toEqual(nothing)
@@ -202,7 +301,7 @@ test('a shortened ttl applies after the next use of the state', async () => {
     await storage.setAlarm(Date.now() + 365 * day)
   })
   await run(stub, 'test_day', 'get', 'a')
-  expect((await stored(stub)).alarm).toBeLessThanOrEqual(Date.now() + day)
+  expect((await stored(stub)).alarm).toBeLessThanOrEqual(Date.now() + day + day / 24)
 })
 
 test('a handle is unknown after its expiry or deletion, and no data is left', async () => {

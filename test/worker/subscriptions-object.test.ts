@@ -92,6 +92,34 @@ describe('a subscriber', () => {
     await hears(relay, [note(1), note(2), note(1), note(1)])
   })
 
+  test.each(['a later change', 'a new stream', 'an alarm'])(
+    'gets a coalesced change whose write was refused, once, after %s',
+    async (cause) => {
+      const stub = newShard()
+      const relay = await listen(stub, ['resource:note://1', 'resource:note://2'])
+      await publish(stub, note(1))
+      const refused = Promise.withResolvers<void>()
+      await runInDurableObject(stub, (_, { storage: { sql } }) => {
+        sql.exec("CREATE TRIGGER full BEFORE UPDATE ON changes BEGIN SELECT RAISE(ABORT, 'full'); END")
+      })
+      await publish(stub, note(1))
+      setTimeout(refused.resolve, 150)
+      await refused.promise
+      expect(changes(relay)).toEqual([note(1)])
+      // An alarm that was set for something else does not replace the one that is due.
+      expect(await runDurableObjectAlarm(stub)).toBe(true)
+      await runInDurableObject(stub, (_, { storage: { sql } }) => void sql.exec('DROP TRIGGER full'))
+      const later = cause === 'a later change' ? [note(2)] : []
+      for (const change of later) await publish(stub, change)
+      if (cause === 'a new stream') await listen(stub, ['tools'])
+      if (cause === 'an alarm') expect(await runDurableObjectAlarm(stub)).toBe(true)
+      await hears(relay, [note(1), note(1), ...later])
+      const ids = relay.heard.map(({ id }) => id)
+      expect(ids).toEqual([...new Set(ids)].sort((one, other) => one - other))
+      expect(await rowsOf(stub, 'changes')).not.toContainEqual(expect.objectContaining({ at: null }))
+    },
+  )
+
   test('that reconnects gets missed changes once', async () => {
     const stub = newShard()
     const before = await listen(stub, ['tools', 'resource:note://1'])
@@ -191,6 +219,23 @@ describe('a subscriber', () => {
         endAtMaximumAge(second, second.heard[0]?.id)
         await publish(stub, note(2))
         await hears(await listen(stub, topics, ada), [note(2)])
+      } finally {
+        vi.useRealTimers()
+      }
+    })
+
+    test('gets them when an equal stream that has reconnected ends after it', async () => {
+      const stub = newShard()
+      const [first, second] = [await listen(stub, topics, ada), await listen(stub, topics, ada)]
+      endAtMaximumAge(first, first.lastId)
+      await publish(stub, note(1))
+      await hears(second, [note(1)])
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 1000 })
+      try {
+        const last = second.heard[0]?.id
+        endAtMaximumAge(await listen(stub, topics, { ...ada, after: String(last) }), last)
+        await publish(stub, note(2))
+        await hears(await listen(stub, topics, ada), [note(1), note(2)])
       } finally {
         vi.useRealTimers()
       }

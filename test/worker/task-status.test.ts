@@ -2,8 +2,11 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { createServer } from 'edgemcp'
-import { expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import type { TaskStatus } from '../../durable-objects/rpc.ts'
 import { Task, type TaskHost } from '../../durable-objects/task/object.ts'
+import { TaskStore } from '../../durable-objects/task/task-store.ts'
 import { taskHost } from './task-host.ts'
 
 const namespace = (exports as unknown as { McpState: DurableObjectNamespace }).McpState
@@ -14,14 +17,28 @@ type Tell = TaskHost['publishStatus']
 /** Begins a task whose session gets its status, in an object that nothing else uses. `instance` makes an instance that reads what is stored. */
 const withTask = (
   use: (task: { instance(tell: Tell): Task; storage: DurableObjectStorage }) => Promise<void>,
+  name: 'quick' | 'pay' | 'ask' = 'quick',
 ): Promise<void> =>
   runInDurableObject(namespace.getByName(crypto.randomUUID()), async (_, context) => {
     const server = createServer({ name: 'status', version: '1.0.0' })
     server.tool('quick', { description: 'Ends at once', task: true }, () => 'done')
+    server.tool('pay', { description: 'Has an effect', task: true }, async (_, ctx) => {
+      return `Receipt ${await ctx.once('charge', () => crypto.randomUUID())}`
+    })
+    server.tool('ask', { description: 'Asks', task: true }, async (_, ctx) => {
+      const { action } = await ctx.elicit('sure', 'Sure?', z.object({}))
+      return action
+    })
     const instance = (tell: Tell) =>
       new Task(context, {} as never, taskHost({ serverOf: () => server, publishStatus: tell }))
     await instance(async () => {}).start(
-      { params: { name: 'quick' }, capabilities: {}, client: undefined, principal: undefined, identity: 'test' },
+      {
+        params: { name },
+        capabilities: { elicitation: { form: {} } },
+        client: undefined,
+        principal: undefined,
+        identity: 'test',
+      },
       { after: 0, ttl: ttlMs, poll: 1000, retries: 0 },
       { name: 'task x', taskId: 'sealed', session: 'a session' },
       {},
@@ -60,3 +77,63 @@ test('a status whose delivery fails is delivered again, once', () =>
     await task.alarm()
     expect(tell).toHaveBeenCalledTimes(3)
   }))
+
+describe('a status that the storage refuses', () => {
+  /** Refuses to store some statuses, once each. Returns the refused ones. */
+  function refuse(...statuses: TaskStatus[]): TaskStatus[] {
+    const refused: TaskStatus[] = []
+    const { save } = TaskStore.prototype
+    vi.spyOn(TaskStore.prototype, 'save').mockImplementation(function (this: TaskStore, record) {
+      if (!statuses.includes(record.status) || refused.includes(record.status)) return save.call(this, record)
+      refused.push(record.status)
+      throw new Error('database or disk is full: SQLITE_FULL')
+    })
+    return refused
+  }
+  afterEach(() => {
+    vi.restoreAllMocks()
+  })
+
+  test('is not seen, and the next run has the same effects', () =>
+    withTask(async ({ instance }) => {
+      const task = instance(async () => {})
+      const started = await task.get()
+      const charges = vi.spyOn(crypto, 'randomUUID')
+      const refused = refuse('completed', 'failed')
+      await expect(task.alarm()).rejects.toThrow('SQLITE_FULL')
+      expect(refused).toEqual(['completed', 'failed'])
+      expect(await task.get()).toEqual(started)
+      const next = instance(async () => {})
+      await next.alarm()
+      expect(charges).toHaveBeenCalledTimes(1)
+      const text = `Receipt ${charges.mock.results[0]?.value}`
+      expect(await next.get()).toMatchObject({ status: 'completed', result: { content: [{ text }] } })
+    }, 'pay'))
+
+  test('is not seen by a client that cancels, which may cancel again', () =>
+    withTask(async ({ instance }) => {
+      const task = instance(async () => {})
+      const started = await task.get()
+      refuse('cancelled')
+      await expect(task.cancel()).rejects.toThrow('SQLITE_FULL')
+      expect(await task.get()).toEqual(started)
+      expect(await task.cancel()).toMatchObject({ before: 'working', task: { status: 'cancelled' } })
+      expect(await instance(async () => {}).get()).toMatchObject({ status: 'cancelled' })
+    }))
+
+  test('leaves the input requests of the task open, for the same answer again', () =>
+    withTask(async ({ instance }) => {
+      const task = instance(async () => {})
+      await task.alarm()
+      const asked = await task.get()
+      expect(asked).toMatchObject({ status: 'input_required', rounds: 1 })
+      const answers = { sure: { result: { action: 'accept', content: {} } } }
+      refuse('working')
+      await expect(task.update(answers)).rejects.toThrow('SQLITE_FULL')
+      expect(await task.get()).toEqual(asked)
+      const next = instance(async () => {})
+      expect(await next.update(answers)).toMatchObject({ task: { status: 'working' } })
+      await next.alarm()
+      expect(await next.get()).toMatchObject({ status: 'completed', result: { content: [{ text: 'accept' }] } })
+    }, 'ask'))
+})

@@ -17,6 +17,11 @@ export type ConnectOptions = InProcessOptions & {
   name?: string
   /** Bearer token, or a function that makes one, such as `tokenFor(…)` returns. Default: none. */
   token?: string | Token
+  /**
+   * Headers of every request, such as those that `requestContext` reads. They are read for each request, so a test can change them. The
+   * headers of the protocol, and of `token`, replace them. Default: none.
+   */
+  headers?: Readonly<Record<string, string>>
   /** Least severe level of the log messages that the client requests. Default: none are requested. */
   logLevel?: LogLevel
   /** Uses the HTTP+SSE transport, in protocol versions with sessions. Default: false. */

@@ -92,6 +92,9 @@ export class RequestGuard {
   }
 }
 
+/** Whether a request ended because its time was over. */
+export const isTimeoutError = (thrown: unknown): boolean => thrown instanceof Error && thrown.name === 'TimeoutError'
+
 type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
 /** Returns a `fetch` that rejects when a response does not start in time. @param ms `undefined`: no limit */

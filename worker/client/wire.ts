@@ -39,11 +39,20 @@ export type Event = { id: string | undefined; event: string | undefined; data: s
 /** Fields of an event stream besides its data. */
 export type EventFields = { onRetry?: (milliseconds: number) => void; onId?: (id: string) => void }
 
-export function wireTo(target: Target, where: InProcessOptions, onMessage: Wire['onMessage']): Wire {
+/** @param where may have headers, which each request has unless it sets them itself */
+export function wireTo(
+  target: Target,
+  where: InProcessOptions & { readonly headers?: Readonly<Record<string, string>> },
+  onMessage: Wire['onMessage'],
+): Wire {
   const { url, fetch: ask } = reach(target, where)
   return {
     url,
-    send: (path, init) => ask(new Request(path === undefined ? url : new URL(path, url), init), init),
+    send(path, init) {
+      const headers = new Headers(where.headers)
+      for (const [name, value] of new Headers(init.headers)) headers.set(name, value)
+      return ask(new Request(path === undefined ? url : new URL(path, url), { ...init, headers }), init)
+    },
     onMessage,
   }
 }
@@ -87,8 +96,9 @@ export async function bodyMessages(response: Response): Promise<Message[]> {
 /** Parses a message of a server without validation: a test checks what it expects. */
 export const parseMessage = (text: string): Message => JSON.parse(text) as Message
 
-export const isEventStream = (response: Response): boolean =>
-  response.headers.get('Content-Type')?.startsWith('text/event-stream') === true
+/** @see https://www.rfc-editor.org/rfc/rfc9110#section-8.3.1 media types ignore case */
+export const isEventStream = ({ headers }: Response): boolean =>
+  /^text\/event-stream/i.test(headers.get('Content-Type') ?? '')
 
 /**
  * Yields the events of a stream until it ends, including priming events.

@@ -1,4 +1,5 @@
 import type { Params } from '../protocol/types.ts'
+import type { Guarded } from './caller.ts'
 
 /** Describes one round of a call to a limiter, before the handler runs. */
 export type CallAttempt = {
@@ -16,6 +17,8 @@ export type CallAttempt = {
   signal(): AbortSignal
   /** Whether nothing of the call runs after its signal is aborted, because the Worker runs it and its client is disconnected. */
   readonly endsWithSignal: boolean
+  /** Returns whether the caller sees an entry that is visible to some only. Absent for calls without entries. */
+  sees?(entry: Guarded): Promise<boolean>
   /** Returns the calls of the same session that wait for input responses. */
   parked(): readonly { readonly method: string; readonly params?: Params }[]
 }

@@ -56,7 +56,8 @@ export type AccessOptions = {
   visibleTo?: (caller: Caller) => Awaitable<boolean>
   /**
    * Lets `enable()` and `disable()` change the entry at run time, and states whether it starts enabled. Needs the plugin `subscriptions()`
-   * of `edgemcp/subscriptions`; each list or use of the entry costs one request to a Durable Object. Default: the entry is always enabled.
+   * of `edgemcp/subscriptions`; each list or use of the entry costs one request to a Durable Object, or two if it has `rateLimit`. Default: the entry is always
+   * enabled.
    */
   enabled?: boolean
 }

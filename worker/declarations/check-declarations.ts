@@ -1,4 +1,4 @@
-/** Validates declarations beyond the members of definitions, which `check-definition.ts` validates. Errors name the fix. */
+/** Validates declarations beyond the members of definitions, which `check-members.ts` validates. Errors name the fix. */
 
 import { isObject } from '../protocol/jsonrpc.ts'
 import { type Annotation, annotation, type HeaderParameter, headerParameters } from '../protocol/param-headers.ts'
@@ -34,7 +34,7 @@ export const checkInterceptor = (interceptor: unknown): void =>
   checkValue('server.intercept()', 'interceptor', interceptor, kind.fn)
 
 export function checkToolName(name: string): void {
-  if (/^[\w.-]{1,128}$/.test(name)) return
+  if (kind.toolName.test(name)) return
   throw new Error(`The tool name "${name}" must be 1 to 128 letters, digits, "_", "." or "-"`)
 }
 
@@ -53,10 +53,17 @@ export function checkInputSchema(name: string, inputSchema: JsonSchema): void {
       `The inputSchema of tool "${name}" must be an object schema: wrap it in an object with one property`,
     )
   }
+  const wrong = mirroringProblem(inputSchema)
+  if (wrong) throw new Error(`Invalid inputSchema of tool "${name}": ${wrong}`)
+}
+
+/** Returns why clients would have to reject a tool for the arguments that headers repeat. */
+export function mirroringProblem(inputSchema: JsonSchema): string | undefined {
+  let problem: string | undefined
   headerParameters(inputSchema, (header, others) => {
-    const wrong = wrongIn(header, others)
-    if (wrong) throw new Error(`Invalid inputSchema of tool "${name}": ${wrong}`)
+    problem ??= wrongIn(header, others)
   })
+  return problem
 }
 
 /** Returns why clients would have to reject a tool with this annotation. */

@@ -1,9 +1,9 @@
 /** Validates definitions of tools, resources and prompts: names and values of their members. Errors propose the correct name. */
 
-import type { Annotations, ToolAnnotations } from '../protocol/types.ts'
 import type { AccessOptions, RateLimit } from './caller.ts'
-import { checkOptions, isObject, type Kind, type KindsOf, preview } from './check-options.ts'
+import { checkOptions, checkValue, isObject, type Kind, type KindsOf, preview } from './check-options.ts'
 import * as kind from './option-kinds.ts'
+import { describing } from './optional-members.ts'
 import type { PromptDefinition } from './prompt.ts'
 import type { ResourceDefinition } from './resource.ts'
 import type { Schema } from './schema.ts'
@@ -18,11 +18,7 @@ const matching = (pattern: RegExp, expected: string): Kind => [
 ]
 
 const visibility: KindsOf<AccessOptions> = {
-  // RFC 6749, section 3.3.
-  scopes: [
-    (value) => Array.isArray(value) && value.every((scope) => typeof scope === 'string' && /^[!#-[\]-~]+$/.test(scope)),
-    "a list such as ['notes:read']",
-  ],
+  scopes: kind.scopes,
   rateLimit: kind.object(
     {
       rate: matching(/^[1-9]\d{0,8}\/(10s|m)$/, "a string such as '60/m' or '10/10s'"),
@@ -49,13 +45,7 @@ const kinds = {
     ...item,
     inputSchema: schema,
     outputSchema: schema,
-    annotations: kind.object({
-      title: kind.string,
-      readOnlyHint: kind.flag,
-      destructiveHint: kind.flag,
-      idempotentHint: kind.flag,
-      openWorldHint: kind.flag,
-    } satisfies KindsOf<ToolAnnotations>),
+    annotations: kind.toolAnnotations,
     singleUse: kind.flag,
     task: [
       (value) => typeof value === 'boolean' || isObject(value),
@@ -71,18 +61,8 @@ const kinds = {
     ...visibility,
   } satisfies KindsOf<ToolDefinition<Schema, Schema>>,
   resource: {
+    ...describing,
     name: kind.name,
-    ...item,
-    mimeType: kind.string,
-    size: kind.size,
-    annotations: kind.object({
-      audience: [
-        (value) => Array.isArray(value) && value.every((role) => role === 'user' || role === 'assistant'),
-        "a list of 'user' and 'assistant'",
-      ],
-      priority: [(value) => typeof value === 'number' && value >= 0 && value <= 1, 'a number from 0 to 1'],
-      lastModified: kind.string,
-    } satisfies KindsOf<Annotations>),
     caching: kind.caching,
     authorize: kind.fn,
     filterCompletions: kind.flag,
@@ -151,7 +131,10 @@ export function refuseMisuse(prototype: Server): void {
 }
 
 /** @throws Error for a definition that is not an object, and for a member with an unknown name or a wrong value */
-export function checkDefinition(declared: Declared, name: string, definition: unknown): void {
+export function checkDefinition(declared: Declared, ownName: string, definition: unknown, prefix = ''): void {
+  // A prefix would make a text of another value.
+  checkValue(`server.${declared}()`, declared === 'resource' ? 'uri' : 'name', ownName, kind.string)
+  const name = prefix + ownName
   const owner = `${declared} "${name}"`
   if (!isObject(definition)) {
     const fix = call(declared, name, definition)

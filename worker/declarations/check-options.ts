@@ -3,6 +3,7 @@
  * ignored without an error is most harmful where it decides who may call.
  */
 
+import { jsonText } from '../protocol/json-text.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 
 export { isObject } from '../protocol/jsonrpc.ts'
@@ -36,8 +37,11 @@ export function checkNames(
   path = '',
   fixFor?: (name: string, fix: string) => string,
 ): asserts options is Readonly<Record<string, unknown>> {
+  const of = path ? `"${path.slice(0, -1)}" of ${owner}` : owner
   const list = names.join(', ').replace(/, (\w+)$/, ' and $1')
-  if (!isObject(options)) throw new Error(`${owner} takes an object with ${list}, not ${preview(options)}`)
+  // A Map, or a promise that was not awaited, has no members of its own, as has {}.
+  if (!isObject(options) || (!isPlain(options) && Object.keys(options).length === 0))
+    throw new Error(`${of} takes an object with ${list}, not ${preview(options)}`)
   for (const name of Object.keys(options)) {
     if (names.includes(name) || options[name] === undefined) continue
     const fix = `: ${path ? `"${path.slice(0, -1)}"` : 'it'} takes ${list}`
@@ -68,6 +72,7 @@ export function checkOptions(
     const value = options[key]
     if (value === undefined && !kind[3]) continue
     checkValue(owner, path + key, value, kind)
+    if (key === '_meta' || key === 'experimental') jsonText(value, `"${path + key}" of ${owner} has`)
     const members = kind[2]
     if (!members) continue
     for (const member of [value].flat()) {
@@ -76,10 +81,20 @@ export function checkOptions(
   }
 }
 
-/** @throws Error that names the value, and the expected value */
-export function checkValue(owner: string, key: string, value: unknown, [accepts, expected]: Kind): void {
-  if (!accepts(value)) throw new Error(`"${key}" of ${owner} must be ${expected}, not ${preview(value)}`)
+/** Whether a value is an object of no class. */
+export function isPlain(value: unknown): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
 }
+
+/** @throws Error that names the value, and the expected value */
+export function checkValue(owner: string, key: string, value: unknown, kind: Kind): void {
+  if (!kind[0](value)) throw new Error(wrongValue(owner, key, value, kind))
+}
+
+/** Returns the text of the error for a value that a kind does not accept. */
+export const wrongValue = (owner: string, key: string, value: unknown, [, expected]: Kind): string =>
+  `"${key}" of ${owner} must be ${expected}, not ${preview(value)}`
 
 /** @throws Error that names the value, and the expected object */
 export function checkObject(
@@ -95,7 +110,7 @@ export function checkObject(
 export function preview(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(preview).join(', ')}]`
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 100))
-  if (isObject(value)) return value instanceof Promise ? 'a promise' : 'an object'
+  if (isObject(value)) return value instanceof Promise ? 'a promise' : value instanceof Map ? 'a Map' : 'an object'
   return typeof value === 'function' ? 'a function' : String(value)
 }
 

@@ -1,6 +1,6 @@
 /** Content blocks, and the conversion of the value that a handler returns into the result of its method. */
 import { encodeBase64 } from '../protocol/base64.ts'
-import { InvalidReturn, McpError } from '../protocol/errors.ts'
+import { DeveloperError, type Failure, McpError } from '../protocol/errors.ts'
 import { jsonText } from '../protocol/json-text.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type {
@@ -12,6 +12,7 @@ import type {
   ImageContent,
   JsonSchema,
   Meta,
+  Params,
   PromptMessage,
   ReadResourceResult,
   ResourceContents,
@@ -20,6 +21,9 @@ import type {
   TextContent,
 } from '../protocol/types.ts'
 import { checkBase64 } from './check-declarations.ts'
+import { type Kinds, wrongValue } from './check-options.ts'
+import * as kind from './option-kinds.ts'
+import { annotated, describing, ofContents, readOptional } from './optional-members.ts'
 import { type Issues, issuesText, type Validator } from './schema.ts'
 
 /**
@@ -111,7 +115,8 @@ export const embeddedResource = (resource: ResourceContents): EmbeddedResource =
  * server.tool('divide', { description: 'Divide a by b', inputSchema: z.object({ a: z.number(), b: z.number() }) },
  *   ({ a, b }) => (b === 0 ? toolError('b must not be 0') : String(a / b)))
  */
-export const toolError = (message: string): CallToolResult => toolResult({ content: [text(message)], isError: true })
+export const toolError = (message: string): CallToolResult =>
+  toolResults.add({ content: [text(message)], isError: true })
 
 /** Converts the value that a handler threw into a tool result with `isError: true`. */
 export function failureOf(thrown: unknown): CallToolResult {
@@ -124,64 +129,88 @@ export function failureOf(thrown: unknown): CallToolResult {
   return toolError(typeof message === 'string' && message !== '' ? message : 'The tool failed')
 }
 
-/** Members of each kind of content block: required members with text, and optional members. */
-const blockMembers: Readonly<Record<string, { texts: readonly string[]; optional: readonly string[] }>> = {
-  text: { texts: ['text'], optional: [] },
-  image: { texts: ['data', 'mimeType'], optional: [] },
-  audio: { texts: ['data', 'mimeType'], optional: [] },
-  resource_link: { texts: ['uri', 'name'], optional: ['title', 'description', 'mimeType', 'size', 'icons'] },
-  resource: { texts: [], optional: ['resource'] },
-}
-const everyBlockHas = ['type', 'annotations', '_meta']
+const required = kind.required(kind.string)
+const ofText = { type: required, text: required, ...annotated }
+const ofData = { type: required, data: required, mimeType: required, ...annotated }
+
+/** Members of each kind of content block. */
+const blockMembers: ReadonlyMap<unknown, Kinds> = new Map<unknown, Kinds>([
+  ['text', ofText],
+  ['image', ofData],
+  ['audio', ofData],
+  ['resource_link', { ...describing, type: required, uri: required, name: required }],
+  [
+    'resource',
+    { type: required, resource: [isContents, '{ uri, text } or { uri, blob }', ofContents, true], ...annotated },
+  ],
+])
+
+const membersOf = ({ type }: { readonly type?: unknown }): Kinds => blockMembers.get(type) ?? {}
 
 /** Whether a value has the required members of a content block. It may have others. */
-function isBlock(value: unknown): value is ContentBlock {
-  if (!isObject(value) || typeof value.type !== 'string' || !Object.hasOwn(blockMembers, value.type)) return false
-  const isComplete = blockMembers[value.type]?.texts.every((name) => typeof value[name] === 'string')
-  return isComplete === true && (value.type !== 'resource' || isContents(value.resource))
-}
+const isBlock = (value: unknown): value is ContentBlock =>
+  isObject(value) &&
+  blockMembers.has(value.type) &&
+  Object.entries(membersOf(value)).every(([name, [accepts, , , isRequired]]) => !isRequired || accepts(value[name]))
 
 /** Whether a value has the members of a content block and no others. A value with others is data of the application. */
-function isPlainBlock(value: unknown): value is ContentBlock {
-  if (!isBlock(value)) return false
-  const members = blockMembers[value.type]
-  return members !== undefined && hasOnly(value, everyBlockHas, members.texts, members.optional)
+const isPlainBlock = (value: unknown): value is ContentBlock =>
+  isBlock(value) && hasOnly(value, Object.keys(membersOf(value)))
+
+/** @param path the place in the result, for the error. @throws for an optional member of the wrong type */
+const readBlock = (block: ContentBlock, ...where: [owner: string, path: string, failure?: Failure]): ContentBlock =>
+  readOptional(block, membersOf(block), ...where)
+
+/**
+ * Returns a content block of another server without members that are `null`.
+ *
+ * @param path the text before names of members, for the error: `content[0].`
+ * @throws Failure that names the member, for an unknown type, and for a member of the wrong type
+ */
+export function readForeignBlock(block: Params, owner: string, path: string, Failure: Failure): Params {
+  const members = blockMembers.get(block.type)
+  if (members) return readOptional(block, members, owner, path, Failure)
+  const expected = `one of ${[...blockMembers.keys()].join(', ')}`
+  throw new Failure(wrongValue(owner, `${path}type`, block.type, [() => false, expected]))
 }
 
-const isPlainBlocks = (value: unknown): value is ContentBlock[] => Array.isArray(value) && value.every(isPlainBlock)
+const isPlainBlocks = (value: unknown): value is ContentBlock[] => kind.isListOf(value, isPlainBlock)
 
-const isContents = (value: unknown): value is ResourceContents =>
-  isObject(value) && typeof value.uri === 'string' && (typeof value.text === 'string' || typeof value.blob === 'string')
+function isContents(value: unknown): value is ResourceContents {
+  return isContentsPart(value) && typeof value.uri === 'string'
+}
 
-const hasOnly = (value: object, ...names: (readonly string[])[]): boolean =>
-  Object.keys(value).every((key) => names.some((some) => some.includes(key)))
+const hasOnly = (value: object, names: readonly string[]): boolean =>
+  Object.keys(value).every((key) => names.includes(key))
 
 /** Whether `_meta` has no key with a prefix that MCP reserves. Only the server may write those keys. */
-const isOwnMeta = (meta: unknown): meta is Meta | undefined =>
-  meta === undefined || (isObject(meta) && !Object.keys(meta).some((key) => reservedPrefix.test(key)))
+const isOwnMeta = (meta: unknown): meta is Meta | undefined | null => {
+  const own = meta ?? {}
+  return isObject(own) && !Object.keys(own).some((key) => reservedPrefix.test(key))
+}
 const reservedPrefix = /^(?:[\w-]+\.)*(?:modelcontextprotocol|mcp)(?:\.[\w-]+)*\//i
 
 const toolResultMembers = ['content', 'structuredContent', 'isError', '_meta'] as const
 const promptResultMembers = ['description', 'messages', '_meta'] as const
 const resourceResultMembers = ['contents', '_meta'] as const
+/** Optional members of results. */
+const ofResult: Kinds = { isError: kind.flag, description: kind.string, _meta: kind.object() }
 
 /** Results that a constructor function such as `toolResult` made. Data cannot imitate membership. */
-class MadeResults<R extends object> {
-  readonly #results = new WeakSet<object>()
-
-  add(result: R): R {
-    this.#results.add(result)
-    return result
-  }
-
-  has(value: unknown): value is R {
-    return typeof value === 'object' && value !== null && this.#results.has(value)
+function madeResults<R extends object>() {
+  const results = new WeakSet<object>()
+  return {
+    add(result: R): R {
+      results.add(result)
+      return result
+    },
+    has: (value: unknown): value is R => isObject(value) && results.has(value),
   }
 }
 
-const toolResults = new MadeResults<CallToolResult>()
-const promptResults = new MadeResults<GetPromptResult>()
-const resourceResults = new MadeResults<ReadResourceResult>()
+const toolResults = madeResults<CallToolResult>()
+const promptResults = madeResults<GetPromptResult>()
+const resourceResults = madeResults<ReadResourceResult>()
 
 /**
  * Creates a full tool result, for a handler to return. `content` defaults to an empty list.
@@ -195,15 +224,10 @@ const resourceResults = new MadeResults<ReadResourceResult>()
  *   toolResult({ content: [text('Sold 3.')], structuredContent: { sold: 3 }, _meta: { 'example.com/view': 'table' } }))
  */
 export function toolResult(result: Partial<CallToolResult>): CallToolResult {
-  const { content = [], structuredContent, isError, _meta } = taken('toolResult', result, toolResultMembers)
-  refuseUnless(isList(content, isBlock), 'toolResult() needs a list of content blocks as "content"')
-  refuseUnless(isError === undefined || typeof isError === 'boolean', 'toolResult() needs a boolean as "isError"')
-  return toolResults.add({
-    content,
-    ...(structuredContent !== undefined && { structuredContent }),
-    ...(isError !== undefined && { isError }),
-    ...(_meta !== undefined && { _meta }),
-  })
+  const { content = [], ...members } = taken('toolResult', result, toolResultMembers)
+  refuseUnless(kind.isListOf(content, isBlock), 'toolResult() needs a list of content blocks as "content"')
+  refuseUnless(typeof (members.isError ?? false) === 'boolean', 'toolResult() needs a boolean as "isError"')
+  return toolResults.add({ content, ...members })
 }
 
 /**
@@ -237,7 +261,7 @@ export function promptResult(result: GetPromptResult): GetPromptResult {
 export function resourceResult(result: ReadResourceResult): ReadResourceResult {
   const checked = taken('resourceResult', result, resourceResultMembers)
   const problem = 'resourceResult() needs a list of { uri, text } or { uri, blob } as "contents"'
-  refuseUnless(isList(checked.contents, isContents), problem)
+  refuseUnless(kind.isListOf(checked.contents, isContents), problem)
   return resourceResults.add(checked)
 }
 
@@ -254,7 +278,7 @@ function taken<R extends object>(maker: string, result: R, names: readonly strin
       : 'resultType'
   if (other !== undefined) throw new TypeError(`${maker}() does not take "${other}": it takes ${listOf(names)}`)
   const { _meta } = result
-  refuseUnless(_meta === undefined || isObject(_meta), `${maker}() needs an object as "_meta"`)
+  refuseUnless(isObject(_meta ?? {}), `${maker}() needs an object as "_meta"`)
   return members as unknown as R // resultType is no member of R
 }
 
@@ -262,7 +286,6 @@ function refuseUnless(isRight: boolean, problem: string): void {
   if (!isRight) throw new TypeError(problem)
 }
 
-const isList = (value: unknown, is: (entry: unknown) => boolean): boolean => Array.isArray(value) && value.every(is)
 const listOf = (names: readonly string[]): string => `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
 
 /** Describes the type of a value for error messages, with an article. */
@@ -300,8 +323,8 @@ export async function callToolResult(
   if (value === undefined || value === null) return { content: [] }
   if (typeof value === 'string') return { content: [text(value)] }
   if (isWrittenResult(value)) return fullResult(value, output, name)
-  if (isPlainBlocks(value)) return { content: value }
-  if (isPlainBlock(value)) return { content: [value] }
+  const blocks = isPlainBlock(value) ? [value] : value
+  if (isPlainBlocks(blocks)) return fullResult({ content: blocks }, output, name)
   return { content: [jsonBlock(value, name)] }
 }
 
@@ -311,25 +334,28 @@ const describesContent = ({ properties }: JsonSchema): boolean => isObject(prope
 const isWrittenResult = (value: unknown): value is CallToolResult =>
   isObject(value) &&
   isPlainBlocks(value.content) &&
-  (value.isError === undefined || typeof value.isError === 'boolean') &&
+  typeof (value.isError ?? false) === 'boolean' &&
   isOwnMeta(value._meta) &&
   hasOnly(value, toolResultMembers)
 
-/** Validates the structured content of a result. Returns a copy: the object of the handler does not change. */
+/** Validates a result. Returns a copy: the object of the handler does not change. */
 async function fullResult(
   result: CallToolResult,
   output: Validator | undefined,
   name: string,
 ): Promise<CallToolResult> {
-  const full = { ...result }
+  const owner = `the result of tool "${name}"`
+  const content = result.content.map((block, index) => readBlock(block, owner, `content[${index}].`, TypeError))
+  const full = readOptional({ ...result, content }, ofResult, owner, '', TypeError)
   if (output && !result.isError) {
     const checked = await output.check(result.structuredContent)
     if ('issues' in checked) throw brokenOutput(name, checked.issues)
     full.structuredContent = checked.value
   }
-  // For clients and models that read content only.
-  if (full.structuredContent !== undefined && full.content.length === 0) {
-    full.content = [jsonBlock(full.structuredContent, name)]
+  if (full.structuredContent !== undefined) {
+    const block = jsonBlock(full.structuredContent, name)
+    // For clients and models that read content only.
+    if (full.content.length === 0) full.content = [block]
   }
   return full
 }
@@ -338,7 +364,7 @@ async function fullResult(
 const jsonBlock = (value: unknown, name: string): TextContent => text(jsonText(value, `Tool "${name}" returned`) ?? '')
 
 const brokenResult = (owner: string, value: unknown, expected: string) =>
-  new InvalidReturn(`${owner} returned ${kindOf(value)}: return ${expected}`)
+  new DeveloperError(`${owner} returned ${kindOf(value)}: return ${expected}`)
 
 /** A function of a declaration, such as `list`, returned a value that is not a list of the expected entries. */
 export function brokenList(
@@ -350,7 +376,7 @@ export function brokenList(
 ): McpError {
   const owner = `"${name}" of the ${declaration}`
   const found = Array.isArray(value) ? `a list with ${kindOf(value.find((entry) => !isEntry(entry)))}` : kindOf(value)
-  return new InvalidReturn(`${owner} returned ${found}: return ${expected}`)
+  return new DeveloperError(`${owner} returned ${found}: return ${expected}`)
 }
 
 const brokenOutput = (name: string, issues: Issues) =>
@@ -363,9 +389,16 @@ const brokenOutput = (name: string, issues: Issues) =>
  * @throws McpError `internal_error` for any other value
  */
 export function getPromptResult(value: unknown, description: string | undefined, name: string): GetPromptResult {
+  const owner = `the result of prompt "${name}"`
   const result: WrittenPrompt =
-    promptResults.has(value) || isWrittenPrompt(value) ? value : { messages: [value].flat() }
-  return { description, ...result, messages: result.messages.map((part) => promptMessage(part, name)) }
+    promptResults.has(value) || isWrittenPrompt(value)
+      ? readOptional(value, ofResult, owner)
+      : { messages: [value].flat() }
+  const messages = result.messages.map((part, index) => {
+    const { role, content } = promptMessage(part, name)
+    return { role, content: readBlock(content, owner, `messages[${index}].content.`) }
+  })
+  return { description, ...result, messages }
 }
 
 /** A prompt result whose messages have not been checked. */
@@ -374,7 +407,7 @@ type WrittenPrompt = Omit<GetPromptResult, 'messages'> & { messages: readonly un
 const isWrittenPrompt = (value: unknown): value is WrittenPrompt =>
   isObject(value) &&
   Array.isArray(value.messages) &&
-  (value.description === undefined || typeof value.description === 'string') &&
+  typeof (value.description ?? '') === 'string' &&
   isOwnMeta(value._meta) &&
   hasOnly(value, promptResultMembers)
 
@@ -396,53 +429,52 @@ function promptMessage(part: unknown, name: string): PromptMessage {
  * @throws McpError `resource_not_found` for `undefined`, `null` and an empty list, `internal_error` for a value that is not contents
  */
 export function readResourceResult(value: unknown, uri: string, mimeType: string | undefined): ReadResourceResult {
-  const full = resourceResults.has(value) || isWrittenResource(value) ? value : undefined
+  const owner = `the result of resource "${uri}"`
+  const isMade = resourceResults.has(value)
+  const full = isMade || isWrittenResource(value) ? value : undefined
   const parts: readonly unknown[] = full ? full.contents : [value ?? []].flat()
   if (parts.length === 0) throw resourceNotFound(uri)
-  if (!full) rejectBrokenResource(value, uri)
-  return full ? { ...full } : { contents: parts.map((part) => contentsOf(part, uri, mimeType)) }
+  const described = mimeType === undefined ? { uri } : { uri, mimeType }
+  const contents = parts.map((part, index): ResourceContents => {
+    const place = `contents[${index}]`
+    if (!full) return contentsOf(part, described, (own) => readOptional(own, ofContents, owner, `${place}.`))
+    const read = isObject(part) ? readOptional(part, ofFullContents, owner, `${place}.`) : part
+    if (isContents(read) && (isMade || isPlainPart(read))) return read
+    throw new DeveloperError(wrongValue(owner, place, part, [isContents, '{ uri, text } or { uri, blob }']))
+  })
+  return full ? { ...readOptional(full, ofResult, owner), contents } : { contents }
 }
 
-const isWrittenResource = (value: unknown): value is ReadResourceResult =>
-  isObject(value) &&
-  isList(value.contents, (part) => isContents(part) && hasOnly(part, contentsMembers)) &&
-  isOwnMeta(value._meta) &&
-  hasOnly(value, resourceResultMembers)
+/** A resource result whose contents have not been checked. */
+type WrittenResource = Omit<ReadResourceResult, 'contents'> & { contents: readonly unknown[] }
 
-/** @throws McpError that names the wrong member, for an object with only the members of a full result */
-function rejectBrokenResource(value: unknown, uri: string): void {
-  if (!isObject(value) || !Array.isArray(value.contents) || !hasOnly(value, resourceResultMembers)) return
-  const index = value.contents.findIndex((part) => !isContents(part) || !hasOnly(part, contentsMembers))
-  if (index === -1) return
-  const part: unknown = value.contents[index]
-  const name = isObject(part) && wrongMember(part)
-  const place = `contents[${index}]${name ? `.${name}` : ''}`
-  throw new InvalidReturn(
-    `Resource "${uri}": ${place} is ${kindOf(name ? part[name] : part)}: return { uri, text } or { uri, blob }`,
-  )
-}
+const isWrittenResource = (value: unknown): value is WrittenResource =>
+  isObject(value) && Array.isArray(value.contents) && isOwnMeta(value._meta) && hasOnly(value, resourceResultMembers)
 
-const wrongMember = (part: Record<string, unknown>): string | undefined =>
-  Object.keys(part).find((key) => !contentsMembers.includes(key)) ??
-  ['uri', 'blob' in part ? 'blob' : 'text'].find((key) => typeof part[key] !== 'string')
+const ofFullContents: Kinds = { ...ofContents, uri: required }
 
-const contentsMembers = ['uri', 'mimeType', 'text', 'blob', '_meta']
+const isPlainPart = (part: object): boolean => hasOnly(part, Object.keys(ofContents))
 
 /** Contents whose `uri` and `mimeType` default to those of the resource. */
 type ContentsPart = { uri?: string; mimeType?: string; _meta?: Meta } & ({ text: string } | { blob: string })
 
-const isContentsPart = (value: unknown): value is ContentsPart =>
-  isObject(value) && (typeof value.text === 'string' || typeof value.blob === 'string')
+function isContentsPart(value: unknown): value is ContentsPart {
+  return isObject(value) && (typeof value.text === 'string' || typeof value.blob === 'string')
+}
 
-function contentsOf(part: unknown, uri: string, mimeType: string | undefined): ResourceContents {
-  const described = mimeType === undefined ? { uri } : { uri, mimeType }
+/** @param read validates a part, and leaves out its members that are `null` */
+function contentsOf(
+  part: unknown,
+  described: { uri: string; mimeType?: string },
+  read: (part: ContentsPart) => ContentsPart,
+): ResourceContents {
   if (typeof part === 'string') return { ...described, text: part }
-  if (part instanceof ArrayBuffer) return contentsOf(new Uint8Array(part), uri, mimeType)
+  if (part instanceof ArrayBuffer) return contentsOf(new Uint8Array(part), described, read)
   if (part instanceof Uint8Array) return { ...described, blob: encodeBase64(part) }
   // Rows of a database that happen to have a text are not contents.
-  if (isContentsPart(part) && hasOnly(part, contentsMembers)) return { ...described, ...part }
+  if (isContentsPart(part) && isPlainPart(part)) return { ...described, ...read(part) }
   throw brokenResult(
-    `Resource "${uri}"`,
+    `Resource "${described.uri}"`,
     part,
     'text, bytes, { text }, { blob }, several of these, or resourceResult({ … })',
   )

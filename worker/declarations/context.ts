@@ -296,8 +296,10 @@ export interface Context {
   sleepUntil(key: string, moment: number | { valueOf(): number }): Promise<void>
 
   /**
-   * Sends a progress notification if the client sent a progress token. Values that do not increase are not sent.
+   * Sends a progress notification if the client sent a progress token. Values that do not increase, and numbers that are not finite, are
+   * not sent.
    *
+   * @throws Error for an argument of another type
    * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/progress
    */
   progress(progress: number, total?: number, message?: string): void
@@ -305,7 +307,8 @@ export interface Context {
   /**
    * Sends a log message to the client if its log level includes it. Do not log secrets or personal data.
    *
-   * @param data any JSON value
+   * @param data any value that has a JSON form, or an `Error`, which is sent as its text, without its stack
+   * @throws Error for an unknown level, for data without a JSON form, and for a logger that is no text
    * @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging
    */
   log(level: LogLevel, data: unknown, logger?: string): void

@@ -78,6 +78,8 @@ export interface Declarations {
   readonly instrument?: ((context: Context) => Instrumented) | undefined
   /** Reports a failure of a handler: see `onError` and `handlerErrors` of `serve()`. Default: it is logged. */
   readonly handleFailure?: HandleFailure | undefined
+  /** Returns these declarations as with `handlerErrors: 'generic'`. Absent without an endpoint. */
+  readonly generic?: (() => Declarations) | undefined
   /** Bytes of one result: see `limits` of `serve()`. Default: no limit. */
   readonly maxResultBytes?: number | undefined
   /** Hooks of the plugins; absent without plugins. */

@@ -13,8 +13,10 @@ export type Endpoint = {
   readonly auth: StoredPrincipals | undefined
   /** Counts a round of a call in a session; `undefined`: the endpoint has no limits. */
   readonly countRound: CountRound | undefined
-  /** Names of its plugins. */
+  /** Names of its plugins, with their `variant`. */
   readonly plugins: readonly string[]
+  /** Whether `handlerErrors` is not `'message'`. */
+  readonly hidesErrors: boolean
 }
 
 /** Describes the endpoint that admitted a call, for Durable Objects in whose isolate the endpoint may not exist. */
@@ -30,8 +32,10 @@ export type Admitted = {
   readonly isLimited: boolean
   /** Milliseconds that a handler may run. Default: no limit. */
   readonly handlerTimeMs?: number | undefined
-  /** Names of its plugins. A Worker of an older release leaves it out. */
+  /** Names of its plugins, with their `variant`. A Worker of an older release leaves it out. */
   readonly plugins?: readonly string[]
+  /** Whether its `handlerErrors` is not `'message'`. A Worker of an older release leaves it out. */
+  readonly hidesErrors?: boolean
 }
 
 /** Endpoints that are created on demand, such as those of `routeByTenant`, are created again when a request needs them. */
@@ -51,7 +55,7 @@ export const endpointOf = (key: string): Endpoint | undefined => endpoints.get(k
 
 export const admittedBy = (
   key: string,
-  { auth, countRound, plugins, server }: Endpoint,
+  { auth, countRound, plugins, hidesErrors, server }: Endpoint,
   handlerTimeMs: number | undefined,
 ): Admitted => ({
   ...storingTerms(auth),
@@ -60,6 +64,7 @@ export const admittedBy = (
   isLimited: countRound !== undefined,
   handlerTimeMs,
   plugins,
+  hidesErrors,
 })
 
 export const storingTerms = (
@@ -96,7 +101,7 @@ export function countRoundFor(
  * without which the call would run
  */
 export function serverFor(
-  admitted: Pick<Admitted, 'endpoint' | 'serverName' | 'plugins'> | undefined,
+  admitted: Pick<Admitted, 'endpoint' | 'serverName' | 'plugins' | 'hidesErrors'> | undefined,
   own: Pick<Endpoint, 'server' | 'plugins'>,
   className: string,
 ): Server {
@@ -113,25 +118,30 @@ export function serverFor(
       `The class ${className} stores sessions of the server "${ownName}", not of "${admitted.serverName}": give each server its own with durableObjects.names`,
     )
   }
-  if (server) return server
-  refuseOtherPlugins(admitted.plugins, own.plugins, className)
-  return own.server
+  return server ?? standIn(admitted, own, className)
 }
 
 /**
- * Checks that a call of an endpoint that does not exist in this isolate can run with the plugins of the endpoint of a class.
+ * Returns the server of the endpoint of a class, for a call of an endpoint that does not exist in this isolate. If that endpoint hides
+ * the messages of exceptions, clients receive the generic text.
  *
- * @param plugins of the other endpoint; `undefined` when a Worker of an older release sent the call
+ * @param admitted data about the other endpoint, which a Worker of an older release leaves out
  * @throws McpError `internal_error` when the plugins differ
  */
-export function refuseOtherPlugins(
-  plugins: readonly string[] | undefined,
-  ownPlugins: readonly string[],
+export function standIn<S extends Pick<Server, 'declarations'>>(
+  {
+    plugins,
+    hidesErrors,
+  }: { readonly plugins?: Admitted['plugins'] | undefined; readonly hidesErrors?: boolean | undefined },
+  own: { readonly server: S; readonly plugins: readonly string[] },
   className: string,
-): void {
-  if (!plugins || JSON.stringify(plugins) === JSON.stringify(ownPlugins)) return
-  throw new McpError(
-    'internal_error',
-    `The endpoint of this call and the endpoint with the class ${className} have different plugins: give both the same`,
-  )
+): S {
+  if (plugins && JSON.stringify(plugins) !== JSON.stringify(own.plugins)) {
+    throw new McpError(
+      'internal_error',
+      `The endpoint of this call and the endpoint with the class ${className} have different plugins, or other options of them: give both the same`,
+    )
+  }
+  const { generic } = own.server.declarations
+  return hidesErrors && generic ? Object.create(own.server, { declarations: { value: generic() } }) : own.server
 }

@@ -3,8 +3,10 @@
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#requested-schema
  */
+
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { JsonSchema, Params } from '../protocol/types.ts'
+import { strings } from './option-kinds.ts'
 import { type JsonSchemaReader, readSchema, type Schema, type Validator } from './schema.ts'
 
 const forms = new WeakMap<object, Validator>()
@@ -41,7 +43,8 @@ function formSchema(schema: JsonSchema, asker: string): JsonSchema {
 const formats = new Set(['email', 'uri', 'date', 'date-time'])
 const described = ['title', 'description', 'default']
 
-function fieldSchema(property: Params): Params | undefined {
+/** Returns a field as forms have it; `undefined` for one that no form can have. @param property with members of the right types */
+export function fieldSchema(property: Params): Params | undefined {
   const { type } = property
   if (type === 'boolean') return pick(property, 'type', ...described)
   if (type === 'number' || type === 'integer') return pick(property, 'type', ...described, 'minimum', 'maximum')
@@ -57,7 +60,7 @@ function fieldSchema(property: Params): Params | undefined {
   return field
 }
 
-const isTexts = (choices: unknown) => Array.isArray(choices) && choices.every((choice) => typeof choice === 'string')
+const isTexts = strings[0]
 
 function manyOf(property: Params): Params | undefined {
   const items = isObject(property.items) ? property.items : {}

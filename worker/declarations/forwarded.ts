@@ -1,5 +1,6 @@
 /** Entries that a server forwards to other servers, as `proxy()` does: the part that authorization needs. */
 
+import type { JsonSchema, Params } from '../protocol/types.ts'
 import type { Guarded } from './caller.ts'
 
 /** Identifies an entry of an upstream server. */
@@ -20,6 +21,8 @@ export interface Forwarded {
   readonly scopes: readonly string[] | undefined
   /** Tools with access options of their own, by their names on this server. */
   readonly guarded: ReadonlyMap<string, Guarded>
-  /** Returns the access options of an entry; `undefined` if this server does not offer it. @param entry with its name without prefix */
-  accessOf(entry: ForwardedEntry): Guarded | undefined
+  /** Returns the access options of an entry that a client names; `undefined` if it is not an entry of this upstream. @param name as the client writes it */
+  accessTo(kind: ForwardedEntry['kind'] | 'template', name: string): Guarded | undefined
+  /** Returns the output schema, with its `type` only, of the tool that a call has reached there. @param params that the client sent */
+  outputSchemaOf?(params: Params): JsonSchema | undefined
 }

@@ -5,8 +5,8 @@ export interface HttpRequest {
   /** The URL that the client requested. */
   readonly url: string
   /**
-   * The headers that the client sent, without `Authorization` if the endpoint has `auth`. Others may contain credentials: do not log or
-   * store them.
+   * The headers that the client sent. If the endpoint has `auth`, without `Authorization` and the `credentialHeaders` of the auth. Others
+   * may contain credentials: do not log or store them.
    */
   // biome-ignore lint/style/noRestrictedGlobals: a type; the Worker hands the value in
   readonly headers: Headers

@@ -1,5 +1,6 @@
 /** Kinds of option values, for tables of the options of a function. */
-import { isObject, type Kind, type Kinds } from './check-options.ts'
+import type { Annotations, ToolAnnotations } from '../protocol/types.ts'
+import { isObject, type Kind, type Kinds, type KindsOf } from './check-options.ts'
 
 const isFunction = (value: unknown): value is object => typeof value === 'function'
 const isString = (value: unknown): value is string => typeof value === 'string'
@@ -27,8 +28,15 @@ export const durationOrInfinity: Kind = [
   `${duration[1]}, or Infinity`,
 ]
 export const stringOrFunction: Kind = [(value) => isString(value) || isFunction(value), 'a string or a function']
+/** Names of tools. */
+export const toolName: RegExp = /^[\w.-]{1,128}$/
+/** RFC 6749, section 3.3 */
+export const scopes: Kind = [
+  (value) => isListOf(value, (scope) => isString(scope) && /^[!#-[\]-~]+$/.test(scope)),
+  "a list such as ['notes:read']",
+]
 export const scopesOrFunction: Kind = [
-  (value) => strings[0](value) || isFunction(value),
+  (value) => scopes[0](value) || isFunction(value),
   'a list of strings or a function',
 ]
 export const functions: Kind = [
@@ -59,7 +67,10 @@ export const server: Kind = [
   (value) => isObject(value) && isObject(value.declarations),
   'a server that createServer() returned',
 ]
-export const auth = having('authenticate', 'an auth such as bearer({ issuer })')
+export const auth: Kind = [
+  (value) => isObject(value) && isFunction(value.authenticate) && strings[0](value.credentialHeaders ?? []),
+  'an auth such as bearer({ issuer })',
+]
 export const icons: Kind = [
   (value) => isListOf(value, isObject),
   "a list such as [{ src: 'https://…' }]",
@@ -67,9 +78,24 @@ export const icons: Kind = [
     src: required(string),
     mimeType: string,
     sizes: strings,
-    theme: string,
+    theme: [(value) => value === 'light' || value === 'dark', "'light' or 'dark'"],
   },
 ]
+export const annotations = object({
+  audience: [
+    (value) => isListOf(value, (role) => role === 'user' || role === 'assistant'),
+    "a list of 'user' and 'assistant'",
+  ],
+  priority: [(value) => typeof value === 'number' && value >= 0 && value <= 1, 'a number from 0 to 1'],
+  lastModified: string,
+} satisfies KindsOf<Annotations>)
+export const toolAnnotations = object({
+  title: string,
+  readOnlyHint: flag,
+  destructiveHint: flag,
+  idempotentHint: flag,
+  openWorldHint: flag,
+} satisfies KindsOf<ToolAnnotations>)
 export const caching = object({
   ttlMs: required([size[0], 'whole milliseconds, 0 or more']),
   cacheScope: required([(value) => value === 'public' || value === 'private', "'public' or 'private'"]),

@@ -37,7 +37,7 @@ export type PromptDefinition<A extends Schema | undefined> = AccessOptions & {
   /** Completes arguments while the user types, by argument. Default: none. */
   complete?: Completions<PromptTexts<A>>
   /** Icons for users. Default: none. */
-  icons?: Icon[]
+  icons?: readonly Icon[]
   /** Metadata for clients, sent unchanged. Default: none. */
   _meta?: Meta
 }

@@ -59,13 +59,15 @@ export class Secret<T> {
  *
  * @param value JSON, such as an API key
  * @returns an object whose `reveal()` returns the value
- * @throws TypeError for a value without a JSON form. The message names its place
+ * @throws TypeError for a value without a JSON form, such as `undefined`. The message names its place
  *
  * @example
  * const key = secret('sk_123')
  * console.log(key, key.reveal().length) // [secret] 6
  */
-export function secret<T>(value: T): Secret<T> {
-  jsonText(value, 'secret() got')
+export function secret<T extends NonNullable<unknown> | null>(value: T): Secret<T> {
+  if (jsonText(value, 'secret() got') === undefined) {
+    throw new TypeError('secret() got undefined, which has no JSON form: leave the member out of the request context')
+  }
   return new Secret(value)
 }

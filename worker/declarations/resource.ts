@@ -48,7 +48,7 @@ export type ResourceDefinition<U extends string> = AccessOptions & {
   /** Hints for clients: audience, priority, last change. Default: none. */
   annotations?: Annotations
   /** Icons for users. Default: none. */
-  icons?: Icon[]
+  icons?: readonly Icon[]
   /** Metadata for clients, sent unchanged. Default: none. */
   _meta?: Meta
   /** How long clients may cache the contents: `ttlMs` milliseconds, for one user (`private`) or for all (`public`). Default: no caching. */

@@ -96,7 +96,11 @@ export interface ChangeNotifier {
   promptsChanged(recipients?: Recipients): Promise<void>
   /** Sends `notifications/resources/list_changed`. */
   resourcesChanged(recipients?: Recipients): Promise<void>
-  /** Sends `notifications/resources/updated`. For a registered resource, `updated()` of its handle builds the URI. */
+  /**
+   * Sends `notifications/resources/updated`. For a registered resource, `updated()` of its handle builds the URI.
+   *
+   * @throws Error for a text that is not a URI with a scheme
+   */
   resourceUpdated(uri: string, recipients?: Recipients): Promise<void>
   /**
    * Sends a log message outside of a call, to the sessions of a user or to one session. A session receives it on its `GET` stream or SSE
@@ -204,7 +208,7 @@ export class Server {
     definition: ToolDefinition<I, O> | ToolDefinitionByCaller<Schema, O>,
     handler: ToolHandler<I, O>,
   ): Registration {
-    checkDefinition('tool', this.prefix + name, definition)
+    checkDefinition('tool', name, definition, this.prefix)
     checkTool(this.prefix + name, definition, handler)
     const tool = defineTool(
       this.prefix + name,
@@ -275,7 +279,7 @@ export class Server {
     definition: PromptDefinition<A>,
     handler: PromptHandler<A>,
   ): Registration {
-    checkDefinition('prompt', this.prefix + name, definition)
+    checkDefinition('prompt', name, definition, this.prefix)
     checkPrompt(this.prefix + name, definition, handler)
     const prompt = definePrompt(
       this.prefix + name,
@@ -341,7 +345,8 @@ export class Server {
    * sessions until they end.
    *
    * @param recipients counts only those of a tenant or a user. Default: everyone
-   * @throws Error when `serve()` has no plugin `subscriptions()` of `edgemcp/subscriptions`, and for invalid recipients
+   * @throws Error when `serve()` has no plugin `subscriptions()` of `edgemcp/subscriptions`, for a URI that no resource or template has, and
+   * for invalid recipients
    *
    * @example
    * const { sessions, streams } = await server.subscribers('note://1')

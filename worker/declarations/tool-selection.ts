@@ -32,12 +32,15 @@ export type ToolSelection = {
 }
 
 const overrideKinds: KindsOf<ToolOverride> = {
-  name: kind.name,
+  name: [
+    (value) => typeof value === 'string' && kind.toolName.test(value),
+    '1 to 128 letters, digits, "_", "." or "-"',
+  ],
   title: kind.string,
   description: kind.string,
-  annotations: kind.object(),
+  annotations: kind.toolAnnotations,
   outputSchema: [(value) => value === false || kind.object()[0](value), 'a JSON Schema, or false'],
-  scopes: kind.strings,
+  scopes: kind.scopes,
   rateLimit: kind.object({ rate: kind.string, quota: kind.string, concurrent: kind.atLeastOne }),
   visibleTo: kind.fn,
 }
@@ -73,6 +76,7 @@ export class SelectedTools {
     ]
     for (const [ownName, override] of this.overrides) {
       checkOptions(`${owner} for the tool "${ownName}"`, override, overrideKinds)
+      if (!this.has(ownName)) continue
       const { name = ownName } = override
       if (this.#renamed.has(name)) {
         throw new Error(`${owner} gives the name "${name}" to two tools, "${this.#renamed.get(name)}" and "${ownName}"`)
@@ -87,7 +91,7 @@ export class SelectedTools {
     return this.#include?.some((pattern) => pattern.test(ownName)) ?? true
   }
 
-  /** Returns the name of a tool on this server, without prefix. */
+  /** Returns the name that a tool would have on this server, without prefix. */
   nameOf(ownName: string): string {
     return this.overrides.get(ownName)?.name ?? ownName
   }
@@ -96,6 +100,11 @@ export class SelectedTools {
   ownNameOf(name: string): string | undefined {
     const ownName = this.#renamed.get(name) ?? name
     return this.nameOf(ownName) === name && this.has(ownName) ? ownName : undefined
+  }
+
+  /** Whether a tool that this server would have is left out, because the options give its name to another tool. */
+  isTaken(ownName: string): boolean {
+    return this.has(ownName) && this.ownNameOf(this.nameOf(ownName)) !== ownName
   }
 
   /** Returns the names and patterns of the options that no tool has, as `"tools" names "x"`. */

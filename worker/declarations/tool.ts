@@ -54,7 +54,7 @@ export type ToolDefinition<I extends Schema | undefined, O extends Schema | unde
   /** Runs the tool as a task, which outlives connections. Needs the plugin `tasks()` of `edgemcp/tasks`. Default: false. */
   task?: boolean | TaskOptions
   /** Icons for users. Default: none. */
-  icons?: Icon[]
+  icons?: readonly Icon[]
   /** Metadata for clients, sent unchanged. Default: none. */
   _meta?: Meta
 }
@@ -87,9 +87,10 @@ export type TaskOptions = {
 
 /** Accepts what a tool handler may return: the value of its output schema, or else text, content blocks or a full result. */
 export type ToolReturn<O> =
-  // CallToolResult is outside the conditional type: TypeScript keeps the literal types of content blocks only then.
+  // The result is outside the conditional type: TypeScript keeps the literal types of content blocks only then.
   // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement returns void
-  ([O] extends [Schema] ? InferInput<O> : string | ContentBlock | ContentBlock[] | undefined | void) | CallToolResult
+  | ([O] extends [Schema] ? InferInput<O> : string | ContentBlock | readonly ContentBlock[] | undefined | void)
+  | (Omit<CallToolResult, 'content'> & { readonly content: readonly ContentBlock[] })
 
 /** Computes the type of the validated arguments of a tool. */
 export type ToolInput<I> = [I] extends [Schema] ? Infer<I> : Record<string, never>

@@ -1,8 +1,9 @@
 import type { Declarations } from '../declarations/declarations.ts'
 import { markReported } from '../protocol/errors.ts'
-import type { RequestId, Result } from '../protocol/types.ts'
+import type { JsonSchema, Params, RequestId, Result } from '../protocol/types.ts'
 import type { Call } from './call.ts'
 import { noSignal, reportFailure, stepError } from './failure.ts'
+import { mapByVersion } from './map-by-version.ts'
 import { cacheableResults } from './methods/lists.ts'
 import { instead, limitOf, type ResultLimit, resultTooLarge } from './result-size.ts'
 
@@ -32,7 +33,7 @@ export function serializeResult(
   const { method, params, revision } = call
   const key = cacheableResults.has(result) && method + revision.date
   const texts = key ? listTextsOf(declarations) : undefined
-  const { outputSchema } = (method === 'tools/call' && declarations.tools.get(String(params.name))?.item) || {}
+  const outputSchema = method === 'tools/call' ? outputSchemaOf(declarations, params) : undefined
   const write = (result: Result) => {
     try {
       return JSON.stringify(sign(revision.result(method, result, { outputSchema })))
@@ -50,15 +51,16 @@ export function serializeResult(
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}`
 }
 
-type ListTexts = { readonly version: number; readonly texts: Map<string, string> }
+/** Returns the output schema with which a called tool is listed, declared here or on an upstream. */
+function outputSchemaOf({ tools, forwarded }: Declarations, params: Params): JsonSchema | undefined {
+  const tool = tools.get(String(params.name))
+  if (tool) return tool.item.outputSchema
+  for (const server of forwarded) {
+    const schema = server.outputSchemaOf?.(params)
+    if (schema) return schema
+  }
+  return undefined
+}
 
 /** Lists that are the same for every caller, as texts, by method and protocol version. */
-const listTexts = new WeakMap<Declarations, ListTexts>()
-
-function listTextsOf(declarations: Declarations): Map<string, string> {
-  const cached = listTexts.get(declarations)
-  if (cached?.version === declarations.version) return cached.texts
-  const texts = new Map<string, string>()
-  listTexts.set(declarations, { version: declarations.version, texts })
-  return texts
-}
+const listTextsOf = mapByVersion<string>()

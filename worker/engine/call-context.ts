@@ -9,17 +9,28 @@ import type {
   UrlElicitationOptions,
   UrlElicitationResult,
 } from '../declarations/context.ts'
+import type { Declarations } from '../declarations/declarations.ts'
 import { milliseconds } from '../declarations/duration.ts'
 import { readForm } from '../declarations/form.ts'
-import type { JsonSchemaReader, Schema } from '../declarations/schema.ts'
+import type { Schema } from '../declarations/schema.ts'
 import type { HandleState, KeyedState, StateAccess, StateRpc } from '../declarations/state.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import { includesLevel, progressToken } from '../protocol/meta.ts'
 import type { InputRequest, Params } from '../protocol/types.ts'
 import type { Call, CallEnvironment } from './call.ts'
-import { checkElicit, checkElicitUrl, checkInputRequests, checkRoots, checkSample } from './check-arguments.ts'
+import {
+  checkElicit,
+  checkElicitUrl,
+  checkInputRequests,
+  checkLog,
+  checkProgress,
+  checkRoots,
+  checkSample,
+} from './check-arguments.ts'
+import { reportToolFailure, subjectOf } from './failure.ts'
 import { supportsFeature } from './features.ts'
+import { infoOf } from './interceptors.ts'
 import { InvalidInputResponse } from './invalid-input-response.ts'
 import { readFormResult, readRootsResult, readSamplingResult, readUrlResult } from './read-input-response.ts'
 import { pageUrl, problemOf, rootsRequest, samplingParams, taskIn } from './request-input.ts'
@@ -27,6 +38,20 @@ import type { Round } from './round.ts'
 
 /** A symbol, not a private field, so that copies and proxies of a context have its signal, too. */
 export const environmentKey: unique symbol = Symbol('environment')
+
+/** A symbol for the same reason. */
+const reporterKey: unique symbol = Symbol('reporter')
+
+/**
+ * Reports what code that a handler called threw, and the handler does not throw: see `reportToolFailure`.
+ *
+ * @param ctx the context of the handler
+ * @param subject names what failed. Default: the tool, the prompt or the resource
+ */
+export function reportIn(ctx: unknown, thrown: unknown, subject?: string): string | undefined {
+  const report: unknown = isObject(ctx) ? Reflect.get(ctx, reporterKey) : undefined
+  return typeof report === 'function' ? report(thrown, subject) : undefined
+}
 
 /**
  * Implements `ctx`. Every member is an own property and needs no `this`, because handlers destructure contexts and interceptors spread
@@ -45,13 +70,12 @@ export class CallContext implements Context {
   readonly meta: Context['meta']
   readonly #call: Call
   readonly #round: Round
-  readonly #schemas: JsonSchemaReader | undefined
+  readonly #declarations: Declarations
   /** The ids of URL elicitations that the handler chose, by key. */
   readonly #elicitationIds: Record<string, string | undefined> = {}
   #lastProgress = Number.NEGATIVE_INFINITY
 
-  /** @param schemas reads plain JSON Schemas, if the server has a reader */
-  constructor(call: Call, round: Round, environment: CallEnvironment, schemas?: JsonSchemaReader) {
+  constructor(call: Call, round: Round, environment: CallEnvironment, declarations: Declarations) {
     this[environmentKey] = environment
     this.principal = call.principal
     this.requestContext = call.requestContext
@@ -62,11 +86,16 @@ export class CallContext implements Context {
     this.meta = isObject(call.params._meta) ? call.params._meta : {}
     this.#call = call
     this.#round = round
-    this.#schemas = schemas
+    this.#declarations = declarations
   }
 
   get signal(): AbortSignal {
     return this[environmentKey].signal()
+  }
+
+  readonly [reporterKey] = (thrown: unknown, subject = subjectOf(this.#call)): string | undefined => {
+    const info = infoOf(this.#call, this.#call.params, this[environmentKey].signal)
+    return reportToolFailure(this.#declarations, info, subject, thrown, (error) => this[environmentKey].report(error))
   }
 
   readonly supports: Context['supports'] = (feature) => supportsFeature(this.#call.capabilities, feature)
@@ -117,23 +146,25 @@ export class CallContext implements Context {
 
   readonly progress: Context['progress'] = (progress, total, message) => {
     this.#round.guard.check()
+    checkProgress({ progress, total, message })
     const token = progressToken(this.#call.params)
-    if (token === undefined || !(progress > this.#lastProgress)) return
+    if (token === undefined || !Number.isFinite(progress) || progress <= this.#lastProgress) return
     this.#lastProgress = progress
     const count = this.#round.countNotification()
     if (count === undefined) return
-    const params = { progressToken: token, progress, total, message }
+    const params = { progressToken: token, progress, total: Number.isFinite(total) ? total : undefined, message }
     this[environmentKey].notify({ method: 'notifications/progress', params }, count)
   }
 
   readonly log: Context['log'] = (level, data, logger) => {
     this.#round.guard.check()
+    const json = checkLog('ctx.log()', level, data, logger)
     const { logLevel } = this.#call
     // Counted at every level: the client may set another level before the next round.
     const count = this.#round.countNotification()
     if (count === undefined || logLevel === undefined) return
     if (!includesLevel(logLevel, level)) return
-    const params = { level, logger, data: data ?? null }
+    const params = { level, logger, data: JSON.parse(json) }
     this[environmentKey].notify({ method: 'notifications/message', params }, count)
   }
 
@@ -149,7 +180,7 @@ export class CallContext implements Context {
 
   async #elicit<T>(key: string, message: string, schema: Schema, options?: AskOptions): Promise<FormResult<T>> {
     checkElicit(key, message, schema)
-    const form = readForm(schema, `input request "${key}"`, this.#schemas)
+    const form = readForm(schema, `input request "${key}"`, this.#declarations.options.jsonSchema)
     const params: Params = { mode: 'form', message, requestedSchema: form.jsonSchema, ...taskIn(key, options) }
     // `content` has passed the check of the schema, whose type is T.
     const read = (result: unknown) => readFormResult(key, form, result) as Promise<FormResult<T> | undefined>

@@ -1,6 +1,9 @@
 /** Checks the arguments of the members of `ctx`: an error names the argument, and what was expected. */
-import { checkObject, checkValue, isObject, type Kind } from '../declarations/check-options.ts'
+import { checkObject, checkOptions, checkValue, isObject, type Kind } from '../declarations/check-options.ts'
 import * as kind from '../declarations/option-kinds.ts'
+import { jsonText } from '../protocol/json-text.ts'
+import { isLogLevel } from '../protocol/meta.ts'
+import { logLevels } from '../protocol/types.ts'
 
 const requestKey: Kind = [kind.string[0], 'a string that names the input request in this call']
 
@@ -25,8 +28,7 @@ export function checkElicitUrl(key: unknown, message: unknown, id: unknown): voi
 }
 
 const samplingMessages: Kind = [
-  (value) =>
-    Array.isArray(value) && value.every((message) => isObject(message) && [message.content].flat().every(isObject)),
+  (value) => kind.isListOf(value, (message) => isObject(message) && [message.content].flat().every(isObject)),
   "a list of messages such as { role: 'user', content: { type: 'text', text: 'Hi' } }",
 ]
 
@@ -64,4 +66,18 @@ const isInputRequest = (value: unknown): boolean =>
 export function checkOnce(key: unknown, effect: unknown): void {
   checkValue('ctx.once()', 'key', key, [kind.string[0], 'a string that names the effect in this call'])
   checkValue(`ctx.once("${key}", …)`, 'effect', effect, kind.fn)
+}
+
+const number: Kind = [(value) => typeof value === 'number', 'a number']
+const progressKinds = { progress: kind.required(number), total: number, message: kind.string }
+
+export const checkProgress = (options: object): void => checkOptions('ctx.progress()', options, progressKinds)
+
+const logLevel: Kind = [isLogLevel, `one of ${logLevels.join(', ')}`]
+
+/** @returns the data as JSON. An `Error`, which has no JSON form, is its text */
+export function checkLog(owner: string, level: unknown, data: unknown, logger: unknown): string {
+  checkValue(owner, 'level', level, logLevel)
+  if (logger !== undefined) checkValue(owner, 'logger', logger, kind.string)
+  return jsonText(data instanceof Error ? String(data) : data, `${owner} got`) ?? 'null'
 }

@@ -39,21 +39,22 @@ export function observe<T>(
 /** `return ctx.elicit(…)` through several async functions takes a turn or two of the microtask queue each. */
 const turnsToAwait = 12
 
+type GuardOptions = {
+  /** Returns the set of the work that the round waits for before it ends. */
+  readonly running: () => Set<Promise<unknown>>
+  /** Gets the error when the handler goes on without awaiting an input request. */
+  readonly onForgotten: (error: McpError) => void
+}
+
 /** Runs what a handler does only if the handler awaits its earlier input requests. Once it forgot one, everything after that rejects. */
 export class AwaitGuard {
   /** Set once an input request was not awaited. */
   error: McpError | undefined
-  readonly #running: Set<Promise<unknown>>
-  readonly #onForgotten: (error: McpError) => void
+  readonly #options: GuardOptions
   #unawaited: { readonly name: string; readonly promise: InputPromise<unknown> }[] = []
 
-  /**
-   * @param running work that the round waits for before it ends
-   * @param onForgotten gets the error when the handler goes on without awaiting an input request
-   */
-  constructor(running: Set<Promise<unknown>>, onForgotten: (error: McpError) => void) {
-    this.#running = running
-    this.#onForgotten = onForgotten
+  constructor(options: GuardOptions) {
+    this.#options = options
   }
 
   /** Whether there is an input request that the handler does not await yet. */
@@ -80,8 +81,9 @@ export class AwaitGuard {
       // Not the promise itself, which may stay open.
       return { result }
     })
-    this.#running.add(start)
-    const onSettled = () => void this.#running.delete(start)
+    const running = this.#options.running()
+    running.add(start)
+    const onSettled = () => void running.delete(start)
     start.then(onSettled, onSettled)
     return start.then(({ result }) => result)
   }
@@ -103,7 +105,7 @@ export class AwaitGuard {
     if (name === undefined) return
     if (!this.error) {
       this.error = notAwaited(name)
-      this.#onForgotten(this.error)
+      this.#options.onForgotten(this.error)
     }
     throw this.error
   }

@@ -3,7 +3,7 @@ import { checkOptions, checkValue, isObject, type KindsOf } from '../declaration
 import type { Context } from '../declarations/context.ts'
 import { type Duration, milliseconds } from '../declarations/duration.ts'
 import * as kind from '../declarations/option-kinds.ts'
-import { bounds } from '../protocol/bounds.ts'
+import * as bounds from '../protocol/bounds.ts'
 import { McpError } from '../protocol/errors.ts'
 import type { CallEnvironment } from './call.ts'
 import { environmentKey } from './call-context.ts'

@@ -11,8 +11,10 @@ export type StoredContext = { readonly json: string } | { readonly sealed: strin
 /** Characters of a request context as JSON. It is a part of each request to a session, and of each stored call. */
 const maxCharacters = 16_384
 const purpose = 'request context'
+/** Starts the names that only this file writes. Other names that start with it are escaped: they get another one. */
+const mark = '\0'
 /** The only member of a secret in JSON. */
-const secretKey = '\0secret'
+const secretKey = `${mark}secret`
 
 /**
  * Returns what the option `requestContext` of `serve()` returned, after a trip through JSON, so that handlers get equal values in Workers
@@ -76,7 +78,7 @@ function encode(context: object): { readonly json: string; readonly hasSecrets: 
       hasSecrets = true
       return { [secretKey]: original.reveal() }
     }
-    if (original === value || !isObject(original)) return value
+    if (original === value || !isObject(original)) return renamed(value, (name) => mark + name)
     throw new TypeError(
       `requestContext of serve() returned a ${original.constructor.name} at "${key}": return its text`,
     )
@@ -86,5 +88,17 @@ function encode(context: object): { readonly json: string; readonly hasSecrets: 
 
 const decode = (json: string): RequestContext =>
   JSON.parse(json, (_, value: unknown) =>
-    isObject(value) && Object.hasOwn(value, secretKey) ? new Secret(value[secretKey]) : value,
+    isObject(value) && Object.hasOwn(value, secretKey)
+      ? new Secret(value[secretKey])
+      : renamed(value, (name) => name.slice(mark.length)),
   )
+
+/** Returns the value; an object with names that start with the mark as a copy with other names. */
+function renamed(value: unknown, rename: (name: string) => string): unknown {
+  if (!isObject(value) || !Object.keys(value).some(isMarked)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [isMarked(name) ? rename(name) : name, member]),
+  )
+}
+
+const isMarked = (name: string) => name.startsWith(mark)

@@ -4,17 +4,15 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#scope-challenge-handling
  */
 
-import type { Caller, Guarded } from '../declarations/caller.ts'
+import type { Guarded } from '../declarations/caller.ts'
 import type { Awaitable } from '../declarations/context.ts'
 import type { Declarations } from '../declarations/declarations.ts'
-import type { ForwardedEntry } from '../declarations/forwarded.ts'
 import type { Open } from '../declarations/server.ts'
 import { McpError } from '../protocol/errors.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Params } from '../protocol/types.ts'
-import { canonicalTemplate, canonicalUri } from '../protocol/uri.ts'
 import { declaredMethod, methods } from './methods/index.ts'
-import { isPermitted, isVisible } from './methods/lists.ts'
+import { isPermitted } from './methods/lists.ts'
 import type { Target } from './methods/method.ts'
 import { findResource, findTemplate } from './methods/resources.ts'
 
@@ -27,30 +25,30 @@ type NamedRequest = { readonly method: string; readonly params?: Params }
  * error for an unknown name.
  *
  * @param open unseals values of the caller
- * @param caller returns the caller, for an entry that is visible to some only
+ * @param isVisibleTo returns whether the caller sees an entry that is visible to some only
  */
 export function lackedScopes(
   declarations: Declarations,
   principal: Principal | undefined,
   request: NamedRequest,
   open: Open,
-  caller: () => Awaitable<Caller>,
+  isVisibleTo: (entry: Guarded) => Promise<boolean>,
 ): Awaitable<readonly string[]> {
   const entries = entriesOfRequest(declarations, request, open)
   // Most entries have no scopes.
   if (!(entries instanceof Promise) && entries.every(({ scopes }) => !scopes)) return none
-  return lackedScopesOf(entries, principal, caller)
+  return lackedScopesOf(entries, principal, isVisibleTo)
 }
 
 async function lackedScopesOf(
   entries: Awaitable<readonly Guarded[]>,
   principal: Principal | undefined,
-  caller: () => Awaitable<Caller>,
+  isVisibleTo: (entry: Guarded) => Promise<boolean>,
 ): Promise<readonly string[]> {
   const [entry, ...others] = await entries
   // Of several servers, the one that has the entry checks the scopes itself.
   if (!entry || others.length > 0 || isPermitted(entry, { principal })) return none
-  return !entry.visibleTo || (await isVisible(entry, await caller())) ? (entry.scopes ?? none) : none
+  return !entry.visibleTo || (await isVisibleTo(entry)) ? (entry.scopes ?? none) : none
 }
 
 /**
@@ -104,14 +102,10 @@ function namedEntries(declarations: Declarations, method: string, params: Params
   const target = methods[method]?.target?.(params)
   if (!target) return []
   const declared = declaredEntry(declarations, target)
-  return declared ? [declared] : forwardedEntries(declarations, forwardedName(target))
-}
-
-/** Returns the entry with the spelling that is sent to the upstream. See `proxy()`. */
-function forwardedName({ kind, name }: Target): ForwardedEntry {
-  if (kind === 'resource') return { kind, name: canonicalUri(name) }
-  if (kind === 'template') return { kind: 'resource', name: canonicalTemplate(name) }
-  return { kind, name }
+  // Of all upstreams that may have the entry: only a request shows which of them has it.
+  return declared
+    ? [declared]
+    : declarations.forwarded.flatMap((upstream) => upstream.accessTo(target.kind, target.name) ?? [])
 }
 
 function declaredEntry(declarations: Declarations, { kind, name }: Target): Guarded | undefined {
@@ -119,14 +113,6 @@ function declaredEntry(declarations: Declarations, { kind, name }: Target): Guar
   if (kind === 'prompt') return declarations.prompts.get(name)
   // A template by its own text, or what serves a URI.
   return findTemplate(declarations, name) ?? findResource(declarations, name)?.resource
-}
-
-/** Returns the entries of all upstreams that may have this one: only a request shows which of them has it. */
-function forwardedEntries({ forwarded }: Declarations, { kind, name }: ForwardedEntry): Guarded[] {
-  const able = kind === 'resource' ? forwarded : forwarded.filter(({ prefix }) => name.startsWith(prefix))
-  return able.flatMap(
-    (server) => server.accessOf({ kind, name: kind === 'resource' ? name : name.slice(server.prefix.length) }) ?? [],
-  )
 }
 
 /** Returns an entry with the scopes of all these entries, and the first limit of them. */

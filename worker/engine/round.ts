@@ -20,6 +20,28 @@ const turnsToEnd = 50
 
 type RoundEnvironment = Pick<CallEnvironment, 'effect' | 'report'>
 
+/** The input requests, input responses and effects of a round, by key. Most handlers have none. */
+class Records {
+  /** Open input requests. */
+  readonly open = new Map<string, InputRequest>()
+  readonly fingerprints: Map<string, string>
+  /** Input responses of this round and of earlier ones. */
+  readonly responses: Map<string, Answer>
+  readonly effects: Map<string, { readonly value?: unknown }>
+  /** Keys that the handler has used in this round. */
+  readonly usedKeys = new Set<string>()
+  /** Keys of the input responses that the handler has received. */
+  readonly consumedKeys = new Set<string>()
+  /** Running effects. Their results are part of the journal of this round. */
+  readonly running = new Set<Promise<unknown>>()
+
+  constructor(journal: Journal) {
+    this.fingerprints = new Map(Object.entries(journal.requestFingerprints))
+    this.responses = new Map(Object.entries(journal.answers).filter(([key]) => this.fingerprints.has(key)))
+    this.effects = new Map(Object.entries(journal.effects))
+  }
+}
+
 export class Round {
   /** Settles if the round ends before its handler: input requests are open, or the handler or a response is invalid. */
   readonly ended: Promise<Outcome>
@@ -29,17 +51,7 @@ export class Round {
   readonly #reject: (error: McpError) => void
   readonly #journal: Journal
   readonly #environment: RoundEnvironment
-  /** Open input requests, by key. */
-  readonly #open = new Map<string, InputRequest>()
-  readonly #fingerprints: Map<string, string>
-  /** Input responses of this round and of earlier ones, by key. */
-  readonly #responses: Map<string, Answer>
-  readonly #effects: Map<string, { readonly value?: unknown }>
-  readonly #usedKeys = new Set<string>()
-  /** Keys of the input responses that the handler has received. */
-  readonly #consumedKeys = new Set<string>()
-  /** Running effects. Their results are part of the journal of this round. */
-  readonly #running = new Set<Promise<unknown>>()
+  #usedRecords: Records | undefined
   #answerTimeoutMs = maxAnswerTimeoutMs
   #isClosed = false
   #hasRefused = false
@@ -56,13 +68,18 @@ export class Round {
     this.#reject = reject
     this.#journal = journal
     this.#environment = environment
-    this.#fingerprints = new Map(Object.entries(journal.requestFingerprints))
-    this.#responses = new Map(Object.entries(journal.answers).filter(([key]) => this.#fingerprints.has(key)))
-    this.#effects = new Map(Object.entries(journal.effects))
-    this.guard = new AwaitGuard(this.#running, (error) => {
-      this.#isClosed = true
-      void this.fail(error)
+    this.guard = new AwaitGuard({
+      running: () => this.#records.running,
+      onForgotten: (error) => {
+        this.#isClosed = true
+        void this.fail(error)
+      },
     })
+  }
+
+  get #records(): Records {
+    this.#usedRecords ??= new Records(this.#journal)
+    return this.#usedRecords
   }
 
   /** Called when the handler has ended: sends nothing more for it. */
@@ -104,21 +121,22 @@ export class Round {
     if (kind === 'question' && this.#startingEffect !== undefined) {
       throw this.refuse(new Error(`The input request "${key}" is inside ctx.once: request input before it`))
     }
-    if (this.#usedKeys.has(key)) {
+    if (this.#records.usedKeys.has(key)) {
       throw this.refuse(new Error(`The key "${key}" is used twice in one call: use each key once`))
     }
-    this.#usedKeys.add(key)
+    this.#records.usedKeys.add(key)
   }
 
   isUsed(key: string): boolean {
-    return this.#usedKeys.has(key)
+    return this.#records.usedKeys.has(key)
   }
 
   /** Records the fingerprint of an input request. Returns `false` if the journal contains a response to another request under this key. */
   identify(key: string, request: InputRequest): boolean {
     const print = fingerprint(request)
-    if (Object.hasOwn(this.#journal.answers, key) && (this.#fingerprints.get(key) ?? print) !== print) return false
-    this.#fingerprints.set(key, print)
+    if (Object.hasOwn(this.#journal.answers, key) && (this.#records.fingerprints.get(key) ?? print) !== print)
+      return false
+    this.#records.fingerprints.set(key, print)
     return true
   }
 
@@ -131,8 +149,8 @@ export class Round {
   responseTo(key: string, known?: Answer): unknown {
     const response = Object.hasOwn(this.#journal.answers, key) ? this.#journal.answers[key] : known
     if (!response) return undefined
-    this.#consumedKeys.add(key)
-    this.#responses.set(key, response)
+    this.#records.consumedKeys.add(key)
+    this.#records.responses.set(key, response)
     if ('error' in response) throw new ClientError(key, response.error)
     return response.result
   }
@@ -141,16 +159,16 @@ export class Round {
   open(key: string, request: InputRequest, { timeout = this.#answerTimeoutMs }: AskOptions = {}): Promise<never> {
     const timeoutMs = milliseconds(timeout, `The timeout of the input request "${key}"`)
     // Requests of the same turn travel together.
-    if (this.#open.size === 0) queueMicrotask(() => this.#endWithRequests())
-    this.#open.set(key, request)
+    if (this.#records.open.size === 0) queueMicrotask(() => this.#endWithRequests())
+    this.#records.open.set(key, request)
     this.#answerTimeoutMs = Math.min(this.#answerTimeoutMs, timeoutMs)
     return new Promise<never>(() => {})
   }
 
   /** Opens an input request, and ignores a response that the journal contains. */
   reopen(key: string, request: InputRequest, options?: AskOptions): void {
-    this.#responses.delete(key)
-    this.#fingerprints.set(key, fingerprint(request))
+    this.#records.responses.delete(key)
+    this.#records.fingerprints.set(key, fingerprint(request))
     void this.open(key, request, options)
   }
 
@@ -158,7 +176,7 @@ export class Round {
   async runEffect(key: string, effect: () => unknown): Promise<unknown> {
     checkOnce(key, effect)
     this.reserveKey(key, 'once')
-    const done = this.#effects.get(key)
+    const done = this.#records.effects.get(key)
     if (done) return done.value
     // No journal would have the result, so the next round runs the effect.
     if (this.#isClosed) return new Promise<never>(() => {})
@@ -169,14 +187,14 @@ export class Round {
         const json = jsonText(value, `ctx.once("${key}", …) returned`)
         return json === undefined ? undefined : JSON.parse(json)
       })
-    this.#running.add(work)
+    this.#records.running.add(work)
     try {
       const value: unknown = await work
-      this.#effects.set(key, { value })
+      this.#records.effects.set(key, { value })
       this.#environment.effect?.(key, value)
       return value
     } finally {
-      this.#running.delete(work)
+      this.#records.running.delete(work)
     }
   }
 
@@ -191,21 +209,21 @@ export class Round {
 
   async #endWithRequests(): Promise<void> {
     // Effects that run beside an input request belong to this round: its journal has their results.
-    while (this.#running.size > 0) await Promise.allSettled(this.#running)
+    while (this.#records.running.size > 0) await Promise.allSettled(this.#records.running)
     // A request that was refused may end the handler, and so may one that it does not await. No request is sent before that is known.
     for (let turn = 0; (this.#hasRefused || this.guard.hasUnawaited) && turn < turnsToEnd; turn++) await undefined
     if (this.#isClosed) return
     this.#isClosed = true
-    const unused = [...this.#responses.keys()].filter((key) => !this.#consumedKeys.has(key))
-    const isUseless = unused.length > 0 && unused.length === this.#responses.size
+    const unused = [...this.#records.responses.keys()].filter((key) => !this.#records.consumedKeys.has(key))
+    const isUseless = unused.length > 0 && unused.length === this.#records.responses.size
     const unusedRounds = isUseless ? this.#journal.unusedRounds + 1 : 0
     const rounds = this.#journal.rounds + 1
     if (unusedRounds === maxUnusedRounds || rounds > maxRounds) {
-      return void this.fail(tooManyRounds(unused, [...this.#open.keys()]))
+      return void this.fail(tooManyRounds(unused, [...this.#records.open.keys()]))
     }
     this.#end({
       type: 'input_required',
-      inputRequests: Object.fromEntries(this.#open),
+      inputRequests: Object.fromEntries(this.#records.open),
       journal: this.#nextJournal(rounds, unusedRounds),
       answerTimeoutMs: this.#answerTimeoutMs,
     })
@@ -213,10 +231,10 @@ export class Round {
 
   #nextJournal(rounds: number, unusedRounds: number): Journal {
     return {
-      answers: Object.fromEntries(this.#responses),
-      effects: Object.fromEntries(this.#effects),
+      answers: Object.fromEntries(this.#records.responses),
+      effects: Object.fromEntries(this.#records.effects),
       notificationsSent: Math.max(this.#notificationCount, this.#journal.notificationsSent),
-      requestFingerprints: Object.fromEntries(this.#fingerprints),
+      requestFingerprints: Object.fromEntries(this.#records.fingerprints),
       rounds,
       unusedRounds,
     }

@@ -1,4 +1,6 @@
-import type { Declarations } from '../declarations/declarations.ts'
+import type { CallerContext, Guarded } from '../declarations/caller.ts'
+import type { Context } from '../declarations/context.ts'
+import type { Declarations, Instrumented } from '../declarations/declarations.ts'
 import type { InputRequiredOutcome, Journal, Outcome, ResultOutcome } from '../declarations/outcome.ts'
 import type { Server } from '../declarations/server.ts'
 import { McpError } from '../protocol/errors.ts'
@@ -10,6 +12,7 @@ import { callerContextOf } from './caller.ts'
 import { stepError } from './failure.ts'
 import { abortOf, intercept } from './interceptors.ts'
 import { callMethod, declaredMethod } from './methods/index.ts'
+import { isVisible } from './methods/lists.ts'
 import type { Method, MethodContext } from './methods/method.ts'
 import { entryOf, insufficientScope, lackedScopes } from './required-scopes.ts'
 import { Round } from './round.ts'
@@ -31,37 +34,61 @@ export async function run(
   environment: CallEnvironment,
 ): Promise<Outcome> {
   const { declarations } = server
+  if (declarations.interceptors.length > 0) return runIntercepted(server, call, journal, environment)
+  try {
+    const method = checkedMethod(declarations, call, environment)
+    const checking = checkScopes(declarations, call, environment)
+    if (checking) await checking
+    return await runMethod(server, method, call, journal, environment)
+  } catch (thrown) {
+    throw stepError(declarations, call, environment.signal, thrown)
+  }
+}
+
+/** @throws McpError `method_not_found`, and `invalid_params` for an invalid progress token */
+function checkedMethod(declarations: Declarations, call: Call, environment: CallEnvironment): Method {
+  const method = methodOf(declarations, call)
+  if (!method?.offered(declarations, environment))
+    throw new McpError('method_not_found', `Method not found: ${call.method}`)
+  progressToken(call.params)
+  return method
+}
+
+/** Runs a step inside the interceptors of the server. */
+async function runIntercepted(
+  server: Server,
+  call: Call,
+  journal: Journal,
+  environment: CallEnvironment,
+): Promise<Outcome> {
+  const { declarations } = server
   let failure: { readonly thrown: unknown; readonly error: unknown } | undefined
   const errorOf = (thrown: unknown, step = call) =>
     failure && Object.is(failure.thrown, thrown)
       ? failure.error
       : stepError(declarations, step, environment.signal, thrown)
   try {
-    // Reported before interceptors see it: one of them may catch it.
-    const onThrown = (thrown: unknown, step: Call) => {
-      failure = { thrown, error: errorOf(thrown, step) }
-    }
-    return await runIntercepted(server, call, journal, environment, onThrown)
+    const method = checkedMethod(declarations, call, environment)
+    await checkScopes(declarations, call, environment)
+    const step = stepOf(server, method, call, journal, environment)
+    return await intercept(declarations.interceptors, call, environment.signal, async (params, signal) => {
+      try {
+        return await step(params, signal)
+      } catch (thrown) {
+        // Reported before interceptors see it: one of them may catch it.
+        failure = { thrown, error: errorOf(thrown, { ...call, params }) }
+        throw thrown
+      }
+    })
   } catch (thrown) {
     throw errorOf(thrown)
   }
 }
 
-async function runIntercepted(
-  server: Server,
-  call: Call,
-  journal: Journal,
-  environment: CallEnvironment,
-  onThrown: (thrown: unknown, step: Call) => void,
-): Promise<Outcome> {
+/** Returns the innermost step, which runs the method with the params of the last interceptor. */
+function stepOf(server: Server, method: Method, call: Call, journal: Journal, environment: CallEnvironment) {
   const { declarations } = server
-  const method = methodOf(declarations, call)
-  if (!method?.offered(declarations, environment))
-    throw new McpError('method_not_found', `Method not found: ${call.method}`)
-  progressToken(call.params)
-  const checking = checkScopes(declarations, call, environment)
-  if (checking) await checking
-  const step = async (params: Params, signal?: AbortSignal): Promise<Outcome> => {
+  return async (params: Params, signal?: AbortSignal): Promise<Outcome> => {
     if (params === call.params) return runMethod(server, method, call, journal, environment, signal)
     const changed = { ...call, params, clientParams: call.params }
     // An interceptor has changed the params.
@@ -69,16 +96,6 @@ async function runIntercepted(
     await checkScopes(declarations, changed, environment)
     return runMethod(server, method, changed, journal, environment, signal)
   }
-  const { interceptors } = declarations
-  if (interceptors.length === 0) return step(call.params)
-  return intercept(interceptors, call, environment.signal, async (params, signal) => {
-    try {
-      return await step(params, signal)
-    } catch (thrown) {
-      onThrown(thrown, { ...call, params })
-      throw thrown
-    }
-  })
 }
 
 /** Runs a step of a call that is not a task, and so is never suspended. */
@@ -105,8 +122,8 @@ function checkChangedCall(declarations: Declarations, call: Call, changed: Call)
 
 /** @returns nothing to wait for, for most calls. @throws McpError `insufficient_scope` */
 function checkScopes(declarations: Declarations, call: Call, environment: CallEnvironment): Promise<void> | undefined {
-  const caller = () => callerContextOf(call, environment)
-  const lacked = lackedScopes(declarations, call.principal, call, environment.seals.open, caller)
+  const isVisibleTo = (entry: Guarded) => isVisible(entry, { caller: callerContextOf(call, environment) })
+  const lacked = lackedScopes(declarations, call.principal, call, environment.seals.open, isVisibleTo)
   if (lacked instanceof Promise) return lacked.then(rejectWithout)
   rejectWithout(lacked)
   return undefined
@@ -114,6 +131,44 @@ function checkScopes(declarations: Declarations, call: Call, environment: CallEn
 
 function rejectWithout(scopes: readonly string[]): void {
   if (scopes.length > 0) throw insufficientScope(scopes)
+}
+
+class StepContext implements MethodContext {
+  readonly server: Server
+  readonly call: Call
+  readonly environment: CallEnvironment
+  readonly context: Context
+  readonly instrumented: Instrumented | undefined
+  readonly roundEnded: Promise<Outcome>
+  thrown: unknown
+  #caller: CallerContext | undefined
+
+  constructor(
+    server: Server,
+    call: Call,
+    environment: CallEnvironment,
+    context: Context,
+    instrumented: Instrumented | undefined,
+    roundEnded: Promise<Outcome>,
+  ) {
+    this.server = server
+    this.call = call
+    this.environment = environment
+    this.context = context
+    this.instrumented = instrumented
+    this.roundEnded = roundEnded
+  }
+
+  /** Most steps need no description of their caller. */
+  get caller(): CallerContext {
+    this.#caller ??= callerContextOf(this.call, this.environment)
+    return this.#caller
+  }
+}
+
+async function answerOf(method: Method, context: StepContext, { guard }: Round): Promise<Outcome> {
+  const result = await guard.resultIfAwaited(await method.answer(context))
+  return { type: 'result', result, cause: context.thrown }
 }
 
 /** @param signal of an interceptor: when it is aborted, the step ends with its reason */
@@ -129,27 +184,15 @@ async function runMethod(
   const { declarations } = server
   const within = signal ? { ...environment, signal: () => signal } : environment
   const round = new Round(journal, within)
-  const callContext = new CallContext(call, round, within, declarations.options.jsonSchema)
+  const callContext = new CallContext(call, round, within, declarations)
   const instrumented = declarations.instrument?.(callContext)
   const context = instrumented?.context ?? callContext
-  const methodContext: MethodContext = {
-    server,
-    call,
-    get caller() {
-      return callerContextOf(call, within)
-    },
-    environment: within,
-    context,
-    instrumented,
-    roundEnded: round.ended,
-  }
-  const returned = method
-    .answer(methodContext)
-    .then((result) => round.guard.resultIfAwaited(result))
-    .then((result): Outcome => ({ type: 'result', result, cause: methodContext.thrown }))
-  const ends = [environment.ended ?? [], signal ? abortOf(signal, environment.signal()) : []].flat()
+  const methodContext = new StepContext(server, call, within, context, instrumented, round.ended)
+  const ends = [answerOf(method, methodContext, round), round.ended]
+  if (environment.ended) ends.push(environment.ended)
+  if (signal) ends.push(abortOf(signal, environment.signal()))
   try {
-    return await Promise.race([returned, round.ended, ...ends])
+    return await Promise.race(ends)
   } finally {
     round.close()
     instrumented?.end()

@@ -14,7 +14,7 @@ export async function canSubscribe(declarations: Declarations, caller: CallerCon
   if (template?.authorize) return false
   if (!template && uriProblem(uri) !== undefined) return false
   return template
-    ? isPermitted(template, caller) && isVisible(template, caller)
+    ? isPermitted(template, caller) && isVisible(template, { caller })
     : (await findReadable(declarations, caller, uri)) !== undefined
 }
 

@@ -3,17 +3,20 @@
  * opened, a handler runs or a Durable Object is called. What runs the calls receives the decision as an `Access`.
  */
 import type { PostedRefusals } from '../../durable-objects/rpc.ts'
+import type { CallAttempt } from '../declarations/call-attempt.ts'
 import type { HttpRequest } from '../declarations/http-request.ts'
 import { emptyContext, type RequestContext } from '../declarations/request-context.ts'
 import type { Call } from '../engine/call.ts'
+import { noSignal, stepError } from '../engine/failure.ts'
 import { insufficientScope } from '../engine/required-scopes.ts'
-import { bounds } from '../protocol/bounds.ts'
+import * as bounds from '../protocol/bounds.ts'
 import { checkPrincipal } from '../protocol/check-principal.ts'
 import { asMcpError, McpError } from '../protocol/errors.ts'
 import { isRequest, type Message, type RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
-import type { IncomingRequest } from '../request-hooks.ts'
-import { addressOf, httpRequestOf } from './caller.ts'
+import { oldestRevision, revisionOf } from '../protocol/revisions/index.ts'
+import type { Auth, IncomingRequest } from '../request-hooks.ts'
+import { addressOf, callerOfMessage, httpRequestOf } from './caller.ts'
 import { errorResponse, idOf } from './error-response.ts'
 import type { Host } from './host.ts'
 
@@ -28,22 +31,39 @@ const measuredHeaders = [
   ['MCP-Protocol-Version', bounds.versionCharacters],
 ] as const
 
-/** @throws McpError `invalid_request` for a header beyond its bound, `unauthorized` */
-export async function authenticate(
+/**
+ * Returns the principal of a request; a promise only if the endpoint has `auth`.
+ *
+ * @throws McpError `invalid_request` for a header beyond its bound, `unauthorized`
+ */
+export function authenticate(
+  request: Request,
+  host: Host,
+  incoming: IncomingRequest,
+): Promise<Principal | undefined> | undefined {
+  measureHeaders(request)
+  return host.auth && authenticateWith(host.auth, request, host, incoming)
+}
+
+async function authenticateWith(
+  auth: Auth,
   request: Request,
   host: Host,
   incoming: IncomingRequest,
 ): Promise<Principal | undefined> {
+  incoming.principal = checkPrincipal(await auth.authenticate(request, host, incoming))
+  return incoming.principal
+}
+
+function measureHeaders({ headers }: Request): void {
   for (const [name, limit] of measuredHeaders) {
-    const length = request.headers.get(name)?.length ?? 0
+    const length = headers.get(name)?.length ?? 0
     if (length <= limit) continue
     throw new McpError(
       'invalid_request',
       `Header ${name} has ${length} characters: this server accepts at most ${limit}`,
     )
   }
-  incoming.principal = checkPrincipal(await host.auth?.authenticate(request, host, incoming))
-  return incoming.principal
 }
 
 /**
@@ -53,12 +73,22 @@ export async function authenticate(
  * @param messages of a POST; none for a GET
  * @returns a response that rejects the request, or the decision for what runs the calls
  */
-export async function decideAccess(
+export function decideAccess(
+  messages: readonly Message[],
+  host: Host,
+  incoming: IncomingRequest,
+): Access | Promise<Access | Response> {
+  incoming.messages = messages
+  // Nothing rejects a request of a public endpoint.
+  const isPublic = !host.auth && !host.limit && !host.readContext
+  return isPublic ? new Access(messages, host, incoming) : decideProtected(messages, host, incoming)
+}
+
+async function decideProtected(
   messages: readonly Message[],
   host: Host,
   incoming: IncomingRequest,
 ): Promise<Access | Response> {
-  incoming.messages = messages
   const error = (await host.auth?.authorize?.(incoming, host)) ?? (await host.limit?.check(incoming, host))
   if (!error) return (await rejectionOfContext(messages, host, incoming)) ?? new Access(messages, host, incoming)
   incoming.rejection = error
@@ -72,19 +102,30 @@ export async function decideAccess(
  */
 async function rejectionOfContext(
   messages: readonly Message[],
-  { readContext, report }: Host,
+  host: Host,
   incoming: IncomingRequest,
 ): Promise<Response | undefined> {
-  if (!readContext || !messages.some(isRequest)) return undefined
+  const { readContext, report } = host
+  const request = readContext && messages.find(isRequest)
+  if (!request) return undefined
   try {
     incoming.requestContext = await readContext(incoming)
     return undefined
   } catch (thrown) {
     // Its headers may be immutable, and CORS adds some.
     if (thrown instanceof Response) return new Response(thrown.body, thrown)
-    incoming.rejection = asMcpError(thrown, report)
+    incoming.rejection = asMcpError(await contextError(thrown, request, host, incoming), report)
     return errorResponse(incoming.rejection, idOf(messages))
   }
+}
+
+/** Converts what the option `requestContext` threw into the error for the client, and reports it as what handlers throw. */
+async function contextError(thrown: unknown, message: RequestMessage, host: Host, incoming: IncomingRequest) {
+  const { method, params = {} } = message
+  const { principal } = incoming
+  const { protocolVersion = '', ...caller } = await callerOfMessage(host, principal, message, incoming)
+  const revision = revisionOf(protocolVersion) ?? oldestRevision
+  return stepError(host.server.declarations, { ...caller, method, params, revision, principal }, noSignal, thrown)
 }
 
 /** The decision on a request that may be served. */
@@ -125,6 +166,7 @@ export class Access {
    * counted before anything is awaited.
    *
    * @param signal of the call
+   * @param sees returns whether the caller sees an entry
    * @returns a function to call when the round has ended; `undefined` without limits
    * @throws McpError `too_many_requests` or `content_too_large`
    */
@@ -132,6 +174,7 @@ export class Access {
     message: RequestMessage,
     { method, params }: Call,
     signal: () => AbortSignal,
+    sees: CallAttempt['sees'],
   ): Promise<() => void> | undefined {
     if (this.caller === undefined) return undefined
     const counting = this.#host.limit?.countRound?.(
@@ -141,6 +184,7 @@ export class Access {
         caller: this.caller,
         post: this,
         isResumed: false,
+        ...(sees && { sees }),
         parked: () => [],
         signal,
         endsWithSignal: true,

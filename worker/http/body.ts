@@ -52,13 +52,20 @@ function read(request: Request, announced: number, limits: Limits): Promise<Body
   return new Promise((resolve, reject) => {
     const onTimeout = () => reject(announced > limits.maxBodyBytes ? tooLarge(limits) : tooLate(limits))
     const timer = setTimeout(onTimeout, limits.bodyTimeoutMs)
-    const onError = () => reject(new McpError('parse_error', 'The request body ended unexpectedly'))
+    const onBody = (body: BodyText) => {
+      clearTimeout(timer)
+      resolve(body)
+    }
+    const onError = () => {
+      clearTimeout(timer)
+      reject(new McpError('parse_error', 'The request body ended unexpectedly'))
+    }
     // The runtime enforces Content-Length, and reads a body faster than JavaScript can.
     const reading =
       announced <= limits.maxBodyBytes
         ? request.text().then((text) => ({ text, length: announced }))
         : readBodyText(request.body, limits.maxBodyBytes, maxDiscardedFactor * limits.maxBodyBytes)
-    reading.then(resolve, onError).finally(() => clearTimeout(timer))
+    reading.then(onBody, onError)
   })
 }
 

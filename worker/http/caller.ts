@@ -7,37 +7,50 @@ import type { RequestMessage } from '../protocol/jsonrpc.ts'
 import { claimedVersion, type Envelope, readEnvelope } from '../protocol/meta.ts'
 import type { Principal } from '../protocol/principal.ts'
 import { revisionOf } from '../protocol/revisions/index.ts'
-import type { IncomingRequest } from '../request-hooks.ts'
+import type { Auth, IncomingRequest } from '../request-hooks.ts'
 import type { Host } from './host.ts'
 import { openSessionId } from './session/session-id.ts'
 
 /**
  * Returns the HTTP request as handlers get it. Most handlers read none of its members.
  *
- * @param host of the endpoint. With `auth`, the token that it has verified is left out
+ * @param host of the endpoint. With `auth`, the headers that carry the credential are left out
  */
-export function httpRequestOf(request: Request, { auth }: Pick<Host, 'auth'>): HttpRequest {
-  let headers: Headers | undefined
-  return {
-    get method() {
-      return request.method
-    },
-    get url() {
-      return request.url
-    },
-    get headers() {
-      headers ??= auth ? withoutToken(request.headers) : request.headers
-      return headers
-    },
-    get address() {
-      return addressOf(request)
-    },
+export const httpRequestOf = (request: Request, { auth }: Pick<Host, 'auth'>): HttpRequest =>
+  new HttpRequestFromFetch(request, auth)
+
+class HttpRequestFromFetch implements HttpRequest {
+  readonly #request: Request
+  readonly #auth: Host['auth']
+  #headers: Headers | undefined
+
+  constructor(request: Request, auth: Host['auth']) {
+    this.#request = request
+    this.#auth = auth
+  }
+
+  get method(): string {
+    return this.#request.method
+  }
+
+  get url(): string {
+    return this.#request.url
+  }
+
+  get headers(): Headers {
+    const { headers } = this.#request
+    this.#headers ??= this.#auth ? withoutCredential(headers, this.#auth) : headers
+    return this.#headers
+  }
+
+  get address(): string | undefined {
+    return addressOf(this.#request)
   }
 }
 
-function withoutToken(headers: Headers): Headers {
+function withoutCredential(headers: Headers, { credentialHeaders = [] }: Auth): Headers {
   const kept = new Headers(headers)
-  kept.delete('Authorization')
+  for (const name of ['Authorization', ...credentialHeaders]) kept.delete(name)
   return kept
 }
 

@@ -5,7 +5,7 @@
  */
 import type { KindsOf } from '../declarations/check-options.ts'
 import { isListOf, size } from '../declarations/option-kinds.ts'
-import { bounds } from '../protocol/bounds.ts'
+import * as bounds from '../protocol/bounds.ts'
 
 /**
  * Adds headers to those of MCP in the CORS headers of an endpoint. Names that MCP has already may be repeated. `*` stands for all headers.
@@ -80,6 +80,8 @@ export class Cors {
     headers.append('Vary', 'Origin')
     if (origin === null || isForeign) return response
     headers.set('Access-Control-Allow-Origin', origin)
+    // For the origin of a response that a handler passes on.
+    headers.delete('Access-Control-Allow-Credentials')
     headers.set('Access-Control-Expose-Headers', this.#exposedHeaders)
     return response
   }

@@ -41,22 +41,8 @@ export async function post(request: Request, host: Host, incoming: IncomingReque
   if ('ignored' in classified) return new Response(null, { status: 202 })
   const access = await decideAccess(messagesOf(classified), host, incoming)
   if (access instanceof Response) return access
-  if ('handshake' in classified) {
-    const { handshake } = classified
-    return orError(handshake, host, () => startSession(handshake, access, host))
-  }
-  if ('stateless' in classified) {
-    const { stateless: message, revision } = classified
-    return orError(message, host, async () => {
-      const calls = await readStateless(request, classified, access, host)
-      const isSubscription = methodIn(revision, message.method)?.requires === 'stream'
-      const [call] = calls.calls
-      if (isSubscription && host.listen && call) {
-        return openSubscription(call, request, host.listen, accept, access, host)
-      }
-      return serveStateless(request, calls, accept, access, host)
-    })
-  }
+  if ('handshake' in classified) return postHandshake(classified.handshake, access, host)
+  if ('stateless' in classified) return postStateless(request, classified, accept, access, host)
   if (!host.hasSessions || session === null) {
     const calls = readWithoutSession(classified, version, access, host)
     return calls instanceof Response ? calls : serveStateless(request, calls, accept, access, host)
@@ -117,6 +103,28 @@ export async function postSse(request: Request, host: Host, incoming: IncomingRe
   return replyToSsePost(message, await runInSseSession(post, access, host), access)
 }
 
+/** A request of a stateless protocol version. */
+async function postStateless(
+  request: Request,
+  classified: Extract<Classified, { stateless: unknown }>,
+  accept: AcceptedTypes,
+  access: Access,
+  host: Host,
+): Promise<Response> {
+  const { stateless: message, revision } = classified
+  try {
+    const calls = await readStateless(request, classified, access, host)
+    const isSubscription = methodIn(revision, message.method)?.requires === 'stream'
+    const [call] = calls.calls
+    if (isSubscription && host.listen && call) {
+      return await openSubscription(call, request, host.listen, accept, access, host)
+    }
+    return await serveStateless(request, calls, accept, access, host)
+  } catch (thrown) {
+    return errorResponse(asMcpError(thrown, host.report), message.id)
+  }
+}
+
 function serveStateless(
   request: Request,
   calls: StatelessCalls,
@@ -127,12 +135,11 @@ function serveStateless(
   return jsonOrStream(runStateless(request, calls, access, host), accept, host.limits)
 }
 
-/** Answers a request, with an error response if `answer` throws. */
-async function orError({ id }: RequestMessage, { report }: Host, answer: () => Promise<Response>): Promise<Response> {
+async function postHandshake(handshake: RequestMessage, access: Access, host: Host): Promise<Response> {
   try {
-    return await answer()
+    return await startSession(handshake, access, host)
   } catch (thrown) {
-    return errorResponse(asMcpError(thrown, report), id)
+    return errorResponse(asMcpError(thrown, host.report), handshake.id)
   }
 }
 

@@ -1,15 +1,13 @@
 import { errorTable, McpError } from '../protocol/errors.ts'
-import { errorText, isRequest, type Message, messagesIn, type Parsed } from '../protocol/jsonrpc.ts'
+import { errorReply, isRequest, type Message, messagesIn, type Parsed } from '../protocol/jsonrpc.ts'
 import type { RequestId } from '../protocol/types.ts'
 import type { IncomingRequest } from '../request-hooks.ts'
 import { jsonResponse } from './json-response.ts'
 
 /** Rejects a request: a JSON-RPC error with the HTTP status of its kind. */
 export function errorResponse(error: McpError, id?: RequestId): Response {
-  const numbers = errorTable[error.kind]
   return jsonResponse({
-    status: numbers.status,
-    text: errorText(id, error, numbers),
+    ...errorReply(id, error, errorTable[error.kind]),
     headers: { ...(error.kind === 'unauthorized' && { 'WWW-Authenticate': 'Bearer' }), ...error.headers },
   })
 }

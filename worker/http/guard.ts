@@ -26,7 +26,10 @@ export interface Guard {
    * `Access-Control-Request-Method`.
    */
   preflight(request: Request): Response | undefined
-  /** Returns a copy of a response, with headers that let the page that sent the request read it if `reject` does not reject the request. */
+  /**
+   * Returns a copy of a response, with headers that let the page that sent the request read it if `reject` does not reject the request.
+   * `Access-Control-Allow-Origin` and `Access-Control-Allow-Credentials` of the response are left out.
+   */
   withCors(response: Response, request: Request): Response
 }
 
@@ -77,7 +80,10 @@ export function createGuard(options: GuardOptions = {}): Guard {
       // CORS does not apply to WebSockets, and a copy would lose the socket.
       if (response.webSocket) return response
       // The headers of responses of `fetch` are immutable.
-      return cors.addHeaders(new Response(response.body, response), request, errorFor(request) !== undefined)
+      const copy = new Response(response.body, response)
+      // Another policy sent them.
+      for (const name of ['Origin', 'Credentials']) copy.headers.delete(`Access-Control-Allow-${name}`)
+      return cors.addHeaders(copy, request, errorFor(request) !== undefined)
     },
   }
 }

@@ -13,6 +13,14 @@ import type { Limits } from './limits.ts'
  * @param messages end with the result
  */
 export async function jsonOrStream(messages: CallMessages, accept: AcceptedTypes, limits: Limits): Promise<Response> {
+  await drainMicrotasks(messages.ended)
+  const { onlyAnswer } = messages
+  // An error without a stream has an HTTP status of its own, also for a client that accepts streams only.
+  if (onlyAnswer && (accept.json || onlyAnswer.status >= 400)) return jsonResponse(onlyAnswer)
+  return forwardMessages(messages, accept, limits)
+}
+
+async function forwardMessages(messages: CallMessages, accept: AcceptedTypes, limits: Limits): Promise<Response> {
   let answer: HttpAnswer | undefined
   let stream: EventStream | undefined
   let streamTimer: ReturnType<typeof setTimeout> | null = null

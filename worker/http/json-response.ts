@@ -9,8 +9,8 @@ export type HttpAnswer = {
 /** Created once: a response copies them faster than it reads a list of headers. */
 const jsonHeaders = new Headers({ 'Content-Type': 'application/json' })
 
-export function jsonResponse({ status, text, headers = {} }: HttpAnswer): Response {
+export function jsonResponse({ status, text, headers }: HttpAnswer): Response {
   const response = new Response(text, { status, headers: jsonHeaders })
-  for (const [name, value] of Object.entries(headers)) response.headers.set(name, value)
+  if (headers) for (const [name, value] of Object.entries(headers)) response.headers.set(name, value)
   return response
 }

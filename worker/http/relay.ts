@@ -3,7 +3,8 @@
  * while the object may hibernate. If the object is lost, the relay reconnects with the id of the last event.
  */
 
-import { closeCode, readRelayMessage } from '../protocol/relay-messages.ts'
+import * as closeCode from '../protocol/close-code.ts'
+import { readRelayMessage } from '../protocol/relay-messages.ts'
 import { retryFrame } from '../protocol/server-sent-events.ts'
 import { EventStream, type EventStreamOptions, eventStreamHeaders } from './event-stream.ts'
 
@@ -62,6 +63,8 @@ class Relay {
   #hasEnded = false
   /** Whether the client reads slowly: there is no socket until there is room again. */
   #isPaused = false
+  /** Whether the stream has reached its maximum age without a socket: it ends when the next one opens. */
+  #isAged = false
   readonly #ageTimer: ReturnType<typeof setTimeout> | null = null
 
   constructor(options: RelayOptions, after: string | undefined) {
@@ -128,7 +131,13 @@ class Relay {
 
   /** Ends the stream as if its client had disconnected. The client has an event id, or the last frame says what to do. */
   #onMaxAge(): void {
-    if (this.#options.lastFrame === undefined) this.#stream.send(retryFrame(retryAfterMs))
+    const { lastFrame } = this.#options
+    // Only the object knows where a client without an event id continues.
+    if (!this.#socket && lastFrame !== undefined) {
+      this.#isAged = true
+      return this.#resume()
+    }
+    if (lastFrame === undefined) this.#stream.send(retryFrame(retryAfterMs))
     // Before the end of the stream, so that the object knows of it when the client continues.
     this.#closeSocket(closeCode.aged, this.#lastId)
     this.#end()
@@ -160,7 +169,7 @@ class Relay {
     } else this.#closeSocket(closeCode.clientGone)
   }
 
-  /** Called when there is room again. */
+  /** Opens the next socket of a paused stream: there is room again, or the stream ends. */
   #resume(): void {
     if (!this.#isPaused) return
     this.#isPaused = false
@@ -177,6 +186,7 @@ class Relay {
       if (!response.webSocket) return this.#end()
       this.attach(response.webSocket, response)
       if (this.#isClientGone) this.#onClientGone()
+      else if (this.#isAged) this.#onMaxAge()
     } catch {
       this.#end()
     }

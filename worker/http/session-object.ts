@@ -1,8 +1,7 @@
 /** The requests of sessions and of HTTP+SSE to the Durable Object that stores both. */
 import type { Post } from '../../durable-objects/rpc.ts'
-import { httpRequestText } from '../engine/http-request.ts'
 import { storeContext } from '../engine/request-context.ts'
-import { bounds } from '../protocol/bounds.ts'
+import * as bounds from '../protocol/bounds.ts'
 import { McpError } from '../protocol/errors.ts'
 import type { Message } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
@@ -72,7 +71,7 @@ export async function postToSession({ name, ...post }: SessionPost, access: Acce
     principal,
     caller,
     address,
-    http: httpRequestText(request),
+    http: { url: request.url, headers: request.headers },
     ...(requestContext && { requestContext }),
     identity: host.identity,
     admitted: host.admitted,

@@ -148,7 +148,7 @@ export const normalizeTopicUri = (resource: string): string =>
     .map((part, index) => (index % 2 === 1 ? asciiOf(part) : normalizeUri(part)))
     .join('')
 
-/** Replaces other characters by what no expression of a template contains. */
+/** Replaces all characters but visible ASCII. No expression of a template contains the replacement. */
 const asciiOf = (expression: string) => expression.replace(/[^!-~]/gu, (character) => `<${character.codePointAt(0)}>`)
 
 const tenantPrefix = (key: string | undefined) => (key === undefined ? '' : `tenant:${key} `)

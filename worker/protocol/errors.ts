@@ -110,12 +110,18 @@ export class ToolError extends Error {
   override readonly name = 'ToolError'
 }
 
-/** Describes a value that a handler returned and that is not a result. */
-export class InvalidReturn extends McpError {
+/**
+ * Describes a mistake in the code or the configuration of the server, such as a return value that is not a result. `handlerErrors` of `serve()`
+ * decides whether clients read its message.
+ */
+export class DeveloperError extends McpError {
   constructor(message: string) {
     super('internal_error', message)
   }
 }
+
+/** A class of errors. */
+export type Failure = new (message: string, options?: ErrorOptions) => Error
 
 /** The message of anything that was thrown. */
 export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown))

@@ -1,25 +1,26 @@
-import { messageOf } from './errors.ts'
+import { type Failure, messageOf } from './errors.ts'
 import { isObject } from './jsonrpc.ts'
 
 /**
  * Returns the JSON of a value that loses nothing. Rejects what JSON would omit, or turn into `{}` or `null`.
  *
  * @param owner the owner of the value, for the error: `Tool "report" returned`
+ * @param Failure the class of the error
  * @returns `undefined` for `undefined`
- * @throws TypeError that names the value and its place
+ * @throws Error that names the value and its place
  */
-export function jsonText(value: unknown, owner: string): string | undefined {
+export function jsonText(value: unknown, owner: string, Failure: Failure = TypeError): string | undefined {
   let json: string | undefined
   try {
     json = JSON.stringify(value)
   } catch (cause) {
     // `lostIn` takes values in the same order, so it finds a BigInt before it comes to a cycle.
     if (!/BigInt/.test(messageOf(cause))) {
-      throw new TypeError(`${owner} a value that has no JSON form: ${messageOf(cause)}`, { cause })
+      throw new Failure(`${owner} a value that has no JSON form: ${messageOf(cause)}`, { cause })
     }
   }
   const lost = lostIn(value, '')
-  if (lost) throw new TypeError(`${owner} ${lost}, which has no JSON form: use ${representable}`)
+  if (lost) throw new Failure(`${owner} ${lost}, which has no JSON form: use ${representable}`)
   return json
 }
 

@@ -149,6 +149,13 @@ export function errorText(id: RequestId | undefined, { message, data }: McpError
   }
 }
 
+/** Writes an error response, with the HTTP status and the headers of the error. */
+export const errorReply = (id: RequestId | undefined, error: McpError, numbers: ErrorNumbers) => ({
+  status: numbers.status,
+  text: errorText(id, error, numbers),
+  headers: error.headers,
+})
+
 export const notificationText = ({ method, params }: Notification): string =>
   JSON.stringify({ jsonrpc: '2.0', method, params })
 

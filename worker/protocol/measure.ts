@@ -1,5 +1,5 @@
 /** Rejects messages with a member that exceeds its bound, before anything processes them. */
-import { bounds } from './bounds.ts'
+import * as bounds from './bounds.ts'
 import { McpError } from './errors.ts'
 import { isObject, isRequest, isResponse, type Message, type Parsed } from './jsonrpc.ts'
 import type { Params } from './types.ts'
@@ -40,23 +40,23 @@ function measuredEntry(entry: Entry, characters: number): Entry {
 }
 
 /** Members of `params`, whatever the method. */
-const texts = [
-  ['uri', bounds.uriCharacters],
-  ['name', bounds.nameCharacters],
-  ['cursor', bounds.cursorCharacters],
-  ['requestState', bounds.requestStateCharacters],
-  ['taskId', bounds.taskIdCharacters],
-  ['level', bounds.levelCharacters],
-  ['protocolVersion', bounds.versionCharacters],
-  ['requestId', bounds.idCharacters],
-] as const
+const texts = Object.entries({
+  uri: bounds.uriCharacters,
+  name: bounds.nameCharacters,
+  cursor: bounds.cursorCharacters,
+  requestState: bounds.requestStateCharacters,
+  taskId: bounds.taskIdCharacters,
+  level: bounds.levelCharacters,
+  protocolVersion: bounds.versionCharacters,
+  requestId: bounds.idCharacters,
+}).map(([name, limit]) => ({ name, where: `params.${name}`, limit }))
 
 /** @throws McpError that names the member */
 function measureParams(method: string, params: Params, characters: number): void {
   if (isLong(method, bounds.methodCharacters)) {
     throw tooLong('invalid_request', 'method', method.length, bounds.methodCharacters, 'characters')
   }
-  for (const [name, limit] of texts) measureText(params[name], `params.${name}`, limit)
+  for (const { name, where, limit } of texts) measureText(params[name], where, limit)
   const { _meta: meta, ref, argument, context, inputResponses, notifications } = params
   if (isObject(meta)) {
     measureText(meta.progressToken, 'params._meta.progressToken', bounds.idCharacters)

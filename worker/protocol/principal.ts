@@ -7,9 +7,9 @@ export type Principal = {
   /** The user or machine: `sub` of a token. */
   readonly subject: string
   /** The software that the token was issued to: `client_id` or `azp`. */
-  readonly client?: string
+  readonly client?: string | undefined
   /** The organization that the subject acts for, among those of the same issuer. */
-  readonly tenant?: string
+  readonly tenant?: string | undefined
   /** OAuth scopes of the token. */
   readonly scopes: readonly string[]
   /** All claims of the token. Empty in tasks, except for `storedClaims`. */

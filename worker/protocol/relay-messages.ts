@@ -6,22 +6,6 @@
  * that no text from a handler, a client or an upstream can be mistaken for one.
  */
 
-/** Close codes. Any other code means that the other end was lost. */
-export const closeCode = {
-  /** The stream is complete. */
-  complete: 1000,
-  /** The client should reconnect for the remaining events. */
-  released: 4001,
-  /** Another relay has replaced this one. */
-  replaced: 4002,
-  /** There are more events: the Worker reconnects after its last event, when its client has read. */
-  paused: 4003,
-  /** Sent by the Worker: its client has disconnected. */
-  clientGone: 4000,
-  /** Sent by the Worker, with the id of the last event as its reason: the stream ends at its maximum age, and its client will continue. */
-  aged: 4005,
-} as const
-
 const formatVersion = '1'
 const headerLength = 3
 const maxIdLength = 99

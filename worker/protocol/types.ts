@@ -25,7 +25,7 @@ export type Icon = {
   src: string
   mimeType?: string
   /** Sizes such as `48x48`, or `any`. */
-  sizes?: string[]
+  sizes?: readonly string[]
   theme?: 'light' | 'dark'
 }
 
@@ -35,7 +35,7 @@ export type Implementation = {
   version: string
   title?: string
   description?: string
-  icons?: Icon[]
+  icons?: readonly Icon[]
   websiteUrl?: string
 }
 
@@ -68,7 +68,7 @@ export type Role = 'user' | 'assistant'
 
 /** Gives clients hints about content and resources. */
 export type Annotations = {
-  audience?: Role[]
+  audience?: readonly Role[]
   /** From 0 (least important) to 1 (most important). */
   priority?: number
   /** Time of the last change, in ISO 8601. */
@@ -115,7 +115,7 @@ export type ToolItem = {
   inputSchema: JsonSchema
   outputSchema?: JsonSchema
   annotations?: ToolAnnotations
-  icons?: Icon[]
+  icons?: readonly Icon[]
   _meta?: Meta
 }
 
@@ -129,7 +129,7 @@ export type ResourceItem = {
   /** Bytes of the contents. */
   size?: number
   annotations?: Annotations
-  icons?: Icon[]
+  icons?: readonly Icon[]
   _meta?: Meta
 }
 
@@ -147,8 +147,8 @@ export type PromptItem = {
   name: string
   title?: string
   description?: string
-  arguments?: PromptArgument[]
-  icons?: Icon[]
+  arguments?: readonly PromptArgument[]
+  icons?: readonly Icon[]
   _meta?: Meta
 }
 
@@ -175,13 +175,13 @@ export type CallToolResult = {
 }
 
 /** Holds the contents of a resource that was read. */
-export type ReadResourceResult = { contents: ResourceContents[]; _meta?: Meta }
+export type ReadResourceResult = { contents: readonly ResourceContents[]; _meta?: Meta }
 
 /** Holds the messages of a prompt. */
-export type GetPromptResult = { description?: string; messages: PromptMessage[]; _meta?: Meta }
+export type GetPromptResult = { description?: string; messages: readonly PromptMessage[]; _meta?: Meta }
 
 /** Holds proposed values for an argument or a variable. */
-export type Completion = { values: string[]; total?: number; hasMore?: boolean }
+export type Completion = { values: readonly string[]; total?: number; hasMore?: boolean }
 
 // Input requests
 
@@ -195,7 +195,7 @@ export type InputRequest =
 export type ElicitResult = { action: 'accept' | 'decline' | 'cancel'; content?: Params }
 
 /** Holds a message of a sampling request. */
-export type SamplingMessage = { role: Role; content: SamplingContent | SamplingContent[] }
+export type SamplingMessage = { role: Role; content: SamplingContent | readonly SamplingContent[] }
 /** Holds one part of a message of a sampling request. */
 export type SamplingContent =
   | TextContent
@@ -205,7 +205,7 @@ export type SamplingContent =
   | {
       type: 'tool_result'
       toolUseId: string
-      content: ContentBlock[]
+      content: readonly ContentBlock[]
       structuredContent?: unknown
       isError?: boolean
       _meta?: Meta
@@ -213,7 +213,7 @@ export type SamplingContent =
 
 /** States what matters in the choice of a model. Priorities are from 0 to 1. */
 export type ModelPreferences = {
-  hints?: { name?: string }[]
+  hints?: readonly { name?: string }[]
   costPriority?: number
   speedPriority?: number
   intelligencePriority?: number
@@ -221,15 +221,15 @@ export type ModelPreferences = {
 
 /** Holds the params of a sampling request. */
 export type CreateMessageParams = {
-  messages: SamplingMessage[]
+  messages: readonly SamplingMessage[]
   maxTokens: number
   systemPrompt?: string
   modelPreferences?: ModelPreferences
   includeContext?: 'none' | 'thisServer' | 'allServers'
   temperature?: number
-  stopSequences?: string[]
+  stopSequences?: readonly string[]
   metadata?: Params
-  tools?: ToolItem[]
+  tools?: readonly ToolItem[]
   toolChoice?: { mode?: 'auto' | 'required' | 'none' }
 }
 

@@ -3,7 +3,7 @@
  *
  * @see https://www.rfc-editor.org/rfc/rfc6570
  */
-import { bounds } from './bounds.ts'
+import * as bounds from './bounds.ts'
 import { normalizeUri } from './uri.ts'
 
 /** Computes the type of the variables of a template: lists for exploded variables, optional for those of a query. */

@@ -3,6 +3,7 @@ import { env } from 'cloudflare:workers'
 import * as Sentry from '@sentry/cloudflare'
 import { createServer, McpError, serve } from 'edgemcp'
 import { tasks } from 'edgemcp/tasks'
+import * as z from 'zod'
 
 const server = createServer({ name: 'sentry', version: '1.0.0' })
 
@@ -14,11 +15,15 @@ server.tool('refuses', { description: 'Refuses' }, () => {
   throw new McpError('invalid_params', 'Not so')
 })
 server.prompt('fails', { description: 'Fails' }, () => breakIt())
+const argsSchema = z.object({ topic: z.string() })
+server.prompt('incomplete', { description: 'Fails', argsSchema, complete: { topic: breakIt } }, () => '')
+server.resource('fails://{id}', { description: 'Fails', list: breakIt }, () => '')
 
 const worker = serve(server, {
   handlerErrors: 'generic',
   onError(error, { method, params, protocolVersion, errorId }) {
-    Sentry.captureException(error, { tags: { method, entry: String(params.name), protocolVersion, errorId } })
+    const entry = String(params.name ?? params.uri ?? JSON.stringify(params.ref) ?? method)
+    Sentry.captureException(error, { tags: { method, entry, protocolVersion, errorId } })
   },
   durableObjects: { names: { McpSession: 'SentrySession', McpTask: 'SentryTask' } },
   plugins: [tasks()],

@@ -1,14 +1,30 @@
 /** Handlers that throw, hang or return what is no result. "secret" is in everything that only the server may know. */
-import { createServer, McpError, type Plugin, type ServeOptions, serve, ToolError, toolResult } from 'edgemcp'
+import { env } from 'cloudflare:workers'
+import {
+  createServer,
+  McpError,
+  type Plugin,
+  resourceLink,
+  type ServeOptions,
+  serve,
+  ToolError,
+  toolResult,
+} from 'edgemcp'
+import { bearer } from 'edgemcp/auth'
 import { combine, proxy } from 'edgemcp/compose'
 import { extension } from 'edgemcp/extensions'
+import { jsonSchema } from 'edgemcp/json-schema'
+import { openApiTools, parseOpenApi } from 'edgemcp/openapi'
 import { rateLimit } from 'edgemcp/rate-limit'
+import { converse } from 'edgemcp/sampling'
+import { state } from 'edgemcp/state'
 import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
 
 const server = createServer({
   name: 'failing',
   version: '1.0.0',
+  jsonSchema,
   instructions({ client }) {
     if (client?.name === 'uninstructed') throw new Error('secret instructions')
     return undefined
@@ -64,6 +80,7 @@ const handlers: Record<string, () => unknown> = {
     },
   }),
   meta: () => toolResult({ content: [], _meta: { toJSON: throwing(new Error('secret meta')) } }),
+  size: () => resourceLink('a:b', { name: 'secret', size: untyped('secret') as never }),
   toolError: throwing(new ToolError('for the model')),
   params: throwing(new McpError('invalid_params', 'for the client')),
   data: throwing(new McpError('invalid_params', 'with data', { size: 10n })),
@@ -82,13 +99,38 @@ server.tool('twice', { description: 'Uses a key twice' }, async (_, ctx) => {
   await ctx.once('secret', () => 'never')
   return `${await ctx.once('secret', () => 2)}`
 })
+const modelTool = (execute: () => unknown) => ({ description: 'd', inputSchema: z.object({}), execute })
+server.tool('converses', { description: 'Lets a model call tools that fail' }, async (_, ctx) => {
+  const tools = {
+    throwing: modelTool(throwing(new Error('secret of a conversation'))),
+    unlike: modelTool(() => ({ secret: 10n })),
+    toolError: modelTool(throwing(new ToolError('for the model'))),
+    params: modelTool(throwing(new McpError('invalid_params', 'for the client'))),
+    unavailable: modelTool(throwing(new McpError('unavailable', 'for all, later'))),
+  }
+  return (await converse(ctx, 'talk', { prompt: 'Go', maxTokens: 9, tools })).text
+})
+// The Worker has no class McpState.
+const visits = state('visits', { per: 'handle', ttl: 60_000 }, () => ({ count: () => 1 }))
+server.tool('stateful', { description: 'Uses a state' }, async (_, ctx) =>
+  String(await ctx.state(visits, await ctx.createHandle(visits)).count()),
+)
+const own = state('own', { per: 'user', ttl: 60_000 }, () => ({ count: () => 1 }))
+server.tool('anonymous', { description: 'Uses a state of nobody' }, async (_, ctx) =>
+  String(await ctx.state(own).count()),
+)
+server.tool('limited', { description: 'Has a quota', rateLimit: { quota: '5/d' } }, () => 'never')
 server.tool('hang', { description: 'Never ends' }, (_, ctx) => {
   ctx.signal.addEventListener('abort', () => {})
   return new Promise<never>(() => {})
 })
 server.tool('run', { description: 'Fails as a task', task: true }, throwing(new Error('secret of a run')))
 server.tool('stored', { description: 'Returns, as a task, what cannot be stored', task: true }, () =>
-  toolResult({ content: [], _meta: { toJSON: throwing(new Error('secret meta')) } }),
+  toolResult({
+    content: [
+      Object.assign(resourceLink('a:b', { name: 'b' }), { other: { toJSON: throwing(new Error('secret meta')) } }),
+    ],
+  }),
 )
 server.tool(
   'hidden',
@@ -96,6 +138,12 @@ server.tool(
   () => 'x',
 )
 
+server.tool('fine', { description: 'Is listed' }, () => 'fine')
+server.tool(
+  'unschemed',
+  { description: 'Has no schema for any caller', inputSchema: throwing(new Error('secret inputSchema')) },
+  () => 'never',
+)
 server.resource('fail://fixed', { description: 'Fails' }, throwing(new Error('secret resource')))
 server.resource('fail://wrong', { description: 'Returns what is no content' }, () => untyped({ secret: 1 }))
 server.resource(
@@ -117,6 +165,27 @@ server.tool('refining', { description: 'Has a schema that throws', inputSchema: 
 server.prompt('refining', { description: 'Has a schema that throws', argsSchema: Refining }, () => 'never')
 server.prompt('failing', { description: 'Fails' }, throwing(new Error('secret prompt')))
 server.use(extension('test.example/failing', { methods: { 'failing/now': throwing(new Error('secret method')) } }))
+
+/** An API whose paths fail in different ways: see errors.test.ts. */
+const { API } = env as unknown as { API: string }
+const pathParameter = [{ in: 'path', name: 'id', required: true, schema: { type: 'string' } }]
+const operations = parseOpenApi({
+  openapi: '3.1.0',
+  paths: Object.fromEntries(
+    ['hang', 'no_json', 'at/{id}'].map((path) => [
+      `/${path}`,
+      { get: { operationId: path.replace('/{id}', ''), parameters: path.endsWith('}') ? pathParameter : [] } },
+    ]),
+  ),
+})
+const [hang, ...others] = operations
+if (!hang) throw new Error('the document has operations')
+const circuitBreaker = { failures: 1, pause: '1h' } as const
+const silent = { baseUrl: API, retries: 0, attemptTimeout: 50 }
+server.use(openApiTools([hang], { ...silent, prefix: 'api_', circuitBreaker: false }))
+server.use(openApiTools([hang], { ...silent, prefix: 'broken_', circuitBreaker }))
+const tools = { no_json: { outputSchema: { type: 'object' } } }
+server.use(openApiTools(others, { baseUrl: API, prefix: 'api_', tools }))
 
 type Seen = {
   name: string
@@ -185,7 +254,9 @@ const endpoint = (path: string, options: ServeOptions, plugins: readonly Plugin[
 
 /** A gateway whose `fetch` fails: what a service binding throws has the text of another Worker. */
 const gateway = createServer({ name: 'gateway', version: '1.0.0' })
-gateway.use(proxy('https://down.example/mcp', { fetch: throwing(new Error('secret of fetch')), retries: 0 }))
+gateway.use(
+  proxy('https://down.example/mcp', { fetch: async () => throwing(new Error('secret of fetch'))(), retries: 0 }),
+)
 const proxied = serve(gateway, {
   path: '/proxied/mcp',
   handlerErrors: 'generic',
@@ -195,12 +266,42 @@ const proxied = serve(gateway, {
 export const { McpSession: FailingGatewaySession } = proxied
 const proxiedPlainly = serve(gateway, { path: '/proxied-plainly/mcp', sessions: false })
 
+/** Functions that throw before a call runs: when its scopes are checked, and when a client connects. */
+const guardedServer = createServer({ name: 'guarded', version: '1.0.0' })
+const guard = { scopes: ['top'], visibleTo: throwing(new Error('secret visibleTo')) }
+guardedServer.tool('scoped', { description: 'd', ...guard }, () => 'never')
+guardedServer.prompt('scoped', { description: 'd', ...guard }, () => 'never')
+guardedServer.resource('guarded://scoped', { description: 'd', ...guard }, () => 'never')
+guardedServer.tool('open', { description: 'd' }, () => 'open')
+const guarded = serve(guardedServer, {
+  path: '/guarded/mcp',
+  handlerErrors: 'generic',
+  onError,
+  auth: bearer({ verify: () => undefined, allowAnonymous: true }),
+  requestContext({ url }) {
+    if (url.includes('context=broken')) throw new Error('secret requestContext')
+    if (url.includes('context=refused')) throw new McpError('forbidden', 'No such account')
+    return {}
+  },
+  plugins: [
+    {
+      name: 'refusing',
+      onInitialize({ client }) {
+        if (client?.name === 'uninitialized') throw new Error('secret onInitialize')
+      },
+    },
+  ],
+  durableObjects: { names: { McpSession: 'FailingGuardedSession' } },
+})
+export const { McpSession: FailingGuardedSession } = guarded
+
 const message = endpoint('/message/mcp', { onError }, [catching])
 export const { McpSession: FailingSession, McpTask: FailingTask } = message
 export default combine(
   message,
   proxied,
   proxiedPlainly,
+  guarded,
   endpoint('/generic/mcp', { onError, handlerErrors: 'generic' }, [{ ...catching, routes: () => [] }]),
   endpoint('/custom/mcp', { handlerErrors: (_, { errorId }) => `Sorry (${errorId})` }, [
     { ...catching, routes: () => [] },

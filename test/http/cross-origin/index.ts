@@ -23,9 +23,14 @@ export const { McpSession } = worker
 
 const guard = createGuard({ ...policy, cors, methods: ['GET', 'PUT'] })
 
+const cookies = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Allow-Credentials': 'true' }
+
 export default {
   async fetch(request, env, ctx) {
-    if (!new URL(request.url).pathname.startsWith('/api/')) return worker.fetch(request, env, ctx)
+    const { pathname } = new URL(request.url)
+    // The response of another service.
+    if (pathname === '/wrapped') return guard.withCors(new Response('', { headers: cookies }), request)
+    if (!pathname.startsWith('/api/')) return worker.fetch(request, env, ctx)
     const answer = guard.reject(request) ?? guard.preflight(request)
     if (answer) return answer
     const headers = { 'X-Report-Id': 'r2', Vary: 'Accept' }

@@ -37,6 +37,17 @@ for (const single of [false, true]) {
   })
 }
 
+server.tool(
+  'ask_secretly',
+  {
+    description: 'Asks callers who see it and have a scope',
+    singleUse: true,
+    scopes: ['secrets'],
+    visibleTo: ({ request }) => request?.headers.get('X-Blind') === null,
+  },
+  (_, ctx) => says(ctx),
+)
+
 server.tool('ask_strangely', { description: 'Asks under names that objects have anyway' }, (_, ctx) =>
   says(ctx, ['__proto__', 'constructor', 'toString']),
 )
@@ -85,7 +96,13 @@ const closed = serve(server, {
       const subject = /^Bearer (ada|bob)$/.exec(request.headers.get('Authorization') ?? '')?.[1]
       if (!subject) throw new McpError('unauthorized', 'Say who you are')
       const client = request.headers.get('X-Client') ?? undefined
-      return { issuer: 'https://names.example', subject, client, scopes: [], claims: {} }
+      return {
+        issuer: 'https://names.example',
+        subject,
+        client,
+        scopes: request.headers.get('X-Scopes')?.split(' ') ?? [],
+        claims: {},
+      }
     },
   },
 })

@@ -21,6 +21,7 @@ export type Round = {
   more?: Params
   /** Instead of `params` as JSON: their text. */
   text?: (params: string) => string
+  headers?: Record<string, string>
 }
 
 type Who = 'ada' | 'bob' | 'nobody' | 'ada with another client'
@@ -148,7 +149,7 @@ export class Stage implements AsyncDisposable {
   }
 
   async #post({ to, path, as = 'ada', method = 'tools/call', name = 'ask', ...rest }: Round): Promise<Response> {
-    const { uri, capabilities = everything, more, text = (params: string) => params } = rest
+    const { uri, capabilities = everything, more, text = (params: string) => params, headers } = rest
     const named = method === 'resources/read' ? { uri } : method.endsWith('/list') ? {} : { name }
     const params = { ...named, _meta: envelope({ [capabilitiesKey]: capabilities }), ...more }
     const mirrored = Object.values(named)[0]
@@ -163,6 +164,7 @@ export class Stage implements AsyncDisposable {
         ...(mirrored !== undefined && { 'Mcp-Name': mirrored }),
         ...(subject !== 'nobody' && { Authorization: `Bearer ${subject}` }),
         ...(client && { 'X-Client': client }),
+        ...headers,
       },
       body: `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${text(JSON.stringify(params))}}`,
     })

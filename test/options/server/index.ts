@@ -31,6 +31,8 @@ const pluginsExpected = 'a list of plugins, such as [subscriptions(), rateLimit(
 const sinkExpected = 'a sink such as consoleSink() returns, or a list of sinks'
 const limitsTake =
   '"limits" takes maxJsonDepth, maxBatchSize, maxBodyBytes, maxResultBytes, bodyTimeoutMs, streamAfterMs, keepAliveMs, maxBufferedBytes and maxStreamAgeMs'
+const noJson = 'which has no JSON form: use plain objects, arrays, strings, finite numbers, booleans and null'
+const proxiedTool = 'proxy("https://weather.example/mcp") for the tool "a"'
 const workerExpected = 'a Worker such as serve(server) returns, an object with fetch, or a function'
 const servedExpected = 'a Worker that serve() returns'
 const routeMethodsExpected = 'a list of GET, HEAD and POST'
@@ -451,6 +453,89 @@ const wrong: readonly Case[] = [
     () => subscriptions({ shards: 0 }),
     '"shards" of subscriptions() must be a whole number of 1 or more, not 0',
   ],
+  // What would be ignored, or fail at each call.
+  ['sessions: a list', () => served({ sessions: [] }), '"sessions" of serve() must be false or an object, not []'],
+  [
+    'limits: keepAliveMs 0',
+    () => served({ limits: { keepAliveMs: 0 } }),
+    '"limits.keepAliveMs" of serve() must be a number of 1 or more, not 0',
+  ],
+  [
+    'limits: a map',
+    () => served({ limits: new Map([['maxBodyBytes', 5]]) }),
+    `${limitsTake.replace('takes', 'of serve() takes an object with')}, not a Map`,
+  ],
+  [
+    'serve: a promise',
+    () => served(Promise.resolve({ auth })),
+    'serve() takes an object with path, auth, plugins, requestContext, sessions, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors, not a promise',
+  ],
+  [
+    'server.tool: no name',
+    () => newServer().tool(loose(), { description: 'Echoes' }, () => 'a'),
+    '"name" of server.tool() must be a string, not undefined',
+  ],
+  [
+    'server.prompt: no name',
+    () => newServer().prompt(loose(), { description: 'Greets' }, () => 'a'),
+    '"name" of server.prompt() must be a string, not undefined',
+  ],
+  [
+    'server.tool: _meta without a JSON form',
+    () => newServer().tool('echo', { description: 'Echoes', _meta: { a: 1n } }, () => 'a'),
+    `"_meta" of tool "echo" has a bigint at a, ${noJson}`,
+  ],
+  [
+    'createServer: experimental without a JSON form',
+    () => createServer({ name: 'a', version: '1', experimental: { a: { b: 1n } } }),
+    `"experimental" of createServer() has a bigint at a.b, ${noJson}`,
+  ],
+  ...['a b!', 'a'.repeat(128)].map(
+    (prefix): Case => [
+      `proxy: prefix ${prefix}`,
+      () => proxy(upstream, { prefix }),
+      `"prefix" of proxy() must be at most 127 letters, digits, "_", "." or "-", not "${prefix.slice(0, 100)}"`,
+    ],
+  ),
+  [
+    'proxy: scopes with a space',
+    () => proxy(upstream, { scopes: ['a b'] }),
+    `proxy("${upstream}") has the scopes ["a b"]: write a list, as in scopes: ['weather:read'], or a function`,
+  ],
+  [
+    'proxy: the name of a tool',
+    () => proxy(upstream, { tools: { a: { name: 'a b!' } } }),
+    `"name" of ${proxiedTool} must be 1 to 128 letters, digits, "_", "." or "-", not "a b!"`,
+  ],
+  [
+    'proxy: an unknown annotation',
+    () => proxy(upstream, { tools: { a: { annotations: loose({ readOnly: true }) } } }),
+    `${proxiedTool} does not take "annotations.readOnly" (did you mean "readOnlyHint"?): "annotations" takes title, readOnlyHint, destructiveHint, idempotentHint and openWorldHint`,
+  ],
+  [
+    'proxy: a wrong annotation',
+    () => proxy(upstream, { tools: { a: { annotations: { readOnlyHint: loose('yes') } } } }),
+    `"annotations.readOnlyHint" of ${proxiedTool} must be true or false, not "yes"`,
+  ],
+  [
+    'proxy: a wrong scope of a tool',
+    () => proxy(upstream, { tools: { a: { scopes: ['a b'] } } }),
+    `"scopes" of ${proxiedTool} must be a list such as ['notes:read'], not ["a b"]`,
+  ],
+  ...[{ 'X Key': 'a' }, { 'X-Key': null }, new Headers({ 'X-Key': 'a' }), 5].map(
+    (headers, index): Case => [
+      `openApiTools: headers ${index}`,
+      () => openApiTools([], { baseUrl: base, headers: loose(headers) }),
+      `"headers" of openApiTools() must be a function, or an object such as { 'X-Key': key }, not ${shown(headers)}`,
+    ],
+  ),
+  ...[{}, null].map(
+    (operation): Case => [
+      `openApiTools: the operation ${JSON.stringify(operation)}`,
+      () => openApiTools([loose(operation)], { baseUrl: base }),
+      `"list" of openApiTools() must be a list such as the result of parseOpenApi(document), not [${operation ? 'an object' : 'null'}]`,
+    ],
+  ),
   ['sessions: true', () => served({ sessions: true }), '"sessions" of serve() must be false or an object, not true'],
   [
     'sessions: ttl',
@@ -619,7 +704,7 @@ const pluginsAndWorkers: readonly Case[] = [
   [
     'plugin: a misspelt member',
     () => plugged({ route: () => [] }),
-    'the plugin "own" does not take "route" (did you mean "routes"?): it takes name, validate, extensions, methods, capabilities, templates, interceptor, onResponse, routes, limiter, subscriptions, clientTasks, provide, subscriptionTopics, objects, instrument, onInitialize, onSubscribe, onUnsubscribe and onSessionEnd',
+    'the plugin "own" does not take "route" (did you mean "routes"?): it takes name, variant, validate, extensions, methods, capabilities, templates, interceptor, onResponse, routes, limiter, subscriptions, clientTasks, provide, subscriptionTopics, objects, instrument, onInitialize, onSubscribe, onUnsubscribe and onSessionEnd',
   ],
   [
     'plugin: extensions',

@@ -34,6 +34,10 @@ open.tool(
 )
 
 open.tool('members_tool', { description: 'Members', visibleTo: ({ principal }) => principal !== undefined }, () => '')
+const fail = () => {
+  throw new Error('Has no caller')
+}
+open.tool('broken_tool', { description: 'Broken', visibleTo: fail }, () => '')
 open.prompt(
   'members_prompt',
   { description: 'Members', visibleTo: ({ principal }) => principal !== undefined },

@@ -1,7 +1,7 @@
 /** Servers, and what happens to them. */
 import { evict } from '../../support/objects.ts'
 import { exampleProcess } from '../../support/process.ts'
-import { startServer, type TestServer } from '../../support/server.ts'
+import { startServer, startWithWrangler, type TestServer } from '../../support/server.ts'
 import type { Left } from './left.ts'
 
 export type Stage = {
@@ -43,7 +43,7 @@ export async function killing(): Promise<Stage> {
 }
 
 export async function deploying(): Promise<Stage> {
-  const server = await start()
+  const server = await startWithWrangler(folder)
   const versions = ['second', 'third']
   return {
     ...server,

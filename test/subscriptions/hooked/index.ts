@@ -1,5 +1,5 @@
 /** A server with a plugin that records the calls of its hooks, in the order of the calls: `/events` returns them. */
-import { createServer, McpError, type Plugin, type Principal, serve } from 'edgemcp'
+import { createServer, McpError, type OnError, type Plugin, type Principal, serve } from 'edgemcp'
 import { combine } from 'edgemcp/compose'
 import { subscriptions } from 'edgemcp/subscriptions'
 
@@ -20,6 +20,7 @@ const recording: Plugin = {
   },
   async onSubscribe({ uri, session, requestContext, principal }) {
     events.push({ hook: 'onSubscribe', uri, session, account: requestContext.account, subject: principal?.subject })
+    if (uri === 'note://down') throw new Error('The database is down')
     if (uri === 'note://full') throw new McpError('too_many_requests', 'The note has enough subscribers')
   },
   onUnsubscribe({ uri, session, client }) {
@@ -50,7 +51,12 @@ const options = {
   requestContext: () => ({ account: 'acme' }),
 }
 
-const worker = serve(declared('hooked'), { ...options, plugins: [subscriptions(), recording] })
+const onError: OnError = (error, { method, principal, protocolVersion, params, errorId }) => {
+  const message = (error as Error).message
+  events.push({ hook: 'onError', message, method, subject: principal?.subject, protocolVersion, params, errorId })
+}
+
+const worker = serve(declared('hooked'), { ...options, onError, plugins: [subscriptions(), recording] })
 const short = serve(declared('short'), {
   ...options,
   path: '/short/mcp',

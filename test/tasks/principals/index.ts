@@ -1,6 +1,6 @@
 /** Tasks of signed-in callers. A token is the base64 of its claims; with the variable HOOK, `reauthorize` decides before each run. */
 import { env } from 'cloudflare:workers'
-import { createServer, serve } from 'edgemcp'
+import { type Caller, createServer, serve } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
 import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
@@ -51,20 +51,15 @@ const spent = ({ amount, from }: z.output<typeof large>) =>
   `spent ${amount}${from ? ` from ${from.getUTCFullYear()}` : ''}`
 const spending = { description: 'Spends an amount', task: { retries: 1, pollInterval: '100ms' as const } }
 
-server.tool(
-  'spend',
-  { ...spending, inputSchema: ({ principal }) => (principal?.claims.trial ? small : large) },
-  async ({ amount, from }, ctx) => {
-    await ctx.elicit('sure', 'Sure?', z.object({}))
-    if (count(`${ctx.principal?.subject} spends`) === 1) throw new Error('Fails once')
-    return spent({ amount, from })
-  },
-)
-server.tool(
-  'grant',
-  { ...spending, inputSchema: ({ principal }) => (principal?.claims.plan === 'pro' ? large : small) },
-  spent,
-)
+const forPro = ({ principal }: Caller) => (principal?.claims.plan === 'pro' ? large : small)
+
+server.tool('spend', { ...spending, inputSchema: ({ principal }) => (principal?.claims.trial ? small : large) }, spent)
+server.tool('grant', { ...spending, inputSchema: forPro }, spent)
+server.tool('confirm_grant', { ...spending, inputSchema: forPro }, async (input, ctx) => {
+  await ctx.elicit('sure', 'Sure?', z.object({}))
+  if (count(`${ctx.principal?.subject} spends`) === 1) throw new Error('Fails once')
+  return spent(input)
+})
 server.tool(
   'limited',
   { ...spending, inputSchema: ({ request }) => (request?.url.endsWith('?limited') ? small : large) },

@@ -1,5 +1,7 @@
 import { SELF } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
+import { createServer, serve } from 'edgemcp'
+import { oauthProvider } from 'edgemcp/auth'
 import { connect, transcript } from 'edgemcp/testing'
 import { startIssuer } from 'edgemcp/testing/workers'
 import { expect, test } from 'vitest'
@@ -37,6 +39,27 @@ test('the messages of a transfer', async () => {
   })
   await client.callTool('transfer', { to: 'Ada', amount: 5 })
   expect(`${wire}`).toMatchSnapshot()
+})
+
+const behindProvider = createServer({ name: 'behind a provider', version: '1.0.0' })
+behindProvider.tool('whoami', { description: 'Returns the caller' }, (_, { principal }) => JSON.stringify(principal))
+const worker = serve(behindProvider, {
+  auth: oauthProvider(({ userId }: { userId: string }, { scope, clientId }: { scope: string[]; clientId: string }) => ({
+    issuer: 'https://mcp.example.com',
+    subject: userId,
+    client: clientId,
+    scopes: scope,
+    claims: {},
+  })),
+})
+
+test('a handler behind workers-oauth-provider gets the user, the client and the scopes of the token', async () => {
+  const auth = { scope: ['notes:read'], clientId: 'desktop' }
+  const ctx = { props: { userId: 'ada' }, auth, waitUntil() {}, passThroughOnException() {} }
+  await using client = await connect(worker, { revision: '2026-07-28', ctx })
+  const { content } = await client.callTool('whoami')
+  expect(JSON.stringify(content)).toContain('ada')
+  await expect(connect(worker, { revision: '2026-07-28' })).rejects.toMatchObject({ status: 401 })
 })
 
 test.each([

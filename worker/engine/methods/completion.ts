@@ -3,8 +3,9 @@
 import type { CallerContext } from '../../declarations/caller.ts'
 import { brokenList } from '../../declarations/content.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
+import * as kind from '../../declarations/option-kinds.ts'
 import type { Resource } from '../../declarations/resource.ts'
-import { bounds } from '../../protocol/bounds.ts'
+import * as bounds from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Completion, Params } from '../../protocol/types.ts'
@@ -47,9 +48,9 @@ export const complete: Method = {
 
 /** @param name of the argument. @throws McpError `internal_error` for a value that is no completion */
 function readCompletion(found: unknown, name: string, declaration: string): Completion {
-  const { values, total, hasMore } = isObject(found) ? found : { values: found }
-  if (!isTexts(values)) {
-    const expected = 'a list of strings, or { values } with such a list'
+  const { values, total, hasMore }: Params = isObject(found) ? found : { values: found }
+  if (!isTexts(values) || !kind.size[0](total ?? 0) || !kind.flag[0](hasMore ?? false)) {
+    const expected = 'a list of strings, or { values, total, hasMore }'
     throw brokenList(`complete.${name}`, declaration, found, isText, expected)
   }
   return {
@@ -60,7 +61,7 @@ function readCompletion(found: unknown, name: string, declaration: string): Comp
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string'
-const isTexts = (value: unknown): value is string[] => Array.isArray(value) && value.every(isText)
+const isTexts = (value: unknown): value is string[] => kind.isListOf(value, isText)
 
 /** Omits values of resources that the caller may not read, if all variables of the template are known. */
 async function omitUnreadable(
@@ -84,18 +85,19 @@ async function omitUnreadable(
 }
 
 /** Reads the reference of a request: the names that can be completed, and their completers. */
-async function readReference({ server, caller }: MethodContext, ref: Params) {
+async function readReference(context: MethodContext, ref: Params) {
+  const { server } = context
   if (ref.type === 'ref/prompt') {
     const name = readText(ref, 'name', 'params.ref')
     const prompt = server.declarations.prompts.get(name)
-    if (!prompt || !(await isVisible(prompt, caller))) throw new McpError('invalid_params', `Unknown prompt: ${name}`)
+    if (!prompt || !(await isVisible(prompt, context))) throw new McpError('invalid_params', `Unknown prompt: ${name}`)
     const names = (prompt.item.arguments ?? []).map((argument) => argument.name)
     return { names, completers: prompt.complete, declaration: `prompt "${name}"`, resource: undefined }
   }
   if (ref.type === 'ref/resource') {
     const uri = readText(ref, 'uri', 'params.ref')
     const resource = findTemplate(server.declarations, uri) ?? findResource(server.declarations, uri)?.resource
-    if (!resource || !(await isVisible(resource, caller))) {
+    if (!resource || !(await isVisible(resource, context))) {
       throw new McpError('invalid_params', `Unknown resource template: ${uri}`)
     }
     return {

@@ -2,7 +2,7 @@
 
 import type { Caller } from '../../declarations/caller.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
-import { bounds } from '../../protocol/bounds.ts'
+import * as bounds from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import { isImplementation } from '../../protocol/meta.ts'
@@ -61,11 +61,34 @@ async function initializeResult(
 export const initialize: InitializeMethod = {
   requires: 'handshake',
   negotiate: negotiateSession,
-  answer(declarations, revision, environment, caller) {
-    const { principal, client, requestContext, request } = caller
-    const step = { method: 'initialize', params: {}, revision, principal, client, requestContext, request }
-    return guardStep(declarations, step, () => initializeResult(declarations, revision, environment, caller))
-  },
+  answer: (declarations, revision, environment, caller) =>
+    guardInitialize(declarations, revision, caller, () =>
+      initializeResult(declarations, revision, environment, caller),
+    ),
+}
+
+/** Calls `onInitialize` of plugins. @param id of the session; `undefined` at an endpoint without sessions */
+export async function notifyOfClient(
+  declarations: Declarations,
+  revision: Revision,
+  caller: Caller,
+  id: string | undefined,
+): Promise<void> {
+  const session = id === undefined ? undefined : { id }
+  await guardInitialize(declarations, revision, caller, () =>
+    declarations.hooks?.onInitialize?.({ ...caller, session }),
+  )
+}
+
+/** @throws McpError for what the function of a declaration or a plugin throws */
+function guardInitialize<R>(
+  declarations: Declarations,
+  revision: Revision,
+  { principal, client, requestContext, request }: Caller,
+  work: () => R | Promise<R>,
+): Promise<R> {
+  const step = { method: 'initialize', params: {}, revision, principal, client, requestContext, request }
+  return guardStep(declarations, step, work)
 }
 
 const expected = (name: string, shape: string) => new McpError('invalid_envelope', `params.${name} must be ${shape}`)

@@ -6,10 +6,11 @@
  */
 
 import type { AccessOptions, Caller } from '../../declarations/caller.ts'
-import type { Declarations } from '../../declarations/declarations.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { holdsScopes } from '../../protocol/principal.ts'
 import type { Caching, Result } from '../../protocol/types.ts'
+import { leavingOut } from '../failure.ts'
+import { mapByVersion } from '../map-by-version.ts'
 import type { MethodContext } from './method.ts'
 
 export const uncached: Caching = { ttlMs: 0, cacheScope: 'private' }
@@ -18,19 +19,27 @@ export const uncached: Caching = { ttlMs: 0, cacheScope: 'private' }
 export const isPermitted = ({ scopes }: AccessOptions, { principal }: Pick<Caller, 'principal'>): boolean =>
   holdsScopes(principal?.scopes, scopes)
 
-/** Returns the entries that this caller may see, in the order of registration. */
-export async function visibleEntries<E extends AccessOptions>(entries: Iterable<E>, caller: Caller): Promise<E[]> {
+/**
+ * Returns the entries that this caller may see, in the order of registration.
+ *
+ * @param leaveOut reports what `visibleTo` of an entry throws
+ */
+export async function visibleEntries<E extends AccessOptions>(
+  entries: Iterable<E>,
+  caller: Caller,
+  leaveOut: (thrown: unknown) => void,
+): Promise<E[]> {
   const all = [...entries].filter((entry) => entry.listWithoutScopes || isPermitted(entry, caller))
   if (all.every((entry) => !entry.visibleTo)) return all
-  const seen = await Promise.all(all.map((entry) => isVisible(entry, caller)))
+  const seen = await Promise.all(all.map((entry) => isVisible(entry, { caller }).catch(leaveOut)))
   return all.filter((_, index) => seen[index])
 }
 
-export const isVisible = async (entry: AccessOptions, caller: Caller): Promise<boolean> =>
-  entry.visibleTo ? (await entry.visibleTo(caller)) === true : true
+/** @param context has the caller, which is read for entries with `visibleTo` only */
+export const isVisible = async (entry: AccessOptions, context: { readonly caller: Caller }): Promise<boolean> =>
+  entry.visibleTo ? (await entry.visibleTo(context.caller)) === true : true
 
-/** Whether the entry is listed for some callers only. */
-/** @param inputOf of a tool whose schema depends on the caller */
+/** Whether the entry is listed for some callers only. @param inputOf of a tool whose schema depends on the caller */
 export const variesByCaller = ({
   visibleTo,
   scopes,
@@ -52,7 +61,7 @@ type Position = { index: number; after: string }
  * @param personal whether the list depends on the caller
  */
 export async function page<E>(
-  { server, call, environment }: MethodContext,
+  { server, call, environment, isPartial }: MethodContext,
   name: string,
   entries: readonly E[],
   identify: (entry: E) => string,
@@ -65,7 +74,7 @@ export async function page<E>(
   const last = entries[end - 1]
   const result: Result = {
     [name]: entries.slice(start, end),
-    ttlMs: caching.ttlMs,
+    ttlMs: isPartial ? 0 : caching.ttlMs,
     cacheScope: personal ? 'private' : caching.cacheScope,
   }
   if (end < entries.length && last !== undefined) {
@@ -106,8 +115,11 @@ export async function listMethod<E extends AccessOptions & { readonly item: unkn
   const shared = context.call.params.cursor === undefined ? results?.get(context.call.method) : undefined
   if (shared) return copyOf(shared, name)
   const all = [...entries]
-  const seen = await visibleEntries(all, context.caller)
-  const items: E['item'][] = itemOf ? await Promise.all(seen.map(itemOf)) : seen.map((entry) => entry.item)
+  const leaveOut = leavingOut(context)
+  const seen = await visibleEntries(all, context.caller, leaveOut)
+  const items: E['item'][] = itemOf
+    ? (await Promise.all(seen.map((entry) => itemOf(entry).catch(leaveOut)))).filter((item) => item !== undefined)
+    : seen.map((entry) => entry.item)
   const personal = all.some(variesByCaller)
   const result = await page(context, name, items, identify, personal)
   if (cacheableResults.has(result)) results?.set(context.call.method, copyOf(result, name))
@@ -121,15 +133,5 @@ function copyOf(result: Result, name: string): Result {
   return copy
 }
 
-type SharedResults = { readonly version: number; readonly results: Map<string, Result> }
-
 /** Results of `cacheableResults`, by method. */
-const sharedResults = new WeakMap<Declarations, SharedResults>()
-
-function sharedResultsOf(declarations: Declarations): Map<string, Result> {
-  const cached = sharedResults.get(declarations)
-  if (cached?.version === declarations.version) return cached.results
-  const results = new Map<string, Result>()
-  sharedResults.set(declarations, { version: declarations.version, results })
-  return results
-}
+const sharedResultsOf = mapByVersion<Result>()

@@ -3,7 +3,7 @@ import type { Caller, CallerContext } from '../../declarations/caller.ts'
 import type { Context } from '../../declarations/context.ts'
 import type { Declarations, HandlerItem, Instrumented } from '../../declarations/declarations.ts'
 import type { Open, Server } from '../../declarations/server.ts'
-import { bounds } from '../../protocol/bounds.ts'
+import * as bounds from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Revision } from '../../protocol/revision.ts'
@@ -28,6 +28,8 @@ export type MethodContext = {
   readonly roundEnded: Promise<Outcome>
   /** The value that the handler of a tool threw, if the result has `isError`. */
   thrown?: unknown
+  /** Whether a list lacks entries whose functions threw. */
+  isPartial?: boolean
 }
 
 /** The entry that a request names. A template is named by its text. */

@@ -23,7 +23,7 @@ export const getPrompt: Method = {
     const { server, call, context } = methodContext
     const name = readText(call.params, 'name')
     const prompt = server.declarations.prompts.get(name)
-    if (!prompt || !(await isVisible(prompt, methodContext.caller))) {
+    if (!prompt || !(await isVisible(prompt, methodContext))) {
       throw new McpError('invalid_params', `Unknown prompt: ${name}`)
     }
     const args = readTexts(call.params, 'arguments')

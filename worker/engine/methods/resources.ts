@@ -3,13 +3,16 @@
 import type { CallerContext } from '../../declarations/caller.ts'
 import { brokenList, readResourceResult, resourceNotFound } from '../../declarations/content.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
+import { isListOf } from '../../declarations/option-kinds.ts'
+import { describing, readOptional } from '../../declarations/optional-members.ts'
 import type { Resource } from '../../declarations/resource.ts'
-import { bounds } from '../../protocol/bounds.ts'
+import * as bounds from '../../protocol/bounds.ts'
 import { normalizeTopicUri } from '../../protocol/changes.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
-import type { ResourceItem } from '../../protocol/types.ts'
+import type { Params, ResourceItem } from '../../protocol/types.ts'
 import { normalizeUri, uriProblem } from '../../protocol/uri.ts'
+import { leavingOut } from '../failure.ts'
 import { isPermitted, isVisible, listMethod, page, uncached, variesByCaller, visibleEntries } from './lists.ts'
 import { callHandler, type Method, readTarget, readText } from './method.ts'
 
@@ -22,9 +25,17 @@ export const listResources: Method = {
     const { resources, templates } = context.server.declarations
     const { caller } = context
     const all = [...resources.values(), ...templates.values()]
-    const listed = await Promise.all((await visibleEntries(all, caller)).map((resource) => listedBy(resource, caller)))
+    const leaveOut = leavingOut(context)
+    const seen = await visibleEntries(all, caller, leaveOut)
+    const listed = await Promise.all(seen.map((resource) => listedBy(resource, caller).catch(leaveOut)))
     const personal = all.some((resource) => resource.list || variesByCaller(resource))
-    return page(context, 'resources', listed.flat(), (item) => item.uri, personal)
+    return page(
+      context,
+      'resources',
+      listed.flatMap((items) => items ?? []),
+      (item) => item.uri,
+      personal,
+    )
   },
 }
 
@@ -40,16 +51,18 @@ async function listedBy(resource: Resource, caller: CallerContext): Promise<Reso
   }
   return entries.map((entry) => {
     const uri = template.uri(entry)
-    const own = Object.entries(entry).filter(([name, value]) => describing.has(name) && value !== undefined)
-    return { uri, ...common, name: uri, ...Object.fromEntries(own) }
+    const members: Params = entry
+    const own = Object.entries(describing)
+      // A variable may have another type than the member with its name.
+      .filter(([key, [accepts]]) => accepts(members[key]) || !template.names.includes(key))
+      .map(([key]) => [key, members[key]])
+    const owner = `the entry "${uri}" of the resource "${uriTemplate}"`
+    return { uri, ...common, name: uri, ...readOptional(Object.fromEntries(own), describing, owner) }
   })
 }
 
-const isEntries = (value: unknown): value is Listed[] => Array.isArray(value) && value.every(isObject)
+const isEntries = (value: unknown): value is Listed[] => isListOf(value, isObject)
 type Listed = Awaited<ReturnType<NonNullable<Resource['list']>>>[number]
-
-/** Members of an entry that describe a resource, rather than being only variables of its template. */
-const describing = new Set(['name', 'title', 'description', 'mimeType', 'size', 'annotations', 'icons', '_meta'])
 
 export const listResourceTemplates: Method = {
   offered: hasResources,
@@ -112,7 +125,7 @@ function findEquivalent({ resources }: Declarations, uri: string): Resource | un
 /** Returns the declaration of a URI, if this caller may read it. */
 export async function findReadable(declarations: Declarations, caller: CallerContext, uri: string) {
   const match = findResource(declarations, uri)
-  if (!match || !isPermitted(match.resource, caller) || !(await isVisible(match.resource, caller))) return undefined
+  if (!match || !isPermitted(match.resource, caller) || !(await isVisible(match.resource, { caller }))) return undefined
   const { authorize } = match.resource
   return !authorize || (await authorize(caller, match.variables)) === true ? match : undefined
 }

@@ -1,14 +1,15 @@
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools */
 
-import { callToolResult, failureOf, toolError } from '../../declarations/content.ts'
+import { callToolResult, toolError } from '../../declarations/content.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
 import { type Checked, issuesText } from '../../declarations/schema.ts'
 import type { Tool } from '../../declarations/tool.ts'
-import { isA, McpError, ToolError } from '../../protocol/errors.ts'
+import { isA, McpError } from '../../protocol/errors.ts'
 import type { HeaderParameter } from '../../protocol/param-headers.ts'
 import type { Call } from '../call.ts'
 import { callerOf } from '../caller.ts'
-import { reportFailure } from '../failure.ts'
+import { reportToolFailure, subjectOf, toolFailure } from '../failure.ts'
+import { infoOf } from '../interceptors.ts'
 import { isVisible, listMethod } from './lists.ts'
 import { callHandler, type Method, type MethodContext, readObject, readTarget, readText } from './method.ts'
 
@@ -34,7 +35,7 @@ export const callTool: Method = {
     const { server, call } = context
     const name = readText(call.params, 'name')
     const tool = server.declarations.tools.get(name)
-    if (!tool || !(await isVisible(tool, context.caller))) {
+    if (!tool || !(await isVisible(tool, context))) {
       throw new McpError('invalid_params', `Unknown tool: ${name}`)
     }
     const checked = await checkInput(tool, context)
@@ -45,12 +46,9 @@ export const callTool: Method = {
 }
 
 /** Validates the arguments of a call with the schema of its caller. @throws what the schema or the function that returns it throws */
-export async function checkInput(
-  tool: Tool,
-  { call, caller }: Pick<MethodContext, 'call' | 'caller'>,
-): Promise<Checked> {
-  const args = readObject(call.params, 'arguments')
-  const input = tool.inputOf ? (await tool.inputOf(caller)).input : tool.input
+export async function checkInput(tool: Tool, context: Pick<MethodContext, 'call' | 'caller'>): Promise<Checked> {
+  const args = readObject(context.call.params, 'arguments')
+  const input = tool.inputOf ? (await tool.inputOf(context.caller)).input : tool.input
   // Models may send arguments to a tool that takes none: it gets none.
   return input ? input.check(args) : { value: {} }
 }
@@ -76,19 +74,21 @@ async function runHandler(tool: Tool, input: unknown, methodContext: MethodConte
       if (!isReported) throw thrown
       return toolError(thrown.message)
     }
-    if (isA(ToolError, thrown)) return failureOf(thrown)
-    const reported = reportFailure(server.declarations, call, environment.signal, thrown)
-    if (!reported && !environment.signal().aborted) environment.report(thrown)
-    return reported?.text === undefined ? failureOf(thrown) : toolError(reported.text)
+    const info = infoOf(call, call.params, environment.signal)
+    const report = (problem: unknown) => environment.report(problem)
+    return toolFailure(thrown, () => reportToolFailure(server.declarations, info, subjectOf(call), thrown, report))
   }
 }
 
-/** Returns the arguments that a call must repeat in headers: none for other methods, and for a tool that the caller may not use. */
-export async function mirroredParameters(declarations: Declarations, call: Call): Promise<readonly HeaderParameter[]> {
-  const { name } = call.params
-  const tool = call.method === 'tools/call' && typeof name === 'string' ? declarations.tools.get(name) : undefined
-  if (!tool?.inputOf && !tool?.mirrored.length) return []
+/** Returns the tool of a call that may have to repeat arguments in headers. Most tools have no such argument. */
+export function mirroringTool({ tools }: Declarations, { method, params: { name } }: Call): Tool | undefined {
+  const tool = method === 'tools/call' && typeof name === 'string' ? tools.get(name) : undefined
+  return tool?.inputOf || tool?.mirrored.length ? tool : undefined
+}
+
+/** Returns the arguments that a call must repeat in headers: none for a tool that the caller may not use. */
+export async function mirroredParameters(tool: Tool, call: Call): Promise<readonly HeaderParameter[]> {
   const caller = callerOf({ ...call, protocolVersion: call.revision.date })
-  if (!(await isVisible(tool, caller))) return []
+  if (!(await isVisible(tool, { caller }))) return []
   return tool.inputOf ? (await tool.inputOf(caller)).mirrored : tool.mirrored
 }

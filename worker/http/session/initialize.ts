@@ -1,5 +1,5 @@
 import { callerOf } from '../../engine/caller.ts'
-import { initialize } from '../../engine/methods/initialize.ts'
+import { initialize, notifyOfClient } from '../../engine/methods/initialize.ts'
 import { type RequestMessage, resultText } from '../../protocol/jsonrpc.ts'
 import type { Revision } from '../../protocol/revision.ts'
 import { revisionOf } from '../../protocol/revisions/index.ts'
@@ -29,8 +29,8 @@ export async function startSession(
   const caller = callerOf({ principal, client, capabilities, requestContext, request, protocolVersion })
   const { declarations } = host.server
   const sessionId = host.hasSessions ? await sealSessionId(negotiated, host, principal) : undefined
-  const session = sessionId === undefined ? undefined : { id: String(readNonce(sessionId)) }
-  await declarations.hooks?.onInitialize?.({ ...caller, session })
+  const name = sessionId === undefined ? undefined : String(readNonce(sessionId))
+  await notifyOfClient(declarations, revision, caller, name)
   const result = await initialize.answer(declarations, revision, features, caller)
   const answer = { status: 200, text: resultText(id, revision.result('initialize', result)) }
   return jsonResponse(sessionId ? { ...answer, headers: { 'Mcp-Session-Id': sessionId } } : answer)

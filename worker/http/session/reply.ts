@@ -25,7 +25,11 @@ export async function replyFromSession(
 ): Promise<Response> {
   if ('gone' in posted) return unknownSession(messages)
   if ('lacks' in posted) return access.rejectForScopes(posted.lacks)
-  if ('stream' in posted) return openSessionRelay(session, host, { stream: String(posted.stream) })
+  if ('stream' in posted) {
+    // Most calls that send notifications end before their object answers.
+    if (posted.frames !== undefined) return new Response(posted.frames, { headers: eventStreamHeaders })
+    return openSessionRelay(session, host, { stream: String(posted.stream) })
+  }
   const { status, text, headers } = posted
   if (text === undefined) return new Response(null, { status })
   return accept.json

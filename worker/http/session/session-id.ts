@@ -5,7 +5,7 @@
  */
 import type { NegotiatedSession } from '../../engine/methods/method.ts'
 import { BoundedMap } from '../../protocol/bounded-map.ts'
-import { bounds } from '../../protocol/bounds.ts'
+import * as bounds from '../../protocol/bounds.ts'
 import { type Principal, principalKey } from '../../protocol/principal.ts'
 import { revisionOf } from '../../protocol/revisions/index.ts'
 import type { Host } from '../host.ts'

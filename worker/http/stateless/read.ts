@@ -2,7 +2,7 @@
 
 import type { Call } from '../../engine/call.ts'
 import { guardStep } from '../../engine/failure.ts'
-import { mirroredParameters } from '../../engine/methods/tools.ts'
+import { mirroredParameters, mirroringTool } from '../../engine/methods/tools.ts'
 import { methodOf } from '../../engine/run.ts'
 import type { Classified } from '../../protocol/classify.ts'
 import { McpError } from '../../protocol/errors.ts'
@@ -36,8 +36,11 @@ export async function readStateless(
   const call = callOf(message, revision, envelope, access, host)
   const { declarations } = host.server
   checkStandardHeaders(request.headers, call.method, call.params, methodOf(declarations, call)?.named)
-  const mirrored = await guardStep(declarations, call, () => mirroredParameters(declarations, call))
-  checkMirroredParameters(request.headers, mirrored, call.params.arguments)
+  const tool = mirroringTool(declarations, call)
+  if (tool) {
+    const mirrored = await guardStep(declarations, call, () => mirroredParameters(tool, call))
+    checkMirroredParameters(request.headers, mirrored, call.params.arguments)
+  }
   return { calls: [{ message, call }], batch: false, revision }
 }
 

@@ -5,7 +5,7 @@ import { serializeResult } from '../../engine/answer-text.ts'
 import type { Outcome, Seals } from '../../engine/call.ts'
 import { implementationOf } from '../../engine/methods/discover.ts'
 import { asMcpError } from '../../protocol/errors.ts'
-import { errorText } from '../../protocol/jsonrpc.ts'
+import { errorReply } from '../../protocol/jsonrpc.ts'
 import { serverInfoKey } from '../../protocol/meta.ts'
 import type { Result } from '../../protocol/types.ts'
 import type { Host } from '../host.ts'
@@ -40,8 +40,7 @@ export function resultAnswer({ message, call }: StatelessCall, result: Result, h
 
 export function errorAnswer({ message, call }: StatelessCall, thrown: unknown, { report }: Host): HttpAnswer {
   const error = asMcpError(thrown, report)
-  const numbers = call.revision.error(error.kind)
-  return { status: numbers.status, text: errorText(message.id, error, numbers), headers: error.headers }
+  return errorReply(message.id, error, call.revision.error(error.kind))
 }
 
 /** Adds the server to a result: its whole description to that of `server/discover`, its name and version to others. */

@@ -1,14 +1,18 @@
 /** Runs calls without a session in this isolate. The client sends the journal of earlier rounds. */
 
+import type { Guarded } from '../../declarations/caller.ts'
 import { BatchAnswers } from '../../engine/batch-answers.ts'
 import type { CallEnvironment } from '../../engine/call.ts'
+import { callerContextOf } from '../../engine/caller.ts'
 import { emptyJournal } from '../../engine/journal.ts'
 import { methodIn } from '../../engine/methods/index.ts'
+import { isPermitted, isVisible } from '../../engine/methods/lists.ts'
+import { entryOf } from '../../engine/required-scopes.ts'
 import { runCall } from '../../engine/run.ts'
 import { wait } from '../../engine/wait.ts'
 import { notificationText } from '../../protocol/jsonrpc.ts'
 import type { Access } from '../access.ts'
-import { type CallMessages, callMessages } from '../call-messages.ts'
+import { CallMessages } from '../call-messages.ts'
 import { sessionRequired } from '../error-response.ts'
 import { type Host, sealsOf } from '../host.ts'
 import type { HttpAnswer } from '../json-response.ts'
@@ -23,13 +27,13 @@ export function runStateless(
   access: Access,
   host: Host,
 ): CallMessages {
-  const messages = callMessages(request, host.limits.maxBufferedBytes)
+  const messages = new CallMessages(request, host.limits.maxBufferedBytes)
   const answer = (call: StatelessCall) => answerCall(call, messages, access, host)
   const [first] = calls
   // Neither throws.
-  const answered = (first && !batch ? answer(first) : answerBatch()).then((ended) => messages.end(ended))
+  messages.endWith(first && !batch ? answer(first) : answerBatch())
   // The platform cancels a request whose client has disconnected. Its interceptors finish first.
-  if (hasInterceptors(host)) host.waitUntil(answered)
+  if (hasInterceptors(host)) host.waitUntil(messages.ended)
   return messages
 
   async function answerBatch(): Promise<HttpAnswer> {
@@ -74,9 +78,11 @@ async function answerCall(
   /** A round that ends when its client disconnects, so that its interceptors finish. */
   const step = (round: Round) => run(round, hasInterceptors(host) ? messages.whenAborted() : undefined)
   const failed = (thrown: unknown) => errorAnswer(request, thrown, host)
+  // The step reports what visibleTo throws.
+  const sees = (entry: Guarded) => isVisible(entry, { caller: callerContextOf(call, environment) }).catch(() => false)
   let release: (() => void) | undefined
   try {
-    const counting = access.countRound(message, call, signal)
+    const counting = access.countRound(message, call, signal, sees)
     if (counting) release = await counting
     const method = methodIn(revision, message.method)
     if (method?.requires === 'connection') return resultAnswer(request, method.result, host)
@@ -85,6 +91,9 @@ async function answerCall(
     const round = await readRound(call, seals, host)
     const { name, answers, isLate } = round
     if (name === undefined || !answers) return await step(round)
+    const entry = entryOf(host.server.declarations, call.method, call.params)
+    // An outcome that is stored has the same requirements: without the state, the step rejects the call.
+    if (entry && !(isPermitted(entry, call) && (await sees(entry)))) return await step({ journal: emptyJournal })
     // This round continues without its client, which repeats the request for the response.
     const { text, ...answer } = await answerOnce({ name, answers, isLate }, host, () => run(round).catch(failed))
     // The stored answer has the id of the request that came first.

@@ -45,7 +45,7 @@ export function observeMessages(sinks: readonly Sink[]): AuditHook {
     if (observed.length === 0) return
     const { status } = end
     const id = sessionOf(request, serverInfo)
-    const write = writer(request, id)
+    const write = writer(request, id, serverInfo.auth)
     const circumstances = {
       at: new Date().toISOString(),
       milliseconds: undefined,

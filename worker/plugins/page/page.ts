@@ -1,7 +1,6 @@
 /** The page at `/`, for people who open the address of the server in a browser. */
 
 import type { AccessOptions } from '../../declarations/caller.ts'
-import type { Declarations } from '../../declarations/declarations.ts'
 import { callerOf } from '../../engine/caller.ts'
 import { instructionsFor } from '../../engine/methods/discover.ts'
 import { visibleEntries } from '../../engine/methods/lists.ts'
@@ -20,10 +19,9 @@ export async function writePage(request: Request, host: ServerInfo): Promise<Res
   return htmlResponse(request, page, [`style-src ${styleHash}`, `script-src ${scriptHash}`, 'img-src data:'])
 }
 
-async function write(
-  request: Request,
-  { auth, hasSessions, paths, server: { declarations } }: ServerInfo,
-): Promise<Html> {
+async function write(request: Request, host: ServerInfo): Promise<Html> {
+  const { auth, hasSessions, paths, server } = host
+  const { declarations } = server
   const { name, version, title = name, description } = declarations.options
   const { origin } = new URL(request.url)
   const url = origin + paths.mcp
@@ -41,7 +39,7 @@ ${section('Connect', linesFor(slug(name), url, `${kind}/list`, auth !== undefine
 ${
   // With auth, only callers see the entries.
   !auth && [
-    await offers(declarations),
+    await offers(host),
     section('Protocol', [
       html`<p>MCP ${revisions.map(({ date }) => date).join(', ')}</p>`,
       hasSessions && html`<p>HTTP+SSE, for older clients: <code>${origin + paths.sse}</code></p>`,
@@ -104,7 +102,7 @@ const quoted = (word: string) => (/^[\w.:/-]+$/.test(word) ? word : `'${word.rep
 // What there is
 
 /** Returns a section for each kind of entry that every caller sees. */
-async function offers(declarations: Declarations) {
+async function offers({ server: { declarations }, report }: Pick<ServerInfo, 'server' | 'report'>) {
   const { tools, resources, templates, prompts } = declarations
   const instructions = await instructionsFor(declarations, anonymous)
   return [
@@ -112,15 +110,16 @@ async function offers(declarations: Declarations) {
     await list(
       'Tools',
       tools.values(),
+      report,
       ({ item: { name, inputSchema, annotations = {}, title = annotations.title, description } }) =>
         entry(title, signature(name, fieldsOf(inputSchema)), description, hints(annotations)),
     ),
-    await list('Resources', [...resources.values(), ...templates.values()], ({ item }) => {
+    await list('Resources', [...resources.values(), ...templates.values()], report, ({ item }) => {
       const uri = 'uri' in item ? item.uri : item.uriTemplate
       const { name, title = name === uri ? undefined : name, description, mimeType } = item
       return entry(title, uri, description, mimeType && html` <small>${mimeType}</small>`)
     }),
-    await list('Prompts', prompts.values(), ({ item: { name, title, description, arguments: args = [] } }) =>
+    await list('Prompts', prompts.values(), report, ({ item: { name, title, description, arguments: args = [] } }) =>
       entry(title, signature(name, args), description),
     ),
   ]
@@ -134,8 +133,13 @@ const anonymous = callerOf({
   protocolVersion: undefined,
 })
 
-async function list<E extends AccessOptions>(heading: string, all: Iterable<E>, written: (entry: E) => Html) {
-  const entries = await visibleEntries(all, anonymous)
+async function list<E extends AccessOptions>(
+  heading: string,
+  all: Iterable<E>,
+  report: ServerInfo['report'],
+  written: (entry: E) => Html,
+) {
+  const entries = await visibleEntries(all, anonymous, report)
   return (
     entries.length > 0 &&
     section(html`${heading} <small>${entries.length}</small>`, html`<ul>${entries.map(written)}</ul>`)
@@ -147,7 +151,7 @@ function entry(title: string | undefined, code: string, description: string | un
   return html`<li><h3>${title || coded}${tags}</h3><p>${description}</p>${title && coded}</li>`
 }
 
-const signature = (name: string, args: { name: string; required?: boolean }[]) =>
+const signature = (name: string, args: readonly { name: string; required?: boolean }[]) =>
   `${name}(${args.map((argument) => argument.name + (argument.required ? '' : '?')).join(', ')})`
 
 const fieldsOf = ({ properties, required }: JsonSchema) =>

@@ -4,8 +4,8 @@ import { type Duration, millisecondsOrInfinity } from '../../declarations/durati
 import * as kind from '../../declarations/option-kinds.ts'
 import type { HandleState, KeyedState, StateAccess, StateCall } from '../../declarations/state.ts'
 import { declare, type Operations, type StateOwner, type Store } from '../../declarations/state-declaration.ts'
-import { bounds } from '../../protocol/bounds.ts'
-import { McpError } from '../../protocol/errors.ts'
+import * as bounds from '../../protocol/bounds.ts'
+import { DeveloperError, McpError } from '../../protocol/errors.ts'
 import type { OpenedId } from '../../sealing/short-id.ts'
 
 /** Configures any state: the options that states of all owners have. */
@@ -216,8 +216,7 @@ function scoped(name: string, per: Exclude<StateOwner, 'handle'>, access: StateA
   }
 }
 
-const lacks = (name: string, reason: string) =>
-  new McpError('internal_error', `The state "${name}" is not available: ${reason}`)
+const lacks = (name: string, reason: string) => new DeveloperError(`The state "${name}" is not available: ${reason}`)
 
 const unknownHandle = (name: string) =>
   new McpError('invalid_handle', `This handle of the state "${name}" is unknown or expired: get a new one`)

@@ -1,10 +1,8 @@
 /** Validates the arguments of `server.notify`: a wrong recipient must not become everyone. */
-import { checkNames, checkObject, checkValue, type Kind } from '../../declarations/check-options.ts'
+import { checkNames, checkObject, checkValue, isPlain, type Kind } from '../../declarations/check-options.ts'
 import * as kind from '../../declarations/option-kinds.ts'
+import { checkLog } from '../../engine/check-arguments.ts'
 import type { Recipients, ServerEvent, SessionRecipients } from '../../protocol/changes.ts'
-import { jsonText } from '../../protocol/json-text.ts'
-import { isLogLevel } from '../../protocol/meta.ts'
-import { logLevels } from '../../protocol/types.ts'
 import { readNonce } from '../../sealing/seal.ts'
 
 const owner = 'the recipients of server.notify'
@@ -32,12 +30,6 @@ export function checkRecipients(recipients: unknown): asserts recipients is Reci
   throw new Error(`"client" of ${owner} needs a user: pass { user: ctx.principal, client: ctx.principal.client }`)
 }
 
-/** Whether a value is an object of no class. */
-function isPlain(value: unknown): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === null || Object.getPrototypeOf(prototype) === null
-}
-
 function checkUser(recipients: object): void {
   checkNames(owner, recipients, ['user', 'client'])
   const { user, client } = recipients
@@ -58,7 +50,15 @@ function checkSession(recipients: object): asserts recipients is SessionRecipien
   checkValue(owner, 'session', recipients.session, sessionId)
 }
 
-const logLevel: Kind = [isLogLevel, `one of ${logLevels.join(', ')}`]
+const uriKind: Kind = [
+  (value) => typeof value === 'string' && /^[a-z][a-z\d+.-]*:/i.test(value),
+  'a URI with a scheme, such as note://1',
+]
+
+/** @throws Error for a value that is no URI */
+export function checkUri(method: string, uri: unknown): asserts uri is string {
+  checkValue(method, 'uri', uri, uriKind)
+}
 
 /**
  * Returns the event, with the data of a log message as JSON has it.
@@ -67,7 +67,7 @@ const logLevel: Kind = [isLogLevel, `one of ${logLevels.join(', ')}`]
  * cannot have
  */
 export function readEvent(event: ServerEvent, recipients: Recipients): ServerEvent {
-  if ('resource' in event) checkValue('server.notify.resourceUpdated()', 'uri', event.resource, kind.name)
+  if ('resource' in event) checkUri('server.notify.resourceUpdated()', event.resource)
   if ('method' in event && event.method === 'notifications/elicitation/complete') {
     const complete = 'server.notify.elicitationComplete()'
     checkValue(complete, 'elicitationId', event.params.elicitationId, kind.name)
@@ -77,11 +77,9 @@ export function readEvent(event: ServerEvent, recipients: Recipients): ServerEve
   if (!('method' in event) || event.method !== 'notifications/message') return event
   const { level, logger, data } = event.params
   const log = 'server.notify.log()'
-  checkValue(log, 'level', level, logLevel)
-  if (logger !== undefined) checkValue(log, 'logger', logger, kind.string)
-  const json = jsonText(data, `${log} got`)
+  const json = checkLog(log, level, data, logger)
   if (!('user' in recipients || 'session' in recipients)) {
     throw new Error(`${log} sends to a user or a session: pass { user: ctx.principal } or { session: ctx.session.id }`)
   }
-  return { ...event, params: { ...event.params, data: json === undefined ? null : JSON.parse(json) } }
+  return { ...event, params: { ...event.params, data: JSON.parse(json) } }
 }

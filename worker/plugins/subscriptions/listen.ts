@@ -14,12 +14,13 @@ import {
 import type { CallerContext } from '../../declarations/caller.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
 import type { Open } from '../../declarations/server.ts'
+import { guardStep } from '../../engine/failure.ts'
 import { hasResources } from '../../engine/methods/resources.ts'
 import { canSubscribe } from '../../engine/topics.ts'
 import type { SubscriptionStream } from '../../plugin.ts'
 import { networkOf } from '../../protocol/address.ts'
 import { encodeBase64 } from '../../protocol/base64.ts'
-import { bounds } from '../../protocol/bounds.ts'
+import * as bounds from '../../protocol/bounds.ts'
 import {
   changesIn,
   eventNotification,
@@ -30,10 +31,11 @@ import {
   tenantKey,
   topicOf,
 } from '../../protocol/changes.ts'
-import { McpError, tooManyRequests } from '../../protocol/errors.ts'
+import { asMcpError, McpError, tooManyRequests } from '../../protocol/errors.ts'
 import { notificationText, type RequestMessage, resultText } from '../../protocol/jsonrpc.ts'
 import { subscriptionIdKey } from '../../protocol/meta.ts'
 import { type Principal, principalKey } from '../../protocol/principal.ts'
+import { newestStateless } from '../../protocol/revisions/index.ts'
 import { eventFrame } from '../../protocol/server-sent-events.ts'
 import type { Notification, SubscriptionFilter } from '../../protocol/types.ts'
 import { utf8 } from '../../protocol/utf8.ts'
@@ -59,7 +61,19 @@ export type ListenRequest = {
  *
  * @throws McpError `invalid_params` for an invalid filter, `out_of_bounds` for one that is too large for one stream
  */
-export async function listen(request: ListenRequest): Promise<SubscriptionStream> {
+export function listen(request: ListenRequest): Promise<SubscriptionStream> {
+  return guarded(request, () => openStream(request))
+}
+
+/** Runs functions of declarations and plugins for the request. @throws McpError for what they throw: see `guardStep` */
+function guarded<R>({ message, caller, declarations }: ListenRequest, work: () => R | Promise<R>): Promise<R> {
+  const { principal, requestContext, request, client } = caller
+  const { method, params = {} } = message
+  const step = { method, params, revision: newestStateless, principal, requestContext, request, client }
+  return guardStep(declarations, step, work)
+}
+
+async function openStream(request: ListenRequest): Promise<SubscriptionStream> {
   const { message, caller, declarations, shards, options, open } = request
   const { principal } = caller
   const requested = readFilter(message.params)
@@ -112,17 +126,19 @@ export async function listen(request: ListenRequest): Promise<SubscriptionStream
 /** Calls `onSubscribe` for each URI. Returns the filter without the URIs that it refused, and what calls `onUnsubscribe` for the others. */
 async function withHooks(
   filter: SubscriptionFilter,
-  { caller, declarations, report }: ListenRequest,
+  request: ListenRequest,
 ): Promise<{ readonly filter: SubscriptionFilter; readonly onClosed?: () => Promise<void> }> {
+  const { caller, declarations, report } = request
   const { onSubscribe, onUnsubscribe } = declarations.hooks ?? {}
   const { resourceSubscriptions: uris } = filter
   if (!uris || !(onSubscribe || onUnsubscribe)) return { filter }
   const accepts = async (uri: string) => {
     try {
-      await onSubscribe?.({ ...caller, uri })
+      await guarded(request, () => onSubscribe?.({ ...caller, uri }))
       return [uri]
     } catch (thrown) {
-      if (!(thrown instanceof McpError)) report(thrown)
+      // Reports what `onError` has not received.
+      asMcpError(thrown, report)
       return []
     }
   }

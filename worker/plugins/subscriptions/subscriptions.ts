@@ -9,12 +9,13 @@ import {
 import type { Changes, Delivered } from '../../declarations/change-hub.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import { count } from '../../declarations/option-kinds.ts'
+import { findResource, findTemplate } from '../../engine/methods/resources.ts'
 import { changeTopics } from '../../engine/topics.ts'
 import type { Plugin, Runtime } from '../../plugin.ts'
 import { recipientsPrefix, shardName, toggleKey } from '../../protocol/changes.ts'
 import { hash } from '../../protocol/hash.ts'
 import { readNonce } from '../../sealing/seal.ts'
-import { checkRecipients, readEvent } from './check-recipients.ts'
+import { checkRecipients, checkUri, readEvent } from './check-recipients.ts'
 import { listen } from './listen.ts'
 
 /** Types the Durable Object class that a Worker exports as `McpSubscriptions`. */
@@ -117,6 +118,12 @@ function changesOf({ declarations, object }: Runtime, firstShard: () => FirstSha
       if (isFirst(shard, 'method' in event ? event : topics, delivered)) await shard.publish(event, topics)
     },
     async subscribers(uri, recipients = {}, delivered) {
+      checkUri('server.subscribers()', uri)
+      if (!findResource(declarations, uri) && !findTemplate(declarations, uri)) {
+        throw new Error(
+          `server.subscribers(): no resource or template of this server has the URI ${JSON.stringify(uri)}`,
+        )
+      }
       checkRecipients(recipients)
       if ('session' in recipients) {
         throw new Error('server.subscribers() counts those of everyone, a tenant or a user: pass no session')

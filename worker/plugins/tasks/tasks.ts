@@ -12,7 +12,7 @@ import { Task, type TaskHost } from '../../../durable-objects/task/object.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import { toolError } from '../../declarations/content.ts'
 import { type Duration, milliseconds } from '../../declarations/duration.ts'
-import { endpointKey, endpointOf, refuseOtherPlugins, storingTerms } from '../../declarations/endpoints.ts'
+import { endpointKey, endpointOf, standIn, storingTerms } from '../../declarations/endpoints.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { Checked } from '../../declarations/schema.ts'
 import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
@@ -133,7 +133,7 @@ const siteOf = ({ object, seals }: Runtime, options: TasksOptions): Site => ({
       requestContext: await storeContext(call.requestContext, requestSeals, lifeMs),
       identity,
       ...(input && { input }),
-      ...(admitted && { endpoint: admitted.endpoint, plugins: admitted.plugins }),
+      ...(admitted && { endpoint: admitted.endpoint, plugins: admitted.plugins, hidesErrors: admitted.hidesErrors }),
     }
   },
 })
@@ -159,10 +159,7 @@ function hostOf({ declarations, object, plugins, seals, report }: Runtime, optio
   }
   return {
     serverOf(call) {
-      const server = endpointFor(call)?.server
-      if (server) return server
-      refuseOtherPlugins(call.plugins, plugins, 'McpTask')
-      return { declarations }
+      return endpointFor(call)?.server ?? standIn(call, { server: { declarations }, plugins }, 'McpTask')
     },
     seals,
     state: (name) => object('McpState', name),
@@ -251,7 +248,7 @@ async function call(context: MethodContext, site: Site, calls: Method): Promise<
   const { name, task } = call.params
   // A name of another type names no tool, as for scopes and limits.
   const tool = typeof name === 'string' ? server.declarations.tools.get(name) : undefined
-  if (!tool || !(await isVisible(tool, context.caller))) return calls.answer(context)
+  if (!tool || !(await isVisible(tool, context))) return calls.answer(context)
   const options = taskOptions(tool)
   const { scopes = [] } = tool
   if (hasExperimentalTasks(call.revision)) {

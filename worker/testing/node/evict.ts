@@ -1,8 +1,8 @@
-import type { TestHarness } from 'wrangler'
+import type { WorkerHandle } from 'wrangler'
 
 /** Evicts an object from memory, if it is there. @throws Error when it cannot be evicted */
 export async function evict(
-  harness: TestHarness,
+  harness: { getWorker(): Pick<WorkerHandle, 'evictDurableObject'> },
   className: string,
   which: { name: string } | { id: string },
   webSockets: 'close' | 'hibernate',

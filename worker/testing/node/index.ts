@@ -2,12 +2,11 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
-import { createTestHarness, type TestHarness, unstable_readConfig } from 'wrangler'
-import { mintKeyRing, parseKeyRing } from '../../sealing/seal.ts'
+import { createTestHarness, type TestHarness } from 'wrangler'
+import { mintKeyRing } from '../../sealing/seal.ts'
 import { type FakeIssuer, fakeIssuer } from '../fake-issuer.ts'
-import { objectOf, type ServerUnderTest } from '../objects.ts'
-import { type Advance, advancePath } from '../timed/advance.ts'
-import { evict } from './evict.ts'
+import type { ServerUnderTest } from '../objects.ts'
+import { control } from './control.ts'
 
 /** Configures `startServer()`. */
 export type StartOptions = {
@@ -51,61 +50,19 @@ export async function startServer({ config, env, vars, secrets, path = '/mcp' }:
   const harness = createTestHarness({ workers: [worker] })
   const { url } = await harness.listen()
 
-  async function stored(): Promise<Advance['objects']> {
-    const { migrations } = unstable_readConfig({ config: configPath, env }, { hideWarnings: true })
-    const lists = classesOf(migrations).map(async (name) => {
-      const ids = await harness.getWorker().listDurableObjectIds(name)
-      return ids.map((id) => ({ class: name, id }))
-    })
-    return (await Promise.all(lists)).flat()
-  }
-
   return {
     url: new URL(path, url),
     harness,
-    async evict(kept, { class: className, webSockets = 'hibernate' } = {}) {
-      if (!kept) {
-        await Promise.all((await stored()).map(({ class: name, id }) => evict(harness, name, { id }, webSockets)))
-        return
-      }
-      const { class: name, ...which } = await objectOf(kept, parseKeyRing(ring), className)
-      await evict(harness, name, which, webSockets)
-    },
-    async advance(milliseconds) {
-      const body = JSON.stringify({ milliseconds, objects: await stored() } satisfies Advance)
-      const response = await fetch(new URL(advancePath, url), { method: 'POST', body })
-      // As withTestClock answers.
-      const { problem } = response.ok ? ((await response.json()) as { problem?: string }) : { problem: withoutClock }
-      if (problem) throw new Error(problem)
-    },
+    ...control(harness, url, { config: configPath, env, ring }),
     close: () => harness.close(),
     [Symbol.asyncDispose]: () => harness.close(),
   }
 }
 
-const withoutClock =
-  'This Worker has the clock of the environment. To advance it, test a Worker whose main module exports withTestClock(main) of edgemcp/testing/timed, or run the test inside workerd, with edgemcp/testing/workers'
-
 /** Creates a key ring in the form of the secret `EDGEMCP_KEYS`. */
 function freshKeys(): string {
   const { current, keys } = mintKeyRing()
   return `${current}:${keys[current]}`
-}
-
-type Migrations = ReturnType<typeof unstable_readConfig>['migrations']
-
-/** Returns the names of the Durable Object classes after all migrations. */
-function classesOf(migrations: Migrations): string[] {
-  const names = new Set<string>()
-  for (const { new_classes, new_sqlite_classes, renamed_classes, deleted_classes } of migrations) {
-    for (const name of [...(new_classes ?? []), ...(new_sqlite_classes ?? [])]) names.add(name)
-    for (const { from, to } of renamed_classes ?? []) {
-      names.delete(from)
-      names.add(to)
-    }
-    for (const name of deleted_classes ?? []) names.delete(name)
-  }
-  return [...names]
 }
 
 /**

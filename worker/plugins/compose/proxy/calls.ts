@@ -10,10 +10,10 @@ import { type ErrorKind, McpError } from '../../../protocol/errors.ts'
 import type { Result } from '../../../protocol/types.ts'
 import { canonicalTemplate, canonicalUri } from '../../../protocol/uri.ts'
 import { upstreamCapabilities } from './capabilities.ts'
+import { OptionError } from './option-error.ts'
 import { type Feature, notFound, type Proxied } from './proxied.ts'
 import { upstreamForName, upstreamsForUri } from './resolve.ts'
 import { forward } from './rounds.ts'
-import { HeadersError } from './upstream-headers.ts'
 
 export const callTool = async (
   context: MethodContext,
@@ -22,7 +22,9 @@ export const callTool = async (
 ): Promise<Result> => {
   const upstream = await upstreamFor(context, 'tool', proxies)
   if (!upstream) return answerLocally(context, ownMethod, proxies, 'tools')
-  return forward(context, upstream.owner, { name: upstream.name }).catch((thrown) => toToolError(context, thrown))
+  const { owner, name } = upstream
+  const result = await forward(context, owner, { name }).catch((thrown) => toToolError(context, thrown))
+  return owner.finish(context, name, result)
 }
 
 export const getPrompt = async (
@@ -61,7 +63,7 @@ async function withVisibleTool(
 ): Promise<readonly Proxied[]> {
   const able = proxies.filter(({ access }) => access.offers('tool', name))
   if (able.every(({ access }) => !access.guarded.get(name)?.visibleTo)) return able
-  const visible = await Promise.all(able.map(({ access }) => isVisible(access.guarded.get(name) ?? {}, caller)))
+  const visible = await Promise.all(able.map(({ access }) => isVisible(access.guarded.get(name) ?? {}, { caller })))
   return able.filter((_, index) => visible[index])
 }
 
@@ -71,8 +73,9 @@ export const readResource = async (
   proxies: readonly Proxied[],
 ): Promise<Result> => {
   const uri = readUri(readText(context.call.params, 'uri'))
-  if (findResource(context.server.declarations, uri)) return ownMethod.answer(context)
-  let problem: McpError | HeadersError | undefined
+  const isStoredElsewhere = proxies.some(({ access }) => access.uris.hasResult(uri))
+  if (!isStoredElsewhere && findResource(context.server.declarations, uri)) return ownMethod.answer(context)
+  let problem: McpError | OptionError | undefined
   // The scopes were checked for this spelling, so no other one may be sent.
   const canonical = canonicalUri(uri)
   const permitted = permittedFor(context, 'resource', canonical, proxies)
@@ -113,8 +116,8 @@ function permittedFor(
 
 /** Errors after which the next upstream is asked. */
 const passedOver = new Set<ErrorKind>(['resource_not_found', 'unavailable', 'internal_error'])
-const isPassedOver = (thrown: unknown): thrown is McpError | HeadersError =>
-  thrown instanceof HeadersError || (thrown instanceof McpError && passedOver.has(thrown.kind))
+const isPassedOver = (thrown: unknown): thrown is McpError | OptionError =>
+  thrown instanceof OptionError || (thrown instanceof McpError && passedOver.has(thrown.kind))
 
 export const complete = async (
   context: MethodContext,

@@ -4,9 +4,9 @@ import { BoundedMap } from '../../../protocol/bounded-map.ts'
 import { errorTable } from '../../../protocol/errors.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import { negotiateVersion } from '../../../protocol/negotiate-version.ts'
-import { newestStateless } from '../../../protocol/revisions/index.ts'
+import { newestStateless, sessionRevisions } from '../../../protocol/revisions/index.ts'
 import type { Result, ServerCapabilities } from '../../../protocol/types.ts'
-import { httpError, resultOf } from './results.ts'
+import { httpError, invalidResult, resultOf } from './results.ts'
 import { clientInfo, newRequestId, type RemoteCaller, sendStateless } from './send-request.ts'
 import { sessionHeaders, type UpstreamHttp } from './upstream-http.ts'
 import { matchResponse } from './upstream-response.ts'
@@ -137,9 +137,10 @@ export class Connections {
     const match = await matchResponse(response, id, caller.signal, peer)
     const result = resultOf({ response, match }, 'initialize', false, this.#http.host)
     const { protocolVersion, capabilities } = result as Result // initialize does not ask for input
+    const isKnown = sessionRevisions.some((revision) => revision.date === protocolVersion)
     const session: UpstreamSession = {
       id: sessionId,
-      version: String(protocolVersion),
+      version: isKnown ? String(protocolVersion) : newestSession,
       capabilities: isObject(capabilities) ? capabilities : {},
       headers: caller.headers,
       uses: 1,
@@ -147,6 +148,11 @@ export class Connections {
       isRetired: false,
     }
     try {
+      if (!isKnown) {
+        const known = sessionRevisions.map((revision) => revision.date).join(', ')
+        const reason = `the protocol version ${JSON.stringify(protocolVersion)} is not one of ${known}`
+        throw invalidResult(this.#http.host, 'initialize', reason)
+      }
       const accepted = await this.#http.post({ method: 'notifications/initialized' }, caller, sessionHeaders(session))
       await accepted.body?.cancel()
     } catch (problem) {

@@ -1,13 +1,13 @@
 /** Validates the lists of upstreams: one invalid entry would make the whole list unreadable for strict clients. */
 
-import { bounds } from '../../../protocol/bounds.ts'
+import { type Kind, type Kinds, preview } from '../../../declarations/check-options.ts'
+import * as kind from '../../../declarations/option-kinds.ts'
+import { readOptional } from '../../../declarations/optional-members.ts'
+import * as bounds from '../../../protocol/bounds.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import type { Params } from '../../../protocol/types.ts'
 import { uriProblem } from '../../../protocol/uri.ts'
 import { uriTemplate } from '../../../protocol/uri-template.ts'
-
-type Check = { readonly what: string; readonly isValid: (value: unknown) => boolean }
-type Checks = Readonly<Record<string, Check>>
 
 /** Variables of a template. Each costs memory and time with every URI that is matched. */
 const maxTemplateVariables = 32
@@ -25,74 +25,93 @@ const isTemplate = (value: unknown) => {
   }
 }
 
-const text: Check = { what: 'a string', isValid: isText }
-const name: Check = {
-  what: `1 to ${bounds.nameCharacters} characters without control characters`,
-  isValid: isName,
+const name: Kind = [isName, `1 to ${bounds.nameCharacters} characters without control characters`]
+/** Keywords whose type clients check. Others are the business of who validates with the schema. */
+const schemaKeywords: Kinds = {
+  $schema: kind.string,
+  properties: [
+    (value) => isObject(value) && Object.values(value).every((each) => isObject(each) || typeof each === 'boolean'),
+    'an object of JSON Schemas',
+  ],
+  required: kind.strings,
 }
-const object: Check = { what: 'an object', isValid: isObject }
-const objectSchema: Check = {
-  what: 'a JSON Schema with the type "object"',
-  isValid: (value) => isObject(value) && value.type === 'object',
-}
-const number: Check = { what: 'a number', isValid: (value) => typeof value === 'number' }
-const icons: Check = {
-  what: 'a list of objects with a "src"',
-  isValid: (value) => Array.isArray(value) && value.every((icon) => isObject(icon) && isText(icon.src)),
-}
-const promptArguments: Check = {
-  what: 'a list of objects with a "name"',
-  isValid: (value) => Array.isArray(value) && value.every(isPromptArgument),
-}
-const isPromptArgument = (value: unknown) => {
-  if (!isObject(value) || !isText(value.name)) return false
-  const { title, description, required } = value
-  return [title, description].every((member) => member === undefined || isText(member)) && isBoolean(required ?? false)
-}
-const isBoolean = (value: unknown) => typeof value === 'boolean'
-const uri: Check = {
-  what: `a URI of at most ${bounds.uriCharacters} characters`,
-  isValid: (value) => isText(value) && value.length <= bounds.uriCharacters && uriProblem(value) === undefined,
-}
-const template: Check = {
-  what: `a URI template (RFC 6570) of at most ${bounds.uriCharacters} characters and ${maxTemplateVariables} variables`,
-  isValid: isTemplate,
+const objectSchema: Kind = [
+  (value) => isObject(value) && value.type === 'object',
+  'a JSON Schema with the type "object"',
+  schemaKeywords,
+]
+const promptArguments: Kind = [
+  (value) => kind.isListOf(value, isObject),
+  'a list of objects with a "name"',
+  {
+    name: kind.required(kind.string),
+    title: kind.string,
+    description: kind.string,
+    required: kind.flag,
+  },
+]
+const uri: Kind = [
+  (value) => isText(value) && value.length <= bounds.uriCharacters && uriProblem(value) === undefined,
+  `a URI of at most ${bounds.uriCharacters} characters`,
+]
+const template: Kind = [
+  isTemplate,
+  `a URI template (RFC 6570) of at most ${bounds.uriCharacters} characters and ${maxTemplateVariables} variables`,
+]
+
+const described: Kinds = { title: kind.string, description: kind.string, icons: kind.icons, _meta: kind.object() }
+const located: Kinds = {
+  ...described,
+  name: kind.required(kind.string),
+  mimeType: kind.string,
+  annotations: kind.annotations,
 }
 
-const optional: Checks = { title: text, description: text, icons, _meta: object }
-const resource: Checks = { ...optional, mimeType: text, annotations: object }
-
-/** Types of the members of an entry, required ones first. */
+/** Members of an entry. */
 const members = {
-  tools: [
-    { name, inputSchema: objectSchema },
-    { ...optional, outputSchema: object, annotations: object },
-  ],
-  prompts: [{ name }, { ...optional, arguments: promptArguments }],
-  resources: [
-    { uri, name: text },
-    { ...resource, size: number },
-  ],
-  resourceTemplates: [{ uriTemplate: template, name: text }, resource],
-} as const satisfies Readonly<Record<string, readonly [Checks, Checks]>>
+  tools: {
+    name: kind.required(name),
+    inputSchema: kind.required(objectSchema),
+    ...described,
+    outputSchema: kind.object(schemaKeywords),
+    annotations: kind.toolAnnotations,
+  },
+  prompts: { name: kind.required(name), ...described, arguments: promptArguments },
+  resources: { uri: kind.required(uri), ...located, size: [Number.isFinite, 'a number'] },
+  resourceTemplates: { uriTemplate: kind.required(template), ...located },
+} as const satisfies Readonly<Record<string, Kinds>>
 
 export type ListMember = keyof typeof members
 
 /**
- * Returns a copy of a listed entry without optional members that are `null`, which several SDKs write for absent ones.
+ * Returns a copy of a listed entry without optional members that are `null`, at each level, which several SDKs write for absent ones.
  *
  * @returns `problem`: why the entry is invalid
  */
 export function readEntry(member: ListMember, value: unknown): { entry: Params } | { problem: string } {
-  if (!isObject(value)) return { problem: 'it must be an object' }
-  const [required, others] = members[member]
-  for (const [key, { what, isValid }] of Object.entries<Check>(required)) {
-    if (!isValid(value[key])) return { problem: `"${key}" must be ${what}` }
+  if (!isObject(value)) return { problem: 'an entry must be an object' }
+  const { name, uri, uriTemplate } = value
+  try {
+    const read: Params = readOptional(value, members[member], preview(name ?? uri ?? uriTemplate), '', InvalidEntry)
+    return { entry: member === 'tools' ? withObjects(read) : { ...read } }
+  } catch (problem) {
+    if (problem instanceof InvalidEntry) return { problem: problem.message }
+    throw problem
   }
-  const entry = { ...value }
-  for (const [key, { what, isValid }] of Object.entries<Check>(others)) {
-    if (entry[key] === null) delete entry[key]
-    if (entry[key] !== undefined && !isValid(entry[key])) return { problem: `"${key}" must be ${what}` }
+}
+
+class InvalidEntry extends Error {}
+
+/** Returns a copy of a tool without schemas of properties that are `true` or `false`: clients of versions with sessions reject these. */
+function withObjects(tool: Params): Params {
+  const copy = { ...tool }
+  for (const name of ['inputSchema', 'outputSchema']) {
+    const schema = copy[name]
+    if (!isObject(schema) || !isObject(schema.properties)) continue
+    const properties = Object.entries(schema.properties)
+    if (properties.every(([, each]) => isObject(each))) continue
+    const objects = properties.map(([key, each]) => [key, isObject(each) ? each : each ? {} : { not: {} }])
+    copy[name] = { ...schema, properties: Object.fromEntries(objects) }
   }
-  return { entry }
+  return copy
 }

@@ -3,6 +3,8 @@ import type { Forwarded, ForwardedEntry } from '../../../declarations/forwarded.
 import type { SelectedTools } from '../../../declarations/tool-selection.ts'
 import { isPermitted } from '../../../engine/methods/lists.ts'
 import type { MethodContext } from '../../../engine/methods/method.ts'
+import type { JsonSchema, Params } from '../../../protocol/types.ts'
+import { canonicalTemplate, canonicalUri } from '../../../protocol/uri.ts'
 import { PrefixedUris } from './prefixed-uris.ts'
 import type { ProxyOptions } from './proxy-options.ts'
 
@@ -16,6 +18,8 @@ export class ForwardedAccess implements Forwarded {
   /** The URIs of the upstream on this server. */
   readonly uris: PrefixedUris
   readonly #options: AccessTerms
+  /** Output schemas of the tools that calls have reached, by the params of the calls. */
+  readonly #outputSchemas = new WeakMap<Params, JsonSchema>()
 
   constructor(what: string, options: AccessTerms) {
     this.what = what
@@ -30,11 +34,28 @@ export class ForwardedAccess implements Forwarded {
     return typeof scopes === 'function' ? [] : scopes
   }
 
+  accessTo(kind: ForwardedEntry['kind'] | 'template', name: string): Guarded | undefined {
+    // The spelling that is sent to the upstream.
+    if (kind === 'resource') return this.accessOf({ kind, name: canonicalUri(name) })
+    if (kind === 'template') return this.accessOf({ kind: 'resource', name: canonicalTemplate(name) })
+    return name.startsWith(this.prefix) ? this.accessOf({ kind, name: this.#unprefixed(kind, name) }) : undefined
+  }
+
+  /** Returns the access options of an entry; `undefined` if this server does not offer it. @param entry with its name without prefix */
   accessOf({ kind, name }: ForwardedEntry): Guarded | undefined {
     const nameThere = kind === 'tool' ? this.toolThere(name) : kind === 'resource' ? this.uris.there(name) : name
     if (nameThere === undefined) return undefined
     const guarded = kind === 'tool' ? this.guarded.get(this.prefix + name) : undefined
     return guarded ?? { visibleTo: undefined, scopes: this.#scopesOf({ kind, name: nameThere }) }
+  }
+
+  outputSchemaOf(params: Params): JsonSchema | undefined {
+    return this.#outputSchemas.get(params)
+  }
+
+  /** Stores the output schema of the tool that a call has reached, as its caller may list it. @param params that the client sent */
+  setOutputSchema(params: Params, schema: JsonSchema | undefined): void {
+    if (schema) this.#outputSchemas.set(params, schema)
   }
 
   /** Returns the name of a tool on the upstream; `undefined` for a tool that this server leaves out. @param name without the prefix */
@@ -61,7 +82,8 @@ export class ForwardedAccess implements Forwarded {
   /** Returns the access options of the tools that have any of their own. */
   #guardedTools(): ReadonlyMap<string, Guarded> {
     const overrides = [...this.#options.selected.overrides].filter(
-      ([, { scopes, rateLimit, visibleTo }]) => scopes ?? rateLimit ?? visibleTo,
+      ([name, { scopes, rateLimit, visibleTo }]) =>
+        this.#options.selected.has(name) && (scopes ?? rateLimit ?? visibleTo),
     )
     return new Map(
       overrides.map(([name, { name: named = name, scopes, rateLimit, visibleTo }]) => {

@@ -1,20 +1,173 @@
-/** Validates input requests of upstreams, as `ctx.elicit`, `ctx.elicitUrl` and `ctx.sample` validate those of handlers. */
+/** Validates input requests of upstreams: what `ctx.elicit`, `ctx.elicitUrl` and `ctx.sample` could send, with members that clients accept. */
+
+import type { Kind, Kinds } from '../../../declarations/check-options.ts'
+import { readForeignBlock } from '../../../declarations/content.ts'
+import { fieldSchema } from '../../../declarations/form.ts'
+import * as kind from '../../../declarations/option-kinds.ts'
+import { readOptional } from '../../../declarations/optional-members.ts'
 import { toolImbalance } from '../../../engine/tool-balance.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import { isSecureUrl } from '../../../protocol/secure-url.ts'
 import type { Params } from '../../../protocol/types.ts'
+import { readEntry } from './entries.ts'
 
 export const roles: ReadonlySet<unknown> = new Set(['user', 'assistant'])
-export const isBlock = (value: unknown): value is Params => isObject(value) && typeof value.type === 'string'
 
-/** Returns the problem of an input request; `undefined` without a problem. */
-export function inputRequestProblem(request: unknown): string | undefined {
-  if (!isObject(request)) return 'must be an object'
-  const { method, params = {} } = request
-  if (!isObject(params)) return 'must have params that are an object'
-  if (method === 'roots/list') return undefined
-  if (method === 'sampling/createMessage') return samplingProblem(params)
-  if (method !== 'elicitation/create') return 'must be elicitation/create, sampling/createMessage or roots/list'
+/** An input request that this server does not pass on. */
+export class InvalidInputRequest extends Error {}
+
+const invalid = (owner: string, problem: string) => new InvalidInputRequest(`${owner} ${problem}`)
+
+const oneOf = (...values: readonly string[]): Kind => [
+  (value) => typeof value === 'string' && values.includes(value),
+  `one of ${values.join(', ')}`,
+]
+const number: Kind = [Number.isFinite, 'a number']
+const fraction: Kind = [(value) => typeof value === 'number' && value >= 0 && value <= 1, 'a number from 0 to 1']
+const objects = (members?: Kinds): Kind => [(value) => kind.isListOf(value, isObject), 'a list of objects', members]
+const _meta = kind.object()
+
+const ofElicitation: Kinds = {
+  _meta,
+  mode: kind.string,
+  message: kind.string,
+  url: kind.string,
+  elicitationId: kind.string,
+  requestedSchema: kind.object({ $schema: kind.string, required: kind.strings }),
+}
+
+const options = objects({ const: kind.required(kind.string), title: kind.string })
+const choices: Kinds = {
+  type: kind.string,
+  enum: kind.strings,
+  enumNames: kind.strings,
+  oneOf: options,
+  anyOf: options,
+}
+const described: Kinds = { title: kind.string, description: kind.string, type: kind.string }
+const ofNumber: Kinds = { ...described, minimum: number, maximum: number, default: number }
+const ofString: Kinds = {
+  ...described,
+  ...choices,
+  minLength: number,
+  maxLength: number,
+  format: kind.string,
+  default: kind.string,
+}
+/** Members of a field of a form, by its type. */
+const ofFields: ReadonlyMap<unknown, Kinds> = new Map<unknown, Kinds>([
+  ['string', ofString],
+  ['number', ofNumber],
+  ['integer', ofNumber],
+  ['boolean', { ...described, default: kind.flag }],
+  ['array', { ...described, minItems: number, maxItems: number, items: kind.object(choices), default: kind.strings }],
+])
+
+const ofSampling: Kinds = {
+  _meta,
+  modelPreferences: kind.object({
+    hints: objects({ name: kind.string }),
+    costPriority: fraction,
+    speedPriority: fraction,
+    intelligencePriority: fraction,
+  }),
+  systemPrompt: kind.string,
+  includeContext: oneOf('none', 'thisServer', 'allServers'),
+  temperature: number,
+  stopSequences: kind.strings,
+  metadata: kind.object(),
+  tools: objects(),
+  toolChoice: kind.object({ mode: oneOf('auto', 'required', 'none') }),
+}
+const text = kind.required(kind.string)
+const ofToolUse: Kinds = { id: text, name: text, input: kind.required(kind.object()), _meta }
+const ofToolResult: Kinds = { toolUseId: text, content: objects(), isError: kind.flag, _meta }
+const media: ReadonlySet<unknown> = new Set(['text', 'image', 'audio'])
+
+/**
+ * Returns an input request without members that are `null`, at each level, which several SDKs write for absent ones.
+ *
+ * @throws InvalidInputRequest that names the member, or what the request must have
+ */
+export function readInputRequest(key: string, request: unknown): Params {
+  const owner = `the input request "${key}"`
+  const fail = (problem: string | undefined) => {
+    if (problem !== undefined) throw invalid(owner, problem)
+  }
+  if (!isObject(request)) throw invalid(owner, 'must be an object')
+  const { method, params } = readOptional(request, { params: kind.object() }, owner, '', InvalidInputRequest)
+  if (method === 'roots/list') return { method, ...(params !== undefined && { params }) }
+  const given = isObject(params) ? params : {}
+  // What must be there is known before members are read.
+  if (method === 'elicitation/create') {
+    const read = readElicitation(given, owner)
+    fail(elicitationProblem(read))
+    return { method, params: read }
+  }
+  if (method !== 'sampling/createMessage')
+    throw invalid(owner, 'must be elicitation/create, sampling/createMessage or roots/list')
+  fail(samplingProblem(given))
+  const read = readSampling(given, owner)
+  const imbalance = toolImbalance(read)
+  fail(imbalance && `is not balanced: ${imbalance}`)
+  return { method, params: read }
+}
+
+function readElicitation(params: Params, owner: string): Params {
+  const read = readOptional(params, ofElicitation, owner, '', InvalidInputRequest)
+  const { requestedSchema: schema } = read
+  if (!isObject(schema) || !isObject(schema.properties)) return read
+  const fields = Object.entries(schema.properties).map(([name, field]) => [name, readField(name, field, owner)])
+  return { ...read, requestedSchema: { ...schema, properties: Object.fromEntries(fields) } }
+}
+
+/** Returns a field with the members that `ctx.elicit` could send: unknown formats are left out, for example. */
+function readField(name: string, field: unknown, owner: string): unknown {
+  if (!isObject(field) || !isField(field)) return field
+  const { type = 'string' } = field
+  const path = `requestedSchema.properties.${name}.`
+  const read: Params = readOptional({ ...field, type }, ofFields.get(type) ?? {}, owner, path, InvalidInputRequest)
+  return fieldSchema(read)
+}
+
+function readSampling(params: Params, owner: string): Params {
+  const read: Params = readOptional(params, ofSampling, owner, '', InvalidInputRequest)
+  const tools = Array.isArray(read.tools) ? { tools: read.tools.map((tool) => readTool(tool, owner)) } : {}
+  const messages = Array.isArray(read.messages) ? read.messages.filter(isObject) : []
+  return {
+    ...read,
+    ...tools,
+    messages: messages.map((message, index) => {
+      const path = `messages[${index}].content.`
+      const { content } = message
+      const block = (each: unknown) => readContent(isObject(each) ? each : {}, owner, path)
+      const meta = readOptional(message, { _meta }, owner, `messages[${index}].`, InvalidInputRequest)
+      return { ...meta, content: Array.isArray(content) ? content.map(block) : block(content) }
+    }),
+  }
+}
+
+function readTool(tool: unknown, owner: string): Params {
+  const read = readEntry('tools', tool)
+  if ('entry' in read) return read.entry
+  throw invalid(owner, `has an invalid tool: ${read.problem}`)
+}
+
+function readContent(block: Params, owner: string, path: string): Params {
+  const { type } = block
+  if (type === 'tool_use') return readOptional(block, ofToolUse, owner, path, InvalidInputRequest)
+  if (type === 'tool_result') {
+    const read: Params = readOptional(block, ofToolResult, owner, path, InvalidInputRequest)
+    const content = Array.isArray(read.content) ? read.content.filter(isObject) : []
+    const readInner = (each: Params) => readForeignBlock(each, owner, `${path}content.`, InvalidInputRequest)
+    return { ...read, content: content.map(readInner) }
+  }
+  if (media.has(type)) return readForeignBlock(block, owner, path, InvalidInputRequest)
+  throw invalid(owner, 'must have texts, images, audio, tool calls and their results as content')
+}
+
+/** Returns the problem of an elicitation; `undefined` without a problem. */
+function elicitationProblem(params: Params): string | undefined {
   if (typeof params.message !== 'string') return 'must have a message'
   const { mode = 'form' } = params
   if (mode === 'url') return isPage(params.url) ? undefined : `must have ${pageRule}`
@@ -44,16 +197,12 @@ function isField(field: unknown): boolean {
   return plainTypes.has(field.type) || (field.type === undefined && isChoice(field))
 }
 
-function samplingProblem(params: Params): string | undefined {
-  const { messages, tools, maxTokens } = params
+function samplingProblem({ messages, maxTokens }: Params): string | undefined {
   if (!Array.isArray(messages) || !messages.every(isSamplingMessage)) {
     return 'must have messages with a role and content'
   }
-  if (typeof maxTokens !== 'number') return 'must have maxTokens'
-  if (tools !== undefined && !(Array.isArray(tools) && tools.every(isObject))) return 'must have tools that are a list'
-  const problem = toolImbalance(params)
-  return problem && `is not balanced: ${problem}`
+  return kind.count[0](maxTokens) ? undefined : 'must have maxTokens, a whole number of 1 or more'
 }
 
 const isSamplingMessage = (message: unknown): boolean =>
-  isObject(message) && roles.has(message.role) && [message.content].flat().every(isBlock)
+  isObject(message) && roles.has(message.role) && [message.content].flat().every(isObject)

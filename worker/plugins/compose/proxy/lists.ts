@@ -1,11 +1,12 @@
+import { leavingOut } from '../../../engine/failure.ts'
 import { isVisible } from '../../../engine/methods/lists.ts'
 import type { Method, MethodContext } from '../../../engine/methods/method.ts'
 import { McpError } from '../../../protocol/errors.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import type { Params, Result } from '../../../protocol/types.ts'
 import { canonicalTemplate, canonicalUri } from '../../../protocol/uri.ts'
+import { OptionError } from './option-error.ts'
 import { type List, lists, notFound, type Proxied } from './proxied.ts'
-import { HeadersError } from './upstream-headers.ts'
 
 /** Returns a page of a list. The last page also contains the entries of upstreams that this server lacks. */
 export async function listed(
@@ -34,7 +35,7 @@ export async function listed(
  */
 function entriesOf(proxied: Proxied, context: MethodContext, list: List): Promise<Params[] | undefined> {
   return permittedEntries(proxied, context, list).catch((problem) => {
-    if (!(problem instanceof McpError || problem instanceof HeadersError)) throw problem
+    if (!(problem instanceof McpError || problem instanceof OptionError)) throw problem
     context.environment.report(problem)
     return []
   })
@@ -49,7 +50,9 @@ async function permittedEntries(proxied: Proxied, context: MethodContext, list: 
   )
   if (!permitted || proxied.access.guarded.size === 0 || kind !== 'tool') return permitted
   const seen = await Promise.all(
-    permitted.map((entry) => isVisible(proxied.access.guarded.get(String(entry.name)) ?? {}, context.caller)),
+    permitted.map((entry) =>
+      isVisible(proxied.access.guarded.get(String(entry.name)) ?? {}, context).catch(leavingOut(context)),
+    ),
   )
   return permitted.filter((_, index) => seen[index])
 }

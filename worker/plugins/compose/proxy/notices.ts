@@ -7,6 +7,9 @@ import type { Listener } from './send-request.ts'
 /** The notifications that one request relayed, so that a later round of the call counts them without sending them again. It is JSON. */
 export type RelayedNotices = { readonly count: number; readonly progress?: number }
 
+/** Whether a value is a number that JSON has, unlike that of `1e999`. */
+const isNumber = (value: unknown): value is number => Number.isFinite(value)
+
 /** Relays progress and log messages of an upstream to the caller of one request. */
 export class Notices implements Listener {
   readonly wantsProgress: boolean
@@ -43,10 +46,10 @@ export class Notices implements Listener {
   }
 
   onProgress({ progress, total, message }: Params): void {
-    if (typeof progress !== 'number' || progress <= (this.#progress ?? Number.NEGATIVE_INFINITY)) return
+    if (!isNumber(progress) || progress <= (this.#progress ?? Number.NEGATIVE_INFINITY)) return
     this.#progress = progress
     this.#count += 1
-    const knownTotal = typeof total === 'number' ? total : undefined
+    const knownTotal = isNumber(total) ? total : undefined
     this.#context.progress(progress, knownTotal, typeof message === 'string' ? message : undefined)
   }
 

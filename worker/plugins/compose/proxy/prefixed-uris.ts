@@ -1,14 +1,17 @@
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import type { Params, Result } from '../../../protocol/types.ts'
 
-/** Schemes whose URIs are names that a server chooses for itself, so that two upstreams may have the same ones. */
-const ownNames = /^(ui|skill):\/\//i
+/** Schemes whose URIs are names that a server chooses for itself, so that two upstreams may have the same ones. `resultStore()` chooses those of `result`. */
+const ownNames = /^(ui|skill|result):\/\//i
+
+/** The end of the URI of a stored result: its id, and its query. */
+const storedResult = /[\da-f]{32}(?:\?|$)/
 
 /** The key of an app in the `_meta` of a tool, in earlier versions of the extension. */
 const flatKey = 'ui/resourceUri'
 
 /**
- * Puts the prefix of an upstream before the authority of its `ui://` and `skill://` URIs: `ui://chart` is `ui://sales_chart` on this server.
+ * Puts the prefix of an upstream before the authority of its `ui://`, `skill://` and `result://` URIs: `ui://chart` is `ui://sales_chart` on this server.
  * Other URIs do not change.
  *
  * @see https://modelcontextprotocol.io/seps/1865-mcp-apps-interactive-user-interfaces-for-mcp
@@ -31,6 +34,11 @@ export class PrefixedUris {
     const [start] = ownNames.exec(uri) ?? []
     if (!start) return uri
     return uri.startsWith(start + this.#prefix) ? start + uri.slice(start.length + this.#prefix.length) : undefined
+  }
+
+  /** Whether a URI is that of a result that the upstream stores: the template of this server's own results matches it, too. */
+  hasResult(uri: string): boolean {
+    return this.#prefix !== '' && /^result:/i.test(uri) && storedResult.test(this.there(uri)?.slice(9) ?? '')
   }
 
   /** Returns an entry of a list with the URIs of this server. @param id the member with its name or URI */

@@ -1,5 +1,6 @@
 /** An upstream as a part of this server: its lists, names, scopes and requests. */
 
+import { checkToolName } from '../../../declarations/check-declarations.ts'
 import type { ForwardedEntry } from '../../../declarations/forwarded.ts'
 import type { Interceptor } from '../../../declarations/interceptor.ts'
 import type { SelectedTools } from '../../../declarations/tool-selection.ts'
@@ -85,6 +86,7 @@ export class Proxied {
   readonly interceptors: readonly Interceptor[]
 
   constructor(remote: Remote, options: ProxiedOptions, interceptors: readonly Interceptor[] = []) {
+    checkNames(options, `the proxy of "${remote.url}"`)
     this.prefix = options.prefix
     this.interceptors = interceptors
     this.#remote = remote
@@ -166,12 +168,16 @@ export class Proxied {
       cursor = typeof nextCursor === 'string' && nextCursor !== '' && !seen.has(nextCursor) ? nextCursor : undefined
       if (cursor !== undefined) seen.add(cursor)
     }
-    if (invalid.length > 0) context.environment.report(this.#remote.invalidEntries(list, invalid))
     if (isComplete && cursor === undefined) await this.#announceChange(context, list, entries, signal)
     for (const entry of entries) delete entry.execution // tasks are not forwarded
-    if (list === 'tools/list' && cursor === undefined) this.#reportUnknown(context, entries)
-    const read = list === 'tools/list' ? this.#tools.read(entries) : entries
-    const entriesHere = read.map((entry) => this.access.uris.entry(entry, id))
+    const problems =
+      list === 'tools/list' && cursor === undefined ? this.#tools.problemsWith(entries, this.access.what) : []
+    for (const problem of problems) context.environment.report(problem)
+    const headers = await this.#headers(context, signal)
+    const read = list === 'tools/list' ? this.#tools.read(headers, entries) : { tools: entries, invalid: [] }
+    invalid.push(...read.invalid)
+    if (invalid.length > 0) context.environment.report(this.#remote.invalidEntries(list, invalid))
+    const entriesHere = read.tools.map((entry) => this.access.uris.entry(entry, id))
     return id === 'name' ? entriesHere.map((entry) => ({ ...entry, name: this.prefix + entry.name })) : entriesHere
   }
 
@@ -188,12 +194,23 @@ export class Proxied {
     if (this.#changes.hasChanged(key, entries, Date.now())) announceChange(context, lists[list].feature)
   }
 
-  #reportUnknown({ environment }: MethodContext, tools: readonly Params[]): void {
-    const unknown = this.#tools.findUnknown(tools)
-    if (unknown.length === 0) return
-    environment.report(
-      new Error(`${this.access.what}: ${unknown.join(', ')}, which the upstream does not list for this caller`),
-    )
+  /**
+   * Returns the result of a call. Structured content that is `null` is left out, unless the output schema of the tool can describe it. Older
+   * clients get the structured content that fits the schema of their list, which is read unless it is known for this caller.
+   *
+   * @param name on the upstream
+   */
+  async finish(context: MethodContext, name: string, result: Result): Promise<Result> {
+    const { revision, params, clientParams = params } = context.call
+    const { structuredContent, ...others } = result
+    const isNull = structuredContent === null
+    if (!isNull && (revision.stateless || !isObject(structuredContent))) return result
+    const headers = await this.#headers(context, this.timed(context))
+    if (!this.#tools.isKnown(headers, name))
+      await this.list(context, 'tools/list').catch((problem) => context.environment.report(problem))
+    const schema = this.#tools.outputSchemaOf(headers, name)
+    this.access.setOutputSchema(clientParams, schema)
+    return isNull && schema?.type === 'object' ? others : result
   }
 
   /** Returns the spelling of a URI that the upstream lists, if the client has written the URI differently from its canonical spelling. */
@@ -242,12 +259,15 @@ export class Proxied {
     { signal, listener }: RequestTerms,
   ): Promise<Result> {
     const { traceparent, tracestate, baggage } = isObject(context.call.params._meta) ? context.call.params._meta : {}
+    const caller = await this.#caller(context, signal)
+    const isCall = method === 'tools/call'
+    const sending = isCall ? this.#tools.sending(caller.headers, params) : { isSafeToRetry: true, mirrored: {} }
+    if (!sending) throw unknownTool(String(context.call.params.name))
     return this.#remote.request({
-      ...(await this.#caller(context, signal)),
+      ...caller,
       method,
       params: { ...params, _meta: { traceparent, tracestate, baggage } },
-      isSafeToRetry: method !== 'tools/call' || this.#tools.isSafeToRetry(params.name),
-      mirrored: method === 'tools/call' ? this.#tools.headers(params) : {},
+      ...sending,
       listener,
     })
   }
@@ -290,6 +310,14 @@ export class Proxied {
   }
 }
 
+/** @throws Error for names that clients do not accept, which the prefixes of servers that mount a proxy can make */
+function checkNames({ prefix, selected }: ProxiedOptions, what: string): void {
+  if (!/^[\w.-]{0,127}$/.test(prefix)) {
+    throw new Error(`The prefix "${prefix}" of ${what} must be at most 127 letters, digits, "_", "." or "-"`)
+  }
+  for (const { name } of selected.overrides.values()) if (name !== undefined) checkToolName(prefix + name)
+}
+
 function callKeyOf(environment: object): string {
   const key = callKeys.get(environment) ?? newCallKey()
   callKeys.set(environment, key)
@@ -305,6 +333,8 @@ const isCallKey = (key: string) => key.startsWith('call ')
 
 const isMismatch = (problem: unknown): problem is McpError =>
   problem instanceof McpError && problem.kind === 'header_mismatch'
+
+const unknownTool = (name: string) => new McpError('invalid_params', `Unknown tool: ${name}`)
 
 /** The error if neither this server nor an upstream offers the method. */
 export const notFound = (method: string): McpError => new McpError('method_not_found', `Method not found: ${method}`)

@@ -8,16 +8,16 @@ import type { HeadersContext, ResilienceOptions } from '../../../declarations/up
 export type ProxyOptions = ResilienceOptions &
   ToolSelection & {
     /**
-     * Start of the names of the upstream's tools and prompts, and of the authority of its `ui://` and `skill://` URIs. Entries of this server take precedence over equal names. Default: an empty
+     * Start of the names of the upstream's tools and prompts, and of the authority of its `ui://`, `skill://` and `result://` URIs. Entries of this server take precedence over equal names. At most 127 letters, digits, `_`, `.` and `-`. Default: an empty
      * text.
      */
     prefix?: string
     /**
      * Returns headers for the requests of a call to the upstream, such as credentials, possibly after a look-up, within the call's timeout.
-     * While a session of this server starts, `caller.state` throws an error. The token of the caller is not forwarded. `Content-Type`, `Accept` and `Mcp-*` cannot be set. Lists leave the upstream out when it
-     * throws an error; a call ends with an `McpError` that it throws, or with an internal error, which is logged. Default: none.
+     * While a session of this server starts, `caller.state` throws an error. The token of the caller is not forwarded. Headers that are `undefined` are not sent. `Content-Type`, `Accept` and `Mcp-*` cannot be set. Lists leave the upstream out when it
+     * throws an error or returns a header that cannot be sent; a call ends with an `McpError` that it throws, or with an internal error, which is logged. Default: none.
      */
-    headers?: (caller: HeadersContext) => Awaitable<Readonly<Record<string, string>>>
+    headers?: (caller: HeadersContext) => Awaitable<Headers | Readonly<Record<string, string | undefined>>>
     /** Duration of a whole list, at most `timeout`. Default: 10 seconds, because clients wait for all upstreams together. */
     listTimeout?: Duration
     /**

@@ -14,7 +14,10 @@ import { Remote } from './remote.ts'
 import type { RemotePlatform } from './upstream-http.ts'
 
 const kinds: KindsOf<ProxyOptions> = {
-  prefix: kind.string,
+  prefix: [
+    (value) => typeof value === 'string' && /^[\w.-]{0,127}$/.test(value),
+    'at most 127 letters, digits, "_", "." or "-"',
+  ],
   headers: kind.fn,
   ...resilienceKinds,
   ...selectionKinds,
@@ -44,7 +47,7 @@ export function proxy(url: string, options: ProxyOptions = {}): Module {
       `proxy("${url}"): the URL of an upstream must be https, or http on localhost, as in "https://weather.example/mcp"`,
     )
   }
-  if (scopes !== undefined && typeof scopes !== 'function' && !Array.isArray(scopes)) {
+  if (scopes !== undefined && typeof scopes !== 'function' && !kind.scopes[0](scopes)) {
     throw new Error(
       `proxy("${url}") has the scopes ${JSON.stringify(scopes)}: write a list, as in scopes: ['weather:read'], or a function`,
     )

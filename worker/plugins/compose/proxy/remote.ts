@@ -6,8 +6,10 @@
 import {
   errorAnswer,
   type Failure,
+  failureOfStatus,
   fetchWithin,
   type GuardedRequest,
+  isTimeoutError,
   RequestGuard,
   type Resilience,
 } from '../../../client/request-guard.ts'
@@ -15,9 +17,11 @@ import { wait } from '../../../engine/wait.ts'
 import { errorTable, McpError } from '../../../protocol/errors.ts'
 import type { Result, ServerCapabilities } from '../../../protocol/types.ts'
 import { type Connection, Connections } from './connections.ts'
+import { OptionError } from './option-error.ts'
 import { type Answered, type InputRequired, invalidResult, noAnswer, resultOf, UpstreamFailure } from './results.ts'
 import { type RemoteCall, type RemoteCaller, sendInSession, sendStateless } from './send-request.ts'
-import { isTimeout, isTimeoutError, type RemotePlatform, UpstreamHttp } from './upstream-http.ts'
+import { isTimeout, type RemotePlatform, UpstreamHttp } from './upstream-http.ts'
+import { SlowResponse } from './upstream-response.ts'
 
 /** Statuses by which an upstream refuses a session. */
 const sessionRefusals = new Set([401, 403, 404])
@@ -30,7 +34,8 @@ export class Remote {
 
   /** @param url absolute */
   constructor(url: string, platform: RemotePlatform, resilience: Resilience) {
-    this.#http = new UpstreamHttp(url, { ...platform, fetch: fetchWithin(platform.fetch, resilience.attemptTimeoutMs) })
+    const fetch = fetchWithin(sending(platform.fetch, `the proxy of "${url}"`), resilience.attemptTimeoutMs)
+    this.#http = new UpstreamHttp(url, { ...platform, fetch })
     this.#platform = platform
     this.#guard = new RequestGuard(this.#http.host, resilience)
     this.#connections = new Connections(this.#http)
@@ -134,15 +139,24 @@ export class Remote {
     this.#connections.sessions.retire(sessionKey)
   }
 
-  /** @throws McpError `unavailable` for any other failure, unless the caller has disconnected */
+  /** @throws McpError `unavailable` for any other failure, unless the caller has disconnected or nothing was sent */
   async #answering<T>({ signal }: RemoteCaller, work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (problem) {
       const isGone = signal.aborted && !isTimeout(signal)
-      if (isGone || problem instanceof McpError) throw problem
+      if (isGone || problem instanceof McpError || problem instanceof OptionError) throw problem
+      if (problem instanceof SlowResponse) throw this.#unfinished(problem)
       throw this.noAnswer(isTimeoutError(problem) ? 'timed out' : 'no response', problem)
     }
+  }
+
+  /** Returns the error for a response that started. It is an answer, unless its status says otherwise. */
+  #unfinished({ status, cause }: SlowResponse): McpError {
+    const message = `The server at ${this.#http.host} did not complete its response in time`
+    const failure = new UpstreamFailure(message, failureOfStatus(status), { reason: 'timed out' })
+    failure.cause = cause
+    return failure
   }
 
   #resultOf(answered: Answered, { method }: RemoteCall, { session }: Connection): Result | InputRequired {
@@ -160,6 +174,18 @@ export class Remote {
     } finally {
       if (cancelling) this.#platform.waitUntil(cancelling.finally(release))
       else release()
+    }
+  }
+}
+
+/** Returns the same `fetch` with another error for what it throws at once, such as for a binding that is missing. @param what names the proxy */
+function sending(fetch: RemotePlatform['fetch'], what: string): RemotePlatform['fetch'] {
+  return async (url, init) => {
+    try {
+      // Not awaited: a rejection is a failure of the connection.
+      return fetch(url, init)
+    } catch (problem) {
+      throw init.signal?.aborted ? problem : new OptionError('fetch', what, problem)
     }
   }
 }

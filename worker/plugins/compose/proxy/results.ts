@@ -1,11 +1,16 @@
 import { type Failure, failureOfStatus } from '../../../client/request-guard.ts'
 import { retryAfterMs } from '../../../client/retry.ts'
+import type { Kinds } from '../../../declarations/check-options.ts'
+import { readForeignBlock } from '../../../declarations/content.ts'
+import * as kind from '../../../declarations/option-kinds.ts'
+import { ofContents, readOptional } from '../../../declarations/optional-members.ts'
 import { maxAnswerBytes } from '../../../protocol/bounded-body.ts'
+import * as bounds from '../../../protocol/bounds.ts'
 import { type ErrorKind, errorTable, McpError } from '../../../protocol/errors.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import { negotiateVersion } from '../../../protocol/negotiate-version.ts'
 import type { InputRequest, Params, Result } from '../../../protocol/types.ts'
-import { inputRequestProblem, isBlock, roles } from './input-requests.ts'
+import { InvalidInputRequest, readInputRequest, roles } from './input-requests.ts'
 import type { Match } from './upstream-response.ts'
 
 const { error: errorInSession } = negotiateVersion('')
@@ -66,13 +71,99 @@ function kindOf(code: number, method: string): ErrorKind {
   return code === errorTable.missing_client_capability.code ? 'missing_client_capability' : 'internal_error'
 }
 
-/** Members of each result, the required one first. Only this server reads results of other methods. */
-const members: Readonly<Record<string, readonly [string, ...string[]]>> = {
-  'tools/call': ['content', 'structuredContent', 'isError'],
-  'prompts/get': ['messages', 'description'],
-  'resources/read': ['contents', 'ttlMs', 'cacheScope'],
-  'completion/complete': ['completion'],
+class InvalidMember extends Error {}
+
+const readMembers = (value: Params, kinds: Kinds, path = ''): Params =>
+  readOptional(value, kinds, 'the result', path, InvalidMember)
+
+const readBlock = (block: Params, path: string): Params => readForeignBlock(block, 'the result', path, InvalidMember)
+
+const inMessage: Kinds = {
+  role: kind.required([(value) => roles.has(value), "'user' or 'assistant'"]),
+  content: kind.required(kind.object()),
 }
+
+/** A read message has an object as content. */
+function readMessage(message: Params, path: string): Params {
+  const { role, content } = readMembers(message, inMessage, path)
+  return { role, content: readBlock(isObject(content) ? content : {}, `${path}content.`) }
+}
+
+const inContents: Kinds = { ...ofContents, uri: kind.required(kind.string) }
+
+function readContents(contents: Params, path: string): Params {
+  const read = readMembers(contents, inContents, path)
+  if (read.text === undefined && read.blob === undefined) {
+    throw new InvalidMember(`"${path.slice(0, -1)}" of the result must have a "text" or a "blob"`)
+  }
+  return read
+}
+
+type Member = {
+  /** The required member, which is a list of objects. */
+  readonly required: 'content' | 'messages' | 'contents'
+  readonly read: (each: Params, path: string) => Params
+  /** Kinds of the other members. */
+  readonly others: Kinds
+}
+
+/** Members of each result. Only this server reads results of other methods. */
+const members: Readonly<Record<string, Member>> = {
+  'tools/call': {
+    required: 'content',
+    read: readBlock,
+    others: { isError: kind.flag, structuredContent: kind.anything },
+  },
+  'prompts/get': { required: 'messages', read: readMessage, others: { description: kind.string } },
+  'resources/read': { required: 'contents', read: readContents, others: {} },
+}
+
+const ofCompletion: Kinds = {
+  completion: kind.required(kind.object({ values: kind.required(kind.strings), total: kind.size, hasMore: kind.flag })),
+}
+
+/** Returns at most as many values as clients accept. */
+function readCompletion(params: Params): Result {
+  const { completion } = readMembers(params, ofCompletion)
+  const { values, total, hasMore }: Params = isObject(completion) ? completion : {}
+  const all = Array.isArray(values) ? values : []
+  const isCut = all.length > bounds.completionValues
+  const more = isCut || hasMore
+  return {
+    completion: {
+      values: all.slice(0, bounds.completionValues),
+      ...(total !== undefined && { total }),
+      ...(more !== undefined && { hasMore: more }),
+    },
+  }
+}
+
+/** `ttlMs` and `cacheScope` are hints: invalid ones are left out. */
+function cachingOf({ ttlMs, cacheScope }: Params): Params {
+  return {
+    ...(Number.isSafeInteger(ttlMs) && Number(ttlMs) >= 0 && { ttlMs }),
+    ...((cacheScope === 'public' || cacheScope === 'private') && { cacheScope }),
+  }
+}
+
+function readListed(params: Params, { required, read, others }: Member, canBeAsked: boolean): Result {
+  const { structuredContent } = params
+  const hasStructured = required === 'content' && structuredContent !== undefined
+  // Some servers leave the content out where there is structured content.
+  const value = params[required] ?? (hasStructured ? [] : undefined)
+  if (!Array.isArray(value) || !value.every(isObject))
+    throw new InvalidMember(`"${required}" must be a list of objects`)
+  const found = value.map((each, index) => read(each, `${required}[${index}].`))
+  const given = Object.keys(others).filter((name) => params[name] !== undefined)
+  const kept = readMembers(Object.fromEntries(given.map((name) => [name, params[name]])), others)
+  // A value of any type is structured content for versions without sessions.
+  if (hasStructured && structuredContent === null && canBeAsked) kept.structuredContent = null
+  // For clients and models that read content only.
+  const isTextOnly = found.length === 0 && (kept.structuredContent ?? undefined) !== undefined
+  if (isTextOnly) found.push({ type: 'text', text: JSON.stringify(kept.structuredContent) })
+  return { [required]: found, ...kept, ...(required === 'contents' && cachingOf(params)) }
+}
+
 const canAsk = new Set(['tools/call', 'prompts/get', 'resources/read'])
 
 export const isInputRequired = (result: Result | InputRequired): result is InputRequired =>
@@ -82,8 +173,10 @@ export const isInputRequired = (result: Result | InputRequired): result is Input
  * Reads a result of an upstream: a complete result with the members of its method, or input requests. Other kinds of results, such as
  * tasks, need a capability that this server does not declare.
  *
+ * Members that are `null` are left out, as in own results.
+ *
  * @param canBeAsked whether the upstream's protocol version has input requests
- * @throws McpError `unavailable` for any other value
+ * @throws McpError `unavailable` for any other value; it names the member
  */
 export function readResult(method: string, params: Params, canBeAsked: boolean, host: string): Result | InputRequired {
   const { resultType = 'complete', _meta } = params
@@ -96,48 +189,34 @@ export function readResult(method: string, params: Params, canBeAsked: boolean, 
       `its resultType is ${JSON.stringify(resultType)}, which this server did not ask for`,
     )
   }
-  const [required, ...others] = members[method] ?? []
-  if (!required) return params
-  // Some servers leave the content out where there is structured content.
-  const value = params[required] ?? (params.structuredContent === undefined ? undefined : [])
-  if (required === 'completion' ? !isObject(value) : !(Array.isArray(value) && value.every(isObject))) {
-    throw invalidResult(
-      host,
-      method,
-      `"${required}" must be ${required === 'completion' ? 'an object' : 'a list of objects'}`,
-    )
+  const member = members[method]
+  if (!member && method !== 'completion/complete') return params
+  try {
+    const read = member ? readListed(params, member, canBeAsked) : readCompletion(params)
+    return { ...read, ...(isObject(_meta) && { _meta }) }
+  } catch (problem) {
+    if (problem instanceof InvalidMember) throw invalidResult(host, method, problem.message)
+    throw problem
   }
-  const isRead = required === 'messages' ? isPromptMessage : required === 'contents' ? isResourceContents : undefined
-  const index = Array.isArray(value) && isRead ? value.findIndex((each) => !isRead(each)) : -1
-  if (index >= 0) throw invalidResult(host, method, `invalid ${required}[${index}]`)
-  const content = others.filter((name) => isKept(name, params[name])).map((name) => [name, params[name]])
-  return { [required]: value, ...Object.fromEntries(content), ...(isObject(_meta) && { _meta }) }
-}
-
-const isPromptMessage = ({ role, content }: Params) => roles.has(role) && isObject(content) && isBlock(content)
-const isResourceContents = ({ uri, text, blob }: Params) =>
-  typeof uri === 'string' && (typeof text === 'string' || typeof blob === 'string')
-
-function isKept(name: string, value: unknown): boolean {
-  if (name === 'ttlMs') return Number.isSafeInteger(value) && Number(value) >= 0
-  if (name === 'cacheScope') return value === 'public' || value === 'private'
-  return value !== undefined
 }
 
 function readInputRequired(method: string, params: Params, host: string): InputRequired {
   const { inputRequests = {}, requestState } = params
   if (!canAsk.has(method)) throw invalidResult(host, method, 'it requests input, which this method does not support')
   if (!isObject(inputRequests)) throw invalidResult(host, method, '"inputRequests" must be an object')
-  for (const [key, request] of Object.entries(inputRequests)) {
-    const problem = inputRequestProblem(request)
-    if (problem !== undefined) throw invalidResult(host, method, `the input request "${key}" ${problem}`)
-  }
   if (requestState !== undefined && typeof requestState !== 'string') {
     throw invalidResult(host, method, '"requestState" must be a string')
   }
+  let read: Params
+  try {
+    read = Object.fromEntries(Object.entries(inputRequests).map(([key, each]) => [key, readInputRequest(key, each)]))
+  } catch (problem) {
+    if (problem instanceof InvalidInputRequest) throw invalidResult(host, method, problem.message)
+    throw problem
+  }
   return {
     resultType: 'input_required',
-    inputRequests: inputRequests as InputRequired['inputRequests'], // each was looked at above
+    inputRequests: read as InputRequired['inputRequests'], // each was read above
     ...(requestState !== undefined && { requestState }),
   }
 }

@@ -1,5 +1,6 @@
 /** Sends one request to an upstream, and finds its response. */
 
+import { isTimeoutError } from '../../../client/request-guard.ts'
 import type { NotificationMessage } from '../../../protocol/jsonrpc.ts'
 import { metaOf } from '../../../protocol/meta.ts'
 import { newestStateless } from '../../../protocol/revisions/index.ts'
@@ -13,7 +14,7 @@ import {
 } from '../../../protocol/types.ts'
 import type { AnnouncedList } from './announce-change.ts'
 import type { Answered } from './results.ts'
-import { isTimeoutError, type Sender, sessionHeaders, type UpstreamHttp } from './upstream-http.ts'
+import { type Sender, sessionHeaders, type UpstreamHttp } from './upstream-http.ts'
 import { matchResponse } from './upstream-response.ts'
 import type { UpstreamSession } from './upstream-sessions.ts'
 

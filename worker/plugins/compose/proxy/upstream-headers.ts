@@ -1,32 +1,51 @@
-import type { Awaitable } from '../../../declarations/context.ts'
-import { McpError, messageOf } from '../../../protocol/errors.ts'
+import { isPlain } from '../../../declarations/check-options.ts'
+import { McpError } from '../../../protocol/errors.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
+import { OptionError } from './option-error.ts'
 import { isTimeout } from './upstream-http.ts'
 
+/** Headers that can be sent, with names in lower case and in one order: equal headers have equal texts as JSON. */
 export type UpstreamHeaders = Readonly<Record<string, string>>
 
-/** Carries an error of the option `headers` of `proxy()` to the log. The client gets an internal error. */
-export class HeadersError extends Error {
-  override readonly name = 'HeadersError'
-
-  /** @param what names the proxy */
-  constructor(what: string, problem: unknown) {
-    super(`"headers" of ${what} failed: ${messageOf(problem)}`, { cause: problem })
+/**
+ * Calls the option `headers`. Headers without a value are left out.
+ *
+ * @throws TypeError when it returns anything but an object with headers that can be sent. It contains no values, which are credentials
+ */
+export async function readHeaders(read: () => unknown): Promise<UpstreamHeaders> {
+  const returned = await read()
+  if (returned instanceof Headers) return Object.fromEntries(returned)
+  if (!isObject(returned) || !isPlain(returned)) {
+    throw new TypeError(`it returned ${typeName(returned)}: return an object with the headers`)
   }
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(returned)) {
+    if (value === undefined || value === null) continue
+    if (typeof value !== 'string') {
+      throw new TypeError(`it returned ${typeName(value)} as "${name}": return a string`)
+    }
+    try {
+      headers.set(name, value)
+    } catch {
+      // Without the cause: its message may contain the value.
+      throw new TypeError(
+        `it returned a header "${name}" that HTTP cannot carry: return a name without blanks, and a value without line breaks`,
+      )
+    }
+  }
+  return Object.fromEntries(headers)
 }
 
-/** Calls the option `headers`. @throws Error when it returns no object */
-export async function readHeaders(read: () => Awaitable<UpstreamHeaders>): Promise<UpstreamHeaders> {
-  const headers: unknown = await read()
-  if (!isObject(headers)) throw new TypeError(`it returned ${String(headers)}: return an object with the headers`)
-  return headers as UpstreamHeaders // its values become text in `new Headers`
+function typeName(value: unknown): string {
+  if (value === null || typeof value !== 'object') return value === undefined ? 'undefined' : `a ${typeof value}`
+  return `an object of the class ${value.constructor?.name}`
 }
 
 /**
  * Waits for headers until a signal is aborted.
  *
  * @param what names the proxy
- * @throws McpError that the option `headers` throws; HeadersError for any other error of it, and after a timeout; the reason of the signal
+ * @throws McpError that the option `headers` throws; OptionError for any other error of it, and after a timeout; the reason of the signal
  */
 export async function waitForHeaders(
   reading: Promise<UpstreamHeaders>,
@@ -41,7 +60,7 @@ export async function waitForHeaders(
     return await Promise.race([reading, aborted])
   } catch (problem) {
     const isGone = signal.aborted && problem === signal.reason && !isTimeout(signal)
-    throw isGone || problem instanceof McpError ? problem : new HeadersError(what, problem)
+    throw isGone || problem instanceof McpError ? problem : new OptionError('headers', what, problem)
   } finally {
     signal.removeEventListener('abort', stop)
   }

@@ -1,5 +1,6 @@
 /** The HTTP requests to an upstream: a POST per message, a GET that resumes a stream, a DELETE that ends a session. */
 
+import { isTimeoutError } from '../../../client/request-guard.ts'
 import { errorTable, McpError } from '../../../protocol/errors.ts'
 import type { RequestMessage } from '../../../protocol/jsonrpc.ts'
 import { httpError } from './results.ts'
@@ -124,10 +125,9 @@ export class UpstreamHttp {
   }
 }
 
-export const isTimeoutError = (thrown: unknown): boolean => thrown instanceof Error && thrown.name === 'TimeoutError'
 export const isTimeout = ({ reason }: AbortSignal): boolean => isTimeoutError(reason)
 
-const isJson = ({ headers }: Response) => headers.get('Content-Type')?.startsWith('application/json') === true
+const isJson = ({ headers }: Response) => /^application\/json/i.test(headers.get('Content-Type') ?? '')
 
 export const sessionHeaders = ({ id, version }: UpstreamSession): ProtocolHeaders => ({
   'MCP-Protocol-Version': version,

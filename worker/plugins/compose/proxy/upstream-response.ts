@@ -1,11 +1,15 @@
+import { isTimeoutError } from '../../../client/request-guard.ts'
 import { events, isEventStream } from '../../../client/wire.ts'
 import { wait } from '../../../engine/wait.ts'
 import { BoundedBody } from '../../../protocol/bounded-body.ts'
+import { errorTable } from '../../../protocol/errors.ts'
 import {
   isNotification,
+  isObject,
   isRequest,
   isRequestId,
   isResponse,
+  type Message,
   type NotificationMessage,
   type Parsed,
   parse,
@@ -37,6 +41,16 @@ export type Peer = {
   readonly resume?: (lastEventId: string) => Promise<Response>
 }
 
+/** The time of a request was over after its response had started. */
+export class SlowResponse extends Error {
+  readonly status: number
+
+  constructor(status: number, cause: unknown) {
+    super(undefined, { cause })
+    this.status = status
+  }
+}
+
 /** Requests of an upstream that are answered during one call. */
 const maxRequests = 100
 const maxResumptions = 100
@@ -51,7 +65,7 @@ const maxTimerMs = 2 ** 31 - 1
  * ends before it.
  *
  * @param signal of the request
- * @throws the reason of the signal
+ * @throws SlowResponse after a timeout; any other reason of the signal
  * @see https://www.jsonrpc.org/specification#response_object
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
  */
@@ -61,6 +75,14 @@ export async function matchResponse(
   signal: AbortSignal,
   peer?: Peer,
 ): Promise<Match> {
+  try {
+    return await findMatch(response, id, signal, peer)
+  } catch (problem) {
+    throw isTimeoutError(problem) ? new SlowResponse(response.status, problem) : problem
+  }
+}
+
+async function findMatch(response: Response, id: RequestId, signal: AbortSignal, peer?: Peer): Promise<Match> {
   const reading = new Reading(id, signal, peer)
   let match = await reading.read(response)
   for (let count = 0; !match && reading.lastEventId && peer?.resume && count < maxResumptions; count += 1) {
@@ -110,9 +132,7 @@ class Reading {
     const response = bounded ? new Response(bounded.stream, upstreamResponse) : upstreamResponse
     const isStream = isEventStream(response)
     try {
-      for await (const parsed of isStream ? this.#streamed(response) : mapMessages(parse(await response.text()))) {
-        const message = 'message' in parsed ? parsed.message : undefined
-        if (!message) continue
+      for await (const message of isStream ? this.#streamed(response) : this.#messagesIn(await response.text())) {
         if (isRequest(message)) this.#onRequest(message)
         else if (isNotification(message)) this.#peer?.onNotification?.(message)
         if (!isResponse(message)) continue
@@ -130,7 +150,7 @@ class Reading {
     return undefined
   }
 
-  async *#streamed(response: Response): AsyncGenerator<ParsedMessage> {
+  async *#streamed(response: Response): AsyncGenerator<Message> {
     let parsedId: string | undefined
     const onRetry = (retryMs: number) => {
       this.retryMs = retryMs
@@ -140,10 +160,23 @@ class Reading {
     }
     for await (const { id, data } of events(response, this.#signal, { onRetry, onId })) {
       this.lastEventId = id ?? this.lastEventId
-      if (data) yield* mapMessages(parse(data))
+      if (data) yield* this.#messagesIn(data)
     }
     // Of an event without data. Where the connection was lost, an event that was parsed may not have been read.
     this.lastEventId = parsedId ?? this.lastEventId
+  }
+
+  /** Returns the messages of a body or an event. Malformed ones are ignored, except the answer to the request. */
+  #messagesIn(text: string): Message[] {
+    const parsed = parse(text)
+    const all = 'batch' in parsed ? parsed.batch : [parsed]
+    return all.flatMap((each, index) => {
+      if ('message' in each) return each.message
+      // With an id it is a request, or nested too deeply.
+      if (each.malformed.kind === 'parse_error' || each.id !== undefined) return []
+      const value: unknown = JSON.parse(text)
+      return malformedAnswer('batch' in parsed && Array.isArray(value) ? value[index] : value, this.#id, each) ?? []
+    })
   }
 
   #onRequest(request: RequestMessage): void {
@@ -152,5 +185,19 @@ class Reading {
   }
 }
 
-type ParsedMessage = Exclude<Parsed, { batch: unknown }>
-const mapMessages = (parsed: Parsed): readonly ParsedMessage[] => ('batch' in parsed ? parsed.batch : [parsed])
+/** Returns a malformed response to a request as an error: the upstream answers, so another request may succeed. */
+function malformedAnswer(
+  value: unknown,
+  id: RequestId,
+  { malformed }: Extract<Parsed, { malformed: unknown }>,
+): ErrorMessage | undefined {
+  if (!isObject(value) || value.id !== id || 'method' in value) return undefined
+  const { code, message, data } = isObject(value.error) ? value.error : {}
+  const error = {
+    code: typeof code === 'number' && Number.isInteger(code) ? code : errorTable.invalid_request.code,
+    message:
+      typeof message === 'string' ? message : `The upstream answered with an invalid response: ${malformed.message}`,
+    data,
+  }
+  return { jsonrpc: '2.0', id, error }
+}

@@ -51,7 +51,7 @@ async function emitEvents(
 ): Promise<void> {
   const { request } = incoming
   const session = sessionOf(request, serverInfo)
-  const write = writer(request, session)
+  const write = writer(request, session, serverInfo.auth)
   const at = new Date().toISOString()
   const findings = await findingsIn(incoming, response, serverInfo, write)
   if (findings.length === 0) return

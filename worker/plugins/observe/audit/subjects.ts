@@ -1,5 +1,5 @@
 /** The entries that messages name, and their scopes. */
-import { bounds } from '../../../protocol/bounds.ts'
+import * as bounds from '../../../protocol/bounds.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import type { Params } from '../../../protocol/types.ts'
 

@@ -13,9 +13,17 @@ const secretHeaders = ['Authorization', 'Cf-Access-Jwt-Assertion', 'Mcp-Session-
 
 export type Write = (text: unknown) => string | undefined
 
-/** Returns a function that prepares texts of a request, and removes its credentials from them. */
-export function writer(request: Request, session: string | undefined): Write {
-  const secrets = [session, ...secretHeaders.map((name) => request.headers.get(name))]
+/**
+ * Returns a function that prepares texts of a request, and removes its credentials from them.
+ *
+ * @param session the session id that the request contains
+ * @param auth of the endpoint
+ */
+export function writer(request: Request, session: string | undefined, auth: ServerInfo['auth']): Write {
+  const secrets = [
+    session,
+    ...[...secretHeaders, ...(auth?.credentialHeaders ?? [])].map((name) => request.headers.get(name)),
+  ]
     .flatMap((value) => value?.split(/[\s,]+/) ?? [])
     .filter((part) => part.length >= shortestSecret)
   return (text) => {

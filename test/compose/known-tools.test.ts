@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { KnownTools } from '../../worker/plugins/compose/proxy/known-tools.ts'
+
+const inputSchema = { type: 'object', properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } }
+const mirrored = [{ header: 'Region', path: ['region'], type: 'string' }]
+const headers = { 'X-Key': 'ada' }
+
+test('the latest twenty thousand tools are stored, those of every key counted', () => {
+  const known = new KnownTools()
+  known.learn(headers, [{ name: 'first', inputSchema }])
+  expect(known.get(headers, 'first')).toMatchObject({ mirrored })
+  expect(known.get({ 'X-Key': 'bob' }, 'first')).toBeUndefined()
+  known.learn(
+    { 'X-Key': 'bob' },
+    Array.from({ length: 19_999 }, (_, index) => ({ name: `plain${index}`, inputSchema: {} })),
+  )
+  expect(known.get(headers, 'first')).toMatchObject({ mirrored })
+  known.learn(
+    { 'X-Key': 'cid' },
+    Array.from({ length: 20_000 }, (_, index) => ({ name: `other${index}`, inputSchema })),
+  )
+  expect(known.get(headers, 'first')).toBeUndefined()
+  expect(known.get({ 'X-Key': 'cid' }, 'other0')).toMatchObject({ mirrored })
+})
+
+test('the tools of the latest thousand keys are stored', () => {
+  const known = new KnownTools()
+  const keyed = (index: number) => ({ 'X-Key': `${index}` })
+  for (let index = 0; index <= 1000; index += 1) known.learn(keyed(index), [{ name: 'a', inputSchema }])
+  expect(known.get(keyed(1), 'a')).toMatchObject({ mirrored })
+  expect(known.get(keyed(0), 'a')).toBeUndefined()
+})
+
+test('a tool that loses its annotations and mirrored arguments is called without them', () => {
+  const known = new KnownTools()
+  known.learn(headers, [{ name: 'a', inputSchema, annotations: { readOnlyHint: true } }])
+  expect(known.get(headers, 'a')).toMatchObject({ isSafeToRetry: true, mirrored })
+  known.learn(headers, [{ name: 'a', inputSchema: {} }])
+  expect(known.get(headers, 'a')).toMatchObject({ isSafeToRetry: false, mirrored: [] })
+})
+
+test('of two tools with one name, the first is called, which lists contain', () => {
+  const known = new KnownTools()
+  known.learn(headers, [
+    { name: 'a', inputSchema },
+    { name: 'a', inputSchema: {}, annotations: { readOnlyHint: true } },
+  ])
+  expect(known.get(headers, 'a')).toMatchObject({ isSafeToRetry: false, mirrored })
+})

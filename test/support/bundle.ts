@@ -1,0 +1,97 @@
+/** Bundles Workers of tests once for all servers and processes of a run. */
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { build, type Loader, version } from 'esbuild'
+
+const root = resolve(import.meta.dirname, '../..')
+
+/** Processes of one run share it. A bundle whose inputs have changed is made again. */
+const folder = join(tmpdir(), 'edgemcp-bundles')
+
+export type Source = Options & {
+  /** Absolute path of the main module. */
+  main: string
+}
+
+export type Options = {
+  /** The value of `process.env.NODE_ENV`. */
+  mode: string
+  /** Names of the configuration that are replaced. */
+  define: Record<string, string>
+  /** How files with other extensions are imported. */
+  loader: Record<string, Loader>
+}
+
+type Bundle = { code: string; inputs: readonly (readonly [path: string, version: string])[] }
+
+/** Returns the text of one module, as wrangler bundles it for a deployment. */
+export async function bundleOf({ main, ...options }: Source): Promise<string> {
+  const known = read(fileOf(main, options))
+  if (known?.inputs.every(([path, version]) => versionOf(path) === version)) return known.code
+  await bundleAll([main], options)
+  return read(fileOf(main, options))?.code ?? ''
+}
+
+/**
+ * Bundles many Workers with one run of esbuild, which parses the modules that they share once.
+ *
+ * @param mains absolute paths of their main modules
+ */
+export async function bundleAll(
+  mains: readonly string[],
+  { mode, define = {}, loader = {} }: Pick<Options, 'mode'> & Partial<Options>,
+): Promise<void> {
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: mains.map((main, index) => ({ in: main, out: String(index) })),
+    outdir: 'out',
+    write: false,
+    bundle: true,
+    metafile: true,
+    keepNames: true,
+    format: 'esm',
+    target: 'es2024',
+    conditions: ['workerd', 'worker', 'browser'],
+    external: ['cloudflare:*', 'node:*'],
+    define: {
+      'navigator.userAgent': '"Cloudflare-Workers"',
+      'process.env.NODE_ENV': JSON.stringify(mode),
+      'globalThis.process.env.NODE_ENV': JSON.stringify(mode),
+      ...define,
+    },
+    loader: { '.txt': 'text', '.html': 'text', '.sql': 'text', ...loader },
+    logLevel: 'silent',
+  })
+  const inputs = Object.keys(metafile.inputs).map((path) => {
+    const absolute = resolve(root, path)
+    return [absolute, versionOf(absolute)] as const
+  })
+  mkdirSync(folder, { recursive: true })
+  for (const [index, main] of mains.entries()) {
+    const code = outputFiles.find(({ path }) => path === resolve(root, `out/${index}.js`))?.text ?? ''
+    const file = fileOf(main, { mode, define, loader })
+    // Another process may read it at the same time.
+    writeFileSync(`${file}.${process.pid}`, JSON.stringify({ code, inputs } satisfies Bundle))
+    renameSync(`${file}.${process.pid}`, file)
+  }
+}
+
+function fileOf(main: string, { mode, define, loader }: Options): string {
+  const key = JSON.stringify([version, root, main, mode, define, loader])
+  return join(folder, createHash('sha256').update(key).digest('hex'))
+}
+
+function read(file: string): Bundle | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Bundle
+  } catch {
+    return undefined
+  }
+}
+
+function versionOf(path: string): string {
+  const { mtimeMs = 0, size = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {}
+  return `${mtimeMs} ${size}`
+}

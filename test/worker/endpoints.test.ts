@@ -1,0 +1,92 @@
+/** Durable Objects work for endpoints that do not exist in their isolate, such as those of tenants. */
+import { runInDurableObject } from 'cloudflare:test'
+import { exports } from 'cloudflare:workers'
+import { createServer, type ServeOptions, serve } from 'edgemcp'
+import { resultStore } from 'edgemcp/results'
+import { tasks } from 'edgemcp/tasks'
+import { expect, test } from 'vitest'
+import type { SessionRpc, TaskCall } from '../../durable-objects/rpc.ts'
+import { type Admitted, endpointKey, endpointOf } from '../../worker/declarations/endpoints.ts'
+import { post } from './session-post.ts'
+
+type Classes = { McpState: DurableObjectNamespace; McpSession: { getByName(name: string): SessionRpc } }
+const { McpState, McpSession } = exports as unknown as Classes
+
+/** Data about an endpoint that does not exist in this isolate. */
+const elsewhere = { endpoint: 'elsewhere', storedClaims: [], isReauthorized: false, isLimited: false }
+
+/** Calls the tool "fail" in a session of the test server. Returns the response. */
+async function failInSession(more: Partial<Admitted>): Promise<unknown> {
+  const admitted = { ...elsewhere, serverName: 'everything', plugins: ['page', 'subscriptions'], ...more }
+  const session = McpSession.getByName(crypto.randomUUID())
+  return session.post(post('tools/call', { name: 'fail', arguments: {} }, { admitted }))
+}
+
+/** Runs a task that fails, in the class of an endpoint with these options. Returns its status. */
+async function failAsTask(options: Partial<ServeOptions>, more: Partial<TaskCall>): Promise<unknown> {
+  const server = createServer({ name: 'failing', version: '1.0.0' })
+  server.tool('fail', { description: 'Fails', task: true }, () => {
+    throw new Error('It failed')
+  })
+  const { McpTask } = serve(server, {
+    path: '/failing/mcp',
+    ...options,
+    plugins: [tasks(), ...(options.plugins ?? [])],
+  })
+  return runInDurableObject(McpState.getByName(crypto.randomUUID()), async (_, context) => {
+    const task = new McpTask(context, {} as never)
+    const call = {
+      params: { name: 'fail' },
+      capabilities: {},
+      client: undefined,
+      principal: undefined,
+      identity: 'test',
+    }
+    const terms = { after: 10_000, ttl: 3_600_000, poll: 1000, retries: 0 }
+    const of = { name: 'task x', taskId: 'sealed', session: undefined }
+    const status = await task.start(
+      { ...call, endpoint: 'elsewhere', plugins: ['tasks'], ...more },
+      terms,
+      of,
+      {},
+      false,
+    )
+    await context.storage.deleteAll()
+    return status
+  })
+}
+
+const failed = /The tool \\*"fail\\*" failed \(error id [0-9a-f]{8}\)/
+
+test.each([
+  ['a call in a session', failInSession],
+  ['a task', (more: Partial<TaskCall>) => failAsTask({}, more)],
+  ['a task in a class with onError', (more: Partial<TaskCall>) => failAsTask({ onError: () => {} }, more)],
+])('keep messages of exceptions from clients of an endpoint with handlerErrors: %s', async (_, fail) => {
+  expect(JSON.stringify(await fail({ hidesErrors: false }))).toContain('It failed')
+  const hidden = JSON.stringify(await fail({ hidesErrors: true }))
+  expect(hidden).toMatch(failed)
+  expect(hidden).not.toContain('It failed')
+})
+
+test('do not use the handlerErrors function of their own endpoint for another endpoint that has one', async () => {
+  const own: Partial<ServeOptions> = { handlerErrors: (error) => String(error) }
+  expect(JSON.stringify(await failAsTask(own, { hidesErrors: true }))).toMatch(failed)
+})
+
+test.each([
+  ['runs with the same options', 'acme/', 'It failed'],
+  ['is refused with other options', 'shared/', 'have different plugins, or other options of them'],
+])('a task whose endpoint stores results under acme/ %s', async (_, prefix, expected) => {
+  const bucket = () => ({}) as R2Bucket // Nothing is stored.
+  const plugins = ['tasks', 'resultStore acme/']
+  const own = { plugins: [resultStore({ bucket, prefix })] }
+  expect(JSON.stringify(await failAsTask(own, { plugins }))).toContain(expected)
+})
+
+test('endpoints name plugins with their variants', () => {
+  const server = createServer({ name: 'varied', version: '1.0.0' })
+  serve(server, { path: '/varied/mcp', plugins: [{ name: 'plain' }, { name: 'mask', variant: 'cards' }] })
+  const key = endpointKey(JSON.stringify(['varied', '/varied/mcp']), undefined)
+  expect(endpointOf(key)?.plugins).toEqual(['plain', 'mask cards'])
+})

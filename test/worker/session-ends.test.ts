@@ -1,0 +1,212 @@
+/** Sessions that end while something fails, or while they wait for something. */
+import { runInDurableObject } from 'cloudflare:test'
+import { exports } from 'cloudflare:workers'
+import { createServer } from 'edgemcp'
+import { describe, expect, test, vi } from 'vitest'
+import type { SessionRpc, SubscriptionsRpc } from '../../durable-objects/rpc.ts'
+import { Session } from '../../durable-objects/session/object.ts'
+import type { SessionHost } from '../../durable-objects/session/session-host.ts'
+import { termsWith } from '../../durable-objects/session/session-terms.ts'
+import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
+import { Subscriptions } from '../../durable-objects/subscriptions/session-part.ts'
+import * as closeCode from '../../worker/protocol/close-code.ts'
+import { post, week } from './session-post.ts'
+
+type Stub = DurableObjectStub & SessionRpc
+const { McpSession } = exports as unknown as { McpSession: { getByName(name: string): Stub } }
+
+const termsOf = termsWith({ streamAfterMs: 1000, ttl: week, log: defaultLogBounds, revive: true })
+
+type Running = {
+  session: Session
+  storage: DurableObjectStorage
+  sockets(): WebSocket[]
+  reported: unknown[]
+  name: string
+}
+
+/** Runs a session whose host differs from the default in some members. */
+async function running(host: Partial<SessionHost>, use: (running: Running) => Promise<void>): Promise<void> {
+  const name = crypto.randomUUID()
+  const reported: unknown[] = []
+  const server = createServer({ name: 'test', version: '1.0.0' })
+  const defaults = {
+    server,
+    life: week,
+    className: 'McpSession',
+    termsOf: () => termsOf(undefined),
+    seals: () => ({}),
+    serverFor: () => host.server ?? server,
+    countRoundOf: () => undefined,
+    report: (problem: unknown) => reported.push(problem),
+  }
+  await runInDurableObject(McpSession.getByName(name), async (_, state) => {
+    // Only what these tests use of a host.
+    const session = new Session(state, {} as never, { ...defaults, ...host } as unknown as SessionHost)
+    await use({ session, storage: state.storage, sockets: () => state.getWebSockets(), reported, name })
+    await state.storage.deleteAll()
+  })
+}
+
+const valuesIn = ({ kv }: DurableObjectStorage) => [...kv.list()].flatMap(([key]) => (key === 'schema' ? [] : [key]))
+
+describe('a session ends although', () => {
+  const gone = new Error('This Worker has no Durable Object McpState')
+  test.each<[string, SessionHost['state']]>([
+    [
+      'the class of its state was removed',
+      () => {
+        throw gone
+      },
+    ],
+    ['its state cannot be deleted', () => ({ deleteAll: () => Promise.reject(gone) }) as never],
+  ])('%s', async (_, stateOf) => {
+    const deleted: string[] = []
+    const state: SessionHost['state'] = (name) => {
+      if (name !== 'third') return stateOf(name)
+      return { deleteAll: async () => void deleted.push(name) } as never
+    }
+    await running({ state }, async ({ session, storage, reported, name }) => {
+      const expires = Date.now() + week
+      storage.kv.put('schema', 1)
+      storage.kv.put('id', { name, expires })
+      storage.kv.put('stateObjects', ['first', 'second', 'third'])
+      expect(await session.end(expires)).toBe(true)
+      expect(valuesIn(storage)).toEqual(['ended'])
+      expect(await session.end(expires)).toBe(false)
+      expect(deleted).toEqual(['third'])
+      expect(reported).toEqual([gone, gone])
+    })
+  })
+
+  test('the last events of its streams cannot be written', async () => {
+    const { promise: cancelled, resolve: onCancelled } = Promise.withResolvers<void>()
+    const server = createServer({ name: 'test', version: '1.0.0' })
+    server.tool('run', { description: 'Runs until it is cancelled' }, async (_, ctx) => {
+      ctx.progress(1)
+      ctx.signal.addEventListener('abort', () => onCancelled())
+      await cancelled
+    })
+    await running({ server }, async ({ session, storage, reported }) => {
+      const call = { name: 'run', _meta: { progressToken: 'p' } }
+      expect(await session.post(post('tools/call', call))).toEqual({ stream: 1 })
+      const relay = await open(session, 'stream=1')
+      storage.sql.exec('DROP TABLE events')
+      storage.sql.exec('DROP TABLE streams')
+      expect(await session.end(Date.now() + week)).toBe(true)
+      expect(await relay.closed).toBe(1000)
+      await cancelled
+      expect(valuesIn(storage)).toEqual(['ended'])
+      expect(String(reported[0])).toContain('no such table')
+    })
+  })
+})
+
+describe('a session whose expiry fails once', () => {
+  const expires = Date.now() + week
+  /** Lets a session with a subscription expire, and the storage refuse to delete it. */
+  async function failing(revive: boolean, use: (running: Running, registered: string[]) => Promise<void>) {
+    const registered: string[] = []
+    const shard = {
+      subscribe: async (_: string, topics: string[]) => registered.push(...topics) > 0,
+      unsubscribeAll: async () => registered.splice(0).length > 0,
+    }
+    const subscribing = { Subscriptions, subscriptionsAt: () => shard as unknown as SubscriptionsRpc }
+    await running(subscribing, async (parts) => {
+      const { session, storage, name } = parts
+      const terms = termsWith({ streamAfterMs: 1000, ttl: week, log: defaultLogBounds, revive })(0)
+      const stored = {
+        schema: 1,
+        id: { name, expires },
+        terms,
+        lastSeenAt: 1,
+        updatesShard: 0,
+        stateObjects: ['board'],
+      }
+      for (const [key, value] of Object.entries(stored)) storage.kv.put(key, value)
+      registered.push('resource:note://1')
+      const deleting = vi.spyOn(storage, 'deleteAll').mockRejectedValueOnce(new Error('lost'))
+      try {
+        await expect(session.alarm()).rejects.toThrow('lost')
+        expect(registered).toEqual([])
+        await use(parts, registered)
+      } finally {
+        deleting.mockRestore()
+      }
+    })
+  }
+
+  test('has ended without revive, and deletes the rest with the next alarm', async () => {
+    await failing(false, async ({ session, storage }) => {
+      expect(await session.post(post('ping'))).toEqual({ gone: true })
+      expect(valuesIn(storage)).toContain('id')
+      await session.alarm()
+      expect(valuesIn(storage)).toEqual(['ended'])
+      expect(await storage.getAlarm()).toBe(expires)
+      expect(await session.post(post('ping'))).toEqual({ gone: true })
+    })
+  })
+
+  test('registers again for changes with its next stream', async () => {
+    await failing(true, async ({ session }, registered) => {
+      expect(await session.post(post('ping'))).toMatchObject({ status: 200 })
+      expect((await open(session, '')).status).toBe(101)
+      expect(registered).toContain('tools')
+    })
+  })
+})
+
+describe('a session that ends', () => {
+  test('over HTTP+SSE while onInitialize runs stores nothing afterwards', async () => {
+    const { promise: initialized, resolve: finish } = Promise.withResolvers<void>()
+    const server = createServer({ name: 'test', version: '1.0.0' })
+    // As `serve` does with the hooks of plugins.
+    Object.assign(server.declarations, { hooks: { onInitialize: () => initialized, onSessionEnd() {} } })
+    await running({ server }, async ({ session, storage, sockets }) => {
+      expect((await open(session, 'sse=1')).status).toBe(101)
+      const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
+      expect(await session.post(post('initialize', hello, { handshake: undefined }))).toEqual({ status: 202 })
+      const [socket] = sockets()
+      if (socket) await session.webSocketClose(socket, closeCode.clientGone)
+      expect(valuesIn(storage)).toEqual([])
+      finish()
+      await scheduler.wait(0)
+      expect(valuesIn(storage)).toEqual([])
+      expect(await storage.getAlarm()).toBeNull()
+    })
+  })
+
+  test('while it subscribes to a resource stores nothing afterwards, and ends its registration', async () => {
+    const registering = Promise.withResolvers<boolean>()
+    const left: string[] = []
+    const server = createServer({ name: 'test', version: '1.0.0' })
+    server.resource('note://1', { description: 'A note', scopes: ['notes'] }, () => 'a note')
+    const shard = {
+      subscribe: () => registering.promise,
+      unsubscribeAll: async (session: string) => left.push(session) > 0,
+    }
+    const subscribing = { server, Subscriptions, subscriptionsAt: () => shard as unknown as SubscriptionsRpc }
+    await running(subscribing, async ({ session, storage, name }) => {
+      const principal = { issuer: 'i', subject: 's', scopes: ['notes'], claims: {} }
+      const more = { principal, terms: termsOf(0) }
+      const posted = session.post(post('resources/subscribe', { uri: 'note://1' }, more))
+      await vi.waitFor(() => expect(valuesIn(storage)).toContain('id'))
+      expect(await session.end(Date.now() + week)).toBe(true)
+      registering.resolve(true)
+      expect(await posted).toEqual({ gone: true })
+      await vi.waitFor(() => expect(left).toEqual([name]))
+      await scheduler.wait(0)
+      expect(valuesIn(storage)).toEqual(['ended'])
+    })
+  })
+})
+
+async function open(session: Session, query: string) {
+  const url = `https://session/relay?expires=${Date.now() + week}&relay=one&${query}`
+  const { status, webSocket } = await session.fetch(new Request(url, { headers: { Upgrade: 'websocket' } }))
+  const closed = new Promise<number>((resolve) => {
+    webSocket?.addEventListener('close', ({ code }) => resolve(code))
+  })
+  webSocket?.accept()
+  return { status, closed }
+}
