@@ -60,6 +60,12 @@ function statusOf(pid: string, file: string): string {
   }
 }
 
+const logged = () =>
+  server.harness
+    .getLogs()
+    .map(({ message }) => message)
+    .join('\n')
+
 /** The most memory that the processes have had so far, together. */
 const peakMebibytes = (pids: readonly string[]) =>
   pids.reduce((sum, pid) => sum + Number(/VmHWM:\s+(\d+)/.exec(statusOf(pid, 'status'))?.[1]), 0) / 1024
@@ -78,14 +84,17 @@ describe.each(['2026-07-28', '2025-11-25'])('%s', (revision) => {
     const result = await client.callTool('text', { size: 200_000 })
     const link = linkIn(result)
     expect(blocksOf(result)).toEqual([
-      { type: 'text', text: `${'äbc'.repeat(7).slice(0, 20)}\n[The whole text has 200000 bytes: read ${link.uri}]` },
+      {
+        type: 'text',
+        text: `${'äbc'.repeat(7).slice(0, 20)}\n[The whole text has 200000 bytes: read the linked resource]`,
+      },
       expect.objectContaining({ mimeType: 'text/plain', size: 200_000, name: 'Result of text' }),
     ])
     const [first, next] = await read(client, link.uri)
     // No character is cut.
     expect(first?.text).toMatch(/^(äbc)+ä?b?$/)
     expect(next).toMatchObject({ uri: `${link.uri}?offset=65536`, mimeType: 'text/plain' })
-    expect(next?.text).toBe(`Bytes 0 to 65535 of 200000. Read ${link.uri}?offset=65536 for what follows.`)
+    expect(next?.text).toBe(`Bytes 0 to 65535 of 200000. Read this resource with offset=65536 for what follows.`)
     expect(await readAll(client, link.uri)).toBe('äbc'.repeat(50_000))
     expect(await readAll(client, `${link.uri}?offset=199996&length=3`)).toBe('äbc')
     expect((await read(client, `${link.uri}?offset=5&length=4`))[0]?.text).toBe('bc')
@@ -145,6 +154,15 @@ describe.each(['2026-07-28', '2025-11-25'])('%s', (revision) => {
     await expect(read(weaker, uri)).rejects.toThrow('Resource not found')
   })
 
+  test.each(['first', 'second'])('a result that the %s upstream stores is read through the proxy', async (name) => {
+    await using client = await atGateway('ada')
+    // Below the limit of the gateway after the upstream has stored it.
+    const { uri } = linkIn(await client.callTool(`${name}_text`, { size: 100_000 }))
+    expect(uri).toMatch(new RegExp(`^result://${name}_[0-9a-f]{32}$`))
+    expect(await readAll(client, uri)).toHaveLength(75_000)
+    await expect(read(client, uri.replace(`${name}_`, ''))).rejects.toThrow('Resource not found')
+  })
+
   test('structured content of a proxied tool stays: it may have an output schema', async () => {
     await using client = await atGateway('ada')
     const rows = await client.callTool('up_rows', { size: 20_000 })
@@ -172,6 +190,83 @@ describe.each(['2026-07-28', '2025-11-25'])('%s', (revision) => {
       })
     },
   )
+
+  test('a text is never cut inside a character, however short the range is', async () => {
+    await using client = await as()
+    const whole = 'a€😀ä'.repeat(5)
+    const { uri } = linkIn(await client.callTool('characters'))
+    for (const length of [1, 2, 3, 4, 5]) {
+      let text = ''
+      for (let offset: string | undefined = '0'; offset; ) {
+        const [part, more] = await read(client, `${uri}?offset=${offset}&length=${length}`)
+        expect(part?.text).not.toBe('')
+        text += part?.text
+        offset = more && /offset=(\d+)/.exec(more.uri)?.[1]
+      }
+      expect(text).toBe(whole)
+    }
+    for (const offset of [1, 2, 3, 4, 5, 6, 7, 8, 9]) {
+      const [part, more] = await read(client, `${uri}?offset=${offset}&length=1`)
+      const next = Number(/offset=(\d+)/.exec(more?.uri ?? '')?.[1])
+      expect(part?.text).not.toContain('\ufffd')
+      expect(part?.text).toMatch(/^[a€😀ä]$/u)
+      expect(more?.text).toContain(`Bytes ${next - new TextEncoder().encode(part?.text).length} to ${next - 1} of 50.`)
+    }
+  })
+
+  test('a canceled call stops storing a stream, and leaves nothing in the bucket', async () => {
+    await using client = await as('carl')
+    const state = async () => JSON.parse(blocksOf(await client.callTool('streams'))[0]?.text ?? '')
+    const before = { stored: (await keys()).length, ...(await state()) }
+    const stop = new AbortController()
+    const call = client.callTool('endless', {}, { signal: stop.signal })
+    // More than one part of the upload.
+    await expect.poll(async () => (await state()).pulled, { interval: 5 }).toBeGreaterThan(before.pulled + 9)
+    stop.abort(new Error('Enough'))
+    await expect(call).rejects.toThrow()
+    await expect.poll(async () => (await state()).canceled, { interval: 5 }).toBe(before.canceled + 1)
+    expect(await keys()).toHaveLength(before.stored)
+  })
+
+  test('a stream that fails cancels the others of its result, and leaves nothing of them in the bucket', async () => {
+    await using client = await as('carl')
+    const canceled = async () => JSON.parse(blocksOf(await client.callTool('streams'))[0]?.text ?? '').canceled
+    const before = { stored: (await keys()).length, canceled: await canceled() }
+    expect(await client.callTool('two')).toMatchObject({ isError: true, content: [{ text: 'the source fails' }] })
+    expect(await canceled()).toBe(before.canceled + 1)
+    expect(await keys()).toHaveLength(before.stored)
+  })
+
+  test.each(['APPLICATION/JSON', 'Text/Plain; charset=utf-8'])(
+    'a media type may have capitals: %s',
+    async (mimeType) => {
+      await using client = await as()
+      const { uri } = linkIn(await client.callTool('typed', { mimeType }))
+      expect(await read(client, uri)).toEqual([{ uri, mimeType, text: '{"a":1}' }])
+    },
+  )
+
+  test.each(['', 'text', 'text/plain\nX: y'])('the media type %j is an error', async (mimeType) => {
+    await using client = await as()
+    expect(await client.callTool('typed', { mimeType })).toMatchObject({
+      isError: true,
+      content: [
+        {
+          text: `"mimeType" of storedResult() must be a media type such as 'text/csv', not ${JSON.stringify(mimeType)}`,
+        },
+      ],
+    })
+  })
+
+  test('structured content and its text are stored once', async () => {
+    await using client = await as()
+    const before = (await keys()).length
+    const result = await client.callTool('only_data', { size: 20_000 })
+    expect(blocksOf(result).map(({ type }) => type)).toEqual(['text', 'resource_link'])
+    expect(result).not.toHaveProperty('structuredContent')
+    expect(await keys()).toHaveLength(before + 1)
+    expect(JSON.parse(await readAll(client, linkIn(result).uri))).toEqual({ data: 'd'.repeat(20_000) })
+  })
 
   test('the template is listed', async () => {
     await using client = await as()
@@ -203,11 +298,34 @@ describe.each(['2026-07-28', '2025-11-25'])('%s', (revision) => {
     },
   )
 
+  test('structured content of a proxied tool fits its listed output schema, which is no object schema', async () => {
+    await using client = await atGateway('ada')
+    const { structuredContent } = await client.callTool('up_either')
+    const { tools } = await client.request('tools/list')
+    const listed = (tools as { name: string; outputSchema?: { type?: string } }[]).find(
+      ({ name }) => name === 'up_either',
+    )
+    const isWrapped = revision === '2025-11-25'
+    expect(structuredContent).toEqual(isWrapped ? { result: { count: 1 } } : { count: 1 })
+    expect(listed?.outputSchema?.type).toBe(isWrapped ? 'object' : undefined)
+  })
+
   test('a stream that fails leaves nothing in the bucket', async () => {
     await using client = await as('eve')
     const count = (await keys()).length
-    await expect(client.callTool('stream', { mebibytes: 20, failsAt: 17 })).rejects.toThrow('Internal error')
+    expect(await client.callTool('stream', { mebibytes: 20, failsAt: 17 })).toEqual(
+      expect.objectContaining({ isError: true, content: [{ type: 'text', text: 'the source fails' }] }),
+    )
     expect(await keys()).toHaveLength(count)
+    await expect.poll(logged).toContain('the source fails')
+  })
+
+  test('with "generic", a stream that fails is an error result with an error id, and onError receives the cause', async () => {
+    await using client = await connect(new URL('/generic/mcp', server.url), { revision })
+    const { content, isError } = await client.callTool('stream', { mebibytes: 1, failsAt: 0 })
+    expect(isError).toBe(true)
+    const [, id] = /^The tool "stream" failed \(error id (\w{8})\)$/.exec(blocksOf({ content })[0]?.text ?? '') ?? []
+    await expect.poll(logged).toContain(`onError ${id} stream the source fails`)
   })
 })
 
@@ -231,13 +349,10 @@ test('an expired result is not found, and deleted', async () => {
 
 test('a stream beyond maxStoredBytes fails', async () => {
   await using client = await connect(new URL('/expired/mcp', server.url), { revision: '2026-07-28' })
-  await expect(client.callTool('stream', { mebibytes: 30 })).rejects.toThrow('Internal error')
-  const logs = () =>
-    server.harness
-      .getLogs()
-      .map(({ message }) => message)
-      .join('\n')
-  await expect.poll(logs).toContain('A stored result has more than 20000000 bytes')
+  expect(await client.callTool('stream', { mebibytes: 30 })).toMatchObject({
+    isError: true,
+    content: [{ text: expect.stringContaining('A stored result has more than 20000000 bytes') }],
+  })
 })
 
 test.each([
@@ -256,6 +371,14 @@ test.each([
   expect([...group, ...sent].map(({ text }) => Number.parseInt(text, 10)).sort((a, b) => a - b)).toEqual(
     Array.from({ length: count }, (_, index) => index),
   )
+})
+
+test('storedResult() in a prompt is an error, and its stream is canceled', async () => {
+  await using client = await connect(new URL('/default/mcp', server.url), { revision: '2026-07-28' })
+  await expect(client.request('prompts/get', { name: 'stored' })).rejects.toThrow(
+    'A prompt cannot contain storedResult(): return it from a tool',
+  )
+  expect(blocksOf(await client.callTool('canceled'))).toMatchObject([{ text: '1' }])
 })
 
 test('a few blocks are stored one by one, and the others together', async () => {
@@ -289,17 +412,14 @@ test.each(['string', 'ArrayBuffer', 'object'])(
   async (kind) => {
     await using client = await connect(new URL('/default/mcp', server.url), { revision: '2026-07-28' })
     const before = (await keys()).length
-    await expect(client.callTool('chunk', { kind })).rejects.toThrow('Internal error')
-    expect(await keys()).toHaveLength(before)
-    const logs = () =>
-      server.harness
-        .getLogs()
-        .map(({ message }) => message)
-        .join('\n')
     const type = kind === 'string' ? 'a string' : 'an object'
-    await expect
-      .poll(logs)
-      .toContain(`The stream that storedResult() got must have chunks of type Uint8Array, not ${type}`)
+    const problem = `The stream that storedResult() got must have chunks of type Uint8Array, not ${type}`
+    expect(await client.callTool('chunk', { kind })).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining(problem) }],
+    })
+    expect(await keys()).toHaveLength(before)
+    await expect.poll(logged).toContain(problem)
   },
 )
 
@@ -307,10 +427,5 @@ test('a result is sent if its bucket fails, and the failure is logged', async ()
   await using client = await connect(new URL('/broken/mcp', server.url), { revision: '2026-07-28' })
   const result = await client.callTool('text', { size: 20_000 })
   expect(blocksOf(result)).toEqual([{ type: 'text', text: 'äbc'.repeat(5000) }])
-  const logs = () =>
-    server.harness
-      .getLogs()
-      .map(({ message }) => message)
-      .join('\n')
-  await expect.poll(logs).toContain('bucket of resultStore() returned undefined')
+  await expect.poll(logged).toContain('bucket of resultStore() returned undefined')
 })

@@ -39,9 +39,50 @@ server.tool(
 server.tool('bad_image', { description: 'Returns an image whose data is not base64', inputSchema }, ({ size }) => [
   { type: 'image', data: '*'.repeat(size), mimeType: 'image/png' },
 ])
+const canceled: unknown[] = []
+server.prompt('stored', { description: 'Has content that cannot be stored' }, () =>
+  storedResult(new ReadableStream({ cancel: () => void canceled.push('stored') })),
+)
+server.tool('canceled', { description: 'Returns how many streams were canceled' }, () => String(canceled.length))
+/** What happened to the streams of `endless` and `two`. */
+const streams = { pulled: 0, canceled: 0 }
+const endless = () =>
+  new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        await scheduler.wait(1)
+        streams.pulled += 1
+        controller.enqueue(chunk)
+      },
+      cancel() {
+        streams.canceled += 1
+      },
+    },
+    { highWaterMark: 0 },
+  )
+server.tool('endless', { description: 'Stores a stream without an end' }, () => storedResult(endless()))
+server.tool('two', { description: 'Stores a text, and two streams, of which the first one fails' }, () => [
+  storedResult('a text'),
+  storedResult(streamOf(2, 1)),
+  storedResult(endless()),
+])
+server.tool('streams', { description: 'Returns what happened to streams' }, () => JSON.stringify(streams))
+server.tool('characters', { description: 'Stores characters of 1 to 4 bytes' }, () => storedResult('a€😀ä'.repeat(5)))
+server.tool(
+  'typed',
+  { description: 'Stores a text with a media type', inputSchema: z.object({ mimeType: z.string() }) },
+  ({ mimeType }) => storedResult('{"a":1}', { mimeType }),
+)
+server.tool('only_data', { description: 'Returns structured content without content', inputSchema }, ({ size }) =>
+  toolResult({ structuredContent: { data: 'd'.repeat(size) } }),
+)
 const Rows = z.object({ rows: z.array(z.string()) })
 server.tool('rows', { description: 'Returns rows', inputSchema, outputSchema: Rows }, ({ size }) => ({
   rows: ['r'.repeat(size)],
+}))
+const Either = z.union([z.object({ count: z.number() }), z.string()])
+server.tool('either', { description: 'Has an output schema without a type', outputSchema: Either }, () => ({
+  count: 1,
 }))
 server.tool('data', { description: 'Returns data without a schema', inputSchema }, ({ size }) =>
   toolResult({ content: [text('some data')], structuredContent: { data: 'd'.repeat(size) } }),
@@ -128,6 +169,23 @@ gateway.use(
     tools: { text: { scopes: ['secrets'] } },
   }),
 )
+const storing = ['first', 'second'].map((name) =>
+  serve(server, {
+    path: `/${name}/mcp`,
+    sessions: false,
+    plugins: [resultStore({ bucket: RESULTS, overBytes: 10_000, prefix: `${name}/` })],
+  }),
+)
+for (const [index, worker] of storing.entries()) {
+  const name = index === 0 ? 'first' : 'second'
+  gateway.use(
+    proxy(`https://upstream.example/${name}/mcp`, {
+      prefix: `${name}_`,
+      fetch: async (url, init) => worker.fetch(new Request(url, init), env, waiting),
+      scopes: [],
+    }),
+  )
+}
 gateway.tool('own', { description: 'Requires a scope', inputSchema, scopes: ['secrets'] }, ({ size }) =>
   's'.repeat(size),
 )
@@ -145,4 +203,12 @@ const byDefault = serve(server, {
   sessions: false,
   plugins: [resultStore({ bucket: RESULTS, prefix: 'default/' })],
 })
-export default combine(stored, expired, broken, upstream, gated, byDefault)
+const generic = serve(server, {
+  path: '/generic/mcp',
+  durableObjects: { names: { McpSession: 'ResultsGenericSession' } },
+  handlerErrors: 'generic',
+  onError: (error, { errorId, params }) => console.log(`onError ${errorId} ${params.name} ${(error as Error).message}`),
+  plugins: [resultStore({ bucket: RESULTS, prefix: 'generic/' })],
+})
+export const { McpSession: ResultsGenericSession } = generic
+export default combine(generic, stored, expired, broken, upstream, gated, byDefault)

@@ -12,7 +12,7 @@ export const maxReadBytes = 1024 * 1024
 /** The variables of the template of stored results. */
 export type Variables = Readonly<Record<string, string | string[] | undefined>>
 
-const textTypes = /^text\/|[/+](?:json|xml|yaml|javascript|x-ndjson|csv|sql)\b/
+const textTypes = /^text\/|[/+](?:json|xml|yaml|javascript|x-ndjson|csv|sql)\b/i
 export const isTextType = (mimeType: string): boolean => textTypes.test(mimeType)
 
 export const uriOf = (id: string, offset = 0): string =>
@@ -53,11 +53,11 @@ export async function readResult(
     )
   }
   if (start === head.size) return [isText ? { uri, mimeType, text: '' } : { uri, mimeType, blob: '' }]
-  const object = await bucket.get(key, { range: { offset: start, length: Math.min(count, head.size - start) } })
+  const fetched = Math.min(isText ? count + moreBytes : count, head.size - start)
+  const object = await bucket.get(key, { range: { offset: start, length: fetched } })
   if (!object) return undefined
   const bytes = new Uint8Array(await object.arrayBuffer())
-  const isLast = start + bytes.byteLength >= head.size
-  const [from, to] = isText ? wholeCharacters(bytes, start === 0, isLast) : [0, bytes.byteLength]
+  const [from, to] = isText ? wholeCharacters(bytes, start === 0, count) : [0, bytes.byteLength]
   const part = bytes.subarray(from, to)
   const contents = isText
     ? { uri, mimeType, text: new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(part) }
@@ -65,7 +65,7 @@ export async function readResult(
   const next = start + to
   if (next >= head.size) return [contents]
   const nextUri = uriOf(id, next)
-  const text = `Bytes ${start + from} to ${next - 1} of ${head.size}. Read ${nextUri} for what follows.`
+  const text = `Bytes ${start + from} to ${next - 1} of ${head.size}. Read this resource with offset=${next} for what follows.`
   return [contents, { uri: nextUri, mimeType: 'text/plain', text }]
 }
 
@@ -80,17 +80,24 @@ function wholeNumber(value: string | string[] | undefined, name: string): number
 
 const isContinuation = (byte: number | undefined) => byte !== undefined && (byte & 0xc0) === 0x80
 
-/** Returns the range of whole characters of UTF-8 in some bytes. */
-function wholeCharacters(bytes: Uint8Array, isFirst: boolean, isLast: boolean): [from: number, to: number] {
+/** Bytes that a read of a text needs after its range: the rest of a character before it, and a whole character. */
+const moreBytes = 6
+
+/**
+ * Returns the range of whole characters of UTF-8 in some bytes: as many as fit, and at least one.
+ *
+ * @param bytes those of the range, and up to `moreBytes` after it
+ * @param count of bytes in the range
+ */
+function wholeCharacters(bytes: Uint8Array, isFirst: boolean, count: number): [from: number, to: number] {
   let from = 0
   while (!isFirst && from < 3 && isContinuation(bytes[from])) from += 1
-  let to = bytes.byteLength
-  if (isLast) return [from, to]
-  let lead = to - 1
-  while (lead > from && to - lead < 4 && isContinuation(bytes[lead])) lead -= 1
-  const first = bytes[lead] ?? 0
-  const length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1
-  // A range that is shorter than one character has no other way to go on.
-  if (lead + length > to && lead > from) to = lead
+  if (count >= bytes.byteLength) return [from, bytes.byteLength]
+  // Text that is not UTF-8 can have more of them.
+  let to = count
+  while (count - to < 3 && isContinuation(bytes[to])) to -= 1
+  if (to > from) return [from, to]
+  to = from + 1
+  while (to < from + 4 && isContinuation(bytes[to])) to += 1
   return [from, to]
 }

@@ -4,11 +4,15 @@ import { resourceLink, text } from '../../declarations/content.ts'
 import { type Duration, milliseconds } from '../../declarations/duration.ts'
 import type { CallInfo } from '../../declarations/interceptor.ts'
 import * as kind from '../../declarations/option-kinds.ts'
+import type { ResultOutcome } from '../../declarations/outcome.ts'
 import { defineResource, type TemplateResource } from '../../declarations/resource.ts'
+import { reportToolFailure, subjectOf, toolFailure } from '../../engine/failure.ts'
 import { paramsOfRun } from '../../engine/interceptors.ts'
 import { scopesOf } from '../../engine/required-scopes.ts'
 import type { Plugin, Runtime } from '../../plugin.ts'
 import { decodeBase64 } from '../../protocol/base64.ts'
+import { DeveloperError, isA, McpError } from '../../protocol/errors.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
 import type { CallToolResult, ContentBlock, Params, Result } from '../../protocol/types.ts'
 import { utf8 } from '../../protocol/utf8.ts'
 import { isTextType, readResult, uriOf, type Variables } from './read-result.ts'
@@ -77,12 +81,21 @@ export function resultStorePlugin(options: ResultStoreOptions, envNow: () => Clo
   allowStoredResults()
   return {
     name: 'resultStore',
+    variant: prefix,
     templates: (runtime) => [templateOf(runtime, settings)],
     interceptor: (runtime) => async (call, next) => {
       const outcome = await next()
+      if (call.method === 'prompts/get' && outcome.type === 'result') await refusePending(outcome.result)
       if (call.method !== 'tools/call' || outcome.type !== 'result' || !isToolResult(outcome.result)) return outcome
       const { result } = outcome
-      const fitted = await new ResultWriter(runtime, settings, call).shrink(result)
+      const writer = new ResultWriter(runtime, settings, call)
+      let stored: Replacements
+      try {
+        stored = await writer.storePending(result)
+      } catch (thrown) {
+        return failedOutcome(runtime, call, thrown)
+      }
+      const fitted = await writer.shrink(result, stored)
       return fitted === result ? outcome : { ...outcome, result: fitted }
     },
   }
@@ -90,6 +103,28 @@ export function resultStorePlugin(options: ResultStoreOptions, envNow: () => Clo
 
 /** Not that of a call that started a task. */
 const isToolResult = (result: Result): result is Result & CallToolResult => Array.isArray(result.content)
+
+/** Returns the outcome of a tool whose content could not be stored: that of a tool that throws. @throws McpError */
+function failedOutcome({ declarations, report }: Runtime, call: CallInfo, thrown: unknown): ResultOutcome {
+  if (isA(McpError, thrown)) throw thrown
+  const result = toolFailure(thrown, () => reportToolFailure(declarations, call, subjectOf(call), thrown, report))
+  return { type: 'result', result, cause: thrown }
+}
+
+/** @throws DeveloperError for what `storedResult()` returned to a prompt, whose streams it cancels */
+async function refusePending({ messages }: Result): Promise<void> {
+  const blocks = Array.isArray(messages) ? messages.map(({ content }) => content).filter(isObject) : []
+  const refused = blocks.flatMap((block) => pendingOf(block) ?? [])
+  if (refused.length === 0) return
+  await cancelStreams(refused)
+  throw new DeveloperError('A prompt cannot contain storedResult(): return it from a tool')
+}
+
+/** Cancels the streams that are not being read. */
+async function cancelStreams(unread: readonly Pending[]): Promise<void> {
+  const streams = unread.flatMap(({ source }) => (source instanceof ReadableStream ? source : []))
+  await Promise.allSettled(streams.map((stream) => stream.cancel()))
+}
 
 const keyOf = (settings: Settings, owner: string, id: string) => `${settings.prefix}${owner}/${id}`
 
@@ -122,6 +157,8 @@ class ResultWriter {
   readonly #runtime: Runtime
   readonly #settings: Settings
   readonly #call: CallInfo
+  /** Of what is stored. */
+  readonly #keys: string[] = []
 
   constructor(runtime: Runtime, settings: Settings, call: CallInfo) {
     this.#runtime = runtime
@@ -129,13 +166,34 @@ class ResultWriter {
     this.#call = call
   }
 
-  /** Returns the result itself if it fits. */
-  async shrink<R extends CallToolResult>(result: R): Promise<R> {
+  /**
+   * Stores what `storedResult()` returned. If that fails, nothing of the result stays in the bucket.
+   *
+   * @throws what a stream, or the bucket, throws; the reason of the signal for a canceled call
+   */
+  async storePending({ content }: CallToolResult): Promise<Replacements> {
     const stored: Replacements = new Map()
-    for (const block of result.content) {
-      const pending = pendingOf(block)
-      if (pending) stored.set(block, await this.#store(pending))
+    const { signal } = this.#call
+    try {
+      for (const block of content) {
+        const pending = pendingOf(block)
+        if (pending) stored.set(block, await this.#store(pending))
+        if (pending) signal.throwIfAborted()
+      }
+      return stored
+    } catch (problem) {
+      await cancelStreams(content.flatMap((block) => pendingOf(block) ?? []))
+      if (this.#keys.length > 0)
+        await this.#settings
+          .bucket()
+          .delete(this.#keys)
+          .catch((failure) => this.#runtime.report(failure))
+      throw problem
     }
+  }
+
+  /** Returns the result itself if it fits. @param stored what is stored of it already; it gets what else is stored */
+  async shrink<R extends CallToolResult>(result: R, stored: Replacements): Promise<R> {
     const structured = result.structuredContent === undefined ? '' : JSON.stringify(result.structuredContent)
     const left = result.content.filter((block) => !stored.has(block)).map(measured)
     const linked = [...stored.values()].flat().reduce((sum, block) => sum + jsonSize(block), 0)
@@ -145,8 +203,11 @@ class ResultWriter {
     if (bytes > this.#settings.overBytes) {
       const rest = await this.#fit(left, bytes, stored)
       const mayMove = structured !== '' && this.#hasNoOutputSchema()
+      // toolResult() without content has written the structured content as text.
+      const isStored = [...stored.keys()].some((block) => block.type === 'text' && block.text === structured)
       if (rest !== undefined && rest > this.#settings.overBytes && mayMove) {
-        const links = await this.#replace({ source: structured, mimeType: 'application/json' }, sizeOf(structured))
+        const content = { source: structured, mimeType: 'application/json' }
+        const links = isStored ? [] : await this.#replace(content, sizeOf(structured))
         if (links) {
           added.push(...links)
           changed.structuredContent = undefined
@@ -245,7 +306,8 @@ class ResultWriter {
     const expires = expiryOf(ttlMs)
     const customMetadata = { expires: String(expires), scopes: JSON.stringify(await this.#scopes()) }
     const metadata = { customMetadata, httpMetadata: { contentType: content.mimeType } }
-    const written = await store(bucket(), key, content.source, metadata, maxStoredBytes)
+    const written = await store(bucket(), key, content.source, metadata, maxStoredBytes, this.#call.signal)
+    this.#keys.push(key)
     return this.#describe(content, written, id, expires)
   }
 
@@ -263,7 +325,9 @@ class ResultWriter {
       size: stored.bytes,
     })
     const preview = isTextType(mimeType) ? previewOf(stored, this.#settings.previewCharacters) : ''
-    return preview ? [text(`${preview}\n[The whole text has ${stored.bytes} bytes: read ${link.uri}]`), link] : [link]
+    return preview
+      ? [text(`${preview}\n[The whole text has ${stored.bytes} bytes: read the linked resource]`), link]
+      : [link]
   }
 }
 

@@ -39,7 +39,8 @@ type Metadata = {
  * Stores a source under a key. Holds at most two parts of a stream in memory.
  *
  * @param maxBytes of the source
- * @throws Error for a source with more bytes; what was stored of it is deleted
+ * @param signal ends the reading of a stream
+ * @throws Error for a source with more bytes; the reason of the signal when it is aborted. What was stored of a stream is deleted
  */
 export async function store(
   bucket: R2Bucket,
@@ -47,8 +48,9 @@ export async function store(
   source: StoredResultSource,
   metadata: Metadata,
   maxBytes: number,
+  signal: AbortSignal,
 ): Promise<Stored> {
-  if (source instanceof ReadableStream) return new StreamUpload(bucket, key, metadata, maxBytes).run(source)
+  if (source instanceof ReadableStream) return new StreamUpload(bucket, key, metadata, maxBytes).run(source, signal)
   const data = typeof source === 'string' ? utf8(source) : source
   if (data.byteLength > maxBytes) throw tooMany(maxBytes)
   await bucket.put(key, data, metadata)
@@ -82,11 +84,16 @@ class StreamUpload {
     this.#maxBytes = maxBytes
   }
 
-  async run(stream: ReadableStream<Uint8Array>): Promise<Stored> {
+  async run(stream: ReadableStream<Uint8Array>, signal: AbortSignal): Promise<Stored> {
     const reader = stream.getReader()
+    // Ends a read that waits for the source.
+    const stop = () => void reader.cancel(signal.reason).catch(() => {})
+    signal.addEventListener('abort', stop, { once: true })
     try {
       for (;;) {
+        signal.throwIfAborted()
         const { done, value } = await reader.read()
+        signal.throwIfAborted()
         if (done) break
         await this.#add(value)
       }
@@ -94,6 +101,8 @@ class StreamUpload {
     } catch (problem) {
       await Promise.allSettled([reader.cancel(problem), this.#upload?.abort()])
       throw problem
+    } finally {
+      signal.removeEventListener('abort', stop)
     }
     return { bytes: this.#bytes, head: this.#head }
   }

@@ -1,4 +1,6 @@
 /** Content of a result that its handler hands over for storage, such as a stream that is too large for memory. */
+import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
+import * as kind from '../../declarations/option-kinds.ts'
 import type { ResourceLink } from '../../protocol/types.ts'
 
 /** Provides the content of a stored result: bytes as a stream, bytes, or a text. */
@@ -10,6 +12,15 @@ export type StoredResultOptions = {
   mimeType?: string
   /** Name of the link. Default: `Result of <tool>`. */
   name?: string
+}
+
+const kinds: KindsOf<StoredResultOptions> = {
+  // RFC 9110, section 8.3.1
+  mimeType: [
+    (value) => typeof value === 'string' && /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+[ \t]*(?:;[ -~]*)?$/.test(value),
+    "a media type such as 'text/csv'",
+  ],
+  name: kind.name,
 }
 
 export type Pending = {
@@ -33,7 +44,7 @@ export const pendingOf = (block: object): Pending | undefined => pendingResults.
  * Creates a content block that `resultStore()` stores, whatever its size, and replaces by a link. A stream is stored as it is read, in parts
  * of 8 MiB, so that the Worker never holds all of it.
  *
- * @throws Error for a source of another type, and when the Worker has no `resultStore()`
+ * @throws Error for a source of another type, an invalid option, and when the Worker has no `resultStore()`
  *
  * @example
  * server.tool('export', { description: 'Export all orders' }, async () => {
@@ -41,7 +52,9 @@ export const pendingOf = (block: object): Pending | undefined => pendingResults.
  *   return body ? storedResult(body, { mimeType: 'text/csv', name: 'orders.csv' }) : 'There are no orders.'
  * })
  */
-export function storedResult(source: StoredResultSource, { mimeType, name }: StoredResultOptions = {}): ResourceLink {
+export function storedResult(source: StoredResultSource, options: StoredResultOptions = {}): ResourceLink {
+  checkOptions('storedResult()', options, kinds)
+  const { mimeType, name } = options
   const isText = typeof source === 'string'
   if (!isText && !(source instanceof ReadableStream) && !(source instanceof Uint8Array)) {
     throw new Error(`storedResult() needs a ReadableStream, a Uint8Array or a string, not a ${typeof source}`)
