@@ -1,8 +1,9 @@
 /** Timeouts, retries and the circuit breaker of openApiTools(): an operation that must not be repeated is sent once. */
 import { once } from 'node:events'
-import { createServer, type Server, type ServerResponse } from 'node:http'
+import { createServer, type Server as HttpServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { Server } from '../../worker/declarations/server.ts'
 import { type OpenApiToolsOptions, openApiTools, parseOpenApi } from '../../worker/plugins/openapi/index.ts'
 import { newServer, result, textOf } from '../engine/stage.ts'
 
@@ -13,7 +14,7 @@ const document = {
 }
 
 const requests: string[] = []
-let listening: Server
+let listening: HttpServer
 let answer: (response: ServerResponse, count: number) => void
 beforeEach(async () => {
   vi.spyOn(Math, 'random').mockReturnValue(0.05)
@@ -99,6 +100,35 @@ test('an API without a response in time is an error that the model reads', async
   expect(requests).toHaveLength(3)
 })
 
+test.each<[string, (response: ServerResponse) => void, RegExp, isReported: boolean]>([
+  [
+    'answers too much',
+    (response) => response.end(Buffer.alloc(17 * 1024 * 1024, ' ')),
+    /more than openApiTools\(\) reads: ask for a smaller part$/,
+    false,
+  ],
+  ['hangs up', (response) => response.destroy(), /^127\.0\.0\.1:\d+ does not answer$/, true],
+  [
+    'redirects to another origin',
+    (response) => response.writeHead(302, { Location: 'https://elsewhere.example/' }).end(),
+    /^GET \/mail redirects to https:\/\/elsewhere\.example\//,
+    true,
+  ],
+])('with "generic", the model reads the error of an API that %s', async (_, answers, text, isReported) => {
+  answer = answers
+  const reported: unknown[] = []
+  const { declarations } = serverOf({ retries: 0 })
+  const handleFailure = (thrown: unknown) => {
+    reported.push(thrown)
+    return 'The tool failed (error id 1)'
+  }
+  const server = { declarations: Object.create(declarations, { handleFailure: { value: handleFailure } }) }
+  const answered = await result(server as Server, 'tools/call', { name: 'get' })
+  expect(answered).toMatchObject({ isError: true })
+  expect(textOf(answered)).toMatch(text)
+  expect(reported).toEqual(isReported ? [expect.objectContaining({ message: textOf(answered) })] : [])
+})
+
 test('the circuit breaker refuses calls after consecutive failures, and lets one try after the pause', async () => {
   fail(3, 500)
   const server = serverOf({ circuitBreaker: { failures: 3, pause: '1m' } })
@@ -113,6 +143,28 @@ test('the circuit breaker refuses calls after consecutive failures, and lets one
   now.mockReturnValue(startMs + 60_000)
   expect(textOf(await result(server, 'tools/call', { name: 'post' }))).toBe('HTTP 200')
   expect(textOf(await result(server, 'tools/call', { name: 'post' }))).toBe('HTTP 200')
+})
+
+test('responses that begin, and are not complete in time, are no outages', async () => {
+  answer = (response) => response.write('slowly')
+  const limits: AbortController[] = []
+  vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => {
+    limits.unshift(new AbortController())
+    return (limits[0] as AbortController).signal // it was just added
+  })
+  const send = globalThis.fetch
+  vi.spyOn(globalThis, 'fetch').mockImplementation(async (...request) => {
+    const response = await send(...request)
+    setImmediate(() => limits[0]?.abort(new DOMException('The time is over', 'TimeoutError')))
+    return response
+  })
+  const server = serverOf({ timeout: 50, circuitBreaker: { failures: 2 } })
+  for (let count = 1; count <= 3; count += 1) {
+    const late = await result(server, 'tools/call', { name: 'get' })
+    expect(late).toMatchObject({ isError: true })
+    expect(textOf(late)).toMatch(/^127\.0\.0\.1:\d+ did not complete its response within 50 ms$/)
+    expect(requests).toHaveLength(count)
+  }
 })
 
 test.each([

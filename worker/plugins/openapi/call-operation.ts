@@ -2,6 +2,7 @@
 import type { RequestGuard, Resilience } from '../../client/request-guard.ts'
 import type { Context } from '../../declarations/context.ts'
 import { maxAnswerBytes } from '../../protocol/bounded-body.ts'
+import { ToolError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
 import type { Operation } from './operation-type.ts'
@@ -45,7 +46,7 @@ export async function callOperation(
   const { status, ok, text, length } = await sendGuarded(guard, resilience, url, { method, headers: sent, body }, ctx)
   const where = `${method} ${url.pathname}: HTTP ${status}`
   if (length > maxAnswerBytes) {
-    throw new Error(
+    throw new ToolError(
       `${where} with a body of more than ${maxAnswerBytes} bytes, more than openApiTools() reads: ask for a smaller part`,
     )
   }
@@ -68,7 +69,7 @@ export async function callOperation(
     const value = argumentOf(argument ?? name)
     const text = Array.isArray(value) ? value.map(textOf).join(',') : textOf(value)
     // Encoded or not, it would be another path.
-    if (/^\.{0,2}$/.test(text)) throw new Error(`"${text}" cannot be a segment of the path ${path}`)
+    if (/^\.{0,2}$/.test(text)) throw new ToolError(`"${text}" cannot be a segment of the path ${path}`)
     return encodeURIComponent(text)
   }
 }

@@ -1,5 +1,5 @@
 import { RequestGuard } from '../../client/request-guard.ts'
-import { checkOptions, checkValue, type KindsOf } from '../../declarations/check-options.ts'
+import { checkOptions, checkValue, isPlain, type KindsOf } from '../../declarations/check-options.ts'
 import type { Awaitable } from '../../declarations/context.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { Module } from '../../declarations/server.ts'
@@ -44,12 +44,32 @@ export type OpenApiToolsOptions = ResilienceOptions &
 const kinds: KindsOf<OpenApiToolsOptions> = {
   // Checked below, as a URL.
   baseUrl: kind.anything,
-  headers: [(value) => Object(value) === value, 'an object or a function'],
+  headers: [
+    (value) => typeof value === 'function' || isHeaders(value),
+    "a function, or an object such as { 'X-Key': key }",
+  ],
   prefix: kind.string,
   ...resilienceKinds,
   ...selectionKinds,
   scopes: kind.scopesOrFunction,
 }
+
+/** RFC 9110, section 5.6.2 */
+const headerName = /^[\w!#$%&'*+.^`|~-]+$/
+
+const isHeaders = (value: unknown): boolean =>
+  isObject(value) &&
+  isPlain(value) &&
+  Object.entries(value).every(
+    ([name, header]) => headerName.test(name) && /string|undefined|function/.test(typeof header),
+  )
+
+const isOperation = (value: unknown): boolean =>
+  isObject(value) &&
+  typeof value.name === 'string' &&
+  typeof value.path === 'string' &&
+  isObject(value.parameters) &&
+  isObject(value.input)
 
 /**
  * Creates a tool for each operation of an HTTP API, as a module for `server.use`. The server needs the option `jsonSchema` of
@@ -64,7 +84,10 @@ const kinds: KindsOf<OpenApiToolsOptions> = {
  * server.use(openApiTools(parseOpenApi(pets), { baseUrl: 'https://api.example/v1', scopes: ['pets'] }))
  */
 export function openApiTools(list: readonly Operation[], options: OpenApiToolsOptions): Module {
-  checkValue('openApiTools()', 'list', list, [Array.isArray, 'a list such as the result of parseOpenApi(document)'])
+  checkValue('openApiTools()', 'list', list, [
+    (value) => kind.isListOf(value, isOperation),
+    'a list such as the result of parseOpenApi(document)',
+  ])
   checkOptions('openApiTools()', options, kinds)
   const { baseUrl, headers = {}, prefix = '', scopes } = options
   if (!isSecureUrl(baseUrl)) {

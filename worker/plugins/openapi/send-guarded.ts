@@ -4,14 +4,16 @@ import {
   type Failure,
   failureOfStatus,
   fetchWithin,
+  isTimeoutError,
   type RequestGuard,
   type Resilience,
 } from '../../client/request-guard.ts'
 import { retryAfterMs } from '../../client/retry.ts'
 import type { Context } from '../../declarations/context.ts'
+import { reportIn } from '../../engine/call-context.ts'
 import { wait } from '../../engine/wait.ts'
 import { maxAnswerBytes, readBodyText } from '../../protocol/bounded-body.ts'
-import { McpError } from '../../protocol/errors.ts'
+import { McpError, ToolError } from '../../protocol/errors.ts'
 import { fetchSameOrigin, UnfollowedRedirect } from './same-origin.ts'
 
 /** A response that was read. `length`: bytes of its body. */
@@ -31,17 +33,22 @@ class FailedAnswer extends Error {
 
 class NoAnswer extends Error {}
 
+/** The response began, and was not complete in time. */
+class SlowAnswer extends Error {}
+
 function failureIn(problem: unknown): Failure | undefined {
   if (problem instanceof FailedAnswer) return problem.failure
   if (problem instanceof NoAnswer) return failureOfStatus(undefined)
-  return problem instanceof UnfollowedRedirect ? errorAnswer : undefined
+  // The API answers: another request may be quicker, and the same one would take as long again.
+  return problem instanceof UnfollowedRedirect || problem instanceof SlowAnswer ? errorAnswer : undefined
 }
 
 /** @see https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2 */
 const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'TRACE'])
 
 /**
- * @throws Error while the circuit breaker is open, and without a response in time; UnfollowedRedirect; the reason of the caller's signal
+ * @throws ToolError while the circuit breaker is open, without a response in time, and for a redirect that is not followed; the reason of
+ * the caller's signal
  */
 export async function sendGuarded(
   guard: RequestGuard,
@@ -54,17 +61,24 @@ export async function sendGuarded(
   const signal = AbortSignal.any([ctx.signal, AbortSignal.timeout(timeoutMs)])
   const fetchTimed = fetchWithin((href, init) => fetch(href, init), attemptTimeoutMs)
   const attempt = async (): Promise<Answer> => {
-    const answer = await send().catch((problem) => {
+    let hasStarted = false
+    const answer = await send(() => {
+      hasStarted = true
+    }).catch((problem) => {
       ctx.signal.throwIfAborted()
       if (problem instanceof UnfollowedRedirect) throw problem
+      if (hasStarted && isTimeoutError(problem)) {
+        throw new SlowAnswer(`${url.host} did not complete its response within ${timeoutMs} ms`, { cause: problem })
+      }
       throw new NoAnswer(`${url.host} does not answer`, { cause: problem })
     })
     const failure = failureOfStatus(answer.status, answer.retryAfterMs)
     if (failure.isTemporary || failure.isOutage) throw new FailedAnswer(answer, failure)
     return answer
   }
-  const send = async () => {
+  const send = async (onResponse: () => void) => {
     const response = await fetchSameOrigin(url, { ...request, signal }, fetchTimed)
+    onResponse()
     const { status, ok, headers } = response
     const body = await readBodyText(response.body, maxAnswerBytes)
     return { status, ok, ...body, retryAfterMs: retryAfterMs(headers.get('Retry-After'), Date.now()) }
@@ -74,12 +88,14 @@ export async function sendGuarded(
       isSafeToRetry: () => idempotent.has(request.method.toUpperCase()),
       untilMs,
       failureOf: failureIn,
-      wait: (ms) => wait(ms, signal),
+      wait: (ms) => wait(ms, ctx.signal),
     })
     .catch((problem) => {
       ctx.signal.throwIfAborted()
       if (problem instanceof FailedAnswer) return problem.answer
-      // The result of a tool, which the model reads, rather than an error of the request.
-      throw problem instanceof McpError ? new Error(problem.message) : problem
+      const isUnreachable = [NoAnswer, SlowAnswer, UnfollowedRedirect].some((kind) => problem instanceof kind)
+      // A slow API and an open circuit breaker are no mistakes of the server. A wrong `baseUrl` is.
+      if (isUnreachable && !isTimeoutError(problem.cause)) reportIn(ctx, problem)
+      throw isUnreachable || problem instanceof McpError ? new ToolError(problem.message, { cause: problem }) : problem
     })
 }
