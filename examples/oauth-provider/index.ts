@@ -17,8 +17,8 @@ const worker = serve(server, {
   auth: oauthProvider<Props, { scope: string[]; clientId?: string }>(({ userId, accounts }, { scope, clientId }) => ({
     issuer: ORIGIN,
     subject: userId,
+    client: clientId,
     scopes: scope,
-    ...(clientId !== undefined && { client: clientId }),
     claims: { accounts },
   })),
   requestContext(request, { context }) {
@@ -31,8 +31,10 @@ const worker = serve(server, {
   // Models and clients read an error id, Sentry gets the error.
   handlerErrors: 'generic',
   onError(error, { method, params, principal, errorId }) {
+    // A completion has a ref. A list has none of them.
+    const entry = String(params.name ?? params.uri ?? JSON.stringify(params.ref) ?? method)
     Sentry.captureException(error, {
-      tags: { method, entry: String(params.name ?? params.uri), errorId },
+      tags: { method, entry, errorId },
       user: { id: principal?.subject ?? '' },
     })
   },

@@ -392,6 +392,12 @@ test('a subscription to resources that the caller may not read is audited, and i
   })
 })
 
+test('logs no header that the auth names as its credential', async () => {
+  const headers = { 'X-Key': 'secret-key-of-bob', 'User-Agent': 'me secret-key-of-bob' }
+  await postAlone('write', { text: 'a' }, headers, '/behind/mcp')
+  expect(await onlyEvent()).toMatchObject({ principal: { subject: 'bob' }, userAgent: 'me […]' })
+})
+
 test('logs values of clients shortened, on one line and without credentials', async () => {
   const token = await tokenFor('')
   const name = `a\u001b[2J\u202e\u2028 ${token} ${'x'.repeat(300)}`

@@ -61,6 +61,31 @@ describe('behind Cloudflare Access', () => {
     expect(Object.fromEntries(issuer.asked)).toEqual({ [certs]: 1 })
   })
 
+  test('handlers receive no header that carries a credential of Access', async () => {
+    const token = await issued()
+    const headers = {
+      ...assertion(token),
+      ...bearing(token),
+      Cookie: `a=b; CF_Authorization=${token}`,
+      'Cf-Access-Token': token,
+      'CF-Access-Client-Id': 'service.access',
+      'CF-Access-Client-Secret': 'a secret',
+      'X-Kept': 'kept',
+    }
+    const { text } = await call(await behindAccess(), headers, 'headers')
+    const received = text.split(' ')
+    expect(received).toContain('x-kept')
+    expect(received).toContain('cf-access-client-id')
+    const credentials = [
+      'authorization',
+      'cf-access-jwt-assertion',
+      'cookie',
+      'cf-access-token',
+      'cf-access-client-secret',
+    ]
+    for (const name of credentials) expect(received).not.toContain(name)
+  })
+
   test('the principal of a service token is its common name', async () => {
     const url = await behindAccess()
     const service = { sub: '', common_name: 'e367826f93b8d71185e03fe518aff3b4.access', email: undefined }
@@ -478,5 +503,27 @@ describe('tokens signed with', () => {
     const url = await declare(server, { issuer: issuer.issuer, algorithms: [alg === 'ES256' ? 'RS256' : 'ES256'] })
     const refused = await call(url, bearing(await issuer.token(url.href)))
     expect(refused).toMatchObject({ status: 401, text: 'The signature algorithm of the token is not accepted' })
+  })
+})
+
+describe('an auth of the server itself', () => {
+  const options = { credentialHeaders: ['X-API-Key'] }
+  const headers = { 'X-API-Key': 'ada', Authorization: 'Bearer other', 'X-Kept': 'kept' }
+
+  test.each([
+    ['keeps the headers that it names from handlers', options, false],
+    ['keeps Authorization only from handlers, if it names none', {}, true],
+  ])('%s', async (_, declared, isReceived) => {
+    const url = await declare(server, declared, { preset: 'ownKeys' })
+    const received = (await call(url, headers, 'headers')).text.split(' ')
+    expect(received).toContain('x-kept')
+    expect(received.includes('x-api-key')).toBe(isReceived)
+    expect(received).not.toContain('authorization')
+    expect(JSON.parse((await call(url, headers)).text)).toMatchObject({ subject: 'ada' })
+  })
+
+  test('must name the headers in a list', async () => {
+    const declared = declare(server, { credentialHeaders: 'X-API-Key' }, { preset: 'ownKeys' })
+    await expect(declared).rejects.toThrow('"auth" of serve() must be an auth such as bearer({ issuer })')
   })
 })

@@ -132,16 +132,11 @@ describe.each(eras)('a client of %s (HTTP+SSE: %s)', (revision, sse) => {
 
   /** Connects a client that sends the header `cf-account-id`, as far as an account is given. */
   async function connected(scope: string, account?: string): Promise<TestClient> {
-    const send = (request: Request) => {
-      if (account !== undefined) request.headers.set('cf-account-id', account)
-      return fetch(request)
-    }
-    const token = await tokenOf('ada', scope)
-    return connect(send, {
-      url: server.url,
+    return connect(server, {
       revision,
       sse,
-      token,
+      token: await tokenOf('ada', scope),
+      headers: account === undefined ? {} : { 'cf-account-id': account },
       answers: { elicit: () => ({ action: 'accept', content: { sure: true } }) },
     })
   }

@@ -84,7 +84,10 @@ const worker = serve(server, {
 })
 
 /** Everybody is the same, and scopes are looked at when a message is served. */
-const bob: Auth = { authenticate: async () => ({ issuer: 'provider', subject: 'bob', scopes: [], claims: {} }) }
+const bob: Auth = {
+  credentialHeaders: ['X-Key'],
+  authenticate: async () => ({ issuer: 'provider', subject: 'bob', scopes: [], claims: {} }),
+}
 const behind = serve(server, {
   ...options,
   path: '/behind/mcp',

@@ -1,6 +1,6 @@
 /** Servers that a test declares while this one runs, each at a path of its own. */
 import { env as bindings } from 'cloudflare:workers'
-import { createServer, type McpWorker, serve } from 'edgemcp'
+import { type Auth, createServer, type McpWorker, serve } from 'edgemcp'
 import {
   type BearerOptions,
   bearer,
@@ -16,6 +16,9 @@ const server = createServer({ name: 'declared', version: '1.0.0' })
 server.tool('who', { description: 'Who asks', scopes: [] }, (_, { principal }) =>
   JSON.stringify(principal && { ...principal, claims: undefined }),
 )
+server.tool('headers', { description: 'Headers that handlers receive', scopes: [] }, (_, { request }) =>
+  [...(request?.headers.keys() ?? [])].join(' '),
+)
 server.tool('open', { description: 'For everybody' }, (_, { principal }) => principal?.subject ?? 'nobody')
 server.tool('read', { description: 'Reads', scopes: ['notes:read'] }, () => 'read')
 server.tool('write', { description: 'Writes', scopes: ['notes:write'] }, () => 'written')
@@ -27,7 +30,7 @@ const workers = new Map<string, McpWorker>()
 type Props = { user?: string; scopes?: string[]; tenant?: string }
 
 /** What cannot be sent: functions. */
-const presets: Record<string, (options: never, fetch: Fetch) => ReturnType<typeof bearer>> = {
+const presets: Record<string, (options: never, fetch: Fetch) => Auth> = {
   bearer: (options: BearerOptions, fetch) => bearer({ ...options, fetch }),
   cloudflareAccess: (options: CloudflareAccessOptions, fetch) => cloudflareAccess({ ...options, fetch }),
   verified: (options: BearerOptions) =>
@@ -49,6 +52,14 @@ const presets: Record<string, (options: never, fetch: Fetch) => ReturnType<typeo
       ...options,
       getScopes: (claims) => (Array.isArray(claims.roles) ? claims.roles.map((role) => `notes:${role}`) : []),
     }),
+  /** An auth of the server itself. */
+  ownKeys: (options: Pick<Auth, 'credentialHeaders'>) => ({
+    ...options,
+    authenticate: async ({ headers }) => {
+      const subject = headers.get('X-API-Key')
+      return subject ? { issuer: 'https://own.example', subject, scopes: [], claims: {} } : undefined
+    },
+  }),
   oauthProvider: () =>
     oauthProvider((props: Props, auth: { scope: string[] } | undefined) => {
       const { user, scopes = [], ...others } = props

@@ -55,7 +55,7 @@ type Granted = { scope: string[]; clientId?: string }
 export const provided = oauthProvider<Props, Granted>(({ userId }, { scope, clientId }) => ({
   issuer: 'https://mcp.example.com',
   subject: userId,
+  client: clientId,
   scopes: scope,
-  ...(clientId !== undefined && { client: clientId }),
   claims: {},
 }))

@@ -50,6 +50,7 @@ export function forTenant(tenant: string, auth: Auth, options: ForTenantOptions 
 
   return {
     tenant,
+    credentialHeaders: auth.credentialHeaders,
     validate: (server) => auth.validate?.(server),
     async authenticate(request, serverInfo, incoming) {
       const principal = checkPrincipal(await auth.authenticate(request, serverInfo, incoming))

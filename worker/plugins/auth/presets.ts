@@ -52,6 +52,8 @@ export function cloudflareAccess(access: CloudflareAccessOptions): Auth {
         const token = headers.get('Cf-Access-Jwt-Assertion')
         return token === null ? undefined : { token }
       },
+      // Access repeats the assertion in a cookie, and passes on what its clients send to it.
+      credentialHeaders: ['Cf-Access-Jwt-Assertion', 'Cookie', 'Cf-Access-Token', 'Cf-Access-Client-Secret'],
       isDescribed: false,
     },
   )
@@ -67,8 +69,8 @@ export function cloudflareAccess(access: CloudflareAccessOptions): Auth {
  * @see https://github.com/cloudflare/workers-oauth-provider
  *
  * @example
- * const throughProvider = oauthProvider((props: { id: string }, { scope }: { scope: string[] }) => (
- *   { issuer: 'https://mcp.example.com', subject: props.id, scopes: scope, claims: {} }))
+ * const throughProvider = oauthProvider((props: { id: string }, { scope, clientId }: { scope: string[]; clientId?: string }) => (
+ *   { issuer: 'https://mcp.example.com', subject: props.id, client: clientId, scopes: scope, claims: {} }))
  */
 export function oauthProvider<Props, Granted = unknown>(
   principal: (props: Props, auth: Granted) => Principal | undefined,

@@ -23,6 +23,8 @@ import { TokenVerifier } from './token-to-principal.ts'
 /** How a request carries its credential. Gateways use headers of their own. */
 export type Carrier = {
   token(request: Request): Found
+  /** Names of the headers that carry it, besides `Authorization`. */
+  credentialHeaders?: readonly string[]
   /** Whether the server publishes its metadata, so that clients can get a token. */
   isDescribed: boolean
 }
@@ -33,6 +35,7 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
   const { tenantClaim, storedClaims, reauthorize } = options
   return {
     tenantClaim,
+    credentialHeaders: carrier.credentialHeaders,
     validate: server.validate.bind(server),
     authenticate: server.authenticate.bind(server),
     authenticateTestUser: server.authenticateTestUser.bind(server),
