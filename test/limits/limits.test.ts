@@ -41,6 +41,22 @@ describe.each(sample(everyRevision, 2))('a client of %s', (revision) => {
     expect(await textOf(client.callTool('free'))).toMatchObject({ text: 'done' })
   })
 
+  test('is refused above a quota that calls with invalid arguments used up', async () => {
+    await using client = await clientOf(revision)
+    expect(await client.callTool('typed', { text: 1 })).toMatchObject({ isError: true })
+    expect(await textOf(client.callTool('typed', { text: 'corrected' }))).toMatchObject({ text: 'corrected' })
+    await expect(client.callTool('typed', { text: 'again' })).rejects.toMatchObject({ status: 429 })
+  })
+
+  test('gets the error for an unknown tool from a hidden tool, however often it calls it', async () => {
+    await using client = await clientOf(revision)
+    for (let call = 0; call < 3; call++) {
+      await expect(client.callTool('hidden')).rejects.toMatchObject({
+        message: expect.stringContaining('Unknown tool'),
+      })
+    }
+  })
+
   test('is refused above a quota, with the time to wait', async () => {
     await using client = await clientOf(revision)
     for (let call = 0; call < 2; call++) await client.callTool('daily')

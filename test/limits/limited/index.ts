@@ -18,6 +18,7 @@ server.tool('counted', { description: 'Without a binding', rateLimit: { rate: '2
 server.tool('daily', { description: 'By the day', rateLimit: { quota: '2/d' } }, () => 'done')
 server.tool('vault', { description: 'Takes a scope', scopes: ['vault'], rateLimit: { quota: '1/d' } }, () => 'done')
 server.tool('both', { description: 'By the day and the hour', rateLimit: { rate: '5/m', quota: '2/h' } }, () => 'done')
+server.tool('hidden', { description: 'For nobody', visibleTo: () => false, rateLimit: { quota: '1/d' } }, () => 'done')
 server.tool('streams', { description: 'One at a time', rateLimit: { concurrent: 1 } }, () => 'done')
 const held = new Set<() => void>()
 server.tool('hold', { description: 'Until released', rateLimit: { concurrent: 2 } }, async (_, ctx) => {
@@ -61,6 +62,8 @@ server.tool('patient', { description: 'Waits for its client' }, async (_, ctx) =
   return answer.action === 'accept' ? answer.content.word : answer.action
 })
 server.tool('echo', { description: 'Echoes', inputSchema: z.object({ text: z.string() }) }, ({ text }) => text)
+const Text = z.object({ text: z.string() })
+server.tool('typed', { description: 'Takes text', inputSchema: Text, rateLimit: { quota: '2/d' } }, ({ text }) => text)
 server.prompt('counted', { description: 'Counted', rateLimit: { quota: '1/d' } }, () => 'hello')
 server.resource('note://{id}', { description: 'Notes', rateLimit: { quota: '1/d' } }, ({ id }) => `note ${id}`)
 

@@ -12,6 +12,7 @@ import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
 import { type Duration, milliseconds } from '../../declarations/duration.ts'
 import * as kind from '../../declarations/option-kinds.ts'
+import { entryOf } from '../../engine/required-scopes.ts'
 import { McpError, tooManyRequests } from '../../protocol/errors.ts'
 import { isRequest } from '../../protocol/jsonrpc.ts'
 import type { IncomingRequest, Limiter, ServerInfo } from '../../request-hooks.ts'
@@ -108,7 +109,11 @@ class RateLimiter {
     if (length > this.#maxArguments) {
       throw new McpError('content_too_large', `The arguments are too long: at most ${this.#maxArguments} characters`)
     }
-    const limits = this.#declared.of(server.declarations, attempt)
+    const declared = this.#declared.of(server.declarations, attempt)
+    const entry = declared.length > 1 ? entryOf(server.declarations, attempt.method, attempt.params) : undefined
+    // A limit of its own would show that a hidden entry exists.
+    const isHidden = entry?.visibleTo && (await attempt.sees?.(entry)) === false
+    const limits = isHidden ? [this.#declared.common] : declared
     const { release } = await this.#takeSlots(attempt, limits, server.declarations)
     if (attempt.endsWithSignal) attempt.signal().addEventListener('abort', release, { once: true })
     try {
