@@ -4,7 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#multi-turn-tool-loop
  */
 
-import { callToolResult, failureOf, toolError } from '../../declarations/content.ts'
+import { callToolResult, toolError } from '../../declarations/content.ts'
 import type { AskOptions, Awaitable, Context, SamplingRequest, SamplingResult } from '../../declarations/context.ts'
 import {
   type Infer,
@@ -14,6 +14,8 @@ import {
   type Schema,
   type Validator,
 } from '../../declarations/schema.ts'
+import { reportIn } from '../../engine/call-context.ts'
+import { toolFailure } from '../../engine/failure.ts'
 import type { CallToolResult, SamplingMessage, ToolItem } from '../../protocol/types.ts'
 import { type ReadToolUse, readToolUses, type ToolUse } from './tool-uses.ts'
 
@@ -115,7 +117,7 @@ export async function converse<const S extends Record<string, Schema>>(
     const resultOf = ({ use, problem }: ReadToolUse, index: number) => {
       if (problem !== undefined) return toolError(`Not run: ${problem}`)
       return index < maxToolCalls
-        ? ctx.once(`${key}-${turn} ${use.name} ${index}`, () => call(use, tools, inputs))
+        ? ctx.once(`${key}-${turn} ${use.name} ${index}`, () => call(ctx, use, tools, inputs))
         : toolError(`Not run: a turn may call at most ${maxToolCalls} tools, and this turn calls ${uses.length}`)
     }
     const results = uses.map(async (read, index) => {
@@ -129,6 +131,7 @@ export async function converse<const S extends Record<string, Schema>>(
 
 /** Runs a tool. Never throws: errors become results for the model. */
 async function call(
+  ctx: Context,
   { name, input }: ToolUse,
   tools: Readonly<Record<string, ModelTool>>,
   inputs: ReadonlyMap<string, Validator>,
@@ -141,6 +144,6 @@ async function call(
     if ('issues' in checked) return toolError(`Invalid arguments for ${name}: ${issuesText(checked.issues)}`)
     return await callToolResult(await tool.execute(checked.value), undefined, name)
   } catch (thrown) {
-    return failureOf(thrown)
+    return toolFailure(thrown, () => reportIn(ctx, thrown, `The model's tool "${name}"`))
   }
 }
