@@ -18,6 +18,8 @@ import { openRelay } from '../test/conformance/relay.ts'
 process.env.CLOUDFLARE_CF_FETCH_ENABLED ??= 'false'
 process.env.WRANGLER_SEND_METRICS ??= 'false'
 process.env.WRANGLER_LOG ??= 'none'
+// The suite is large, and one run starts it 30 times: it is compiled once for all of them.
+process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'edgemcp-compiled')
 
 type Status = 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO'
 type Check = { id: string; status: Status; errorMessage?: string; details?: { messagesValidated?: number } }

@@ -18,7 +18,7 @@ const messagesPerRequest = 20
 export const sessionRevisions = ['2025-11-25', '2025-06-18']
 
 /** Milliseconds until the alarm of a running call, until an idle session expires, and until its id expires. */
-const [held, idle, lifetimeMs] = [20_000, 86_400_000, 7 * 86_400_000] as const
+const [held, idle, lifetimeMs] = [20_000, 90_000_000, 7 * 86_400_000] as const
 
 export const doc = resolve(import.meta.dirname, '../docs/guides/costs.md')
 

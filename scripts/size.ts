@@ -8,17 +8,15 @@ import { build } from 'esbuild'
 
 const root = resolve(import.meta.dirname, '..')
 
-/** Kilobytes of 1,000 bytes, after gzip. */
-const budget = 64
-
 const schemaLibraries = ['zod', 'valibot', '@valibot/to-json-schema', 'arktype']
 const hello = "import * as hello from './examples/hello/index.ts'; export { hello }"
 const everything = "export * from './worker/index.ts'"
 const extra = (entry: string) => `${everything};export * from 'edgemcp/${entry}'`
 
+/** `budget`: kilobytes of 1,000 bytes, after gzip. */
 const bundles = [
-  { name: 'hello, without its schema library', source: hello, external: schemaLibraries, isCounted: true },
-  { name: 'everything of edgemcp', source: everything, external: schemaLibraries, isCounted: true },
+  { name: 'hello, without its schema library', source: hello, external: schemaLibraries, budget: 65 },
+  { name: 'everything of edgemcp', source: everything, external: schemaLibraries, budget: 66 },
   { name: 'with edgemcp/apps', source: extra('apps'), external: schemaLibraries },
   { name: 'with edgemcp/audit', source: extra('audit'), external: schemaLibraries },
   { name: 'with edgemcp/auth', source: extra('auth'), external: schemaLibraries },
@@ -38,7 +36,7 @@ const bundles = [
   { name: 'hello, with zod', source: hello, external: [] },
 ]
 
-for (const { name, source, external, isCounted } of bundles) {
+for (const { name, source, external, budget } of bundles) {
   const { outputFiles } = await build({
     stdin: { contents: source, resolveDir: root, loader: 'ts' },
     bundle: true,
@@ -54,8 +52,8 @@ for (const { name, source, external, isCounted } of bundles) {
   })
   const bytes = outputFiles[0]?.contents ?? new Uint8Array()
   const kilobytes = gzipSync(bytes, { level: 9 }).byteLength / 1000
-  const isOver = isCounted && kilobytes > budget
-  const verdict = isOver ? `OVER the budget of ${budget} KB` : isCounted ? `of ${budget} KB` : 'for comparison'
+  const isOver = budget !== undefined && kilobytes > budget
+  const verdict = isOver ? `OVER the budget of ${budget} KB` : budget ? `of ${budget} KB` : 'for comparison'
   console.log(`${name.padEnd(38)}${kilobytes.toFixed(2).padStart(6)} KB gzip  ${verdict}`)
   if (isOver) process.exitCode = 1
 }

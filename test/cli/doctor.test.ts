@@ -9,6 +9,7 @@ import { type Wrangler, wranglerOf } from '../../cli/doctor/wrangler.ts'
 import { isFull, representatives, sample } from '../support/full.ts'
 import { type Files, inJson, inToml, write } from './good-project.ts'
 import { quickBundle } from './quick-bundle.ts'
+import { quickRun } from './quick-run.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
@@ -50,8 +51,8 @@ const examined = (files: Files): Promise<Finding[]> =>
   })
 
 /**
- * Builds and runs projects with the same sources once, and builds them in this process. Settings that change what runs are
- * part of the key; the slow suite builds every project with wrangler, and runs every one.
+ * Builds and runs projects with the same sources once, and builds and runs them in this process, without wrangler. Settings that
+ * change what runs are part of the key; the slow suite builds and runs every project with wrangler.
  */
 const sharedBuilds =
   (files: Files) =>
@@ -74,7 +75,8 @@ const sharedBuilds =
           async () => (await quickBundle(folder, main)) ?? (await wrangler.bundle(file, date)),
         )
       },
-      run: (file) => runFor(settings(file), () => wrangler.run(file)),
+      run: (file) =>
+        runFor(settings(file), async () => (await quickRun(folder, file, wrangler)) ?? (await wrangler.run(file))),
     }
   }
 
@@ -847,6 +849,6 @@ test.each([
   expect(await examined(files)).toEqual([])
 })
 
-test.each(sample(readdirSync(join(root, 'examples')), 10))('doctor has no findings in examples/%s', async (name) => {
+test.each(sample(readdirSync(join(root, 'examples')), 30))('doctor has no findings in examples/%s', async (name) => {
   expect(await examine(join(root, 'examples', name))).toEqual([])
 })

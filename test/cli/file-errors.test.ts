@@ -1,11 +1,10 @@
 /** Errors of the file system, in all commands: one line that names the file and says what to do, without a stack trace. */
-import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { runHere } from './run-here.ts'
 
-const root = resolve(import.meta.dirname, '../..')
 let folder: string
 
 beforeEach(() => {
@@ -19,15 +18,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-const edgemcp = (...args: string[]) =>
-  new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
-    const started = execFile(
-      process.execPath,
-      [join(root, 'cli/index.ts'), ...args],
-      { cwd: folder },
-      (_, stdout, stderr) => resolve({ code: started.exitCode ?? -1, stdout, stderr: stderr.trim() }),
-    )
-  })
+const edgemcp = (...args: string[]) => runHere(args, folder)
 
 const long = 'n'.repeat(256)
 const noSuchFile = 'it does not exist (ENOENT). Check the path and its symbolic links.'

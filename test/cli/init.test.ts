@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { runHere } from './run-here.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 let folder: string
@@ -15,12 +16,10 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 type Ended = { code: number; said: string; complained: string }
 
 /** Runs the command without a terminal, in a folder with nothing in it. */
-const edgemcp = (...args: string[]) =>
-  new Promise<Ended>((resolve) => {
-    const started = execFile(process.execPath, [join(root, 'cli/index.ts'), ...args], { cwd: folder }, (_, out, err) =>
-      resolve({ code: started.exitCode ?? -1, said: out, complained: err.trim() }),
-    )
-  })
+async function edgemcp(...args: string[]): Promise<Ended> {
+  const { code, stdout, stderr } = await runHere(args, folder)
+  return { code, said: stdout, complained: stderr }
+}
 
 const written = (path: string) => readFileSync(join(folder, path), 'utf8')
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { stringify } from 'yaml'
+import { runHere } from './run-here.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const pets = JSON.parse(readFileSync(join(root, 'test/openapi/pets.json'), 'utf8'))
@@ -17,15 +18,10 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 type Ended = { code: number; said: string; complained: string }
 
-const edgemcp = (args: readonly string[], cwd = folder) =>
-  new Promise<Ended>((resolve) => {
-    const started = execFile(
-      process.execPath,
-      [join(root, 'cli/index.ts'), 'openapi', ...args],
-      { cwd },
-      (_, out, err) => resolve({ code: started.exitCode ?? -1, said: out, complained: err.trim() }),
-    )
-  })
+async function edgemcp(args: readonly string[], cwd = folder): Promise<Ended> {
+  const { code, stdout, stderr } = await runHere(['openapi', ...args], cwd)
+  return { code, said: stdout, complained: stderr }
+}
 
 const write = (path: string, text: string) => writeFileSync(join(folder, path), text)
 const written = (path: string) => readFileSync(join(folder, path), 'utf8')

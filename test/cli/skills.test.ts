@@ -1,10 +1,10 @@
-import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Skill } from '../../worker/plugins/skills/index.ts'
+import { runHere } from './run-here.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 let folder: string
@@ -14,17 +14,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-type Ended = { code: number; stdout: string; stderr: string }
-
-const edgemcp = (...args: string[]) =>
-  new Promise<Ended>((resolve) => {
-    const started = execFile(
-      process.execPath,
-      [join(root, 'cli/index.ts'), 'skills', ...args],
-      { cwd: folder },
-      (_, stdout, stderr) => resolve({ code: started.exitCode ?? -1, stdout, stderr: stderr.trim() }),
-    )
-  })
+const edgemcp = (...args: string[]) => runHere(['skills', ...args], folder)
 
 function write(path: string, content: string | Uint8Array): void {
   mkdirSync(dirname(join(folder, path)), { recursive: true })

@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { pageAt } from '../docs/pages.ts'
 import { isFull, sample } from '../support/full.ts'
 
 const run = promisify(execFile)
@@ -105,20 +106,19 @@ test('a project with TypeScript compiles against the package', async () => {
      export const newest: Promise<string> = connect('http://localhost/mcp', { revision: everyRevision[0] as string })
        .then((client) => client.revision)`,
   )
+  const { blocks = [] } = pageAt('docs/start/first-server.md') ?? {}
+  const [page = '', tsconfig = ''] = ['ts', 'json'].map(
+    (language) => blocks.find((block) => block.language === language)?.code,
+  )
+  writeFileSync(join(project, 'src/page.ts'), page)
+  link('zod')
+  const { compilerOptions, include } = JSON.parse(tsconfig)
+  expect([compilerOptions.types, include]).toEqual([['@cloudflare/workers-types'], ['index.ts']])
+  // The packages of this project are links to those of the repository.
+  const types = [bin('@cloudflare/workers-types')]
   writeFileSync(
     join(project, 'tsconfig.json'),
-    JSON.stringify({
-      compilerOptions: {
-        target: 'es2024',
-        lib: ['esnext'],
-        module: 'esnext',
-        moduleResolution: 'bundler',
-        strict: true,
-        noEmit: true,
-        types: [bin('@cloudflare/workers-types')],
-      },
-      include: ['src'],
-    }),
+    JSON.stringify({ compilerOptions: { ...compilerOptions, types }, include: ['src'] }),
   )
   await run(process.execPath, [bin('typescript/bin/tsc'), '-p', project])
 })
