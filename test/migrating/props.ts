@@ -1,6 +1,6 @@
 /**
- * What `@cloudflare/workers-oauth-provider` does for the handler behind it: whose token this is stands in `ctx.props`. Here
- * a token is the name of a user. A preflight has none.
+ * What `@cloudflare/workers-oauth-provider` does for the handler behind it: whose token this is stands in `ctx.props`, and the
+ * client in `ctx.auth`. Here a token is the name of a user. A preflight has none.
  */
 type Handler<Env> = { fetch(request: Request, env: Env, ctx: ExecutionContext): Response | Promise<Response> }
 
@@ -10,6 +10,7 @@ export const withProps = <Env>({ fetch }: Handler<Env>): Handler<Env> => ({
     const [, user] = /^Bearer (\w+)$/.exec(request.headers.get('Authorization') ?? '') ?? []
     if (!user) return new Response('Unauthorized', { status: 401 })
     Object.defineProperty(ctx, 'props', { value: { user } })
+    Object.defineProperty(ctx, 'auth', { value: { clientId: 'mover', scope: [] } })
     return fetch(request, env, ctx)
   },
 })

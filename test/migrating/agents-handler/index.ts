@@ -36,9 +36,10 @@ server.resource('desk://readme', { name: 'readme', description: 'What this is' }
 server.resource('desk://notes/{id}', { name: 'note', description: 'A note' }, ({ id }) => `Note ${id}`)
 server.prompt('review', { description: 'Asks for a review', argsSchema: Topic }, ({ topic }) => `Review ${topic}.`)
 
-const auth = oauthProvider(({ user }: { user: string }) => ({
+const auth = oauthProvider(({ user }: { user: string }, { clientId }: { clientId?: string }) => ({
   issuer: 'https://mcp.example.com',
   subject: user,
+  client: clientId,
   scopes: [],
   claims: {},
 }))

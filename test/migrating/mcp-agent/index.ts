@@ -9,6 +9,7 @@ import { withProps } from '../props.ts'
 type Env = { DESK: string; REMINDER: Workflow<Reminded> }
 type Reminded = { id: string }
 type Props = { user: string }
+type Granted = { clientId?: string }
 
 const server = createServer({ name: 'desk', version: '1.0.0' })
 
@@ -84,9 +85,10 @@ const note = server.resource('desk://notes/{id}', about, async ({ id }, ctx) => 
 const Topic = z.object({ topic: z.string() })
 server.prompt('review', { description: 'Asks for a review', argsSchema: Topic }, ({ topic }) => `Review ${topic}.`)
 
-const auth = oauthProvider(({ user }: Props) => ({
+const auth = oauthProvider(({ user }: Props, { clientId }: Granted) => ({
   issuer: 'https://mcp.example.com',
   subject: user,
+  client: clientId,
   scopes: [],
   claims: {},
 }))

@@ -5,6 +5,7 @@ import * as z from 'zod'
 import { withProps } from '../props.ts'
 
 type Props = { user: string }
+type Granted = { clientId?: string }
 
 const server = createServer({ name: 'desk', version: '1.0.0' })
 
@@ -56,9 +57,10 @@ server.resource('desk://notes/{id}', { name: 'note', description: 'A note' }, ({
 const Topic = z.object({ topic: z.string() })
 server.prompt('review', { description: 'Asks for a review', argsSchema: Topic }, ({ topic }) => `Review ${topic}.`)
 
-const auth = oauthProvider(({ user }: Props) => ({
+const auth = oauthProvider(({ user }: Props, { clientId }: Granted) => ({
   issuer: 'https://mcp.example.com',
   subject: user,
+  client: clientId,
   scopes: [],
   claims: {},
 }))
