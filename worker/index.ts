@@ -9,17 +9,7 @@ export type {
   SessionEndEvent,
   SubscriptionEvent,
 } from './declarations/client-hooks.ts'
-export {
-  audio,
-  embeddedResource,
-  image,
-  promptResult,
-  resourceLink,
-  resourceResult,
-  text,
-  toolError,
-  toolResult,
-} from './declarations/content.ts'
+export { audio, embeddedResource, image, resourceLink, text } from './declarations/content.ts'
 export type {
   AskOptions,
   Awaitable,
@@ -49,6 +39,7 @@ export type {
   ResourceHandler,
   ResourceReturn,
 } from './declarations/resource.ts'
+export { promptResult, resourceResult, toolError, toolResult } from './declarations/result-constructors.ts'
 export type { Infer, InferInput, JsonSchemaReader, Schema, StandardSchema } from './declarations/schema.ts'
 export {
   type ChangeNotifier,

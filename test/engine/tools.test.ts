@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { toolError } from '../../worker/declarations/content.ts'
+import { toolError } from '../../worker/declarations/result-constructors.ts'
 import type { Server } from '../../worker/declarations/server.ts'
 import { mirroredParameters, mirroringTool } from '../../worker/engine/methods/tools.ts'
 import { McpError } from '../../worker/protocol/errors.ts'

@@ -1,20 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import {
-  audio,
-  callToolResult,
-  embeddedResource,
-  getPromptResult,
-  image,
-  promptResult,
-  readResourceResult,
-  resourceLink,
-  resourceResult,
-  text,
-  toolError,
-  toolResult,
-} from '../../worker/declarations/content.ts'
+import { audio, embeddedResource, image, resourceLink, text } from '../../worker/declarations/content.ts'
 import { jsonSchema } from '../../worker/declarations/json-schema/index.ts'
+import { promptResult, resourceResult, toolError, toolResult } from '../../worker/declarations/result-constructors.ts'
+import { callToolResult, getPromptResult, readResourceResult } from '../../worker/declarations/returned-values.ts'
 import { readSchema, type Schema } from '../../worker/declarations/schema.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import type { CallToolResult } from '../../worker/protocol/types.ts'

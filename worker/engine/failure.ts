@@ -1,7 +1,8 @@
 /** Failures of handlers and interceptors: reports them, and converts them into errors for the client. */
-import { failureOf, toolError } from '../declarations/content.ts'
+
 import type { Declarations } from '../declarations/declarations.ts'
 import type { CallInfo } from '../declarations/interceptor.ts'
+import { failureOf, toolError } from '../declarations/result-constructors.ts'
 import { DeveloperError, isA, isReported, McpError, markReported, mcpErrorOf, ToolError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { CallToolResult } from '../protocol/types.ts'

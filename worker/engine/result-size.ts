@@ -1,6 +1,7 @@
 /** The limit of one result: `limits.maxResultBytes` of `serve()`. */
-import { toolError } from '../declarations/content.ts'
+
 import type { Declarations } from '../declarations/declarations.ts'
+import { toolError } from '../declarations/result-constructors.ts'
 import { McpError } from '../protocol/errors.ts'
 import type { Result } from '../protocol/types.ts'
 import { utf8 } from '../protocol/utf8.ts'

@@ -1,7 +1,7 @@
 /** Which callers may subscribe to which resources, and the topics of a change. */
 import type { CallerContext } from '../declarations/caller.ts'
-import { resourceNotFound } from '../declarations/content.ts'
 import type { Declarations } from '../declarations/declarations.ts'
+import { resourceNotFound } from '../declarations/returned-values.ts'
 import { type Change, type TopicRecipients, topicOf } from '../protocol/changes.ts'
 import { uriProblem } from '../protocol/uri.ts'
 import { isPermitted, isVisible } from './methods/lists.ts'

@@ -1,10 +1,10 @@
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion */
 
 import type { CallerContext } from '../../declarations/caller.ts'
-import { brokenList } from '../../declarations/content.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { Resource } from '../../declarations/resource.ts'
+import { brokenList } from '../../declarations/returned-values.ts'
 import * as bounds from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'

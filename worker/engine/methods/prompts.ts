@@ -1,7 +1,7 @@
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/server/prompts */
 
-import { getPromptResult } from '../../declarations/content.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
+import { getPromptResult } from '../../declarations/returned-values.ts'
 import { issuesText } from '../../declarations/schema.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isVisible, listMethod } from './lists.ts'

@@ -1,11 +1,11 @@
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/server/resources */
 
 import type { CallerContext } from '../../declarations/caller.ts'
-import { brokenList, readResourceResult, resourceNotFound } from '../../declarations/content.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
 import { isListOf } from '../../declarations/option-kinds.ts'
 import { describing, readOptional } from '../../declarations/optional-members.ts'
 import type { Resource } from '../../declarations/resource.ts'
+import { brokenList, readResourceResult, resourceNotFound } from '../../declarations/returned-values.ts'
 import * as bounds from '../../protocol/bounds.ts'
 import { normalizeTopicUri } from '../../protocol/changes.ts'
 import { McpError } from '../../protocol/errors.ts'

@@ -1,7 +1,8 @@
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools */
 
-import { callToolResult, toolError } from '../../declarations/content.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
+import { toolError } from '../../declarations/result-constructors.ts'
+import { callToolResult } from '../../declarations/returned-values.ts'
 import { type Checked, issuesText } from '../../declarations/schema.ts'
 import type { Tool } from '../../declarations/tool.ts'
 import { isA, McpError } from '../../protocol/errors.ts'

@@ -4,8 +4,9 @@
  * @see https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#multi-turn-tool-loop
  */
 
-import { callToolResult, toolError } from '../../declarations/content.ts'
 import type { AskOptions, Awaitable, Context, SamplingRequest, SamplingResult } from '../../declarations/context.ts'
+import { toolError } from '../../declarations/result-constructors.ts'
+import { callToolResult } from '../../declarations/returned-values.ts'
 import {
   type Infer,
   issuesText,

@@ -4,8 +4,8 @@
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
  */
 import type { TaskEnded, TaskRpc, TaskTerms, TaskView } from '../../../durable-objects/rpc.ts'
-import { toolError } from '../../declarations/content.ts'
 import type { Context } from '../../declarations/context.ts'
+import { toolError } from '../../declarations/result-constructors.ts'
 import type { TaskOptions } from '../../declarations/tool.ts'
 import type { Answer } from '../../engine/journal.ts'
 import { isPermitted } from '../../engine/methods/lists.ts'
