@@ -128,6 +128,17 @@ describe('a result of an upstream without sessions', () => {
     ['prompts/get', { messages: [{ role: 'system', content: text }] }, `"messages[0].role" of the result must be`],
     ['resources/read', { contents: [{ uri: 'a:b', text: 'c', mimeType: 5 }] }, '"contents[0].mimeType" of the'],
     ['resources/read', { contents: [{ uri: 'a:b', blob: 5 }] }, '"contents[0].blob" of the result must be'],
+    ['resources/read', { contents: [{ uri: 'a:b', blob: '%%' }] }, '"contents[0].blob" of the result must be base64'],
+    [
+      'tools/call',
+      { content: [{ type: 'image', data: '%%', mimeType: 'image/png' }] },
+      '"content[0].data" of the result must be base64',
+    ],
+    [
+      'tools/call',
+      { content: [{ ...text, annotations: { lastModified: 'yesterday' } }] },
+      '"content[0].annotations.lastModified" of the result must be a date and time',
+    ],
     ['completion/complete', { completion: {} }, '"completion.values" of the result must be a list of strings'],
     ['completion/complete', { completion: { values: null } }, '"completion.values" of the result must be'],
     ['completion/complete', { completion: { values: ['a', 5] } }, '"completion.values" of the result must be'],

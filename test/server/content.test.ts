@@ -8,6 +8,8 @@ import { readSchema, type Schema } from '../../worker/declarations/schema.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import type { CallToolResult } from '../../worker/protocol/types.ts'
 
+const encoded = 'base64 with its padding and nothing before it'
+const dateTime = "a date and time such as '2026-07-28T12:30:00Z'"
 const bytes = new Uint8Array([137, 80, 78, 71, 0, 255])
 const base64 = 'iVBORwD/'
 
@@ -131,9 +133,31 @@ describe('the result of a tool without an output schema', () => {
     ],
     [
       'content[0].annotations.lastModified',
-      'a string',
+      dateTime,
       '5',
       toolResult({ content: [{ ...text('t'), annotations: { lastModified: 5 as never } }] }),
+    ],
+    ...['yesterday', '2026-07-28', '2026-02-30T10:00:00Z', '2026-13-01T10:00:00Z', '2026-07-28T10:00:00'].map(
+      (lastModified): [string, string, string, unknown] => [
+        'content[0].annotations.lastModified',
+        dateTime,
+        `"${lastModified}"`,
+        { ...text('t'), annotations: { lastModified } },
+      ],
+    ),
+    ['content[0].data', encoded, '"not base64"', { type: 'image', data: 'not base64', mimeType: 'image/png' }],
+    [
+      'content[1].data',
+      encoded,
+      '"QQ"',
+      { content: [text('t'), { type: 'audio', data: 'QQ', mimeType: 'audio/wav' }] },
+    ],
+    ['content[0].resource.blob', encoded, '"%%"', [{ type: 'resource', resource: { uri: 'a:b', blob: '%%' } }]],
+    [
+      'content[0].resource.blob',
+      encoded,
+      '"%%"',
+      toolResult({ content: [embeddedResource({ uri: 'a:b', blob: '%%' })] }),
     ],
     ['content[0].size', 'a whole number of 0 or more', 'NaN', resourceLink('a:b', { name: 'n', size: Number.NaN })],
     ['content[0].title', 'a string', '5', resourceLink('a:b', { name: 'n', title: 5 as never })],
@@ -150,6 +174,14 @@ describe('the result of a tool without an output schema', () => {
       `"${member}" of the result of tool "x" must be ${expected}, not ${found}`,
     )
   })
+
+  test.each(['2026-07-28T12:30:00Z', '2024-02-29T23:59:59.123456+05:30', new Date().toISOString()])(
+    'has the time of the last change %s',
+    async (lastModified) => {
+      const block = { ...text('t'), annotations: { lastModified } }
+      expect(await callToolResult(block, undefined, 'x')).toEqual({ content: [block] })
+    },
+  )
 
   test.each<[place: string, lost: string, value: Partial<CallToolResult>]>([
     ['Tool "x" returned', 'a bigint at n', { structuredContent: { n: 1n } }],
@@ -304,6 +336,7 @@ describe('the result of a prompt', () => {
       'a whole number of 0 or more, not "5"',
       said({ ...resourceLink('a:b', { name: 'n' }), size: '5' }),
     ],
+    ['messages[0].content.data', `${encoded}, not "%%"`, said({ type: 'image', data: '%%', mimeType: 'image/png' })],
   ])('has no member that clients reject: %s', (member, expected, value) => {
     expect(() => getPromptResult(value, 'd', 'p')).toThrow(
       expect.objectContaining({
@@ -396,7 +429,10 @@ describe('the result of a resource', () => {
     ['contents[0].uri', 'a string, not 5', { uri: 5, text: 'one' }],
     ['contents[1].mimeType', 'a string, not 5', ['one', { text: 'two', mimeType: 5 }]],
     ['contents[0]._meta', 'an object, not "x"', { contents: [{ uri, text: 'one', _meta: 'x' }] }],
-    ['contents[0].blob', 'a string, not 5', { text: 'one', blob: 5 }],
+    ['contents[0].blob', `${encoded}, not 5`, { text: 'one', blob: 5 }],
+    ['contents[0].blob', `${encoded}, not "%%"`, { blob: '%%' }],
+    ['contents[0].blob', `${encoded}, not "%%"`, { contents: [{ uri, blob: '%%' }] }],
+    ['contents[0].blob', `${encoded}, not "%%"`, resourceResult({ contents: [{ uri, blob: '%%' }] })],
   ])('has no member that clients reject: %s', (member, expected, value) => {
     expect(() => readResourceResult(value, uri, 'a/b')).toThrow(
       expect.objectContaining({
@@ -474,7 +510,7 @@ describe('the result of a resource', () => {
       expect.objectContaining({
         kind: 'internal_error',
         message: `"${member}" of the result of resource "note://1" must be ${
-          member.includes('.') ? 'a string' : '{ uri, text } or { uri, blob }'
+          member.endsWith('blob') ? encoded : member.includes('.') ? 'a string' : '{ uri, text } or { uri, blob }'
         }, not ${found}`,
       }),
     )

@@ -101,7 +101,7 @@ export const embeddedResource = (resource: ResourceContents): EmbeddedResource =
 
 const required = kind.required(kind.string)
 const ofText = { type: required, text: required, ...annotated }
-const ofData = { type: required, data: required, mimeType: required, ...annotated }
+const ofData = { type: required, data: kind.required(kind.base64), mimeType: required, ...annotated }
 
 /** Members of each kind of content block. */
 const blockMembers: ReadonlyMap<unknown, Kinds> = new Map<unknown, Kinds>([
@@ -117,11 +117,14 @@ const blockMembers: ReadonlyMap<unknown, Kinds> = new Map<unknown, Kinds>([
 
 const membersOf = ({ type }: { readonly type?: unknown }): Kinds => blockMembers.get(type) ?? {}
 
-/** Whether a value has the required members of a content block. It may have others. */
+/** Whether a value has the required members of a content block. It may have others. `readBlock` checks that data is base64. */
 export const isBlock = (value: unknown): value is ContentBlock =>
   isObject(value) &&
   blockMembers.has(value.type) &&
-  Object.entries(membersOf(value)).every(([name, [accepts, , , isRequired]]) => !isRequired || accepts(value[name]))
+  Object.entries(membersOf(value)).every(([name, [, , members, isRequired]]) => {
+    if (!isRequired) return true
+    return members ? isContents(value[name]) : typeof value[name] === 'string'
+  })
 
 /** Whether a value has the members of a content block and no others. A value with others is data of the application. */
 export const isPlainBlock = (value: unknown): value is ContentBlock =>

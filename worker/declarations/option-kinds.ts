@@ -81,13 +81,30 @@ export const icons: Kind = [
     theme: [(value) => value === 'light' || value === 'dark', "'light' or 'dark'"],
   },
 ]
+/** Searches for invalid characters: matching all of a large text would take much memory. */
+export const base64: Kind = [
+  (value) => isString(value) && value.length % 4 === 0 && !/[^A-Za-z\d+/=]|=(?!=?$)/.test(value),
+  'base64 with its padding and nothing before it',
+]
+/** RFC 3339, section 5.6, without leap seconds and small letters, which clients reject. */
+const dateTimePattern =
+  /^(\d{4}-\d\d-\d\d)T(?:[01]\d|2[0-3])(?::[0-5]\d){2}(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
+const dateTime: Kind = [
+  (value) => {
+    const [, day] = (isString(value) && dateTimePattern.exec(value)) || []
+    // A day that its month lacks is one of the next month.
+    // biome-ignore lint/style/noRestrictedGlobals: reads no clock
+    return day !== undefined && new Date(day).toJSON()?.startsWith(day) === true
+  },
+  "a date and time such as '2026-07-28T12:30:00Z'",
+]
 export const annotations = object({
   audience: [
     (value) => isListOf(value, (role) => role === 'user' || role === 'assistant'),
     "a list of 'user' and 'assistant'",
   ],
   priority: [(value) => typeof value === 'number' && value >= 0 && value <= 1, 'a number from 0 to 1'],
-  lastModified: string,
+  lastModified: dateTime,
 } satisfies KindsOf<Annotations>)
 export const toolAnnotations = object({
   title: string,

@@ -28,7 +28,7 @@ export const ofContents = {
   uri: kind.string,
   mimeType: kind.string,
   text: kind.string,
-  blob: kind.string,
+  blob: kind.base64,
   _meta: kind.object(),
 } satisfies Kinds
 

@@ -71,7 +71,7 @@ export type Annotations = {
   audience?: readonly Role[]
   /** From 0 (least important) to 1 (most important). */
   priority?: number
-  /** Time of the last change, in ISO 8601. */
+  /** Time of the last change, in ISO 8601 with an offset, such as `2026-07-28T12:30:00Z`. */
   lastModified?: string
 }
 

@@ -36,9 +36,15 @@ server.tool(
   { description: 'Returns many small texts', inputSchema: z.object({ count: z.number(), size: z.number() }) },
   ({ count, size }) => Array.from({ length: count }, (_, index) => text(String(index).padEnd(size, '.'))),
 )
-server.tool('bad_image', { description: 'Returns an image whose data is not base64', inputSchema }, ({ size }) => [
-  { type: 'image', data: '*'.repeat(size), mimeType: 'image/png' },
-])
+server.tool('bad_image', { description: 'Returns an image, which an interceptor replaces', inputSchema }, ({ size }) =>
+  image(new Uint8Array(size), 'image/png'),
+)
+server.intercept(async (call, next) => {
+  const outcome = await next()
+  if (call.params.name !== 'bad_image' || outcome.type !== 'result') return outcome
+  const data = '*'.repeat(600_000)
+  return { ...outcome, result: { content: [{ type: 'image', data, mimeType: 'image/png' }] } }
+})
 const canceled: unknown[] = []
 server.prompt('stored', { description: 'Has content that cannot be stored' }, () =>
   storedResult(new ReadableStream({ cancel: () => void canceled.push('stored') })),
