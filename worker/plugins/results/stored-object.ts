@@ -21,6 +21,8 @@ export async function ownerOf({ declarations }: Runtime, principal: Principal | 
 /** Returns an id of 128 random bits, as lower-case hexadecimal: URI parsers change the case of other letters. */
 export const randomId = (): string => crypto.randomUUID().replaceAll('-', '')
 
+export const keyOf = (prefix: string, owner: string, id: string): string => `${prefix}${owner}/${id}`
+
 export const isId = (id: unknown): id is string => typeof id === 'string' && /^[0-9a-f]{32}$/.test(id)
 
 /** What is stored. */

@@ -40,6 +40,12 @@ export const allowStoredResults = (): void => {
 
 export const pendingOf = (block: object): Pending | undefined => pendingResults.get(block)
 
+/** Cancels the streams that are not being read. */
+export async function cancelStreams(unread: readonly Pending[]): Promise<void> {
+  const streams = unread.flatMap(({ source }) => (source instanceof ReadableStream ? source : []))
+  await Promise.allSettled(streams.map((stream) => stream.cancel()))
+}
+
 /**
  * Creates a content block that `resultStore()` stores, whatever its size, and replaces by a link. A stream is stored as it is read, in parts
  * of 8 MiB, so that the Worker never holds all of it.
