@@ -1,4 +1,4 @@
-/** The rows of the event log, and the limits of how many are stored. */
+/** Deletes the events beyond the limits of replay, and what a row of the event log has. */
 import type { ReplayLimits } from './event-log.ts'
 
 /** Columns of a `Position`. */
