@@ -1,12 +1,10 @@
-/** The calls of a session: start, run step by step, recover after the object was lost, cancel. */
-
+/** The calls of a session: starts them, and runs them step by step. */
 import type { CallerContext, Guarded } from '../../worker/declarations/caller.ts'
 import type { Declarations } from '../../worker/declarations/declarations.ts'
 import type { Server } from '../../worker/declarations/server.ts'
 import { serializeResult } from '../../worker/engine/answer-text.ts'
 import { callerContextOf, callerOf } from '../../worker/engine/caller.ts'
 import { Cancellation } from '../../worker/engine/cancellation.ts'
-import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
 import { guardStep } from '../../worker/engine/failure.ts'
 import { httpRequestFrom } from '../../worker/engine/http-request.ts'
 import { emptyJournal } from '../../worker/engine/journal.ts'
@@ -20,35 +18,22 @@ import type {
   SessionControls,
 } from '../../worker/engine/methods/method.ts'
 import { openContext } from '../../worker/engine/request-context.ts'
-import { isSafeToRetry } from '../../worker/engine/retry-policy.ts'
 import { runCall } from '../../worker/engine/run.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
-import {
-  isRequestId,
-  isResponse,
-  type Message,
-  type RequestMessage,
-  resultText,
-} from '../../worker/protocol/jsonrpc.ts'
+import { type Message, type RequestMessage, resultText } from '../../worker/protocol/jsonrpc.ts'
 import { revisionOf } from '../../worker/protocol/revisions/index.ts'
-import type { RequestId, Result } from '../../worker/protocol/types.ts'
+import type { Result } from '../../worker/protocol/types.ts'
 import type { Post } from '../rpc.ts'
 import { requestKey } from '../shared/call-ledger.ts'
 import { rpcLimit, streamLimit } from '../shared/message-size.ts'
 import { callOf, environmentOf } from './call-environment.ts'
 import { scopesIn } from './call-scopes.ts'
-import { askClient, cancelWaiting, endOverdue, takeAnswer } from './input-requests.ts'
+import { askClient, takeAnswer } from './input-requests.ts'
+import { holdAwake } from './keep-awake.ts'
 import type { PendingPost, SessionCall } from './pending-post.ts'
 import { hasSubscriptions } from './registration.ts'
-import { answer, drop, fail, recordCall, restOfPost } from './replies.ts'
+import { answer, fail, recordCall, restOfPost } from './replies.ts'
 import type { SessionParts } from './session-parts.ts'
-
-/** Milliseconds until the alarm that keeps the object in memory for a call whose POST has been answered with a stream. */
-export const keepAwakeAfterMs = 20_000
-/** How often a call runs again before it ends with an error. */
-const mostRepeats = 2
-/** An alarm may run for 15 minutes. The next alarm continues a longer call. */
-const maxAlarmMs = 14 * 60_000
 
 /** Starts a request of a POST: answers it at once, or creates a call. */
 export function startCall(
@@ -92,7 +77,7 @@ export function startCall(
     }
     if (declarations.hooks?.onSessionEnd) setOwner(session, negotiated, from)
     const scopes = scopesIn(from, request, declarations)
-    work(session, post, { ...from, request, handshake: negotiated, journal: emptyJournal, scopes })
+    runStep(session, post, { ...from, request, handshake: negotiated, journal: emptyJournal, scopes })
   } catch (thrown) {
     refuse(thrown)
   }
@@ -217,7 +202,7 @@ function count(
  *
  * @param isResumed the call was counted when it started
  */
-function work(session: SessionParts, post: PendingPost, sessionCall: SessionCall, isResumed = false): void {
+export function runStep(session: SessionParts, post: PendingPost, sessionCall: SessionCall, isResumed = false): void {
   const { request } = sessionCall
   const cancellation = new Cancellation()
   const key = requestKey(request.id)
@@ -291,111 +276,6 @@ export function resumeCall(
   const { row, call } = answered
   // A Worker of an older release omits it.
   const admitted = current ?? call.admitted
-  work(session, restOfPost(call), { ...call, row, principal, caller, admitted, address, http, expires }, true)
+  runStep(session, restOfPost(call), { ...call, row, principal, caller, admitted, address, http, expires }, true)
   void holdAwake(session)
-}
-
-/** Milliseconds since 1970: when the first input request times out, or the next request about a client's task is due. */
-export const answersDue = ({ ledger, clientTasks }: Pick<SessionParts, 'ledger' | 'clientTasks'>): number =>
-  Math.min(ledger.due, clientTasks?.due ?? Number.POSITIVE_INFINITY)
-
-/** Recovers the calls that were running in the last instance: runs each again, or ends it with an error. */
-export function recoverCalls(session: SessionParts): void {
-  if (!session.isNew) return
-  const expires = session.lifetime.id?.expires ?? 0
-  for (const { row, call } of session.ledger.unasked()) {
-    const post = restOfPost(call)
-    const sessionCall: SessionCall = { ...call, row, principal: undefined, caller: undefined, expires }
-    const isSafe = isSafeToRetry(session.host.server.declarations, call.request)
-    // Only the client's next request has its principal, so a call of a principal is not run again without one.
-    if (isSafe && !call.isPersonal && call.repeats < mostRepeats) {
-      session.ledger.rewrite(row, { ...call, repeats: call.repeats + 1 })
-      const sentCount = Math.max(call.journal.notificationsSent, session.log.saidBy(row, call.stream))
-      work(session, post, { ...sessionCall, journal: { ...call.journal, notificationsSent: sentCount } })
-      continue
-    }
-    const data = { reason: 'interrupted', retryable: isSafe }
-    const interrupted = new McpError('call_interrupted', 'The call was interrupted', data)
-    fail(session, post, call.request.id, interrupted, sessionCall)
-  }
-  session.isNew = false
-  void holdAwake(session)
-}
-
-/** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation */
-export function cancelCall(session: SessionParts, id: RequestId, reason: unknown): void {
-  abandon(session, requestKey(id), reason)
-  cancelWaiting(session, id)
-}
-
-/** Ends every running call: one that cannot be dropped is reported. */
-export function abandonAll(session: SessionParts, reason: unknown): void {
-  for (const key of session.running.keys()) {
-    try {
-      abandon(session, key, reason)
-    } catch (problem) {
-      session.host.report(problem)
-    }
-  }
-}
-
-/** Ends a running call at once, without a reply, whether or not its handler observes the signal. */
-function abandon(session: SessionParts, key: string, reason: unknown): void {
-  const running = session.running.get(key)
-  if (!running) return
-  session.running.delete(key)
-  try {
-    drop(session, running.post, running.call)
-  } finally {
-    running.cancellation.abort(reason)
-  }
-}
-
-/** Returns the scopes that a token needs to cancel a call. */
-function scopesToCancel(session: SessionParts, id: RequestId): readonly string[] {
-  return session.running.get(requestKey(id))?.call.scopes ?? session.ledger.scopesToCancel(id)
-}
-
-/**
- * Returns the scopes that a token needs for the open calls that a POST continues or ends: it answers their input requests, or cancels
- * them.
- */
-export function scopesOfOpenCalls(session: SessionParts, { messages }: Pick<Post, 'messages'>): string[] {
-  const scopes = messages.flatMap((message) => {
-    if (isResponse(message)) {
-      const { ledger, clientTasks } = session
-      return isRequestId(message.id) ? ledger.scopesOf(clientTasks?.questionOf(message.id) ?? message.id) : []
-    }
-    const id = message.method === 'notifications/cancelled' ? message.params?.requestId : undefined
-    return isRequestId(id) ? scopesToCancel(session, id) : []
-  })
-  return [...new Set(scopes)]
-}
-
-/** Keeps the object in memory, by an alarm, for calls whose POST has been answered. */
-export async function holdAwake(session: SessionParts): Promise<void> {
-  if (session.running.size > 0) await drainMicrotasks()
-  if (session.running.size === 0) return
-  void session.alarms.set({ hold: Date.now() + keepAwakeAfterMs, answers: answersDue(session) })
-}
-
-/**
- * Keeps the object in memory while calls run, for as long as an alarm may take. No other alarm runs meanwhile, so this function meets every
- * deadline of the session: the earliest one first, including those that are set meanwhile.
- */
-export async function holdRunning(session: SessionParts): Promise<void> {
-  const end = Date.now() + maxAlarmMs
-  const { epoch } = session.lifetime
-  for (;;) {
-    endOverdue(session)
-    // The client of a call without a stream waits for its response.
-    const isAwaited = [...session.running.values()].some(({ post }) => post.stream === undefined)
-    if (isAwaited) session.lifetime.markSeen()
-    const last = Math.min(end, session.lifetime.due())
-    const works = [...session.running.values()].map((running) => running.work)
-    if (works.length === 0 || last <= Date.now()) return
-    await session.alarms.wait(Promise.allSettled(works), Math.min(last, answersDue(session)))
-    if (epoch !== session.lifetime.epoch) return
-    session.clientTasks?.poll()
-  }
 }

@@ -46,23 +46,15 @@ import { guarded } from '../shared/guarded.ts'
 import { maxRpcBytes } from '../shared/message-size.ts'
 import { Values } from '../shared/values.ts'
 import { Store } from '../store/object.ts'
-import { scopesIn } from './call-scopes.ts'
-import {
-  abandonAll,
-  answersDue,
-  cancelCall,
-  holdAwake,
-  holdRunning,
-  keepAwakeAfterMs,
-  recoverCalls,
-  resumeCall,
-  scopesOfOpenCalls,
-  startCall,
-} from './calls.ts'
+import { scopesIn, scopesOfOpenCalls } from './call-scopes.ts'
+import { resumeCall, startCall } from './calls.ts'
+import { abandonAll, cancelCall } from './cancel-calls.ts'
 import { expireSession } from './expiry.ts'
+import { answersDue, holdAwake, holdRunning, keepAwakeAfterMs } from './keep-awake.ts'
 import { Lifetime } from './lifetime.ts'
 import { notifyOfEnd } from './notify-of-end.ts'
 import { PendingPost } from './pending-post.ts'
+import { recoverCalls } from './recover-calls.ts'
 import { deregister, dropSubscriptionsWithout } from './registration.ts'
 import { becomeStream, fitted, refusalsIn } from './replies.ts'
 import type { SessionHost } from './session-host.ts'

@@ -28,10 +28,11 @@
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
  */
-import { type EventRow, type Position, position, trimEvents } from './trim-events.ts'
+
 import { FinishedStreams } from './finished-streams.ts'
 import { checkSize, maxRowBytes } from './message-size.ts'
 import { type SkippedIds, Tables } from './tables.ts'
+import { type EventRow, type Position, position, trimEvents } from './trim-events.ts'
 
 export type EventId = { stream: number; seq: number }
 
