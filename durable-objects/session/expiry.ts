@@ -1,5 +1,73 @@
-/** The end of a session that was idle. */
+/** When a session expires: idle for `ttl`, without its HTTP+SSE stream, or together with its id. And how an idle session ends. */
+import type { Alarms } from '../shared/alarms.ts'
+import { isLaterUse, lastUse } from '../shared/last-use.ts'
 import type { SessionParts } from './session-parts.ts'
+import type { SessionValues } from './session-values.ts'
+
+/** Milliseconds for which an HTTP+SSE session outlives its stream, in case the Worker reconnects. */
+const sseGraceMs = 5 * 60_000
+
+export class Expiry {
+  readonly #ctx: DurableObjectState
+  readonly #values: SessionValues
+  readonly #alarms: Alarms
+  readonly #ttl: () => number
+
+  /** @param ttl returns the milliseconds after which an idle session expires */
+  constructor(ctx: DurableObjectState, values: SessionValues, alarms: Alarms, ttl: () => number) {
+    this.#ctx = ctx
+    this.#values = values
+    this.#alarms = alarms
+    this.#ttl = ttl
+  }
+
+  /** Sets the alarm of a session that starts to be stored. @param expires milliseconds since 1970: the expiry of its id */
+  schedule(now: number, expires: number): void {
+    const ttl = this.#ttl()
+    const lastSeenAt = lastUse(now, ttl)
+    this.#values.put('lastSeenAt', lastSeenAt)
+    void this.#alarms.set({ idle: lastSeenAt + ttl, expires })
+  }
+
+  /** Records the time of a request. */
+  markSeen(): void {
+    const now = Date.now()
+    const ttl = this.#ttl()
+    const lastSeenAt = this.#values.get('lastSeenAt')
+    if (lastSeenAt === undefined || !isLaterUse(now, lastSeenAt, ttl)) return
+    const usedAt = lastUse(now, ttl)
+    this.#values.put('lastSeenAt', usedAt)
+    // The platform gives up an alarm that has failed several times.
+    void this.#alarms.add(usedAt + ttl)
+  }
+
+  /** Called before a relay of an HTTP+SSE session is opened. */
+  markConnected(): void {
+    if (this.#values.get('sseDisconnectedAt') !== undefined) this.#values.delete('sseDisconnectedAt')
+  }
+
+  /** Called when an HTTP+SSE session has lost its stream. The Worker reconnects, unless it has stopped as well. */
+  async markDisconnected(): Promise<void> {
+    const now = Date.now()
+    this.#values.put('sseDisconnectedAt', now)
+    await this.#alarms.add(now + sseGraceMs)
+  }
+
+  /** Returns when the session expires unless another request arrives, in milliseconds since 1970. */
+  due(): number {
+    const now = Date.now()
+    const isHeld = this.#ctx.getWebSockets().length > 0
+    // Noted, so that the stream's end does not make the session look older than it is.
+    if (isHeld) this.markSeen()
+    const expires = this.#values.get('id')?.expires ?? now
+    if (this.#values.get('handshake') !== undefined && !isHeld) {
+      // Without a stored time the object was lost together with the stream. The time survives the eviction of this instance.
+      if (this.#values.get('sseDisconnectedAt') === undefined) this.#values.put('sseDisconnectedAt', now)
+      return Math.min(expires, (this.#values.get('sseDisconnectedAt') ?? now) + sseGraceMs)
+    }
+    return Math.min(expires, (this.#values.get('lastSeenAt') ?? 0) + this.#ttl())
+  }
+}
 
 /** Ends a session that expired while it was idle. Its client may use it again, unless `sessions.revive` is false and it has lost data. */
 export function expireSession({ lifetime, values, ledger }: SessionParts): Promise<void> {

@@ -30,8 +30,8 @@ export async function holdRunning(session: SessionParts): Promise<void> {
     endOverdue(session)
     // The client of a call without a stream waits for its response.
     const isAwaited = [...session.running.values()].some(({ post }) => post.stream === undefined)
-    if (isAwaited) session.lifetime.markSeen()
-    const last = Math.min(end, session.lifetime.due())
+    if (isAwaited) session.lifetime.expiry.markSeen()
+    const last = Math.min(end, session.lifetime.expiry.due())
     const works = [...session.running.values()].map((running) => running.work)
     if (works.length === 0 || last <= Date.now()) return
     await session.alarms.wait(Promise.allSettled(works), Math.min(last, answersDue(session)))

@@ -1,5 +1,5 @@
 /**
- * The lifetime of a session: its id, the options of its endpoint, its expiry, and its tombstone.
+ * The lifetime of a session: its id, the options of its endpoint, its end, and its tombstone. `expiry.ts` decides when it expires.
  *
  * A session that expires deletes what it stored. Its client may use the sealed id again: that starts another life of the session.
  */
@@ -8,7 +8,7 @@ import { storable } from '../../worker/declarations/stored-principal.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import type { SessionOwner } from '../rpc.ts'
 import type { Alarms } from '../shared/alarms.ts'
-import { isLaterUse, lastUse } from '../shared/last-use.ts'
+import { Expiry } from './expiry.ts'
 import type { SessionHost } from './session-host.ts'
 import { readTerms, type SessionTerms } from './session-terms.ts'
 import type { Id, SessionValues } from './session-values.ts'
@@ -17,8 +17,6 @@ import type { Id, SessionValues } from './session-values.ts'
 const idsPerMs = 1_000_000
 /** Milliseconds after `initialize` in which a session that stores nothing counts as new: clients of these see small ids. */
 const firstLifeMs = 60_000
-/** Milliseconds for which an HTTP+SSE session outlives its stream, in case the Worker reconnects. */
-const sseGraceMs = 5 * 60_000
 
 /** What the other parts of a session do when it starts to be stored, and when it ends. */
 export type LifetimeHooks = {
@@ -42,6 +40,7 @@ export class Lifetime {
    * session expires is the first of its next life, so it waits: `while (ending) await ending`. Another request may end the session next.
    */
   ending: Promise<void> | undefined
+  readonly expiry: Expiry
   readonly #ctx: DurableObjectState
   readonly #host: SessionHost
   readonly #values: SessionValues
@@ -58,6 +57,7 @@ export class Lifetime {
     this.#values = values
     this.#alarms = alarms
     this.#hooks = hooks
+    this.expiry = new Expiry(ctx, values, alarms, () => this.terms.ttl)
   }
 
   /** Sets the options of the endpoint, which each request contains. Alarms use the latest ones. */
@@ -133,30 +133,6 @@ export class Lifetime {
     return this.ending !== undefined || this.#values.get('ended') !== undefined
   }
 
-  /** Records the time of a request. */
-  markSeen(): void {
-    const now = Date.now()
-    const { ttl } = this.terms
-    const lastSeenAt = this.#values.get('lastSeenAt')
-    if (lastSeenAt === undefined || !isLaterUse(now, lastSeenAt, ttl)) return
-    const usedAt = lastUse(now, ttl)
-    this.#values.put('lastSeenAt', usedAt)
-    // The platform gives up an alarm that has failed several times.
-    void this.#alarms.add(usedAt + ttl)
-  }
-
-  /** Called before a relay of an HTTP+SSE session is opened. */
-  markConnected(): void {
-    if (this.#values.get('sseDisconnectedAt') !== undefined) this.#values.delete('sseDisconnectedAt')
-  }
-
-  /** Called when an HTTP+SSE session has lost its stream. The Worker reconnects, unless it has stopped as well. */
-  async markDisconnected(): Promise<void> {
-    const now = Date.now()
-    this.#values.put('sseDisconnectedAt', now)
-    await this.#alarms.add(now + sseGraceMs)
-  }
-
   /** Called before the first row is written: sets the alarm that deletes the session. */
   scheduleExpiry(expires: number): void {
     if (this.id) return
@@ -164,25 +140,7 @@ export class Lifetime {
     const lists = this.#hooks.lists()
     this.#values.put('id', { name: this.name, expires, since: now, ...(lists !== undefined && { lists }) })
     this.#storeTerms()
-    const { ttl } = this.terms
-    const lastSeenAt = lastUse(now, ttl)
-    this.#values.put('lastSeenAt', lastSeenAt)
-    void this.#alarms.set({ idle: lastSeenAt + ttl, expires })
-  }
-
-  /** Returns when the session ends without another request, in milliseconds since 1970. */
-  due(): number {
-    const now = Date.now()
-    const isHeld = this.#ctx.getWebSockets().length > 0
-    // Noted, so that the stream's end does not make the session look older than it is.
-    if (isHeld) this.markSeen()
-    const expires = this.id?.expires ?? now
-    if (this.#values.get('handshake') !== undefined && !isHeld) {
-      // Without a stored time the object was lost together with the stream. The time survives the eviction of this instance.
-      if (this.#values.get('sseDisconnectedAt') === undefined) this.#values.put('sseDisconnectedAt', now)
-      return Math.min(expires, (this.#values.get('sseDisconnectedAt') ?? now) + sseGraceMs)
-    }
-    return Math.min(expires, (this.#values.get('lastSeenAt') ?? 0) + this.terms.ttl)
+    this.expiry.schedule(now, expires)
   }
 
   /**

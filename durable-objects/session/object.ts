@@ -164,7 +164,7 @@ export class Session extends Store implements SessionRpc {
     const session = this.#session
     session.lifetime.setTerms(terms)
     recoverCalls(session)
-    session.lifetime.markSeen()
+    session.lifetime.expiry.markSeen()
   }
 
   #onNotification(method: string, params: Params | undefined): void {
@@ -233,7 +233,7 @@ export class Session extends Store implements SessionRpc {
     while (session.lifetime.ending) await session.lifetime.ending
     if (session.lifetime.isOver) return new Response(null, { status: 404 })
     this.#wake(searchParams.get('terms') ?? undefined)
-    if (overSse) session.lifetime.markConnected()
+    if (overSse) session.lifetime.expiry.markConnected()
     if (after) {
       const resumed = session.streams.resume(after, options)
       if (resumed) return this.#announcing(resumed)
@@ -265,11 +265,11 @@ export class Session extends Store implements SessionRpc {
     this.schema.check()
     const session = this.#session
     if (session.lifetime.isOver || !session.lifetime.id) return
-    if (!isOverSse(socket)) return session.lifetime.markSeen()
+    if (!isOverSse(socket)) return session.lifetime.expiry.markSeen()
     // Over HTTP+SSE, the session ends with its stream.
     // Its id is invalid without the handshake of the stream, so it needs no tombstone.
     if (code === closeCode.clientGone) return session.lifetime.finish('disconnected')
-    if (!session.streams.isOpen(standingStream)) await session.lifetime.markDisconnected()
+    if (!session.streams.isOpen(standingStream)) await session.lifetime.expiry.markDisconnected()
   }
 
   override async alarm(): Promise<void> {
@@ -285,7 +285,7 @@ export class Session extends Store implements SessionRpc {
     await holdRunning(session)
     // What ended it, or ends it, sets the next alarm.
     if (epoch !== session.lifetime.epoch || session.lifetime.isOver) return
-    const due = session.lifetime.due()
+    const due = session.lifetime.expiry.due()
     // Also while a call runs: no client waits for it.
     if (due <= Date.now()) return expireSession(session)
     const now = Date.now()

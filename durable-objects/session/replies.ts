@@ -102,7 +102,7 @@ export function requestAnswered(session: RepliesContext, stream: number): void {
   if (stream === standingStream || !session.log.requestAnswered(stream, now)) return
   session.streams.complete(stream)
   // One alarm deletes all streams that are too old by then.
-  void session.alarms.add(Math.min(now + session.lifetime.terms.log.maxAgeMs, session.lifetime.due()))
+  void session.alarms.add(Math.min(now + session.lifetime.terms.log.maxAgeMs, session.lifetime.expiry.due()))
 }
 
 /** Closes the connection, while the call continues: the client reconnects for the remaining events. */
