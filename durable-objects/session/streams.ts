@@ -178,7 +178,8 @@ export class SessionStreams {
     const stream = this.#log.find(start.stream)
     if (stream?.over && stream.last === start.seq) return new Response(null, { status: 405 })
     this.#released.delete(start.stream)
-    const resumed = this.#open(start, { ...options, polling: false })
+    // Published clients forget the id with which they resumed: each connection tells it, unless its client has not noticed the loss.
+    const resumed = this.#open(start, { ...options, polling: options.polling && !options.again })
     if (resumed.webSocket && start.stream === standingStream) this.#setReader(options.relay)
     return resumed
   }

@@ -174,6 +174,20 @@ test('a published client of 2025-11-25 gets all events of a call and all changes
   await client.close()
 })
 
+test('a published client of 2025-11-25 sends the last event id each time, also after connections without a message', async () => {
+  const client = new Client({ name: 'published', version: '1.0.0' })
+  const lastIds: (string | null)[] = []
+  const recorded: typeof fetch = (url, init) => {
+    if (init?.method === 'GET') lastIds.push(new Headers(init.headers).get('Last-Event-ID'))
+    return fetch(url, init)
+  }
+  const transport = new StreamableHTTPClientTransport(server.url, { fetch: recorded })
+  await client.connect(transport as Transport)
+  await vi.waitFor(() => expect(lastIds.length).toBeGreaterThan(3), { timeout: 30_000 })
+  await client.close()
+  expect(new Set(lastIds.slice(1))).toEqual(new Set(['0.0']))
+})
+
 const listenTo = (...uris: string[]) =>
   fetch(server.url, {
     method: 'POST',
