@@ -219,4 +219,31 @@ describe("completion of a template's variables", () => {
     expect(await complete('id', { owner: 'bob' }, ada)).toEqual({ values: [], hasMore: false })
     expect(await complete('id', { owner: 'ada' })).toEqual({ values: [], hasMore: false })
   })
+
+  test.each([
+    ['vault://{owner}/{id}{?version,part}', {}],
+    ['vault://{owner}/{id}{?version,part}', { version: '2' }],
+    ['vault://{owner}/{id}{/part*}', {}],
+  ])('omits values that the caller may not read without optional variables: %s, %j', async (uri, known) => {
+    const optional = newServer()
+    optional.resource(
+      uri,
+      {
+        description,
+        authorize: ({ principal }, { owner, id }) => principal?.subject === owner && id !== 'diet',
+        complete: { owner: () => ['ada', 'bob'], id: () => ['diary', 'diet'], part: () => ['a'] },
+      },
+      () => '',
+    )
+    const completionOf = async (name: string, others: object) => {
+      const argument = { name, value: '' }
+      const params = { ref: { type: 'ref/resource', uri }, argument, context: { arguments: { ...others, ...known } } }
+      return (await result(optional, 'completion/complete', params, { principal: ada })).completion
+    }
+    expect(await completionOf('id', { owner: 'ada' })).toEqual({ values: ['diary'], hasMore: false })
+    expect(await completionOf('owner', { id: 'diary' })).toEqual({ values: ['ada'], hasMore: false })
+    expect(await completionOf('part', { owner: 'bob', id: 'diary' })).toEqual({ values: [], hasMore: false })
+    // Without a variable of the path there is no URI to authorize.
+    expect(await completionOf('part', { owner: 'bob' })).toMatchObject({ values: ['a'] })
+  })
 })

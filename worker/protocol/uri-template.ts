@@ -32,12 +32,14 @@ type Values = Readonly<Record<string, string | readonly string[] | undefined>>
 export interface UriTemplate {
   readonly text: string
   readonly names: readonly string[]
+  /** The variables that each URI has. A list, and a variable of a query, can be absent. */
+  readonly required: readonly string[]
   /**
    * Expands the template as RFC 6570 does: an absent variable becomes empty. @throws Error for a value that is neither text nor a list of
    * texts
    */
   expand(variables: Values): string
-  /** Expands the template for one resource. @throws Error also for an absent variable, unless it is a list or part of a query */
+  /** Expands the template for one resource. @throws Error also for an absent variable that is required */
   uri(variables: Values): string
   /**
    * Returns the variables that expand to this URI, or `undefined`. Its query may have another order. Takes time and memory in proportion to
@@ -76,13 +78,15 @@ export function uriTemplate(text: string): UriTemplate {
   // Texts and expressions take turns.
   const pieces = text.split(/[{}]/).map((piece, index) => (index % 2 === 0 ? plainText(piece) : expression(piece)))
   const parts = pieces.flatMap((piece) => piece.parts)
+  const required = pieces.flatMap((piece) => piece.required)
   const expand = (values: Values) => pieces.map((piece) => piece.write(values)).join('')
   return {
     text,
     names: [...new Set(pieces.flatMap((piece) => piece.names))],
+    required,
     expand,
     uri(variables) {
-      const absent = pieces.flatMap((piece) => piece.required).find((name) => variables?.[name] === undefined)
+      const absent = required.find((name) => variables?.[name] === undefined)
       if (absent === undefined) return expand(variables)
       throw new Error(`The URI template "${text}" needs the variable "${absent}": give it a string`)
     },

@@ -63,7 +63,7 @@ function readCompletion(found: unknown, name: string, declaration: string): Comp
 const isText = (value: unknown): value is string => typeof value === 'string'
 const isTexts = (value: unknown): value is string[] => kind.isListOf(value, isText)
 
-/** Omits values of resources that the caller may not read, if all variables of the template are known. */
+/** Omits values of resources that the caller may not read, if all variables that each URI of the template has are known. */
 async function omitUnreadable(
   completion: Completion,
   { template, authorize, filterCompletions }: Resource,
@@ -71,7 +71,7 @@ async function omitUnreadable(
   caller: CallerContext,
 ): Promise<Completion> {
   if (!template || !authorize || !filterCompletions) return completion
-  if (!template.names.every((text) => text === name || Object.hasOwn(context, text))) return completion
+  if (!template.required.every((text) => text === name || Object.hasOwn(context, text))) return completion
   const { values, hasMore } = completion
   const allowed = await Promise.all(
     values.map(async (value) => {
