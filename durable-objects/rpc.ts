@@ -286,6 +286,8 @@ export type TaskReferences = {
   readonly taskId: string
   /** The object of the session that receives its status. */
   readonly session: string | undefined
+  /** Name of the server whose clients may listen to it. A Worker of an older release omits it: that of the class. */
+  readonly serverName?: string
   /** Scopes that a token needs to read, answer and cancel it. A Worker of an older release omits them. */
   readonly scopes?: readonly string[]
 }

@@ -96,8 +96,8 @@ export class EndpointObjects {
     return this.object('McpState', name)
   }
 
-  subscriptions(shard: number): SubscriptionsRpc {
-    return this.object('McpSubscriptions', shardName(shard))
+  subscriptions(serverName: string, shard: number): SubscriptionsRpc {
+    return this.object('McpSubscriptions', shardName(serverName, shard))
   }
 }
 

@@ -364,7 +364,7 @@ class ServedEndpoint {
       get ClientTasks() {
         return sessionClientTasks
       },
-      subscriptionsAt: (shard) => this.#objects.subscriptions(shard),
+      subscriptionsAt: (shard) => this.#objects.subscriptions(this.#server.declarations.options.name, shard),
       countRoundOf: (admitted) => countRoundFor(admitted, countRound),
       serverFor: (admitted) => serverFor(admitted, this.#endpoint, sessionClass),
       report,
@@ -433,7 +433,10 @@ class ServedEndpoint {
     if (!subscriptions) return undefined
     const { listen, options, of } = subscriptions
     const { declarations, seals } = this.#runtime
-    const shards: Shards = { of, at: (shard) => this.#objects.subscriptions(shard) }
+    const shards: Shards = {
+      of,
+      at: (shard) => this.#objects.subscriptions(this.#server.declarations.options.name, shard),
+    }
     return (message, caller, address) =>
       listen({
         message,

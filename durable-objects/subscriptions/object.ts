@@ -1,7 +1,8 @@
 /**
  * The Durable Object `McpSubscriptions`: which streams and sessions have subscribed to which topics.
  *
- * There are as many objects (shards) as the option `shards` of `subscriptions()` says. Each stream and each session belongs to one of them.
+ * Each server has objects of its own: as many (shards) as the option `shards` of `subscriptions()` says. Each stream and each session belongs
+ * to one of them.
  * A change is published at the first object, which forwards it to the next sixteen, and so on. Each object logs a change before it answers.
  *
  * Streams of stateless clients are hibernatable sockets, with their topics as attachment (`Attachment`). Sessions are rows:
@@ -32,7 +33,7 @@
 
 import { DurableObject } from 'cloudflare:workers'
 import { sumOf } from '../../worker/declarations/change-hub.ts'
-import { type ServerEvent, type SubscriberCount, topicOf } from '../../worker/protocol/changes.ts'
+import { readShardName, type ServerEvent, type SubscriberCount, topicOf } from '../../worker/protocol/changes.ts'
 import * as closeCode from '../../worker/protocol/close-code.ts'
 import type { Subscriber, SubscriptionsRpc } from '../rpc.ts'
 import { Alarms } from '../shared/alarms.ts'
@@ -83,7 +84,8 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     this.#alarms = new Alarms(ctx.storage)
     this.#log = new ChangeLog(tables, kv, this.#schema)
     this.#aged = new AgedStreams(tables)
-    this.#listeners = new Listeners(ctx, this.#log, () => host.lists?.())
+    const { serverName, shard } = readShardName(ctx.id.name) ?? { serverName: host.serverName, shard: 0 }
+    this.#listeners = new Listeners(ctx, this.#log, () => host.lists?.(serverName))
     this.#sessions = new SessionSubscriptions(tables, sql, host.options)
     this.#publisher = new Publisher({
       host,
@@ -94,7 +96,7 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
       waitUntil: (work) => ctx.waitUntil(work),
     })
     this.#overrides = new EnabledOverrides(kv, this.#schema, (change, topics) => this.publish(change, topics))
-    this.#tree = new ShardTree(ctx.id.name, kv, this.#schema, host.shards)
+    this.#tree = new ShardTree(shard, kv, this.#schema, (other) => host.shardAt(serverName, other))
   }
 
   async publish(change: ServerEvent, topics: readonly string[], shards?: number): Promise<void> {

@@ -1,6 +1,6 @@
 /** The tree of subscriptions objects: a change goes from the first object to the next sixteen, and so on. */
 import type { ServerEvent } from '../../worker/protocol/changes.ts'
-import type { Shards, SubscriptionsRpc } from '../rpc.ts'
+import type { SubscriptionsRpc } from '../rpc.ts'
 import type { Schema } from '../shared/schema.ts'
 
 /** Objects to which one object forwards a change. */
@@ -10,20 +10,20 @@ export class ShardTree {
   readonly #index: number
   readonly #kv: SyncKvStorage
   readonly #schema: Schema
-  readonly #shards: Shards
+  readonly #shardAt: (shard: number) => SubscriptionsRpc
 
-  /** @param name of this object, see `shardName` */
-  constructor(name: string | undefined, kv: SyncKvStorage, schema: Schema, shards: Shards) {
-    this.#index = Number(/^subscriptions (\d+)$/.exec(name ?? '')?.[1] ?? 0)
+  /** @param index of this object. The first one is 0 */
+  constructor(index: number, kv: SyncKvStorage, schema: Schema, shardAt: (shard: number) => SubscriptionsRpc) {
+    this.#index = index
     this.#kv = kv
     this.#schema = schema
-    this.#shards = shards
+    this.#shardAt = shardAt
   }
 
   /** Registers this object at the first one, before a stream or a session relies on it. */
   async join(): Promise<void> {
     if (this.#index === 0 || this.#kv.get('joined')) return
-    await this.#shards.at(0).addShard(this.#index)
+    await this.#shardAt(0).addShard(this.#index)
     this.#schema.store()
     this.#kv.put('joined', true)
   }
@@ -48,6 +48,6 @@ export class ShardTree {
   below(count: number): SubscriptionsRpc[] {
     const first = this.#index * fanOut + 1
     const length = Math.max(0, Math.min(fanOut, count - first))
-    return Array.from({ length }, (_, offset) => this.#shards.at(first + offset))
+    return Array.from({ length }, (_, offset) => this.#shardAt(first + offset))
   }
 }

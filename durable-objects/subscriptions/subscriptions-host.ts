@@ -1,5 +1,5 @@
 /** The options of `subscriptions()`, and what its Durable Object needs of the server. */
-import type { SessionRpc, Shards } from '../rpc.ts'
+import type { SessionRpc, SubscriptionsRpc } from '../rpc.ts'
 
 /** Configures `subscriptions()`. Each number is a whole number of at least 1. */
 export type SubscriptionsOptions = {
@@ -21,10 +21,12 @@ export type SubscriptionsOptions = {
 /** What a subscriptions object needs of its server. */
 export interface SubscriptionsHost {
   readonly options: SubscriptionsOptions
-  readonly shards: Shards
+  /** The name of the server of the class. Other servers may share the class. */
+  readonly serverName: string
+  shardAt(serverName: string, shard: number): SubscriptionsRpc
   /** @param address see `sessionAddress` */
   session(address: string): SessionRpc
-  /** Returns the declared lists: see `listsText`. Absent: deployments are not noticed. */
-  lists?(): string
+  /** Returns the declared lists of a server: see `listsText`. Absent, or `undefined`: deployments are not noticed. */
+  lists?(serverName: string): string | undefined
   report(problem: unknown): void
 }

@@ -60,7 +60,7 @@ test('a session that waits for an input response hibernates, and the call ends o
 test('the Subscriptions object hibernates, and the next change arrives on the same stream', async () => {
   const client = await connect(server.url, { revision: '2026-07-28' })
   const watched = await client.subscribe({ resourceSubscriptions: ['note://2'] })
-  const isAnother = await fallAsleep('McpSubscriptions', 'subscriptions')
+  const isAnother = await fallAsleep('McpSubscriptions', 'subscriptions 0 leaky')
   await touch('2')
   const { params } = await client.next('notifications/resources/updated')
   expect(params).toMatchObject({ uri: 'note://2' })
@@ -86,7 +86,7 @@ test('a session over HTTP+SSE hibernates while its client is idle and while it w
 test('a thousand idle streams get a change once, after hibernation and after eviction', async () => {
   // Idle means idle: no comment is due while this runs.
   await using server = await startServer('test/chaos/listening', { KEEP_ALIVE: '600000' })
-  const shards = ['subscriptions', 'subscriptions 1', 'subscriptions 2']
+  const shards = ['subscriptions 0 listening', 'subscriptions 1 listening', 'subscriptions 2 listening']
   const holding = async (shard: string): Promise<Holding> =>
     (await fetch(new URL(`/objects/McpSubscriptions/${shard}`, server.url))).json()
   const publish = async (uri: string) => {

@@ -413,11 +413,11 @@ describe('a change', () => {
 
   test('reaches subscribers of every shard, once the first shard knows them', async () => {
     const [hub, ...shards] = [
-      'subscriptions',
-      'subscriptions 1',
-      'subscriptions 16',
-      'subscriptions 17',
-      'subscriptions 40',
+      'subscriptions 0 everything',
+      'subscriptions 1 everything',
+      'subscriptions 16 everything',
+      'subscriptions 17 everything',
+      'subscriptions 40 everything',
     ].map((name) => namespace.getByName(name)) as [Stub, ...Stub[]]
     const topic = `resource:${crypto.randomUUID()}`
     const relays = await Promise.all(shards.map((shard) => listen(shard, [topic])))
@@ -575,7 +575,7 @@ describe('an entry that is enabled while an object with subscribers is unavailab
       for (let failure = 0; failure < failures; failure++) publish.mockRejectedValueOnce(new Error('out of reach'))
       const host = {
         options: {},
-        shards: { at: () => ({ publish }) },
+        shardAt: () => ({ publish }),
         report: () => {},
       } as unknown as SubscriptionsHost
       state.storage.kv.put('shards', 2)

@@ -39,7 +39,7 @@ test('a subscription that is made while a narrower token ends earlier ones is ke
   } finally {
     leaving.mockRestore()
   }
-  const topics = await runInDurableObject(McpSubscriptions.getByName('subscriptions'), (_, { storage }) =>
+  const topics = await runInDurableObject(McpSubscriptions.getByName('subscriptions 0 everything'), (_, { storage }) =>
     storage.sql
       .exec<{ topic: string }>('SELECT topic FROM subscriptions WHERE session = ?', name)
       .toArray()

@@ -5,6 +5,7 @@
 import { BoundedMap } from '../protocol/bounded-map.ts'
 import { McpError } from '../protocol/errors.ts'
 import type { CountRound } from './call-attempt.ts'
+import type { Declarations } from './declarations.ts'
 import type { Server } from './server.ts'
 import type { StoredPrincipals } from './stored-principal.ts'
 
@@ -52,6 +53,13 @@ export function registerEndpoint(key: string, endpoint: Endpoint): void {
 
 /** `undefined`: the endpoint was not made in this isolate. */
 export const endpointOf = (key: string): Endpoint | undefined => endpoints.get(key)
+
+/** Returns the declarations of a server; `undefined` if no endpoint of it was made in this isolate. */
+export function declarationsOf(serverName: string): Declarations | undefined {
+  for (const [, { server }] of endpoints)
+    if (server.declarations.options.name === serverName) return server.declarations
+  return undefined
+}
 
 export const admittedBy = (
   key: string,

@@ -134,8 +134,17 @@ export const recipientsPrefix = (recipients: TopicRecipients): string =>
     ? userPrefix({ ...recipients.user, client: recipients.client })
     : tenantPrefix(tenantKey(recipients))
 
-/** Returns the name of the Durable Object of a shard of subscriptions. The first one is 0. */
-export const shardName = (shard: number): string => (shard === 0 ? 'subscriptions' : `subscriptions ${shard}`)
+/**
+ * Returns the name of the Durable Object of a shard of the subscriptions of a server. The first shard is 0. Servers that share a class have
+ * objects of their own.
+ */
+export const shardName = (serverName: string, shard: number): string => `subscriptions ${shard} ${serverName}`
+
+/** Reads a name of `shardName`; `undefined` for another name. */
+export function readShardName(name: string | undefined): { serverName: string; shard: number } | undefined {
+  const [, shard, serverName] = /^subscriptions (\d+) (.*)$/s.exec(name ?? '') ?? []
+  return serverName === undefined ? undefined : { serverName, shard: Number(shard) }
+}
 
 /**
  * Normalizes the URI of a topic, or of a template: the text between its expressions. An expression has one spelling. In the normal form of

@@ -1,7 +1,7 @@
 /**
  * A server whose objects can be asked what they hold, and whose options come from its environment.
  *
- * `GET /objects/session/<name>` and `GET /objects/subscriptions/subscriptions` answer with an `Inventory`; with `?until=alone` when
+ * `GET /objects/session/<name>` and `GET /objects/subscriptions/subscriptions 0 leaky` answer with an `Inventory`; with `?until=alone` when
  * the object has no sockets any more. `POST` makes the object's alarm due now, if it has one.
  */
 import { env, exports } from 'cloudflare:workers'
@@ -104,7 +104,7 @@ const objects = exports as unknown as { McpSession: Namespace; McpSubscriptions:
 export default {
   async fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url)
-    const [, kind, name] = /^\/objects\/(session|subscriptions)\/([\w-]+)$/.exec(pathname) ?? []
+    const [, kind, name] = /^\/objects\/(session|subscriptions)\/(.+)$/.exec(decodeURIComponent(pathname)) ?? []
     if (!name) return worker.fetch(request, env, ctx)
     const { McpSession, McpSubscriptions } = objects
     const object = (kind === 'session' ? McpSession : McpSubscriptions).getByName(name)

@@ -8,7 +8,7 @@ import { send } from './wire.ts'
 
 type Kind = 'McpSubscriptions' | 'McpSession'
 
-export const shards = ['subscriptions', 'subscriptions 1', 'subscriptions 2']
+export const shards = ['subscriptions 0 listening', 'subscriptions 1 listening', 'subscriptions 2 listening']
 
 export class ListeningServer implements AsyncDisposable {
   /** Resolves when it is there. */

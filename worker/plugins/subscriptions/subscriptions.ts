@@ -1,13 +1,15 @@
 /** `subscriptions()`: delivers change notifications through Durable Objects. */
-import type { SessionRpc, Shards, SubscriptionsRpc } from '../../../durable-objects/rpc.ts'
+import type { SessionRpc, SubscriptionsRpc } from '../../../durable-objects/rpc.ts'
 import { listsText } from '../../../durable-objects/subscriptions/declared-lists.ts'
 import {
   Subscriptions,
+  type SubscriptionsHost,
   SubscriptionsObject,
   type SubscriptionsOptions,
 } from '../../../durable-objects/subscriptions/object.ts'
 import type { Changes, Delivered } from '../../declarations/change-hub.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
+import { declarationsOf } from '../../declarations/endpoints.ts'
 import { count } from '../../declarations/option-kinds.ts'
 import { findResource, findTemplate } from '../../engine/methods/resources.ts'
 import { changeTopics } from '../../engine/topics.ts'
@@ -60,22 +62,28 @@ export function subscriptions(
     name: 'subscriptions',
     subscriptions: { Subscriptions, options: all, of, listen },
     provide: (runtime) => ({
-      changes: changesOf(runtime, () => runtime.object<FirstShard>('McpSubscriptions', shardName(0))),
+      changes: changesOf(runtime, () =>
+        runtime.object<FirstShard>('McpSubscriptions', shardName(runtime.declarations.options.name, 0)),
+      ),
     }),
-    objects: { McpSubscriptions: (runtime) => classOf(runtime, { options: all, of }) },
+    objects: { McpSubscriptions: (runtime) => classOf(runtime, all) },
   }
 }
 
 function classOf(
   { object, session, report, declarations }: Runtime,
-  { options, of }: { readonly options: SubscriptionsOptions; readonly of: Shards['of'] },
+  options: SubscriptionsOptions,
 ): SubscriptionsClass {
-  const shards: Shards = { of, at: (shard) => object<SubscriptionsRpc>('McpSubscriptions', shardName(shard)) }
-  const host = {
+  const { name } = declarations.options
+  const host: SubscriptionsHost = {
     options,
-    shards,
-    session: (address: string) => session<SessionRpc>(address),
-    lists: () => listsText(declarations),
+    serverName: name,
+    shardAt: (serverName, shard) => object('McpSubscriptions', shardName(serverName, shard)),
+    session: (address) => session(address),
+    lists(serverName) {
+      const listed = serverName === name ? declarations : declarationsOf(serverName)
+      return listed && listsText(listed)
+    },
     report,
   }
   return class McpSubscriptions extends SubscriptionsObject {

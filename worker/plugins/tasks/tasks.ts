@@ -165,7 +165,7 @@ function hostOf({ declarations, object, plugins, seals, report }: Runtime, optio
     state: (name) => object('McpState', name),
     problemOf,
     principalOf: (call) => principalOf(call, (principal) => authFor(call, principal), seals(undefined, call.identity)),
-    async publishStatus(task, { name, session, shards, scopes }) {
+    async publishStatus(task, { name, session, shards, scopes, serverName = declarations.options.name }) {
       if (session) {
         await object<SessionRpc>('McpSession', session).changed(
           experimental.statusNotification(task),
@@ -180,7 +180,7 @@ function hostOf({ declarations, object, plugins, seals, report }: Runtime, optio
       // Changes with the same first topic are coalesced. The unique topic prevents that.
       const topics = [crypto.randomUUID(), topicOf(name)]
       const shardOf = (shard: number) =>
-        object<SubscriptionsRpc>('McpSubscriptions', shardName(shard)).publish(notification, topics, 1)
+        object<SubscriptionsRpc>('McpSubscriptions', shardName(serverName, shard)).publish(notification, topics, 1)
       await Promise.all(shards.map(shardOf))
     },
     report,
