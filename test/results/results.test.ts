@@ -429,3 +429,17 @@ test('a result is sent if its bucket fails, and the failure is logged', async ()
   expect(blocksOf(result)).toEqual([{ type: 'text', text: 'äbc'.repeat(5000) }])
   await expect.poll(logged).toContain('bucket of resultStore() returned undefined')
 })
+
+test('a stored result can be read at endpoints of the identity of its endpoint only', async () => {
+  const at = (name: string) => connect(new URL(`/${name}/mcp`, server.url), { revision: '2026-07-28' })
+  await using twin = await at('twin')
+  await using byDefault = await at('default')
+  await using other = await at('other')
+  await using another = await at('another')
+  const stored = async (client: TestClient) => linkIn(await client.callTool('text', { size: 600_000 })).uri
+  const [uri, otherUri] = [await stored(twin), await stored(other)]
+  expect((await read(twin, uri))[0]?.text).toMatch(/^äbc/)
+  await expect(read(byDefault, uri)).rejects.toThrow('Resource not found')
+  expect((await read(another, otherUri))[0]?.text).toMatch(/^äbc/)
+  await expect(read(twin, otherUri)).rejects.toThrow('Resource not found')
+})

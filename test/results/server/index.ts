@@ -217,4 +217,13 @@ const generic = serve(server, {
   plugins: [resultStore({ bucket: RESULTS, prefix: 'generic/' })],
 })
 export const { McpSession: ResultsGenericSession } = generic
-export default combine(generic, stored, expired, broken, upstream, gated, byDefault)
+/** Endpoints that share a prefix. */
+const twins = ['twin', 'other', 'another'].map((name) =>
+  serve(server, {
+    path: `/${name}/mcp`,
+    ...(name !== 'twin' && { identity: 'same' }),
+    sessions: false,
+    plugins: [resultStore({ bucket: RESULTS, prefix: 'default/' })],
+  }),
+)
+export default combine(generic, stored, expired, broken, upstream, gated, byDefault, ...twins)

@@ -12,9 +12,9 @@ import type { StoredResultSource } from './stored-result.ts'
 /** Bytes of one part of a multipart upload. R2 requires 5 MiB or more, and equal parts. */
 const partBytes = 8 * 1024 * 1024
 
-/** The owner of results, as a part of their keys: a hash of the server and the principal. Anonymous callers share one. */
-export async function ownerOf({ declarations }: Runtime, principal: Principal | undefined): Promise<string> {
-  const text = JSON.stringify([declarations.options.name, principalKey(principal)])
+/** The owner of results, as a part of their keys: a hash of the endpoint and the principal. Anonymous callers share one. */
+export async function ownerOf({ identity }: Runtime, principal: Principal | undefined): Promise<string> {
+  const text = JSON.stringify([identity, principalKey(principal)])
   return encodeBase64url(new Uint8Array(await crypto.subtle.digest('SHA-256', utf8(text))))
 }
 
