@@ -9,7 +9,7 @@ import { toolImbalance } from '../../../engine/tool-balance.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import { isSecureUrl } from '../../../protocol/secure-url.ts'
 import type { Params } from '../../../protocol/types.ts'
-import { readEntry } from './entries.ts'
+import { readEntry } from './check-entries.ts'
 
 export const roles: ReadonlySet<unknown> = new Set(['user', 'assistant'])
 
