@@ -10,7 +10,7 @@ import { type ErrorKind, errorTable, McpError } from '../../../protocol/errors.t
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import { negotiateVersion } from '../../../protocol/negotiate-version.ts'
 import type { InputRequest, Params, Result } from '../../../protocol/types.ts'
-import { InvalidInputRequest, readInputRequest, roles } from './input-requests.ts'
+import { InvalidInputRequest, readInputRequest, roles } from './check-input-requests.ts'
 import type { Match } from './upstream-response.ts'
 
 const { error: errorInSession } = negotiateVersion('')
