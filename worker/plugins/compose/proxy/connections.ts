@@ -9,7 +9,7 @@ import type { Result, ServerCapabilities } from '../../../protocol/types.ts'
 import { httpError, invalidResult, resultOf } from './results.ts'
 import { clientInfo, newRequestId, type RemoteCaller, sendStateless } from './send-request.ts'
 import { sessionHeaders, type UpstreamHttp } from './upstream-http.ts'
-import { matchResponse } from './upstream-response.ts'
+import { matchResponse } from './match-response.ts'
 import { headersKey, type UpstreamSession, UpstreamSessions } from './upstream-sessions.ts'
 
 /** The capabilities of an upstream, and until when they are cached. */

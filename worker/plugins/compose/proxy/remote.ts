@@ -21,7 +21,7 @@ import { OptionError } from './option-error.ts'
 import { type Answered, type InputRequired, invalidResult, noAnswer, resultOf, UpstreamFailure } from './results.ts'
 import { type RemoteCall, type RemoteCaller, sendInSession, sendStateless } from './send-request.ts'
 import { isTimeout, type RemotePlatform, UpstreamHttp } from './upstream-http.ts'
-import { SlowResponse } from './upstream-response.ts'
+import { SlowResponse } from './match-response.ts'
 
 /** Statuses by which an upstream refuses a session. */
 const sessionRefusals = new Set([401, 403, 404])

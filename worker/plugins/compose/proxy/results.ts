@@ -11,7 +11,7 @@ import { isObject } from '../../../protocol/jsonrpc.ts'
 import { negotiateVersion } from '../../../protocol/negotiate-version.ts'
 import type { InputRequest, Params, Result } from '../../../protocol/types.ts'
 import { InvalidInputRequest, readInputRequest, roles } from './check-input-requests.ts'
-import type { Match } from './upstream-response.ts'
+import type { Match } from './match-response.ts'
 
 const { error: errorInSession } = negotiateVersion('')
 

@@ -15,7 +15,7 @@ import {
 import type { AnnouncedList } from './announce-change.ts'
 import type { Answered } from './results.ts'
 import { type Sender, sessionHeaders, type UpstreamHttp } from './upstream-http.ts'
-import { matchResponse } from './upstream-response.ts'
+import { matchResponse } from './match-response.ts'
 import type { UpstreamSession } from './upstream-sessions.ts'
 
 /** The caller that a request is sent for. */
