@@ -12,7 +12,7 @@ import { canonicalTemplate, canonicalUri } from '../../../protocol/uri.ts'
 import { upstreamCapabilities } from './capabilities.ts'
 import { OptionError } from './option-error.ts'
 import { type Feature, notFound, type Proxied } from './proxied.ts'
-import { upstreamForName, upstreamsForUri } from './resolve.ts'
+import { upstreamForName, upstreamsForUri } from './find-upstream.ts'
 import { forward } from './rounds.ts'
 
 export const callTool = async (
