@@ -13,7 +13,7 @@ import { upstreamCapabilities } from './capabilities.ts'
 import { OptionError } from './option-error.ts'
 import { type Feature, notFound, type Proxied } from './proxied.ts'
 import { upstreamForName, upstreamsForUri } from './find-upstream.ts'
-import { forward } from './rounds.ts'
+import { forward } from './forward.ts'
 
 export const callTool = async (
   context: MethodContext,
