@@ -2,7 +2,7 @@
 import { CreateMessageRequestSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { describe, expect, test } from 'vitest'
 import { withAnswers } from '../../worker/engine/journal.ts'
-import { readResult } from '../../worker/plugins/compose/proxy/results.ts'
+import { readResult } from '../../worker/plugins/compose/proxy/check-results.ts'
 import { newServer, play, refusal, result } from '../engine/stage.ts'
 import { nodeProxy } from './node-proxy.ts'
 import { rpcError, scripted } from './scripted.ts'

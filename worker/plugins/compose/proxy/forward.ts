@@ -5,7 +5,7 @@ import type { InputRequest, Params, Result } from '../../../protocol/types.ts'
 import { interceptPart } from './intercept-part.ts'
 import { Notices, type RelayedNotices } from './notices.ts'
 import type { Proxied } from './proxied.ts'
-import { isInputRequired } from './results.ts'
+import { isInputRequired } from './check-results.ts'
 
 type Requests = Readonly<Record<string, InputRequest>>
 

@@ -13,7 +13,7 @@ import {
   type RequestId,
 } from '../../../protocol/types.ts'
 import type { AnnouncedList } from './announce-change.ts'
-import type { Answered } from './results.ts'
+import type { Answered } from './check-results.ts'
 import { type Sender, sessionHeaders, type UpstreamHttp } from './upstream-http.ts'
 import { matchResponse } from './match-response.ts'
 import type { UpstreamSession } from './upstream-sessions.ts'

@@ -3,7 +3,7 @@
 import { isTimeoutError } from '../../../client/request-guard.ts'
 import { errorTable, McpError } from '../../../protocol/errors.ts'
 import type { RequestMessage } from '../../../protocol/jsonrpc.ts'
-import { httpError } from './results.ts'
+import { httpError } from './check-results.ts'
 import type { Peer } from './match-response.ts'
 import type { UpstreamSession } from './upstream-sessions.ts'
 
