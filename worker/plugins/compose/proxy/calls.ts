@@ -10,10 +10,10 @@ import { type ErrorKind, McpError } from '../../../protocol/errors.ts'
 import type { Result } from '../../../protocol/types.ts'
 import { canonicalTemplate, canonicalUri } from '../../../protocol/uri.ts'
 import { upstreamCapabilities } from './capabilities.ts'
-import { OptionError } from './option-error.ts'
-import { type Feature, notFound, type Proxied } from './proxied.ts'
 import { upstreamForName, upstreamsForUri } from './find-upstream.ts'
 import { forward } from './forward.ts'
+import { OptionError } from './option-error.ts'
+import { type Feature, notFound, type Proxied } from './proxied.ts'
 
 export const callTool = async (
   context: MethodContext,

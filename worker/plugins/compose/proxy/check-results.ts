@@ -1,19 +1,18 @@
-import { type Failure, failureOfStatus } from '../../../client/request-guard.ts'
-import { retryAfterMs } from '../../../client/retry.ts'
+/** Validates results of upstreams: complete ones of each method, and input requests. */
+
+import { failureOfStatus } from '../../../client/request-guard.ts'
 import type { Kinds } from '../../../declarations/check-options.ts'
 import { readForeignBlock } from '../../../declarations/content.ts'
 import * as kind from '../../../declarations/option-kinds.ts'
 import { ofContents, readOptional } from '../../../declarations/optional-members.ts'
 import { maxAnswerBytes } from '../../../protocol/bounded-body.ts'
 import * as bounds from '../../../protocol/bounds.ts'
-import { type ErrorKind, errorTable, McpError } from '../../../protocol/errors.ts'
+import { McpError } from '../../../protocol/errors.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
-import { negotiateVersion } from '../../../protocol/negotiate-version.ts'
 import type { InputRequest, Params, Result } from '../../../protocol/types.ts'
 import { InvalidInputRequest, readInputRequest, roles } from './check-input-requests.ts'
 import type { Match } from './match-response.ts'
-
-const { error: errorInSession } = negotiateVersion('')
+import { errorKindOf, httpError, invalidResult, UpstreamFailure } from './upstream-errors.ts'
 
 /** A result with input requests of the upstream. */
 export type InputRequired = {
@@ -56,19 +55,7 @@ export function resultOf(
   const { code, message, data } = match.message.error
   // The code has no kind for a temporary failure, only the status.
   if (failureOfStatus(response.status).isTemporary) throw httpError(host, response, message)
-  throw new McpError(kindOf(code, method), message, data)
-}
-
-/** Returns the kind of an error that a caller can react to. */
-function kindOf(code: number, method: string): ErrorKind {
-  const isInvalid = code === errorTable.invalid_params.code
-  // Versions with sessions have a code for a resource that does not exist, which many servers do not use.
-  if (method === 'resources/read' && (isInvalid || code === errorInSession('resource_not_found').code)) {
-    return 'resource_not_found'
-  }
-  if (isInvalid) return 'invalid_params'
-  if (code === errorTable.header_mismatch.code) return 'header_mismatch'
-  return code === errorTable.missing_client_capability.code ? 'missing_client_capability' : 'internal_error'
+  throw new McpError(errorKindOf(code, method), message, data)
 }
 
 class InvalidMember extends Error {}
@@ -219,48 +206,4 @@ function readInputRequired(method: string, params: Params, host: string): InputR
     inputRequests: read as InputRequired['inputRequests'], // each was read above
     ...(requestState !== undefined && { requestState }),
   }
-}
-
-export const invalidResult = (host: string, method: string, reason: string): McpError =>
-  new McpError('unavailable', `The server at ${host} answered ${method} with an invalid result: ${reason}`)
-
-/** An upstream did not respond, or responded with an error status. */
-export class UpstreamFailure extends McpError {
-  readonly failure: Failure
-
-  constructor(message: string, failure: Failure, data: object, headers?: Readonly<Record<string, string>>) {
-    super('unavailable', message, data, headers)
-    this.failure = failure
-  }
-}
-
-/**
- * @param reason a text of this server. The text of what was thrown may be that of another Worker, so it is in the log only
- * @param cause what was thrown
- */
-export function noAnswer(host: string, reason: string, cause?: unknown): UpstreamFailure {
-  const failure = new UpstreamFailure(`The server at ${host} does not answer`, failureOfStatus(undefined), { reason })
-  if (cause !== undefined) failure.cause = cause
-  return failure
-}
-
-/** Returns the error for a response with an error status that contains no JSON-RPC response to the request, or is temporary. */
-export function httpError(
-  host: string,
-  { status, headers }: Response,
-  message: string = messageFor(host, status),
-): UpstreamFailure {
-  const retryAfter = status === 429 || status === 503 ? headers.get('Retry-After') : null
-  const isSeconds = retryAfter !== null && /^\d{1,9}$/.test(retryAfter)
-  const data = { reason: `HTTP ${status}`, ...(isSeconds && { retryAfter: Number(retryAfter) }) }
-  const sent = retryAfter === null ? undefined : { 'Retry-After': retryAfter }
-  const failure = failureOfStatus(status, retryAfterMs(headers.get('Retry-After'), Date.now()))
-  return new UpstreamFailure(message, failure, data, sent)
-}
-
-function messageFor(host: string, status: number): string {
-  if (status < 400 || status >= 500) return noAnswer(host, '').message
-  return status === 401 || status === 403
-    ? `The server at ${host} refuses the request with HTTP ${status}: check what "headers" of proxy() returns for this caller`
-    : `The server at ${host} refuses the request with HTTP ${status}`
 }

@@ -1,11 +1,13 @@
+/** Forwards a request to an upstream, with all its rounds of input requests. */
+
 import type { Context } from '../../../declarations/context.ts'
 import type { MethodContext } from '../../../engine/methods/method.ts'
 import { McpError } from '../../../protocol/errors.ts'
 import type { InputRequest, Params, Result } from '../../../protocol/types.ts'
+import { isInputRequired } from './check-results.ts'
 import { interceptPart } from './intercept-part.ts'
 import { Notices, type RelayedNotices } from './notices.ts'
 import type { Proxied } from './proxied.ts'
-import { isInputRequired } from './check-results.ts'
 
 type Requests = Readonly<Record<string, InputRequest>>
 

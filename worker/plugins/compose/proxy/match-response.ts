@@ -1,3 +1,5 @@
+/** Finds the response to a request in what an upstream sends, by its id. */
+
 import { isTimeoutError } from '../../../client/request-guard.ts'
 import { events, isEventStream } from '../../../client/wire.ts'
 import { wait } from '../../../engine/wait.ts'

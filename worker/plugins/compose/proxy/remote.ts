@@ -16,12 +16,13 @@ import {
 import { wait } from '../../../engine/wait.ts'
 import { errorTable, McpError } from '../../../protocol/errors.ts'
 import type { Result, ServerCapabilities } from '../../../protocol/types.ts'
+import { type Answered, type InputRequired, resultOf } from './check-results.ts'
 import { type Connection, Connections } from './connections.ts'
-import { OptionError } from './option-error.ts'
-import { type Answered, type InputRequired, invalidResult, noAnswer, resultOf, UpstreamFailure } from './check-results.ts'
-import { type RemoteCall, type RemoteCaller, sendInSession, sendStateless } from './send-request.ts'
-import { isTimeout, type RemotePlatform, UpstreamHttp } from './upstream-http.ts'
 import { SlowResponse } from './match-response.ts'
+import { OptionError } from './option-error.ts'
+import { type RemoteCall, type RemoteCaller, sendInSession, sendStateless } from './send-request.ts'
+import { invalidResult, noAnswer, UpstreamFailure } from './upstream-errors.ts'
+import { isTimeout, type RemotePlatform, UpstreamHttp } from './upstream-http.ts'
 
 /** Statuses by which an upstream refuses a session. */
 const sessionRefusals = new Set([401, 403, 404])

@@ -14,8 +14,8 @@ import {
 } from '../../../protocol/types.ts'
 import type { AnnouncedList } from './announce-change.ts'
 import type { Answered } from './check-results.ts'
-import { type Sender, sessionHeaders, type UpstreamHttp } from './upstream-http.ts'
 import { matchResponse } from './match-response.ts'
+import { type Sender, sessionHeaders, type UpstreamHttp } from './upstream-http.ts'
 import type { UpstreamSession } from './upstream-sessions.ts'
 
 /** The caller that a request is sent for. */

@@ -1,11 +1,16 @@
+/** The headers of requests to upstreams: those of the option `headers`, with those of the protocol. */
+
+import { isTimeoutError } from '../../../client/request-guard.ts'
 import { isPlain } from '../../../declarations/check-options.ts'
 import { McpError } from '../../../protocol/errors.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import { OptionError } from './option-error.ts'
-import { isTimeout } from './upstream-http.ts'
 
 /** Headers that can be sent, with names in lower case and in one order: equal headers have equal texts as JSON. */
 export type UpstreamHeaders = Readonly<Record<string, string>>
+
+/** Headers that MCP defines, such as those of a session. */
+export type ProtocolHeaders = Readonly<Record<string, string>>
 
 /**
  * Calls the option `headers`. Headers without a value are left out.
@@ -59,9 +64,17 @@ export async function waitForHeaders(
   try {
     return await Promise.race([reading, aborted])
   } catch (problem) {
-    const isGone = signal.aborted && problem === signal.reason && !isTimeout(signal)
+    const isGone = signal.aborted && problem === signal.reason && !isTimeoutError(signal.reason)
     throw isGone || problem instanceof McpError ? problem : new OptionError('headers', what, problem)
   } finally {
     signal.removeEventListener('abort', stop)
   }
+}
+
+/** Returns the headers of the option `headers`, with those of the protocol, which the option cannot set. */
+export function withProtocolHeaders(developers: HeadersInit, protocol: ProtocolHeaders): Headers {
+  const headers = new Headers(developers)
+  for (const name of [...headers.keys()]) if (name.startsWith('mcp-')) headers.delete(name)
+  for (const [name, value] of Object.entries(protocol)) headers.set(name, value)
+  return headers
 }

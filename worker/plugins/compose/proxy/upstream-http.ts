@@ -3,8 +3,9 @@
 import { isTimeoutError } from '../../../client/request-guard.ts'
 import { errorTable, McpError } from '../../../protocol/errors.ts'
 import type { RequestMessage } from '../../../protocol/jsonrpc.ts'
-import { httpError } from './check-results.ts'
 import type { Peer } from './match-response.ts'
+import { httpError } from './upstream-errors.ts'
+import { type ProtocolHeaders, withProtocolHeaders } from './upstream-headers.ts'
 import type { UpstreamSession } from './upstream-sessions.ts'
 
 export type RemotePlatform = {
@@ -20,9 +21,6 @@ export type Sender = {
   /** Time of the timeout of `signal`, in milliseconds since 1970. */
   readonly untilMs: number
 }
-
-/** Headers that MCP defines, such as those of a session. */
-type ProtocolHeaders = Readonly<Record<string, string>>
 
 const endTimeoutMs = 5_000
 const endTimeout = () => ({ signal: AbortSignal.timeout(endTimeoutMs), untilMs: Date.now() + endTimeoutMs })
@@ -133,11 +131,3 @@ export const sessionHeaders = ({ id, version }: UpstreamSession): ProtocolHeader
   'MCP-Protocol-Version': version,
   ...(id !== null && { 'Mcp-Session-Id': id }),
 })
-
-/** Returns the headers of the option `headers`, with those of the protocol, which the option cannot set. */
-function withProtocolHeaders(developers: HeadersInit, protocol: ProtocolHeaders): Headers {
-  const headers = new Headers(developers)
-  for (const name of [...headers.keys()]) if (name.startsWith('mcp-')) headers.delete(name)
-  for (const [name, value] of Object.entries(protocol)) headers.set(name, value)
-  return headers
-}
