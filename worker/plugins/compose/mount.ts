@@ -15,7 +15,7 @@ import type { Module, Server } from '../../declarations/server.ts'
 import { entryOf } from '../../engine/required-scopes.ts'
 import { type List, toggleKey } from '../../protocol/changes.ts'
 import { withPrefix } from './prefixed-interceptors.ts'
-import { isRelay, mountUpstreams, proxiesOf } from './proxy/front.ts'
+import { isRelay, mountUpstreams, proxiesOf } from './proxy/mount-upstreams.ts'
 
 /** Configures `mount()`. */
 export type MountOptions = {

@@ -8,10 +8,10 @@ import type { Method, MethodContext } from '../../../engine/methods/method.ts'
 import { McpError } from '../../../protocol/errors.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import type { Result } from '../../../protocol/types.ts'
-import { callTool, complete, getPrompt, readResource } from './route-calls.ts'
 import { startingCaller, upstreamCapabilities } from './capabilities.ts'
 import { listed } from './lists.ts'
 import { type List, notFound, type Proxied } from './proxied.ts'
+import { callTool, complete, getPrompt, readResource } from './route-calls.ts'
 
 /** The upstreams of each server, in the order in which they are asked. */
 const behind = new WeakMap<Declarations, Proxied[]>()
