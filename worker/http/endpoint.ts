@@ -4,10 +4,10 @@
  */
 import { methodIn } from '../engine/methods/index.ts'
 import { type Classified, classify, unknownVersion } from '../protocol/classify.ts'
-import { asMcpError, McpError } from '../protocol/errors.ts'
+import { asMcpError, type McpError } from '../protocol/errors.ts'
 import type { Message, RequestMessage } from '../protocol/jsonrpc.ts'
 import type { IncomingRequest } from '../request-hooks.ts'
-import { type AcceptedTypes, accepts } from './accept.ts'
+import { type AcceptedTypes, accepts, refusedTypes, requireStream } from './accept.ts'
 import { type Access, authenticate, decideAccess } from './access.ts'
 import { readMessages } from './body.ts'
 import { errorResponse, idOf, notAllowed, rejectParsed } from './error-response.ts'
@@ -34,10 +34,8 @@ export async function post(request: Request, host: Host, incoming: IncomingReque
   const session = request.headers.get('Mcp-Session-Id')
   const classified = classify(parsed, { version, session })
   if ('refused' in classified) return rejectParsed(parsed, classified.refused, classified.id, incoming)
-  if (!accept.json && !accept.stream) {
-    const error = new McpError('not_acceptable', 'Accept must include application/json or text/event-stream')
-    return rejectParsed(parsed, error, 'message' in parsed ? idOf([parsed.message]) : undefined, incoming)
-  }
+  const refused = refusedTypes(accept)
+  if (refused) return rejectParsed(parsed, refused, 'message' in parsed ? idOf([parsed.message]) : undefined, incoming)
   if ('ignored' in classified) return new Response(null, { status: 202 })
   const access = await decideAccess(messagesOf(classified), host, incoming)
   if (access instanceof Response) return access
@@ -55,9 +53,7 @@ export async function post(request: Request, host: Host, incoming: IncomingReque
 /** GET: the standing stream of a session, or the remaining events of a stream after `Last-Event-ID`. */
 export async function get(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
   const principal = await authenticate(request, host, incoming)
-  if (!accepts(request.headers.get('Accept')).stream) {
-    throw new McpError('not_acceptable', 'Accept must include text/event-stream')
-  }
+  requireStream(accepts(request.headers.get('Accept')))
   if (!host.hasSessions) return notAllowed('POST, OPTIONS')
   const badVersion = unknownVersion(request.headers.get('MCP-Protocol-Version'))
   if (badVersion) return errorResponse(badVersion)

@@ -1,7 +1,6 @@
 /** `subscriptions/listen`: a stream of change notifications for a client without a session. */
 import { callerContextOf } from '../../engine/caller.ts'
-import { McpError } from '../../protocol/errors.ts'
-import type { AcceptedTypes } from '../accept.ts'
+import { type AcceptedTypes, requireStream } from '../accept.ts'
 import type { Access } from '../access.ts'
 import { type Host, type Listen, sealsOf } from '../host.ts'
 import { openRelay } from '../relay.ts'
@@ -20,7 +19,7 @@ export async function openSubscription(
   { principal, address }: Access,
   host: Host,
 ): Promise<Response> {
-  if (!accept.stream) throw new McpError('not_acceptable', 'Accept must include text/event-stream')
+  requireStream(accept)
   const caller = callerContextOf(call, {
     signal: () => request.signal,
     seals: sealsOf(host, principal),
