@@ -39,7 +39,7 @@ import { Cors, type CorsOptions } from './http/cors.ts'
 import { type Host, type Listen, sealsOf } from './http/host.ts'
 import { defaultLimits, type Limits } from './http/limits.ts'
 import type { Policy } from './http/origin-and-host.ts'
-import { sessionLifeMs } from './http/session-object.ts'
+import { sessionLifeMs } from './http/sealed-session.ts'
 import { declareClass, EndpointObjects, keys, once, secretSealer, sessionClasses, storedKeyRing } from './platform.ts'
 import {
   type AnyPlugin,

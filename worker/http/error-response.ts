@@ -45,3 +45,10 @@ export function idOf(messages: readonly Message[]): RequestId | undefined {
   const [first] = messages
   return first && messages.length === 1 && isRequest(first) ? first.id : undefined
 }
+
+/**
+ * Returns the same 404 for a forged, expired, ended or foreign session id, so that a response never reveals whether a session exists.
+ */
+export function unknownSession(messages: readonly Message[]): Response {
+  return errorResponse(new McpError('session_not_found', 'Session not found: send initialize again'), idOf(messages))
+}

@@ -4,15 +4,10 @@ import { McpError } from '../../protocol/errors.ts'
 import type { Message, Parsed } from '../../protocol/jsonrpc.ts'
 import type { Principal } from '../../protocol/principal.ts'
 import type { IncomingRequest } from '../../request-hooks.ts'
-import { errorResponse, idOf, rejectParsed } from '../error-response.ts'
+import { errorResponse, idOf, rejectParsed, unknownSession } from '../error-response.ts'
 import type { Host } from '../host.ts'
-import {
-  type OpenedSession,
-  openSession,
-  type SessionContent,
-  type SessionPost,
-  unknownSession,
-} from '../session-object.ts'
+import { type OpenedSession, openSession, type SessionContent } from '../sealed-session.ts'
+import type { SessionPost } from '../session-object.ts'
 
 /** The purpose that its session ids are sealed for. */
 export const purpose = 'sse'

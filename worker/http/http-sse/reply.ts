@@ -2,9 +2,10 @@
 import type { Posted } from '../../../durable-objects/rpc.ts'
 import type { Message } from '../../protocol/jsonrpc.ts'
 import type { Access } from '../access.ts'
+import { unknownSession } from '../error-response.ts'
 import type { Host } from '../host.ts'
 import { openRelay } from '../relay.ts'
-import { accepted, relayRequest, unknownSession } from '../session-object.ts'
+import { accepted, relayRequest } from '../session-object.ts'
 import type { SseSession } from './read.ts'
 
 /** @param id the session id, for the first event, which contains the URL to post to */

@@ -2,7 +2,8 @@
 import type { Posted } from '../../../durable-objects/rpc.ts'
 import type { Access } from '../access.ts'
 import type { Host } from '../host.ts'
-import { namedBy, postToSession, type SessionPost, sealSession, sessionLifeMs } from '../session-object.ts'
+import { namedBy, sealSession, sessionLifeMs } from '../sealed-session.ts'
+import { postToSession, type SessionPost } from '../session-object.ts'
 import { purpose, type SseSession } from './read.ts'
 
 export const runInSseSession = (post: SessionPost, access: Access, host: Host): Promise<Posted> =>

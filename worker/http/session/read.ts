@@ -2,9 +2,9 @@
 import { isNotification, type Message } from '../../protocol/jsonrpc.ts'
 import type { Principal } from '../../protocol/principal.ts'
 import { revisionOf } from '../../protocol/revisions/index.ts'
-import { errorResponse, noBatches, sessionRequired } from '../error-response.ts'
+import { errorResponse, noBatches, sessionRequired, unknownSession } from '../error-response.ts'
 import type { Host } from '../host.ts'
-import { accepted, type SessionPost, unknownSession } from '../session-object.ts'
+import { accepted, type SessionPost } from '../session-object.ts'
 import { unknownEvent } from './reply.ts'
 import { openSessionId, type Session } from './session-id.ts'
 

@@ -9,7 +9,7 @@ import * as bounds from '../../protocol/bounds.ts'
 import { type Principal, principalKey } from '../../protocol/principal.ts'
 import { revisionOf } from '../../protocol/revisions/index.ts'
 import type { Host } from '../host.ts'
-import { type OpenedSession, openSession, type SessionContent, sealSession, sessionLifeMs } from '../session-object.ts'
+import { type OpenedSession, openSession, type SessionContent, sealSession, sessionLifeMs } from '../sealed-session.ts'
 
 const purpose = 'session'
 
