@@ -30,6 +30,7 @@
  * returning client would miss something: subscriptions, a log level, an input request, state of handlers.
  */
 
+import { batchText } from '../../worker/engine/batch-answers.ts'
 import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
 import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
 import type { ServerEvent } from '../../worker/protocol/changes.ts'
@@ -156,7 +157,7 @@ export class Session extends Store implements SessionRpc {
       return { status, text, ...(headers && { headers }), ...refusals }
     }
     // The bound on the answers of a batch keeps them below what an RPC returns.
-    return { status: 200, text: `[${pending.replies.map(({ text }) => text).join(',')}]`, ...refusals }
+    return { status: 200, text: batchText(pending.replies.map(({ text }) => text)), ...refusals }
   }
 
   /** Called for each message of the client: takes over the options of its endpoint, and recovers the calls of the last instance. */

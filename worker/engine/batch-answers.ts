@@ -1,3 +1,4 @@
+/** The response to a batch: one array, and the bound on its characters. */
 import { McpError } from '../protocol/errors.ts'
 import { errorText } from '../protocol/jsonrpc.ts'
 import type { Revision } from '../protocol/revision.ts'
@@ -5,6 +6,9 @@ import type { RequestId } from '../protocol/types.ts'
 
 /** Characters of all responses of one batch, as `length` counts them. */
 export const maxBatchCharacters = 8 * 1024 * 1024
+
+/** Returns the response to a batch: the array of the responses to its requests. */
+export const batchText = (texts: readonly string[]): string => `[${texts.join(',')}]`
 
 /**
  * Bounds the responses of one batch, which wait in memory for each other: a short request can have a long response, and a batch can repeat

@@ -1,7 +1,7 @@
 /** Runs calls without a session in this isolate. The client sends the journal of earlier rounds. */
 
 import type { Guarded } from '../../declarations/caller.ts'
-import { BatchAnswers } from '../../engine/batch-answers.ts'
+import { BatchAnswers, batchText } from '../../engine/batch-answers.ts'
 import type { CallEnvironment } from '../../engine/call.ts'
 import { callerContextOf } from '../../engine/caller.ts'
 import { emptyJournal } from '../../engine/journal.ts'
@@ -39,7 +39,7 @@ export function runStateless(
   async function answerBatch(): Promise<HttpAnswer> {
     const bounded = new BatchAnswers()
     const texts = calls.map(async (call) => bounded.fit(call.message.id, (await answer(call)).text, revision))
-    return { status: 200, text: `[${(await Promise.all(texts)).join(',')}]` }
+    return { status: 200, text: batchText(await Promise.all(texts)) }
   }
 }
 
