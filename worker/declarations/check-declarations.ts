@@ -3,27 +3,10 @@
 import { isObject } from '../protocol/jsonrpc.ts'
 import { type Annotation, annotation, type HeaderParameter, headerParameters } from '../protocol/param-headers.ts'
 import type { JsonSchema } from '../protocol/types.ts'
-import { checkOptions, checkValue, type KindsOf } from './check-options.ts'
+import { checkOptions, checkValue } from './check-options.ts'
 import * as kind from './option-kinds.ts'
 import type { Prompt } from './prompt.ts'
 import type { Resource } from './resource.ts'
-import type { ServerOptions } from './server.ts'
-
-const kinds: KindsOf<ServerOptions> = {
-  name: kind.required(kind.name),
-  version: kind.required(kind.name),
-  title: kind.string,
-  description: kind.string,
-  icons: kind.icons,
-  websiteUrl: kind.string,
-  instructions: kind.stringOrFunction,
-  experimental: kind.object(),
-  caching: kind.caching,
-  pageSize: kind.count,
-  jsonSchema: [kind.fn[0], 'jsonSchema of "edgemcp/json-schema"'],
-}
-
-export const checkServerOptions = (options: unknown): void => checkOptions('createServer()', options, kinds)
 
 export function checkModule(module: unknown, options: unknown): void {
   checkValue('server.use()', 'module', module, [kind.fn[0], 'a function such as the result of mount(server)'])
