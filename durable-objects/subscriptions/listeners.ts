@@ -2,6 +2,8 @@
 import { type List, splitTopic, withTenant } from '../../worker/protocol/changes.ts'
 import { type ChangeLog, retentionMs } from './change-log.ts'
 import { changedLists } from './declared-lists.ts'
+import { anonymousListener } from './session-subscriptions.ts'
+import type { SubscriptionsOptions } from './subscriptions-host.ts'
 
 /**
  * The subscriptions of a socket. `tenantKey` and `subscriber`: see `tenantKey` and `subscriberKey`. `openedAt`: milliseconds since 1970;
@@ -48,9 +50,17 @@ export class Listeners {
     return this.#sockets.all.size
   }
 
-  /** Returns the number of sockets with a tag. */
-  countOf(tag: string): number {
-    return this.#ctx.getWebSockets(tag).length
+  /**
+   * Whether a listener may open another stream.
+   *
+   * @param most the maximum number of its streams; a Worker of an older release does not send it
+   */
+  hasRoom(listener: string | undefined, most: string | null, options: SubscriptionsOptions): boolean {
+    const { listeners, listenersEach, listenersPerAddress } = options
+    if (this.count >= listeners) return false
+    if (!listener) return true
+    const limit = Number(most ?? (listener.startsWith(anonymousListener) ? listenersPerAddress : listenersEach))
+    return this.#ctx.getWebSockets(listener).length < limit
   }
 
   /** Accepts a socket for hibernation. */

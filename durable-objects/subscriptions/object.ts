@@ -44,7 +44,7 @@ import { ChangeLog, changesSchema, retentionMs } from './change-log.ts'
 import { EnabledOverrides } from './enabled-overrides.ts'
 import { type Attachment, filterOf, Listeners } from './listeners.ts'
 import { changeMessage, Publisher, retryAfterMs } from './publisher.ts'
-import { anonymousListener, SessionSubscriptions, subscriptionsSchema } from './session-subscriptions.ts'
+import { SessionSubscriptions, subscriptionsSchema } from './session-subscriptions.ts'
 import { ShardTree } from './shard-tree.ts'
 import type { SubscriptionsHost } from './subscriptions-host.ts'
 
@@ -184,7 +184,8 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     await this.#tree.join()
     // Empty for a caller without a principal and an address.
     const tag = searchParams.get('listener') || undefined
-    if (!this.#hasRoom(tag, searchParams.get('most'))) return new Response(null, { status: 429 })
+    if (!this.#listeners.hasRoom(tag, searchParams.get('most'), this.#host.options))
+      return new Response(null, { status: 429 })
     this.#publisher.recover()
     this.#announceChangedLists()
     const position = after ? Number(after) : this.#positionOf(tag, attachment)
@@ -221,15 +222,6 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
       // Sessions compare by themselves, when their streams continue.
       this.#publisher.publish(JSON.stringify({ list }), [topicOf({ list })], false)
     }
-  }
-
-  /** @param most the maximum number of streams of the listener; a Worker of an older release does not send it */
-  #hasRoom(listener: string | undefined, most: string | null): boolean {
-    const { listeners, listenersEach, listenersPerAddress } = this.#host.options
-    if (this.#listeners.count >= listeners) return false
-    if (!listener) return true
-    const limit = Number(most ?? (listener.startsWith(anonymousListener) ? listenersPerAddress : listenersEach))
-    return this.#listeners.countOf(listener) < limit
   }
 
   override webSocketClose(socket: WebSocket, code: number, reason: string): void {

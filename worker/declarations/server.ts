@@ -12,9 +12,18 @@ import {
 import type { Caching, Implementation, LogLevel, Params } from '../protocol/types.ts'
 import type { TemplateVariables } from '../protocol/uri-template.ts'
 import type { AccessOptions, Caller, Guarded, Registration } from './caller.ts'
-import { checkInputSchema, checkInterceptor, checkModule, checkPrompt, checkPromptArguments, checkResource, checkTemplate, checkTool } from './check-declarations.ts'
-import { checkServerOptions } from './check-server-options.ts'
+import {
+  checkInputSchema,
+  checkInterceptor,
+  checkModule,
+  checkPrompt,
+  checkPromptArguments,
+  checkResource,
+  checkTemplate,
+  checkTool,
+} from './check-declarations.ts'
 import { checkDefinition, refuseMisuse } from './check-members.ts'
+import { checkServerOptions } from './check-server-options.ts'
 import type { Awaitable } from './context.ts'
 import {
   type Declarations,
