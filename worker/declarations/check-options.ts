@@ -38,13 +38,13 @@ export function checkNames(
   fixFor?: (name: string, fix: string) => string,
 ): asserts options is Readonly<Record<string, unknown>> {
   const of = path ? `"${path.slice(0, -1)}" of ${owner}` : owner
-  const list = names.join(', ').replace(/, (\w+)$/, ' and $1')
+  const list = () => names.join(', ').replace(/, (\w+)$/, ' and $1')
   // A Map, or a promise that was not awaited, has no members of its own, as has {}.
   if (!isObject(options) || (!isPlain(options) && Object.keys(options).length === 0))
-    throw new Error(`${of} takes an object with ${list}, not ${preview(options)}`)
+    throw new Error(`${of} takes an object with ${list()}, not ${preview(options)}`)
   for (const name of Object.keys(options)) {
     if (names.includes(name) || options[name] === undefined) continue
-    const fix = `: ${path ? `"${path.slice(0, -1)}"` : 'it'} takes ${list}`
+    const fix = `: ${path ? `"${path.slice(0, -1)}"` : 'it'} takes ${list()}`
     const place = path + name
     throw new Error(`${owner} does not take "${place}"${fixFor?.(name, fix) ?? fix}`)
   }

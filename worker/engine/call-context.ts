@@ -28,9 +28,8 @@ import {
   checkRoots,
   checkSample,
 } from './check-arguments.ts'
-import { reportToolFailure, subjectOf } from './failure.ts'
+import { reportInStep } from './failure.ts'
 import { supportsFeature } from './features.ts'
-import { infoOf } from './interceptors.ts'
 import { InvalidInputResponse } from './invalid-input-response.ts'
 import { readFormResult, readRootsResult, readSamplingResult, readUrlResult } from './read-input-response.ts'
 import { pageUrl, problemOf, rootsRequest, samplingParams, taskIn } from './request-input.ts'
@@ -93,10 +92,8 @@ export class CallContext implements Context {
     return this[environmentKey].signal()
   }
 
-  readonly [reporterKey] = (thrown: unknown, subject = subjectOf(this.#call)): string | undefined => {
-    const info = infoOf(this.#call, this.#call.params, this[environmentKey].signal)
-    return reportToolFailure(this.#declarations, info, subject, thrown, (error) => this[environmentKey].report(error))
-  }
+  readonly [reporterKey] = (thrown: unknown, subject?: string): string | undefined =>
+    reportInStep(this.#declarations, this.#call, this[environmentKey], thrown, subject)
 
   readonly supports: Context['supports'] = (feature) => supportsFeature(this.#call.capabilities, feature)
 
@@ -146,7 +143,7 @@ export class CallContext implements Context {
 
   readonly progress: Context['progress'] = (progress, total, message) => {
     this.#round.guard.check()
-    checkProgress({ progress, total, message })
+    checkProgress(progress, total, message)
     const token = progressToken(this.#call.params)
     if (token === undefined || !Number.isFinite(progress) || progress <= this.#lastProgress) return
     this.#lastProgress = progress

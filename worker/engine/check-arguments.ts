@@ -1,5 +1,5 @@
 /** Checks the arguments of the members of `ctx`: an error names the argument, and what was expected. */
-import { checkObject, checkOptions, checkValue, isObject, type Kind } from '../declarations/check-options.ts'
+import { checkObject, checkValue, isObject, type Kind } from '../declarations/check-options.ts'
 import * as kind from '../declarations/option-kinds.ts'
 import { jsonText } from '../protocol/json-text.ts'
 import { isLogLevel } from '../protocol/meta.ts'
@@ -69,9 +69,12 @@ export function checkOnce(key: unknown, effect: unknown): void {
 }
 
 const number: Kind = [(value) => typeof value === 'number', 'a number']
-const progressKinds = { progress: kind.required(number), total: number, message: kind.string }
 
-export const checkProgress = (options: object): void => checkOptions('ctx.progress()', options, progressKinds)
+export function checkProgress(progress: unknown, total: unknown, message: unknown): void {
+  checkValue('ctx.progress()', 'progress', progress, number)
+  if (total !== undefined) checkValue('ctx.progress()', 'total', total, number)
+  if (message !== undefined) checkValue('ctx.progress()', 'message', message, kind.string)
+}
 
 const logLevel: Kind = [isLogLevel, `one of ${logLevels.join(', ')}`]
 

@@ -6,7 +6,7 @@ import { failureOf, toolError } from '../declarations/result-constructors.ts'
 import { DeveloperError, isA, isReported, McpError, markReported, mcpErrorOf, ToolError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { CallToolResult } from '../protocol/types.ts'
-import type { Call } from './call.ts'
+import type { Call, CallEnvironment } from './call.ts'
 import { infoOf } from './interceptors.ts'
 import type { MethodContext } from './methods/method.ts'
 
@@ -82,6 +82,18 @@ export function reportToolFailure(
   if (handleFailure) return handleFailure(thrown, subject, { ...call })
   if (!call.signal.aborted) report(thrown)
   return undefined
+}
+
+/** Reports a value that a tool threw in a step: see `reportToolFailure`. */
+export function reportInStep(
+  declarations: Declarations,
+  call: Call,
+  environment: CallEnvironment,
+  thrown: unknown,
+  subject = subjectOf(call),
+): string | undefined {
+  const info = infoOf(call, call.params, environment.signal)
+  return reportToolFailure(declarations, info, subject, thrown, (problem) => environment.report(problem))
 }
 
 /**

@@ -6,7 +6,6 @@ import * as kind from '../declarations/option-kinds.ts'
 import { canonicalJson } from '../protocol/canonical-json.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
-
 import { hasExperimentalTasks } from '../protocol/revisions/experimental-tasks.ts'
 import { newestWithSessions } from '../protocol/revisions/index.ts'
 import { isSecureUrl } from '../protocol/secure-url.ts'

@@ -9,8 +9,7 @@ import { isA, McpError } from '../../protocol/errors.ts'
 import type { HeaderParameter } from '../../protocol/param-headers.ts'
 import type { Call } from '../call.ts'
 import { callerOf } from '../caller.ts'
-import { reportToolFailure, subjectOf, toolFailure } from '../failure.ts'
-import { infoOf } from '../interceptors.ts'
+import { reportInStep, toolFailure } from '../failure.ts'
 import { isVisible, listMethod } from './lists.ts'
 import { callHandler, type Method, type MethodContext, readObject, readTarget, readText } from './method.ts'
 
@@ -75,9 +74,7 @@ async function runHandler(tool: Tool, input: unknown, methodContext: MethodConte
       if (!isReported) throw thrown
       return toolError(thrown.message)
     }
-    const info = infoOf(call, call.params, environment.signal)
-    const report = (problem: unknown) => environment.report(problem)
-    return toolFailure(thrown, () => reportToolFailure(server.declarations, info, subjectOf(call), thrown, report))
+    return toolFailure(thrown, () => reportInStep(server.declarations, call, environment, thrown))
   }
 }
 
