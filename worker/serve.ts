@@ -95,7 +95,8 @@ export type ServeOptions<P extends readonly AnyPlugin[] = readonly AnyPlugin[]> 
   limits?: Partial<Limits>
   /**
    * Name of this server in all that it seals: session ids, request states, cursors, state handles and task ids. Servers with another
-   * identity reject these values, even with the same keys, and do not read the results that this one stores. Default: the name of the server and `path`.
+   * identity reject these values, even with the same keys, and do not read the results that this one stores. Default: the name of the server
+   * and `path`.
    */
   identity?: string
   /**

@@ -28,6 +28,7 @@ const parts = new Set([
   'The duration of the sleep "…"',
   'The timeout of the input request "…"',
   'The ttl of the cursor "…"',
+  'The position of a cursor of "…" has',
   'The ttl of the state "…"',
   '…, or Infinity',
   'The message',

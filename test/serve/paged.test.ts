@@ -44,6 +44,28 @@ describe.each(['2025-11-25', '2026-07-28'])('pages of a tool in %s', (revision) 
     expect(await ada.callTool('expired', { cursor: other.nextCursor })).toMatchObject(refused('expired'))
   })
 
+  test.each([
+    ['undefined', 'is undefined: return no cursor after the last page'],
+    ['function', 'has a function at next, which has no JSON form: use plain objects'],
+    ['bigint', 'has a bigint at id, which has no JSON form: use plain objects'],
+    ['NaN', 'has NaN at start, which has no JSON form: use plain objects'],
+    ['Map', 'has a value of the class Map, which has no JSON form: use plain objects'],
+    ['promise', 'has a promise that is not awaited, which has no JSON form: use plain objects'],
+    ['circle', 'has a value that has no JSON form: Converting circular structure'],
+    ['long', 'is too long: the cursor has more than 32768 characters. Put the key of the last entry into it'],
+  ])('have no cursor for a position that it cannot hold: %s', async (position, problem) => {
+    await using ada = await as('ada')
+    expect(await ada.callTool('any', { position })).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining(`The position of a cursor of "any" ${problem}`) }],
+    })
+  })
+
+  test.each(['null', 'largest'])('have a cursor for the position: %s', async (position) => {
+    await using ada = await as('ada')
+    expect(await ada.callTool('any', { position })).toMatchObject({ content: [{ text: 'true' }] })
+  })
+
   test('can request input', async () => {
     const asked: unknown[] = []
     await using ada = await as('ada', {

@@ -5,6 +5,7 @@ import { type Duration, milliseconds } from '../declarations/duration.ts'
 import * as kind from '../declarations/option-kinds.ts'
 import * as bounds from '../protocol/bounds.ts'
 import { McpError } from '../protocol/errors.ts'
+import { jsonText } from '../protocol/json-text.ts'
 import type { CallEnvironment } from './call.ts'
 import { environmentKey } from './call-context.ts'
 
@@ -20,6 +21,7 @@ export interface PageCursor<T> {
    * Returns a cursor for the position of the next page. The client and the model cannot read it.
    *
    * @param position any JSON value, such as the sort key and the id of the last entry
+   * @throws Error for a position without a JSON form, and for one with more than about 24,000 bytes of JSON
    */
   seal(ctx: Context, position: T): Promise<string>
   /**
@@ -57,7 +59,15 @@ export function pageCursor<T>(name: string, options: PageCursorOptions = {}): Pa
   const purpose = `page cursor:${name}`
   return {
     async seal(ctx, position) {
-      return sealsIn(ctx).seal(purpose, position, lifetimeMs)
+      const seals = sealsIn(ctx)
+      if (jsonText(position, `The position of a cursor of "${name}" has`) === undefined) {
+        throw new TypeError(`The position of a cursor of "${name}" is undefined: return no cursor after the last page`)
+      }
+      const cursor = await seals.seal(purpose, position, lifetimeMs)
+      if (cursor.length <= bounds.cursorCharacters) return cursor
+      throw new RangeError(
+        `The position of a cursor of "${name}" is too long: the cursor has more than ${bounds.cursorCharacters} characters. Put the key of the last entry into it`,
+      )
     },
     async open(ctx, cursor) {
       const seals = sealsIn(ctx)

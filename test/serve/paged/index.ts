@@ -40,6 +40,31 @@ server.tool(
   (input, ctx) => pageOf(orderPages, input, ctx),
 )
 
+const circle: { self?: unknown } = {}
+circle.self = circle
+const positions = new Map<string, unknown>([
+  ['undefined', undefined],
+  ['function', { next: () => 1 }],
+  ['bigint', { id: 1n }],
+  ['NaN', { start: Number.NaN }],
+  ['Map', new Map()],
+  ['promise', Promise.resolve(1)],
+  ['circle', circle],
+  ['null', null],
+  ['largest', 'x'.repeat(24_000)],
+  ['long', 'x'.repeat(30_000)],
+])
+const anyPages = pageCursor<unknown>('any')
+server.tool(
+  'any',
+  { description: 'Returns a cursor for a position, and reads it', inputSchema: z.object({ position: z.string() }) },
+  async ({ position }, ctx) => {
+    const value = positions.get(position)
+    const opened = await anyPages.open(ctx, await anyPages.seal(ctx, value))
+    return String(JSON.stringify(opened) === JSON.stringify(value))
+  },
+)
+
 const worker = serve(server, {
   auth: {
     async authenticate(request) {
