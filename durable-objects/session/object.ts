@@ -220,7 +220,8 @@ export class Session extends Store implements SessionRpc {
 
   /**
    * Opens a relay. `?after=<event id>` continues after an event, `?stream=<number>` starts a stream; without either, it opens the standing
-   * stream from the next event. `?admitted`: the Worker has called `admit`. `terms`: see `Opening`. `relay`, `again`, `polling`, `sse`: see
+   * stream from the next event. `?admitted`: the Worker has called `admit`. `?readmits`: it calls `admit` again for 412, if this
+   * instance does not know the token. `terms`: see `Opening`. `relay`, `again`, `polling`, `sse`: see
    * `StreamOptions`. The URL must not contain secrets, because platforms log it.
    */
   override async fetch(request: Request): Promise<Response> {
@@ -235,6 +236,10 @@ export class Session extends Store implements SessionRpc {
     if (session.lifetime.isOver) return new Response(null, { status: 404 })
     this.#wake(searchParams.get('terms') ?? undefined)
     if (overSse) session.lifetime.expiry.markConnected()
+    // A Worker of an older release does not admit it again.
+    else if (searchParams.has('readmits') && !session.streams.isAdmitted(options.relay)) {
+      return new Response(null, { status: 412 })
+    }
     if (after) {
       const resumed = session.streams.resume(after, options)
       if (resumed) return this.#announcing(resumed)

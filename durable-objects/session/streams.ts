@@ -94,6 +94,11 @@ export class SessionStreams {
     return undefined
   }
 
+  /** Whether this instance knows the token of a relay. The instance that admitted it may be lost. */
+  isAdmitted(relay: string): boolean {
+    return this.#admitted.has(relay) || this.#reader?.relay === relay
+  }
+
   #restrictReader(scopes: readonly string[]): void {
     if (!holdsScopes(scopes, this.#taskScopes)) {
       this.#log.eraseScoped('task')

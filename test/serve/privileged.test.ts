@@ -294,6 +294,14 @@ describe('the status of a task whose tool requires scopes', () => {
     expect(idsIn(await eventsOf(narrow, open))).toEqual([open])
   })
 
+  test('is sent on a stream whose session object is lost between the check of its token and its first event', async () => {
+    const client = await Client.open(high)
+    await fetch(new URL('/lose', server.url))
+    const stream = await client.get(high)
+    const seen = await client.beginTask(high, 'report')
+    expect(idsIn(await eventsOf(stream, seen))).toEqual([seen])
+  })
+
   test('is not replayed to a token that lacks them, and other events are', async () => {
     const client = await Client.open(high)
     const wide = await client.get(high)

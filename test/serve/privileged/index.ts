@@ -81,13 +81,24 @@ const worker = serve(server, {
 export default {
   fetch(request, env, ctx) {
     const { pathname } = new URL(request.url)
+    if (pathname === '/lose') {
+      isNextLost = true
+      return new Response()
+    }
     return pathname === '/audited' ? Response.json(events) : worker.fetch(request, env, ctx)
   },
 } satisfies ExportedHandler
 export const { McpSubscriptions, McpTask } = worker
 
+/** Whether the next Session object that opens a stream is lost before it does. */
+let isNextLost = false
+
 export class McpSession extends worker.McpSession {
   override async fetch(request: Request): Promise<Response> {
+    if (isNextLost) {
+      isNextLost = false
+      this.ctx.abort('lost')
+    }
     requests.push(`${request.url} ${JSON.stringify([...request.headers])}`)
     return super.fetch(request)
   }

@@ -48,7 +48,13 @@ export async function replyWithStream(
   const admission = await admit(after)
   if ('gone' in admission) return unknownSession([])
   if ('lacks' in admission) return access.rejectForScopes(admission.lacks)
-  return openSessionRelay(session, host, { relay, ...(access.principal && { admitted: '1' }) }, after, admit)
+  return openSessionRelay(
+    session,
+    host,
+    { relay, ...(access.principal && { admitted: '1', readmits: '1' }) },
+    after,
+    admit,
+  )
 }
 
 /**
@@ -72,11 +78,15 @@ async function openSessionRelay(
     expires: String(expires),
     ...(isPolling && { polling: '1' }),
   }
+  let isForgotten = false
   const dial: RelayOptions['dial'] = async (last, again) => {
-    const admitted = again ? await admit?.(last) : undefined
+    const admitted = again || isForgotten ? await admit?.(last) : undefined
     if (admitted && !('admitted' in admitted)) return new Response(null, { status: 404 })
     // A new stub for each dial: one whose object was lost may stay broken.
-    return host.session(name).fetch(relayRequest(query, last, again))
+    const response = await host.session(name).fetch(relayRequest(query, last, again))
+    isForgotten = response.status === 412
+    if (isForgotten) throw new Error('The object of the session was lost after it had admitted the stream')
+    return response
   }
   // Clients of older versions take the end of a stream as final, and have no event id before its first event.
   const maxStreamAgeMs = isPolling ? host.limits.maxStreamAgeMs : Number.POSITIVE_INFINITY
