@@ -3,9 +3,10 @@
  * request.
  */
 import { methodIn } from '../engine/methods/index.ts'
-import { type Classified, classify, unknownVersion } from '../protocol/classify.ts'
+import { type Classified, classify } from '../protocol/classify.ts'
 import { asMcpError, type McpError } from '../protocol/errors.ts'
 import type { Message, RequestMessage } from '../protocol/jsonrpc.ts'
+import { unknownVersion } from '../protocol/unsupported-version.ts'
 import type { IncomingRequest } from '../request-hooks.ts'
 import { type AcceptedTypes, accepts, refusedTypes, requireStream } from './accept.ts'
 import { type Access, authenticate, decideAccess } from './access.ts'

@@ -15,7 +15,8 @@ import {
 } from './jsonrpc.ts'
 import { claimedVersion, clientCapabilitiesKey, type Envelope, metaOf, readEnvelope } from './meta.ts'
 import type { Revision } from './revision.ts'
-import { newestStateless, revisionOf, revisions, supportedVersions } from './revisions/index.ts'
+import { newestStateless, revisionOf } from './revisions/index.ts'
+import { unsupportedVersion } from './unsupported-version.ts'
 
 /** The headers that decide the version, as they arrived. */
 export type VersionHeaders = { version: string | null; session: string | null }
@@ -93,19 +94,6 @@ function classifyStateless(message: RequestMessage, header: string | null): Clas
     throw thrown
   }
 }
-
-/** Returns the error for a header `MCP-Protocol-Version` with an unsupported version; `undefined` for others. */
-export const unknownVersion = (version: string | null): McpError | undefined =>
-  version === null || revisionOf(version) ? undefined : unsupportedVersion(version)
-
-/** @see https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning */
-export const unsupportedVersion = (requested: string): McpError =>
-  new McpError('unsupported_version', `Unsupported protocol version ${requested}: this server supports ${spoken}`, {
-    supported: supportedVersions,
-    requested,
-  })
-
-const spoken = revisions.map(({ date }) => date).join(', ')
 
 const refuse = (kind: 'invalid_request' | 'header_mismatch', message: string, id?: string | number): Classified => ({
   refused: new McpError(kind, message),

@@ -1,8 +1,9 @@
 /** Reads a POST of HTTP+SSE: one message, with its session in the query of the URL that the stream named. */
-import { unknownVersion } from '../../protocol/classify.ts'
+
 import { McpError } from '../../protocol/errors.ts'
 import type { Message, Parsed } from '../../protocol/jsonrpc.ts'
 import type { Principal } from '../../protocol/principal.ts'
+import { unknownVersion } from '../../protocol/unsupported-version.ts'
 import type { IncomingRequest } from '../../request-hooks.ts'
 import { errorResponse, idOf, rejectParsed, unknownSession } from '../error-response.ts'
 import type { Host } from '../host.ts'
