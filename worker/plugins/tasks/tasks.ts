@@ -1,16 +1,8 @@
 /** `tasks()`: runs tools with the option `task` in Durable Objects. */
-import type {
-  SessionRpc,
-  SubscriptionsRpc,
-  TaskCall,
-  TaskRpc,
-  TaskTerms,
-  TaskView,
-} from '../../../durable-objects/rpc.ts'
+import type { SessionRpc, SubscriptionsRpc, TaskCall, TaskRpc, TaskView } from '../../../durable-objects/rpc.ts'
 import { ClientTasks } from '../../../durable-objects/task/client-tasks.ts'
 import { Task, type TaskHost } from '../../../durable-objects/task/object.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
-import { type Duration, milliseconds } from '../../declarations/duration.ts'
 import { endpointKey, endpointOf, standIn, storingTerms } from '../../declarations/endpoints.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import { toolError } from '../../declarations/result-constructors.ts'
@@ -30,6 +22,7 @@ import type { Result } from '../../protocol/types.ts'
 import { problemOf } from './input-responses.ts'
 import { openTaskId, type Site, scopesOfTask, topicOf } from './task-ids.ts'
 import { principalOf, sealPrincipal } from './task-principal.ts'
+import { termsOf } from './task-terms.ts'
 import * as experimental from './tasks-2025-11.ts'
 import * as extended from './tasks-extension.ts'
 
@@ -187,7 +180,6 @@ function hostOf({ declarations, object, plugins, seals, report }: Runtime, optio
   }
 }
 
-const day = 86_400_000
 /** Characters of a call: it is stored as a value, which may have two million bytes. */
 const mostKept = 900_000
 
@@ -293,17 +285,3 @@ async function list(context: MethodContext, listMethod: Method): Promise<Result>
 
 /** Lists that state the support for tasks, by the list without it. */
 const listsWithTasks = new WeakMap<Result, Result>()
-
-/** @throws Error when the tool's declaration has an invalid duration */
-function termsOf(
-  { answerWithin = 0, ttl = day, pollInterval = 1000, retries = 0 }: TaskOptions,
-  { item }: Tool,
-): TaskTerms {
-  const read = (name: string, value: Duration) => milliseconds(value, `task.${name} of tool "${item.name}"`)
-  return {
-    after: read('answerWithin', answerWithin),
-    ttl: read('ttl', ttl),
-    poll: read('pollInterval', pollInterval),
-    retries,
-  }
-}
