@@ -518,7 +518,7 @@ function checkJurisdiction(className: string, jurisdiction: string | undefined, 
 
 /** Logs the classes of plugins that the Worker lacks. */
 function reportMissingClasses(plugins: readonly AnyPlugin[], objects: EndpointObjects): void {
-  // Development prints what to add to this project: see `missing-exports.ts`.
+  // Development prints what to add to this project: see `missing-classes.ts`.
   if (globalThis.process?.env?.NODE_ENV === 'development') return
   for (const plugin of plugins) {
     for (const name of Object.keys(plugin.objects ?? {})) {

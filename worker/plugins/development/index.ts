@@ -11,7 +11,7 @@ import { mistakesWatcher } from './handler-mistakes.ts'
 import { timeHandlers } from './handlers.ts'
 import { withInspector } from './inspecting.ts'
 import { warnOfMalformedKeys } from './malformed-keys.ts'
-import { type RequiredClasses, warnOfMissingExports } from './missing-exports.ts'
+import { type RequiredClasses, warnOfMissingClasses } from './missing-classes.ts'
 import { warnOfMissingState } from './missing-state.ts'
 import { warnOfMissingTasks } from './missing-tasks.ts'
 import { exposeStorage } from './rows.ts'
@@ -64,7 +64,7 @@ function watching(declarations: Declarations, env: object, hasTasks: boolean, cl
   const warnAtFirst: Interceptor = (_, next) => {
     if (isFirst) {
       if (!hasTasks) warnOfMissingTasks(declarations)
-      warnOfMissingExports(classes)
+      warnOfMissingClasses(classes)
     }
     isFirst = false
     return next()

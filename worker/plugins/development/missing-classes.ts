@@ -9,7 +9,7 @@ export type RequiredClasses = {
 }
 
 /** Warns of Durable Object classes that the Worker does not export: what the endpoint cannot do without them, and what to add. */
-export function warnOfMissingExports({ session, plugins }: RequiredClasses): void {
+export function warnOfMissingClasses({ session, plugins }: RequiredClasses): void {
   const lacksSessions = session !== undefined && !hasClass(session)
   const missing = [...(lacksSessions ? [session] : []), ...plugins.filter((name) => !hasClass(name))]
   if (missing.length === 0) return
