@@ -1,6 +1,6 @@
 /** What the inspector shows of a Durable Object. */
 import { expect, test } from 'vitest'
-import { exposeStorage, type RowsRpc } from '../../worker/plugins/development/rows.ts'
+import { exposeStorage, type RowsRpc } from '../../worker/plugins/development/expose-storage.ts'
 
 test('key rings are redacted in the rows of every class, under every name', async () => {
   const ring = { current: 'k1', keys: { k1: 'secret' } }

@@ -1,9 +1,9 @@
 /** Data for the inspector that clients cannot read: Durable Objects with their storage, and timings of requests. On this machine only. */
 import { object } from '../../platform.ts'
+import type { RowsRpc } from './expose-storage.ts'
 import { hopsOf } from './hops.ts'
 import { hasSeen, seenObjects } from './objects.ts'
 import { isOwnPage } from './own-page.ts'
-import type { RowsRpc } from './rows.ts'
 
 const parameter = 'inside'
 
