@@ -12,7 +12,7 @@ import type { Instrumented } from '../../declarations/declarations.ts'
 import { isAwaited, observe } from '../../engine/input-promise.ts'
 import type { Plugin } from '../../plugin.ts'
 import { McpError } from '../../protocol/errors.ts'
-import { type Effect, noticeEffects } from './bindings.ts'
+import { type Effect, noticeEffects } from './notice-effects.ts'
 import { isMark, type Scope, scope } from './scope.ts'
 import { type Called, trace } from './trace.ts'
 
