@@ -6,8 +6,8 @@ import type { McpError } from '../../../protocol/errors.ts'
 import { isObject, isRequest, type Message } from '../../../protocol/jsonrpc.ts'
 import type { IncomingRequest, ServerInfo } from '../../../request-hooks.ts'
 import type { AuditEvent, Why } from './event.ts'
+import { whyFrom, whyOf } from './rejection-reason.ts'
 import { type RawSubject, subjectsOf } from './subjects.ts'
-import { whyFrom, whyOf } from './why.ts'
 import type { Write } from './writing.ts'
 
 /** Events of one request, and targets of one event. */
