@@ -6,7 +6,7 @@ import type { Plugin } from '../../../plugin.ts'
 import type { AuditHook, IncomingRequest, ServerInfo } from '../../../request-hooks.ts'
 import type { AuditEvent, Sink } from './event.ts'
 import { type Finding, findingsOf, isRefusal } from './findings.ts'
-import { loggedSession, sessionOf, type Write, writer } from './writing.ts'
+import { loggedSession, sessionOf, type Write, writer } from './log-text.ts'
 
 /** Configures `audit()`. */
 export type AuditOptions = {

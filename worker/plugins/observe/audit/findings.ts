@@ -6,9 +6,9 @@ import type { McpError } from '../../../protocol/errors.ts'
 import { isObject, isRequest, type Message } from '../../../protocol/jsonrpc.ts'
 import type { IncomingRequest, ServerInfo } from '../../../request-hooks.ts'
 import type { AuditEvent, Why } from './event.ts'
+import type { Write } from './log-text.ts'
 import { whyFrom, whyOf } from './rejection-reason.ts'
 import { type RawSubject, subjectsOf } from './subjects.ts'
-import type { Write } from './writing.ts'
 
 /** Events of one request, and targets of one event. */
 const maxSubjects = 50
