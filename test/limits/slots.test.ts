@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Slots } from '../../worker/plugins/rate-limit/slots.ts'
+import { Slots } from '../../worker/plugins/rate-limit/concurrency.ts'
 
 test('a resumed call that is lost while it waits for a slot blocks new calls for at most ten seconds', async () => {
   let now = 0

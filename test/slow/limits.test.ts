@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
+import { Slots } from '../../worker/plugins/rate-limit/concurrency.ts'
 import { type Counted, takeEach } from '../../worker/plugins/rate-limit/quota.ts'
-import { Slots } from '../../worker/plugins/rate-limit/slots.ts'
 import type { Chance } from '../support/random.ts'
 import { property } from './cases.ts'
 

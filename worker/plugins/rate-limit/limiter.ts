@@ -17,10 +17,10 @@ import { McpError, tooManyRequests } from '../../protocol/errors.ts'
 import { isRequest } from '../../protocol/jsonrpc.ts'
 import type { IncomingRequest, Limiter, ServerInfo } from '../../request-hooks.ts'
 import { callerOf } from './caller.ts'
+import { type Entered, type Slot, Slots } from './concurrency.ts'
 import { type DeclaredLimit, DeclaredLimits, limitsWithState, readLimit } from './declared-limits.ts'
 import { bindingOf, type Rate, rateText } from './parse-rate.ts'
 import { type Counted, take } from './quota.ts'
-import { type Entered, type Slot, Slots } from './slots.ts'
 
 /** Configures the limits for all calls of one caller together. */
 export type RateLimitOptions = RateLimit & {
