@@ -1,8 +1,8 @@
 /** edgemcp/rate-limit: Limit the rate, the number and the duration of the calls of each caller. */
 import { env } from 'cloudflare:workers'
 import type { Plugin } from '../../plugin.ts'
+import { limitTime } from './limit-time.ts'
 import { limiter, type RateLimitOptions, timeOf } from './limiter.ts'
-import { limitTime } from './time.ts'
 
 export type { RateLimit } from '../../declarations/caller.ts'
 export type { RateLimitOptions } from './limiter.ts'
