@@ -1,10 +1,10 @@
 /** Odd and oversize values in every field that a client sends: an accepted message or a defined error, never another throw. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as bounds from '../../worker/protocol/bounds.ts'
+import { measured } from '../../worker/protocol/check-bounds.ts'
 import { classify } from '../../worker/protocol/classify.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import { parse } from '../../worker/protocol/jsonrpc.ts'
-import { measured } from '../../worker/protocol/measure.ts'
 import { uriProblem } from '../../worker/protocol/uri.ts'
 import { uriTemplate } from '../../worker/protocol/uri-template.ts'
 import type { Chance } from '../support/random.ts'

@@ -1,8 +1,8 @@
 /** Reads request bodies, within limits of content type, size, time and encoding. */
 import { type BodyText, readBodyText } from '../protocol/bounded-body.ts'
+import { measured } from '../protocol/check-bounds.ts'
 import { McpError } from '../protocol/errors.ts'
 import { type Parsed, parse } from '../protocol/jsonrpc.ts'
-import { measured } from '../protocol/measure.ts'
 import { utf8 } from '../protocol/utf8.ts'
 import type { Limits } from './limits.ts'
 import { memoizeLast } from './memoize-last.ts'
