@@ -1,7 +1,8 @@
 /** The subscriptions of sessions: rows with a topic and the address of the session. */
-import { networkOf } from '../../worker/protocol/address.ts'
+
 import * as bounds from '../../worker/protocol/bounds.ts'
 import { splitTopic } from '../../worker/protocol/changes.ts'
+import { networkOf } from '../../worker/protocol/ip-address.ts'
 import type { Subscriber } from '../rpc.ts'
 import type { Tables } from '../shared/tables.ts'
 import type { SubscriptionsOptions } from './subscriptions-host.ts'

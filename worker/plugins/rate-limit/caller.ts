@@ -1,6 +1,6 @@
 /** The caller that a limit counts for. */
 
-import { networkOf } from '../../protocol/address.ts'
+import { networkOf } from '../../protocol/ip-address.ts'
 import { principalKey } from '../../protocol/principal.ts'
 import type { IncomingRequest } from '../../request-hooks.ts'
 

@@ -18,7 +18,6 @@ import { guardStep } from '../../engine/failure.ts'
 import { hasResources } from '../../engine/methods/resources.ts'
 import { canSubscribe } from '../../engine/topics.ts'
 import type { SubscriptionStream } from '../../plugin.ts'
-import { networkOf } from '../../protocol/address.ts'
 import { encodeBase64 } from '../../protocol/base64.ts'
 import * as bounds from '../../protocol/bounds.ts'
 import {
@@ -32,6 +31,7 @@ import {
   topicOf,
 } from '../../protocol/changes.ts'
 import { asMcpError, McpError, tooManyRequests } from '../../protocol/errors.ts'
+import { networkOf } from '../../protocol/ip-address.ts'
 import { notificationText, type RequestMessage, resultText } from '../../protocol/jsonrpc.ts'
 import { subscriptionIdKey } from '../../protocol/meta.ts'
 import { type Principal, principalKey } from '../../protocol/principal.ts'
