@@ -1,9 +1,9 @@
 /** Writes the outcome of a call without a session in the form of its protocol version. */
 
 import type { Declarations } from '../../declarations/declarations.ts'
-import { serializeResult } from '../../engine/answer-text.ts'
 import type { Outcome, Seals } from '../../engine/call.ts'
 import { implementationOf } from '../../engine/methods/discover.ts'
+import { serializeResult } from '../../engine/serialize-result.ts'
 import { asMcpError } from '../../protocol/errors.ts'
 import { errorReply } from '../../protocol/jsonrpc.ts'
 import { serverInfoKey } from '../../protocol/meta.ts'
