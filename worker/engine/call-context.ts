@@ -28,8 +28,8 @@ import {
   checkRoots,
   checkSample,
 } from './check-arguments.ts'
+import { supportsFeature } from './client-features.ts'
 import { reportInStep } from './failure.ts'
-import { supportsFeature } from './features.ts'
 import { InvalidInputResponse } from './invalid-input-response.ts'
 import { readFormResult, readRootsResult, readSamplingResult, readUrlResult } from './read-input-response.ts'
 import { pageUrl, problemOf, rootsRequest, samplingParams, taskIn } from './request-input.ts'

@@ -3,7 +3,7 @@ import type { Caller, CallerContext } from '../declarations/caller.ts'
 import { emptyContext } from '../declarations/request-context.ts'
 import type { HandleState, KeyedState } from '../declarations/state.ts'
 import type { Call, CallEnvironment } from './call.ts'
-import { supportsFeature } from './features.ts'
+import { supportsFeature } from './client-features.ts'
 
 /** What is known of a caller. */
 export type KnownCaller = Pick<Call, 'principal' | 'client' | 'capabilities' | 'request'> &

@@ -12,7 +12,7 @@ import { isSecureUrl } from '../protocol/secure-url.ts'
 import { sha256 } from '../protocol/sha256.ts'
 import type { ClientCapabilities, InputRequest, Params } from '../protocol/types.ts'
 import type { Call } from './call.ts'
-import { requiredCapabilities, requiredFeatures, supportsFeature } from './features.ts'
+import { requiredCapabilities, requiredFeatures, supportsFeature } from './client-features.ts'
 import { toolImbalance } from './tool-balance.ts'
 
 /** The input request of `ctx.roots`. */
