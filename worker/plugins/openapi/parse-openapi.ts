@@ -7,10 +7,10 @@ import { checkOptions } from '../../declarations/check-options.ts'
 import { fn } from '../../declarations/option-kinds.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
-import { toolNames } from './names.ts'
 import type { Operation } from './operation-type.ts'
 import { followed } from './references.ts'
 import { bodyOf, type OperationSource, ToolInput } from './tool-input.ts'
+import { toolNames } from './tool-names.ts'
 
 const methods = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'] as const
 

@@ -1,8 +1,8 @@
 import { resolveFragment } from '../../protocol/json-pointer.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
-import { asciiName } from './names.ts'
 import { isVersion30, targetOf } from './references.ts'
+import { asciiName } from './tool-names.ts'
 
 /** Copies schemas of a document for one operation. All schemas that they refer to are in `definitions`, for `$defs` of the result. */
 export class Schemas {
