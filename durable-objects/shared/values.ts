@@ -1,6 +1,6 @@
 import { McpError } from '../../worker/protocol/errors.ts'
-import { bytesOf, maxValueBytes } from './parts.ts'
 import type { Schema } from './schema.ts'
+import { bytesOf, maxValueBytes } from './split-texts.ts'
 
 /**
  * Key-value storage of one object. Reads each key from the database once, because every call of a session reads a few.

@@ -7,7 +7,7 @@
  * | `keys`                 | `keys`         | the key ring of a Worker without the secret `EDGEMCP_KEYS`, in one class: see `worker/platform.ts` | as the class |
  * | `request-state <name>` | `use`          | the request that used a request state of a stateless call         | `expires`, by alarm |
  * |                        | `lease`        | milliseconds since 1970: until when its Worker counts as working  | `expires`, by alarm |
- * |                        | `kept:<part>`  | the answer to that use, or a journal: see `parts.ts`              | `expires`, by alarm |
+ * |                        | `kept:<part>`  | the answer to that use, or a journal: see `split-texts.ts`        | `expires`, by alarm |
  * |                        | `kept`         | the same, of an older release                                     | `expires`, by alarm |
  */
 

@@ -12,7 +12,7 @@
  * | `inputRequests:<part>` | open input requests, by key, as JSON                               | until they are answered |
  * | `end:<part>`           | `TaskEnd`: its result or error, as JSON                            | until `ttl`, by alarm |
  *
- * Values that may be large are split into parts: see `parts.ts`.
+ * Values that may be large are split into parts: see `split-texts.ts`.
  *
  * | table     | column  | meaning                            | lifetime      |
  * |-----------|---------|------------------------------------|---------------|

@@ -8,8 +8,8 @@ import { jsonText } from '../../worker/protocol/json-text.ts'
 import type { InputRequest } from '../../worker/protocol/types.ts'
 import { utf8 } from '../../worker/protocol/utf8.ts'
 import type { TaskCall, TaskEnd, TaskReferences, TaskStatus, TaskTerms } from '../rpc.ts'
-import { bytesOf, maxValueBytes, readParts, writeParts } from '../shared/parts.ts'
 import type { Schema } from '../shared/schema.ts'
+import { bytesOf, maxValueBytes, readParts, writeParts } from '../shared/split-texts.ts'
 import { Tables } from '../shared/tables.ts'
 
 /** The state of a task. */
