@@ -37,6 +37,7 @@ export class EnabledOverrides {
 
   /** Stores the change of a list until `announce` has published it. */
   addUnannounced(change: ServerEvent, topics: readonly string[]): void {
+    this.#schema.store()
     const unannounced = this.#unannounced
     const [topic = ''] = topics
     const version = (unannounced[topic]?.version ?? 0) + 1

@@ -65,22 +65,23 @@ export class Listeners {
 
   /** Accepts a socket for hibernation. */
   accept(socket: WebSocket, tags: string[], attachment: Attachment): void {
+    const { kv } = this.#ctx.storage
+    if (!kv.get('listeners')) kv.put('listeners', this.#lists() ?? true)
     this.#ctx.acceptWebSocket(socket, tags)
     socket.serializeAttachment(attachment)
     addTo(this.#sockets, socket, keysOf(socket))
-    const { kv } = this.#ctx.storage
-    if (!kv.get('listeners')) kv.put('listeners', this.#lists() ?? true)
   }
 
-  /** Stores the declared lists. Returns those that a deployment has changed while there were sockets. */
-  updateLists(): List[] {
+  /** Stores the declared lists. @param announce publishes each list that a deployment has changed while there were sockets */
+  updateLists(announce: (list: List) => void): void {
     const { kv } = this.#ctx.storage
     const lists = this.#lists()
     // An older release stored `true`.
     const before = kv.get<string | true>('listeners')
-    if (lists === undefined || before === undefined || before === lists) return []
+    if (lists === undefined || before === undefined || before === lists) return
+    if (before !== true) for (const list of changedLists(before, lists)) announce(list)
+    // Afterwards: what the storage refuses is announced again.
     kv.put('listeners', lists)
-    return before === true ? [] : changedLists(before, lists)
   }
 
   remove(socket: WebSocket): void {
@@ -111,8 +112,8 @@ export class Listeners {
     if (this.#idleSince === undefined) return true
     if (!kv.get('listeners')) return false
     if (now - this.#idleSince < retentionMs) return true
-    kv.delete('listeners')
     this.#log.markGap(now)
+    kv.delete('listeners')
     return false
   }
 

@@ -148,11 +148,11 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     topics: readonly string[] = [],
   ): Promise<boolean> {
     this.#schema.check()
-    const isChanged = this.#overrides.set(key, isEnabled)
-    if (!change) return isChanged
-    if (isChanged) {
-      // Stored with the value itself: if publishing fails, the next call or an alarm publishes it.
+    if (!change) return this.#overrides.set(key, isEnabled)
+    if (this.#overrides.values[key] !== isEnabled) {
+      // Stored before the value itself: if publishing or a write fails, the next call or an alarm publishes it.
       this.#overrides.addUnannounced(change, topics)
+      this.#overrides.set(key, isEnabled)
       await this.#alarms.add(Date.now() + retryAfterMs)
     }
     await this.#overrides.announce()
@@ -217,11 +217,9 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
    */
   #announceChangedLists(): void {
     if (this.#isAnnounced) return
+    // Sessions compare by themselves, when their streams continue.
+    this.#listeners.updateLists((list) => this.#publisher.publish(JSON.stringify({ list }), [topicOf({ list })], false))
     this.#isAnnounced = true
-    for (const list of this.#listeners.updateLists()) {
-      // Sessions compare by themselves, when their streams continue.
-      this.#publisher.publish(JSON.stringify({ list }), [topicOf({ list })], false)
-    }
   }
 
   override webSocketClose(socket: WebSocket, code: number, reason: string): void {

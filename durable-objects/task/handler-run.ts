@@ -153,9 +153,7 @@ class HandlerRun {
   }
 
   #markProgress(): void {
-    if (!this.#record.lostRuns) return
-    this.#record.lostRuns = 0
-    this.#task.store.save(this.#record)
+    if (this.#record.lostRuns) this.#task.store.update(this.#record, { lostRuns: 0 })
   }
 }
 

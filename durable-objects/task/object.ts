@@ -126,8 +126,8 @@ export class Task extends DurableObject implements TaskRpc {
     }
     const now = Date.now()
     // Its time as a task starts now: before, it waited for the answers of its caller.
-    Object.assign(record, { announced: true, taskId: references.taskId, createdAt: now, lastUpdatedAt: now })
-    task.store.save(record)
+    const { taskId } = references
+    task.store.update(record, { announced: true, taskId, createdAt: now, lastUpdatedAt: now })
     await task.alarms.set({ run: task.runs.isRunning ? now + keepAwakeAfterMs : now, expiry: expiryOf(record) })
     return { task: task.status.view(record) }
   }
@@ -211,9 +211,8 @@ export class Task extends DurableObject implements TaskRpc {
     const { store, status, runs } = this.#task
     const record = this.#announced
     if (!record) return
-    if (!record.shards.includes(shard)) record.shards = [...record.shards, shard]
-    record.undelivered ??= 0
-    store.save(record)
+    const { shards, undelivered = 0 } = record
+    store.update(record, { undelivered, shards: [...new Set([...shards, shard])] })
     status.publish(record)
     if (!runs.isRunning) await schedule(this.#task, record)
   }

@@ -32,10 +32,7 @@ export class Runs {
   /** Starts a run unless one is running. Resolves when the outcome of the run is stored. */
   start(record: TaskRecord): Promise<void> {
     if (!this.#current) {
-      if (this.#isUnsettled) {
-        record.lostRuns = (record.lostRuns ?? 0) + 1
-        this.#store.save(record)
-      }
+      if (this.#isUnsettled) this.#store.update(record, { lostRuns: (record.lostRuns ?? 0) + 1 })
       this.#isUnsettled = true
       const abort = new AbortController()
       this.#current = { abort, ended: this.#run(record, abort) }

@@ -126,8 +126,7 @@ export class StatusPublisher {
     this.#deliveries.over = delivery
     const isLast = delivery === this.#deliveries.started
     if (!isLast || !this.#context.isCurrent(record) || record.undelivered === undelivered) return
-    record.undelivered = undelivered
-    this.#store.save(record)
+    this.#store.update(record, { undelivered })
     // While an alarm holds a run, no other alarm comes.
     if (this.#context.isRunning() && undelivered !== undefined) {
       setTimeout(() => this.redeliver(record), redeliveryOf(record) - Date.now())

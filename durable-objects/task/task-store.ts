@@ -109,6 +109,12 @@ export class TaskStore {
     this.#storage.kv.put('task', record)
   }
 
+  /** Changes a record once the change is stored. */
+  update(record: TaskRecord, change: Partial<TaskRecord>): void {
+    this.save({ ...record, ...change })
+    Object.assign(record, change)
+  }
+
   /** Returns the journal for the next run of the handler. */
   get journal(): Journal {
     const rows = this.#effects.query<{ key: string; value: string }>('SELECT key, value FROM effects')

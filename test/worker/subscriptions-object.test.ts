@@ -365,6 +365,58 @@ test('a deployment that changes lists is published to streams that reconnect, on
   })
 })
 
+/** Lets the storage of an object refuse one write of a value. */
+function refuseOnce({ storage: { kv } }: DurableObjectState, refused: string): void {
+  const put: typeof kv.put = (key, value) => {
+    if (key !== refused) return Object.getPrototypeOf(kv).put.call(kv, key, value)
+    Reflect.deleteProperty(kv, 'put')
+    throw new Error('database or disk is full')
+  }
+  Object.assign(kv, { put })
+}
+
+test.each(['the lists', 'the change'])(
+  'a deployment that changes lists is published when the storage has refused %s before',
+  (refused) =>
+    runInDurableObject(newShard(), async (_, state) => {
+      const { sql } = state.storage
+      const instance = (lists: string) => {
+        const options = { storageBytes: 1e9, listeners: 10 }
+        return new SubscriptionsObject(
+          state,
+          {} as never,
+          { options, lists: () => lists } as unknown as SubscriptionsHost,
+        )
+      }
+      const request = () =>
+        new Request('https://subscriptions/listen', { headers: { Upgrade: 'websocket', [topicsHeader]: '["tools"]' } })
+      const published = () => sql.exec('SELECT DISTINCT change FROM changes').toArray()
+      await instance('a b c').fetch(request())
+      await instance('a b c').publish({ list: 'prompts' }, ['prompts'])
+      const next = instance('A b c')
+      if (refused === 'the lists') refuseOnce(state, 'listeners')
+      else sql.exec("CREATE TRIGGER full BEFORE INSERT ON changes BEGIN SELECT RAISE(ABORT, 'full'); END")
+      await expect(next.fetch(request())).rejects.toThrow('full')
+      sql.exec('DROP TRIGGER IF EXISTS full')
+      expect((await next.fetch(request())).status).toBe(101)
+      expect(published()).toEqual([{ change: '{"list":"prompts"}' }, { change: '{"list":"tools"}' }])
+      expect(state.storage.kv.get('listeners')).toBe('A b c')
+    }),
+)
+
+test('a stream whose first write the storage refuses opens no socket', () =>
+  runInDurableObject(newShard(), async (_, state) => {
+    const options = { storageBytes: 1e9, listeners: 10 }
+    const instance = new SubscriptionsObject(state, {} as never, { options } as unknown as SubscriptionsHost)
+    const headers = { Upgrade: 'websocket', [topicsHeader]: '["tools"]' }
+    const open = () => instance.fetch(new Request('https://subscriptions/listen', { headers }))
+    refuseOnce(state, 'listeners')
+    await expect(open()).rejects.toThrow('full')
+    expect(state.getWebSockets()).toEqual([])
+    expect((await open()).status).toBe(101)
+    expect(state.getWebSockets()).toHaveLength(1)
+  }))
+
 describe('a change', () => {
   test('without subscribers is not stored', async () => {
     const stub = newShard()
@@ -619,6 +671,22 @@ describe('an entry that is enabled while an object with subscribers is unavailab
       expect(publish).toHaveBeenCalledTimes(3)
     }))
 })
+
+test.each(['enabledOverrides', 'unannounced'])(
+  'an entry is enabled and announced when enable() is called again after the storage has refused %s',
+  (refused) =>
+    runInDurableObject(newShard(), async (_, state) => {
+      const host = { options: { storageBytes: 1e9, listeners: 10 } } as unknown as SubscriptionsHost
+      const instance = new SubscriptionsObject(state, {} as never, host)
+      const publish = vi.spyOn(instance, 'publish').mockResolvedValue()
+      refuseOnce(state, refused)
+      const enable = () => instance.setEnabled('tools hammer', true, tools, ['tools'])
+      await expect(enable()).rejects.toThrow('full')
+      await enable()
+      expect(publish).toHaveBeenCalledWith(tools, ['tools'])
+      expect(await instance.enabledOverrides()).toEqual({ 'tools hammer': true })
+    }),
+)
 
 test('a server publishes to the objects of each of its endpoints, once for each class', async () => {
   const server = createServer({ name: 'served-twice', version: '1.0.0' })

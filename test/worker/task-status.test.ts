@@ -14,11 +14,35 @@ const ttlMs = 3_600_000
 
 type Tell = TaskHost['publishStatus']
 
+type Name = 'quick' | 'pay' | 'ask'
+type Made = { instance(tell: Tell): Task; storage: DurableObjectStorage }
+
+const begin = (task: Task, name: Name = 'quick', after = 0) =>
+  task.start(
+    {
+      params: { name },
+      capabilities: { elicitation: { form: {} } },
+      client: undefined,
+      principal: undefined,
+      identity: 'test',
+    },
+    { after, ttl: ttlMs, poll: 1000, retries: 0 },
+    { name: 'task x', taskId: 'sealed', session: 'a session' },
+    {},
+    false,
+  )
+
 /** Begins a task whose session gets its status, in an object that nothing else uses. `instance` makes an instance that reads what is stored. */
-const withTask = (
-  use: (task: { instance(tell: Tell): Task; storage: DurableObjectStorage }) => Promise<void>,
-  name: 'quick' | 'pay' | 'ask' = 'quick',
-): Promise<void> =>
+const withTask = (use: (made: Made) => Promise<void>, name: Name = 'quick'): Promise<void> =>
+  withObject(async (made) => {
+    await begin(
+      made.instance(async () => {}),
+      name,
+    )
+    await use(made)
+  })
+
+const withObject = (use: (made: Made) => Promise<void>): Promise<void> =>
   runInDurableObject(namespace.getByName(crypto.randomUUID()), async (_, context) => {
     const server = createServer({ name: 'status', version: '1.0.0' })
     server.tool('quick', { description: 'Ends at once', task: true }, () => 'done')
@@ -31,19 +55,6 @@ const withTask = (
     })
     const instance = (tell: Tell) =>
       new Task(context, {} as never, taskHost({ serverOf: () => server, publishStatus: tell }))
-    await instance(async () => {}).start(
-      {
-        params: { name },
-        capabilities: { elicitation: { form: {} } },
-        client: undefined,
-        principal: undefined,
-        identity: 'test',
-      },
-      { after: 0, ttl: ttlMs, poll: 1000, retries: 0 },
-      { name: 'task x', taskId: 'sealed', session: 'a session' },
-      {},
-      false,
-    )
     await use({ instance, storage: context.storage })
     await context.storage.deleteAll()
   })
@@ -136,4 +147,45 @@ describe('a status that the storage refuses', () => {
       await next.alarm()
       expect(await next.get()).toMatchObject({ status: 'completed', result: { content: [{ text: 'accept' }] } })
     }, 'ask'))
+})
+
+describe('a task whose start the storage refuses', () => {
+  /** Refuses a call of `save`, by its number. Returns the records that are saved, as they are then. */
+  function refuseSave(number: number): unknown[] {
+    const { save } = TaskStore.prototype
+    const saved: unknown[] = []
+    let count = 0
+    vi.spyOn(TaskStore.prototype, 'save').mockImplementation(function (this: TaskStore, record) {
+      count += 1
+      if (count === number) throw new Error('database or disk is full: SQLITE_FULL')
+      saved.push(structuredClone(record))
+      save.call(this, record)
+    })
+    return saved
+  }
+  afterEach(() => {
+    vi.restoreAllMocks()
+  })
+
+  test.each([1, 2])('at its write number %i starts when its client calls again, and is stored', (number) =>
+    withObject(async ({ instance, storage }) => {
+      const task = instance(async () => {})
+      refuseSave(number)
+      await expect(begin(task)).rejects.toThrow('SQLITE_FULL')
+      expect(await task.get()).toBeUndefined()
+      expect(await begin(task)).toMatchObject({ task: { status: 'working' } })
+      expect(await storage.getAlarm()).not.toBeNull()
+      expect(await instance(async () => {}).get()).toMatchObject({ status: 'working' })
+    }),
+  )
+
+  test('in a run does not count the run as lost twice', () =>
+    withTask(async ({ instance, storage }) => {
+      const task = instance(async () => {})
+      const saved = refuseSave(1)
+      await expect(task.alarm()).rejects.toThrow('SQLITE_FULL')
+      await task.alarm()
+      expect(saved[0]).toMatchObject({ lostRuns: 1 })
+      expect(storage.kv.get('task')).toMatchObject({ status: 'completed' })
+    }))
 })
