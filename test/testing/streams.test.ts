@@ -4,13 +4,30 @@ import { startEverything, startServer, type TestServer } from '../support/server
 
 let confirm: TestServer
 let everything: TestServer
+/** Servers with the paths /eu/mcp and /us/mcp. */
+let shops: TestServer
 beforeAll(async () => {
+  shops = await startServer('test/auth/identity')
   confirm = await startServer('examples/confirm')
   everything = await startEverything()
 })
 afterAll(async () => {
   await confirm[Symbol.asyncDispose]()
   await everything[Symbol.asyncDispose]()
+  await shops[Symbol.asyncDispose]()
+})
+
+test.each(['eu', 'us'])('a client of HTTP+SSE connects to the endpoint beside the URL: /%s/mcp', async (name) => {
+  const requested: string[] = []
+  const record = (request: Request) => {
+    requested.push(new URL(request.url).pathname)
+    return fetch(request)
+  }
+  const url = new URL(`/${name}/mcp`, shops.url)
+  await using client = await connect(record, { url, revision: '2024-11-05', sse: true })
+  expect(client.initializeResult).toMatchObject({ serverInfo: { name } })
+  expect(await client.callTool('basket')).toMatchObject({ content: [{ type: 'text' }] })
+  expect(new Set(requested)).toEqual(new Set([`/${name}/sse`, `/${name}/messages`]))
 })
 
 test.each([

@@ -24,7 +24,7 @@ export type ConnectOptions = InProcessOptions & {
   headers?: Readonly<Record<string, string>>
   /** Least severe level of the log messages that the client requests. Default: none are requested. */
   logLevel?: LogLevel
-  /** Uses the HTTP+SSE transport, in protocol versions with sessions. Default: false. */
+  /** Uses the HTTP+SSE transport, in protocol versions with sessions: `/api/sse` for the URL `/api/mcp`. Default: false. */
   sse?: boolean
   /** Called for every message, in the order in which they were sent and received. Default: none. */
   onMessage?: Wire['onMessage']

@@ -16,7 +16,7 @@ import { bodyMessages, type Event, events, parseMessage } from './wire.ts'
 
 export async function sseConnection(hub: Hub): Promise<Connection> {
   const stop = new AbortController()
-  const opened = await hub.wire.send('/sse', {
+  const opened = await hub.wire.send('sse', {
     headers: { ...hub.headers, Accept: 'text/event-stream' },
     signal: stop.signal,
   })

@@ -28,7 +28,7 @@ export type InProcessOptions = {
 export type Wire = {
   /** URL of the endpoint. */
   readonly url: URL
-  /** Sends a request to a path of the server. `undefined`: to the endpoint. */
+  /** Sends a request to a URL, which may be relative to that of the endpoint. `undefined`: to the endpoint. */
   send(path: string | undefined, init: RequestInit): Promise<Response>
   /** Called for every message, in the order in which they were sent and received. */
   readonly onMessage: (direction: 'sent' | 'received', message: Message) => void
