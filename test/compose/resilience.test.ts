@@ -31,7 +31,7 @@ function behind(answers: Answers, resilience: Resilience = { retries: 2 }, timeo
 }
 const down = () => busy()
 const lost = () => {
-  throw new TypeError('The connection was lost')
+  throw new Error('Network connection lost.')
 }
 
 /** No jitter: pauses are as long as they can be. */
@@ -399,10 +399,15 @@ describe('the circuit breaker', () => {
     expect(called('send')).toBe(3)
   })
 
-  test('counts no failure of the option fetch before it sends anything', async () => {
+  type Upstream = ReturnType<typeof scripted>
+  type Sending = (binding: Upstream, url: string, init: RequestInit) => Promise<Response>
+  test.each<[string, Sending]>([
+    ['throws', (binding, url, init) => binding.fetch(url, init)],
+    ['rejects', async (binding, url, init) => binding.fetch(url, init)],
+  ])('counts no failure of the option fetch before it sends anything: it %s', async (_, send) => {
     const upstream = scripted({ 'tools/list': { tools }, 'tools/call': textResult('done') })
-    let binding: typeof upstream | undefined
-    const fetch = (url: string, init: RequestInit) => (binding as typeof upstream).fetch(url, init)
+    let binding: Upstream | undefined
+    const fetch = (url: string, init: RequestInit) => send(binding as Upstream, url, init)
     const resilience = { retries: 2, circuitBreaker: { failures: 1, pauseMs: 60_000 } }
     const server = newServer().use(nodeProxy('https://u.example/mcp', fetch, {}, resilience))
     await expect(result(server, 'tools/call', { name: 'read' })).rejects.toThrow(
@@ -415,6 +420,19 @@ describe('the circuit breaker', () => {
     ])
     binding = upstream
     expect(textOf(await result(server, 'tools/call', { name: 'read' }))).toBe('done')
+  })
+
+  test.each([
+    ['a connection', Object.assign(new Error('Network connection lost.'), { remote: true, retryable: true })],
+    ['another Worker', Object.assign(new TypeError('x is not a function'), { remote: true })],
+    ['fetch of Node.js', new TypeError('fetch failed', { cause: new Error('ECONNREFUSED') })],
+  ])('counts a rejection by %s', async (_, problem) => {
+    const fetch = () => Promise.reject(problem)
+    const resilience = { retries: 0, circuitBreaker: { failures: 1, pauseMs: 60_000 } }
+    const server = newServer().use(nodeProxy('https://u.example/mcp', fetch, {}, resilience))
+    const call = () => refusal(server, 'tools/call', { name: 'read' })
+    expect(await call()).toMatchObject({ kind: 'unavailable', data: { reason: 'no response' } })
+    expect(await call()).toMatchObject({ kind: 'unavailable', data: { reason: 'circuit_breaker' } })
   })
 
   test('ends the retries of a call when it opens', async () => {

@@ -30,6 +30,10 @@ export type ProxyOptions = ResilienceOptions &
      * has its own, and without a principal each session of this server, or each call.
      */
     sharedSessions?: boolean
-    /** Sends requests to the upstream, for example through a service binding. Default: the global `fetch`. */
+    /**
+     * Sends requests to the upstream, for example through a service binding. What it throws at once, and a `TypeError` or `ReferenceError` of
+     * its own code, such as for a missing binding, is an internal error of that call; any other rejection is a failure of the upstream.
+     * Default: the global `fetch`.
+     */
     fetch?: (url: string, init: RequestInit) => Promise<Response>
   }

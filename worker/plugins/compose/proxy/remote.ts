@@ -179,17 +179,28 @@ export class Remote {
   }
 }
 
-/** Returns the same `fetch` with another error for what it throws at once, such as for a binding that is missing. @param what names the proxy */
+/** Returns the same `fetch` with another error for its own mistakes, such as a binding that is missing. @param what names the proxy */
 function sending(fetch: RemotePlatform['fetch'], what: string): RemotePlatform['fetch'] {
   return async (url, init) => {
+    let response: Promise<Response> | undefined
     try {
-      // Not awaited: a rejection is a failure of the connection.
-      return fetch(url, init)
+      response = fetch(url, init)
+      return await response
     } catch (problem) {
-      throw init.signal?.aborted ? problem : new OptionError('fetch', what, problem)
+      const isMistake = !response || isOwnMistake(problem)
+      throw isMistake && !init.signal?.aborted ? new OptionError('fetch', what, problem) : problem
     }
   }
 }
+
+/**
+ * Whether code of this Worker threw an error, before it sent anything. Errors of connections and of other Workers are `remote`; those of
+ * `fetch` in Node.js have a cause.
+ */
+const isOwnMistake = (problem: unknown): boolean =>
+  (problem instanceof TypeError || problem instanceof ReferenceError) &&
+  !('remote' in problem && problem.remote) &&
+  problem.cause === undefined
 
 /** @param signal of the caller */
 function failureIn(problem: unknown, signal: AbortSignal): Failure | undefined {
