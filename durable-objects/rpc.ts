@@ -258,6 +258,8 @@ export type TaskCall = {
   readonly plugins?: readonly string[] | undefined
   /** Whether that endpoint hides the messages of exceptions. A Worker of an older release omits it. */
   readonly hidesErrors?: boolean | undefined
+  /** Bytes of one result at that endpoint. A Worker of an older release omits it. */
+  readonly maxResultBytes?: number | undefined
   /** The request context of the call. Absent without one; a Worker of an older release omits it. */
   readonly requestContext?: StoredContext | undefined
   /**

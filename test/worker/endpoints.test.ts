@@ -6,7 +6,13 @@ import { resultStore } from 'edgemcp/results'
 import { tasks } from 'edgemcp/tasks'
 import { expect, test } from 'vitest'
 import type { SessionRpc, TaskCall } from '../../durable-objects/rpc.ts'
-import { type Admitted, endpointKey, endpointOf } from '../../worker/declarations/endpoints.ts'
+import {
+  type Admitted,
+  admittedBy,
+  type Endpoint,
+  endpointKey,
+  endpointOf,
+} from '../../worker/declarations/endpoints.ts'
 import { post } from './session-post.ts'
 
 type Classes = { McpState: DurableObjectNamespace; McpSession: { getByName(name: string): SessionRpc } }
@@ -16,15 +22,20 @@ const { McpState, McpSession } = exports as unknown as Classes
 const elsewhere = { endpoint: 'elsewhere', storedClaims: [], isReauthorized: false, isLimited: false }
 
 /** Calls the tool "fail" in a session of the test server. Returns the response. */
-async function failInSession(more: Partial<Admitted>): Promise<unknown> {
+const failInSession = (more: Partial<Admitted>) => callInSession('fail', {}, more)
+
+async function callInSession(name: string, args: object, more: Partial<Admitted>): Promise<unknown> {
   const admitted = { ...elsewhere, serverName: 'everything', plugins: ['page', 'subscriptions'], ...more }
   const session = McpSession.getByName(crypto.randomUUID())
-  return session.post(post('tools/call', { name: 'fail', arguments: {} }, { admitted }))
+  return session.post(post('tools/call', { name, arguments: args }, { admitted }))
 }
 
 /** Runs a task that fails, in the class of an endpoint with these options. Returns its status. */
-async function failAsTask(options: Partial<ServeOptions>, more: Partial<TaskCall>): Promise<unknown> {
+const failAsTask = (options: Partial<ServeOptions>, more: Partial<TaskCall>) => runAsTask('fail', options, more)
+
+async function runAsTask(name: string, options: Partial<ServeOptions>, more: Partial<TaskCall>): Promise<unknown> {
   const server = createServer({ name: 'failing', version: '1.0.0' })
+  server.tool('long', { description: 'Returns a long text', task: true }, () => long)
   server.tool('fail', { description: 'Fails', task: true }, () => {
     throw new Error('It failed')
   })
@@ -36,7 +47,7 @@ async function failAsTask(options: Partial<ServeOptions>, more: Partial<TaskCall
   return runInDurableObject(McpState.getByName(crypto.randomUUID()), async (_, context) => {
     const task = new McpTask(context, {} as never)
     const call = {
-      params: { name: 'fail' },
+      params: { name },
       capabilities: {},
       client: undefined,
       principal: undefined,
@@ -55,6 +66,34 @@ async function failAsTask(options: Partial<ServeOptions>, more: Partial<TaskCall
     return status
   })
 }
+
+const long = 'x'.repeat(1000)
+const tooLong = /returned 10\d\d bytes of JSON, and this server sends at most 500/
+
+test.each([
+  ['a call in a session', (more: Partial<Admitted>) => callInSession('echo', { text: long }, more)],
+  ['a task', (more: Partial<TaskCall>) => runAsTask('long', {}, more)],
+  [
+    'a task in a class with another limit',
+    (more: Partial<TaskCall>) => runAsTask('long', { limits: { maxResultBytes: 100 } }, more),
+  ],
+])('use limits.maxResultBytes of the endpoint that admitted a call: %s', async (_, run) => {
+  expect(JSON.stringify(await run({ maxResultBytes: 2000 }))).toContain(long)
+  expect(JSON.stringify(await run({ maxResultBytes: 500 }))).toMatch(tooLong)
+  expect(JSON.stringify(await run({ maxResultBytes: 500, hidesErrors: true }))).toMatch(tooLong)
+})
+
+test('send limits.maxResultBytes with a call', () => {
+  const server = createServer({ name: 'limited', version: '1.0.0' })
+  const maxResultBytesAt = (path: string, maxResultBytes: number) => {
+    serve(server, { path, limits: { maxResultBytes } })
+    const key = endpointKey(JSON.stringify(['limited', path]), undefined)
+    return admittedBy(key, endpointOf(key) as Endpoint, undefined).maxResultBytes
+  }
+  expect(maxResultBytesAt('/limited/mcp', 500)).toBe(500)
+  // It has a form as JSON.
+  expect(maxResultBytesAt('/unlimited/mcp', Number.POSITIVE_INFINITY)).toBe(Number.MAX_SAFE_INTEGER)
+})
 
 const failed = /The tool \\*"fail\\*" failed \(error id [0-9a-f]{8}\)/
 

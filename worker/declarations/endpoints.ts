@@ -37,6 +37,8 @@ export type Admitted = {
   readonly plugins?: readonly string[]
   /** Whether its `handlerErrors` is not `'message'`. A Worker of an older release leaves it out. */
   readonly hidesErrors?: boolean
+  /** Bytes of one result: see `limits` of `serve()`. A Worker of an older release leaves it out. */
+  readonly maxResultBytes?: number
 }
 
 /** Endpoints that are created on demand, such as those of `routeByTenant`, are created again when a request needs them. */
@@ -73,6 +75,8 @@ export const admittedBy = (
   handlerTimeMs,
   plugins,
   hidesErrors,
+  // `Infinity` has no form as JSON.
+  maxResultBytes: Math.min(server.declarations.maxResultBytes ?? Number.POSITIVE_INFINITY, Number.MAX_SAFE_INTEGER),
 })
 
 export const storingTerms = (
@@ -109,7 +113,7 @@ export function countRoundFor(
  * without which the call would run
  */
 export function serverFor(
-  admitted: Pick<Admitted, 'endpoint' | 'serverName' | 'plugins' | 'hidesErrors'> | undefined,
+  admitted: Pick<Admitted, 'endpoint' | 'serverName' | 'plugins' | 'hidesErrors' | 'maxResultBytes'> | undefined,
   own: Pick<Endpoint, 'server' | 'plugins'>,
   className: string,
 ): Server {
@@ -130,17 +134,14 @@ export function serverFor(
 }
 
 /**
- * Returns the server of the endpoint of a class, for a call of an endpoint that does not exist in this isolate. If that endpoint hides
- * the messages of exceptions, clients receive the generic text.
+ * Returns the server of the endpoint of a class, for a call of an endpoint that does not exist in this isolate. Results have the limit of
+ * that endpoint. If it hides the messages of exceptions, clients receive the generic text. `onError` is that of the endpoint of the class.
  *
  * @param admitted data about the other endpoint, which a Worker of an older release leaves out
  * @throws McpError `internal_error` when the plugins differ
  */
 export function standIn<S extends Pick<Server, 'declarations'>>(
-  {
-    plugins,
-    hidesErrors,
-  }: { readonly plugins?: Admitted['plugins'] | undefined; readonly hidesErrors?: boolean | undefined },
+  { plugins, hidesErrors, maxResultBytes }: StandInTerms,
   own: { readonly server: S; readonly plugins: readonly string[] },
   className: string,
 ): S {
@@ -150,6 +151,18 @@ export function standIn<S extends Pick<Server, 'declarations'>>(
       `The endpoint of this call and the endpoint with the class ${className} have different plugins, or other options of them: give both the same`,
     )
   }
-  const { generic } = own.server.declarations
-  return hidesErrors && generic ? Object.create(own.server, { declarations: { value: generic() } }) : own.server
+  const { declarations } = own.server
+  const shown = (hidesErrors && declarations.generic?.()) || declarations
+  const hasOwnLimit = maxResultBytes === undefined || maxResultBytes === declarations.maxResultBytes
+  const limited: Declarations = hasOwnLimit
+    ? shown
+    : Object.create(shown, { maxResultBytes: { value: maxResultBytes } })
+  return limited === declarations ? own.server : Object.create(own.server, { declarations: { value: limited } })
+}
+
+/** What a stand-in takes over of the endpoint that admitted a call. */
+type StandInTerms = {
+  readonly plugins?: readonly string[] | undefined
+  readonly hidesErrors?: boolean | undefined
+  readonly maxResultBytes?: number | undefined
 }

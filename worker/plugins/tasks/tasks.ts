@@ -126,7 +126,12 @@ const siteOf = ({ object, seals }: Runtime, options: TasksOptions): Site => ({
       requestContext: await storeContext(call.requestContext, requestSeals, lifeMs),
       identity,
       ...(input && { input }),
-      ...(admitted && { endpoint: admitted.endpoint, plugins: admitted.plugins, hidesErrors: admitted.hidesErrors }),
+      ...(admitted && {
+        endpoint: admitted.endpoint,
+        plugins: admitted.plugins,
+        hidesErrors: admitted.hidesErrors,
+        maxResultBytes: admitted.maxResultBytes,
+      }),
     }
   },
 })
