@@ -3,10 +3,11 @@
  * and with other libraries; with `questions`, how two builds of edgemcp compare; with `fanout`, the delivery of changes to
  * thousands of subscribers; with `auth`, the cost of authentication; with `streams`, the cost of a session's
  * stream and the speed of its replay; with `cost`,
- * what servers with sessions would be billed for; with `tasks`, the cost of thousands of tasks; with `profile <server> <scenario>`, a CPU profile.
+ * what servers with sessions would be billed for; with `tasks`, the cost of thousands of tasks; with `scale`, how costs grow with
+ * sessions, tools, events and sizes; with `profile <server> <scenario>`, a CPU profile.
  * `charts` draws the last comparison.
  *
- * `--rounds <n>`: the number of rounds, 5 by default. `--only <keys>`: the scenarios to compare.
+ * `--rounds <n>`: the number of rounds, 5 by default. `--only <keys>`: the scenarios to compare, or the curves of `scale`.
  * `--peers none`: no other libraries. Exits with 1 for a wrong response. See README.md.
  */
 import { relative, resolve } from 'node:path'
@@ -23,8 +24,12 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 })
 const [what, ...more] = positionals
-if (!['questions', 'fanout', 'auth', 'profile', 'streams', 'cost', 'tasks', 'charts', undefined].includes(what)) {
-  throw new Error('There is nothing to run but questions, fanout, auth, streams, cost, tasks, profile and charts')
+if (
+  !['questions', 'fanout', 'auth', 'profile', 'streams', 'cost', 'tasks', 'scale', 'charts', undefined].includes(what)
+) {
+  throw new Error(
+    'There is nothing to run but questions, fanout, auth, streams, cost, tasks, scale, profile and charts',
+  )
 }
 if (more.length !== (what === 'profile' ? 2 : 0)) {
   throw new Error(what === 'profile' ? 'Say what to profile: profile edgemcp echo' : `There is no more to say: ${more}`)
@@ -72,6 +77,13 @@ if (what === 'fanout') {
 } else if (what === 'tasks') {
   const { measureTasks, tasksTable } = await import('./tasks.ts')
   console.log(tasksTable(await measureTasks()))
+} else if (what === 'scale') {
+  const { measureScale } = await import('./scale.ts')
+  const { keepFigures } = await import('./report.ts')
+  const choice = { rounds, only: values.only?.split(','), withPeers: values.peers === 'all' }
+  const { measurements, tables } = await measureScale(choice, (line) => console.error(line))
+  console.log(tables)
+  told(keepFigures('scale-', { rounds, measurements }))
 } else if (what === 'profile') {
   const { profile } = await import('./profile.ts')
   console.log(await profile(...(more as [string, string])))

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { build, type Plugin } from 'esbuild'
-import type { Offer } from './servers/offer.ts'
+import { defaultSizes, type Offer } from './servers/offer.ts'
 
 /** The binary itself, so that its process is measured, and not a parent. */
 const binary: string = createRequire(import.meta.url)('workerd').default
@@ -59,6 +59,10 @@ export type Worker = {
   plugins?: readonly Plugin[]
   /** The offer of servers that are compared. Default: `plain`. */
   offer?: Offer
+  /** The number of tools of the offer `many`. Default: 50. */
+  tools?: number | undefined
+  /** The number of notifications of the offer `talking`. Default: 5. */
+  steps?: number | undefined
   /** Keeps the names of functions, for profiles. */
   isReadable?: boolean
 }
@@ -155,7 +159,14 @@ async function listening(control: Readable, inspected = false): Promise<{ url?: 
  * @param outside packages that are not bundled
  */
 export async function bundle(
-  { entry, plugins = [], offer = 'plain', isReadable = false }: Worker,
+  {
+    entry,
+    plugins = [],
+    offer = 'plain',
+    tools = defaultSizes.tools,
+    steps = defaultSizes.steps,
+    isReadable = false,
+  }: Worker,
   outfile: string,
   outside: readonly string[] = [],
 ): Promise<void> {
@@ -171,6 +182,8 @@ export async function bundle(
     define: {
       ...production,
       OFFER: JSON.stringify(offer),
+      TOOLS: String(tools),
+      STEPS: String(steps),
     },
     absWorkingDir: root,
     plugins: [...plugins, nodeModules, noEmail],

@@ -52,7 +52,8 @@ async function play(scenario: Scenario, entries: readonly (Entry & { name: strin
   const stages: Stage[] = []
   try {
     for (const [index, { name, worker, way }] of entries.entries()) {
-      const workerd = await startWorkerd({ ...worker, offer: scenario.offer }, join(folder.path, `${index}`))
+      const { offer, tools, steps } = scenario
+      const workerd = await startWorkerd({ ...worker, offer, tools, steps }, join(folder.path, `${index}`))
       stages.push(new Stage(name, scenario, workerd, new Client(workerd.url, way)))
     }
     for (const stage of stages) await stage.warmUp()

@@ -1,6 +1,6 @@
 /** The requests to the servers that are compared, and the responses that all of them must give. */
 import { deepStrictEqual } from 'node:assert/strict'
-import { bought, convert, converted, counted, greeters, type Offer, readme, steps } from '../servers/offer.ts'
+import { bought, convert, converted, counted, defaultSizes, greetersOf, type Offer, readme } from '../servers/offer.ts'
 import { serverInfo, tools } from '../servers/wire.ts'
 import type { Answer, Client } from './client.ts'
 
@@ -13,6 +13,10 @@ export type Scenario = {
   readonly lane: 'stateless' | 'session'
   /** The number of open sessions, if the server has sessions. */
   readonly sessions: number
+  /** The number of tools of the offer `many`. Default: 50. */
+  readonly tools?: number
+  /** The number of notifications of the offer `talking`. Default: 5. */
+  readonly steps?: number
   /** @throws Error for a wrong response */
   run(client: Client, number: number): Promise<void>
 }
@@ -22,14 +26,20 @@ const plain = { offer: 'plain', lane: 'stateless', sessions: 1 } as const
 /** Differs for each operation, so that a response cannot belong to another request. */
 const textOf = (number: number) => `message ${number}`
 
-async function echo(client: Client, number: number, session?: number | Record<string, string>): Promise<void> {
-  const params = { name: 'echo', arguments: { text: textOf(number) } }
-  says(client, await client.call('tools/call', params, session), textOf(number))
+export async function echo(
+  client: Client,
+  number: number,
+  session?: number | Record<string, string>,
+  padding = '',
+): Promise<void> {
+  const text = `${textOf(number)}${padding}`
+  says(client, await client.call('tools/call', { name: 'echo', arguments: { text } }, session), text)
 }
 
-function list(count: number): Scenario['run'] {
-  const described = [...Object.values(tools), ...greeters.map((greeter) => ({ ...tools.greet, ...greeter }))]
-  const expected = described.slice(0, count).map(essenceOfTool)
+/** @param count the number of tools in total */
+export function list(count: number): Scenario['run'] {
+  const greeters = greetersOf(count).map((greeter) => ({ ...tools.greet, ...greeter }))
+  const expected = [...Object.values(tools), ...greeters].map(essenceOfTool)
   return async (client) => {
     const { result } = await client.call('tools/list', {})
     isComplete(client, result)
@@ -48,7 +58,12 @@ const structured: Scenario['run'] = async (client, number) => {
 }
 
 /** Counts, and checks each progress notification. */
-async function counting(client: Client, number: number, session?: number): Promise<void> {
+export async function counting(
+  client: Client,
+  number: number,
+  session?: number,
+  steps: number = defaultSizes.steps,
+): Promise<void> {
   const progressToken = `token ${number}`
   const params = { name: 'count', arguments: {}, _meta: { progressToken } }
   const answer = await client.call('tools/call', params, session)

@@ -10,13 +10,26 @@ export type Offer = 'plain' | 'many' | 'talking' | 'zod' | 'valibot' | 'json'
 declare global {
   /** Decided when a server is bundled, so that a bundle contains only what it offers. */
   const OFFER: Offer
+  /** The number of tools of the offer `many`. */
+  const TOOLS: number
+  /** The number of notifications of the offer `talking`. */
+  const STEPS: number
 }
 
-/** The number of greeters, beside the three tools. */
-export const greeters = Array.from({ length: 47 }, (_, index) => ({
-  name: `greet_${index + 4}`,
-  description: `${tools.greet.description}, in way ${index + 4}`,
-}))
+/** The sizes of an offer, unless a scenario has others. */
+export const defaultSizes = { tools: 50, steps: 5 } as const
+
+const isServer = typeof OFFER !== 'undefined'
+
+/** @param count the number of tools in total: three of these are no greeters */
+export const greetersOf = (count: number) =>
+  Array.from({ length: count - Object.keys(tools).length }, (_, index) => ({
+    name: `greet_${index + 4}`,
+    description: `${tools.greet.description}, in way ${index + 4}`,
+  }))
+
+/** The greeters of a server. */
+export const greeters = greetersOf(isServer ? TOOLS : defaultSizes.tools)
 
 export const greeting = (name: string) => `Hello, ${name}!`
 
@@ -44,8 +57,8 @@ export function converted({ readings }: Temperatures): Converted {
 
 /** The tool that reports its progress this many times. */
 export const count = { name: 'count', description: 'Counts, and says how far it is' }
-export const steps = 5
-export const counted = 'counted to five'
+export const steps = isServer ? STEPS : defaultSizes.steps
+export const counted = 'counted all'
 
 /** The tool that requests input before an effect. */
 export const buy = { name: 'buy', description: 'Buys something, after asking' }
