@@ -1,4 +1,5 @@
 /** The cost of an operation, as one quantity grows: sessions, tools, events of a stream, and the size of a message. */
+import { readFileSync } from 'node:fs'
 import { counting, echo, list, type Scenario } from './scenarios.ts'
 
 export type Point = {
@@ -17,6 +18,15 @@ export type Curve = {
 const stateless = { offer: 'plain', lane: 'stateless', sessions: 1 } as const
 const talking = { offer: 'talking', sessions: 1 } as const
 
+/** Files that an object keeps open while it is in memory. Objects are not evicted here. */
+const filesPerObject = 3
+
+/** As many sessions as the limit of open files allows. */
+function sessionCounts(): number[] {
+  const [, limit] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
+  return [200, 1400, 5000, 10_000].filter((count) => count * filesPerObject < Number(limit))
+}
+
 const curve = (
   key: string,
   name: string,
@@ -34,7 +44,7 @@ const curve = (
 })
 
 export const curves: readonly Curve[] = [
-  curve('sessions', 'Echo in each of many sessions in turn', 'sessions', [200, 1400, 5000, 10_000], (size) => ({
+  curve('sessions', 'Echo in each of many sessions in turn', 'sessions', sessionCounts(), (size) => ({
     offer: 'plain',
     lane: 'session',
     sessions: size,
@@ -56,13 +66,13 @@ export const curves: readonly Curve[] = [
     const padding = 'x'.repeat(size)
     return { ...stateless, run: (client, number) => echo(client, number, undefined, padding) }
   }),
-  curve('events', 'Progress over SSE, stateless', 'events', [10, 100, 1000, 10_000], (size) => ({
+  curve('events', 'Progress over SSE, stateless', 'events', [10, 100, 1000, 5000], (size) => ({
     ...talking,
     lane: 'stateless',
     steps: size,
     run: (client, number) => counting(client, number, undefined, size),
   })),
-  curve('stored', 'Progress over SSE in a session', 'events', [10, 100, 1000, 10_000], (size) => ({
+  curve('stored', 'Progress over SSE in a session', 'events', [10, 100, 1000], (size) => ({
     ...talking,
     lane: 'session',
     sessions: 16,

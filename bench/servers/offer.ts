@@ -38,7 +38,7 @@ export const readme = {
   uri: 'bench://readme',
   description: 'What there is to know',
   mimeType: 'text/plain',
-  text: 'These servers are there to be measured. They say what they are told, add, greet, convert, and count to five.',
+  text: 'These servers are there to be measured. They say what they are told, add, greet, convert, and count.',
 }
 
 /** The tool with structured output. */
