@@ -28,11 +28,11 @@ function warnOnce(text: string): void {
   console.warn(text)
 }
 
-/** @param inner also watches handlers */
+/** @param hasStore whether `resultStore()` stores large results @param inner also watches handlers */
 export const mistakesWatcher =
-  (declarations: Declarations, env: object, inner: Instrument): Instrument =>
+  (declarations: Declarations, env: object, hasStore: boolean, inner: Instrument): Instrument =>
   (context) => {
-    const run = new WatchedRun(declarations, env)
+    const run = new WatchedRun(declarations, env, hasStore)
     return run.instrumented(inner(run.watchedContext(context)))
   }
 
@@ -40,6 +40,7 @@ export const mistakesWatcher =
 class WatchedRun {
   readonly #declarations: Declarations
   readonly #env: object
+  readonly #hasStore: boolean
   readonly #missing = collectMissingBindings()
   /** Keys of `ctx.once` whose effects returned a `Date`. */
   readonly #dates: string[] = []
@@ -48,9 +49,10 @@ class WatchedRun {
   #hasReturned = false
   #timer: ReturnType<typeof setTimeout> | null = null
 
-  constructor(declarations: Declarations, env: object) {
+  constructor(declarations: Declarations, env: object, hasStore: boolean) {
     this.#declarations = declarations
     this.#env = env
+    this.#hasStore = hasStore
   }
 
   watchedContext(context: Context): Context {
@@ -93,7 +95,8 @@ class WatchedRun {
         this.#timer = this.#isTask ? null : setTimeout(() => this.#warnOfSlowness(), slowAfterMs)
         try {
           const value = await run(kind, item, handler)
-          if (kind === 'tool') this.#checkSize(value)
+          // The store leaves structured content that clients validate.
+          if (kind === 'tool' && (!this.#hasStore || 'outputSchema' in item)) this.#checkSize(value)
           return value
         } catch (thrown) {
           this.#explain(thrown, kind === 'tool')

@@ -42,7 +42,7 @@ export function watch<O extends Guards & Described>(
 ): { auth: Auth | undefined; plugins: readonly AnyPlugin[] } {
   const { auth, plugins = [] } = options
   const limiter = plugins.find((plugin) => plugin.limiter)?.limiter
-  const hasTasks = plugins.some(({ name }) => name === 'tasks')
+  const has = (plugin: string) => plugins.some(({ name }) => name === plugin)
   warnOfCompatibility()
   warnOfMalformedKeys()
   if (options.sessions !== false) warnOfSharedClass(declarations, options, names.session)
@@ -52,14 +52,20 @@ export function watch<O extends Guards & Described>(
   exposeStorage(base)
   warnOfMissingState(declarations, limiter, names.state)
   const classes = { session: options.sessions === false ? undefined : names.session, plugins: names.plugins }
+  const instrument = mistakesWatcher(declarations, env, has('resultStore'), effectsWatcher(env))
   return {
     auth: auth && withTestUsers(auth, env),
-    plugins: [watching(declarations, env, hasTasks, classes), ...withInspector(plugins, env, auth)],
+    plugins: [watching(declarations, instrument, has('tasks'), classes), ...withInspector(plugins, env, auth)],
   }
 }
 
 /** Checks at the first request, when declarations and exports are known, and while handlers run. */
-function watching(declarations: Declarations, env: object, hasTasks: boolean, classes: RequiredClasses): Plugin {
+function watching(
+  declarations: Declarations,
+  instrument: Plugin['instrument'],
+  hasTasks: boolean,
+  classes: RequiredClasses,
+): Plugin {
   let isFirst = true
   const warnAtFirst: Interceptor = (_, next) => {
     if (isFirst) {
@@ -72,6 +78,6 @@ function watching(declarations: Declarations, env: object, hasTasks: boolean, cl
   return {
     name: 'development',
     interceptor: () => (call, next) => warnAtFirst(call, () => timeHandlers(call, next)),
-    instrument: mistakesWatcher(declarations, env, effectsWatcher(env)),
+    ...(instrument && { instrument }),
   }
 }
