@@ -64,6 +64,43 @@ test.each([200, 500])('a response of more than 16 MiB is cancelled, with status 
   await ended.promise
 })
 
+test.each([
+  ['image/png', 'image'],
+  ['Image/JPEG; q=1', 'image'],
+  ['audio/wav', 'audio'],
+])('a response of the type %s is %s content', async (type, kind) => {
+  const bytes = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0x00])
+  const base = await listen((_, response) => response.writeHead(200, { 'Content-Type': type }).end(bytes))
+  const answered = await result(serverOf([], { baseUrl: base }), 'tools/call', { name: 'mail', arguments: {} })
+  const mimeType = type.split(';')[0]?.toLowerCase()
+  expect(answered).toEqual({ content: [{ type: kind, data: bytes.toString('base64'), mimeType }] })
+})
+
+test.each<[type: string, body: Buffer, text: string]>([
+  ['image/svg+xml', Buffer.from('<svg/>'), '<svg/>'],
+  ['application/octet-stream', Buffer.from('Grüße'), 'Grüße'],
+  ['text/plain; charset=iso-8859-1', Buffer.from('Gr\xfc\xdfe', 'latin1'), 'Gr\ufffd\ufffde'],
+  ['image/png', Buffer.alloc(0), 'HTTP 200'],
+  [
+    'application/pdf',
+    Buffer.from('%PDF-1.7 \xff\xfe', 'latin1'),
+    'GET /mail: HTTP 200 with 11 bytes of application/pdf, which is neither text, image nor audio',
+  ],
+])('a response of the type %s is text: %s', async (type, body, text) => {
+  const base = await listen((_, response) => response.writeHead(200, { 'Content-Type': type }).end(body))
+  const answered = await result(serverOf([], { baseUrl: base }), 'tools/call', { name: 'mail', arguments: {} })
+  expect(answered).toEqual({ content: [{ type: 'text', text }] })
+})
+
+test('an error with a body that is no text is an error without it', async () => {
+  const base = await listen((_, response) =>
+    response.writeHead(400, { 'Content-Type': 'image/png' }).end(Buffer.from([0x89, 0xff])),
+  )
+  const answered = await result(serverOf([], { baseUrl: base }), 'tools/call', { name: 'mail', arguments: {} })
+  const text = 'GET /mail: HTTP 400 with 2 bytes of image/png'
+  expect(answered).toEqual({ content: [{ type: 'text', text }], isError: true })
+})
+
 test('a configured header overrides the argument for the same header, in any spelling', async () => {
   const headers = ({ principal }: HeadersContext) => ({ 'x-user-id': principal?.subject ?? 'nobody' })
   const server = serverOf([header('X-User-Id'), header('X-Other')], { baseUrl: await echo(), headers })

@@ -33,19 +33,28 @@ export class BoundedBody {
   }
 }
 
+/** The bytes of a body. `length`: bytes that were read. */
+export type BodyBytes = { readonly bytes: ByteBuffer; readonly length: number }
+
 /** A body as a whole. `length`: bytes that were read. */
 export type BodyText = { readonly text: string; readonly length: number }
 
+/** Reads a body as UTF-8, without a byte order mark: see `readBody`. */
+export async function readBodyText(...read: Parameters<typeof readBody>): Promise<BodyText> {
+  const { bytes, length } = await readBody(...read)
+  return { text: bytes.text(), length }
+}
+
 /**
- * Reads a body as UTF-8, without a byte order mark. Discards the text of a body with more than `maxBytes`: then `length` is greater.
+ * Reads a body. Discards the bytes of a body with more than `maxBytes`: then `length` is greater.
  *
  * @param maxReadBytes after this number of bytes, the rest is cancelled. Default: `maxBytes`
  */
-export async function readBodyText(
+export async function readBody(
   body: AsyncIterable<Uint8Array> | null,
   maxBytes: number,
   maxReadBytes = maxBytes,
-): Promise<BodyText> {
+): Promise<BodyBytes> {
   const bytes = new ByteBuffer()
   let length = 0
   for await (const chunk of body ?? []) {
@@ -54,5 +63,5 @@ export async function readBodyText(
     else bytes.clear()
     if (length > maxReadBytes) break
   }
-  return { text: bytes.text(), length }
+  return { bytes, length }
 }

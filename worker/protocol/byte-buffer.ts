@@ -22,8 +22,13 @@ export class ByteBuffer {
     this.#length = 0
   }
 
+  /** A view of the bytes. */
+  bytes(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length)
+  }
+
   /** The bytes as UTF-8, without a byte order mark. */
   text(): string {
-    return new TextDecoder().decode(this.#bytes.subarray(0, this.#length))
+    return new TextDecoder().decode(this.bytes())
   }
 }

@@ -1,13 +1,14 @@
 /** The HTTP request of an operation, and the conversion of its response into a tool result. */
 import type { RequestGuard, Resilience } from '../../client/request-guard.ts'
+import { audio, image, text } from '../../declarations/content.ts'
 import type { Context } from '../../declarations/context.ts'
 import { maxAnswerBytes } from '../../protocol/bounded-body.ts'
 import { ToolError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
-import type { Params } from '../../protocol/types.ts'
+import type { CallToolResult, Params } from '../../protocol/types.ts'
 import type { Operation } from './operation-type.ts'
 import { headerKey } from './reserved-headers.ts'
-import { sendGuarded } from './send-guarded.ts'
+import { type Answer, sendGuarded } from './send-guarded.ts'
 
 /** Characters of the body of an error that the model receives. */
 const maxErrorCharacters = 1000
@@ -28,7 +29,7 @@ export async function callOperation(
   args: Params,
   headers: readonly [name: string, value: string | undefined][],
   ctx: Pick<Context, 'signal'>,
-) {
+): Promise<CallToolResult> {
   const url = new URL(baseUrl.replace(/\/$/, '') + path.replace(/\{([^}]+)\}/g, (_, name) => inPath(name)))
   const sent = new Headers({ Accept: 'application/json' })
   for (const [argument, { in: place, name, separator }] of Object.entries(parameters)) {
@@ -43,7 +44,8 @@ export async function callOperation(
   for (const [name, value] of headers) if (value !== undefined) sent.set(name, value)
   if (hasBody && args.body !== undefined) sent.set('Content-Type', bodyType)
   const body = hasBody && args.body !== undefined ? JSON.stringify(args.body) : null
-  const { status, ok, text, length } = await sendGuarded(guard, resilience, url, { method, headers: sent, body }, ctx)
+  const answer = await sendGuarded(guard, resilience, url, { method, headers: sent, body }, ctx)
+  const { status, ok, bytes, length } = answer
   const where = `${method} ${url.pathname}: HTTP ${status}`
   if (length > maxAnswerBytes) {
     throw new ToolError(
@@ -51,13 +53,12 @@ export async function callOperation(
     )
   }
   if (ok && isStructured) {
-    const structuredContent = jsonObject(text)
-    if (structuredContent) return { content: [{ type: 'text' as const, text }], structuredContent }
+    const json = bytes.text()
+    const structuredContent = jsonObject(json)
+    if (structuredContent) return { content: [text(json)], structuredContent }
     throw new Error(`${where} without a JSON object, which the outputSchema of the tool needs`)
   }
-  if (ok) return { content: [{ type: 'text' as const, text: text || `HTTP ${status}` }] }
-  const message = `${where}. ${text.slice(0, maxErrorCharacters)}`.trim()
-  return { content: [{ type: 'text' as const, text: message }], isError: true }
+  return resultOf(answer, where)
 
   /** Returns an argument; `undefined` if it is absent, also for names that objects inherit, such as `constructor`. */
   function argumentOf(name: string): unknown {
@@ -71,6 +72,37 @@ export async function callOperation(
     // Encoded or not, it would be another path.
     if (/^\.{0,2}$/.test(text)) throw new ToolError(`"${text}" cannot be a segment of the path ${path}`)
     return encodeURIComponent(text)
+  }
+}
+
+/** @param where the request and the status, for texts */
+function resultOf(answer: Answer, where: string): CallToolResult {
+  const { status, ok, mimeType, bytes, length } = answer
+  const readable = textIn(answer)
+  if (ok && readable === undefined) {
+    if (mimeType.startsWith('image/')) return { content: [image(bytes.bytes(), mimeType)] }
+    if (mimeType.startsWith('audio/')) return { content: [audio(bytes.bytes(), mimeType)] }
+  }
+  const type = mimeType || 'an unknown type'
+  if (ok && readable === undefined)
+    return { content: [text(`${where} with ${length} bytes of ${type}, which is neither text, image nor audio`)] }
+  if (ok) return { content: [text(readable || `HTTP ${status}`)] }
+  const message =
+    readable === undefined
+      ? `${where} with ${length} bytes of ${type}`
+      : `${where}. ${readable.slice(0, maxErrorCharacters)}`.trim()
+  return { content: [text(message)], isError: true }
+}
+
+/** Returns the body of a response as text; `undefined` for one that is no text. */
+function textIn({ mimeType, bytes }: Answer): string | undefined {
+  const isText = /^text\/|[/+](?:json|xml)$/.test(mimeType)
+  if (isText || bytes.bytes().byteLength === 0) return bytes.text()
+  if (/^(?:image|audio)\//.test(mimeType)) return undefined
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes.bytes())
+  } catch {
+    return undefined
   }
 }
 

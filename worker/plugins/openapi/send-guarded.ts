@@ -12,12 +12,17 @@ import { retryAfterMs } from '../../client/retry.ts'
 import type { Context } from '../../declarations/context.ts'
 import { reportIn } from '../../engine/call-context.ts'
 import { wait } from '../../engine/wait.ts'
-import { maxAnswerBytes, readBodyText } from '../../protocol/bounded-body.ts'
+import { type BodyBytes, maxAnswerBytes, readBody } from '../../protocol/bounded-body.ts'
 import { McpError, ToolError } from '../../protocol/errors.ts'
 import { fetchSameOrigin, UnfollowedRedirect } from './same-origin.ts'
 
-/** A response that was read. `length`: bytes of its body. */
-type Answer = { readonly status: number; readonly ok: boolean; readonly text: string; readonly length: number }
+/** A response that was read. */
+export type Answer = BodyBytes & {
+  readonly status: number
+  readonly ok: boolean
+  /** The media type in lower case, without parameters. */
+  readonly mimeType: string
+}
 
 /** A response with a status that says nothing about the operation itself. */
 class FailedAnswer extends Error {
@@ -80,8 +85,10 @@ export async function sendGuarded(
     const response = await fetchSameOrigin(url, { ...request, signal }, fetchTimed)
     onResponse()
     const { status, ok, headers } = response
-    const body = await readBodyText(response.body, maxAnswerBytes)
-    return { status, ok, ...body, retryAfterMs: retryAfterMs(headers.get('Retry-After'), Date.now()) }
+    const body = await readBody(response.body, maxAnswerBytes)
+    const [type = ''] = (headers.get('Content-Type') ?? '').split(';')
+    const mimeType = type.trim().toLowerCase()
+    return { status, ok, mimeType, ...body, retryAfterMs: retryAfterMs(headers.get('Retry-After'), Date.now()) }
   }
   return guard
     .run(attempt, {
