@@ -18,7 +18,7 @@
  * | `subscribedScopes` | scopes of the resources that it has subscribed to    | until a stream is opened without them |
  * | `reader`    | `Reader`: scopes of the token that opened the standing stream | the session                      |
  * | `taskScopes` | scopes of tasks whose status was sent on the standing stream | until it is opened without them  |
- * | `lastSeenAt` | milliseconds since 1970: the last request is older, see `last-use.ts` | the session                     |
+ * | `lastSeenAt` | milliseconds since 1970: the last request is older, see `last-use.ts`; `Infinity` while a stream is open | the session |
  * | `sseDisconnectedAt` | milliseconds since 1970: when a session over HTTP+SSE lost its stream | until the stream is resumed |
  * | `id`        | `Id`: name and expiry of the session id, and known lists    | the session                        |
  * | `owner`     | `SessionOwner`, if a plugin has `onSessionEnd`              | the session                        |
@@ -242,7 +242,7 @@ export class Session extends Store implements SessionRpc {
     }
     if (after) {
       const resumed = session.streams.resume(after, options)
-      if (resumed) return this.#announcing(resumed)
+      if (resumed) return this.#announcing(resumed, overSse)
       // The session cannot continue without its stream.
       if (overSse) await session.lifetime.finish('disconnected')
       return new Response(null, { status: 400 })
@@ -258,11 +258,13 @@ export class Session extends Store implements SessionRpc {
     const opened = session.streams.openStanding(options)
     // Its client knows the lists as they were in an earlier life.
     if (isFirst && session.lifetime.skippedIds > 0) session.subscriptions?.announceLists()
-    return this.#announcing(opened)
+    return this.#announcing(opened, overSse)
   }
 
   /** Sends the lists that a deployment has changed on the standing stream, once it is open: a deployment closes all sockets. */
-  #announcing(opened: Response): Response {
+  #announcing(opened: Response, isOverSse: boolean): Response {
+    const { streams, lifetime } = this.#session
+    if (!isOverSse && streams.isOpen(standingStream)) lifetime.expiry.markOpened()
     this.#session.subscriptions?.announceChangedLists()
     return opened
   }

@@ -897,6 +897,28 @@ describe('a session that ends or expires', () => {
     expect(await valuesOf(stub)).toContain('logLevel')
   })
 
+  test('does not expire within sessions.ttl of its stream when its object and its Worker are lost together', async () => {
+    const day = 24 * 60 * 60_000
+    const stub = session()
+    await stub.post(post('logging/setLevel', { level: 'debug' }))
+    await open(stub, '')
+    const openedAt = Date.now()
+    // No close of the socket reaches the session.
+    const lost = runInDurableObject(stub, (_, state) => state.abort('lost'))
+    await expect(lost).rejects.toThrow('lost')
+    const next = namespace.getByName(String(stub.name))
+    try {
+      vi.useFakeTimers({ toFake: ['Date'], now: openedAt + day + day / 12 })
+      expect(await runDurableObjectAlarm(next)).toBe(true)
+      expect(await valuesOf(next)).toContain('logLevel')
+      vi.setSystemTime(openedAt + 2 * day + day / 6)
+      expect(await runDurableObjectAlarm(next)).toBe(true)
+      expect(await valuesOf(next)).toEqual([])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
   test('expires, however long one of its calls runs', async () => {
     const stub = session()
     const forever = { name: 'wait', arguments: { key: crypto.randomUUID() }, _meta: { progressToken: 'p' } }
