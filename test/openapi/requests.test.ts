@@ -136,6 +136,40 @@ test.each([
   expect(sentBy(answered)).toMatchObject({ 'x-user-id': 'ada' })
 })
 
+test('headers that a function returns as Headers are sent', async () => {
+  const headers = () => new Headers([['X-Key', 'key']])
+  const server = serverOf([header('X-Key')], { baseUrl: await echo(), headers })
+  const answered = await result(server, 'tools/call', { name: 'mail', arguments: { 'X-Key': 'forged' } })
+  expect(sentBy(answered)).toMatchObject({ 'x-key': 'key' })
+})
+
+test('a header that a function returns as null is not sent', async () => {
+  const headers = (() => ({ 'X-Key': null })) as never
+  const server = serverOf([header('X-Key')], { baseUrl: await echo(), headers })
+  const answered = await result(server, 'tools/call', { name: 'mail', arguments: { 'X-Key': 'forged' } })
+  expect(sentBy(answered)).not.toHaveProperty('x-key')
+})
+
+test.each<[value: unknown, found: string, fix: string]>([
+  [() => new Map([['X-Key', 'secret']]), 'a Map', 'an object with the headers'],
+  [() => [['X-Key', 'secret']], 'an Array', 'an object with the headers'],
+  [() => undefined, 'undefined', 'an object with the headers'],
+  [() => 'X-Key: secret', 'a string', 'an object with the headers'],
+  [() => ({ 'X-Key': 5 }), 'a number as "X-Key"', 'a string'],
+  [{ 'X-Key': () => ({ secret: 1 }) }, 'an object as "X-Key"', 'a string'],
+])('headers of another type are an error, and nothing is sent: %#', async (headers, found, fix) => {
+  const requests: unknown[] = []
+  const base = await listen((request, response) => {
+    requests.push(request)
+    response.end('{}')
+  })
+  const server = serverOf([], { baseUrl: base, headers: headers as never })
+  const answered = await result(server, 'tools/call', { name: 'mail', arguments: {} })
+  expect(answered).toMatchObject({ isError: true })
+  expect(textOf(answered)).toBe(`"headers" of openApiTools() returned ${found}: return ${fix}`)
+  expect(requests).toEqual([])
+})
+
 test('a configured header is not an argument', async () => {
   const headers = { 'x-user-id': ({ principal }: HeadersContext) => principal?.subject, 'X-Key': 'secret' }
   const server = serverOf([header('X-User-Id', true), header('X-KEY'), header('X-Other', true)], {

@@ -31,7 +31,7 @@ export type OpenApiToolsOptions = ResilienceOptions &
      */
     headers?:
       | Readonly<Record<string, HeaderValue | ((caller: HeadersContext) => Awaitable<HeaderValue>)>>
-      | ((caller: HeadersContext) => Awaitable<Readonly<Record<string, HeaderValue>>>)
+      | ((caller: HeadersContext) => Awaitable<Headers | Readonly<Record<string, HeaderValue>>>)
     /** Start of the names of the tools. Default: an empty text. */
     prefix?: string
     /**
@@ -158,18 +158,30 @@ function withoutHeaders(operation: Operation, isTaken: (name: string) => boolean
   }
 }
 
-/** @returns the headers of the developer; `undefined` for one that this caller does not have, and that the model must not set either */
+/**
+ * @returns the headers of the developer; `undefined` for one that this caller does not have, and that the model must not set either
+ * @throws TypeError for a value of another type. It contains no values, which are credentials
+ */
 async function headersFor(
   headers: NonNullable<OpenApiToolsOptions['headers']>,
   caller: HeadersContext,
 ): Promise<[name: string, value: string | undefined][]> {
-  const all = typeof headers === 'function' ? await headers(caller) : headers
+  const all: unknown = typeof headers === 'function' ? await headers(caller) : headers
+  if (all instanceof Headers) return [...all]
+  if (!isObject(all) || !isPlain(all)) {
+    throw new TypeError(`"headers" of openApiTools() returned ${typeName(all)}: return an object with the headers`)
+  }
   return Promise.all(
-    Object.entries(all).map(
-      async ([name, header]): Promise<[name: string, value: string | undefined]> => [
-        name,
-        typeof header === 'function' ? await header(caller) : header,
-      ],
-    ),
+    Object.entries(all).map(async ([name, header]): Promise<[name: string, value: string | undefined]> => {
+      const value: unknown = (typeof header === 'function' ? await header(caller) : header) ?? undefined
+      if (value === undefined || typeof value === 'string') return [name, value]
+      throw new TypeError(`"headers" of openApiTools() returned ${typeName(value)} as "${name}": return a string`)
+    }),
   )
+}
+
+function typeName(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return value === undefined ? 'undefined' : `a ${typeof value}`
+  const name = value.constructor?.name ?? 'object'
+  return `${/^[aeiou]/i.test(name) ? 'an' : 'a'} ${name === 'Object' ? 'object' : name}`
 }
