@@ -378,7 +378,31 @@ test('storedResult() in a prompt is an error, and its stream is canceled', async
   await expect(client.request('prompts/get', { name: 'stored' })).rejects.toThrow(
     'A prompt cannot contain storedResult(): return it from a tool',
   )
-  expect(blocksOf(await client.callTool('canceled'))).toMatchObject([{ text: '1' }])
+  expect(blocksOf(await client.callTool('canceled'))[0]?.text.split(',')).toContain('stored')
+})
+
+test.each([
+  ['storeless', '2026-07-28', 'none'],
+  ['storeless', '2024-11-05', 'spread'],
+  ['storeless', '2025-11-25', 'nothing'],
+  ['default', '2026-07-28', 'spread'],
+  ['default', '2026-07-28', 'JSON'],
+  ['default', '2026-07-28', 'interceptor'],
+])('storedResult() that nothing stores is an error: at /%s/mcp, in %s, copied by %s', async (name, revision, copy) => {
+  await using client = await connect(new URL(`/${name}/mcp`, server.url), { revision })
+  const before = (await keys()).length
+  const canceled = async () =>
+    blocksOf(await client.callTool('canceled'))[0]
+      ?.text.split(',')
+      .filter((each) => each === copy).length ?? 0
+  const canceledBefore = await canceled()
+  const problem =
+    /^The content of storedResult\(\) was not stored: .* add resultStore\(\) to the plugins of this endpoint/
+  await expect(client.callTool('copied', { copy })).rejects.toThrow(problem)
+  expect(await keys()).toHaveLength(before)
+  // A copy as JSON has no stream.
+  expect((await canceled()) - canceledBefore).toBe(copy === 'JSON' ? 0 : 1)
+  if (name === 'storeless') expect(logged()).toContain('onError copied The content of storedResult() was not stored')
 })
 
 test('a few blocks are stored one by one, and the others together', async () => {

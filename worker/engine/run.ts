@@ -2,6 +2,7 @@ import type { CallerContext, Guarded } from '../declarations/caller.ts'
 import type { Context } from '../declarations/context.ts'
 import type { Declarations, Instrumented } from '../declarations/declarations.ts'
 import type { InputRequiredOutcome, Journal, Outcome, ResultOutcome } from '../declarations/outcome.ts'
+import { refusePendingContent } from '../declarations/pending-content.ts'
 import type { Server } from '../declarations/server.ts'
 import { McpError } from '../protocol/errors.ts'
 import { progressToken } from '../protocol/meta.ts'
@@ -39,11 +40,18 @@ export async function run(
     const method = checkedMethod(declarations, call, environment)
     const checking = checkScopes(declarations, call, environment)
     if (checking) await checking
-    return await runMethod(server, method, call, journal, environment)
+    const outcome = await runMethod(server, method, call, journal, environment)
+    const refusing = refusePending(outcome)
+    if (refusing) await refusing
+    return outcome
   } catch (thrown) {
     throw stepError(declarations, call, environment.signal, thrown)
   }
 }
+
+/** @returns nothing to wait for, for most results: see `refusePendingContent` */
+const refusePending = (outcome: Outcome): Promise<never> | undefined =>
+  outcome.type === 'result' ? refusePendingContent(outcome.result) : undefined
 
 /** @throws McpError `method_not_found`, and `invalid_params` for an invalid progress token */
 function checkedMethod(declarations: Declarations, call: Call, environment: CallEnvironment): Method {
@@ -71,7 +79,7 @@ async function runIntercepted(
     const method = checkedMethod(declarations, call, environment)
     await checkScopes(declarations, call, environment)
     const step = stepOf(server, method, call, journal, environment)
-    return await intercept(declarations.interceptors, call, environment.signal, async (params, signal) => {
+    const outcome = await intercept(declarations.interceptors, call, environment.signal, async (params, signal) => {
       try {
         return await step(params, signal)
       } catch (thrown) {
@@ -80,6 +88,9 @@ async function runIntercepted(
         throw thrown
       }
     })
+    const refusing = refusePending(outcome)
+    if (refusing) await refusing
+    return outcome
   } catch (thrown) {
     throw errorOf(thrown)
   }

@@ -1,6 +1,6 @@
 /** Tools with large results, at endpoints that store them in R2. */
 import { env } from 'cloudflare:workers'
-import { type Auth, createServer, image, type Plugin, serve, text, toolResult } from 'edgemcp'
+import { type Auth, type CallToolResult, createServer, image, type Plugin, serve, text, toolResult } from 'edgemcp'
 import { combine, proxy } from 'edgemcp/compose'
 import { resultStore, storedResult } from 'edgemcp/results'
 import { tasks } from 'edgemcp/tasks'
@@ -36,20 +36,34 @@ server.tool(
   { description: 'Returns many small texts', inputSchema: z.object({ count: z.number(), size: z.number() }) },
   ({ count, size }) => Array.from({ length: count }, (_, index) => text(String(index).padEnd(size, '.'))),
 )
+const canceled: unknown[] = []
 server.tool('bad_image', { description: 'Returns an image, which an interceptor replaces', inputSchema }, ({ size }) =>
   image(new Uint8Array(size), 'image/png'),
 )
+server.tool(
+  'copied',
+  { description: 'Returns a copy of a stored result', inputSchema: z.object({ copy: z.string() }) },
+  ({ copy }) => {
+    const block = storedResult(new ReadableStream({ cancel: () => void canceled.push(copy) }))
+    if (copy === 'JSON') return JSON.parse(JSON.stringify(block)) as typeof block
+    return copy === 'spread' ? { ...block } : block
+  },
+)
 server.intercept(async (call, next) => {
   const outcome = await next()
+  const { copy } = Object(call.params.arguments)
+  if (copy === 'interceptor' && outcome.type === 'result') {
+    const content = (outcome.result as CallToolResult).content.map((block) => ({ ...block }))
+    return { ...outcome, result: { content } }
+  }
   if (call.params.name !== 'bad_image' || outcome.type !== 'result') return outcome
   const data = '*'.repeat(600_000)
   return { ...outcome, result: { content: [{ type: 'image', data, mimeType: 'image/png' }] } }
 })
-const canceled: unknown[] = []
 server.prompt('stored', { description: 'Has content that cannot be stored' }, () =>
   storedResult(new ReadableStream({ cancel: () => void canceled.push('stored') })),
 )
-server.tool('canceled', { description: 'Returns how many streams were canceled' }, () => String(canceled.length))
+server.tool('canceled', { description: 'Returns the streams that were canceled' }, () => canceled.join())
 /** What happened to the streams of `endless` and `two`. */
 const streams = { pulled: 0, canceled: 0 }
 const endless = () =>
@@ -217,6 +231,12 @@ const generic = serve(server, {
   plugins: [resultStore({ bucket: RESULTS, prefix: 'generic/' })],
 })
 export const { McpSession: ResultsGenericSession } = generic
+const storeless = serve(server, {
+  path: '/storeless/mcp',
+  durableObjects: { names: { McpSession: 'ResultsStorelessSession' } },
+  onError: (error, { params }) => console.log(`onError ${params.name} ${(error as Error).message}`),
+})
+export const { McpSession: ResultsStorelessSession } = storeless
 /** Endpoints that share a prefix. */
 const twins = ['twin', 'other', 'another'].map((name) =>
   serve(server, {
@@ -226,4 +246,4 @@ const twins = ['twin', 'other', 'another'].map((name) =>
     plugins: [resultStore({ bucket: RESULTS, prefix: 'default/' })],
   }),
 )
-export default combine(generic, stored, expired, broken, upstream, gated, byDefault, ...twins)
+export default combine(generic, stored, expired, broken, upstream, gated, byDefault, storeless, ...twins)

@@ -1,6 +1,7 @@
 /** Content of a result that its handler hands over for storage, such as a stream that is too large for memory. */
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import * as kind from '../../declarations/option-kinds.ts'
+import { pendingBlock } from '../../declarations/pending-content.ts'
 import type { ResourceLink } from '../../protocol/types.ts'
 
 /** Provides the content of a stored result: bytes as a stream, bytes, or a text. */
@@ -66,11 +67,8 @@ export function storedResult(source: StoredResultSource, options: StoredResultOp
     throw new Error(`storedResult() needs a ReadableStream, a Uint8Array or a string, not a ${typeof source}`)
   }
   if (!hasStore) throw new Error('storedResult() needs resultStore() in the plugins of serve()')
-  const block: ResourceLink = { type: 'resource_link', uri: 'result:pending', name: name ?? 'result' }
-  pendingResults.set(block, {
-    source,
-    mimeType: mimeType ?? (isText ? 'text/plain' : 'application/octet-stream'),
-    name,
-  })
+  const pending: Pending = { source, mimeType: mimeType ?? (isText ? 'text/plain' : 'application/octet-stream'), name }
+  const block = pendingBlock(name ?? 'result', () => cancelStreams([pending]))
+  pendingResults.set(block, pending)
   return block
 }
