@@ -254,6 +254,8 @@ export type TaskCall = {
   readonly identity: string
   /** Key of that endpoint: see `worker/declarations/endpoints.ts`. A Worker of an older release omits it. */
   readonly endpoint?: string
+  /** The name of the server of that endpoint. A Worker of an older release omits it. */
+  readonly serverName?: string | undefined
   /** Names of the plugins of that endpoint. A Worker of an older release omits them. */
   readonly plugins?: readonly string[] | undefined
   /** Whether that endpoint hides the messages of exceptions. A Worker of an older release omits it. */

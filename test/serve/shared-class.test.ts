@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]())
 
 const ofAnotherServer =
-  'The class McpSession stores sessions of the server "guarded", not of "open": give each server its own with durableObjects.names'
+  'The class McpSession belongs to the server "guarded", not to "open": give each server its own with durableObjects.names'
 
 const inSession = everyRevision.slice(1)
 

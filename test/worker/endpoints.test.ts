@@ -129,3 +129,13 @@ test('endpoints name plugins with their variants', () => {
   const key = endpointKey(JSON.stringify(['varied', '/varied/mcp']), undefined)
   expect(endpointOf(key)?.plugins).toEqual(['plain', 'mask cards'])
 })
+
+test('a task of another server that shares the class does not run the tool of the same name', async () => {
+  const status = await failAsTask({}, { serverName: 'other' })
+  expect(status).toMatchObject({
+    error: {
+      message:
+        'The class McpTask belongs to the server "failing", not to "other": give each server its own with durableObjects.names',
+    },
+  })
+})

@@ -119,32 +119,32 @@ export function serverFor(
 ): Server {
   if (!admitted) return own.server
   const server = endpointOf(admitted.endpoint)?.server
-  const ownName = own.server.declarations.options.name
+  if (!server) return standIn(admitted, own, className)
   // One server has a view for each of its endpoints.
-  const isOwn = server
-    ? server.declarations.options === own.server.declarations.options
-    : admitted.serverName === undefined || admitted.serverName === ownName
-  if (!isOwn) {
-    throw new McpError(
-      'internal_error',
-      `The class ${className} stores sessions of the server "${ownName}", not of "${admitted.serverName}": give each server its own with durableObjects.names`,
-    )
-  }
-  return server ?? standIn(admitted, own, className)
+  if (server.declarations.options === own.server.declarations.options) return server
+  throw otherServer(className, own.server, admitted.serverName)
 }
+
+const otherServer = (className: string, { declarations }: Pick<Server, 'declarations'>, name: string | undefined) =>
+  new McpError(
+    'internal_error',
+    `The class ${className} belongs to the server "${declarations.options.name}", not to "${name}": give each server its own with durableObjects.names`,
+  )
 
 /**
  * Returns the server of the endpoint of a class, for a call of an endpoint that does not exist in this isolate. Results have the limit of
  * that endpoint. If it hides the messages of exceptions, clients receive the generic text. `onError` is that of the endpoint of the class.
  *
  * @param admitted data about the other endpoint, which a Worker of an older release leaves out
- * @throws McpError `internal_error` when the plugins differ
+ * @throws McpError `internal_error` when the server or the plugins differ
  */
 export function standIn<S extends Pick<Server, 'declarations'>>(
-  { plugins, hidesErrors, maxResultBytes }: StandInTerms,
+  { serverName, plugins, hidesErrors, maxResultBytes }: StandInTerms,
   own: { readonly server: S; readonly plugins: readonly string[] },
   className: string,
 ): S {
+  const { name } = own.server.declarations.options
+  if (serverName !== undefined && serverName !== name) throw otherServer(className, own.server, serverName)
   if (plugins && JSON.stringify(plugins) !== JSON.stringify(own.plugins)) {
     throw new McpError(
       'internal_error',
@@ -162,6 +162,7 @@ export function standIn<S extends Pick<Server, 'declarations'>>(
 
 /** What a stand-in takes over of the endpoint that admitted a call. */
 type StandInTerms = {
+  readonly serverName?: string | undefined
   readonly plugins?: readonly string[] | undefined
   readonly hidesErrors?: boolean | undefined
   readonly maxResultBytes?: number | undefined

@@ -128,6 +128,7 @@ const siteOf = ({ object, seals }: Runtime, options: TasksOptions): Site => ({
       ...(input && { input }),
       ...(admitted && {
         endpoint: admitted.endpoint,
+        serverName: admitted.serverName,
         plugins: admitted.plugins,
         hidesErrors: admitted.hidesErrors,
         maxResultBytes: admitted.maxResultBytes,
