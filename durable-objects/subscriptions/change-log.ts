@@ -14,6 +14,9 @@ export const changesSchema = `
 /** Milliseconds for which a stream may be disconnected without missing a change. */
 export const retentionMs = 5 * 60_000
 
+/** The changes that are deleted: older than a time, and not the last one. */
+const isOld = 'at < ? AND deliveredTo IS NULL AND seq < ?'
+
 /** A logged change. `deliveredTo`: the last session that it was delivered to. */
 export type LoggedChange = { seq: number; change: string; topics: readonly string[]; deliveredTo: string }
 
@@ -105,12 +108,16 @@ export class ChangeLog {
   /** Deletes old changes. Returns true if changes remain that have to be deleted later. */
   prune(now: number): boolean {
     const last = this.last
-    const old = this.#tables.query<{ seq: number }>(
-      'DELETE FROM changes WHERE at < ? AND deliveredTo IS NULL AND seq < ? RETURNING seq',
+    const [old] = this.#tables.query<{ seq: number | null }>(
+      `SELECT max(seq) AS seq FROM changes WHERE ${isOld}`,
       now - retentionMs,
       last,
     )
-    if (old.length > 0) this.#kv.put('pruned', Math.max(...old.map(({ seq }) => seq)))
+    if (old?.seq) {
+      // Stored before they are deleted: if a write is refused, no stream may continue without them.
+      this.#kv.put('pruned', old.seq)
+      this.#tables.query(`DELETE FROM changes WHERE ${isOld}`, now - retentionMs, last)
+    }
     return this.#tables.query('SELECT 1 FROM changes WHERE seq < ? LIMIT 1', last).length > 0
   }
 

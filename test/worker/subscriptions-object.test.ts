@@ -496,6 +496,20 @@ test('delivered changes are deleted, however long ago the last alarm was set', a
   expect(await runDurableObjectAlarm(stub)).toBe(false)
 })
 
+test('delivered changes are stored until it is stored that they are deleted', async () => {
+  const stub = newShard()
+  await listen(stub, ['tools', 'resource:note://1'])
+  for (const change of [tools, note(1)]) await publish(stub, change)
+  await aged(stub)
+  await runInDurableObject(stub, async (instance, state) => {
+    refuseOnce(state, 'pruned')
+    await expect(Promise.resolve(instance.alarm?.())).rejects.toThrow('full')
+  })
+  expect(await rowsOf(stub, 'changes')).toHaveLength(2)
+  expect(await runDurableObjectAlarm(stub)).toBe(true)
+  expect(await rowsOf(stub, 'changes')).toHaveLength(1)
+})
+
 describe('sessions', () => {
   test('that have ended are removed', async () => {
     const stub = newShard()
