@@ -4,9 +4,9 @@ import type { Finding } from './finding.ts'
 import { projectOf } from './project.ts'
 import { bundleSize } from './rules/bundle-size.ts'
 import { classes } from './rules/classes.ts'
-import { declared } from './rules/declared.ts'
+import { secrets } from './rules/env-names-and-secrets.ts'
 import { platform, tested } from './rules/platform.ts'
-import { secrets } from './rules/secrets.ts'
+import { declared } from './rules/server-declarations.ts'
 import { type Wrangler, wranglerOf } from './wrangler.ts'
 
 /**
