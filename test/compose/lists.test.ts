@@ -136,7 +136,7 @@ describe('an invalid entry is left out and reported', () => {
         icons: kept,
       },
     ])
-    const annotations = { audience: null, priority: null, lastModified: null }
+    const annotations = { audience: null, priority: null, lastModified: '2026-07-28' }
     const resource = { uri: 'a:b', name: 'b', icons, annotations }
     const resources = await listedBy('resources/list', { 'resources/list': { resources: [resource] } })
     expect(resources.list.resources).toEqual([{ uri: 'a:b', name: 'b', icons: kept, annotations: {} }])

@@ -89,7 +89,7 @@ export const base64: Kind = [
 /** RFC 3339, section 5.6, without leap seconds and small letters, which clients reject. */
 const dateTimePattern =
   /^(\d{4}-\d\d-\d\d)T(?:[01]\d|2[0-3])(?::[0-5]\d){2}(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
-const dateTime: Kind = [
+export const dateTime: Kind = [
   (value) => {
     const [, day] = (isString(value) && dateTimePattern.exec(value)) || []
     // A day that its month lacks is one of the next month.

@@ -8,7 +8,7 @@ import { McpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import { hasExperimentalTasks } from '../protocol/revisions/experimental-tasks.ts'
 import { newestWithSessions } from '../protocol/revisions/index.ts'
-import { isSecureUrl } from '../protocol/secure-url.ts'
+import { pageUrlIn } from '../protocol/secure-url.ts'
 import { sha256 } from '../protocol/sha256.ts'
 import type { ClientCapabilities, InputRequest, Params } from '../protocol/types.ts'
 import type { Call } from './call.ts'
@@ -72,8 +72,9 @@ const unsupported = (feature: ClientFeature) =>
 
 /** @throws Error for a URL that is not https, or contains credentials */
 export function pageUrl(key: string, text: string | URL): string {
+  const page = pageUrlIn(String(text))
+  if (page !== undefined) return page
   const url = URL.parse(String(text))
-  if (url && isSecureUrl(url.href) && !url.username && !url.password) return url.href
   // Neither the path nor the credentials: the model may see this.
   const label = url ? `${url.protocol}${url.host && `//${url.host}`}` : 'an invalid URL'
   throw new Error(

@@ -8,6 +8,7 @@ import { isObject } from '../../../protocol/jsonrpc.ts'
 import type { Params } from '../../../protocol/types.ts'
 import { uriProblem } from '../../../protocol/uri.ts'
 import { uriTemplate } from '../../../protocol/uri-template.ts'
+import { mendValue } from './mend-values.ts'
 
 /** Variables of a template. Each costs memory and time with every URI that is matched. */
 const maxTemplateVariables = 32
@@ -92,7 +93,13 @@ export function readEntry(member: ListMember, value: unknown): { entry: Params }
   if (!isObject(value)) return { problem: 'an entry must be an object' }
   const { name, uri, uriTemplate } = value
   try {
-    const read: Params = readOptional(value, members[member], preview(name ?? uri ?? uriTemplate), '', InvalidEntry)
+    const read: Params = readOptional(
+      mendValue(value),
+      members[member],
+      preview(name ?? uri ?? uriTemplate),
+      '',
+      InvalidEntry,
+    )
     return { entry: member === 'tools' ? withObjects(read) : { ...read } }
   } catch (problem) {
     if (problem instanceof InvalidEntry) return { problem: problem.message }

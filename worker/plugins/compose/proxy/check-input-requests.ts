@@ -7,9 +7,10 @@ import * as kind from '../../../declarations/option-kinds.ts'
 import { readOptional } from '../../../declarations/optional-members.ts'
 import { toolImbalance } from '../../../engine/tool-balance.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
-import { isSecureUrl } from '../../../protocol/secure-url.ts'
+import { pageUrlIn } from '../../../protocol/secure-url.ts'
 import type { Params } from '../../../protocol/types.ts'
 import { readEntry } from './check-entries.ts'
+import { mendValue } from './mend-values.ts'
 
 export const roles: ReadonlySet<unknown> = new Set(['user', 'assistant'])
 
@@ -159,10 +160,10 @@ function readContent(block: Params, owner: string, path: string): Params {
   if (type === 'tool_result') {
     const read: Params = readOptional(block, ofToolResult, owner, path, InvalidInputRequest)
     const content = Array.isArray(read.content) ? read.content.filter(isObject) : []
-    const readInner = (each: Params) => readForeignBlock(each, owner, `${path}content.`, InvalidInputRequest)
+    const readInner = (each: Params) => readForeignBlock(mendValue(each), owner, `${path}content.`, InvalidInputRequest)
     return { ...read, content: content.map(readInner) }
   }
-  if (media.has(type)) return readForeignBlock(block, owner, path, InvalidInputRequest)
+  if (media.has(type)) return readForeignBlock(mendValue(block), owner, path, InvalidInputRequest)
   throw invalid(owner, 'must have texts, images, audio, tool calls and their results as content')
 }
 
@@ -175,10 +176,7 @@ function elicitationProblem(params: Params): string | undefined {
 }
 
 const pageRule = 'an https URL (or http on localhost) without a user name and a password'
-function isPage(text: unknown): boolean {
-  const url = typeof text === 'string' && isSecureUrl(text) ? URL.parse(text) : null
-  return url !== null && !url.username && !url.password
-}
+const isPage = (text: unknown): boolean => typeof text === 'string' && pageUrlIn(text) !== undefined
 
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#requested-schema */
 function formProblem(schema: unknown): string | undefined {

@@ -12,6 +12,7 @@ import { isObject } from '../../../protocol/jsonrpc.ts'
 import type { InputRequest, Params, Result } from '../../../protocol/types.ts'
 import { InvalidInputRequest, readInputRequest, roles } from './check-input-requests.ts'
 import type { Match } from './match-response.ts'
+import { mendValue } from './mend-values.ts'
 import { errorKindOf, httpError, invalidResult, UpstreamFailure } from './upstream-errors.ts'
 
 /** A result with input requests of the upstream. */
@@ -63,7 +64,8 @@ class InvalidMember extends Error {}
 const readMembers = (value: Params, kinds: Kinds, path = ''): Params =>
   readOptional(value, kinds, 'the result', path, InvalidMember)
 
-const readBlock = (block: Params, path: string): Params => readForeignBlock(block, 'the result', path, InvalidMember)
+const readBlock = (block: Params, path: string): Params =>
+  readForeignBlock(mendValue(block), 'the result', path, InvalidMember)
 
 const inMessage: Kinds = {
   role: kind.required([(value) => roles.has(value), "'user' or 'assistant'"]),
@@ -79,7 +81,7 @@ function readMessage(message: Params, path: string): Params {
 const inContents: Kinds = { ...ofContents, uri: kind.required(kind.string) }
 
 function readContents(contents: Params, path: string): Params {
-  const read = readMembers(contents, inContents, path)
+  const read = readMembers(mendValue(contents), inContents, path)
   if (read.text === undefined && read.blob === undefined) {
     throw new InvalidMember(`"${path.slice(0, -1)}" of the result must have a "text" or a "blob"`)
   }

@@ -1,0 +1,35 @@
+/** Mends values of upstreams that many clients accept and strict ones reject. */
+
+import * as kind from '../../../declarations/option-kinds.ts'
+import { isObject } from '../../../protocol/jsonrpc.ts'
+import type { Params } from '../../../protocol/types.ts'
+
+/**
+ * Returns base64 without white space and with its padding.
+ *
+ * @returns any other value as it is
+ * @see https://infra.spec.whatwg.org/#forgiving-base64-decode
+ */
+function mendBase64(value: unknown): unknown {
+  if (typeof value !== 'string' || kind.base64[0](value)) return value
+  const text = value.replace(/\s+/g, '')
+  return text.padEnd(Math.ceil(text.length / 4) * 4, '=')
+}
+
+/** Leaves out a `lastModified` that is no date and time: it is a hint. */
+function mendAnnotations(annotations: Params): Params {
+  const { lastModified, ...others } = annotations
+  return lastModified === undefined || kind.dateTime[0](lastModified) ? annotations : others
+}
+
+/** Returns a content block, contents or an entry of a list with its base64 and annotations mended. */
+export function mendValue(value: Params): Params {
+  const { data, blob, annotations, resource } = value
+  return {
+    ...value,
+    ...(data !== undefined && { data: mendBase64(data) }),
+    ...(blob !== undefined && { blob: mendBase64(blob) }),
+    ...(isObject(annotations) && { annotations: mendAnnotations(annotations) }),
+    ...(isObject(resource) && { resource: mendValue(resource) }),
+  }
+}
