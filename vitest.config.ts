@@ -4,6 +4,7 @@ import { cloudflareTest } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 import manifest from './package.json' with { type: 'json' }
 import { writeInMemory } from './test/support/in-memory.ts'
+import { LongestFirst } from './test/support/longest-first.ts'
 
 const quiet = {
   CLOUDFLARE_CF_FETCH_ENABLED: 'false',
@@ -24,6 +25,9 @@ writeInMemory()
 // A machine with ten times as much to do as it has cores is slow, not wrong. A test that hangs still ends.
 const patience = { testTimeout: 120_000, hookTimeout: 180_000 }
 
+// A sequencer of the configuration would take precedence over --sequence.shuffle.files.
+const isShuffled = process.argv.some((argument) => argument.startsWith('--sequence.shuffle'))
+
 const source = (path: string) => resolve(import.meta.dirname, path)
 
 const sourceOf = (built: string) => built.replace('./dist/', '').replace(/\.js$/, '.ts')
@@ -38,6 +42,7 @@ export default defineConfig({
   test: {
     // Each file may start a Workers runtime of its own, and waits for it: three keep two cores busy.
     maxWorkers: 3,
+    sequence: isShuffled ? {} : { sequencer: LongestFirst },
     reporters: ['default', './test/support/skipped-browser.ts'],
     projects: [
       {

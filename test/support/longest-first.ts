@@ -1,0 +1,28 @@
+/** Starts the longest test files first, so that no process is left with one of them when the others have finished. */
+import { relative, resolve } from 'node:path'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+const root = resolve(import.meta.dirname, '../..')
+
+/** Vitest sorts by size what it has not run before, and the longest of these files are short. Longest first. */
+const longest = [
+  'test/cli/doctor.test.ts',
+  'test/inspector/inspector.test.ts',
+  'test/commands/package.test.ts',
+  'test/docs/code.test.ts',
+  'test/apps/chart.test.ts',
+  'test/commands/start.test.ts',
+  'test/serve/survival.test.ts',
+  'test/inspector/access.test.ts',
+]
+
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    const rank = ({ moduleId }: TestSpecification) => {
+      const index = longest.indexOf(relative(root, moduleId))
+      return index < 0 ? longest.length : index
+    }
+    return sorted.sort((one, other) => rank(one) - rank(other))
+  }
+}
