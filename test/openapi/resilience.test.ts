@@ -91,7 +91,7 @@ describe('an operation that fails', () => {
 
 test('an API without a response in time is an error that the model reads', async () => {
   answer = () => {}
-  const server = serverOf({ timeout: 200, attemptTimeout: 50, retries: 1 })
+  const server = serverOf({ timeout: 3000, attemptTimeout: 700, retries: 1 })
   const answered = await result(server, 'tools/call', { name: 'get' })
   expect(answered).toMatchObject({ isError: true })
   expect(textOf(answered)).toMatch(/^127\.0\.0\.1:\d+ does not answer$/)

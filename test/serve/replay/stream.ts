@@ -53,7 +53,7 @@ export class Stream {
 
   async resume(after: number): Promise<Connection> {
     const stop = new AbortController()
-    return this.attach(await this.line.get(this.ids[after], stop.signal), stop, after, false)
+    return this.attach(await this.line.get(this.ids[after], stop.signal), stop, after, this.line.polling)
   }
 
   /** Takes one event in: it must be the one with this number. */
@@ -145,6 +145,8 @@ export class Connection {
   readonly #end: () => void
   #taken: number
   #began = false
+  /** The response being read begins with the id of the last event that was received. */
+  #awaitsId = false
   #retry: number | undefined
   #stop: AbortController | undefined
   #isDropped = false
@@ -162,6 +164,7 @@ export class Connection {
 
   async read(response: Response, stop: AbortController): Promise<void> {
     this.#stop = stop
+    this.#awaitsId = this.isPrimed
     try {
       for await (const frame of framesOf(response)) this.#take(frame)
     } catch (problem) {
@@ -207,15 +210,17 @@ export class Connection {
     const { id, retry, data } = fieldsOf(frame)
     if (retry !== undefined) this.#retry = Number(retry)
     if (id !== undefined && data !== undefined && data !== '') {
+      if (this.#awaitsId) stream.line.fail(`a connection of ${stream.name} brings an event before its first id`)
       this.#taken += 1
       if (this.endsAfter !== undefined && this.#taken > this.endsAfter) {
         stream.line.fail(`a connection of ${stream.name} that had to end after event ${this.endsAfter} brings more`)
       }
       stream.take(this.#taken, id, data)
     } else if (id !== undefined) {
-      if (!this.isPrimed || this.#began) stream.line.fail(`${stream.name} brings ${JSON.stringify(frame)}`)
+      if (!this.#awaitsId) stream.line.fail(`${stream.name} brings ${JSON.stringify(frame)}`)
+      this.#awaitsId = false
       this.#began = true
-      stream.identify(this.after, id)
+      stream.identify(this.#taken, id)
     } else if (retry === undefined) {
       stream.line.fail(`${stream.name} brings ${JSON.stringify(frame)}`)
     }
