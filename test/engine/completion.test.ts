@@ -230,7 +230,8 @@ describe("completion of a template's variables", () => {
       uri,
       {
         description,
-        authorize: ({ principal }, { owner, id }) => principal?.subject === owner && id !== 'diet',
+        authorize: ({ principal }, { owner, id }: Record<string, unknown>) =>
+          principal?.subject === owner && id !== 'diet',
         complete: { owner: () => ['ada', 'bob'], id: () => ['diary', 'diet'], part: () => ['a'] },
       },
       () => '',
