@@ -241,7 +241,7 @@ export function withPlugins(
   plugins: readonly AnyPlugin[],
   runtime: () => Runtime,
   hasClasses: (plugin: AnyPlugin) => boolean,
-  own?: Pick<Declarations, 'handleFailure' | 'generic' | 'maxResultBytes'>,
+  own?: Pick<Declarations, 'handleFailure' | 'standIn' | 'maxResultBytes'>,
 ): Declarations {
   /** Plugins whose classes the Worker has not exported so far. A class that is exported stays exported. */
   let missing = plugins

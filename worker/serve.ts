@@ -15,7 +15,7 @@ import type { ClientTasks } from '../durable-objects/task/client-tasks.ts'
 import { changesOf, checkPaths, checkPlugins, classesOf, routesOf } from './check-plugins.ts'
 import type { CountRound } from './declarations/call-attempt.ts'
 import type { Awaitable } from './declarations/context.ts'
-import { type Declarations, draftOf } from './declarations/declarations.ts'
+import { type Declarations, draftOf, type StandInTerms } from './declarations/declarations.ts'
 import { type Duration, millisecondsOrInfinity } from './declarations/duration.ts'
 import {
   type Admitted,
@@ -51,6 +51,7 @@ import {
 } from './plugin.ts'
 import * as developing from './plugins/development/index.ts'
 import type { ListenRequest } from './plugins/subscriptions/listen.ts'
+import { BoundedMap } from './protocol/bounded-map.ts'
 import type { Principal } from './protocol/principal.ts'
 import type { Auth, IncomingRequest, Limiter } from './request-hooks.ts'
 import { router } from './router.ts'
@@ -236,6 +237,8 @@ class ServedEndpoint {
   readonly #limiter: Limiter | undefined
   readonly #subscriptions: Subscriptions | undefined
   readonly #runtime: Runtime
+  /** Declarations for other endpoints, by `StandInTerms` as JSON. */
+  readonly #standIns = new BoundedMap<string, Declarations>({ maxEntries: 1000 })
   /** What the Durable Objects of other endpoints read of this endpoint. */
   readonly #endpoint: Endpoint
   readonly #admitted: Admitted
@@ -259,22 +262,14 @@ class ServedEndpoint {
     sessionSubscriptions ??= this.#subscriptions?.Subscriptions
     // What tasks() returns.
     sessionClientTasks ??= plugins.find((plugin) => plugin.clientTasks)?.clientTasks as typeof ClientTasks | undefined
-    const failures = (texts: HandlerErrors | undefined) =>
-      failureHandler(options.onError, texts, { report, waitUntil: continueWork })
-    const declarations: Declarations = withPlugins(
-      server.declarations,
-      plugins,
-      () => this.#runtime,
-      ({ objects: classes = {} }) => Object.keys(classes).every((name) => objects.has(name)),
-      {
-        handleFailure: failures(options.handlerErrors),
-        generic: once(() => Object.create(declarations, { handleFailure: { value: failures('generic') } })),
-        maxResultBytes: this.#limits.maxResultBytes,
-      },
+    const identity = JSON.stringify(
+      options.identity === undefined ? [server.declarations.options.name, this.#paths.mcp] : [options.identity],
     )
-    this.#runtime = this.#runtimeWith(declarations)
+    this.#runtime = this.#runtimeOf({ identity })
     this.#connectChanges()
-    const served: Server = Object.create(server, { declarations: { value: declarations, enumerable: true } })
+    const served: Server = Object.create(server, {
+      declarations: { value: this.#runtime.declarations, enumerable: true },
+    })
     auth?.validate?.(served)
     validateWith(plugins, served)
     this.#limiter?.validate?.(served)
@@ -290,22 +285,41 @@ class ServedEndpoint {
     this.#admitted = admittedBy(key, this.#endpoint, this.#limiter?.handlerTimeMs)
   }
 
-  #runtimeWith(declarations: Declarations): Runtime {
-    const { name } = this.#server.declarations.options
-    const identity = JSON.stringify(
-      this.#options.identity === undefined ? [name, this.#paths.mcp] : [this.#options.identity],
-    )
-    return {
-      declarations,
+  /** Makes the runtime of this endpoint, or of one that this endpoint stands in for. */
+  #runtimeOf({ identity, maxResultBytes = this.#limits.maxResultBytes, hidesErrors }: StandInTerms): Runtime {
+    const { onError, handlerErrors } = this.#options
+    const texts = hidesErrors ? 'generic' : handlerErrors
+    const objects = this.#objects
+    const runtime: Runtime = {
+      declarations: withPlugins(
+        this.#server.declarations,
+        this.#plugins,
+        () => runtime,
+        ({ objects: classes = {} }) => Object.keys(classes).every((name) => objects.has(name)),
+        {
+          handleFailure: failureHandler(onError, texts, { report, waitUntil: continueWork }),
+          standIn: (other) => this.#standIn(other),
+          maxResultBytes,
+        },
+      ),
       identity,
       plugins: this.#plugins.map(({ name, variant }) => (variant === undefined ? name : `${name} ${variant}`)),
-      object: (className, name) => this.#objects.object(className, name),
-      session: (address) => this.#objects.sessionAt(address),
+      object: (className, name) => objects.object(className, name),
+      session: (address) => objects.sessionAt(address),
       seals: (principal, other = identity) =>
         sealsOf({ identity: other, sealer: () => this.#sealerOf(other) }, principal),
       waitUntil: continueWork,
       report,
     }
+    return runtime
+  }
+
+  /** See `Declarations.standIn`. */
+  #standIn(terms: StandInTerms): Declarations {
+    const key = JSON.stringify(terms)
+    const declarations = this.#standIns.get(key) ?? this.#runtimeOf(terms).declarations
+    this.#standIns.set(key, declarations)
+    return declarations
   }
 
   /** Delivers the changes of the server through what the plugins provide. */

@@ -1,8 +1,8 @@
 /** Durable Objects work for endpoints that do not exist in their isolate, such as those of tenants. */
-import { runInDurableObject } from 'cloudflare:test'
-import { exports } from 'cloudflare:workers'
-import { createServer, type ServeOptions, serve } from 'edgemcp'
-import { resultStore } from 'edgemcp/results'
+import { createExecutionContext, runInDurableObject } from 'cloudflare:test'
+import { env, exports } from 'cloudflare:workers'
+import { createServer, type Plugin, type ServeOptions, serve } from 'edgemcp'
+import { resultStore, storedResult } from 'edgemcp/results'
 import { tasks } from 'edgemcp/tasks'
 import { expect, test } from 'vitest'
 import type { SessionRpc, TaskCall } from '../../durable-objects/rpc.ts'
@@ -13,13 +13,15 @@ import {
   endpointKey,
   endpointOf,
 } from '../../worker/declarations/endpoints.ts'
+import { statelessHeaders } from '../support/stateless.ts'
 import { post } from './session-post.ts'
 
 type Classes = { McpState: DurableObjectNamespace; McpSession: { getByName(name: string): SessionRpc } }
 const { McpState, McpSession } = exports as unknown as Classes
 
 /** Data about an endpoint that does not exist in this isolate. */
-const elsewhere = { endpoint: 'elsewhere', storedClaims: [], isReauthorized: false, isLimited: false }
+const endpoint = endpointKey('elsewhere', undefined)
+const elsewhere = { endpoint, storedClaims: [], isReauthorized: false, isLimited: false }
 
 /** Calls the tool "fail" in a session of the test server. Returns the response. */
 const failInSession = (more: Partial<Admitted>) => callInSession('fail', {}, more)
@@ -33,12 +35,24 @@ async function callInSession(name: string, args: object, more: Partial<Admitted>
 /** Runs a task that fails, in the class of an endpoint with these options. Returns its status. */
 const failAsTask = (options: Partial<ServeOptions>, more: Partial<TaskCall>) => runAsTask('fail', options, more)
 
-async function runAsTask(name: string, options: Partial<ServeOptions>, more: Partial<TaskCall>): Promise<unknown> {
+function createFailing() {
   const server = createServer({ name: 'failing', version: '1.0.0' })
   server.tool('long', { description: 'Returns a long text', task: true }, () => long)
   server.tool('fail', { description: 'Fails', task: true }, () => {
     throw new Error('It failed')
   })
+  server.tool('store', { description: 'Stores a stream that fails', task: true }, () =>
+    storedResult(new ReadableStream({ pull: () => Promise.reject(new Error('It failed')) })),
+  )
+  return server
+}
+
+async function runAsTask(
+  name: string,
+  options: Partial<ServeOptions>,
+  more: Partial<TaskCall>,
+  server = createFailing(),
+): Promise<unknown> {
   const { McpTask } = serve(server, {
     path: '/failing/mcp',
     ...options,
@@ -55,16 +69,31 @@ async function runAsTask(name: string, options: Partial<ServeOptions>, more: Par
     }
     const terms = { after: 10_000, ttl: 3_600_000, poll: 1000, retries: 0 }
     const of = { name: 'task x', taskId: 'sealed', session: undefined }
-    const status = await task.start(
-      { ...call, endpoint: 'elsewhere', plugins: ['tasks'], ...more },
-      terms,
-      of,
-      {},
-      false,
-    )
+    const status = await task.start({ ...call, endpoint, plugins: ['tasks'], ...more }, terms, of, {}, false)
     await context.storage.deleteAll()
     return status
   })
+}
+
+const storingNames = ['tasks', 'resultStore results/']
+const storing = () => resultStore({ bucket: memoryBucket(), overBytes: 500, previewCharacters: 0 })
+
+/** What `resultStore()` uses of a bucket, in memory. */
+function memoryBucket(): R2Bucket {
+  const objects = new Map<string, R2Object & { arrayBuffer(): Promise<ArrayBuffer> }>()
+  const bucket = {
+    head: async (key: string) => objects.get(key) ?? null,
+    get: async (key: string) => objects.get(key) ?? null,
+    delete: async (key: string) => void objects.delete(key),
+    put: async (key: string, data: Uint8Array, metadata: object) =>
+      void objects.set(key, {
+        ...metadata,
+        size: data.byteLength,
+        arrayBuffer: async () => data.slice().buffer,
+      } as never),
+    createMultipartUpload: async () => ({}),
+  }
+  return bucket as never
 }
 
 const long = 'x'.repeat(1000)
@@ -95,12 +124,16 @@ test('send limits.maxResultBytes with a call', () => {
   expect(maxResultBytesAt('/unlimited/mcp', Number.POSITIVE_INFINITY)).toBe(Number.MAX_SAFE_INTEGER)
 })
 
-const failed = /The tool \\*"fail\\*" failed \(error id [0-9a-f]{8}\)/
+const failed = /The tool \\*"(?:fail|store)\\*" failed \(error id [0-9a-f]{8}\)/
 
 test.each([
   ['a call in a session', failInSession],
   ['a task', (more: Partial<TaskCall>) => failAsTask({}, more)],
   ['a task in a class with onError', (more: Partial<TaskCall>) => failAsTask({ onError: () => {} }, more)],
+  [
+    'a task with a storedResult()',
+    (more: Partial<TaskCall>) => runAsTask('store', { plugins: [storing()] }, { plugins: storingNames, ...more }),
+  ],
 ])('keep messages of exceptions from clients of an endpoint with handlerErrors: %s', async (_, fail) => {
   expect(JSON.stringify(await fail({ hidesErrors: false }))).toContain('It failed')
   const hidden = JSON.stringify(await fail({ hidesErrors: true }))
@@ -121,6 +154,52 @@ test.each([
   const plugins = ['tasks', 'resultStore acme/']
   const own = { plugins: [resultStore({ bucket, prefix })] }
   expect(JSON.stringify(await failAsTask(own, { plugins }))).toContain(expected)
+})
+
+test('a task stores its result for its caller, who reads it where the endpoint exists, and in a session where it does not', async () => {
+  const plugins = [storing()]
+  const server = createFailing()
+  const path = '/storing/mcp'
+  const identity = JSON.stringify(['failing', path])
+  const more = { identity, endpoint: endpointKey(identity, undefined), plugins: storingNames }
+  const [, uri] =
+    /"uri":"(result:[^"]*)"/.exec(JSON.stringify(await runAsTask('long', { plugins }, more, server))) ?? []
+
+  const { McpSession } = serve(server, { path: '/failing/mcp', plugins: [tasks(), ...plugins] })
+  const answer = await runInDurableObject(McpState.getByName(crypto.randomUUID()), async (_, context) => {
+    const session = new McpSession(context, {} as never) as unknown as SessionRpc // its RPC methods
+    const admitted = { ...elsewhere, ...more, serverName: 'failing' }
+    const response = await session.post(post('resources/read', { uri }, { admitted, identity }))
+    await context.storage.deleteAll()
+    return response
+  })
+  expect(JSON.stringify(answer)).toContain(long)
+
+  const worker = serve(server, { path, plugins: [tasks(), ...plugins] })
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const read = new Request(`https://mcp.example.com${path}`, {
+    method: 'POST',
+    headers: statelessHeaders('resources/read', uri),
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri, _meta } }),
+  })
+  const response = await worker.fetch(read, env, createExecutionContext())
+  expect(await response.json()).toMatchObject({ result: { contents: [{ text: long }] } })
+})
+
+test('plugins have the identity, the declarations and the seals of the endpoint of a call', async () => {
+  const seen: unknown[] = []
+  const seeing: Plugin = {
+    name: 'seeing',
+    interceptor: (runtime) => (_, next) => {
+      seen.push(runtime.identity, runtime.declarations.maxResultBytes, runtime.seals(undefined).identity)
+      return next()
+    },
+  }
+  await runAsTask('long', { plugins: [seeing] }, { plugins: ['tasks', 'seeing'], maxResultBytes: 5000 })
+  expect(seen).toEqual(['test', 5000, 'test'])
 })
 
 test('endpoints name plugins with their variants', () => {

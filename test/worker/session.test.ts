@@ -489,7 +489,7 @@ describe('a call whose object was lost while it ran', () => {
     const elsewhere = await begun()
     // An endpoint that is created on demand may not exist in the isolate of the next instance.
     await runInDurableObject(elsewhere, (_, { storage }) =>
-      storage.sql.exec("UPDATE calls SET call = json_set(call, '$.admitted.endpoint', 'elsewhere')"),
+      storage.sql.exec(`UPDATE calls SET call = json_set(call, '$.admitted.endpoint', '["elsewhere",null]')`),
     )
     expect(await replyAfterLoss(elsewhere)).toContain('have different plugins, or other options of them')
   })

@@ -5,7 +5,7 @@
 import { BoundedMap } from '../protocol/bounded-map.ts'
 import { McpError } from '../protocol/errors.ts'
 import type { CountRound } from './call-attempt.ts'
-import type { Declarations } from './declarations.ts'
+import type { Declarations, StandInTerms } from './declarations.ts'
 import type { Server } from './server.ts'
 import type { StoredPrincipals } from './stored-principal.ts'
 
@@ -47,6 +47,8 @@ const endpoints = new BoundedMap<string, Endpoint>({ maxEntries: 10_000 })
 /** @param tenant the tenant of an auth that admits one tenant only: such endpoints may have the same identity */
 export const endpointKey = (identity: string, tenant: string | undefined): string =>
   JSON.stringify([identity, tenant ?? null])
+
+const identityIn = (key: string): string => JSON.parse(key)[0]
 
 /** An endpoint that is made again replaces the one before. */
 export function registerEndpoint(key: string, endpoint: Endpoint): void {
@@ -119,7 +121,7 @@ export function serverFor(
 ): Server {
   if (!admitted) return own.server
   const server = endpointOf(admitted.endpoint)?.server
-  if (!server) return standIn(admitted, own, className)
+  if (!server) return standIn({ ...admitted, identity: identityIn(admitted.endpoint) }, own, className)
   // One server has a view for each of its endpoints.
   if (server.declarations.options === own.server.declarations.options) return server
   throw otherServer(className, own.server, admitted.serverName)
@@ -133,17 +135,25 @@ const otherServer = (className: string, { declarations }: Pick<Server, 'declarat
 
 /**
  * Returns the server of the endpoint of a class, for a call of an endpoint that does not exist in this isolate. Results have the limit of
- * that endpoint. If it hides the messages of exceptions, clients receive the generic text. `onError` is that of the endpoint of the class.
+ * that endpoint, and plugins its identity. If it hides the messages of exceptions, clients receive the generic text. `onError` is that of
+ * the endpoint of the class.
  *
  * @param admitted data about the other endpoint, which a Worker of an older release leaves out
  * @throws McpError `internal_error` when the server or the plugins differ
  */
 export function standIn<S extends Pick<Server, 'declarations'>>(
-  { serverName, plugins, hidesErrors, maxResultBytes }: StandInTerms,
+  {
+    serverName,
+    plugins,
+    identity,
+    hidesErrors,
+    maxResultBytes,
+  }: StandInTerms & Pick<Partial<Admitted>, 'serverName' | 'plugins'>,
   own: { readonly server: S; readonly plugins: readonly string[] },
   className: string,
 ): S {
-  const { name } = own.server.declarations.options
+  const { declarations } = own.server
+  const { name } = declarations.options
   if (serverName !== undefined && serverName !== name) throw otherServer(className, own.server, serverName)
   if (plugins && JSON.stringify(plugins) !== JSON.stringify(own.plugins)) {
     throw new McpError(
@@ -151,19 +161,6 @@ export function standIn<S extends Pick<Server, 'declarations'>>(
       `The endpoint of this call and the endpoint with the class ${className} have different plugins, or other options of them: give both the same`,
     )
   }
-  const { declarations } = own.server
-  const shown = (hidesErrors && declarations.generic?.()) || declarations
-  const hasOwnLimit = maxResultBytes === undefined || maxResultBytes === declarations.maxResultBytes
-  const limited: Declarations = hasOwnLimit
-    ? shown
-    : Object.create(shown, { maxResultBytes: { value: maxResultBytes } })
-  return limited === declarations ? own.server : Object.create(own.server, { declarations: { value: limited } })
-}
-
-/** What a stand-in takes over of the endpoint that admitted a call. */
-type StandInTerms = {
-  readonly serverName?: string | undefined
-  readonly plugins?: readonly string[] | undefined
-  readonly hidesErrors?: boolean | undefined
-  readonly maxResultBytes?: number | undefined
+  const value = declarations.standIn?.({ identity, hidesErrors, maxResultBytes })
+  return value ? Object.create(own.server, { declarations: { value } }) : own.server
 }
