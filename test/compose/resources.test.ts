@@ -1,7 +1,7 @@
 /** Resources of an upstream: which spelling of their URIs decides, and who else may keep what was read. */
 import { describe, expect, test } from 'vitest'
 import { canonicalTemplate, canonicalUri } from '../../worker/protocol/uri.ts'
-import { newServer, refusal, result } from '../engine/stage.ts'
+import { newServer, play, refusal, result } from '../engine/stage.ts'
 import { nodeProxy } from './node-proxy.ts'
 import { scripted } from './scripted.ts'
 
@@ -106,5 +106,66 @@ describe('the cache hints of a resource', () => {
 
   test('have the cacheScope private instead of an unknown one', async () => {
     expect(await read({ ttlMs: 1000, cacheScope: 'shared' }, {})).toEqual({ ttlMs: 1000, cacheScope: 'private' })
+  })
+})
+
+describe('URI templates of an upstream', () => {
+  const template = (uriTemplate: string) => ({ uriTemplate, name: 'some' })
+  const reading = (text: string, uriTemplates: readonly string[]) =>
+    scripted({
+      'resources/list': { resources: [] },
+      'resources/templates/list': { resourceTemplates: uriTemplates.map(template) },
+      'resources/read': ({ params }) => ({ contents: [{ uri: params.uri, text }] }),
+    })
+  const both = (first: ReturnType<typeof scripted>, second: ReturnType<typeof scripted>) => {
+    const server = newServer()
+    server.use(nodeProxy('https://first.example/mcp', first.fetch))
+    server.use(nodeProxy('https://second.example/mcp', second.fetch))
+    return server
+  }
+  const names = Array.from({ length: 31 }, (_, n) => `v${n}`)
+
+  test.each([
+    ['end in another text', (n: number) => `a:${names.map((name) => `{;${name}*}`).join('')}!${n}`, 0],
+    ['have no texts', (n: number) => `a:${names.map((name) => `{;${name}${n}*}`).join('')}`, 1],
+  ])(
+    'that %s cost little time, however many they are',
+    async (_, templateOf, problems) => {
+      const many = reading(
+        'first',
+        Array.from({ length: 1000 }, (_, n) => templateOf(n)),
+      )
+      const server = both(many, reading('second', ['a:{+x}']))
+      const { outcome, reported } = await play(server, 'resources/read', { uri: `a:${';v1=x'.repeat(1600)}` })
+      expect(outcome).toMatchObject({ result: { contents: [{ text: 'second' }] } })
+      const similar = 'the proxy of "https://first.example/mcp" has too many similar URI templates'
+      expect(reported.map(String)).toEqual(Array(problems).fill(expect.stringContaining(similar)))
+    },
+    20_000,
+  )
+
+  test.each(['NOTE://{id}/x', 'note://%70{id}{/more*}', 'note://{a}{?q}', 'note://p{a}{b}'])(
+    'are compared with the canonical URI: %s',
+    async (uriTemplate) => {
+      const uri = uriTemplate
+        .replace('%70', 'p')
+        .replace('NOTE', 'note')
+        .replaceAll(/\{.*?\}/g, '')
+      const first = reading('first', ['note://other/{id}'])
+      const second = reading('second', [uriTemplate])
+      expect(await result(both(first, second), 'resources/read', { uri })).toMatchObject({
+        contents: [{ text: 'second' }],
+      })
+      expect(first.asked('resources/read')).toEqual([])
+    },
+  )
+
+  test('have at most 32 variables, repeated ones included', async () => {
+    const repeated = (count: number) => `a:{${Array(count).fill('x').join()}}`
+    const server = newServer()
+    server.use(nodeProxy('https://upstream.example/mcp', reading('', [repeated(32), repeated(33)]).fetch))
+    const { outcome, reported } = await play(server, 'resources/templates/list', {})
+    expect(outcome).toMatchObject({ result: { resourceTemplates: [{ uriTemplate: repeated(32) }] } })
+    expect(reported.map(String)).toEqual([expect.stringContaining('1 invalid entries')])
   })
 })

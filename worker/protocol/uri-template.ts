@@ -72,9 +72,11 @@ const name = '(?:\\w|%[\\da-fA-F]{2})+'
 const variable = `${name}(?:\\.${name})*(?:\\*|:[1-9]\\d{0,3})?`
 const valid = new RegExp(`^(?:[^{}]|\\{[+#./;?&]?${variable}(?:,${variable})*\\})*$`)
 
+export const isUriTemplate = (text: string): boolean => valid.test(text)
+
 /** @throws Error for an invalid template, in production too, because upstreams provide templates as well */
 export function uriTemplate(text: string): UriTemplate {
-  if (!valid.test(text)) throw new Error(`Invalid URI template "${text}": write variables as {name}`)
+  if (!isUriTemplate(text)) throw new Error(`Invalid URI template "${text}": write variables as {name}`)
   // Texts and expressions take turns.
   const pieces = text.split(/[{}]/).map((piece, index) => (index % 2 === 0 ? plainText(piece) : expression(piece)))
   const parts = pieces.flatMap((piece) => piece.parts)
@@ -95,7 +97,7 @@ export function uriTemplate(text: string): UriTemplate {
       try {
         const target = normalizeUri(uri)
         if (target.length > bounds.uriCharacters) return undefined
-        if (!target.startsWith(parts[0]?.lead ?? '')) return undefined
+        if (!target.startsWith(pieces[0]?.write({}) ?? '')) return undefined
         const variables = find(parts, target)
         if (!variables) return undefined
         // The parts are generous. Only what expands to the same URI is a match.
@@ -111,7 +113,7 @@ export function uriTemplate(text: string): UriTemplate {
 
 function plainText(text: string): Piece {
   const lead = normalizeUri(text)
-  return { names: [], required: [], parts: [{ lead }], write: () => lead }
+  return { names: [], required: [], parts: lead ? [{ lead }] : [], write: () => lead }
 }
 
 function expression(text: string): Piece {
@@ -214,12 +216,12 @@ function find(parts: readonly Part[], uri: string): Record<string, string | stri
     // Where what the part takes may begin: at an end, or where what runs on leads to one.
     reaches.set(begins.subarray(next, next + places))
     for (const { 0: found, index } of run ? uri.matchAll(run.all) : []) {
-      for (let at = index + found.length - 1; at >= index; at--) reaches[at] ||= reaches[at + 1] ?? 0
+      for (let at = index + found.length - 1; at >= index; at--) if (reaches[at + 1]) reaches[at] = 1
     }
     for (let at = 0; at <= end; at++) {
-      const isWithinEncoded = uri[at - 1] === '%' || uri[at - 2] === '%'
       const fits = (isOptional && begins[next + at]) || (reaches[at + lead.length] && uri.startsWith(lead, at))
-      if (fits && !isWithinEncoded) begins[row + at] = 1
+      // Not within an encoded character.
+      if (fits && uri[at - 1] !== '%' && uri[at - 2] !== '%') begins[row + at] = 1
     }
   }
   if (!begins[0]) return undefined

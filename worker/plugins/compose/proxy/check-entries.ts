@@ -7,7 +7,7 @@ import * as bounds from '../../../protocol/bounds.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import type { Params } from '../../../protocol/types.ts'
 import { uriProblem } from '../../../protocol/uri.ts'
-import { uriTemplate } from '../../../protocol/uri-template.ts'
+import { isUriTemplate } from '../../../protocol/uri-template.ts'
 import { mendValue } from './mend-values.ts'
 
 /** Variables of a template. Each costs memory and time with every URI that is matched. */
@@ -16,15 +16,14 @@ const maxTemplateVariables = 32
 const isText = (value: unknown): value is string => typeof value === 'string'
 const isName = (value: unknown) =>
   isText(value) && value !== '' && value.length <= bounds.nameCharacters && !/\p{Cc}/u.test(value)
-const isTemplate = (value: unknown) => {
-  if (!isText(value) || value.length > bounds.uriCharacters || value.split('{').length > maxTemplateVariables)
-    return false
-  try {
-    return uriTemplate(value).names.length <= maxTemplateVariables
-  } catch {
-    return false
-  }
-}
+const isTemplate = (value: unknown) =>
+  isText(value) &&
+  value.length <= bounds.uriCharacters &&
+  isUriTemplate(value) &&
+  variablesOf(value) <= maxTemplateVariables
+
+/** Counts the variables, repeated ones included. */
+const variablesOf = (template: string) => (template.match(/\{[^}]*\}/g) ?? []).join().split(',').length
 
 const name: Kind = [isName, `1 to ${bounds.nameCharacters} characters without control characters`]
 /** Keywords whose type clients check. Others are the business of who validates with the schema. */

@@ -1,9 +1,16 @@
 /** Finds the upstream of an entry that this server does not have. */
 
 import type { MethodContext } from '../../../engine/methods/method.ts'
+import { McpError } from '../../../protocol/errors.ts'
+import type { Params } from '../../../protocol/types.ts'
 import { canonicalTemplate, canonicalUri } from '../../../protocol/uri.ts'
 import { uriTemplate } from '../../../protocol/uri-template.ts'
 import { type List, lists, type Proxied } from './proxied.ts'
+
+/** Steps in which a URI is compared with the templates of one upstream: one for each part of a template and character of the URI. */
+const maxSteps = 1_000_000
+/** Steps that reading a part of a template takes. */
+const stepsOfReading = 256
 
 /**
  * Returns the upstream whose prefix a name has; of several, the first that lists the name.
@@ -37,21 +44,48 @@ export async function upstreamsForUri(
   const offering = await Promise.all(proxies.map((proxied) => proxied.offers(context, 'resources').catch(() => true)))
   const possible = proxies.filter((_, index) => offering[index])
   if (possible.length < 2) return possible
-  const has = async (proxied: Proxied) =>
-    (await proxied.list(context, 'resources/list'))?.some((entry) => canonicalUri(String(entry.uri)) === uri) ||
-    (await proxied.list(context, 'resources/templates/list'))?.some(({ uriTemplate }) => fits(uri, uriTemplate))
+  const has = async (proxied: Proxied) => {
+    const resources = await proxied.list(context, 'resources/list')
+    if (resources?.some((entry) => canonicalUri(String(entry.uri)) === uri)) return true
+    const templates = await proxied.list(context, 'resources/templates/list')
+    return templates && fitsOne(context, proxied, uri, templates)
+  }
   const holder = proxies[await chosen(context, () => firstThat(has, proxies).catch(() => -1))]
   return holder ? [holder] : possible
 }
 
-function fits(uri: string, template: unknown): boolean {
-  if (uri === canonicalTemplate(String(template))) return true
-  try {
-    return uriTemplate(String(template)).match(uri) !== undefined
-  } catch {
-    // Whatever that is.
-    return false
+/** Whether a URI fits a template of an upstream, as far as that is found in time. */
+function fitsOne(context: MethodContext, { access }: Proxied, uri: string, templates: readonly Params[]): boolean {
+  let steps = 0
+  for (const { uriTemplate: listed } of templates) {
+    const template = canonicalTemplate(String(listed))
+    if (uri === template) return true
+    if (!hasTexts(template, uri)) continue
+    steps += template.split(/[{},]/).length * (uri.length + stepsOfReading)
+    if (steps > maxSteps) {
+      const start = uri.slice(0, 100)
+      const problem = new McpError(
+        'unavailable',
+        `${access.what} has too many similar URI templates: not all are compared with "${start}…"`,
+      )
+      context.environment.report(problem)
+      return false
+    }
+    if (uriTemplate(template).match(uri)) return true
   }
+  return false
+}
+
+/** Whether a URI has the texts of a template in their order. Most URIs of other templates do not, and this is quick. */
+function hasTexts(template: string, uri: string): boolean {
+  const texts = template.split(/\{[^{}]*\}/)
+  if (!uri.startsWith(texts[0] ?? '') || !uri.endsWith(texts.at(-1) ?? '')) return false
+  let end = 0
+  return texts.every((text) => {
+    const at = uri.indexOf(text, end)
+    end = at + text.length
+    return at >= 0
+  })
 }
 
 /** Makes a choice once per call, however many rounds the call has. */
