@@ -153,6 +153,10 @@ const rows: Row[] = [
   { tool: 'twice', reads: 'The key "secret" is used twice', seen: { name: 'Error' } },
   { tool: 'meta', reads: '"_meta" of the result of tool "meta" has a value that has no', seen: { name: 'TypeError' } },
   { tool: 'size', reads: '"content[0].size" of the result of tool "size" must be', seen: { name: 'TypeError' } },
+  { tool: 'kind', reads: 'McpError has no kind "not_found": use parse_error, ', seen: { name: 'TypeError' } },
+  { tool: 'inherited', reads: 'McpError has no kind "toString": use ', seen: { name: 'TypeError' } },
+  { tool: 'numeric', reads: 'McpError has no kind "-32602": use ', seen: { name: 'TypeError' } },
+  { tool: 'foreign', reads: 'MCP error -32602: secret message', seen: { name: 'McpError', stack: true } },
   { tool: 'toolError', reads: 'for the model', isOwnText: true },
   { tool: 'params', reads: 'for the client', isProtocol: true, isOwnText: true },
   { tool: 'data', reads: 'with data', isProtocol: true, isOwnText: true },
@@ -174,6 +178,12 @@ test('the log contains what fetch of proxy() throws, without onError and handler
 })
 
 describe.each(eras)('%s', (era) => {
+  test.each(['overridden', 'unreadable'])('an McpError whose kind is %s ends the call', async (name) => {
+    const { error } = await ask('plain', era, 'tools/call', { name })
+    expect(error).toEqual({ code: -32603, message: 'Internal error' })
+    await expect.poll(log).toContain('secret')
+  })
+
   test.each(rows)('the tool "$tool" fails', async ({ tool, reads, seen, isProtocol }) => {
     const reply = await ask('message', era, 'tools/call', { name: tool })
     expect(textOf(reply)).toMatch(reads)

@@ -53,3 +53,11 @@ test('clients get the message of an McpError, and "Internal error" for other exc
     expect([told.kind, told.message, told.data]).toEqual(['internal_error', 'Internal error', undefined])
   }
 })
+
+test.each(['not_found', 'toString', '__proto__', -32602, undefined])(
+  'an McpError of the kind %s is refused',
+  (kind) => {
+    const problem = `McpError has no kind "${kind}": use ${Object.keys(errorTable).join(', ')}`
+    expect(() => new McpError(kind as never, 'Wrong')).toThrow(new TypeError(problem))
+  },
+)

@@ -83,9 +83,13 @@ export class McpError extends Error {
    * @param message what is wrong and, if it helps, what to do
    * @param data the member `data` of the error, JSON
    * @param headers of the HTTP response, when the error rejects the request
+   * @throws TypeError for a kind that does not exist
    */
   constructor(kind: ErrorKind, message: string, data?: unknown, headers?: Readonly<Record<string, string>>) {
     super(message)
+    if (!isErrorKind(kind)) {
+      throw new TypeError(`McpError has no kind "${kind}": use ${Object.keys(errorTable).join(', ')}`)
+    }
     this.kind = kind
     this.data = data
     this.headers = headers
@@ -167,7 +171,7 @@ export const isReported = (error: McpError): boolean => reportedErrors.has(error
 
 /** Returns the `McpError` that was thrown here or in a Durable Object; `undefined` for any other value. */
 export const mcpErrorOf = (thrown: unknown): McpError | undefined =>
-  isA(McpError, thrown) ? thrown : isA(Error, thrown) ? remoteError(thrown) : undefined
+  isA(McpError, thrown) && isErrorKind(thrown.kind) ? thrown : isA(Error, thrown) ? remoteError(thrown) : undefined
 
 /** Like `instanceof`, also for a proxy that throws. */
 export function isA<T>(type: new (...args: never[]) => T, value: unknown): value is T {
@@ -183,12 +187,13 @@ export function isA<T>(type: new (...args: never[]) => T, value: unknown): value
  *
  * @see https://developers.cloudflare.com/workers/runtime-apis/rpc/error-handling/
  */
-function remoteError(thrown: unknown): McpError | undefined {
-  if (!(thrown instanceof Error && thrown.name === 'McpError' && 'remote' in thrown && thrown.remote === true))
-    return undefined
-  // Its name says that it was one.
-  const { kind, data, headers } = thrown as Error & Partial<Pick<McpError, 'kind' | 'data' | 'headers'>>
-  return isErrorKind(kind) ? new McpError(kind, thrown.message, data, headers ?? undefined) : undefined
+function remoteError(
+  thrown: Error & { remote?: unknown } & Partial<Pick<McpError, 'kind' | 'data' | 'headers'>>,
+): McpError | undefined {
+  const { remote, name, kind, message, data, headers } = thrown
+  return remote === true && name === 'McpError' && isErrorKind(kind)
+    ? new McpError(kind, message, data, headers ?? undefined)
+    : undefined
 }
 
 /**

@@ -1,5 +1,7 @@
 /** Handlers that throw, hang or return what is no result. "secret" is in everything that only the server may know. */
+
 import { env } from 'cloudflare:workers'
+import { McpError as SdkMcpError } from '@modelcontextprotocol/sdk/types.js'
 import {
   createServer,
   McpError,
@@ -48,7 +50,20 @@ cycle.self = cycle
 let deep: unknown[] = []
 for (let depth = 0; depth < 200_000; depth += 1) deep = [deep]
 
+/** An error whose kind is none. */
+class UnlikeError extends McpError {
+  override readonly kind = 'not_found' as never
+}
+/** An error that throws when its kind is read. */
+const unreadable = Object.defineProperty(new McpError('invalid_params', 'secret'), 'kind', {
+  get: throwing(new Error('secret kind')),
+})
+
 const handlers: Record<string, () => unknown> = {
+  kind: () => throwing(new McpError('not_found' as never, 'secret message'))(),
+  inherited: () => throwing(new McpError('toString' as never, 'secret message'))(),
+  numeric: () => throwing(new McpError(-32602 as never, 'secret message'))(),
+  foreign: throwing(new SdkMcpError(-32602, 'secret message')),
   error: throwing(new Error('secret message', { cause: new Error('secret cause') })),
   later: async () => {
     await Promise.resolve()
@@ -90,6 +105,12 @@ const handlers: Record<string, () => unknown> = {
 for (const [name, handler] of Object.entries(handlers)) {
   server.tool(name, { description: 'Fails' }, async () => untyped(await handler()))
 }
+server.tool(
+  'overridden',
+  { description: 'Throws an error of no kind' },
+  throwing(new UnlikeError('invalid_params', 'secret')),
+)
+server.tool('unreadable', { description: 'Throws an error whose kind throws' }, throwing(unreadable))
 server.tool('sync', { description: 'Throws at once' }, throwing(new Error('secret, at once')))
 const Output = z.object({ total: z.literal('expected') })
 server.tool('mismatch', { description: 'Returns other data', outputSchema: Output }, () => ({

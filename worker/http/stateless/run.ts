@@ -28,7 +28,11 @@ export function runStateless(
   host: Host,
 ): CallMessages {
   const messages = new CallMessages(request, host.limits.maxBufferedBytes)
-  const answer = (call: StatelessCall) => answerCall(call, messages, access, host)
+  const answer = (call: StatelessCall) => {
+    const failed = (thrown: unknown) => errorAnswer(call, thrown, host)
+    // A response ends also if an error cannot be converted.
+    return answerCall(call, messages, access, host).catch(failed).catch(failed)
+  }
   const [first] = calls
   // Neither throws.
   messages.endWith(first && !batch ? answer(first) : answerBatch())
@@ -45,7 +49,7 @@ export function runStateless(
 
 const hasInterceptors = ({ server }: Host) => server.declarations.interceptors.length > 0
 
-/** Counts and runs one round of a call. Never throws. */
+/** Counts and runs one round of a call. */
 async function answerCall(
   request: StatelessCall,
   messages: CallMessages,
@@ -77,7 +81,6 @@ async function answerCall(
   }
   /** A round that ends when its client disconnects, so that its interceptors finish. */
   const step = (round: Round) => run(round, hasInterceptors(host) ? messages.whenAborted() : undefined)
-  const failed = (thrown: unknown) => errorAnswer(request, thrown, host)
   // The step reports what visibleTo throws.
   const sees = (entry: Guarded) => isVisible(entry, { caller: callerContextOf(call, environment) }).catch(() => false)
   let release: (() => void) | undefined
@@ -95,11 +98,11 @@ async function answerCall(
     // An outcome that is stored has the same requirements: without the state, the step rejects the call.
     if (entry && !(isPermitted(entry, call) && (await sees(entry)))) return await step({ journal: emptyJournal })
     // This round continues without its client, which repeats the request for the response.
-    const { text, ...answer } = await answerOnce({ name, answers, isLate }, host, () => run(round).catch(failed))
+    const { text, ...answer } = await answerOnce({ name, answers, isLate }, host, () =>
+      run(round).catch((thrown) => errorAnswer(request, thrown, host)),
+    )
     // The stored answer has the id of the request that came first.
     return { ...answer, text: JSON.stringify({ ...JSON.parse(text), id: message.id }) }
-  } catch (thrown) {
-    return failed(thrown)
   } finally {
     release?.()
   }
