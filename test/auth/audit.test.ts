@@ -106,8 +106,8 @@ const circumstances = {
 }
 
 describe('a refused request is audited', () => {
-  test('without a token', async () => {
-    expect((await postAlone('write', { text: 'confidential' })).status).toBe(401)
+  test.each(['/mcp', '/mcp/'])('without a token at %s', async (path) => {
+    expect((await postAlone('write', { text: 'confidential' }, {}, path)).status).toBe(401)
     expect(await onlyEvent()).toEqual({
       ...circumstances,
       outcome: 'refused',
@@ -171,11 +171,11 @@ describe('a refused request is audited', () => {
     })
   })
 
-  test('with an unknown HTTP+SSE session id', async () => {
+  test.each(['/messages', '/messages/'])('with an unknown HTTP+SSE session id at %s', async (path) => {
     const session = 'key.another-session-of-somebody-else'
     credentials.push(session)
     const headers = bearer(await tokenFor(all))
-    expect((await post(call('write'), headers, `/messages?session=${session}`)).status).toBe(404)
+    expect((await post(call('write'), headers, `${path}?session=${session}`)).status).toBe(404)
     const { reason, session: id, http } = await onlyEvent()
     expect([reason?.kind, id, http]).toEqual([
       'session_not_found',

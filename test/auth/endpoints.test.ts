@@ -53,6 +53,24 @@ describe('two endpoints that share one bearer()', () => {
     })
   })
 
+  test.each(['/', '//'])(
+    'slashes at the end of the path, %s, do not change which tokens are accepted',
+    async (slashes) => {
+      const url = new URL(at('alpha').href + slashes)
+      expect(await call(url, bearing(await issuer.token(at('alpha').href)))).toMatchObject({ status: 200 })
+      for (const audience of [new URL('/alpha/sse', url).href, at('beta').href]) {
+        const { status, headers, text } = await call(url, bearing(await issuer.token(audience)))
+        expect([status, text]).toEqual([
+          401,
+          `The token is for a different audience: this server accepts ${at('alpha').href}`,
+        ])
+        expect(headers.get('WWW-Authenticate')).toContain(
+          `resource_metadata="${new URL('/.well-known/oauth-protected-resource/alpha/mcp', url)}"`,
+        )
+      }
+    },
+  )
+
   test('a token for another host of the same endpoint is refused', async () => {
     const local = new URL(at('alpha'))
     local.hostname = local.hostname === 'localhost' ? '127.0.0.1' : 'localhost'

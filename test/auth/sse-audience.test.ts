@@ -94,12 +94,16 @@ describe.each([
   })
 })
 
+test('a token for /sse is accepted at /messages/', async () => {
+  expect((await post('/messages/?session=any', await tokenFor('/sse'))).status).toBe(404)
+})
+
 test('a token for /sse is refused at /mcp, and a token for both audiences is accepted at both', async () => {
   expect((await post('/mcp', await tokenFor('/sse'))).status).toBe(401)
   expect((await post('/mcp', await tokenFor('/sse', '/mcp'))).status).toBe(200)
 })
 
-test('the metadata of /sse names /sse as the resource', async () => {
-  const described = await fetch(url('/.well-known/oauth-protected-resource/sse'))
+test.each(['/sse', '/sse/'])('the metadata of %s names /sse as the resource', async (path) => {
+  const described = await fetch(url(`/.well-known/oauth-protected-resource${path}`))
   expect(await described.json()).toMatchObject({ resource: url('/sse') })
 })

@@ -21,6 +21,7 @@ describe.each(['2026-07-28', '2025-11-25'])('for clients of %s', (revision) => {
 
   test('each host name leads to its server', async () => {
     expect(await who('http://notes.localhost/mcp', 'ada')).toBe('ada of nobody at notes')
+    expect(await who('http://notes.localhost/mcp/', 'ada')).toBe('ada of nobody at notes')
     expect(await who('http://weather.localhost:8787/mcp', 'ada')).toBe('undefined of nobody at weather')
   })
 
@@ -29,6 +30,7 @@ describe.each(['2026-07-28', '2025-11-25'])('for clients of %s', (revision) => {
     ['globex', 'http://globex.tenants.localhost/mcp'],
     ['acme', 'http://localhost/acme/mcp'],
     ['globex', 'http://localhost/globex/mcp'],
+    ['acme', 'http://localhost/acme/mcp/'],
   ])('the tenant %s is the one in the URL %s', async (tenant, url) => {
     expect(await who(url, 'ada')).toBe(`ada of ${tenant} at shared`)
     expect(await who(url, `ada@${tenant}`)).toBe(`ada of ${tenant} at shared`)

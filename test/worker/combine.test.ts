@@ -10,7 +10,9 @@ function served(name: string, parent: string, routes: readonly string[] = []) {
     routes,
     fetch: async (request: Request) => {
       const { pathname } = new URL(request.url)
-      return new Response(`${name} ${pathname}`, { status: answered.includes(pathname) ? 200 : 404 })
+      return new Response(`${name} ${pathname}`, {
+        status: answered.includes(pathname.replace(/(.)\/$/, '$1')) ? 200 : 404,
+      })
     },
   }
 }
@@ -44,6 +46,7 @@ describe('combine', () => {
   test.each([
     ['/mcp', 'notes /mcp'],
     ['/messages', 'notes /messages'],
+    ['/messages/', 'notes /messages/'],
     ['/weather/sse', 'weather /weather/sse'],
     ['/metrics', 'notes /metrics'],
     ['/.well-known/oauth-protected-resource/weather/mcp', 'weather /.well-known/oauth-protected-resource/weather/mcp'],

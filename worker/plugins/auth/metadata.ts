@@ -3,6 +3,7 @@
  *
  * @see https://www.rfc-editor.org/rfc/rfc9728
  */
+import { matchPath } from '../../protocol/match-path.ts'
 import type { Params } from '../../protocol/types.ts'
 import { authorizationServer, protectedResource } from '../../protocol/well-known.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
@@ -16,6 +17,10 @@ export type Description = {
   scopes: readonly string[]
 }
 
+/** Returns the path of the endpoint that answers a request. What the older transport posts to is part of the endpoint beside it. */
+export const endpointPath = (pathname: string, { mcp, sse, messages }: ServerInfo['paths']): string =>
+  (matchPath(pathname, [mcp, sse, messages]) ?? mcp) === mcp ? mcp : sse
+
 /**
  * Returns the canonical URL of an endpoint. RFC 8707, section 2.
  *
@@ -24,13 +29,12 @@ export type Description = {
  */
 export function resourceOf(
   request: Request,
-  { paths: { mcp, sse } }: Pick<ServerInfo, 'paths'>,
+  { paths }: Pick<ServerInfo, 'paths'>,
   resource: string | undefined,
   path: string | undefined = new URL(request.url).pathname,
 ): string {
-  // What the older transport posts to is part of the endpoint beside it.
-  const endpoint = path === mcp ? mcp : sse
-  if (resource !== undefined && endpoint === mcp) return resource
+  const endpoint = endpointPath(path, paths)
+  if (resource !== undefined && endpoint === paths.mcp) return resource
   return new URL(endpoint, resource ?? request.url).href
 }
 
@@ -48,8 +52,9 @@ export function resourceMetadata(
 ): Promise<Response> | undefined {
   const { pathname } = new URL(request.url)
   if (!pathname.startsWith(protectedResource)) return undefined
-  const path = pathname.slice(protectedResource.length) || serverInfo.paths.mcp
-  if (!Object.values(serverInfo.paths).includes(path)) return undefined
+  const { paths } = serverInfo
+  const path = matchPath(pathname.slice(protectedResource.length) || paths.mcp, Object.values(paths))
+  if (path === undefined) return undefined
   return publicJson(request, {
     resource: resourceOf(request, serverInfo, resource, path),
     authorization_servers: issuers.length > 0 ? issuers : undefined,

@@ -16,7 +16,7 @@ import type { BearerOptions } from './bearer.ts'
 import { challengeError, insufficientScope, metadataUrlFor, missingScopes, type Refusal } from './challenge-error.ts'
 import { missingTenantClaim, tokenScopes } from './claims.ts'
 import { countDeclared, declaredScopes, findUnscoped } from './declared-scopes.ts'
-import { authorizationServerMetadata, resourceMetadata, resourceOf } from './metadata.ts'
+import { authorizationServerMetadata, endpointPath, resourceMetadata, resourceOf } from './metadata.ts'
 import type { Found } from './request-token.ts'
 import { TokenVerifier } from './token-to-principal.ts'
 
@@ -197,7 +197,7 @@ class ResourceServer {
   #audiencesFor(request: Request, serverInfo: ServerInfo): readonly string[] {
     // Endpoints in one folder have the same URL for the older transport, so a token for it is accepted only there.
     const { mcp, sse } = serverInfo.paths
-    const paths = new URL(request.url).pathname === mcp ? [mcp] : [mcp, sse]
+    const paths = endpointPath(new URL(request.url).pathname, serverInfo.paths) === mcp ? [mcp] : [mcp, sse]
     const names = paths.map((path) => resourceOf(request, serverInfo, this.#options.resource, path))
     // The canonical name of an origin has no path.
     return [...new Set(names.flatMap((name) => (name.endsWith('/') ? [name, name.slice(0, -1)] : [name])))]

@@ -61,5 +61,5 @@ function readPattern(pattern: string, isPath: boolean): RegExp {
   if (last === -1)
     throw new Error(`routeByTenant: put {tenant} before the last part of "${pattern}", as in "/{tenant}/mcp"`)
   const endpoints = `(?:${RegExp.escape(after.slice(last + 1))}|sse|messages)`
-  return new RegExp(`^(?:${protectedResource})?${start}${RegExp.escape(after.slice(0, last))}/${endpoints}$`)
+  return new RegExp(`^(?:${protectedResource})?${start}${RegExp.escape(after.slice(0, last))}/${endpoints}/*$`)
 }

@@ -1,5 +1,6 @@
 import { checkValue, isObject, type Kind } from '../../declarations/check-options.ts'
 import { server } from '../../declarations/option-kinds.ts'
+import { matchPath } from '../../protocol/match-path.ts'
 import { authorizationServer, protectedResource } from '../../protocol/well-known.ts'
 import type { ServedWorker } from '../../served-worker.ts'
 
@@ -54,11 +55,11 @@ export const routeHandler = (
 ): ((request: Request, env: unknown, ctx: ExecutionContext) => Promise<Response | undefined>) => {
   checkServed('routeHandler()', worker)
   const endpoints = Object.values(worker.paths)
-  const own = new Set([...endpoints, ...worker.routes.filter((path) => path !== '/')])
+  const own = [...endpoints, ...worker.routes.filter((path) => path !== '/')]
   return async (request, env, ctx) => {
     const { pathname } = new URL(request.url)
-    if (own.has(pathname)) return worker.fetch(request, env, ctx)
-    const isPublic = pathname === authorizationServer || ['', ...endpoints].includes(resourceIn(pathname))
+    if (matchPath(pathname, own) !== undefined) return worker.fetch(request, env, ctx)
+    const isPublic = pathname === authorizationServer || isMetadata(pathname, endpoints)
     const response = isPublic ? await worker.fetch(request, env, ctx) : undefined
     // A server without auth answers with 404, or with 403 to a foreign origin or host. Another server may have the metadata.
     return response && notPublished.has(response.status) ? undefined : response
@@ -68,8 +69,10 @@ export const routeHandler = (
 /** Statuses of a server that does not publish metadata under a path. */
 const notPublished = new Set([403, 404])
 
-/** The path of the resource that a metadata path describes. */
-const resourceIn = (path: string) => (path.startsWith(protectedResource) ? path.slice(protectedResource.length) : path)
+/** Whether a path is that of the metadata of an endpoint, or of the origin. */
+const isMetadata = (path: string, endpoints: readonly string[]): boolean =>
+  path.startsWith(protectedResource) &&
+  matchPath(path.slice(protectedResource.length), ['', ...endpoints]) !== undefined
 
 /**
  * Combines Workers into one. The first Worker with an answer answers: a Worker of `serve()` for its own paths, any other handler unless it
@@ -94,7 +97,7 @@ export function combine(...workers: readonly (WorkerOrHandler | Served)[]): Requ
         const response = await handle(request, env, ctx)
         if (response) return response as Response // as the request
       }
-      if (atRoot && new URL(request.url).pathname === '/') return atRoot.fetch(request, env, ctx)
+      if (atRoot && matchPath(new URL(request.url).pathname, ['/'])) return atRoot.fetch(request, env, ctx)
       return new Response('Not found\n', { status: 404 })
     },
   }

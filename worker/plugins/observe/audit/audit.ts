@@ -3,6 +3,7 @@
 import { checkOptions, type KindsOf } from '../../../declarations/check-options.ts'
 import * as kind from '../../../declarations/option-kinds.ts'
 import type { Plugin } from '../../../plugin.ts'
+import { matchPath } from '../../../protocol/match-path.ts'
 import type { AuditHook, IncomingRequest, ServerInfo } from '../../../request-hooks.ts'
 import type { AuditEvent, Sink } from './event.ts'
 import { type Finding, findingsOf, isRefusal } from './findings.ts'
@@ -102,7 +103,7 @@ function requestOf({ url, method, headers }: Request, { paths }: ServerInfo, wri
   const { pathname } = new URL(url)
   return {
     // Clients invent other paths.
-    http: { method, path: Object.values(paths).includes(pathname) ? pathname : undefined },
+    http: { method, path: matchPath(pathname, Object.values(paths)) },
     request: write(headers.get('CF-Ray')),
     userAgent: write(headers.get('User-Agent')),
   }

@@ -1,5 +1,6 @@
 /** Prepares texts of clients for the log: short, on one line, and without credentials. */
 
+import { matchPath } from '../../../protocol/match-path.ts'
 import type { ServerInfo } from '../../../request-hooks.ts'
 import { readNonce } from '../../../sealing/seal.ts'
 
@@ -38,7 +39,7 @@ export function writer(request: Request, session: string | undefined, auth: Serv
 /** Returns the session id that a request contains, valid or not. */
 export function sessionOf({ url, headers }: Request, { paths }: ServerInfo): string | undefined {
   const { pathname, searchParams } = new URL(url)
-  const id = pathname === paths.messages ? searchParams.get('session') : headers.get('Mcp-Session-Id')
+  const id = matchPath(pathname, [paths.messages]) ? searchParams.get('session') : headers.get('Mcp-Session-Id')
   return id ?? undefined
 }
 
