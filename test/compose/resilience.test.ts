@@ -443,6 +443,69 @@ describe('the circuit breaker', () => {
   })
 })
 
+describe('responses with HTTP 200', () => {
+  const json = (body: unknown) => Response.json(body)
+  const nested = (levels: number) => JSON.parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`)
+  const deep = (id: unknown, levels: number) =>
+    json({ jsonrpc: '2.0', id, result: { content: [], structuredContent: nested(levels) } })
+  const note = { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'note' } }
+
+  function answering(answer: (id: unknown) => Response) {
+    const breaker = { circuitBreaker: { failures: 1, pauseMs: 60_000 }, retries: 2 }
+    const { server, called } = behind({ 'tools/call': ({ id }) => answer(id) }, breaker)
+    return { server, called }
+  }
+
+  test.each<[string, () => Response, string]>([
+    [
+      'an HTML page',
+      () => new Response('<p>Log in</p>', { headers: { 'Content-Type': 'text/html' } }),
+      'The body is not valid JSON (text/html)',
+    ],
+    ['JSON of another API', () => json({ error: 'No' }), '"jsonrpc" must be "2.0" (application/json)'],
+    ['a JSON text', () => json('ok'), 'A JSON-RPC message must be an object (application/json)'],
+    ['a notification', () => json(note), 'the body has no response (application/json)'],
+    ['an empty batch', () => json([]), 'A batch must not be empty (application/json)'],
+    ['no body', () => new Response(null), 'the body is empty (no Content-Type)'],
+  ])('a complete response without JSON-RPC is an answer: %s', async (_, answer, problem) => {
+    const { server, called } = answering(answer)
+    await result(server, 'tools/list')
+    for (const times of [1, 2]) {
+      expect(await refusal(server, 'tools/call', { name: 'read' })).toMatchObject({
+        kind: 'unavailable',
+        message: `The server at u.example answered tools/call without a JSON-RPC response: ${problem}`,
+      })
+      expect(called('read')).toBe(times)
+    }
+  })
+
+  test.each<[string, (id: unknown) => Response]>([
+    ['nesting', (id) => deep(id, 900)],
+    ['messages', (id) => json([...Array(200).fill(note), { jsonrpc: '2.0', id, result: { content: [] } }])],
+  ])('an upstream may answer beyond the bounds of requests: %s', async (_, answer) => {
+    const { server, called } = answering(answer)
+    await result(server, 'tools/call', { name: 'read' })
+    expect(called('read')).toBe(1)
+  })
+
+  test('a response that is nested too deeply is an answer', async () => {
+    const { server, called } = answering((id) => deep(id, 3_000))
+    await result(server, 'tools/list')
+    for (const times of [1, 2]) {
+      const { message } = await refusal(server, 'tools/call', { name: 'read' })
+      expect(message).toContain('The body is nested deeper than 1000 levels')
+      expect(called('read')).toBe(times)
+    }
+  })
+
+  test('an event stream that ends without a response is a failure', async () => {
+    const empty = () => new Response('', { headers: { 'Content-Type': 'text/event-stream' } })
+    const { server } = answering(empty)
+    await refusal(server, 'tools/call', { name: 'send' })
+    expect(await refusal(server, 'tools/call', { name: 'send' })).toMatchObject({ data: { reason: 'circuit_breaker' } })
+  })
+})
+
 describe('through a Worker, an upstream with sessions', () => {
   let stub: Stub
   beforeEach(async () => {

@@ -48,6 +48,13 @@ export function resultOf(
       `The server at ${host} answered ${method} with more than ${maxAnswerBytes} bytes, more than proxy() reads: let it answer in parts`,
     )
   }
+  if (match.kind === 'none' && match.problem !== undefined) {
+    const type = response.headers.get('Content-Type') ?? 'no Content-Type'
+    throw new McpError(
+      'unavailable',
+      `The server at ${host} answered ${method} without a JSON-RPC response: ${match.problem} (${type})`,
+    )
+  }
   if (match.kind === 'none')
     throw new UpstreamFailure(`The server at ${host} ended its stream without a response`, failureOfStatus(undefined), {
       reason: 'no response',

@@ -29,7 +29,8 @@ export type Match =
   | { readonly kind: 'refusal'; readonly message: ErrorMessage }
   /** Responses without the id of the request. The caller must not receive any of them. */
   | { readonly kind: 'foreign' }
-  | { readonly kind: 'none' }
+  /** No response. `problem`: of a body that is complete, so that it is an answer, unlike a stream that ends too early. */
+  | { readonly kind: 'none'; readonly problem?: string | undefined }
   /** A response of more than `maxAnswerBytes`. */
   | { readonly kind: 'too large' }
 
@@ -53,6 +54,8 @@ export class SlowResponse extends Error {
   }
 }
 
+/** Not those of requests: the answer of an upstream has more levels than what is in it. The levels keep recursion far from the end of the stack. */
+const answerBounds = { maxJsonDepth: 1_000, maxBatchSize: 10_000 }
 /** Requests of an upstream that are answered during one call. */
 const maxRequests = 100
 const maxResumptions = 100
@@ -115,6 +118,8 @@ class Reading {
   #requests = 0
   #isForeign = false
   #refusal: ErrorMessage | undefined
+  #malformed: string | undefined
+  #problem: string | undefined
 
   constructor(id: RequestId, signal: AbortSignal, peer: Peer | undefined) {
     this.#id = id
@@ -125,7 +130,7 @@ class Reading {
   /** The outcome of streams without the response. */
   get unmatched(): Match {
     if (this.#refusal && !this.#isForeign) return { kind: 'refusal', message: this.#refusal }
-    return { kind: this.#isForeign ? 'foreign' : 'none' }
+    return this.#isForeign ? { kind: 'foreign' } : { kind: 'none', problem: this.#problem }
   }
 
   /** Reads until the response, or to the end. */
@@ -134,7 +139,7 @@ class Reading {
     const response = bounded ? new Response(bounded.stream, upstreamResponse) : upstreamResponse
     const isStream = isEventStream(response)
     try {
-      for await (const message of isStream ? this.#streamed(response) : this.#messagesIn(await response.text())) {
+      for await (const message of isStream ? this.#streamed(response) : this.#whole(await response.text())) {
         if (isRequest(message)) this.#onRequest(message)
         else if (isNotification(message)) this.#peer?.onNotification?.(message)
         if (!isResponse(message)) continue
@@ -168,14 +173,20 @@ class Reading {
     this.lastEventId = parsedId ?? this.lastEventId
   }
 
+  #whole(text: string): Message[] {
+    const messages = this.#messagesIn(text)
+    this.#problem = text === '' ? 'the body is empty' : (this.#malformed ?? 'the body has no response')
+    return messages
+  }
+
   /** Returns the messages of a body or an event. Malformed ones are ignored, except the answer to the request. */
   #messagesIn(text: string): Message[] {
-    const parsed = parse(text)
+    const parsed = parse(text, answerBounds)
     const all = 'batch' in parsed ? parsed.batch : [parsed]
     return all.flatMap((each, index) => {
       if ('message' in each) return each.message
-      // With an id it is a request, or nested too deeply.
-      if (each.malformed.kind === 'parse_error' || each.id !== undefined) return []
+      this.#malformed = each.malformed.message
+      if (each.malformed.kind === 'parse_error') return []
       const value: unknown = JSON.parse(text)
       return malformedAnswer('batch' in parsed && Array.isArray(value) ? value[index] : value, this.#id, each) ?? []
     })
