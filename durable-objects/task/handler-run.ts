@@ -1,5 +1,5 @@
 /** One run of a task's handler: from its start, with the journal of the previous runs. */
-import type { Context } from '../../worker/declarations/context.ts'
+import type { Context, Jsonify } from '../../worker/declarations/context.ts'
 import type { RequestContext } from '../../worker/declarations/request-context.ts'
 import type { Server } from '../../worker/declarations/server.ts'
 import type { Tool } from '../../worker/declarations/tool.ts'
@@ -49,6 +49,9 @@ class HandlerRun {
   /** Ends the run before its handler does. */
   readonly #ended = Promise.withResolvers<Outcome>()
   readonly #sleeps: TaskSleeps
+  readonly #runningEffects = new Set<Promise<unknown>>()
+  /** Whether the handler has thrown and runs again, so that no effect may start in this run. */
+  #isEnding = false
   /** What the handler threw, unless it chose the error of the call. */
   #thrown: { readonly problem: unknown } | undefined
 
@@ -83,11 +86,14 @@ class HandlerRun {
         this.#wrap(tool, isCurrent, stored.input),
       )
       const outcome = await run(server, call, journal, this.#environment(seals))
-      const canRetry = this.#record.failures < this.#record.retries
-      return this.#thrown && canRetry ? { thrown: this.#thrown.problem } : { outcome }
+      return this.#thrown && this.#canRetry ? { thrown: this.#thrown.problem } : { outcome }
     } catch (problem) {
       return { thrown: asMcpError(problem, host.report) }
     }
+  }
+
+  get #canRetry(): boolean {
+    return this.#record.failures < this.#record.retries
   }
 
   #wrap(tool: Tool, isCurrent: boolean, input: TaskCall['input']): Tool {
@@ -101,18 +107,38 @@ class HandlerRun {
         try {
           return await tool.handler(input, this.#contextOf(context))
         } catch (problem) {
-          if (!(problem instanceof McpError)) this.#thrown = { problem }
+          if (!(problem instanceof McpError)) {
+            this.#thrown = { problem }
+            if (this.#canRetry) await this.#endEffects()
+          }
           throw problem
         }
       },
     }
   }
 
+  /** Waits for the effects that run: the next run needs their results. */
+  async #endEffects(): Promise<void> {
+    while (this.#runningEffects.size > 0) await Promise.allSettled(this.#runningEffects)
+    this.#isEnding = true
+  }
+
   /** `once` keeps the task in memory and stores its result, and `progress` sets the status message. */
   #contextOf(context: Context): Context {
     const { once } = context
     const taskContext: Pick<Context, 'once' | 'progress'> = {
-      once: (key, effect) => this.#sleeps.during(() => once(key, () => this.#storable(key, effect))),
+      once: <T>(key: string, effect: () => T | Promise<T>) => {
+        const done: Promise<Jsonify<T>> = this.#sleeps.during(() =>
+          once(key, () => {
+            if (this.#isEnding) return new Promise<never>(() => {})
+            this.#runningEffects.add(done)
+            return this.#storable(key, effect)
+          }),
+        )
+        const onSettled = () => void this.#runningEffects.delete(done)
+        done.then(onSettled, onSettled)
+        return done
+      },
       progress: (progress, total, message) => {
         const text = message ?? (total ? `${progress} of ${total}` : `${progress}`)
         this.#task.status.setMessage(this.#record, text)

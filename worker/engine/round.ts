@@ -110,9 +110,12 @@ export class Round {
 
   /** Ends the round with an error. The promise never settles, so that the handler does not mistake the error for a response. */
   fail(error: McpError): Promise<never> {
-    // A response that is invalid is a fault of the client.
-    if (!(error instanceof InvalidInputResponse)) this.#environment.report(error)
-    this.#reject(error)
+    // A response that is invalid is a fault of the client. A task runs again to request another.
+    if (error instanceof InvalidInputResponse) void this.#closeWhenIdle().then(() => this.#reject(error))
+    else {
+      this.#environment.report(error)
+      this.#reject(error)
+    }
     return new Promise<never>(() => {})
   }
 
@@ -207,13 +210,19 @@ export class Round {
     }
   }
 
-  async #endWithRequests(): Promise<void> {
+  /** @returns whether the round was open until now */
+  async #closeWhenIdle(): Promise<boolean> {
     // Effects that run beside an input request belong to this round: its journal has their results.
     while (this.#records.running.size > 0) await Promise.allSettled(this.#records.running)
     // A request that was refused may end the handler, and so may one that it does not await. No request is sent before that is known.
     for (let turn = 0; (this.#hasRefused || this.guard.hasUnawaited) && turn < turnsToEnd; turn++) await undefined
-    if (this.#isClosed) return
+    const wasOpen = !this.#isClosed
     this.#isClosed = true
+    return wasOpen
+  }
+
+  async #endWithRequests(): Promise<void> {
+    if (!(await this.#closeWhenIdle())) return
     const unused = [...this.#records.responses.keys()].filter((key) => !this.#records.consumedKeys.has(key))
     const isUseless = unused.length > 0 && unused.length === this.#records.responses.size
     const unusedRounds = isUseless ? this.#journal.unusedRounds + 1 : 0

@@ -1,0 +1,149 @@
+/** The runs of a task's handler: what still runs when one ends, and what runs when its task is cancelled. */
+import { runInDurableObject } from 'cloudflare:test'
+import { exports } from 'cloudflare:workers'
+import { type Context, createServer } from 'edgemcp'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { Task } from '../../durable-objects/task/object.ts'
+import type { Answer } from '../../worker/engine/journal.ts'
+import { taskHost } from './task-host.ts'
+
+const namespace = (exports as unknown as { McpState: DurableObjectNamespace }).McpState
+
+type Handler = (input: unknown, ctx: Context) => Promise<string>
+/** @property lost returns a new instance, as after a loss of the object */
+type Running = { readonly task: Task; lost(): Task }
+
+/** Starts a task in an object that nothing else uses. */
+const withTask = (retries: number, handler: Handler, use: (running: Running) => Promise<void>): Promise<void> =>
+  runInDurableObject(namespace.getByName(crypto.randomUUID()), async (_, context) => {
+    const server = createServer({ name: 'runs', version: '1.0.0' })
+    server.tool('work', { description: 'Works', task: { retries } }, handler)
+    const instance = () => new Task(context, {} as never, taskHost({ serverOf: () => server }))
+    const task = instance()
+    const capabilities = { elicitation: { form: {} } }
+    await task.start(
+      { params: { name: 'work' }, capabilities, client: undefined, principal: undefined, identity: 'test' },
+      { after: 0, ttl: 3_600_000, poll: 1000, retries },
+      { name: 'task x', taskId: 'sealed', session: undefined },
+      {},
+      false,
+    )
+    await use({ task, lost: instance })
+    await context.storage.deleteAll()
+  })
+
+beforeEach(() => vi.useFakeTimers({ toFake: ['Date'] }))
+afterEach(() => vi.useRealTimers())
+
+/** Moves the clock, which no timer follows. */
+const later = (ms: number): unknown => vi.setSystemTime(Date.now() + ms)
+
+const accept = (content: object): Answer => ({ result: { action: 'accept', content } })
+/** An effect that runs until it is released. */
+function slowEffect() {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const begun = Promise.withResolvers<void>()
+  const run = vi.fn(async () => {
+    begun.resolve()
+    await promise
+    return run.mock.calls.length
+  })
+  return { run, begun: begun.promise, release: resolve }
+}
+
+describe('an effect that still runs when its run ends', () => {
+  test('is not repeated by the retry', () => {
+    const charge = slowEffect()
+    const rates = vi.fn().mockRejectedValueOnce(new Error('flaky')).mockResolvedValue(1)
+    return withTask(
+      1,
+      async (_, ctx) => {
+        const [, receipt] = await Promise.all([ctx.once('rates', rates), ctx.once('charge', charge.run)])
+        return `receipt ${receipt}`
+      },
+      async ({ task }) => {
+        const run = task.alarm()
+        await charge.begun
+        await scheduler.wait(0)
+        charge.release()
+        await run
+        later(1000)
+        await task.alarm()
+        expect(await task.get()).toMatchObject({ status: 'completed', result: { content: [{ text: 'receipt 1' }] } })
+        expect([rates.mock.calls.length, charge.run.mock.calls.length]).toEqual([2, 1])
+      },
+    )
+  })
+
+  test('is not repeated by the retry, nor is an effect inside it', () => {
+    const charge = slowEffect()
+    const inner = vi.fn(() => 'inner')
+    const rates = vi.fn().mockRejectedValueOnce(new Error('flaky')).mockResolvedValue(1)
+    return withTask(
+      1,
+      async (_, ctx) => {
+        const outer = ctx.once('outer', async () => `${await charge.run()} ${await ctx.once('inner', inner)}`)
+        const [, receipt] = await Promise.all([ctx.once('rates', rates), outer])
+        return receipt
+      },
+      async ({ task }) => {
+        const run = task.alarm()
+        await charge.begun
+        await scheduler.wait(0)
+        charge.release()
+        await run
+        later(1000)
+        await task.alarm()
+        expect(await task.get()).toMatchObject({ status: 'completed', result: { content: [{ text: '1 inner' }] } })
+        expect([charge.run.mock.calls.length, inner.mock.calls.length]).toEqual([1, 1])
+      },
+    )
+  })
+
+  test('is not repeated when an input response is invalid', () => {
+    const charge = slowEffect()
+    const answer = z.object({ name: z.string().refine((name) => name === 'valid') })
+    return withTask(
+      0,
+      async (_, ctx) => {
+        const charging = async () => {
+          await ctx.elicit('sure', 'Sure?', z.object({}))
+          return ctx.once('charge', charge.run)
+        }
+        const [receipt] = await Promise.all([charging(), ctx.elicit('name', 'Name?', answer)])
+        return `receipt ${receipt}`
+      },
+      async ({ task }) => {
+        await task.alarm()
+        await task.update({ sure: accept({}), name: accept({ name: 'other' }) })
+        const run = task.alarm()
+        await charge.begun
+        await scheduler.wait(0)
+        charge.release()
+        await run
+        expect(await task.get()).toMatchObject({
+          status: 'input_required',
+          statusMessage: expect.stringContaining('does not fit its schema'),
+        })
+        await task.update({ name: accept({ name: 'valid' }) })
+        await task.alarm()
+        expect(await task.get()).toMatchObject({ status: 'completed', result: { content: [{ text: 'receipt 1' }] } })
+        expect(charge.run).toHaveBeenCalledTimes(1)
+      },
+    )
+  })
+
+  test('does not delay the result of the task', () =>
+    withTask(
+      1,
+      async (_, ctx) => {
+        const never = ctx.once('never', () => new Promise<void>(() => {}))
+        return Promise.race([never, ctx.once('fast', () => 'fast')]).then(String)
+      },
+      async ({ task }) => {
+        await task.alarm()
+        expect(await task.get()).toMatchObject({ status: 'completed', result: { content: [{ text: 'fast' }] } })
+      },
+    ))
+})
