@@ -134,6 +134,31 @@ describe('an effect that still runs when its run ends', () => {
     )
   })
 
+  test('is not repeated when it replaces a request that the client does not support', () => {
+    const charge = slowEffect()
+    return withTask(
+      0,
+      async (_, ctx) => {
+        const charging = ctx
+          .sample('model', { prompt: 'Which?', maxTokens: 10 })
+          .catch(() => ctx.once('charge', charge.run))
+        const [receipt] = await Promise.all([charging, ctx.elicit('sure', 'Sure?', z.object({}))])
+        return `receipt ${receipt}`
+      },
+      async ({ task }) => {
+        const run = task.alarm()
+        await charge.begun
+        await scheduler.wait(0)
+        charge.release()
+        await run
+        await task.update({ sure: accept({}) })
+        await task.alarm()
+        expect(await task.get()).toMatchObject({ status: 'completed', result: { content: [{ text: 'receipt 1' }] } })
+        expect(charge.run).toHaveBeenCalledTimes(1)
+      },
+    )
+  })
+
   test('does not delay the result of the task', () =>
     withTask(
       1,

@@ -212,10 +212,13 @@ export class Round {
 
   /** @returns whether the round was open until now */
   async #closeWhenIdle(): Promise<boolean> {
-    // Effects that run beside an input request belong to this round: its journal has their results.
-    while (this.#records.running.size > 0) await Promise.allSettled(this.#records.running)
-    // A request that was refused may end the handler, and so may one that it does not await. No request is sent before that is known.
-    for (let turn = 0; (this.#hasRefused || this.guard.hasUnawaited) && turn < turnsToEnd; turn++) await undefined
+    do {
+      // Effects that run beside an input request belong to this round: its journal has their results.
+      while (this.#records.running.size > 0) await Promise.allSettled(this.#records.running)
+      // A request that was refused may end the handler, and so may one that it does not await. No request is sent before that is known.
+      for (let turn = 0; (this.#hasRefused || this.guard.hasUnawaited) && turn < turnsToEnd; turn++) await undefined
+      // A handler that catches the refusal may start an effect.
+    } while (this.#records.running.size > 0)
     const wasOpen = !this.#isClosed
     this.#isClosed = true
     return wasOpen
