@@ -35,11 +35,8 @@ export type LifetimeHooks = {
 export class Lifetime {
   /** How often the session has ended in this instance. */
   epoch = 0
-  /**
-   * Resolves when a session that ends has deleted what it stored; `undefined` while it does not end. A request that arrives when an idle
-   * session expires is the first of its next life, so it waits: `while (ending) await ending`. Another request may end the session next.
-   */
-  ending: Promise<void> | undefined
+  /** See `completeEnd`. */
+  #ending: Promise<void> | undefined
   readonly expiry: Expiry
   readonly #ctx: DurableObjectState
   readonly #host: SessionHost
@@ -130,7 +127,7 @@ export class Lifetime {
   }
 
   get isOver(): boolean {
-    return this.ending !== undefined || this.#values.get('ended') !== undefined
+    return (this.#ending ?? this.#values.get('ended')) !== undefined
   }
 
   /** Called before the first row is written: sets the alarm that deletes the session. */
@@ -153,29 +150,26 @@ export class Lifetime {
   finish(reason: SessionEndEvent['reason'], expires?: number, isMissed = true): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     // No new work starts until everything is deleted.
-    this.ending = promise
+    this.#ending = promise
     return this.#finish(reason, expires, isMissed).finally(() => {
-      this.ending = undefined
+      this.#ending = undefined
       resolve()
     })
   }
 
   async #finish(reason: SessionEndEvent['reason'], expires: number | undefined, isMissed: boolean): Promise<void> {
     this.epoch += 1
-    await this.#attempt(() => this.#hooks.stop())
-    const hadSubscriptions = this.#values.get('updatesShard') !== undefined && (await this.#hooks.deregister())
     const owner = this.#values.get('owner')
-    if (owner) await this.#hooks.notify(owner, reason)
     const names = this.#stateObjects
+    const isRegistered = this.#values.get('updatesShard') !== undefined
+    // Before others delete what they have of it: `completeEnd` completes the end if this instance is lost meanwhile.
+    if (isRegistered || owner || names.length) void this.#attempt(() => this.#values.put('ended', { reason, expires }))
+    await this.#attempt(() => this.#hooks.stop())
+    const hadSubscriptions = isRegistered && (await this.#hooks.deregister())
+    if (owner) await this.#hooks.notify(owner, reason)
     // A deployment may have removed the class of states.
     await Promise.all(names.map((name) => this.#attempt(() => this.#host.state(name).deleteAll())))
-    const ended = isMissed || hadSubscriptions || names.length > 0 ? expires : undefined
-    // A session that cannot be deleted now must not go on as if it still had what it has lost.
-    await this.#attempt(() => {
-      this.#values.delete('updatesShard')
-      if (ended !== undefined) this.#values.put('ended', ended)
-    })
-    await this.#clear(ended)
+    await this.#clear(isMissed || hadSubscriptions || names.length ? expires : undefined)
   }
 
   /** Performs a step of the end, starting at once. A failure is reported, so that the session ends. */
@@ -189,32 +183,46 @@ export class Lifetime {
 
   /**
    * Ends this instance of the object, not the session, because of a failure after which it cannot continue: what this turn wrote is undone.
-   * The streams of its clients reconnect, and the next instance recovers its calls. A session that is ending goes on, because it deletes
+   * The streams of its clients reconnect, and the next instance recovers its calls. A session that is ending goes on until it has deleted
    * everything.
    */
   abort(problem: unknown): void {
-    if (this.ending) return
+    if (this.#ending) return
     this.#host.report(problem)
     this.#ctx.abort('The session cannot write to its storage')
   }
 
   /**
-   * Deletes the tombstone in time, in the alarm of a session that has ended, and what could not be deleted with the session. Returns
-   * `undefined` for a session that has not ended.
+   * Completes an end during which the last instance was lost.
+   *
+   * @returns a promise that resolves when a session that ends has deleted what it stored; `undefined` while it does not end. A request that
+   * arrives when an idle session expires is the first of its next life, so it waits: `while (completeEnd()) await completeEnd()`. Another request
+   * may end the session next.
    */
-  expireTombstone(): Promise<void> | undefined {
-    const endedAt = this.#values.get('ended')
-    if (endedAt === undefined) return undefined
-    return this.#clear(endedAt > Date.now() ? endedAt : undefined)
+  completeEnd(): Promise<void> | undefined {
+    const ended = this.#values.get('ended')
+    if (!this.#ending && typeof ended === 'object') {
+      this.finish(ended.reason, ended.expires).catch((problem) => this.abort(problem))
+    }
+    return this.#ending
   }
 
-  /** Deletes everything. @param ended the tombstone that remains, if any */
-  async #clear(ended: number | undefined): Promise<void> {
-    await this.#ctx.storage.deleteAll()
+  /** Deletes the tombstone in time, in the alarm of a session that has ended, and what could not be deleted with the session. */
+  expireTombstone(): Promise<void> {
+    return this.#clear(Number(this.#values.get('ended')))
+  }
+
+  /** Deletes everything. @param ended the tombstone that remains until then, if any */
+  async #clear(ended = 0): Promise<void> {
+    const steps = [this.#ctx.storage.deleteAll()]
     this.#values.reset()
     this.#hooks.reset()
-    if (ended === undefined) return
-    this.#values.put('ended', ended)
-    await this.#alarms.set({ tombstone: Math.max(ended, Date.now() + 1000) })
+    // One turn is stored as a whole or not at all. For a tombstone that is refused, `abort` ends this instance.
+    if (ended > Date.now()) {
+      this.#ending = undefined
+      this.#values.put('ended', ended)
+      steps.push(this.#alarms.set({ tombstone: ended }))
+    }
+    await Promise.all(steps)
   }
 }

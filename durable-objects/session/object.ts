@@ -23,7 +23,7 @@
  * | `id`        | `Id`: name and expiry of the session id, and known lists    | the session                        |
  * | `owner`     | `SessionOwner`, if a plugin has `onSessionEnd`              | the session                        |
  * | `stateObjects` | names of the objects that store the state of its handlers | the session                       |
- * | `ended`     | tombstone: `expires` of a session that has ended            | until then, by alarm               |
+ * | `ended`     | tombstone: `expires` of a session that has ended; `Ending` while it ends | until then, by alarm  |
  *
  * A session that its client ended leaves the tombstone. A session that expired leaves nothing: a client may use its id again, and ids of
  * streams, events and input requests continue above those that the client knows. Without `sessions.revive`, it leaves the tombstone if a
@@ -101,7 +101,7 @@ export class Session extends Store implements SessionRpc {
   async post(post: Post): Promise<Posted> {
     this.schema.check()
     const session = this.#session
-    while (session.lifetime.ending) await session.lifetime.ending
+    while (session.lifetime.completeEnd()) await session.lifetime.completeEnd()
     if (session.lifetime.isOver) return { gone: true }
     const overSse = post.handshake === undefined
     if (overSse && !session.lifetime.id) return { gone: true }
@@ -177,7 +177,7 @@ export class Session extends Store implements SessionRpc {
   async end(expires: number): Promise<boolean> {
     this.schema.check()
     const session = this.#session
-    while (session.lifetime.ending) await session.lifetime.ending
+    while (session.lifetime.completeEnd()) await session.lifetime.completeEnd()
     if (session.lifetime.isOver) return false
     await session.lifetime.finish('deleted', expires)
     return true
@@ -202,7 +202,7 @@ export class Session extends Store implements SessionRpc {
     const { terms, expires, scopes, after, relay, owner } = opening
     this.schema.check()
     const session = this.#session
-    while (session.lifetime.ending) await session.lifetime.ending
+    while (session.lifetime.completeEnd()) await session.lifetime.completeEnd()
     if (session.lifetime.isOver) return { gone: true }
     this.#wake(terms)
     const { epoch } = session.lifetime
@@ -232,7 +232,7 @@ export class Session extends Store implements SessionRpc {
     const stream = searchParams.get('stream')
     const options = streamOptionsIn(searchParams)
     const { overSse } = options
-    while (session.lifetime.ending) await session.lifetime.ending
+    while (session.lifetime.completeEnd()) await session.lifetime.completeEnd()
     if (session.lifetime.isOver) return new Response(null, { status: 404 })
     this.#wake(searchParams.get('terms') ?? undefined)
     if (overSse) session.lifetime.expiry.markConnected()
@@ -283,8 +283,8 @@ export class Session extends Store implements SessionRpc {
   override async alarm(): Promise<void> {
     if (await this.schema.putOffAlarm()) return
     const session = this.#session
-    const tombstone = session.lifetime.expireTombstone()
-    if (tombstone) return tombstone
+    while (session.lifetime.completeEnd()) await session.lifetime.completeEnd()
+    if (session.lifetime.isOver) return session.lifetime.expireTombstone()
     // This object stores no session.
     if (!session.lifetime.id) return super.alarm()
     const { epoch } = session.lifetime

@@ -1,4 +1,5 @@
 /** The values that a session stores: the table in `object.ts` describes each. */
+import type { SessionEndEvent } from '../../worker/declarations/client-hooks.ts'
 import type { Answer } from '../../worker/engine/journal.ts'
 import type { NegotiatedSession } from '../../worker/engine/methods/method.ts'
 import type { LogLevel } from '../../worker/protocol/types.ts'
@@ -20,7 +21,7 @@ export type SessionValues = Values<{
   id: Id
   owner: SessionOwner
   stateObjects: string[]
-  ended: number
+  ended: number | Ending
 }>
 
 /** The client that reads the standing stream: see `Opening.relay`. */
@@ -32,3 +33,6 @@ export type Reader = { relay: string; scopes: readonly string[] }
  * absent without `subscriptions()`.
  */
 export type Id = { name: string; expires: number; since?: number; lists?: string }
+
+/** The decision that a session ends, with the arguments of `Lifetime.finish`. */
+export type Ending = { reason: SessionEndEvent['reason']; expires: number | undefined }

@@ -19,6 +19,8 @@ const termsOf = termsWith({ streamAfterMs: 1000, ttl: week, log: defaultLogBound
 
 type Running = {
   session: Session
+  /** Returns the next instance of the object, after the last one was lost. */
+  next(host?: Partial<SessionHost>): Session
   storage: DurableObjectStorage
   sockets(): WebSocket[]
   reported: unknown[]
@@ -42,11 +44,15 @@ async function running(host: Partial<SessionHost>, use: (running: Running) => Pr
   }
   await runInDurableObject(McpSession.getByName(name), async (_, state) => {
     // Only what these tests use of a host.
-    const session = new Session(state, {} as never, { ...defaults, ...host } as unknown as SessionHost)
-    await use({ session, storage: state.storage, sockets: () => state.getWebSockets(), reported, name })
+    const next = (changed: Partial<SessionHost> = {}) =>
+      new Session(state, {} as never, { ...defaults, ...host, ...changed } as unknown as SessionHost)
+    const sockets = () => state.getWebSockets()
+    await use({ session: next(), next, storage: state.storage, sockets, reported, name })
     await state.storage.deleteAll()
   })
 }
+
+const alarmOf = (stub: Stub) => runInDurableObject(stub, (_, state) => state.storage.getAlarm())
 
 const valuesIn = ({ kv }: DurableObjectStorage) => [...kv.list()].flatMap(([key]) => (key === 'schema' ? [] : [key]))
 
@@ -154,6 +160,139 @@ describe('a session whose expiry fails once', () => {
       expect(registered).toContain('tools')
     })
   })
+})
+
+describe('a session whose object is lost while it ends', () => {
+  /** Stores a session that is subscribed to changes, and has state. */
+  async function subscribed(
+    revive: boolean,
+    host: Partial<SessionHost>,
+    use: (running: Running, registered: string[], deleted: string[]) => Promise<void>,
+  ) {
+    const registered: string[] = []
+    const deleted: string[] = []
+    const shard = {
+      subscribe: async (_: string, topics: string[]) => registered.push(...topics) > 0,
+      unsubscribeAll: async () => registered.splice(0).length > 0,
+    }
+    const own: Partial<SessionHost> = {
+      Subscriptions,
+      // Only what a session uses of them.
+      subscriptionsAt: () => shard as unknown as SubscriptionsRpc,
+      state: (name) => ({ deleteAll: async () => void deleted.push(name) }) as never,
+      termsOf: () => termsWith({ streamAfterMs: 1000, ttl: week, log: defaultLogBounds, revive })(0),
+    }
+    await running({ ...own, ...host }, async (parts) => {
+      expect(await parts.session.post(post('resources/subscribe', { uri: 'note://1' }))).toMatchObject({ status: 200 })
+      expect(registered).toContain('resource:note://1')
+      parts.storage.kv.put('stateObjects', ['board'])
+      await use(parts, registered, deleted)
+    })
+  }
+
+  const server = createServer({ name: 'test', version: '1.0.0' })
+  server.resource('note://1', { description: 'A note' }, () => 'a note')
+
+  /** Returns a function that never completes, as of an instance that is lost, and a promise of its first call. */
+  function lost() {
+    const { promise: reached, resolve } = Promise.withResolvers<void>()
+    const hang = () => {
+      resolve()
+      return new Promise<never>(() => {})
+    }
+    return { reached, hang }
+  }
+
+  test('expires before its next request, which registers it again for changes', async () => {
+    await subscribed(true, { server }, async ({ next, storage }, registered, deleted) => {
+      storage.kv.put('lastSeenAt', 1)
+      const { reached, hang } = lost()
+      void next({ state: () => ({ deleteAll: hang }) as never }).alarm()
+      await reached
+      expect(registered).toEqual([])
+      const session = next()
+      expect(await session.post(post('ping'))).toMatchObject({ status: 200 })
+      expect(deleted).toEqual(['board'])
+      expect(valuesIn(storage)).toEqual([])
+      expect((await open(session, '')).status).toBe(101)
+      expect(registered).toContain('tools')
+    })
+  })
+
+  test('has ended without revive, because it has lost subscriptions', async () => {
+    await subscribed(false, { server }, async ({ next, storage }) => {
+      storage.kv.put('lastSeenAt', 1)
+      storage.kv.delete('stateObjects')
+      const { reached, hang } = lost()
+      // As after another instance has deregistered the session.
+      const shard = { unsubscribeAll: hang } as unknown as SubscriptionsRpc
+      void next({ subscriptionsAt: () => shard }).alarm()
+      await reached
+      const gone = { unsubscribeAll: async () => false } as unknown as SubscriptionsRpc
+      const session = next({ subscriptionsAt: () => gone })
+      expect(await session.post(post('ping'))).toEqual({ gone: true })
+      expect(valuesIn(storage)).toEqual(['ended'])
+    })
+  })
+
+  test.each<[string, (session: Session) => Promise<unknown>, unknown]>([
+    ['a request', (session) => session.post(post('ping')), { gone: true }],
+    ['a DELETE', (session) => session.end(Date.now() + week), false],
+    ['a stream', async (session) => (await open(session, '')).status, 404],
+    ['an alarm', (session) => session.alarm(), undefined],
+  ])('completes the DELETE at %s', async (_, request, answer) => {
+    const ends: string[] = []
+    const { reached, hang } = lost()
+    const hooked = createServer({ name: 'test', version: '1.0.0' })
+    hooked.resource('note://1', { description: 'A note' }, () => 'a note')
+    // As `serve` does with the hooks of plugins.
+    Object.assign(hooked.declarations, {
+      hooks: { onSessionEnd: ({ reason }: { reason: string }) => void ends.push(reason) },
+    })
+    await subscribed(true, { server: hooked }, async ({ next, storage }, registered, deleted) => {
+      storage.kv.put('owner', { client: { name: 'test', version: '1' } })
+      void next({ serverFor: () => ({ declarations: { hooks: { onSessionEnd: hang } } }) as never }).end(
+        Date.now() + week,
+      )
+      await reached
+      const session = next()
+      expect(await request(session)).toEqual(answer)
+      expect({ registered, deleted, ends }).toEqual({ registered: [], deleted: ['board'], ends: ['deleted'] })
+      expect(valuesIn(storage)).toEqual(['ended'])
+      expect(await session.post(post('ping'))).toEqual({ gone: true })
+      expect(ends).toEqual(['deleted'])
+    })
+  })
+
+  test('has its tombstone once its data is deleted', async () => {
+    const name = crypto.randomUUID()
+    // A stub whose object was lost stays broken.
+    const stub = () => McpSession.getByName(name)
+    expect(await stub().post(post('logging/setLevel', { level: 'debug' }))).toMatchObject({ status: 200 })
+    await runInDurableObject(stub(), (_, state) => {
+      const deleteAll = state.storage.deleteAll.bind(state.storage)
+      state.storage.deleteAll = async () => {
+        await deleteAll()
+        await state.storage.sync()
+        state.abort('lost')
+      }
+    })
+    const expires = Date.now() + week
+    expect(await stub().end(expires).then(String, String)).toBe('Error: lost')
+    expect(await stub().post(post('ping'))).toEqual({ gone: true })
+    expect(await alarmOf(stub())).toBe(expires)
+  })
+})
+
+test('a session whose tombstone is refused gives its instance up', async () => {
+  const stub = McpSession.getByName(crypto.randomUUID())
+  expect(await stub.post(post('logging/setLevel', { level: 'debug' }))).toMatchObject({ status: 200 })
+  await runInDurableObject(stub, (_, { storage: { kv } }) => {
+    vi.spyOn(kv, 'put').mockImplementation(() => {
+      throw new Error('full')
+    })
+  })
+  expect(await stub.end(Date.now() + week).then(String, String)).toContain('The session cannot write to its storage')
 })
 
 describe('a session that ends', () => {
