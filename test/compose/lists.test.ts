@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { newServer, play, refusal, result } from '../engine/stage.ts'
 import { startServer } from '../support/server.ts'
 import { nodeProxy } from './node-proxy.ts'
-import { type Answers, rpcError, scripted } from './scripted.ts'
+import { type Answers, described, rpcError, scripted } from './scripted.ts'
 import { startStub } from './stub.ts'
 
 type Json = Record<string, unknown>
@@ -286,4 +286,25 @@ test('the official client reads a list to which an upstream adds invalid tools',
     await client.close()
     stub.close()
   }
+})
+
+const capabilities = { tools: {}, resources: null, prompts: null, completions: null, logging: null }
+test.each<[string, Answers]>([
+  ['without sessions', { 'server/discover': described(capabilities) }],
+  [
+    'with sessions',
+    {
+      'server/discover': ({ id }) => rpcError(id, -32601, 'Method not found'),
+      initialize: { protocolVersion: '2025-11-25', capabilities, serverInfo: { name: 'u', version: '1' } },
+    },
+  ],
+])('capabilities that are null are not declared: an upstream %s', async (_, answers) => {
+  const upstream = scripted({ 'tools/call': { content: [] }, ...answers })
+  const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream.fetch))
+  await result(server, 'tools/call', { name: 'x' })
+  for (const method of ['resources/list', 'resources/templates/list', 'prompts/list']) {
+    expect(await refusal(server, method)).toMatchObject({ kind: 'method_not_found' })
+    expect(upstream.asked(method)).toEqual([])
+  }
+  expect(upstream.asked('logging/setLevel')).toEqual([])
 })

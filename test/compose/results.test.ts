@@ -285,6 +285,18 @@ test.each([
   expect(read('tools/call', asks(request))).toEqual(asks(request))
 })
 
+test.each([
+  [{ resultType: null, content: [text] }, { content: [text] }],
+  [
+    { resultType: 'input_required', inputRequests: null, requestState: 's' },
+    { inputRequests: {}, requestState: 's' },
+  ],
+  [{ resultType: 'input_required', inputRequests: {}, requestState: null }, { inputRequests: {} }],
+])('members of input requests and results that are null are absent: %j', (given, members) => {
+  const { resultType: _, ...others } = read('tools/call', given)
+  expect(others).toEqual(members)
+})
+
 const wrong = (reason: string) => `The upstream answered with an invalid response: ${reason}`
 test.each([
   [

@@ -175,7 +175,8 @@ export const isInputRequired = (result: Result | InputRequired): result is Input
  * @throws McpError `unavailable` for any other value; it names the member
  */
 export function readResult(method: string, params: Params, canBeAsked: boolean, host: string): Result | InputRequired {
-  const { resultType = 'complete', _meta } = params
+  const { _meta } = params
+  const resultType = params.resultType ?? 'complete'
   // Versions with sessions have no kinds of results: there it is a member like any other.
   if (canBeAsked && resultType === 'input_required') return readInputRequired(method, params, host)
   if (canBeAsked && resultType !== 'complete') {
@@ -197,7 +198,8 @@ export function readResult(method: string, params: Params, canBeAsked: boolean, 
 }
 
 function readInputRequired(method: string, params: Params, host: string): InputRequired {
-  const { inputRequests = {}, requestState } = params
+  const inputRequests = params.inputRequests ?? {}
+  const requestState = params.requestState ?? undefined
   if (!canAsk.has(method)) throw invalidResult(host, method, 'it requests input, which this method does not support')
   if (!isObject(inputRequests)) throw invalidResult(host, method, '"inputRequests" must be an object')
   if (requestState !== undefined && typeof requestState !== 'string') {

@@ -31,6 +31,10 @@ const handshakePollMs = 20
 /** Statuses of refusals that do not reveal the protocol versions of an upstream. */
 const temporary = new Set([401, 403, 407, 408, 425, 429, 502, 503, 504])
 
+/** Returns the capabilities that an upstream declares. Several SDKs write `null` for absent ones. */
+const declared = (capabilities: unknown): ServerCapabilities =>
+  Object.fromEntries(Object.entries(isObject(capabilities) ? capabilities : {}).filter(([, value]) => value !== null))
+
 export class Connections {
   readonly sessions: UpstreamSessions
   readonly #http: UpstreamHttp
@@ -96,7 +100,7 @@ export class Connections {
     if (message && 'result' in message && Array.isArray(message.result.supportedVersions)) {
       const { supportedVersions, capabilities } = message.result
       if (!supportedVersions.includes(date)) return undefined
-      return isObject(capabilities) ? capabilities : {}
+      return declared(capabilities)
     }
     const code = message && 'error' in message ? message.error.code : undefined
     const isUnknown = code === errorTable.method_not_found.code || code === errorTable.invalid_request.code
@@ -142,7 +146,7 @@ export class Connections {
     const session: UpstreamSession = {
       id: sessionId,
       version: isKnown ? String(protocolVersion) : newestSession,
-      capabilities: isObject(capabilities) ? capabilities : {},
+      capabilities: declared(capabilities),
       headers: caller.headers,
       uses: 1,
       usedAtMs: Date.now(),
