@@ -116,6 +116,29 @@ test('include selects tools, by names and patterns', async () => {
   expect(upstream.asked('tools/call')).toEqual([])
 })
 
+test.each([
+  ['a*a', 'a', false],
+  ['a*a', 'aa', true],
+  ['a*b*c', 'abc', true],
+  ['a*b*c', 'a1b2c', true],
+  ['a*b*c', 'acb', false],
+  ['a*b*b', 'ab', false],
+  ['*a*', 'bab', true],
+  ['*a*b*', 'ba', false],
+  ['a**b', 'ab', true],
+  ['a.c', 'abc', false],
+  ['*', '', true],
+  ['a*', 'a\nb', true],
+  ['a', 'ab', false],
+])('the pattern %j fits the name %j: %s', (pattern, name, fits) => {
+  expect(new SelectedTools('proxy()', { include: [pattern] }).has(name)).toBe(fits)
+})
+
+test('patterns with several wildcards take little time', () => {
+  const selected = new SelectedTools('proxy()', { exclude: ['*_*_*_admin'] })
+  expect(selected.has('_'.repeat(3_000))).toBe(true)
+}, 5_000)
+
 test.each<[what: string, tools: ReturnType<typeof tool>[], options: ToolSelection, listed: string[]]>([
   [
     'one',

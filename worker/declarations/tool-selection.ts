@@ -1,4 +1,5 @@
 /** Options that select and change the tools of another server or of an API: those of `proxy()` and `openApiTools()`. */
+import { consistsOf } from '../protocol/consists-of.ts'
 import type { JsonSchema, ToolAnnotations } from '../protocol/types.ts'
 import type { AccessOptions } from './caller.ts'
 import { checkOptions, type KindsOf } from './check-options.ts'
@@ -51,11 +52,13 @@ export const selectionKinds: KindsOf<ToolSelection> = {
   exclude: kind.strings,
 }
 
+type Pattern = (name: string) => boolean
+
 /** A selection, ready for look-ups. */
 export class SelectedTools {
   readonly overrides: ReadonlyMap<string, ToolOverride>
-  readonly #include: readonly RegExp[] | undefined
-  readonly #exclude: readonly RegExp[]
+  readonly #include: readonly Pattern[] | undefined
+  readonly #exclude: readonly Pattern[]
   /** Own names of the renamed tools, by their names on this server without prefix. */
   readonly #renamed = new Map<string, string>()
   /** The names and patterns of the options, with the option of each. */
@@ -87,8 +90,8 @@ export class SelectedTools {
 
   /** Whether this server has a tool. @param ownName its name without prefix, where it is declared */
   has(ownName: string): boolean {
-    if (this.#exclude.some((pattern) => pattern.test(ownName))) return false
-    return this.#include?.some((pattern) => pattern.test(ownName)) ?? true
+    if (this.#exclude.some((pattern) => pattern(ownName))) return false
+    return this.#include?.some((pattern) => pattern(ownName)) ?? true
   }
 
   /** Returns the name that a tool would have on this server, without prefix. */
@@ -111,16 +114,13 @@ export class SelectedTools {
   findUnknown(ownNames: Iterable<string>): string[] {
     const known = [...ownNames]
     return this.#named
-      .filter(({ name }) => !known.some((own) => patternOf(name).test(own)))
+      .filter(({ name }) => !known.some(patternOf(name)))
       .map(({ option, name }) => `"${option}" names "${name}"`)
   }
 }
 
-const patternOf = (name: string): RegExp =>
-  new RegExp(
-    `^${name
-      .split('*')
-      .map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
-      .join('.*')}$`,
-    's',
-  )
+/** Returns whether a name fits a pattern. Callers send names, so it never goes back in one. */
+const patternOf = (pattern: string) => {
+  const texts = pattern.split('*')
+  return (name: string) => consistsOf(texts, name)
+}

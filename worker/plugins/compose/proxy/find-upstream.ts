@@ -1,6 +1,7 @@
 /** Finds the upstream of an entry that this server does not have. */
 
 import type { MethodContext } from '../../../engine/methods/method.ts'
+import { consistsOf } from '../../../protocol/consists-of.ts'
 import { McpError } from '../../../protocol/errors.ts'
 import type { Params } from '../../../protocol/types.ts'
 import { canonicalTemplate, canonicalUri } from '../../../protocol/uri.ts'
@@ -60,7 +61,8 @@ function fitsOne(context: MethodContext, { access }: Proxied, uri: string, templ
   for (const { uriTemplate: listed } of templates) {
     const template = canonicalTemplate(String(listed))
     if (uri === template) return true
-    if (!hasTexts(template, uri)) continue
+    // Most URIs of other templates have other texts, and this is quick.
+    if (!consistsOf(template.split(/\{[^{}]*\}/), uri)) continue
     steps += template.split(/[{},]/).length * (uri.length + stepsOfReading)
     if (steps > maxSteps) {
       const start = uri.slice(0, 100)
@@ -74,18 +76,6 @@ function fitsOne(context: MethodContext, { access }: Proxied, uri: string, templ
     if (uriTemplate(template).match(uri)) return true
   }
   return false
-}
-
-/** Whether a URI has the texts of a template in their order. Most URIs of other templates do not, and this is quick. */
-function hasTexts(template: string, uri: string): boolean {
-  const texts = template.split(/\{[^{}]*\}/)
-  if (!uri.startsWith(texts[0] ?? '') || !uri.endsWith(texts.at(-1) ?? '')) return false
-  let end = 0
-  return texts.every((text) => {
-    const at = uri.indexOf(text, end)
-    end = at + text.length
-    return at >= 0
-  })
 }
 
 /** Makes a choice once per call, however many rounds the call has. */
