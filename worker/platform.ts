@@ -28,11 +28,11 @@ export const declareClass = (className: string): string =>
  * Where the Durable Objects of an endpoint are, and whether clients read what its Worker lacks. By default they do: the user of a client may be
  * the developer. With the option `handlerErrors`, only the log has it.
  */
-type ObjectAccess = Placement & { readonly hidesMistakes?: boolean }
+type ObjectAccess = Placement & { readonly hidesErrors?: boolean }
 
 /** Returns the error of a Worker whose configuration is wrong: one that clients read, or one that only the log has. */
-const mistake = (message: string, { hidesMistakes }: ObjectAccess): Error =>
-  hidesMistakes ? new Error(message) : new DeveloperError(message)
+const mistake = (message: string, { hidesErrors }: ObjectAccess): Error =>
+  hidesErrors ? new Error(message) : new DeveloperError(message)
 
 /** @throws Error when this Worker has no such class */
 export function object<T>(className: string, name: string, placement: ObjectAccess): T {

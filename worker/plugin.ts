@@ -320,10 +320,9 @@ function hookOf<E>(
   hookIn: (plugin: AnyPlugin) => ((event: E, runtime: Runtime) => Awaitable<void>) | undefined,
   runtime: () => Runtime,
 ): ((event: E) => Promise<void>) | undefined {
-  const hooked = plugins.filter(hookIn)
-  if (hooked.length === 0) return undefined
+  if (!plugins.some(hookIn)) return undefined
   return async (event) => {
-    for (const plugin of hooked) await hookIn(plugin)?.call(plugin, event, runtime())
+    for (const plugin of plugins) await hookIn(plugin)?.call(plugin, event, runtime())
   }
 }
 

@@ -13,7 +13,6 @@ import type {
 } from '../durable-objects/subscriptions/object.ts'
 import type { ClientTasks } from '../durable-objects/task/client-tasks.ts'
 import { changesOf, checkPaths, checkPlugins, classesOf, routesOf } from './check-plugins.ts'
-import type { CountRound } from './declarations/call-attempt.ts'
 import type { Awaitable } from './declarations/context.ts'
 import { type Declarations, draftOf, type StandInTerms } from './declarations/declarations.ts'
 import { type Duration, millisecondsOrInfinity } from './declarations/duration.ts'
@@ -209,8 +208,8 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   const { names = {}, ...placement } = options.durableObjects ?? {}
   checkPlugins(options.plugins ?? [], names)
   checkPolicy(options)
-  const hidesMistakes = (options.handlerErrors ?? 'message') !== 'message'
-  const objects = new EndpointObjects(names, { ...placement, hidesMistakes })
+  const hidesErrors = (options.handlerErrors ?? 'message') !== 'message'
+  const objects = new EndpointObjects(names, { ...placement, hidesErrors })
   checkJurisdiction(objects.sessionClass, placement.jurisdiction, options.sessions !== false)
   for (const name of (options.plugins ?? []).flatMap((plugin) => Object.keys(plugin.objects ?? {}))) {
     checkJurisdiction(objects.nameOf(name), placement.jurisdiction, true)
@@ -237,8 +236,6 @@ class ServedEndpoint {
   readonly #limiter: Limiter | undefined
   readonly #subscriptions: Subscriptions | undefined
   readonly #runtime: Runtime
-  /** Declarations for other endpoints, by `StandInTerms` as JSON. */
-  readonly #standIns = new BoundedMap<string, Declarations>({ maxEntries: 1000 })
   /** What the Durable Objects of other endpoints read of this endpoint. */
   readonly #endpoint: Endpoint
   readonly #admitted: Admitted
@@ -267,59 +264,57 @@ class ServedEndpoint {
     )
     this.#runtime = this.#runtimeOf({ identity })
     this.#connectChanges()
-    const served: Server = Object.create(server, {
-      declarations: { value: this.#runtime.declarations, enumerable: true },
-    })
+    const { declarations } = this.#runtime
+    const served: Server = Object.create(server, { declarations: { value: declarations, enumerable: true } })
     auth?.validate?.(served)
     validateWith(plugins, served)
     this.#limiter?.validate?.(served)
+    const countRound = this.#limiter?.countRound?.bind(this.#limiter)
+    const services = { server: served, state: (name: string) => objects.state(name) }
     this.#endpoint = {
       server: served,
       auth,
-      countRound: this.#countRoundOf(served),
+      countRound: countRound && ((attempt) => countRound(attempt, services)),
       plugins: this.#runtime.plugins,
-      hidesErrors: objects.placement.hidesMistakes === true,
+      hidesErrors: objects.placement.hidesErrors,
     }
-    const key = endpointKey(this.#runtime.identity, options.auth?.tenant)
+    const key = endpointKey(identity, options.auth?.tenant)
     registerEndpoint(key, this.#endpoint)
     this.#admitted = admittedBy(key, this.#endpoint, this.#limiter?.handlerTimeMs)
   }
 
   /** Makes the runtime of this endpoint, or of one that this endpoint stands in for. */
   #runtimeOf({ identity, maxResultBytes = this.#limits.maxResultBytes, hidesErrors }: StandInTerms): Runtime {
-    const { onError, handlerErrors } = this.#options
-    const texts = hidesErrors ? 'generic' : handlerErrors
-    const objects = this.#objects
+    const texts = hidesErrors ? 'generic' : this.#options.handlerErrors
+    /** Declarations for other endpoints, by their terms as JSON. */
+    const standIns = new BoundedMap<string, Declarations>({ maxEntries: 1000 })
     const runtime: Runtime = {
       declarations: withPlugins(
         this.#server.declarations,
         this.#plugins,
         () => runtime,
-        ({ objects: classes = {} }) => Object.keys(classes).every((name) => objects.has(name)),
+        ({ objects: classes = {} }) => Object.keys(classes).every((name) => this.#objects.has(name)),
         {
-          handleFailure: failureHandler(onError, texts, { report, waitUntil: continueWork }),
-          standIn: (other) => this.#standIn(other),
+          handleFailure: failureHandler(this.#options.onError, texts, { report, waitUntil: continueWork }),
+          standIn: (terms) => {
+            const key = JSON.stringify(terms)
+            const known = standIns.get(key) ?? this.#runtimeOf(terms).declarations
+            standIns.set(key, known)
+            return known
+          },
           maxResultBytes,
         },
       ),
       identity,
       plugins: this.#plugins.map(({ name, variant }) => (variant === undefined ? name : `${name} ${variant}`)),
-      object: (className, name) => objects.object(className, name),
-      session: (address) => objects.sessionAt(address),
+      object: (className, name) => this.#objects.object(className, name),
+      session: (address) => this.#objects.sessionAt(address),
       seals: (principal, other = identity) =>
         sealsOf({ identity: other, sealer: () => this.#sealerOf(other) }, principal),
       waitUntil: continueWork,
       report,
     }
     return runtime
-  }
-
-  /** See `Declarations.standIn`. */
-  #standIn(terms: StandInTerms): Declarations {
-    const key = JSON.stringify(terms)
-    const declarations = this.#standIns.get(key) ?? this.#runtimeOf(terms).declarations
-    this.#standIns.set(key, declarations)
-    return declarations
   }
 
   /** Delivers the changes of the server through what the plugins provide. */
@@ -334,11 +329,6 @@ class ServedEndpoint {
       const classNames = [this.#objects.nameOf('McpSubscriptions'), this.#objects.sessionClass]
       hub.connect(JSON.stringify([plugin.name, ...classNames, placement.jurisdiction]), changes)
     }
-  }
-
-  #countRoundOf(server: Server): CountRound | undefined {
-    const countRound = this.#limiter?.countRound?.bind(this.#limiter)
-    return countRound && ((attempt) => countRound(attempt, { server, state: (name) => this.#objects.state(name) }))
   }
 
   /** Makes the Worker, with the Durable Object classes of the plugins. */

@@ -17,7 +17,7 @@ export type Endpoint = {
   /** Names of its plugins, with their `variant`. */
   readonly plugins: readonly string[]
   /** Whether `handlerErrors` is not `'message'`. */
-  readonly hidesErrors: boolean
+  readonly hidesErrors?: boolean | undefined
 }
 
 /** Describes the endpoint that admitted a call, for Durable Objects in whose isolate the endpoint may not exist. */
@@ -47,8 +47,6 @@ const endpoints = new BoundedMap<string, Endpoint>({ maxEntries: 10_000 })
 /** @param tenant the tenant of an auth that admits one tenant only: such endpoints may have the same identity */
 export const endpointKey = (identity: string, tenant: string | undefined): string =>
   JSON.stringify([identity, tenant ?? null])
-
-const identityIn = (key: string): string => JSON.parse(key)[0]
 
 /** An endpoint that is made again replaces the one before. */
 export function registerEndpoint(key: string, endpoint: Endpoint): void {
@@ -121,7 +119,10 @@ export function serverFor(
 ): Server {
   if (!admitted) return own.server
   const server = endpointOf(admitted.endpoint)?.server
-  if (!server) return standIn({ ...admitted, identity: identityIn(admitted.endpoint) }, own, className)
+  if (!server) {
+    const [identity] = JSON.parse(admitted.endpoint) // made by `endpointKey`
+    return standIn({ ...admitted, identity }, own, className)
+  }
   // One server has a view for each of its endpoints.
   if (server.declarations.options === own.server.declarations.options) return server
   throw otherServer(className, own.server, admitted.serverName)
