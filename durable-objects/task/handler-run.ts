@@ -30,6 +30,7 @@ type Parts = Pick<TaskParts, 'host' | 'storage' | 'store' | 'status'>
 export async function runHandler(task: Parts, record: TaskRecord, signal: AbortSignal): Promise<RunResult> {
   // Read before anything is awaited: what ends the task deletes it meanwhile.
   const { call, journal } = task.store
+  const endOfSleep = signal.aborted ? record.due : undefined
   if ((record.lostRuns ?? 0) > maxLostRuns) return { thrown: lostTooOften() }
   let runPrincipal: RunPrincipal
   try {
@@ -39,7 +40,7 @@ export async function runHandler(task: Parts, record: TaskRecord, signal: AbortS
   } catch (problem) {
     return problem instanceof McpError ? { thrown: problem } : { reauthorizeError: problem }
   }
-  return new HandlerRun(task, record, signal).run(call, journal, runPrincipal)
+  return new HandlerRun(task, record, signal, endOfSleep).run(call, journal, runPrincipal)
 }
 
 class HandlerRun {
@@ -52,10 +53,13 @@ class HandlerRun {
   readonly #runningEffects = new Set<Promise<unknown>>()
   /** Whether the handler has thrown and runs again, so that no effect may start in this run. */
   #isEnding = false
+  readonly #endOfSleep: number | undefined
   /** What the handler threw, unless it chose the error of the call. */
   #thrown: { readonly problem: unknown } | undefined
 
-  constructor(task: Parts, record: TaskRecord, signal: AbortSignal) {
+  /** @param endOfSleep milliseconds since 1970; given if the handler runs because the task has ended while it slept */
+  constructor(task: Parts, record: TaskRecord, signal: AbortSignal, endOfSleep: number | undefined) {
+    this.#endOfSleep = endOfSleep
     this.#task = task
     this.#record = record
     this.#signal = signal
@@ -169,7 +173,8 @@ class HandlerRun {
         store.putEffect(key, value)
         this.#markProgress()
       },
-      now: Date.now,
+      // The sleep in which the task ended throws, even if its time is over: the handler must not continue after it.
+      now: () => (this.#endOfSleep === undefined ? Date.now() : this.#endOfSleep - 1),
       sleep: (untilMs) => this.#sleeps.sleep(untilMs),
       ended: this.#ended.promise,
       closeStream: () => {},

@@ -10,9 +10,11 @@ import { taskHost } from './task-host.ts'
 
 const namespace = (exports as unknown as { McpState: DurableObjectNamespace }).McpState
 
+const hour = 3_600_000
+
 type Handler = (input: unknown, ctx: Context) => Promise<string>
-/** @property lost returns a new instance, as after a loss of the object */
-type Running = { readonly task: Task; lost(): Task }
+/** @property instance returns a new instance, as after a loss of the object */
+type Running = { readonly task: Task; instance(): Task }
 
 /** Starts a task in an object that nothing else uses. */
 const withTask = (retries: number, handler: Handler, use: (running: Running) => Promise<void>): Promise<void> =>
@@ -24,12 +26,12 @@ const withTask = (retries: number, handler: Handler, use: (running: Running) => 
     const capabilities = { elicitation: { form: {} } }
     await task.start(
       { params: { name: 'work' }, capabilities, client: undefined, principal: undefined, identity: 'test' },
-      { after: 0, ttl: 3_600_000, poll: 1000, retries },
+      { after: 0, ttl: hour, poll: 1000, retries },
       { name: 'task x', taskId: 'sealed', session: undefined },
       {},
       false,
     )
-    await use({ task, lost: instance })
+    await use({ task, instance })
     await context.storage.deleteAll()
   })
 
@@ -171,4 +173,78 @@ describe('an effect that still runs when its run ends', () => {
         expect(await task.get()).toMatchObject({ status: 'completed', result: { content: [{ text: 'fast' }] } })
       },
     ))
+})
+
+describe('a task that sleeps', () => {
+  const ends: [string, (task: Task) => Promise<unknown>][] = [
+    ['is cancelled', (task) => task.cancel()],
+    [
+      'expires',
+      (task) => {
+        later(hour)
+        return task.alarm()
+      },
+    ],
+  ]
+
+  test.each(ends)('and %s after its sleep is over cleans up, and does not continue', (_name, end) => {
+    const send = vi.fn()
+    const slept = vi.fn()
+    const cleaned = Promise.withResolvers<void>()
+    return withTask(
+      0,
+      async (_, ctx) => {
+        try {
+          await ctx.sleep('pause', '11s').then(slept)
+          await ctx.once('send', send)
+          return 'sent'
+        } finally {
+          cleaned.resolve()
+        }
+      },
+      async ({ task }) => {
+        await task.alarm()
+        later(12_000)
+        await end(task)
+        await cleaned.promise
+        expect([slept.mock.calls, send.mock.calls]).toEqual([[], []])
+      },
+    )
+  })
+
+  test.each(ends)('and %s after the loss of the run that it woke for does not continue', (_name, end) => {
+    const send = vi.fn()
+    const [lost, cleaned] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const hang = vi.fn().mockImplementationOnce(() => {
+      lost.resolve()
+      return new Promise(() => {})
+    })
+    return withTask(
+      0,
+      async (_, ctx) => {
+        try {
+          await ctx.sleep('earlier', '11s')
+          await ctx.once('first', () => 1)
+          await ctx.sleep('pause', '11s')
+          await ctx.once('prepare', () => 2)
+          await hang()
+          await ctx.once('send', send)
+          return 'sent'
+        } finally {
+          cleaned.resolve()
+        }
+      },
+      async ({ task, instance }) => {
+        await task.alarm()
+        later(12_000)
+        await task.alarm()
+        later(12_000)
+        void instance().alarm()
+        await lost.promise
+        await end(instance())
+        await cleaned.promise
+        expect(send).not.toHaveBeenCalled()
+      },
+    )
+  })
 })
