@@ -93,6 +93,8 @@ class HandlerRun {
       return this.#thrown && this.#canRetry ? { thrown: this.#thrown.problem } : { outcome }
     } catch (problem) {
       return { thrown: asMcpError(problem, host.report) }
+    } finally {
+      this.#sleeps.end()
     }
   }
 

@@ -14,6 +14,7 @@ export class TaskSleeps {
   #effects = 0
   /** Whether one of the sleeps is too long to wait in memory. */
   #isLong = false
+  #hasRunEnded = false
 
   /** @param suspend ends the run until a time, in milliseconds since 1970 */
   constructor(signal: AbortSignal, suspend: (untilMs: number) => void) {
@@ -21,26 +22,33 @@ export class TaskSleeps {
     this.#suspend = suspend
   }
 
-  /** @throws the reason of the signal when it is aborted */
+  /** @throws the reason of the signal when it is aborted before the run ends */
   async sleep(untilMs: number): Promise<void> {
+    try {
+      await this.#sleep(untilMs)
+    } catch (reason) {
+      // The next run sleeps on: nothing of the handler may continue in this one.
+      if (this.#hasRunEnded) return new Promise<never>(() => {})
+      throw reason
+    }
+  }
+
+  /** Called when the run has ended. */
+  end(): void {
+    this.#hasRunEnded = true
+  }
+
+  async #sleep(untilMs: number): Promise<void> {
     this.#signal.throwIfAborted()
     const waitMs = untilMs - Date.now()
     const moment = { untilMs }
     this.#moments.add(moment)
-    if (waitMs <= maxInMemorySleepMs) {
-      return wait(waitMs, this.#signal).finally(() => this.#moments.delete(moment))
+    if (waitMs > maxInMemorySleepMs) {
+      this.#isLong = true
+      setTimeout(() => this.#suspendWhenIdle())
     }
-    this.#isLong = true
-    setTimeout(() => this.#suspendWhenIdle())
     // An effect that runs meanwhile keeps the task in memory, perhaps until then: it may even wait for this.
-    return new Promise<void>((resolve) => {
-      const onOver = () => {
-        this.#moments.delete(moment)
-        resolve()
-      }
-      const timer = setTimeout(onOver, Math.min(waitMs, maxTimerMs))
-      this.#signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
-    })
+    return wait(Math.min(waitMs, maxTimerMs), this.#signal).finally(() => this.#moments.delete(moment))
   }
 
   /** Runs an effect. The task is not suspended meanwhile, because the result would be lost. */

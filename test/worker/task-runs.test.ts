@@ -247,4 +247,46 @@ describe('a task that sleeps', () => {
       },
     )
   })
+
+  test('beside an effect cleans up when it is cancelled', () => {
+    const upload = slowEffect()
+    const cleaned = Promise.withResolvers<void>()
+    return withTask(
+      0,
+      async (_, ctx) => {
+        try {
+          await Promise.all([ctx.once('upload', upload.run), ctx.sleep('pause', '30m')])
+          return 'done'
+        } finally {
+          cleaned.resolve()
+        }
+      },
+      async ({ task }) => {
+        const run = task.alarm()
+        await upload.begun
+        await scheduler.wait(0)
+        await task.cancel()
+        await cleaned.promise
+        upload.release()
+        await run
+      },
+    )
+  })
+
+  test('does not clean up when only its run ends', () => {
+    const cleaned = vi.fn()
+    return withTask(
+      0,
+      (_, ctx) =>
+        Promise.all([ctx.sleep('short', '9s'), ctx.sleep('long', '30m')])
+          .then(() => 'done')
+          .finally(cleaned),
+      async ({ task }) => {
+        await task.alarm()
+        await scheduler.wait(0)
+        expect(cleaned).not.toHaveBeenCalled()
+        expect(await task.get()).toMatchObject({ status: 'working' })
+      },
+    )
+  })
 })
