@@ -722,6 +722,37 @@ test('doctor finds two servers with one session class, and accepts separate clas
   expect(await examined(twoServers(', sessions: false'))).toEqual([])
 })
 
+/** Endpoints of tenants, which are created on demand, and an endpoint that supplies their classes. */
+const tenants = (classes: string): Files => ({
+  [main]: `import { createServer, serve } from 'edgemcp'
+import { bearer } from 'edgemcp/auth'
+import { combine, routeByTenant } from 'edgemcp/compose'
+const server = createServer({ name: 'shop', version: '1.0.0' })
+server.tool('orders', { description: 'Lists orders', scopes: ['orders:read'] }, () => 'none')
+const endpoints = routeByTenant('/{tenant}/mcp', (tenant, path) =>
+  tenant === 'acme' ? serve(server, { path, auth: bearer({ issuer: 'https://login.acme.example' }), origins: [] }) : undefined,
+)
+${classes}
+`,
+  [toml]:
+    (inToml[toml] ?? '')
+      .replace(', "McpSubscriptions", "McpTask", "McpState"', '')
+      .replace('name = "good"\n', 'name = "good"\nroutes = ["mcp.example.com/acme/*"]\n')
+      .split('\n[vars]')[0] ?? '',
+})
+
+test('scopes need no auth in an endpoint that only supplies the classes of tenants', async () => {
+  const options = '{ handlerErrors: (error) => String(error), origins: [] }'
+  for (const classes of ['serve(server)', `serve(server, ${options})`]) {
+    const files = tenants(`export default combine(endpoints)\nexport const { McpSession } = ${classes}`)
+    expect(await examined(files)).toEqual([])
+  }
+  const routed = tenants(
+    'const worker = serve(server)\nexport default combine(endpoints, worker)\nexport const { McpSession } = worker',
+  )
+  expect(await examined(routed)).toMatchObject([{ rule: 'scopes-without-auth' }, { rule: 'route' }])
+})
+
 const malformed: [file: string, text: string][] = [
   ['.dev.vars', 'OTHER=1\nEDGEMCP_KEYS="abc" # short\n'],
   ['.env', 'EDGEMCP_KEYS=a:c2hvcnQ\n'],

@@ -39,6 +39,7 @@ describe('a mistake of a handler is reported to the client, or printed in develo
     vi.stubEnv('NODE_ENV', 'development')
     server = await startServer('test/development/mistakes', { API_KEY: 'hunter2hunter2' })
     const client = await connect(server.url, { revision: revisions.stateless })
+    await (await fetch(new URL('/guarded/mcp', server.url))).text()
     // The server ends with them.
     for (const tool of endless) client.callTool(tool).catch(() => {})
   })

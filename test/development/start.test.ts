@@ -65,3 +65,7 @@ test('a correct Worker prints no warnings', async () => {
   expect(await printedBy('examples/hello', inspector, { EDGEMCP_KEYS: `a:${'k'.repeat(43)}` })).toEqual([])
   expect(await printedBy('test/serve/pair', inspector)).toEqual([])
 })
+
+test('scopes cause no warning in an endpoint that only supplies the classes of tenants', async () => {
+  expect(await printedBy('test/development/tenants', 'The endpoint of a tenant answered with 400')).toEqual([])
+})

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { isLoopback } from '../../../worker/protocol/loopback.ts'
-import { escapeRegExp, find, type Place, type Source } from '../code.ts'
+import { escapeRegExp, find, findAll, type Place, type Source } from '../code.ts'
 import { assigned, lineOf } from '../config.ts'
 import type { Finding } from '../finding.ts'
 import type { Entry, Project, Served } from '../project.ts'
@@ -69,11 +69,21 @@ export function declared(project: Project): Finding[] {
       },
     ]
   }
+  const unguarded = servers.filter(({ has }) => !has.auth)
+  const unrouted = countUnrouted(sources) < unguarded.length ? [] : unguarded
   return servers.flatMap((server) => [
-    ...guards(project, server),
+    ...guards(project, server, !unrouted.includes(server)),
     ...features(project, server),
-    ...addresses(project, server),
+    ...(unrouted.includes(server) ? [] : addresses(project, server)),
   ])
+}
+
+/** Counts the calls of `serve()` without `auth` that no request can reach: only their classes have names, which tenants share. */
+function countUnrouted(sources: readonly Source[]): number {
+  const calls = /\b(?:const|let|var)\s*\{([^}]*)\}\s*=\s*serve\s*(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))/
+  return findAll(sources, calls).filter(
+    ({ match: [, names = '', args = ''] }) => !/\bfetch\b/.test(names) && !/\bauth\b|\.\.\./.test(args),
+  ).length
 }
 
 /** The default export of the Worker cannot take requests. */
@@ -106,12 +116,12 @@ function withoutFetchHandler({ config, sources, bundle }: Project): Finding {
   }
 }
 
-function guards({ sources }: Project, { entries, has }: Served): Finding[] {
+function guards({ sources }: Project, { entries, has }: Served, isRouted: boolean): Finding[] {
   const findings: Finding[] = []
   const about = (entry: Entry) => ({ level: 'error' as const, ...locate(sources, entry) })
   const scoped = entries.filter(({ scopes = [] }) => scopes.length > 0)
   const [first] = scoped
-  if (!has.auth && first) {
+  if (!has.auth && isRouted && first) {
     findings.push({
       rule: 'scopes-without-auth',
       ...about(first),

@@ -1,6 +1,7 @@
 /** A server with one mistake in each tool: `mistakes.ts` says what a client gets, or what is printed. */
 import { env as workerEnv } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
+import { combine } from 'edgemcp/compose'
 import { state } from 'edgemcp/state'
 import * as z from 'zod'
 
@@ -153,8 +154,7 @@ server.tool('print', { description: 'Prints', inputSchema: z.object({ text: z.st
 // Another server, whose tool takes a scope that no caller has.
 const guarded = createServer({ name: 'guarded', version: '1.0.0' })
 guarded.tool('salaries', { description, scopes: ['hr:read'] }, () => 'done')
-serve(guarded, { path: '/guarded/mcp', sessions: false })
 
-export default worker
+export default combine(worker, serve(guarded, { path: '/guarded/mcp', sessions: false }))
 export const { McpSession } = worker
 export { McpState } from 'edgemcp/state'

@@ -16,7 +16,7 @@ import { type RequiredClasses, warnOfMissingClasses } from './missing-classes.ts
 import { warnOfMissingState } from './missing-state.ts'
 import { warnOfMissingTasks } from './missing-tasks.ts'
 import { warnOfSharedClass } from './shared-class.ts'
-import { type Guards, warnOfUnguarded } from './unguarded.ts'
+import { type Guards, warnOfLimits, warnOfScopes } from './unguarded.ts'
 import { withTestUsers } from './users.ts'
 
 export { timed } from './timed.ts'
@@ -47,7 +47,7 @@ export function watch<O extends Guards & Described>(
   warnOfMalformedKeys()
   if (options.sessions !== false) warnOfSharedClass(declarations, options, names.session)
   // Once everything is declared.
-  queueMicrotask(() => warnOfUnguarded(declarations, { auth, limiter }))
+  if (!limiter) queueMicrotask(() => warnOfLimits(declarations))
   describe(declarations, options, env)
   exposeStorage(base)
   warnOfMissingState(declarations, limiter, names.state)
@@ -55,7 +55,23 @@ export function watch<O extends Guards & Described>(
   const instrument = mistakesWatcher(declarations, env, has('resultStore'), effectsWatcher(env))
   return {
     auth: auth && withTestUsers(auth, env),
-    plugins: [watching(declarations, instrument, has('tasks'), classes), ...withInspector(plugins, env, auth)],
+    plugins: [
+      watching(declarations, instrument, has('tasks'), classes),
+      ...(auth ? [] : [scopesWatcher(declarations)]),
+      ...withInspector(plugins, env, auth),
+    ],
+  }
+}
+
+/** Warns with the first response of the endpoint. */
+function scopesWatcher(declarations: Declarations): Plugin {
+  let isFirst = true
+  return {
+    name: 'scopes of development',
+    onResponse() {
+      if (isFirst) warnOfScopes(declarations)
+      isFirst = false
+    },
   }
 }
 

@@ -4,23 +4,30 @@ import type { Auth } from '../../request-hooks.ts'
 /** The options of `serve()` that restrict callers. */
 export type Guards = { auth?: Auth | undefined; limiter?: object | undefined }
 
-/** Warns of scopes on a server without `auth`, and of limits on a server without `rateLimit()`. */
-export function warnOfUnguarded(
+const namesOf = (
   { tools, resources, templates, prompts }: Declarations,
-  { auth, limiter }: Guards,
-): void {
-  const entries = [tools, resources, templates, prompts].flatMap((kind) => [...kind.entries()])
-  const named = (found: typeof entries) => found.map(([name]) => `"${name}"`).join(', ')
-  const scoped = entries.filter(([, { scopes = [] }]) => scopes.length > 0)
-  if (!auth && scoped.length > 0) {
+  isFound: (entry: { readonly scopes?: readonly string[]; readonly rateLimit?: unknown }) => unknown,
+) =>
+  [tools, resources, templates, prompts]
+    .flatMap((kind) => [...kind].filter(([, entry]) => isFound(entry)).map(([name]) => `"${name}"`))
+    .join(', ')
+
+/** Warns of scopes on a server without `auth`. An endpoint without requests, such as one whose classes tenants share, refuses none. */
+export function warnOfScopes(declarations: Declarations): void {
+  const names = namesOf(declarations, ({ scopes = [] }) => scopes.length > 0)
+  if (names) {
     console.warn(
-      `edgemcp refuses every call of ${named(scoped)}: scopes need auth, so pass auth to serve(), such as auth: bearer({ issuer })`,
+      `edgemcp refuses every call of ${names}: scopes need auth, so pass auth to serve(), such as auth: bearer({ issuer })`,
     )
   }
-  const limited = entries.filter(([, entry]) => entry.rateLimit)
-  if (!limiter && limited.length > 0) {
+}
+
+/** Warns of limits on a server without `rateLimit()`. */
+export function warnOfLimits(declarations: Declarations): void {
+  const names = namesOf(declarations, ({ rateLimit }) => rateLimit)
+  if (names) {
     console.warn(
-      `edgemcp ignores the rateLimit of ${named(limited)}: add rateLimit() of "edgemcp/rate-limit" to the plugins of serve()`,
+      `edgemcp ignores the rateLimit of ${names}: add rateLimit() of "edgemcp/rate-limit" to the plugins of serve()`,
     )
   }
 }
