@@ -1,11 +1,12 @@
 /** Events on the standing stream of a session. Only `subscriptions()` and `tasks()` publish them, and bring this code. */
+import type { Guarded } from '../../worker/declarations/caller.ts'
+import { namedEntries } from '../../worker/engine/required-scopes.ts'
 import { eventNotification, type ServerEvent } from '../../worker/protocol/changes.ts'
 import { notificationText } from '../../worker/protocol/jsonrpc.ts'
 import { defaultLogLevel, includesLevel } from '../../worker/protocol/meta.ts'
 import { holdsScopes } from '../../worker/protocol/principal.ts'
 import type { TaskEnded } from '../rpc.ts'
 import { standingStream } from '../shared/event-log.ts'
-import { declaredScopes } from './call-scopes.ts'
 import { endWaiting } from './input-requests.ts'
 import type { SessionParts } from './session-parts.ts'
 
@@ -31,11 +32,9 @@ export async function deliverEvent(
   if (hasEnded()) return false
   if (topics && !(await session.subscriptions?.hasSubscribed(topics))) return true
   if (hasEnded()) return false
-  if (takes(session, scopes, event)) {
-    const { declarations } = session.host.server
-    const isScoped =
-      'resource' in event && declaredScopes(declarations, 'resources/subscribe', { uri: event.resource }).length > 0
-    sendEvent(session, event, scopes, isScoped)
+  const resources = 'resource' in event ? resourcesAt(session, event.resource) : []
+  if (takes(session, scopes, event) && mayRead(session, resources)) {
+    sendEvent(session, event, scopes, resources.some(isScoped))
   }
   if (taskEnded) {
     const [taskId, problem] = taskEnded
@@ -45,6 +44,18 @@ export async function deliverEvent(
   session.streams.flush()
   return true
 }
+
+/** Returns the declared resource that has a URI, or those of all upstreams that may have it. */
+const resourcesAt = ({ host }: SessionParts, uri: string) =>
+  namedEntries(host.server.declarations, 'resources/subscribe', { uri })
+
+const isScoped = ({ scopes = [] }: Guarded): boolean => scopes.length > 0
+
+/** Whether the reader has the scopes of one of these resources. Over HTTP+SSE, no other token can open the stream. */
+const mayRead = ({ values }: SessionParts, resources: readonly Guarded[]): boolean =>
+  !resources.some(isScoped) ||
+  values.get('handshake') !== undefined ||
+  resources.some(({ scopes }) => holdsScopes(values.get('reader')?.scopes, scopes))
 
 /**
  * Whether the standing stream is open, its reader has these scopes and, for a log message, the log level of the client includes its level.

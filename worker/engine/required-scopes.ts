@@ -98,7 +98,7 @@ export function entryOf(declarations: Declarations, method: string, params: Para
 }
 
 /** Returns all entries that the params of a request may name. */
-function namedEntries(declarations: Declarations, method: string, params: Params): readonly Guarded[] {
+export function namedEntries(declarations: Declarations, method: string, params: Params): readonly Guarded[] {
   const target = methods[method]?.target?.(params)
   if (!target) return []
   const declared = declaredEntry(declarations, target)
