@@ -31,11 +31,13 @@ export const subscribedScopes = (session: Context): string[] => session.values.g
  */
 export async function dropSubscriptionsWithout(session: Context, scopes: readonly string[]): Promise<boolean> {
   if (holdsScopes(scopes, subscribedScopes(session))) return false
-  // A failure fails the request: what is still registered must not be forgotten.
-  await subscriptionsOf(session)?.unsubscribeAll(addressOf(session))
+  const shard = subscriptionsOf(session)
+  // Also the next instance registers again, if this one is lost meanwhile.
+  session.values.delete('updatesShard')
+  // A failure fails the request, and the next one repeats this: what is still registered must not be forgotten.
+  await shard?.unsubscribeAll(addressOf(session))
   session.log.eraseScoped('resource')
   session.values.delete('subscribedScopes')
-  session.values.delete('updatesShard')
   return true
 }
 

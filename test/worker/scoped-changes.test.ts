@@ -86,6 +86,23 @@ async function open(session: Session, scopes: string[], relay: string) {
   return changed
 }
 
+test('a session whose object is lost while a narrower token ends its subscriptions registers again', async () => {
+  await running(async (next, registered) => {
+    expect(await next().post(subscribe('secret://1'))).toMatchObject({ status: 200 })
+    expect([...registered]).toContain('resource:secret://1')
+    const { promise: left, resolve } = Promise.withResolvers<void>()
+    const session = next(() => {
+      registered.clear()
+      resolve()
+      return new Promise(() => {})
+    })
+    void session.admit(opening([], 'narrow'))
+    await left
+    expect(await next().admit(opening(['secret'], 'wide'))).toEqual({ admitted: true })
+    expect([...registered]).toContain('tools')
+  })
+})
+
 test.each<[string, string[], string[]]>([
   ['without its scope', [], ['note://1']],
   ['with its scope', ['secret'], ['secret://1', 'note://1']],
