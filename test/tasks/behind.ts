@@ -36,6 +36,8 @@ export function behind(server: () => { readonly url: URL }, purpose: string) {
       admin(`/later?by=${by}${taskId ? `&name=${await nameOf(taskId)}` : ''}`),
     /** Milliseconds until its object is woken; 0: never. */
     untilAlarm: async (taskId: string) => (await admin(`/until-alarm?name=${await nameOf(taskId)}`)).ms as number,
+    /** Whether the storage refuses to list a task. */
+    refuseLists: async (on: boolean) => admin(`/refuse-lists?on=${on}`),
     left: async (taskId: string) => admin(`/left?name=${await nameOf(taskId)}`),
     tried: async (key: string) => textIn(await new TaskClient(server().url).call('tried', { key })),
   }

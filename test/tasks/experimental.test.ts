@@ -32,7 +32,7 @@ afterAll(async () => {
   await server?.[Symbol.asyncDispose]()
 })
 
-const { nameOf, later, left, tried } = behind(() => server, 'experimental task')
+const { nameOf, later, left, tried, refuseLists } = behind(() => server, 'experimental task')
 const begin = async (name: string, args: Json = {}, task: Json = {}, by = client): Promise<Json> =>
   (await by.request('tools/call', { name, arguments: args, task })).task as Json
 const beginId = async (...begun: Parameters<typeof begin>): Promise<string> => String((await begin(...begun)).taskId)
@@ -229,6 +229,19 @@ describe('a task', () => {
 })
 
 describe('tasks/list', () => {
+  test('has each task that starts: a task that cannot be listed does not start', async () => {
+    const it = key()
+    await refuseLists(true)
+    try {
+      await expect(begin('flaky', { key: it, fails: 0 })).rejects.toMatchObject({ code: -32603 })
+    } finally {
+      await refuseLists(false)
+    }
+    // Runs after the first one would.
+    await result(await beginId('flaky', { key: key(), fails: 0 }))
+    expect(await tried(it)).toBe('0')
+  })
+
   const ada = { issuer: 'https://names.example', subject: 'Bearer ada' }
   test('returns the tasks of the principal in pages, until they expire', async () => {
     await using adas = await connect(server.url, { revision, token: 'ada' })

@@ -391,13 +391,19 @@ function stored<T>(value: T): T {
   return value
 }
 
+/** Whether the storage refuses to list a task. */
+let refusesLists = false
+
 export class McpTask extends worker.McpTask {
   constructor(state: DurableObjectState, env: never) {
     const { storage } = state
     const setAlarm = (time: number) => storage.setAlarm(time - ahead)
     const { kv, sql } = storage
     const put = (key: string, value: unknown) => kv.put(key, stored(value))
-    const exec = (query: string, ...bindings: unknown[]) => sql.exec(query, ...bindings.map(stored))
+    const exec = (query: string, ...bindings: unknown[]) => {
+      if (refusesLists && query.startsWith('INSERT INTO tasks')) throw new Error('The storage is full')
+      return sql.exec(query, ...bindings.map(stored))
+    }
     const own: Record<string, unknown> = { setAlarm, kv: instead(kv, { put }), sql: instead(sql, { exec }) }
     Object.defineProperty(state, 'storage', { value: instead(storage, own) })
     super(state, env)
@@ -439,6 +445,10 @@ export default {
     try {
       if (pathname === '/left') return Response.json(await object().left())
       if (pathname === '/until-alarm') return Response.json({ ms: await object().untilAlarm() })
+      if (pathname === '/refuse-lists') {
+        refusesLists = searchParams.get('on') === 'true'
+        return Response.json({})
+      }
       ahead += Number(searchParams.get('by'))
       if (searchParams.has('name')) await object().ring()
       return Response.json({})

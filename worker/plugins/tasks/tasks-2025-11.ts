@@ -52,12 +52,12 @@ export async function callAsTask(
   const task = await newTask(environment.seals, purpose, scopes)
   const { name, taskId } = task
   const own = { ...task, session: environment.state.session?.name }
-  const startResult = await site
-    .task(name)
-    .start(await site.callOf(methodContext, ttl), { ...terms, after: 0, ttl }, own, {}, false)
-  if (!('task' in startResult)) throw new McpError('internal_error', 'The task did not start: call again')
+  const taskCall = await site.callOf(methodContext, ttl)
   const lister = await listOf({ call, environment })
-  if (lister) await site.task(lister).list({ name, taskId }, startResult.task.createdAt + ttl)
+  // Before the task starts, so that none runs without being listed. A task that does not start is left out of the list.
+  if (lister) await site.task(lister).list({ name, taskId }, Date.now() + ttl)
+  const startResult = await site.task(name).start(taskCall, { ...terms, after: 0, ttl }, own, {}, false)
+  if (!('task' in startResult)) throw new McpError('internal_error', 'The task did not start: call again')
   return { task: taskOf(startResult.task) }
 }
 
