@@ -255,6 +255,31 @@ describe('pages', () => {
     expect(listed.upstream.asked('tools/list')).toHaveLength(2)
   })
 
+  test.each([
+    ['pages', { tools: [tool('some')] }, 20],
+    ['entries', { tools: Array.from({ length: 600 }, () => tool('some')) }, 17],
+  ])('that are left out because a list has too many %s are reported once', async (_, page, asked) => {
+    let count = 0
+    const upstream = scripted({ 'tools/list': () => ({ ...page, ...(++count % 21 && { nextCursor: String(count) }) }) })
+    const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream.fetch))
+    const { reported } = await play(server, 'tools/list', {})
+    expect(reported.map((problem) => (problem as Error).message)).toEqual([
+      'The server at upstream.example has more than 20 pages or 10000 entries in tools/list: proxy() leaves the others out',
+    ])
+    expect(upstream.asked('tools/list')).toHaveLength(asked)
+    count = 0
+    expect((await play(server, 'tools/list', {})).reported).toEqual([])
+  })
+
+  test('a list of exactly 20 pages is complete', async () => {
+    let count = 0
+    const listed = await listedBy('tools/list', {
+      'tools/list': () => ({ tools: [tool(`t${count}`)], ...(++count < 20 && { nextCursor: String(count) }) }),
+    })
+    expect(namesOf(listed)).toHaveLength(20)
+    expect(listed.problems).toEqual([])
+  })
+
   test('an error of a later page leaves out that page alone', async () => {
     const listed = await listedBy('tools/list', {
       'tools/list': ({ id, params }) =>

@@ -76,6 +76,8 @@ export class Proxied {
   readonly #options: ProxiedOptions
   readonly #tools: ProxiedTools
   readonly #changes = new ListChanges()
+  /** The lists of which a part is left out, once it was reported. */
+  readonly #cut = new Set<List>()
   /** Who may use its entries. */
   readonly access: ForwardedAccess
   /** Until when lists omit the upstream, by the headers with which it did not respond in time. */
@@ -150,7 +152,8 @@ export class Proxied {
     const seen = new Set<string>()
     let cursor: string | undefined
     let isComplete = true
-    for (let page = 0; page < mostPages && (page === 0 || cursor !== undefined); page += 1) {
+    let isFull = false
+    for (let page = 0; page < mostPages && !isFull && (page === 0 || cursor !== undefined); page += 1) {
       const result = await this.#page(context, list, cursor, signal).catch((problem): Params => {
         if (page === 0 || !(problem instanceof McpError)) throw problem
         context.environment.report(problem)
@@ -159,7 +162,8 @@ export class Proxied {
       })
       const values = result[member] ?? []
       for (const value of Array.isArray(values) ? values : []) {
-        if (entries.length + invalid.length >= maxEntries[member]) break
+        isFull = entries.length + invalid.length >= maxEntries[member]
+        if (isFull) break
         const read = readEntry(member, value)
         if ('entry' in read) entries.push(read.entry)
         else invalid.push(read.problem)
@@ -168,10 +172,16 @@ export class Proxied {
       cursor = typeof nextCursor === 'string' && nextCursor !== '' && !seen.has(nextCursor) ? nextCursor : undefined
       if (cursor !== undefined) seen.add(cursor)
     }
+    if ((isFull || cursor !== undefined) && !this.#cut.has(list)) {
+      this.#cut.add(list)
+      context.environment.report(this.#remote.longList(list, mostPages, maxEntries[member]))
+    }
     if (isComplete && cursor === undefined) await this.#announceChange(context, list, entries, signal)
     for (const entry of entries) delete entry.execution // tasks are not forwarded
     const problems =
-      list === 'tools/list' && cursor === undefined ? this.#tools.problemsWith(entries, this.access.what) : []
+      list === 'tools/list' && cursor === undefined && !isFull
+        ? this.#tools.problemsWith(entries, this.access.what)
+        : []
     for (const problem of problems) context.environment.report(problem)
     const headers = await this.#headers(context, signal)
     const read = list === 'tools/list' ? this.#tools.read(headers, entries) : { tools: entries, invalid: [] }

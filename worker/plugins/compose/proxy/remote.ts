@@ -135,6 +135,14 @@ export class Remote {
     )
   }
 
+  /** Returns an error for the log. */
+  longList(list: string, pages: number, entries: number): McpError {
+    return new McpError(
+      'unavailable',
+      `The server at ${this.#http.host} has more than ${pages} pages or ${entries} entries in ${list}: proxy() leaves the others out`,
+    )
+  }
+
   /** Ends the session with this key. */
   end(sessionKey: string): void {
     this.#connections.sessions.retire(sessionKey)
