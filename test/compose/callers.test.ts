@@ -447,6 +447,17 @@ test('proxy() refuses a plain http URL at startup, except of this machine', asyn
   })
 })
 
+test('proxy() refuses a URL with credentials, and timeouts of 0, at startup', async () => {
+  const problems = (await (await fetch(new URL('/problems', server.url))).json()) as Json
+  const positive = "must be more than 0: milliseconds, or a string such as '2s', '10m', '1h' or '7d', not"
+  expect(problems).toMatchObject({
+    credentials: 'proxy(): the URL of the upstream at weather.example must have no credentials: send them by "headers"',
+    timeout: `"timeout" of proxy() ${positive} 0`,
+    attemptTimeout: `"attemptTimeout" of proxy() ${positive} "0.0s"`,
+    listTimeout: `"listTimeout" of proxy() ${positive} "0ms"`,
+  })
+})
+
 test('two concurrent callers of an upstream of the official SDK each get their own result', async () => {
   let waiting: (() => void)[] = []
   const upstream: Sdk = await startSdk(() => {

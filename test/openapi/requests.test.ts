@@ -288,6 +288,12 @@ test.each(['https://api.example/v1?key=SECRET', 'https://api.example/#part', 'ht
   },
 )
 
+test.each([{ timeout: 0 }, { attemptTimeout: '0s' }])('the timeout %j is refused', (options) => {
+  expect(() => serverOf([], { baseUrl: 'https://api.example', ...options })).toThrow(
+    'of openApiTools() must be more than 0',
+  )
+})
+
 test.each(['@evil.example/x', '.evil.example/x', ':9/x', 'x'])(
   'a path "%s" that does not start with a slash is refused',
   (path) => {

@@ -65,6 +65,10 @@ const problems = () => ({
   http: refusedOf(() => proxy('http://weather.example/mcp')),
   file: refusedOf(() => proxy('file:///etc/passwd')),
   text: refusedOf(() => proxy('weather.example')),
+  credentials: refusedOf(() => proxy('https://me:secret@weather.example/mcp')),
+  timeout: refusedOf(() => proxy('https://weather.example/mcp', { timeout: 0 })),
+  attemptTimeout: refusedOf(() => proxy('https://weather.example/mcp', { attemptTimeout: '0.0s' })),
+  listTimeout: refusedOf(() => proxy('https://weather.example/mcp', { listTimeout: '0ms' })),
   scopes: refusedOf(() => proxy('https://weather.example/mcp', { scopes: 'read' as never })),
 })
 

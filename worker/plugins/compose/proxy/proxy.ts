@@ -5,7 +5,7 @@ import { milliseconds } from '../../../declarations/duration.ts'
 import * as kind from '../../../declarations/option-kinds.ts'
 import type { Module } from '../../../declarations/server.ts'
 import { SelectedTools, selectionKinds } from '../../../declarations/tool-selection.ts'
-import { readResilience, resilienceKinds } from '../../../declarations/upstream-options.ts'
+import { positiveDuration, readResilience, resilienceKinds } from '../../../declarations/upstream-options.ts'
 import { isSecureUrl } from '../../../protocol/secure-url.ts'
 import { mountUpstreams } from './mount-upstreams.ts'
 import { Proxied } from './proxied.ts'
@@ -21,7 +21,7 @@ const kinds: KindsOf<ProxyOptions> = {
   headers: kind.fn,
   ...resilienceKinds,
   ...selectionKinds,
-  listTimeout: kind.duration,
+  listTimeout: positiveDuration,
   // Checked below: the message names the upstream.
   scopes: kind.anything,
   sharedSessions: kind.flag,
@@ -33,7 +33,7 @@ const kinds: KindsOf<ProxyOptions> = {
  * forwarded. Input requests of the upstream reach the client if the upstream supports 2026-07-28; an upstream with sessions cannot send
  * any.
  *
- * @param url the endpoint of the upstream: https, or http on this machine
+ * @param url the endpoint of the upstream: https, or http on this machine, without credentials
  * @throws Error for another URL, and for an invalid option. The message names the fix
  *
  * @example
@@ -46,6 +46,10 @@ export function proxy(url: string, options: ProxyOptions = {}): Module {
     throw new Error(
       `proxy("${url}"): the URL of an upstream must be https, or http on localhost, as in "https://weather.example/mcp"`,
     )
+  }
+  const { username, password, host } = new URL(url)
+  if (username || password) {
+    throw new Error(`proxy(): the URL of the upstream at ${host} must have no credentials: send them by "headers"`)
   }
   if (scopes !== undefined && typeof scopes !== 'function' && !kind.scopes[0](scopes)) {
     throw new Error(
