@@ -3,6 +3,7 @@ import { OAuthProvider } from '@cloudflare/workers-oauth-provider'
 import * as Sentry from '@sentry/cloudflare'
 import { createGuard, McpError, secret, serve } from 'edgemcp'
 import { oauthProvider } from 'edgemcp/auth'
+import { combine } from 'edgemcp/compose'
 import { analyticsEngineSink, consoleSink, observe } from 'edgemcp/observe'
 import { subscriptions } from 'edgemcp/subscriptions'
 import { authorize, type Props } from './authorize.ts'
@@ -41,15 +42,12 @@ const worker = serve(server, {
   plugins: [subscriptions(), observe({ sinks: [consoleSink(), analyticsEngineSink(() => env.CALLS)] })],
 })
 
-const { mcp, sse, messages } = worker.paths
-const mcpPaths = [mcp, sse, messages]
-
 const provider = new OAuthProvider({
   // A token for the origin is valid at all paths of the endpoint. One for /mcp would not be valid at /sse and /messages.
   resourceMetadata: { resource: ORIGIN, authorization_servers: [ORIGIN], resource_name: 'Projects' },
   requiredScopes: ['projects:read'],
   scopesSupported: ['projects:read', 'projects:write'],
-  apiRoute: mcpPaths,
+  apiRoute: Object.values(worker.paths),
   apiHandler: { fetch: (request, env, ctx) => worker.fetch(request, env, ctx) },
   authorizeEndpoint: '/authorize',
   tokenEndpoint: '/oauth/token',
@@ -65,15 +63,21 @@ const provider = new OAuthProvider({
 /** Rejects foreign pages, and answers preflights, before the provider does: it allows every page. */
 const guard = createGuard(policy)
 
-const sentry = () => ({ dsn: env.SENTRY_DSN })
-
-export default Sentry.withSentry(sentry, {
-  async fetch(request, env, ctx): Promise<Response> {
-    if (!mcpPaths.includes(new URL(request.url).pathname)) return provider.fetch(request, env, ctx)
+const guarded = {
+  ...worker,
+  async fetch(request: Request, env: Cloudflare.Env, ctx: ExecutionContext): Promise<Response> {
     const response = guard.reject(request) ?? guard.preflight(request)
     return response ?? guard.withCors(await provider.fetch(request, env, ctx), request)
   },
-} satisfies ExportedHandler<Cloudflare.Env>)
+}
+
+const sentry = () => ({ dsn: env.SENTRY_DSN })
+
+// The paths of the server lead through the guard, all others to the provider.
+export default Sentry.withSentry(
+  sentry,
+  combine(guarded, (request, _, ctx) => provider.fetch(request, env, ctx)),
+)
 
 // Calls of sessions run in the object, and `onError` with them.
 export const McpSession = Sentry.instrumentDurableObjectWithSentry(sentry, worker.McpSession)

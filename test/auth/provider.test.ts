@@ -215,14 +215,17 @@ describe('a page', () => {
       },
     })
 
-  test.each(['/mcp', '/sse', '/messages'])('of the app may send cf-account-id to %s', async (path) => {
-    const { status, headers } = await preflight(path, app)
-    expect(status).toBe(204)
-    expect(headers.get('Access-Control-Allow-Origin')).toBe(app)
-    expect(headers.get('Access-Control-Allow-Headers')).toContain('cf-account-id')
-  })
+  test.each(['/mcp', '/sse', '/messages', '/mcp/', '/sse//'])(
+    'of the app may send cf-account-id to %s',
+    async (path) => {
+      const { status, headers } = await preflight(path, app)
+      expect(status).toBe(204)
+      expect(headers.get('Access-Control-Allow-Origin')).toBe(app)
+      expect(headers.get('Access-Control-Allow-Headers')).toContain('cf-account-id')
+    },
+  )
 
-  test.each(['/mcp', '/sse', '/messages'])('of another origin is rejected at %s', async (path) => {
+  test.each(['/mcp', '/sse', '/messages', '/mcp/', '/sse//'])('of another origin is rejected at %s', async (path) => {
     const { status, headers } = await preflight(path, 'https://elsewhere.example.com')
     expect(status).toBe(403)
     expect(headers.get('Access-Control-Allow-Origin')).toBeNull()
@@ -231,6 +234,15 @@ describe('a page', () => {
       headers: { Origin: 'https://elsewhere.example.com' },
     })
     expect([posted.status, posted.headers.get('Access-Control-Allow-Origin')]).toEqual([403, null])
+  })
+
+  test.each([app, 'https://elsewhere.example.com'])('of %s can read the metadata', async (origin) => {
+    for (const name of ['oauth-protected-resource', 'oauth-authorization-server']) {
+      const { status, headers } = await fetch(new URL(`/.well-known/${name}`, server.url), {
+        headers: { Origin: origin },
+      })
+      expect([status, headers.get('Access-Control-Allow-Origin')]).toEqual([200, origin])
+    }
   })
 
   test('of the app can read the challenge of a request without a token', async () => {
