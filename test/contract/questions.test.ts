@@ -202,6 +202,16 @@ behaviour('a tool requests the roots of the client', async ({ connect }) => {
   expect((await client.callTool('ask_roots')).content).toEqual([{ type: 'text', text: 'file:///a file:///b' }])
 })
 
+behaviour('an input response beyond its bound ends the call with an error', async ({ connect, kind }) => {
+  const roots = Array.from({ length: 1001 }, () => ({ uri: 'file:///a' }))
+  const client = await connect({ answers: { roots: () => ({ roots }) } })
+  const result = await client.callTool('ask_roots').catch((problem) => problem)
+  // Stateless clients send the response with the call, which is refused. In a session, the handler gets the error.
+  expect(result).toMatchObject(kind.revision === '2026-07-28' ? { code: -32602 } : { isError: true })
+  const problem = result.message ?? result.content[0].text
+  expect(problem).toMatch(/roots has 1001 entries: this server accepts at most 1000$/)
+})
+
 behaviour(
   'roots are requested again only after list_changed, from a client that declares it',
   async ({ connect, kind }) => {

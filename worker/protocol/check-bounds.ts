@@ -1,12 +1,12 @@
-/** Rejects messages with a member that exceeds its bound, before anything processes them. */
+/** Rejects messages with a member that exceeds its bound, before anything processes them. A response becomes an error response. */
 import * as bounds from './bounds.ts'
-import { McpError } from './errors.ts'
+import { errorTable, McpError } from './errors.ts'
 import { isObject, isRequest, isResponse, type Message, type Parsed } from './jsonrpc.ts'
 import type { Params } from './types.ts'
 import { normalizeUri } from './uri.ts'
 
 /**
- * Replaces each message that exceeds a bound by its error.
+ * Replaces each message that exceeds a bound by its error: a response, by an error response.
  *
  * @param characters of the parsed text: a text shorter than every bound needs no check
  */
@@ -34,7 +34,11 @@ function measuredEntry(entry: Entry, characters: number): Entry {
     return entry
   } catch (thrown) {
     if (!(thrown instanceof McpError)) throw thrown
-    // The id of a response is not the client's own.
+    // The call that waits for the response must not wait forever.
+    if (isResponse(message)) {
+      const error = { code: errorTable.out_of_bounds.code, message: thrown.message }
+      return { message: { jsonrpc: '2.0', id: message.id, error } }
+    }
     return { malformed: thrown, id: isRequest(message) ? message.id : undefined, refusedMessage: message }
   }
 }
