@@ -179,6 +179,98 @@ describe('members beside a $ref', () => {
   })
 })
 
+describe('properties that only responses have', () => {
+  const components = {
+    schemas: {
+      Id: { type: 'string', readOnly: true },
+      Entity: { type: 'object', required: ['id'], properties: { id: { $ref: '#/components/schemas/Id' } } },
+      Demanding: { required: ['id', 'name'] },
+    },
+  }
+  const own = { type: 'object', properties: { id: { type: 'string', readOnly: true }, name: { type: 'string' } } }
+  const referring = { type: 'object', properties: { id: { $ref: '#/components/schemas/Id' } } }
+
+  test.each<[what: string, schema: Json]>([
+    ['behind a reference', { ...referring, required: ['id', 'name'] }],
+    ['in another branch of allOf', { allOf: [own, { required: ['id', 'name'] }] }],
+    ['in a branch of allOf, behind a reference', { allOf: [own, { $ref: '#/components/schemas/Demanding' }] }],
+    ['beside allOf', { allOf: [own], required: ['id', 'name'] }],
+    ['in allOf beside the property', { ...own, allOf: [{ required: ['id', 'name'] }] }],
+    ['in anyOf beside the property', { ...own, anyOf: [{ required: ['id', 'name'] }] }],
+    [
+      'of a referred schema',
+      { allOf: [{ $ref: '#/components/schemas/Entity' }, { type: 'object', required: ['id', 'name'] }] },
+    ],
+  ])('are not required %s', (_, schema) => {
+    for (const openapi of ['3.0.3', '3.1.0']) {
+      const { isValid } = posting(schema, { components }, openapi)
+      expect([isValid({ name: 'x' }), isValid({})], openapi).toEqual([true, false])
+    }
+  })
+
+  test('stay required where the same schema is used without them', () => {
+    const demanding = { $ref: '#/components/schemas/Demanding' }
+    const schema = { type: 'object', properties: { one: { allOf: [own, demanding] }, two: demanding } }
+    const { isValid } = posting(schema, { components })
+    expect(isValid({ one: { name: 'x' }, two: { id: 'a', name: 'x' } })).toBe(true)
+    expect(isValid({ one: { name: 'x' }, two: { name: 'x' } })).toBe(false)
+  })
+
+  test('may be in schemas that refer to themselves', () => {
+    const Node = {
+      required: ['id', 'name'],
+      properties: { id: { readOnly: true }, next: { $ref: '#/components/schemas/Node' } },
+      allOf: [{ $ref: '#/components/schemas/Node' }, { properties: { name: {} } }],
+    }
+    const { input } = posting({ $ref: '#/components/schemas/Node' }, { components: { schemas: { Node } } })
+    expect(JSON.stringify(input)).not.toContain('"id"')
+  })
+})
+
+describe('lists and objects in a query', () => {
+  const listed = { type: 'array', items: { type: 'integer' } }
+  const components = { schemas: { List: listed, Lists: { anyOf: [{ $ref: '#/components/schemas/List' }] } } }
+  const parameterOf = (schema: unknown, more: Json = {}, openapi = '3.1.0') => {
+    const parameters = [parameter('query', 'ids', { schema, ...more })]
+    const paths = { '/a': { get: { operationId: 'a', parameters } } }
+    return parseOpenApi({ openapi, paths, components })[0]?.parameters.ids
+  }
+
+  test.each<[what: string, schema: unknown]>([
+    ['a type', listed],
+    ['several types', { ...listed, type: ['array', 'null'] }],
+    ['items', { items: { type: 'integer' } }],
+    ['anyOf', { anyOf: [listed, { type: 'null' }] }],
+    ['oneOf of references', { oneOf: [{ type: 'null' }, { $ref: '#/components/schemas/List' }] }],
+    ['allOf', { allOf: [listed, { maxItems: 3 }] }],
+    ['a reference to anyOf', { $ref: '#/components/schemas/Lists' }],
+  ])('of %s have their separator', (_, schema) => {
+    const query = { in: 'query', name: 'ids' }
+    expect(parameterOf(schema)).toEqual(query)
+    expect(parameterOf(schema, { explode: false })).toEqual({ ...query, separator: ',' })
+    expect(parameterOf(schema, { style: 'pipeDelimited' })).toEqual({ ...query, separator: '|' })
+  })
+
+  test.each<[what: string, schema: unknown]>([
+    ['a type', { type: 'object' }],
+    ['several types', { type: ['object', 'null'] }],
+    ['additionalProperties', { additionalProperties: { type: 'string' } }],
+    ['allOf', { allOf: [{ type: 'object', properties: { a: {} } }] }],
+    ['anyOf', { anyOf: [{ type: 'null' }, { properties: { a: {} } }] }],
+  ])('that are objects by %s are left out', (_, schema) => {
+    expect(parameterOf(schema)).toBeUndefined()
+  })
+
+  test('are not taken from members beside a reference in OpenAPI 3.0', () => {
+    const schema = { $ref: '#/components/schemas/List', type: 'object' }
+    expect([parameterOf(schema, {}, '3.0.3'), parameterOf(schema)]).toEqual([{ in: 'query', name: 'ids' }, undefined])
+  })
+})
+
+test('extensions among the paths are ignored', () => {
+  expect(namesOf({ 'x-note': 'hi', 'x-empty': null, 'x-item': { get: {} }, '/a': { get: {} } })).toEqual(['get_a'])
+})
+
 describe('arguments of the same name', () => {
   const operationAt = (path: string, parameters: unknown[], more: Json = {}) =>
     parseOpenApi({

@@ -41,6 +41,7 @@ export function parseOpenApi(document: unknown, options: ParseOpenApiOptions = {
   const paths = isObject(document.paths) ? document.paths : {}
   const operations: { operationId: unknown; method: string; operation: Omit<Operation, 'name'> }[] = []
   for (const [path, value] of Object.entries(paths)) {
+    if (path.startsWith('x-')) continue
     const item = followed(value, document, path, (reference) => reference)
     for (const method of methods) {
       if (!isObject(item[method])) continue

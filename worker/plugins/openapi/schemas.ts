@@ -9,8 +9,13 @@ export class Schemas {
   readonly definitions: Record<string, unknown> = {}
   readonly #document: Params
   readonly #where: string
-  /** Names of definitions, by the target of references: one reference may mean several schemas, and one schema may have several references. */
-  readonly #names = new Map<unknown, string>()
+  /**
+   * Names of definitions, by the target of references and the properties that they leave out: one reference may mean several schemas, and
+   * one schema may have several references.
+   */
+  readonly #names = new Map<unknown, Map<string, string>>()
+
+  readonly #readOnly = new Map<Params, ReadonlySet<string>>()
 
   /** @param where for errors */
   constructor(document: Params, where: string) {
@@ -23,22 +28,27 @@ export class Schemas {
     return this.#copy(schema, [])
   }
 
-  /** @param outer the enclosing schemas that references may mean, innermost first */
-  #copy(schema: unknown, outer: readonly Params[]): unknown {
-    if (Array.isArray(schema)) return schema.map((each) => this.#copy(each, outer))
+  /**
+   * @param outer the enclosing schemas that references may mean, innermost first
+   * @param hidden properties that schemas of the same value declare as read-only
+   */
+  #copy(schema: unknown, outer: readonly Params[], hidden: readonly string[] = []): unknown {
+    if (Array.isArray(schema)) return schema.map((each) => this.#copy(each, outer, hidden))
     if (!isObject(schema)) return schema
-    const own = hasId(schema) ? [schema] : isObject(schema.$defs) ? [schema, ...outer] : outer
-    const $ref = typeof schema.$ref === 'string' ? `#/$defs/${this.#nameFor(schema.$ref, own)}` : undefined
+    const own = schemasAround(schema, outer)
+    const names = [...hidden, ...this.#readOnlyOf(schema, outer)]
+    const $ref = typeof schema.$ref === 'string' ? `#/$defs/${this.#nameFor(schema.$ref, own, names)}` : undefined
     const isOld = isVersion30(this.#document)
     if ($ref && isOld) return { $ref }
     const members = Object.entries(schema).filter(([key]) => !left.has(key) && !key.startsWith('x-'))
     const copy = Object.fromEntries(
       members.map(([key, member]) => {
         if (literal.has(key)) return [key, member]
-        return [key, named.has(key) && isObject(member) ? this.#copyEach(member, own) : this.#copy(member, own)]
+        if (named.has(key) && isObject(member)) return [key, this.#copyEach(member, own)]
+        return [key, this.#copy(member, own, inPlace.has(key) ? names : [])]
       }),
     )
-    const requested = withoutReadOnly($ref ? { ...copy, $ref } : copy)
+    const requested = without($ref ? { ...copy, $ref } : copy, new Set(names))
     return isOld ? modern(requested) : requested
   }
 
@@ -46,16 +56,53 @@ export class Schemas {
     return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, this.#copy(schema, outer)]))
   }
 
-  #nameFor(reference: string, outer: readonly Params[]): string {
+  /** Returns the schemas that apply to the same value by its reference and `allOf`, each with the schemas around it. */
+  #partsOf({ $ref, allOf }: Params, own: readonly Params[]): (readonly [unknown, readonly Params[]])[] {
+    const parts = [allOf].flat().map((each) => [each, own] as const)
+    if (typeof $ref !== 'string') return parts
+    const { target, around } = this.#targetOf($ref, own)
+    return isVersion30(this.#document) ? [[target, around]] : [...parts, [target, around]]
+  }
+
+  /** Returns the properties that only responses have. */
+  #readOnlyOf(schema: unknown, outer: readonly Params[]): ReadonlySet<string> {
+    if (!isObject(schema)) return new Set()
+    const known = this.#readOnly.get(schema)
+    if (known) return known
+    const names = new Set<string>()
+    this.#readOnly.set(schema, names)
+    const own = schemasAround(schema, outer)
+    for (const [name, property] of Object.entries(isObject(schema.properties) ? schema.properties : {})) {
+      if (this.#isReadOnly(property, own)) names.add(name)
+    }
+    for (const [part, around] of this.#partsOf(schema, own)) {
+      for (const name of this.#readOnlyOf(part, around)) names.add(name)
+    }
+    return names
+  }
+
+  #isReadOnly(schema: unknown, outer: readonly Params[], depth = 0): boolean {
+    if (!isObject(schema) || depth === maxDepth) return false
+    if (schema.readOnly === true && !(schema.$ref && isVersion30(this.#document))) return true
+    const parts = this.#partsOf(schema, schemasAround(schema, outer))
+    return parts.some(([part, around]) => this.#isReadOnly(part, around, depth + 1))
+  }
+
+  #nameFor(reference: string, outer: readonly Params[], hidden: readonly string[]): string {
     const { target, around } = this.#targetOf(reference, outer)
-    const known = this.#names.get(target)
+    const itself = this.#readOnlyOf(target, around)
+    const others = [...new Set(hidden)].filter((name) => !itself.has(name)).sort()
+    const names = this.#names.get(target) ?? new Map<string, string>()
+    this.#names.set(target, names)
+    const key = JSON.stringify(others)
+    const known = names.get(key)
     if (known) return known
     const last = asciiName(reference.split('/').at(-1)) || 'schema'
     let name = last
     for (let count = 2; Object.hasOwn(this.definitions, name); count += 1) name = `${last}_${count}`
-    this.#names.set(target, name)
+    names.set(key, name)
     this.definitions[name] = {}
-    this.definitions[name] = this.#copy(target, around)
+    this.definitions[name] = this.#copy(target, around, others)
     return name
   }
 
@@ -74,7 +121,14 @@ export class Schemas {
   }
 }
 
+/** References and `allOf` around `readOnly`. */
+const maxDepth = 5
+
 const hasId = ({ $id }: Params): boolean => typeof $id === 'string'
+
+/** The schemas that references inside a schema may mean, innermost first. */
+const schemasAround = (schema: Params, outer: readonly Params[]): readonly Params[] =>
+  hasId(schema) ? [schema] : isObject(schema.$defs) ? [schema, ...outer] : outer
 
 /** Members that only OpenAPI has, and those for references, which are all replaced. */
 const left = new Set([
@@ -90,25 +144,24 @@ const left = new Set([
 ])
 /** Members whose values are schemas by name. */
 const named = new Set(['properties', 'patternProperties', 'dependentSchemas'])
+/** Members whose schemas apply to the same value. */
+const inPlace = new Set(['allOf', 'anyOf', 'oneOf', 'if', 'then', 'else'])
 /** Members whose values are not schemas. */
 const literal = new Set(['enum', 'const', 'default', 'examples', 'required', 'dependentRequired'])
 
 /**
- * Returns an object schema without the properties that only responses have: `required` does not apply to them in requests.
+ * Returns a schema without properties that only responses have: `required` does not apply to them in requests.
  *
  * @see https://spec.openapis.org/oas/v3.0.4.html#schema-object
  */
-function withoutReadOnly(schema: Params): Params {
+function without(schema: Params, names: ReadonlySet<unknown>): Params {
   const { properties, required } = schema
-  if (!isObject(properties)) return schema
-  const isReadOnly = (name: string) => {
-    const property = Object.hasOwn(properties, name) ? properties[name] : undefined
-    return isObject(property) && property.readOnly === true
-  }
   return {
     ...schema,
-    properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !isReadOnly(name))),
-    ...(Array.isArray(required) && { required: required.filter((name) => !isReadOnly(String(name))) }),
+    ...(isObject(properties) && {
+      properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !names.has(name))),
+    }),
+    ...(Array.isArray(required) && { required: required.filter((name) => !names.has(name)) }),
   }
 }
 

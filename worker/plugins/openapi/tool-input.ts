@@ -1,4 +1,5 @@
 /** The arguments of a tool, from the parameters and the body of an operation. */
+import { resolveFragment } from '../../protocol/json-pointer.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { JsonSchema, Params } from '../../protocol/types.ts'
 import { namesInPath } from './lost-arguments.ts'
@@ -147,13 +148,35 @@ function separatorOf(parameter: Params, document: Params, where: string): ',' | 
   const { in: place, content, schema: value } = parameter
   const byDefault = place === 'query' ? 'form' : 'simple'
   const { style = byDefault, explode = style === 'form' } = parameter
-  const schema = isObject(value) ? followed(value, document, where) : {}
-  if (content !== undefined || schema.type === 'object' || isObject(schema.properties)) return 'unsupported'
-  if (style === byDefault) return place === 'query' && explode === false && schema.type === 'array' ? ',' : undefined
-  if (place !== 'query' || schema.type !== 'array') return 'unsupported'
+  if (isObject(value)) followed(value, document, where)
+  if (content !== undefined || mayBe('object', value, document)) return 'unsupported'
+  const isList = mayBe('array', value, document)
+  if (style === byDefault) return place === 'query' && explode === false && isList ? ',' : undefined
+  if (place !== 'query' || !isList) return 'unsupported'
   if (style === 'spaceDelimited') return explode ? undefined : ' '
   if (style === 'pipeDelimited') return explode ? undefined : '|'
   return 'unsupported'
+}
+
+/** Keywords that a schema without `type` has for one type only. */
+const keywordsOf = {
+  array: ['items', 'prefixItems'],
+  object: ['properties', 'additionalProperties', 'patternProperties'],
+} as const
+
+/** Whether a schema is for lists, or for objects, at least among others. */
+function mayBe(type: 'array' | 'object', schema: unknown, document: Params, seen = new Set<unknown>()): boolean {
+  if (!isObject(schema) || seen.has(schema)) return false
+  seen.add(schema)
+  const { $ref, type: types, allOf, anyOf, oneOf } = schema
+  if (typeof $ref === 'string') {
+    const target = resolveFragment(schema, $ref) ?? resolveFragment(document, $ref)
+    if (mayBe(type, target, document, seen)) return true
+    if (isVersion30(document)) return false
+  }
+  if (types === undefined ? keywordsOf[type].some((key) => Object.hasOwn(schema, key)) : [types].flat().includes(type))
+    return true
+  return [allOf, anyOf, oneOf].flat().some((each) => mayBe(type, each, document, seen))
 }
 
 /** A name for an argument: its own, or with its place, or with a number as well. `body` is for the body. */
