@@ -95,10 +95,11 @@ export function openApiTools(list: readonly Operation[], options: OpenApiToolsOp
       `openApiTools(): the baseUrl "${baseUrl}" must be an https URL, or http on localhost, as in "https://api.example/v1"`,
     )
   }
-  const { search, hash, username, password } = new URL(baseUrl)
+  const { host, search, hash, username, password } = new URL(baseUrl)
   if (search || hash || username || password) {
     throw new Error(
-      `openApiTools(): the baseUrl "${baseUrl}" must have no query, fragment or credentials: send keys by "headers"`,
+      // Not the whole URL, which may contain a key.
+      `openApiTools(): the baseUrl on ${host} must have no query, fragment or credentials: send keys by "headers"`,
     )
   }
   const resilience = readResilience('openApiTools()', options)
