@@ -140,6 +140,23 @@ describe('input requests', () => {
     }
   })
 
+  test.each(['2026-07-28', '2025-11-25'])('that clients of %s cannot answer are errors', async (date) => {
+    const ask = async (handler: (ctx: Context) => unknown) => {
+      const { result, rounds } = await talk(handler, () => ({ result: { roots: [] } }), { date })
+      return [textOf(result), rounds.length]
+    }
+    const keys = (count: number) => Array.from({ length: count }, (_, index) => `k${index}`)
+    const together = (count: number) => ask((ctx) => Promise.all(keys(count).map((key) => ctx.roots(key))))
+    const tooMany = 'The input request "k100" is beyond the 100 that may be open: request it after their responses'
+    expect((await together(100))[1]).toBe(1)
+    expect(await together(101)).toEqual([tooMany, 0])
+    const requests = Object.fromEntries(keys(101).map((key) => [key, { method: 'roots/list' as const }]))
+    expect(await ask((ctx) => ctx.requestInput(requests))).toEqual([tooMany, 0])
+    const tooLong = 'The key of an input request has 1025 characters: use at most 1024'
+    expect((await ask((ctx) => ctx.roots('k'.repeat(1024))))[1]).toBe(1)
+    expect(await ask((ctx) => ctx.roots('k'.repeat(1025)))).toEqual([tooLong, 0])
+  })
+
   test('with the same key are an error that names the key', async () => {
     const { result } = await talk(async (ctx) => [await name(ctx, 'a'), await name(ctx, 'a')], {
       a: accept({ name: 'Ada' }),

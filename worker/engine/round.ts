@@ -1,6 +1,7 @@
 /** One execution of a handler from its start: what it reads from the journal, and what it adds. */
 import type { AskOptions } from '../declarations/context.ts'
 import { milliseconds } from '../declarations/duration.ts'
+import * as bounds from '../protocol/bounds.ts'
 import { ClientError, McpError } from '../protocol/errors.ts'
 import { jsonText } from '../protocol/json-text.ts'
 import type { InputRequest } from '../protocol/types.ts'
@@ -119,10 +120,15 @@ export class Round {
     return new Promise<never>(() => {})
   }
 
-  /** @throws Error for a key that the handler has used in this round, and for an input request inside an effect */
+  /** @throws Error for a key that is too long or that the handler has used in this round, and for an input request inside an effect */
   reserveKey(key: string, kind: 'question' | 'once'): void {
     if (kind === 'question' && this.#startingEffect !== undefined) {
       throw this.refuse(new Error(`The input request "${key}" is inside ctx.once: request input before it`))
+    }
+    if (kind === 'question' && key.length > bounds.nameCharacters) {
+      throw this.refuse(
+        new Error(`The key of an input request has ${key.length} characters: use at most ${bounds.nameCharacters}`),
+      )
     }
     if (this.#records.usedKeys.has(key)) {
       throw this.refuse(new Error(`The key "${key}" is used twice in one call: use each key once`))
@@ -158,9 +164,20 @@ export class Round {
     return response.result
   }
 
-  /** Opens an input request, and ends the round. The promise never settles, so that no `catch` of the handler handles it. */
+  /**
+   * Opens an input request, and ends the round. The promise never settles, so that no `catch` of the handler handles it.
+   *
+   * @throws Error for an input request beyond the number that a client can answer at once
+   */
   open(key: string, request: InputRequest, { timeout = this.#answerTimeoutMs }: AskOptions = {}): Promise<never> {
     const timeoutMs = milliseconds(timeout, `The timeout of the input request "${key}"`)
+    if (this.#records.open.size === bounds.inputResponses) {
+      throw this.refuse(
+        new Error(
+          `The input request "${key}" is beyond the ${bounds.inputResponses} that may be open: request it after their responses`,
+        ),
+      )
+    }
     // Requests of the same turn travel together.
     if (this.#records.open.size === 0) queueMicrotask(() => this.#endWithRequests())
     this.#records.open.set(key, request)
