@@ -60,6 +60,42 @@ test.each<[given: string, handler: (ctx: Untyped) => Untyped, problem: string]>(
     '"key" of ctx.roots() must be a string that names the input request in this call, not an object',
   ],
   [
+    'closeStream with text',
+    (ctx) => ctx.closeStream({ retryMs: '1\nevent: message\ndata: {}' }),
+    '"retryMs" of ctx.closeStream() must be a whole number of 0 or more, not "1\\nevent: message\\ndata: {}"',
+  ],
+  [
+    'closeStream with a fraction',
+    (ctx) => ctx.closeStream({ retryMs: 0.5 }),
+    '"retryMs" of ctx.closeStream() must be a whole number of 0 or more, not 0.5',
+  ],
+  ['closeStream with a number', (ctx) => ctx.closeStream(5), 'ctx.closeStream() takes an object with retryMs, not 5'],
+  [
+    'sample without messages',
+    (ctx) => ctx.sample('k', { messages: [], maxTokens: 5 }),
+    `"messages" of ctx.sample("k", …) must be ${listOfMessages}, not []`,
+  ],
+  [
+    'sample with a message of the role system',
+    (ctx) => ctx.sample('k', { messages: [{ role: 'system', content: { type: 'text', text: 'Hi' } }], maxTokens: 5 }),
+    `"messages" of ctx.sample("k", …) must be ${listOfMessages}, not [an object]`,
+  ],
+  [
+    'sample with a text as temperature',
+    (ctx) => ctx.sample('k', { prompt: 'p', maxTokens: 5, temperature: '1' }),
+    '"temperature" of ctx.sample("k", …) must be a number, not "1"',
+  ],
+  [
+    'sample with a tool without inputSchema',
+    (ctx) => ctx.sample('k', { prompt: 'p', maxTokens: 5, tools: [{ name: 'add' }] }),
+    `"tools" of ctx.sample("k", …) must be a list of tools such as { name: 'add', inputSchema: { type: 'object' } }, not [an object]`,
+  ],
+  [
+    'ask with an unknown method',
+    (ctx) => ctx.requestInput({ a: { method: 'x/y', params: {} } }),
+    `"a" of ctx.requestInput() must be a request such as { method: 'elicitation/create', params: { … } }, not an object`,
+  ],
+  [
     'ask with text',
     (ctx) => ctx.requestInput({ a: 'Name?' }),
     `"a" of ctx.requestInput() must be a request such as { method: 'elicitation/create', params: { … } }, not "Name?"`,

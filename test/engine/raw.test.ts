@@ -107,7 +107,14 @@ describe('ctx.requestInput', () => {
     ['a page', { method: 'elicitation/create' as const, params: { mode: 'url' } }, { elicitation: { url: {} } }],
     ['a form', form('Who?'), { elicitation: { form: {} } }],
     ['a form by default', { method: 'elicitation/create' as const, params: {} }, { elicitation: { form: {} } }],
-    ['a model', { method: 'sampling/createMessage' as const, params: { messages: [] } }, { sampling: {} }],
+    [
+      'a model',
+      {
+        method: 'sampling/createMessage' as const,
+        params: { messages: [{ role: 'user', content: { type: 'text', text: 'Hi' } }] },
+      },
+      { sampling: {} },
+    ],
   ])('requires the capability for %s', async (_, request, requiredCapabilities) => {
     const server = doing((ctx) => ctx.requestInput({ x: request }))
     const { data } = await refusal(server, 'tools/call', call, { capabilities: {} })

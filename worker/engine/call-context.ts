@@ -20,6 +20,7 @@ import { includesLevel, progressToken } from '../protocol/meta.ts'
 import type { InputRequest, Params } from '../protocol/types.ts'
 import type { Call, CallEnvironment } from './call.ts'
 import {
+  checkCloseStream,
   checkElicit,
   checkElicitUrl,
   checkInputRequests,
@@ -170,9 +171,10 @@ export class CallContext implements Context {
 
   readonly createHandle: Context['createHandle'] = (of) => this.#round.guard.after(() => of.mint(this.#stateAccess()))
 
-  readonly closeStream: Context['closeStream'] = ({ retryMs } = {}) => {
+  readonly closeStream: Context['closeStream'] = (options = {}) => {
     this.#round.guard.check()
-    if (this.#round.countNotification() !== undefined) this[environmentKey].closeStream(retryMs)
+    checkCloseStream(options)
+    if (this.#round.countNotification() !== undefined) this[environmentKey].closeStream(options.retryMs)
   }
 
   async #elicit<T>(key: string, message: string, schema: Schema, options?: AskOptions): Promise<FormResult<T>> {

@@ -1,5 +1,5 @@
 /** Checks the arguments of the members of `ctx`: an error names the argument, and what was expected. */
-import { checkObject, checkValue, isObject, type Kind } from '../declarations/check-options.ts'
+import { checkObject, checkOptions, checkValue, isObject, type Kind } from '../declarations/check-options.ts'
 import * as kind from '../declarations/option-kinds.ts'
 import { jsonText } from '../protocol/json-text.ts'
 import { isLogLevel } from '../protocol/meta.ts'
@@ -27,17 +27,34 @@ export function checkElicitUrl(key: unknown, message: unknown, id: unknown): voi
   checkValue(`ctx.elicitUrl("${key}", …)`, 'elicitationId', id, elicitationId)
 }
 
+const number: Kind = [(value) => typeof value === 'number', 'a number']
+
 const samplingMessages: Kind = [
-  (value) => kind.isListOf(value, (message) => isObject(message) && [message.content].flat().every(isObject)),
+  (value) =>
+    kind.isListOf(
+      value,
+      (message) =>
+        isObject(message) && /^(?:user|assistant)$/.test(`${message.role}`) && [message.content].flat().every(isObject),
+    ) &&
+    Array.isArray(value) &&
+    value.length > 0,
   "a list of messages such as { role: 'user', content: { type: 'text', text: 'Hi' } }",
+]
+
+const samplingTools: Kind = [
+  (value) =>
+    kind.isListOf(value, (tool) => isObject(tool) && typeof tool.name === 'string' && isObject(tool.inputSchema)),
+  "a list of tools such as { name: 'add', inputSchema: { type: 'object' } }",
 ]
 
 export function checkSample(key: unknown, request: unknown): void {
   checkValue('ctx.sample()', 'key', key, requestKey)
   const owner = `ctx.sample("${key}", …)`
   checkObject(owner, 'request', request, "an object such as { prompt: 'Say hi', maxTokens: 100 }")
-  const { prompt, messages, maxTokens } = request
+  const { prompt, messages, maxTokens, temperature = 0, tools = [] } = request
   checkValue(owner, 'maxTokens', maxTokens, kind.count)
+  checkValue(owner, 'temperature', temperature, number)
+  checkValue(owner, 'tools', tools, samplingTools)
   if (messages === undefined) checkValue(owner, 'prompt', prompt, [kind.string[0], 'a string, or give it messages'])
   else checkValue(owner, 'messages', messages, samplingMessages)
 }
@@ -60,7 +77,7 @@ export function checkInputRequests(requests: unknown): void {
 
 const isInputRequest = (value: unknown): boolean =>
   isObject(value) &&
-  typeof value.method === 'string' &&
+  /^(?:elicitation\/create|sampling\/createMessage|roots\/list)$/.test(`${value.method}`) &&
   (isObject(value.params) || (value.params === undefined && value.method === 'roots/list'))
 
 export function checkOnce(key: unknown, effect: unknown): void {
@@ -68,7 +85,8 @@ export function checkOnce(key: unknown, effect: unknown): void {
   checkValue(`ctx.once("${key}", …)`, 'effect', effect, kind.fn)
 }
 
-const number: Kind = [(value) => typeof value === 'number', 'a number']
+export const checkCloseStream = (options: unknown): void =>
+  checkOptions('ctx.closeStream()', options, { retryMs: kind.size })
 
 export function checkProgress(progress: unknown, total: unknown, message: unknown): void {
   checkValue('ctx.progress()', 'progress', progress, number)
