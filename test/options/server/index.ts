@@ -166,7 +166,7 @@ const misspelt: readonly Case[] = [
   [
     'proxy: timeout',
     () => proxy(upstream, { timeout: 'long' }),
-    `"timeout" of proxy() must be milliseconds, or a string such as '2s', '10m', '1h' or '7d', not "long"`,
+    `"timeout" of proxy() must be more than 0: milliseconds, or a string such as '2s', '10m', '1h' or '7d', not "long"`,
   ],
   [
     'proxy',
