@@ -408,6 +408,21 @@ describe('an operation without a document', () => {
       'openApiTools(): the argument "id" of "a" is never sent: its path "/a" has no {id}',
     ],
     [
+      'an argument in a cookie',
+      { parameters: { session: { in: 'cookie', name: 'sid' } as never } },
+      'openApiTools(): the argument "session" of "a" is a cookie, which only the server may set: leave it out, and send it by "headers"',
+    ],
+    [
+      'an argument in an unknown place',
+      { parameters: { id: { in: 'formData', name: 'id' } as never } },
+      'openApiTools(): the argument "id" of "a" is in "formData": write "path", "query", "querystring" or "header"',
+    ],
+    [
+      'an argument without a name in the request',
+      { parameters: { id: { in: 'query' } as never } },
+      'openApiTools(): the argument "id" of "a" has no name in the request: add "name"',
+    ],
+    [
       'a body that cannot be sent',
       { method: 'get', hasBody: true },
       'openApiTools(): "a" has a body, which a GET request cannot have: set hasBody to false, or use another method',

@@ -399,6 +399,39 @@ describe('a parameter with a list', () => {
   })
 })
 
+describe('a parameter that is the whole query string', () => {
+  const operation: Operation = {
+    name: 'find',
+    description: 'd',
+    method: 'GET',
+    path: '/x',
+    parameters: { page: { in: 'query', name: 'p' }, filter: { in: 'querystring', name: 'ignored' } },
+    hasBody: false,
+    input: { type: 'object', properties: { page: {}, filter: {} } },
+    annotations: {},
+  }
+  const found = async (filter: unknown) => {
+    const base = await listen((request, response) => response.end(request.url))
+    const server = newServer().use(openApiTools([operation], { baseUrl: base }))
+    return result(server, 'tools/call', { name: 'find', arguments: { page: 2, filter } })
+  }
+
+  test.each([
+    [{ q: 'a&b=c', tags: ['x', 'y'], 'größer als': 5 }, '/x?p=2&q=a%26b%3Dc&tags=x&tags=y&gr%C3%B6%C3%9Fer+als=5'],
+    [{ near: { lat: 1 }, none: null }, '/x?p=2&near=%7B%22lat%22%3A1%7D'],
+    [{}, '/x?p=2'],
+    [undefined, '/x?p=2'],
+  ])('%j is sent as %s', async (filter, url) => {
+    expect(textOf(await found(filter))).toBe(url)
+  })
+
+  test('is an error that the model reads, if it is no object', async () => {
+    const answered = await found('q=1')
+    expect(answered).toMatchObject({ isError: true })
+    expect(textOf(answered)).toBe('"filter" must be an object: its members are the parameters of the query')
+  })
+})
+
 describe('a parameter with an unsupported serialization', () => {
   test.each([
     ['an object', { schema: { type: 'object' } }],

@@ -33,6 +33,10 @@ export async function callOperation(
   const url = new URL(baseUrl.replace(/\/$/, '') + path.replace(/\{([^}]+)\}/g, (_, name) => inPath(name)))
   const sent = new Headers({ Accept: 'application/json' })
   for (const [argument, { in: place, name, separator }] of Object.entries(parameters)) {
+    if (place === 'querystring') {
+      for (const [key, value] of membersOf(argument)) url.searchParams.append(key, textOf(value))
+      continue
+    }
     const values = [argumentOf(argument) ?? []].flat()
     const queried = separator && values.length > 0 ? [values.map(textOf).join(separator)] : values
     if (place === 'query') for (const value of queried) url.searchParams.append(name, textOf(value))
@@ -63,6 +67,21 @@ export async function callOperation(
   /** Returns an argument; `undefined` if it is absent, also for names that objects inherit, such as `constructor`. */
   function argumentOf(name: string): unknown {
     return Object.hasOwn(args, name) ? args[name] : undefined
+  }
+
+  /**
+   * Returns the parameters of a query that is one argument: one for each entry of a list.
+   *
+   * @see https://spec.openapis.org/oas/v3.2.0.html#parameter-locations
+   */
+  function membersOf(argument: string): [name: string, value: unknown][] {
+    const members = argumentOf(argument) ?? {}
+    if (!isObject(members)) {
+      throw new ToolError(`"${argument}" must be an object: its members are the parameters of the query`)
+    }
+    return Object.entries(members).flatMap(([name, value]) =>
+      [value ?? []].flat().map((each): [string, unknown] => [name, each]),
+    )
   }
 
   function inPath(name: string): string {

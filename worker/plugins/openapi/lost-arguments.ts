@@ -6,9 +6,27 @@ export const namesInPath = (path: string): string[] => [...path.matchAll(/\{([^}
 
 /** @throws Error for an operation with an argument that no request could carry */
 export function refuseLostArguments(operation: Operation): void {
+  refuseUnknownPlaces(operation)
   refuseSharedPlaces(operation)
   refuseLostBody(operation)
   refuseUnplaced(operation)
+}
+
+const places: readonly string[] = ['path', 'query', 'querystring', 'header']
+
+/** For operations that the compiler has not checked. */
+function refuseUnknownPlaces({ name, parameters }: Operation): void {
+  for (const [argument, parameter] of Object.entries(parameters)) {
+    const place = String(parameter.in)
+    const what = `openApiTools(): the argument "${argument}" of "${name}"`
+    if (place === 'cookie') {
+      throw new Error(`${what} is a cookie, which only the server may set: leave it out, and send it by "headers"`)
+    }
+    if (!places.includes(place)) {
+      throw new Error(`${what} is in "${place}": write "path", "query", "querystring" or "header"`)
+    }
+    if (typeof parameter.name !== 'string') throw new Error(`${what} has no name in the request: add "name"`)
+  }
 }
 
 function refuseSharedPlaces({ name, parameters }: Operation): void {

@@ -25,7 +25,9 @@ export type Operation = {
     Record<
       string,
       {
-        in: 'path' | 'query' | 'header'
+        /** `querystring`: the argument is an object, whose members are the parameters of the query. */
+        in: 'path' | 'query' | 'querystring' | 'header'
+        /** Without a meaning in a `querystring`. */
         name: string
         /** Separator of the entries of a list in a query. Default: each entry is a parameter of its own. */
         separator?: ',' | ' ' | '|'
