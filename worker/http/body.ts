@@ -2,23 +2,27 @@
 import { type BodyText, readBodyText } from '../protocol/bounded-body.ts'
 import { measured } from '../protocol/check-bounds.ts'
 import { McpError } from '../protocol/errors.ts'
-import { type Parsed, parse } from '../protocol/jsonrpc.ts'
+import { type Parsed, parse, unreadable } from '../protocol/jsonrpc.ts'
 import { utf8 } from '../protocol/utf8.ts'
 import type { Limits } from './limits.ts'
 import { memoizeLast } from './memoize-last.ts'
 
 /**
- * Reads the messages of a POST. A message beyond a bound of `protocol/bounds.ts` is returned as malformed, with its error.
+ * Reads the messages of a POST. A body that is too large or not UTF-8, and a message beyond a bound of `protocol/bounds.ts`, is returned as
+ * malformed, with its error.
  *
- * @throws McpError `unsupported_media_type`, `content_too_large`, `request_timeout` or `parse_error`
+ * @throws McpError `unsupported_media_type`, `content_too_large`, `request_timeout` or `parse_error` for a body that was not read
  */
 export async function readMessages(request: Request, limits: Limits): Promise<Parsed> {
-  const text = await readBody(request, limits)
-  return measured(parse(text, limits), text.length)
+  const { text, problem } = await readBody(request, limits)
+  return problem ? unreadable(problem, text) : measured(parse(text, limits), text.length)
 }
 
-/** @throws McpError `unsupported_media_type`, `content_too_large`, `request_timeout` or `parse_error` */
-export async function readBody(request: Request, limits: Limits): Promise<string> {
+/**
+ * @returns the body; with `problem`, its first and last characters
+ * @throws McpError `unsupported_media_type`, `content_too_large`, `request_timeout` or `parse_error`
+ */
+export async function readBody(request: Request, limits: Limits): Promise<{ text: string; problem?: McpError }> {
   const { headers } = request
   if (!isJson(headers.get('Content-Type') ?? '')) {
     throw new McpError('unsupported_media_type', 'Content-Type must be application/json')
@@ -28,14 +32,14 @@ export async function readBody(request: Request, limits: Limits): Promise<string
     throw new McpError('unsupported_media_type', 'Send the body without Content-Encoding')
   }
   const announced = headers.get('Content-Length') ?? ''
-  const body = await read(request, /^\d+$/.test(announced) ? Number(announced) : Number.NaN, limits)
-  if (body.length > limits.maxBodyBytes) throw tooLarge(limits)
+  const { text, length } = await read(request, /^\d+$/.test(announced) ? Number(announced) : Number.NaN, limits)
+  if (length > limits.maxBodyBytes) return { text, problem: tooLarge(limits) }
   // Bytes that are not UTF-8 have become replacement characters, which have another length. The first three bytes of a character of four
   // have the same length, and pass. A byte order mark is in the body and not in the text.
-  if (body.text.includes('\ufffd') && ![0, markBytes].includes(body.length - utf8(body.text).length)) {
-    throw new McpError('parse_error', 'The body is not valid UTF-8')
+  if (text.includes('\ufffd') && ![0, markBytes].includes(length - utf8(text).length)) {
+    return { text, problem: new McpError('parse_error', 'The body is not valid UTF-8') }
   }
-  return body.text
+  return { text }
 }
 
 const isJson = memoizeLast((header) => {

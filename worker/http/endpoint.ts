@@ -6,17 +6,19 @@ import { methodIn } from '../engine/methods/index.ts'
 import { type Classified, classify } from '../protocol/classify.ts'
 import { asMcpError, type McpError } from '../protocol/errors.ts'
 import type { Message, RequestMessage } from '../protocol/jsonrpc.ts'
+import type { RequestId } from '../protocol/types.ts'
 import { unknownVersion } from '../protocol/unsupported-version.ts'
 import type { IncomingRequest } from '../request-hooks.ts'
 import { type AcceptedTypes, accepts, refusedTypes, requireStream } from './accept.ts'
 import { type Access, authenticate, decideAccess } from './access.ts'
 import { readMessages } from './body.ts'
-import { errorResponse, idOf, notAllowed, rejectParsed, unknownSession } from './error-response.ts'
+import { errorResponse, idOf, notAllowed, unknownSession } from './error-response.ts'
 import type { Host } from './host.ts'
 import { readSseMessage, readSsePost } from './http-sse/read.ts'
 import { replyToSsePost, replyWithSseStream } from './http-sse/reply.ts'
 import { runInSseSession, startSseSession } from './http-sse/run.ts'
 import { jsonOrStream } from './json-or-stream.ts'
+import { rejectMessages } from './reject-messages.ts'
 import { startSession } from './session/initialize.ts'
 import { readSession, readSessionPost, readSessionStream } from './session/read.ts'
 import { replyFromSession, replyWithStream } from './session/reply.ts'
@@ -33,9 +35,15 @@ export async function post(request: Request, host: Host, incoming: IncomingReque
   const version = request.headers.get('MCP-Protocol-Version')
   const session = request.headers.get('Mcp-Session-Id')
   const classified = classify(parsed, { version, session })
-  if ('refused' in classified) return rejectParsed(parsed, classified.refused, classified.id, incoming)
+  const reject = (error: McpError, id: RequestId | undefined) =>
+    rejectMessages(parsed, error, id, host, incoming, async (messages) => {
+      if (!host.hasSessions || session === null) return undefined
+      const calls = await readSessionPost({ messages, batch: false }, { id: session, streams: true }, host, principal)
+      return calls instanceof Response ? undefined : calls.post
+    })
+  if ('refused' in classified) return reject(classified.refused, classified.id)
   const refused = refusedTypes(accept)
-  if (refused) return rejectParsed(parsed, refused, 'message' in parsed ? idOf([parsed.message]) : undefined, incoming)
+  if (refused) return reject(refused, 'message' in parsed ? idOf([parsed.message]) : undefined)
   if ('ignored' in classified) return new Response(null, { status: 202 })
   const access = await decideAccess(messagesOf(classified), host, incoming)
   if (access instanceof Response) return access
@@ -90,11 +98,17 @@ export async function getSse(request: Request, host: Host, incoming: IncomingReq
 export async function postSse(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
   if (!host.hasSessions) return notAllowed('OPTIONS')
   const principal = await authenticate(request, host, incoming)
-  const message = readSseMessage(request, await readMessages(request, host.limits), incoming)
-  if (message instanceof Response) return message
+  const parsed = await readMessages(request, host.limits)
+  const message = readSseMessage(request, parsed)
+  if ('refused' in message) {
+    return rejectMessages(parsed, message.refused, message.id, host, incoming, async (messages) => {
+      const post = await readSsePost(request, messages, host, principal)
+      return post instanceof Response ? undefined : post
+    })
+  }
   const access = await decideAccess([message], host, incoming)
   if (access instanceof Response) return access
-  const post = await readSsePost(request, message, host, principal)
+  const post = await readSsePost(request, [message], host, principal)
   if (post instanceof Response) return post
   return replyToSsePost(message, await runInSseSession(post, access, host), access)
 }

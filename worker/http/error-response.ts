@@ -1,7 +1,6 @@
 import { errorTable, McpError } from '../protocol/errors.ts'
-import { errorReply, isRequest, type Message, messagesIn, type Parsed } from '../protocol/jsonrpc.ts'
+import { errorReply, isRequest, type Message } from '../protocol/jsonrpc.ts'
 import type { RequestId } from '../protocol/types.ts'
-import type { IncomingRequest } from '../request-hooks.ts'
 import { jsonResponse } from './json-response.ts'
 
 /** Rejects a request: a JSON-RPC error with the HTTP status of its kind. */
@@ -27,18 +26,6 @@ export const sessionRequired = (reason: string): McpError =>
 
 export const noBatches = (date: string): McpError =>
   new McpError('invalid_request', `Protocol version ${date} has no batches: send one message at a time`)
-
-/** Rejects a request before its messages are looked up. The audit log names their methods all the same. */
-export function rejectParsed(
-  parsed: Parsed,
-  error: McpError,
-  id: RequestId | undefined,
-  incoming: IncomingRequest,
-): Response {
-  incoming.messages = messagesIn(parsed)
-  incoming.rejection = error
-  return errorResponse(error, id)
-}
 
 /** Returns the id for an error response: that of the only request. The ids of responses are those of this server's requests. */
 export function idOf(messages: readonly Message[]): RequestId | undefined {

@@ -45,8 +45,11 @@ export async function readBodyText(...read: Parameters<typeof readBody>): Promis
   return { text: bytes.text(), length }
 }
 
+/** Bytes that are read of either end of a body that is too large. */
+const endBytes = 1024
+
 /**
- * Reads a body. Discards the bytes of a body with more than `maxBytes`: then `length` is greater.
+ * Reads a body. Of one with more than `maxBytes`, returns the first and the last bytes: then `length` is greater.
  *
  * @param maxReadBytes after this number of bytes, the rest is cancelled. Default: `maxBytes`
  */
@@ -59,9 +62,11 @@ export async function readBody(
   let length = 0
   for await (const chunk of body ?? []) {
     length += chunk.byteLength
-    if (length <= maxBytes) bytes.push(chunk)
-    else bytes.clear()
+    // Before the chunk is added, so that the buffer does not grow.
+    if (length > maxBytes) bytes.keepEnds(endBytes)
+    bytes.push(chunk)
     if (length > maxReadBytes) break
   }
+  if (length > maxBytes) bytes.keepEnds(endBytes)
   return { bytes, length }
 }

@@ -17,9 +17,14 @@ export class ByteBuffer {
     this.#length = length
   }
 
-  clear(): void {
-    this.#bytes = new Uint8Array(0)
-    this.#length = 0
+  /** Removes what is between its first and its last bytes. @param count of each */
+  keepEnds(count: number): void {
+    if (this.#length <= 2 * count) return
+    const ends = new Uint8Array(2 * count)
+    ends.set(this.#bytes.subarray(0, count))
+    ends.set(this.#bytes.subarray(this.#length - count, this.#length), count)
+    this.#bytes = ends
+    this.#length = ends.byteLength
   }
 
   /** A view of the bytes. */

@@ -36,13 +36,14 @@ export type ResponseMessage =
 export type Message = RequestMessage | NotificationMessage | ResponseMessage
 
 /**
- * The result of parsing a body. `malformed` has the id, if it could be read, so that the error response repeats it. `refusedMessage` is a
- * message that could be read and exceeds a bound, so that audit logs can name its method.
+ * The result of parsing a body. `malformed` has the id, if it could be read, so that the error response repeats it. `responseIds` are those
+ * of malformed responses, whose calls wait for them. `refusedMessage` is a message that could be read and exceeds a bound, so that audit
+ * logs can name its method.
  */
 export type Parsed =
   | { message: Message }
   | { batch: Exclude<Parsed, { batch: unknown }>[] }
-  | { malformed: McpError; id?: RequestId; refusedMessage?: Message }
+  | { malformed: McpError; id?: RequestId | undefined; responseIds?: RequestId[]; refusedMessage?: Message }
 
 export const isRequest = (message: Message): message is RequestMessage => 'method' in message && 'id' in message
 export const isNotification = (message: Message): message is NotificationMessage =>
@@ -68,22 +69,44 @@ export function parse(text: string, { maxJsonDepth, maxBatchSize } = defaultBoun
   try {
     value = JSON.parse(text)
   } catch {
-    return { malformed: new McpError('parse_error', 'The body is not valid JSON') }
+    return unreadable(new McpError('parse_error', 'The body is not valid JSON'), text)
   }
   const entries = Array.isArray(value) ? value : undefined
+  const refuseAll = (message: string, id?: RequestId) => ({
+    ...refuse(message, id),
+    responseIds: (entries ?? [value]).flatMap(responseIdOf),
+  })
   if (entries?.length === 0) return refuse('A batch must not be empty')
-  if (entries && entries.length > maxBatchSize) return refuse(`A batch has at most ${maxBatchSize} messages`)
+  if (entries && entries.length > maxBatchSize) return refuseAll(`A batch has at most ${maxBatchSize} messages`)
   if (text.length > 2 * maxJsonDepth && deeperThan(value, maxJsonDepth)) {
-    return refuse(`The body is nested deeper than ${maxJsonDepth} levels`, idOf(value))
+    return refuseAll(`The body is nested deeper than ${maxJsonDepth} levels`, idOf(value))
   }
-  return entries ? { batch: entries.map(shape) } : shape(value)
+  return entries ? { batch: entries.map(parseEntry) } : parseEntry(value)
 }
+
+/** Returns the error for a body that is not read as JSON. @param text its first and last characters, or all */
+export const unreadable = (malformed: McpError, text: string): Parsed => ({
+  malformed,
+  responseIds: responseIdAtEnds(text),
+})
 
 /** Every message of a body that could be read, refused ones included. */
 export function messagesIn(parsed: Parsed): Message[] {
   if ('batch' in parsed) return parsed.batch.flatMap(messagesIn)
   const message = 'message' in parsed ? parsed.message : parsed.refusedMessage
   return message ? [message] : []
+}
+
+/** The ids of all responses in a body, malformed ones included. */
+export function responseIdsIn(parsed: Parsed): RequestId[] {
+  if ('batch' in parsed) return parsed.batch.flatMap(responseIdsIn)
+  if ('malformed' in parsed) return parsed.responseIds ?? []
+  return isResponse(parsed.message) ? responseIdOf(parsed.message) : []
+}
+
+function parseEntry(value: unknown): Exclude<Parsed, { batch: unknown }> {
+  const entry = shape(value)
+  return 'malformed' in entry ? { ...entry, responseIds: responseIdOf(value) } : entry
 }
 
 function shape(value: unknown): Exclude<Parsed, { batch: unknown }> {
@@ -122,6 +145,28 @@ export const isRequestId = (value: unknown): value is RequestId =>
   typeof value === 'string' || Number.isSafeInteger(value)
 
 const idOf = (message: unknown) => (isObject(message) && isRequestId(message.id) ? message.id : undefined)
+
+/** Returns the id of a response, however malformed; none for another message. */
+function responseIdOf(message: unknown): RequestId[] {
+  const id = idOf(message)
+  const isOther = isObject(message) && 'method' in message && !('result' in message || 'error' in message)
+  return id === undefined || isOther ? [] : [id]
+}
+
+/** A member of a response besides its result. */
+const shortMember = String.raw`\s*"(?:jsonrpc|id)"\s*:\s*"[\w.-]{1,64}"\s*`
+const beforeResult = new RegExp(String.raw`^\s*{(?:${shortMember},)*\s*"(?:result|error)"\s*:`)
+const afterResult = new RegExp(String.raw`(?:,${shortMember})*}\s*$`)
+/** Characters before and after a result in which an id is searched. */
+const endCharacters = 1024
+
+/** Returns the id of a response, from the text before and after its result: texts in a result have escaped quotes. */
+function responseIdAtEnds(text: string): RequestId[] {
+  const start = beforeResult.exec(text.slice(0, endCharacters))
+  const end = afterResult.exec(text.slice(-endCharacters))
+  const id = start && /"id"\s*:\s*"(.*?)"/.exec(`${start}${end}`)?.[1]
+  return id ? [id] : []
+}
 
 const isErrorBody = (value: unknown) =>
   isObject(value) && Number.isInteger(value.code) && typeof value.message === 'string'

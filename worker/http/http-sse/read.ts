@@ -3,9 +3,9 @@
 import { McpError } from '../../protocol/errors.ts'
 import type { Message, Parsed } from '../../protocol/jsonrpc.ts'
 import type { Principal } from '../../protocol/principal.ts'
+import type { RequestId } from '../../protocol/types.ts'
 import { unknownVersion } from '../../protocol/unsupported-version.ts'
-import type { IncomingRequest } from '../../request-hooks.ts'
-import { errorResponse, idOf, rejectParsed, unknownSession } from '../error-response.ts'
+import { errorResponse, idOf, unknownSession } from '../error-response.ts'
 import type { Host } from '../host.ts'
 import { type OpenedSession, openSession, type SessionContent } from '../sealed-session.ts'
 import type { SessionPost } from '../session-object.ts'
@@ -15,31 +15,32 @@ export const purpose = 'sse'
 
 export type SseSession = OpenedSession<SessionContent>
 
-/** @returns an error response for a body that is not one message, and for a version that this server does not speak */
-export function readSseMessage(request: Request, parsed: Parsed, incoming: IncomingRequest): Message | Response {
-  if ('malformed' in parsed) return rejectParsed(parsed, parsed.malformed, parsed.id, incoming)
-  if ('batch' in parsed) {
-    return rejectParsed(parsed, new McpError('invalid_request', 'This transport has no batches'), undefined, incoming)
-  }
+/** @returns the error for a body that is not one message, and for a version that this server does not speak */
+export function readSseMessage(
+  request: Request,
+  parsed: Parsed,
+): Message | { refused: McpError; id?: RequestId | undefined } {
+  if ('malformed' in parsed) return { refused: parsed.malformed, id: parsed.id }
+  if ('batch' in parsed) return { refused: new McpError('invalid_request', 'This transport has no batches') }
   const { message } = parsed
   // 2024-11-05 has no such header. A client that sends it all the same must name a version that this server speaks.
   const badVersion = unknownVersion(request.headers.get('MCP-Protocol-Version'))
-  return badVersion ? rejectParsed(parsed, badVersion, idOf([message]), incoming) : message
+  return badVersion ? { refused: badVersion, id: idOf([message]) } : message
 }
 
 export async function readSsePost(
   request: Request,
-  message: Message,
+  messages: Message[],
   host: Host,
   principal: Principal | undefined,
 ): Promise<SessionPost | Response> {
   const id = new URL(request.url).searchParams.get('session')
   if (id === null) {
     const error = new McpError('session_required', 'Missing query parameter session: open the stream with GET first')
-    return errorResponse(error, idOf([message]))
+    return errorResponse(error, idOf(messages))
   }
   const session = await openSession<SessionContent>(purpose, id, host, principal)
-  if (!session) return unknownSession([message])
+  if (!session) return unknownSession(messages)
   // The object remembers what `initialize` said.
-  return { ...session, messages: [message], batch: false, handshake: undefined, session: session.name, streams: true }
+  return { ...session, messages, batch: false, handshake: undefined, session: session.name, streams: true }
 }
