@@ -516,3 +516,40 @@ describe('the result of a resource', () => {
     )
   })
 })
+
+describe('a constructor of results', () => {
+  class Answer {
+    content = [text('t')]
+  }
+  const names = {
+    toolResult: 'content, structuredContent, isError and _meta',
+    promptResult: 'description, messages and _meta',
+    resourceResult: 'contents and _meta',
+  }
+  const constructors = { toolResult, promptResult, resourceResult }
+
+  describe.each(Object.keys(names) as (keyof typeof names)[])('%s()', (maker) => {
+    test.each<[found: string, value: unknown]>([
+      [`a promise that is not awaited: write ${maker}(await …)`, Promise.resolve({ content: [text('t')] })],
+      ['a value of the class Map', new Map([['content', []]])],
+      ['a value of the class Answer', new Answer()],
+      ['a value of the class Date', new Date(0)],
+      ['a value of the class Response', new Response('t')],
+      ['bytes', new Uint8Array(1)],
+      ['a list', [text('t')]],
+      ['a function', () => ({ content: [] })],
+      ['a string', 't'],
+      ['undefined', undefined],
+      ['null', null],
+    ])('refuses %s', (found, value) => {
+      expect(() => constructors[maker](value as never)).toThrow(
+        new TypeError(`${maker}() takes an object with ${names[maker]}, not ${found}`),
+      )
+    })
+  })
+
+  test('takes objects without a prototype', () => {
+    const result = Object.assign(Object.create(null), { content: [text('t')] })
+    expect(toolResult(result)).toEqual({ content: [text('t')] })
+  })
+})

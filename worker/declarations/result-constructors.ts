@@ -1,6 +1,8 @@
 /** The functions with which handlers construct full results: `toolResult`, `toolError`, `promptResult`, `resourceResult`. */
+import { nameOf } from '../protocol/json-text.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { CallToolResult, GetPromptResult, ReadResourceResult } from '../protocol/types.ts'
+import { isPlain } from './check-options.ts'
 import { isBlock, isContents, text } from './content.ts'
 import * as kind from './option-kinds.ts'
 
@@ -51,7 +53,7 @@ export const resourceResults = madeResults<ReadResourceResult>()
  * Creates a full tool result, for a handler to return. `content` defaults to an empty list.
  *
  * @param result `content`, `structuredContent`, `isError` and `_meta`, all optional
- * @throws TypeError for any other member, and for `content` that is not a list of content blocks
+ * @throws TypeError for a value that is no plain object, for any other member, and for `content` that is not a list of content blocks
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools#tool-result
  *
  * @example
@@ -69,7 +71,7 @@ export function toolResult(result: Partial<CallToolResult>): CallToolResult {
  * Creates a full prompt result, for a handler to return. `description` defaults to that of the prompt.
  *
  * @param result `messages`, and optionally `description` and `_meta`
- * @throws TypeError for any other member, and for `messages` that is not a list
+ * @throws TypeError for a value that is no plain object, for any other member, and for `messages` that is not a list
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/prompts#getting-a-prompt
  *
  * @example
@@ -86,7 +88,8 @@ export function promptResult(result: GetPromptResult): GetPromptResult {
  * Creates a full resource result, for a handler to return.
  *
  * @param result `contents`, and optionally `_meta`; each of the contents has `uri`, and `text` or `blob` (base64)
- * @throws TypeError for any other member, and for contents without `uri`, or without `text` or `blob`
+ * @throws TypeError for a value that is no plain object, for any other member, and for contents without `uri`, or without `text` or
+ * `blob`
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/resources#reading-resources
  *
  * @example
@@ -101,11 +104,15 @@ export function resourceResult(result: ReadResourceResult): ReadResourceResult {
 }
 
 /**
- * Checks the members of a result, and removes `resultType: 'complete'`, which results of other servers have. @throws TypeError for any
- * other member
+ * Checks the members of a result, and removes `resultType: 'complete'`, which results of other servers have.
+ *
+ * @throws TypeError for any other member, and for what is no plain object: a promise has no members, as has {}
  */
 function taken<R extends object>(maker: string, result: R, names: readonly string[]): R {
-  if (!isObject(result)) throw new TypeError(`${maker}() takes an object with ${listOf(names)}, not ${kindOf(result)}`)
+  if (!isObject(result) || !isPlain(result)) {
+    const fix = (result as unknown) instanceof Promise ? `: write ${maker}(await …)` : ''
+    throw new TypeError(`${maker}() takes an object with ${listOf(names)}, not ${kindOf(result)}${fix}`)
+  }
   const { resultType, ...members } = result
   const other =
     resultType === undefined || resultType === 'complete'
@@ -129,5 +136,6 @@ export function kindOf(value: unknown): string {
   if (Array.isArray(value)) return 'a list'
   if (typeof value !== 'object') return `a ${typeof value}`
   if (value instanceof Uint8Array) return 'bytes'
+  if (!isPlain(value)) return nameOf(value)
   return `an object with the members ${Object.keys(value).slice(0, 10).join(', ') || '(none)'}`
 }

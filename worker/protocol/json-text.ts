@@ -53,7 +53,8 @@ function lostIn(value: unknown, path: string): string | undefined {
 
 const placed = (what: string, path: string): string => (path ? `${what} at ${path}` : what)
 
-function nameOf(value: object): string {
+/** Describes a value of a class, for error messages. */
+export function nameOf(value: object): string {
   if (value instanceof Promise) return 'a promise that is not awaited'
   const name: unknown = value.constructor?.name
   return `a value of the class ${typeof name === 'string' && name !== '' ? name : '(unnamed)'}`
