@@ -165,9 +165,9 @@ test.each<[string, string[], string]>([
   [
     'a file that is not an OpenAPI document',
     ['package.json'],
-    'package.json: Not an OpenAPI 3.0 or 3.1 document: its "openapi" must be a version such as "3.1.0".',
+    'package.json: Not an OpenAPI 3.0, 3.1 or 3.2 document: its "openapi" must be a version such as "3.1.0".',
   ],
-  ['an empty file', ['empty.yaml'], 'empty.yaml: Not an OpenAPI 3.0 or 3.1 document'],
+  ['an empty file', ['empty.yaml'], 'empty.yaml: Not an OpenAPI 3.0, 3.1 or 3.2 document'],
   [
     'a reference without a target',
     ['lost.json'],

@@ -337,6 +337,70 @@ describe('arguments of the same name', () => {
   })
 })
 
+describe('OpenAPI 3.2', () => {
+  const form = 'application/x-www-form-urlencoded'
+  const schema = { type: 'object', required: ['q'], properties: { q: { type: 'string' } } }
+  const readAt = (parameters: unknown[], more: Json = {}) => {
+    const left: string[] = []
+    const paths = { '/a': { get: { operationId: 'a', parameters }, ...more } }
+    const found = parseOpenApi({ openapi: '3.2.0', paths }, { onSkipped: (sentence) => left.push(sentence) })
+    return { found, left }
+  }
+
+  test('has parameters that are the whole query string', () => {
+    const { found, left } = readAt([
+      {
+        in: 'querystring',
+        name: 'filter',
+        required: true,
+        description: 'What to find',
+        content: { [form]: { schema } },
+      },
+    ])
+    expect(left).toEqual([])
+    expect(found).toMatchObject([
+      {
+        parameters: { filter: { in: 'querystring', name: 'filter' } },
+        input: { required: ['filter'], properties: { filter: { ...schema, description: 'What to find' } } },
+      },
+    ])
+  })
+
+  test.each([
+    ['JSON', { content: { 'application/json': { schema } } }],
+    [
+      'a form with styles of its own',
+      { content: { [form]: { schema, encoding: { q: { style: 'spaceDelimited' } } } } },
+    ],
+    ['a form without an object', { content: { [form]: { schema: { type: 'string' } } } }],
+    ['nothing', {}],
+  ])('has query strings that are left out: %s', (_, more) => {
+    const what = '"filter": it is serialized in a way that is not supported'
+    const { found, left } = readAt([{ in: 'querystring', name: 'filter', ...more }])
+    expect(found).toMatchObject([{ parameters: {} }])
+    expect(left).toEqual([`GET /a without its parameter ${what}`])
+  })
+
+  test('has methods that are left out', () => {
+    const { found, left } = readAt([], { query: {}, trace: {}, additionalOperations: { LINK: {}, COPY: {} } })
+    expect(found.map(({ name }) => name)).toEqual(['a'])
+    expect(left).toEqual(
+      ['QUERY', 'TRACE', 'LINK', 'COPY'].map((method) => `${method} /a, whose method is not supported`),
+    )
+  })
+})
+
+test('a parameter in an unknown place is left out', () => {
+  const left: string[] = []
+  const parameters = [parameter('formData', 'file'), { name: 'nowhere' }]
+  const document = { openapi: '3.1.0', paths: { '/a': { get: { operationId: 'a', parameters } } } }
+  expect(parseOpenApi(document, { onSkipped: (sentence) => left.push(sentence) })).toMatchObject([{ parameters: {} }])
+  expect(left).toEqual([
+    'GET /a without its parameter "file": its place "formData" is unknown',
+    'GET /a without its parameter "nowhere": its place "undefined" is unknown',
+  ])
+})
+
 test('a path parameter that is not in the path is left out', () => {
   const onSkipped: string[] = []
   const parameters = [parameter('path', 'id'), parameter('path', 'other')]

@@ -71,8 +71,12 @@ describe('an OpenAPI document', () => {
   })
 
   test.each<[string, unknown, string]>([
-    ['a text', 'openapi: 3.1.0', 'Not an OpenAPI 3.0 or 3.1 document: its "openapi" must be a version such as "3.1.0"'],
-    ['an older version', { swagger: '2.0' }, 'Not an OpenAPI 3.0 or 3.1 document'],
+    [
+      'a text',
+      'openapi: 3.1.0',
+      'Not an OpenAPI 3.0, 3.1 or 3.2 document: its "openapi" must be a version such as "3.1.0"',
+    ],
+    ['an older version', { swagger: '2.0' }, 'Not an OpenAPI 3.0, 3.1 or 3.2 document'],
     [
       'a reference without a target',
       { openapi: '3.1.0', paths: { '/a': { get: { parameters: [{ $ref: '#/components/parameters/X' }] } } } },

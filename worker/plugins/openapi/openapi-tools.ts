@@ -77,7 +77,7 @@ const isOperation = (value: unknown): boolean =>
  *
  * @param list the operations that `parseOpenApi` returns, or that `npx edgemcp openapi` writes
  * @throws Error for an invalid `baseUrl`, an invalid option, and a path that does not start with "/". The message names the fix
- * @see https://spec.openapis.org/oas/v3.1.1.html
+ * @see https://spec.openapis.org/oas/v3.2.0.html
  *
  * @example
  * import pets from './pets.json'

@@ -1,7 +1,7 @@
 /**
  * Reads the operations of an OpenAPI document.
  *
- * @see https://spec.openapis.org/oas/v3.1.1.html
+ * @see https://spec.openapis.org/oas/v3.2.0.html
  */
 import { checkOptions } from '../../declarations/check-options.ts'
 import { fn } from '../../declarations/option-kinds.ts'
@@ -14,6 +14,12 @@ import { toolNames } from './tool-names.ts'
 
 const methods = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'] as const
 
+/** Returns the methods of a path that have no tool. */
+const unsupportedOf = ({ additionalOperations, ...item }: Params): string[] => [
+  ...['query', 'trace'].filter((method) => isObject(item[method])).map((method) => method.toUpperCase()),
+  ...Object.keys(isObject(additionalOperations) ? additionalOperations : {}),
+]
+
 /** Configures `parseOpenApi()`. */
 export type ParseOpenApiOptions = {
   /** Receives a sentence for each part of the document that has no tool. Default: they are skipped silently. */
@@ -24,9 +30,9 @@ export type ParseOpenApiOptions = {
  * Reads the operations of an OpenAPI document, in its order. Skips parameters in cookies, headers that a model must not set, and operations
  * whose body is not JSON. `npx edgemcp openapi` does the same at build time, so that the Worker contains only the operations.
  *
- * @param document OpenAPI 3.0 or 3.1, complete: only references inside the document are resolved
+ * @param document OpenAPI 3.0, 3.1 or 3.2, complete: only references inside the document are resolved
  * @throws Error for an invalid document. The message names the problem and its place
- * @see https://spec.openapis.org/oas/v3.1.1.html
+ * @see https://spec.openapis.org/oas/v3.2.0.html
  *
  * @example
  * import pets from './pets.json'
@@ -35,14 +41,15 @@ export type ParseOpenApiOptions = {
 export function parseOpenApi(document: unknown, options: ParseOpenApiOptions = {}): Operation[] {
   checkOptions('parseOpenApi()', options, { onSkipped: fn })
   const { onSkipped = () => {} } = options
-  if (!isObject(document) || !/^3\.[01]\./.test(`${document.openapi}`)) {
-    throw new Error('Not an OpenAPI 3.0 or 3.1 document: its "openapi" must be a version such as "3.1.0"')
+  if (!isObject(document) || !/^3\.[012]\./.test(`${document.openapi}`)) {
+    throw new Error('Not an OpenAPI 3.0, 3.1 or 3.2 document: its "openapi" must be a version such as "3.1.0"')
   }
   const paths = isObject(document.paths) ? document.paths : {}
   const operations: { operationId: unknown; method: string; operation: Omit<Operation, 'name'> }[] = []
   for (const [path, value] of Object.entries(paths)) {
     if (path.startsWith('x-')) continue
     const item = followed(value, document, path, (reference) => reference)
+    for (const method of unsupportedOf(item)) onSkipped(`${method} ${path}, whose method is not supported`)
     for (const method of methods) {
       if (!isObject(item[method])) continue
       const source = { document, path, method, where: `${method.toUpperCase()} ${path}`, onSkipped }

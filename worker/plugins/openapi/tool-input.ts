@@ -23,6 +23,9 @@ export type OperationSource = {
 /** A JSON body. `type`: its media type in lower case, without parameters. */
 type Body = { readonly schema: unknown; readonly type: string; readonly isRequired: boolean }
 
+const places = ['path', 'query', 'querystring', 'header'] as const
+const isPlace = (value: unknown): value is OperationParameter['in'] => places.some((place) => place === value)
+
 /** OpenAPI gives them no meaning as parameters. */
 const ignoredHeaders = new Set(['accept', 'content-type', 'authorization'])
 
@@ -49,9 +52,10 @@ export class ToolInput {
     const described = ({ description }: Params): Params =>
       isVersion30(document) || description === undefined ? {} : { description }
     const parameter = followed(value, document, where, described)
-    const { in: place, name, schema, description } = parameter
+    const { in: place, name, description } = parameter
     if (place === 'cookie') onSkipped(`${where} without its parameter "${name}": it is a cookie`)
-    if (typeof name !== 'string' || (place !== 'path' && place !== 'query' && place !== 'header')) return true
+    else if (!isPlace(place)) onSkipped(`${where} without its parameter "${name}": its place "${place}" is unknown`)
+    if (typeof name !== 'string' || !isPlace(place)) return true
     if (place === 'header' && isReservedHeader(name)) {
       const isIgnored = ignoredHeaders.has(name.toLowerCase())
       if (!isIgnored) onSkipped(`${where} without its parameter "${name}": only the server may set that header`)
@@ -71,6 +75,7 @@ export class ToolInput {
     }
     const argument = this.#argumentFor(place, name)
     this.parameters[argument] = { in: place, name, ...(separator && { separator }) }
+    const schema = schemaOf(parameter)
     this.#properties[argument] = {
       ...(isObject(schema) ? (this.#schemas.copy(schema) as Params) : {}), // a copy of an object is one
       ...(typeof description === 'string' && { description }),
@@ -145,17 +150,31 @@ export function bodyOf(
  * @see https://spec.openapis.org/oas/v3.1.1.html#style-values
  */
 function separatorOf(parameter: Params, document: Params, where: string): ',' | ' ' | '|' | 'unsupported' | undefined {
-  const { in: place, content, schema: value } = parameter
+  const { in: place, content } = parameter
+  const value = schemaOf(parameter)
+  const isObjects = mayBe('object', value, document)
+  if (place === 'querystring') return isObjects ? undefined : 'unsupported'
   const byDefault = place === 'query' ? 'form' : 'simple'
   const { style = byDefault, explode = style === 'form' } = parameter
   if (isObject(value)) followed(value, document, where)
-  if (content !== undefined || mayBe('object', value, document)) return 'unsupported'
+  if (content !== undefined || isObjects) return 'unsupported'
   const isList = mayBe('array', value, document)
   if (style === byDefault) return place === 'query' && explode === false && isList ? ',' : undefined
   if (place !== 'query' || !isList) return 'unsupported'
   if (style === 'spaceDelimited') return explode ? undefined : ' '
   if (style === 'pipeDelimited') return explode ? undefined : '|'
   return 'unsupported'
+}
+
+/**
+ * The schema of a parameter. That of a query string is in its form, as far as the members of the form have no styles of their own.
+ *
+ * @see https://spec.openapis.org/oas/v3.2.0.html#fixed-fields-for-use-with-content
+ */
+function schemaOf({ in: place, schema, content }: Params): unknown {
+  if (place !== 'querystring') return schema
+  const form = isObject(content) ? content['application/x-www-form-urlencoded'] : undefined
+  return isObject(form) && !form.encoding ? form.schema : undefined
 }
 
 /** Keywords that a schema without `type` has for one type only. */
