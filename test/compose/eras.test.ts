@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Server } from '../../worker/declarations/server.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
-import { newServer, refusal, result, textOf } from '../engine/stage.ts'
+import { newServer, play, refusal, result, textOf } from '../engine/stage.ts'
 import { nodeProxy } from './node-proxy.ts'
 import { described, rpcError, type ScriptedRequest, scripted } from './scripted.ts'
 
@@ -156,5 +156,51 @@ describe('the upstream session of a principal', () => {
     await refusal(server, 'tools/call', params, { principal: named('hal') })
     expect(await call(server, 'hal')).toBe('session kept')
     expect(there.sessions.size).toBe(1)
+  })
+})
+
+describe('an upstream with sessions is initialized once for a call', () => {
+  const calls: [method: string, params: object][] = [
+    ['tools/list', {}],
+    ['tools/call', { name: 'work' }],
+    ['prompts/list', {}],
+    ['prompts/get', { name: 'p' }],
+    ['resources/list', {}],
+    ['resources/templates/list', {}],
+    ['resources/read', { uri: 'note://x' }],
+    ['completion/complete', { ref: { type: 'ref/prompt', name: 'p' }, argument: { name: 'a', value: '' } }],
+    ['completion/complete', { ref: { type: 'ref/resource', uri: 'note://{x}' }, argument: { name: 'x', value: '' } }],
+  ]
+  const offers: object[] = [{}, { tools: {} }, { prompts: {} }, { resources: {} }, { resources: {}, completions: {} }]
+  const all = offers.flatMap((capabilities) => calls.map((each) => [...each, capabilities] as const))
+
+  test.each(all)('%s %j, if it offers %j', async (method, params, capabilities) => {
+    const upstreams = [1, 2].map((number) =>
+      scripted({
+        'server/discover': ({ id }) => rpcError(id, -32601, 'Method not found'),
+        initialize: ({ id }) => {
+          const result = { protocolVersion: '2025-11-25', capabilities, serverInfo: { name: 'u', version: '1' } }
+          const headers = { 'Mcp-Session-Id': crypto.randomUUID() }
+          return Response.json({ jsonrpc: '2.0', id, result }, { headers })
+        },
+        'tools/list': { tools: [tool] },
+        'tools/call': said('done'),
+        'prompts/list': { prompts: [{ name: 'p' }] },
+        'prompts/get': { messages: [] },
+        'resources/list': { resources: [{ uri: 'note://x', name: `${number}` }] },
+        'resources/templates/list': { resourceTemplates: [{ uriTemplate: 'note://{x}', name: 't' }] },
+        'resources/read': { contents: [] },
+        'completion/complete': { completion: { values: [] } },
+      }),
+    )
+    for (const count of [1, 2]) {
+      const server = newServer()
+      for (const { fetch } of upstreams.slice(0, count)) server.use(nodeProxy('https://upstream.example/mcp', fetch))
+      const before = upstreams.map(({ asked }) => asked('initialize').length)
+      await play(server, method, { ...params }).catch(() => {})
+      for (const [index, { asked }] of upstreams.slice(0, count).entries()) {
+        expect(asked('initialize').length - (before[index] ?? 0)).toBeLessThanOrEqual(1)
+      }
+    }
   })
 })

@@ -2,12 +2,17 @@ import type { Caller } from '../../../declarations/caller.ts'
 import type { Declarations } from '../../../declarations/declarations.ts'
 import type { HeadersContext } from '../../../declarations/upstream-options.ts'
 import { capabilitiesOf } from '../../../engine/methods/discover.ts'
+import type { MethodContext } from '../../../engine/methods/method.ts'
 import { McpError } from '../../../protocol/errors.ts'
 import type { ServerCapabilities } from '../../../protocol/types.ts'
+import { withTimeout } from './deadlines.ts'
 import { type Feature, features, type Proxied } from './proxied.ts'
 
 /** Milliseconds that the first request of a client waits for the capabilities of an upstream. */
 const timeoutMs = 5_000
+
+/** An upstream may respond later, when the client no longer reads capabilities. Nearly every server has tools. */
+const assumed: ServerCapabilities = { tools: {} }
 
 /** Returns the capabilities of upstreams that this server lacks. @param hasUpdates whether clients receive change notifications */
 export async function upstreamCapabilities(
@@ -24,17 +29,28 @@ export async function upstreamCapabilities(
   )
 }
 
-async function offeredBy(
-  proxied: Proxied,
-  caller: Omit<HeadersContext, 'signal'>,
-): Promise<Partial<Record<Feature, object>>> {
+async function offeredBy(proxied: Proxied, caller: Omit<HeadersContext, 'signal'>): Promise<ServerCapabilities> {
   try {
     return await proxied.capabilities({ ...caller, signal: AbortSignal.timeout(timeoutMs) })
   } catch (problem) {
-    // It may respond later, when the client no longer reads capabilities. Nearly every server has tools.
     console.error(problem)
-    return { tools: {} }
+    return assumed
   }
+}
+
+/** Whether an upstream offers a feature to a call, which uses the sessions of the call. */
+export async function isOffered(
+  context: MethodContext,
+  feature: Feature,
+  proxies: readonly Proxied[],
+): Promise<boolean> {
+  const signal = withTimeout(context.context.signal, timeoutMs)
+  const isOfferedBy = (proxied: Proxied) =>
+    proxied.offers(context, feature, signal).catch((problem) => {
+      context.environment.report(problem)
+      return assumed[feature] !== undefined
+    })
+  return (await Promise.all(proxies.map(isOfferedBy))).includes(true)
 }
 
 /** Describes the caller of `initialize`, whose session does not exist yet. */

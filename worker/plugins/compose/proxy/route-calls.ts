@@ -1,7 +1,6 @@
 /** Answers requests that name an entry: here, if it is registered here, else at an upstream. */
 
 import type { ForwardedEntry } from '../../../declarations/forwarded.ts'
-import { callerContextOf } from '../../../engine/caller.ts'
 import { isVisible, uncached } from '../../../engine/methods/lists.ts'
 import { type Method, type MethodContext, readObject, readText } from '../../../engine/methods/method.ts'
 import { findResource, readUri } from '../../../engine/methods/resources.ts'
@@ -9,7 +8,7 @@ import { insufficientScope } from '../../../engine/required-scopes.ts'
 import { type ErrorKind, McpError } from '../../../protocol/errors.ts'
 import type { Result } from '../../../protocol/types.ts'
 import { canonicalTemplate, canonicalUri } from '../../../protocol/uri.ts'
-import { upstreamCapabilities } from './capabilities.ts'
+import { isOffered } from './capabilities.ts'
 import { upstreamForName, upstreamsForUri } from './find-upstream.ts'
 import { forward } from './forward.ts'
 import { OptionError } from './option-error.ts'
@@ -161,11 +160,7 @@ async function answerLocally(
 ): Promise<Result> {
   const { declarations } = context.server
   const isOwn = ownMethod.offered(declarations, context.environment)
-  if (
-    !isOwn &&
-    !(await upstreamCapabilities(declarations, proxies, callerContextOf(context.call, context.environment)))[feature]
-  )
-    throw notFound(context.call.method)
+  if (!isOwn && !(await isOffered(context, feature, proxies))) throw notFound(context.call.method)
   return ownMethod.answer(context)
 }
 
