@@ -47,6 +47,7 @@ describe('ctx.once', () => {
     ['an object', { a: [1] }, { a: [1] }],
     ['a date, as text', new Date(0), '1970-01-01T00:00:00.000Z'],
     ['an undefined member', { a: undefined, b: 1 }, { b: 1 }],
+    ['null for undefined in a list', [undefined, 1], [null, 1]],
   ])('returns %s in every round', async (_, value, expected) => {
     const seen: unknown[] = []
     await talk(async (ctx) => {

@@ -144,7 +144,7 @@ const rows: Row[] = [
   { tool: 'recursion', reads: 'Maximum call stack size exceeded', seen: { name: 'RangeError' } },
   { tool: 'bigint', reads: 'Tool "bigint" returned a bigint at secret', seen: { name: 'TypeError' } },
   { tool: 'cycle', reads: 'Tool "cycle" returned a value that has no JSON form', seen: { name: 'TypeError' } },
-  { tool: 'deep', reads: 'Maximum call stack size exceeded', seen: {} },
+  { tool: 'deep', reads: 'a value that has no JSON form: it has too many levels', seen: {} },
   { tool: 'map', reads: 'a value of the class Map', seen: { name: 'TypeError' } },
   { tool: 'forgotten', reads: 'a promise that is not awaited at secret', seen: { name: 'TypeError' } },
   { tool: 'toJSON', reads: 'secret toJSON', seen: { name: 'TypeError' } },

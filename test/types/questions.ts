@@ -101,8 +101,9 @@ export async function rest(ctx: Context) {
     all: [new Date(), undefined],
     id: 1 as const,
     m: new Map(),
+    e: new RangeError('no'),
   }))
-  is<Equal<typeof kept, { at: string; all: (string | null)[]; id: 1; m: never }>>()
+  is<Equal<typeof kept, { at: string; all: (string | null)[]; id: 1; m: never; e: never }>>()
   const nothing = await ctx.once('c', () => {})
   is<Equal<typeof nothing, void>>()
 

@@ -32,6 +32,7 @@ export type Jsonify<T> = T extends string | number | boolean | null | undefined 
       : T extends
             | bigint
             | symbol
+            | Error
             | ((...args: never[]) => unknown)
             | ReadonlyMap<unknown, unknown>
             | ReadonlySet<unknown>
@@ -255,7 +256,7 @@ export interface Context {
 
   /**
    * Runs a side effect once per call, however often the handler runs. Every round gets the stored result of the effect, after
-   * `JSON.parse(JSON.stringify(value))`: a `Date` becomes a string.
+   * `JSON.parse(JSON.stringify(value))`: a `Date` becomes a string, and `undefined` in a list `null`.
    *
    * @param key identifies the effect; unique in the call
    * @throws TypeError for a result without a JSON form, such as a `Map`. The message names the key

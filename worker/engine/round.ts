@@ -204,7 +204,8 @@ export class Round {
     const work = Promise.resolve()
       .then(() => this.#start(key, effect))
       .then((value) => {
-        const json = jsonText(value, `ctx.once("${key}", …) returned`)
+        // `undefined` in a list is `null`, as the type says: effects such as sending mails return lists of it.
+        const json = jsonText(value, `ctx.once("${key}", …) returned`, TypeError, true)
         return json === undefined ? undefined : JSON.parse(json)
       })
     this.#records.running.add(work)
