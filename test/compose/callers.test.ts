@@ -449,7 +449,7 @@ test('proxy() refuses a plain http URL at startup, except of this machine', asyn
 
 test('proxy() refuses a URL with credentials, and timeouts of 0, at startup', async () => {
   const problems = (await (await fetch(new URL('/problems', server.url))).json()) as Json
-  const positive = "must be more than 0: milliseconds, or a string such as '2s', '10m', '1h' or '7d', not"
+  const positive = "must be at least 1 ms: milliseconds, or a string such as '2s', '10m', '1h' or '7d', not"
   expect(problems).toMatchObject({
     credentials: 'proxy(): the URL of the upstream at weather.example must have no credentials: send them by "headers"',
     timeout: `"timeout" of proxy() ${positive} 0`,

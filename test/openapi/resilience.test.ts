@@ -174,7 +174,7 @@ test.each([
     { circuitBreaker: { failures: 0 } },
     '"circuitBreaker.failures" of openApiTools() must be a whole number of 1 or more',
   ],
-  [{ attemptTimeout: 'soon' }, '"attemptTimeout" of openApiTools() must be more than 0: milliseconds'],
+  [{ attemptTimeout: 'soon' }, '"attemptTimeout" of openApiTools() must be at least 1 ms: milliseconds'],
 ])('%j is refused', (options, message) => {
   expect(() => openApiTools([], { baseUrl: 'https://api.example', ...(options as object) })).toThrow(message)
 })

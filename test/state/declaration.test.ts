@@ -21,7 +21,7 @@ describe('an invalid declaration is an error at startup', () => {
     ['session', { per: 'session', ttl: 5 }, 'The state "session" is per session and ends with it: remove ttl'],
     ['user', { per: 'user' }, 'The state "user" needs a ttl: how long to keep it after its last use, or Infinity'],
     ['zero', { per: 'tenant', ttl: 0 }, 'The state "zero" needs a ttl'],
-    ['nan', { per: 'tenant', ttl: Number.NaN }, 'The ttl of the state "nan" is null: use milliseconds'],
+    ['nan', { per: 'tenant', ttl: Number.NaN }, 'The ttl of the state "nan" is NaN: use milliseconds'],
     [
       'text',
       { per: 'tenant', ttl: 'a day' },

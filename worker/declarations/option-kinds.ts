@@ -17,12 +17,25 @@ export const amount: Kind = [(value) => typeof value === 'number' && value >= 0,
 export const atLeastOne: Kind = [(value) => typeof value === 'number' && value >= 1, 'a number of 1 or more']
 export const count: Kind = [(value) => Number.isInteger(value) && Number(value) >= 1, 'a whole number of 1 or more']
 export const size: Kind = [(value) => Number.isInteger(value) && Number(value) >= 0, 'a whole number of 0 or more']
-/** `500ms`, `2s`, `10m`, `1.5h`, `7d` */
-export const durationPattern = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** Returns the milliseconds of a duration, such as `500ms`, `2s`, `10m`, `1.5h` or `7d`; `NaN` for another value. */
+export function durationMs(value: unknown): number {
+  const [, amount = '', unit = ''] = (isString(value) && /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(value)) || []
+  return typeof value === 'number' ? value : Number(amount || Number.NaN) * (units[unit] ?? 1)
+}
+
+const isAtLeastOneMs = (value: unknown): boolean => {
+  const ms = durationMs(value)
+  return ms >= 1 && ms !== Number.POSITIVE_INFINITY
+}
 export const duration: Kind = [
-  (value) => (Number.isFinite(value) ? Number(value) >= 0 : isString(value) && durationPattern.test(value)),
+  // Less than 1 ms would be 0.
+  (value) => durationMs(value) === 0 || isAtLeastOneMs(value),
   "milliseconds, or a string such as '2s', '10m', '1h' or '7d'",
 ]
+/** Nothing is done within 0 ms. */
+export const positiveDuration: Kind = [isAtLeastOneMs, `at least 1 ms: ${duration[1]}`]
 export const durationOrInfinity: Kind = [
   (value) => value === Number.POSITIVE_INFINITY || duration[0](value),
   `${duration[1]}, or Infinity`,

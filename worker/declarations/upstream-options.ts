@@ -1,7 +1,7 @@
 /** Options for requests to a server elsewhere, which `proxy()` and `openApiTools()` share. */
 import type { Resilience } from '../client/request-guard.ts'
 import type { CallerContext } from './caller.ts'
-import type { Kind, KindsOf } from './check-options.ts'
+import type { KindsOf } from './check-options.ts'
 import { type Duration, milliseconds } from './duration.ts'
 import * as kind from './option-kinds.ts'
 
@@ -33,15 +33,9 @@ export type ResilienceOptions = {
       }
 }
 
-/** No request could be answered within 0 ms. */
-export const positiveDuration: Kind = [
-  (value) => kind.duration[0](value) && Number.parseFloat(String(value)) > 0,
-  `more than 0: ${kind.duration[1]}`,
-]
-
 export const resilienceKinds: KindsOf<ResilienceOptions> = {
-  timeout: positiveDuration,
-  attemptTimeout: positiveDuration,
+  timeout: kind.positiveDuration,
+  attemptTimeout: kind.positiveDuration,
   retries: kind.size,
   circuitBreaker: [
     (value) => value === false || kind.object()[0](value),

@@ -10,6 +10,7 @@ import { observe } from 'edgemcp/observe'
 import { openApiTools, parseOpenApi } from 'edgemcp/openapi'
 import { page } from 'edgemcp/page'
 import { rateLimit } from 'edgemcp/rate-limit'
+import { resultStore } from 'edgemcp/results'
 import { skills } from 'edgemcp/skills'
 import { state } from 'edgemcp/state'
 import { subscriptions } from 'edgemcp/subscriptions'
@@ -166,7 +167,7 @@ const misspelt: readonly Case[] = [
   [
     'proxy: timeout',
     () => proxy(upstream, { timeout: 'long' }),
-    `"timeout" of proxy() must be more than 0: milliseconds, or a string such as '2s', '10m', '1h' or '7d', not "long"`,
+    `"timeout" of proxy() must be at least 1 ms: milliseconds, or a string such as '2s', '10m', '1h' or '7d', not "long"`,
   ],
   [
     'proxy',
@@ -682,6 +683,45 @@ const wrong: readonly Case[] = [
   ],
 ]
 
+const durations = "milliseconds, or a string such as '2s', '10m', '1h' or '7d'"
+const timed = (task: object) => newServer().tool('t', { description: 'd', task: loose(task) }, () => 'done')
+
+/** Durations of less than 1 ms, which would be 0. */
+const brief: readonly Case[] = [0.4, '0.4ms', '0.0001s'].flatMap((value): Case[] =>
+  [
+    ['"sessions.ttl" of serve()', `${durations}, or Infinity`, () => served({ sessions: { ttl: value } })] as const,
+    ['"time" of rateLimit()', `${durations}, or Infinity`, () => rateLimit({ time: value })] as const,
+    ['"ttl" of pageCursor()', durations, () => pageCursor('c', { ttl: value })] as const,
+    ['"ttl" of resultStore()', durations, () => resultStore({ bucket: loose(() => undefined), ttl: value })] as const,
+    ['"task.ttl" of tool "t"', durations, () => timed({ ttl: value })] as const,
+    ['"task.answerWithin" of tool "t"', durations, () => timed({ answerWithin: value })] as const,
+    ['"task.pollInterval" of tool "t"', durations, () => timed({ pollInterval: value })] as const,
+    ['"timeout" of proxy()', `at least 1 ms: ${durations}`, () => proxy(upstream, { timeout: value })] as const,
+    [
+      '"attemptTimeout" of proxy()',
+      `at least 1 ms: ${durations}`,
+      () => proxy(upstream, { attemptTimeout: value }),
+    ] as const,
+    ['"listTimeout" of proxy()', `at least 1 ms: ${durations}`, () => proxy(upstream, { listTimeout: value })] as const,
+    [
+      '"circuitBreaker.pause" of proxy()',
+      durations,
+      () => proxy(upstream, { circuitBreaker: { pause: value } }),
+    ] as const,
+    [
+      '"timeout" of openApiTools()',
+      `at least 1 ms: ${durations}`,
+      () => openApiTools([], { baseUrl: base, timeout: value }),
+    ] as const,
+  ].map(
+    ([option, expected, run]): Case => [
+      `${option}: ${value}`,
+      run,
+      `${option} must be ${expected}, not ${JSON.stringify(value)}`,
+    ],
+  ),
+)
+
 /** Plugins of a developer's own, and what compose() functions take. */
 const pluginsAndWorkers: readonly Case[] = [
   ...[
@@ -1028,12 +1068,19 @@ const impossible: readonly Case[] = [
   ],
 ]
 
-const answer = [...impossible, ...misspelt, ...wrong, ...pluginsAndWorkers, ...right, ...broken, ...unusable].map(
-  ([title, run, expected]) => ({
-    title,
-    expected,
-    said: messageOf(run),
-  }),
-)
+const answer = [
+  ...impossible,
+  ...misspelt,
+  ...brief,
+  ...wrong,
+  ...pluginsAndWorkers,
+  ...right,
+  ...broken,
+  ...unusable,
+].map(([title, run, expected]) => ({
+  title,
+  expected,
+  said: messageOf(run),
+}))
 
 export default { fetch: () => Response.json(answer) }

@@ -5,7 +5,7 @@ import { milliseconds } from '../../../declarations/duration.ts'
 import * as kind from '../../../declarations/option-kinds.ts'
 import type { Module } from '../../../declarations/server.ts'
 import { SelectedTools, selectionKinds } from '../../../declarations/tool-selection.ts'
-import { positiveDuration, readResilience, resilienceKinds } from '../../../declarations/upstream-options.ts'
+import { readResilience, resilienceKinds } from '../../../declarations/upstream-options.ts'
 import { isSecureUrl } from '../../../protocol/secure-url.ts'
 import { mountUpstreams } from './mount-upstreams.ts'
 import { Proxied } from './proxied.ts'
@@ -21,7 +21,7 @@ const kinds: KindsOf<ProxyOptions> = {
   headers: kind.fn,
   ...resilienceKinds,
   ...selectionKinds,
-  listTimeout: positiveDuration,
+  listTimeout: kind.positiveDuration,
   // Checked below: the message names the upstream.
   scopes: kind.anything,
   sharedSessions: kind.flag,
