@@ -1,5 +1,6 @@
 /** Timeouts, retries and the circuit breaker of proxy(): requests that must not be repeated are sent once, whatever fails. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { HeadersContext } from '../../worker/declarations/upstream-options.ts'
 import { connect } from '../../worker/testing/index.ts'
 import { newServer, play, refusal, result, textOf } from '../engine/stage.ts'
 import { startServer } from '../support/server.ts'
@@ -433,6 +434,76 @@ describe('the circuit breaker', () => {
     const call = () => refusal(server, 'tools/call', { name: 'read' })
     expect(await call()).toMatchObject({ kind: 'unavailable', data: { reason: 'no response' } })
     expect(await call()).toMatchObject({ kind: 'unavailable', data: { reason: 'circuit_breaker' } })
+  })
+
+  describe('of several credentials', () => {
+    const as = (subject: string) => ({
+      principal: { issuer: 'https://names.example', subject, scopes: [], claims: {} },
+    })
+    const failingFor = (
+      fails: (key: string | null) => boolean,
+      key = (subject: string | undefined) => `${subject}`,
+    ) => {
+      const upstream = scripted({
+        'tools/call': ({ headers }) => (fails(headers.get('X-Key')) ? busy() : textResult('done')),
+      })
+      const headers = ({ principal }: HeadersContext) => ({ 'X-Key': key(principal?.subject) })
+      const server = newServer().use(
+        nodeProxy('https://u.example/mcp', upstream.fetch, { headers }, { circuitBreaker }),
+      )
+      const call = (subject: string) =>
+        play(server, 'tools/call', { name: 'send' }, as(subject)).then(
+          () => 'done',
+          ({ data }) => (data?.reason === 'circuit_breaker' ? data.reason : 'failed'),
+        )
+      return { upstream, call }
+    }
+
+    test('opens for the one whose requests fail, and for no other', async () => {
+      const { upstream, call } = failingFor((key) => key === 'mallory')
+      for (let count = 0; count < 5; count += 1) await call('mallory')
+      expect(await call('mallory')).toBe('circuit_breaker')
+      expect(upstream.asked('tools/call')).toHaveLength(3)
+      expect(await call('ada')).toBe('done')
+      expect(await call('mallory')).toBe('circuit_breaker')
+      expect(upstream.asked('tools/call')).toHaveLength(4)
+    })
+
+    test('opens for all when different ones fail in a row, until one succeeds', async () => {
+      let isDown = true
+      const { call } = failingFor(() => isDown)
+      const now = vi.spyOn(Date, 'now')
+      const startMs = 1_800_000_000_000
+      now.mockReturnValue(startMs)
+      for (const subject of ['ada', 'bob', 'bob', 'eve']) expect(await call(subject)).toBe('failed')
+      for (const subject of ['ada', 'new']) expect(await call(subject)).toBe('circuit_breaker')
+      now.mockReturnValue(startMs + 60_000)
+      expect(await call('ada')).toBe('failed')
+      expect(await call('new')).toBe('circuit_breaker')
+      isDown = false
+      now.mockReturnValue(startMs + 120_000)
+      for (const subject of ['bob', 'new', 'ada']) expect(await call(subject)).toBe('done')
+    })
+
+    test('does not open for all while others succeed', async () => {
+      const { call } = failingFor((key) => key?.startsWith('bad') ?? false)
+      for (let count = 0; count < 12; count += 1) {
+        await call(`bad ${count}`)
+        await call(`bad ${count}`)
+        expect(await call('ada')).toBe('done')
+      }
+    })
+
+    test('opens where each request has another one', async () => {
+      let count = 0
+      const { upstream, call } = failingFor(
+        () => true,
+        () => `${++count}`,
+      )
+      for (let calls = 0; calls < 3; calls += 1) expect(await call('ada')).toBe('failed')
+      expect(await call('ada')).toBe('circuit_breaker')
+      expect(upstream.asked('tools/call')).toHaveLength(3)
+    })
   })
 
   test('ends the retries of a call when it opens', async () => {

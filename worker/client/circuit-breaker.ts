@@ -19,16 +19,20 @@ export class CircuitBreaker {
     this.#limits = limits
   }
 
+  /** Whether it refuses requests, but for those that try. */
+  get isOpen(): boolean {
+    return this.#failures >= this.#limits.failures
+  }
+
   /** Returns 0 if a request may be sent, else the milliseconds until the next one may. */
   closedForMs(nowMs: number): number {
-    return this.#failures < this.#limits.failures ? 0 : Math.max(0, this.#openUntilMs - nowMs)
+    return this.isOpen ? Math.max(0, this.#openUntilMs - nowMs) : 0
   }
 
   /** Called before a request that may be sent: after a pause, it is the one that tries. */
   startAttempt(nowMs: number): void {
-    const { failures, pauseMs } = this.#limits
     // If the caller of the request disconnects, another request may try after a pause.
-    if (this.#failures >= failures) this.#openUntilMs = nowMs + pauseMs
+    if (this.isOpen) this.#openUntilMs = nowMs + this.#limits.pauseMs
   }
 
   succeed(): void {
@@ -36,8 +40,7 @@ export class CircuitBreaker {
   }
 
   fail(nowMs: number): void {
-    const { failures, pauseMs } = this.#limits
     this.#failures += 1
-    if (this.#failures >= failures) this.#openUntilMs = nowMs + pauseMs
+    if (this.isOpen) this.#openUntilMs = nowMs + this.#limits.pauseMs
   }
 }

@@ -1,5 +1,5 @@
 import { serverUnavailable } from '../protocol/errors.ts'
-import { CircuitBreaker } from './circuit-breaker.ts'
+import { CircuitBreakers } from './circuit-breakers.ts'
 import { withRetries } from './retry.ts'
 
 /** Configures requests to one server elsewhere. */
@@ -10,7 +10,7 @@ export type Resilience = {
   readonly attemptTimeoutMs: number | undefined
   /** Number of times that a request which may be repeated is sent again. */
   readonly retries: number
-  /** When calls are refused; `undefined`: never. */
+  /** When calls are refused, for each credential and for all; `undefined`: never. */
   readonly circuitBreaker: { readonly failures: number; readonly pauseMs: number } | undefined
 }
 
@@ -26,6 +26,8 @@ export type Failure = {
 
 /** Describes one request to a guard. */
 export type GuardedRequest = {
+  /** The headers of the caller, as a text: its failures stop requests with the same ones. */
+  readonly credential: string
   /** Returns whether it may be sent again, after a failure. */
   readonly isSafeToRetry: () => boolean
   /** Whether its success, or an error that is an answer, shows that the server answers. Default: true. */
@@ -50,20 +52,20 @@ export const failureOfStatus = (status: number | undefined, retryAfterMs?: numbe
   retryAfterMs,
 })
 
-/** Sends requests to one server with retries and a circuit breaker. */
+/** Sends requests to one server with retries and circuit breakers. */
 export class RequestGuard {
   readonly #host: string
   readonly #retries: number
-  readonly #breaker: CircuitBreaker | undefined
+  readonly #breakers: CircuitBreakers | undefined
 
   /** @param host for errors */
   constructor(host: string, { retries, circuitBreaker }: Resilience) {
     this.#host = host
     this.#retries = retries
-    this.#breaker = circuitBreaker && new CircuitBreaker(circuitBreaker)
+    this.#breakers = circuitBreaker && new CircuitBreakers(circuitBreaker)
   }
 
-  /** @throws McpError `unavailable` while the circuit breaker is open; the failure of the last attempt */
+  /** @throws McpError `unavailable` while a circuit breaker is open; the failure of the last attempt */
   run<T>(attempt: () => Promise<T>, request: GuardedRequest): Promise<T> {
     return withRetries(() => this.#attempt(attempt, request), {
       ...request,
@@ -75,18 +77,18 @@ export class RequestGuard {
     })
   }
 
-  async #attempt<T>(attempt: () => Promise<T>, { failureOf, isProof = true }: GuardedRequest): Promise<T> {
-    const closedForMs = this.#breaker?.closedForMs(Date.now()) ?? 0
+  async #attempt<T>(attempt: () => Promise<T>, { credential, failureOf, isProof = true }: GuardedRequest): Promise<T> {
+    const closedForMs = this.#breakers?.closedForMs(credential, Date.now()) ?? 0
     if (closedForMs > 0) throw serverUnavailable(this.#host, Math.ceil(closedForMs / 1000))
-    if (isProof) this.#breaker?.startAttempt(Date.now())
+    if (isProof) this.#breakers?.startAttempt(credential, Date.now())
     try {
       const result = await attempt()
-      if (isProof) this.#breaker?.succeed()
+      if (isProof) this.#breakers?.succeed(credential)
       return result
     } catch (problem) {
       const failure = failureOf(problem)
-      if (failure?.isOutage) this.#breaker?.fail(Date.now())
-      else if (failure && isProof) this.#breaker?.succeed()
+      if (failure?.isOutage) this.#breakers?.fail(credential, Date.now())
+      else if (failure && isProof) this.#breakers?.succeed(credential)
       throw problem
     }
   }

@@ -48,7 +48,8 @@ export async function callOperation(
   for (const [name, value] of headers) if (value !== undefined) sent.set(name, value)
   if (hasBody && args.body !== undefined) sent.set('Content-Type', bodyType)
   const body = hasBody && args.body !== undefined ? JSON.stringify(args.body) : null
-  const answer = await sendGuarded(guard, resilience, url, { method, headers: sent, body }, ctx)
+  const request = { method, headers: sent, body }
+  const answer = await sendGuarded(guard, resilience, url, request, JSON.stringify(headers), ctx)
   const { status, ok, bytes, length } = answer
   const where = `${method} ${url.pathname}: HTTP ${status}`
   if (length > maxAnswerBytes) {
