@@ -8,6 +8,7 @@ import { storable } from '../../worker/declarations/stored-principal.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import type { SessionOwner } from '../rpc.ts'
 import type { Alarms } from '../shared/alarms.ts'
+import { replaceAll } from '../shared/replace-all.ts'
 import { Expiry } from './expiry.ts'
 import type { SessionHost } from './session-host.ts'
 import { readTerms, type SessionTerms } from './session-terms.ts'
@@ -214,15 +215,22 @@ export class Lifetime {
 
   /** Deletes everything. @param ended the tombstone that remains until then, if any */
   async #clear(ended = 0): Promise<void> {
-    const steps = [this.#ctx.storage.deleteAll()]
-    this.#values.reset()
-    this.#hooks.reset()
-    // One turn is stored as a whole or not at all. For a tombstone that is refused, `abort` ends this instance.
-    if (ended > Date.now()) {
-      this.#ending = undefined
-      this.#values.put('ended', ended)
-      steps.push(this.#alarms.set({ tombstone: ended }))
+    const { storage } = this.#ctx
+    const reset = () => {
+      this.#values.reset()
+      this.#hooks.reset()
     }
-    await Promise.all(steps)
+    if (!(ended > Date.now())) {
+      const deleting = storage.deleteAll()
+      reset()
+      return deleting
+    }
+    // For a tombstone that is refused, `abort` ends this instance.
+    this.#ending = undefined
+    replaceAll(storage, () => {
+      reset()
+      this.#values.put('ended', ended)
+    })
+    await this.#alarms.set({ tombstone: ended })
   }
 }

@@ -22,6 +22,7 @@ import {
 } from '../../worker/declarations/state-declaration.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import { isLaterUse, lastUse } from '../shared/last-use.ts'
+import { replaceAll } from '../shared/replace-all.ts'
 import { Schema } from '../shared/schema.ts'
 
 const prefix = 'of:'
@@ -67,11 +68,14 @@ export class State extends DurableObject implements StateRpc {
 
   async deleteAll(expires?: number): Promise<void> {
     this.#schema.check()
-    await this.#clear()
-    if (expires === undefined) return
-    this.#schema.store()
-    this.ctx.storage.kv.put('ended', expires)
-    await this.ctx.storage.setAlarm(expires)
+    if (expires === undefined) return this.#clear()
+    const { storage } = this.ctx
+    replaceAll(storage, () => {
+      this.#schema.reset()
+      this.#schema.store()
+      storage.kv.put('ended', expires)
+    })
+    await storage.setAlarm(expires)
   }
 
   override async alarm(): Promise<void> {

@@ -131,7 +131,11 @@ describe('a session whose expiry fails once', () => {
       }
       for (const [key, value] of Object.entries(stored)) storage.kv.put(key, value)
       registered.push('resource:note://1')
-      const deleting = vi.spyOn(storage, 'deleteAll').mockRejectedValueOnce(new Error('lost'))
+      const deleting = revive
+        ? vi.spyOn(storage, 'deleteAll').mockRejectedValueOnce(new Error('lost'))
+        : vi.spyOn(storage, 'transactionSync').mockImplementationOnce(() => {
+            throw new Error('lost')
+          })
       try {
         await expect(session.alarm()).rejects.toThrow('lost')
         expect(registered).toEqual([])
@@ -142,11 +146,10 @@ describe('a session whose expiry fails once', () => {
     })
   }
 
-  test('has ended without revive, and deletes the rest with the next alarm', async () => {
+  test('has ended without revive, and deletes the rest with the next request', async () => {
     await failing(false, async ({ session, storage }) => {
-      expect(await session.post(post('ping'))).toEqual({ gone: true })
       expect(valuesIn(storage)).toContain('id')
-      await session.alarm()
+      expect(await session.post(post('ping'))).toEqual({ gone: true })
       expect(valuesIn(storage)).toEqual(['ended'])
       expect(await storage.getAlarm()).toBe(expires)
       expect(await session.post(post('ping'))).toEqual({ gone: true })
@@ -270,9 +273,9 @@ describe('a session whose object is lost while it ends', () => {
     const stub = () => McpSession.getByName(name)
     expect(await stub().post(post('logging/setLevel', { level: 'debug' }))).toMatchObject({ status: 200 })
     await runInDurableObject(stub(), (_, state) => {
-      const deleteAll = state.storage.deleteAll.bind(state.storage)
-      state.storage.deleteAll = async () => {
-        await deleteAll()
+      const setAlarm = state.storage.setAlarm.bind(state.storage)
+      state.storage.setAlarm = async (time) => {
+        await setAlarm(time)
         await state.storage.sync()
         state.abort('lost')
       }
@@ -293,6 +296,51 @@ test('a session whose tombstone is refused gives its instance up', async () => {
     })
   })
   expect(await stub.end(Date.now() + week).then(String, String)).toContain('The session cannot write to its storage')
+})
+
+describe('a session whose end is not stored', () => {
+  const lost = async (fail: (state: DurableObjectState) => void) => {
+    const name = crypto.randomUUID()
+    const stub = () => McpSession.getByName(name)
+    expect(await stub().post(post('logging/setLevel', { level: 'debug' }))).toMatchObject({ status: 200 })
+    await runInDurableObject(stub(), (_, state) => fail(state))
+    expect(
+      await stub()
+        .end(Date.now() + week)
+        .then(String, String),
+    ).toContain('Error: ')
+    // The instance may not have ended yet.
+    await vi.waitFor(() => stub().post(post('ping')))
+    return stub()
+  }
+  test.each<[string, (state: DurableObjectState) => void]>([
+    [
+      'because its tombstone is refused',
+      ({ storage: { kv } }) => {
+        vi.spyOn(kv, 'put').mockImplementation(() => {
+          throw new Error('full')
+        })
+      },
+    ],
+    [
+      'because its object is lost in that turn',
+      (state) => {
+        const { kv } = state.storage
+        const put = kv.put.bind(kv)
+        vi.spyOn(kv, 'put').mockImplementation((key, value) => {
+          put(key, value)
+          if (key === 'ended') state.abort('lost')
+        })
+      },
+    ],
+  ])('keeps what it stored, and can be ended again: %s', async (_, fail) => {
+    const stub = await lost(fail)
+    await runInDurableObject(stub, (_, { storage }) => expect(valuesIn(storage)).toContain('logLevel'))
+    const expires = Date.now() + week
+    expect(await stub.end(expires)).toBe(true)
+    expect(await stub.post(post('ping'))).toEqual({ gone: true })
+    expect(await alarmOf(stub)).toBe(expires)
+  })
 })
 
 describe('a session that ends', () => {

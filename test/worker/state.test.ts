@@ -304,6 +304,26 @@ test('a shortened ttl applies after the next use of the state', async () => {
   expect((await stored(stub)).alarm).toBeLessThanOrEqual(Date.now() + day + day / 24)
 })
 
+test('a handle whose deletion is lost is known, with its data', async () => {
+  const expires = Date.now() + day
+  const name = crypto.randomUUID()
+  const stub = () => namespace.getByName(name)
+  await until(stub(), expires, 'add', 'x', 1)
+  await runInDurableObject(stub(), (_, state) => {
+    const { kv } = state.storage
+    const put = kv.put.bind(kv)
+    vi.spyOn(kv, 'put').mockImplementation((key, value) => {
+      put(key, value)
+      if (key === 'ended') state.abort('lost')
+    })
+  })
+  expect(await stub().deleteAll(expires).then(String, String)).toContain('lost')
+  // The instance may not have ended yet.
+  await vi.waitFor(async () => expect(await until(stub(), expires, 'all')).toEqual({ value: [{ name: 'x' }] }))
+  await stub().deleteAll(expires)
+  expect(await until(stub(), expires, 'all')).toEqual({ gone: true })
+})
+
 test('a handle is unknown after its expiry or deletion, and no data is left', async () => {
   const expires = Date.now() + day
   const [lapsing, forgotten] = [fresh(), fresh()]

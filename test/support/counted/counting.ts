@@ -55,6 +55,7 @@ export function countStorage(state: DurableObjectState, tally: Tally): DurableOb
       tally.rowsWritten += 1
       return storage.setAlarm(time + keptBack)
     },
+    transactionSync: <T>(perform: () => T) => storage.transactionSync(perform),
     // Its price is not documented.
     deleteAll: () => storage.deleteAll(),
   })
@@ -67,6 +68,11 @@ const countKeys = (kv: SyncKvStorage, tally: Tally) =>
     get(key: string) {
       tally.rowsRead += 1
       return kv.get(key)
+    },
+    list() {
+      const entries = [...kv.list()]
+      tally.rowsRead += entries.length
+      return entries
     },
     put(key: string, value: unknown) {
       tally.rowsWritten += 1
