@@ -210,7 +210,11 @@ class Chaos {
         response.destroy()
         return
       }
-      const first = (await events(response).next()).value?.data ?? ''
+      let first = ''
+      for await (const { data = '' } of events(response)) {
+        first = data
+        if (first !== '') break
+      }
       response.destroy()
       const call = lost.find(({ work }) => first.includes(`"progressToken":"${work.key}"`))
       assert.ok(call, `Nobody knows stream ${stream}: ${first}`)
