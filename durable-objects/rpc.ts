@@ -43,17 +43,36 @@ export type Post = {
   expires: number
   /** Whether the client accepts event streams. */
   streams: boolean
+  /** Whether the Worker can follow the stream of the POST, see `Following`. A Worker of an older release omits it. */
+  follows?: boolean
 }
 
 export type Posted =
   /** A response. Without `text`, its body is empty. */
   | ({ status: number; text?: string; headers?: Readonly<Record<string, string>> | undefined } & PostedRefusals)
-  /** The response is this stream: open a relay, unless it has ended and `frames` are all its server-sent events. */
-  | ({ stream: number; frames?: string } & PostedRefusals)
+  /** The response is this stream: open a relay, unless it has ended and `frames` are all its server-sent events, or it can be followed. */
+  | ({ stream: number; frames?: string; following?: Following } & PostedRefusals)
   /** The session does not exist. */
   | { gone: true }
   /** The POST answers an input request of a call with these scopes, or cancels the call, and its token lacks one of them. */
   | { lacks: readonly string[] }
+
+/**
+ * The start of a stream that continues, and how the Worker gets the rest. Most streams end soon, and need no relay. An object of an older
+ * release omits it.
+ */
+export type Following = Followed & {
+  /** Waits for the next messages. @param relay names the relay that may continue the stream */
+  readonly next: ((relay: string) => Promise<Followed>) & Partial<Disposable>
+}
+
+/** What a stream sends to a Worker that follows it. */
+export type Followed = {
+  /** Messages of a relay, see `relay-messages.ts`. */
+  readonly messages: readonly string[]
+  /** The close code of a relay: nothing more follows. */
+  readonly code?: number | undefined
+}
 
 /** The requests of the POST that a limit rejected, by their index among its messages. The response contains their errors, too. */
 export type PostedRefusals = {

@@ -147,7 +147,16 @@ export class Session extends Store implements SessionRpc {
       session.streams.flush()
       void holdAwake(session)
       const frames = session.streams.takeWhole(pending.stream, pending.revision.polling)
-      return { stream: pending.stream, ...(frames !== undefined && { frames }), ...(await refusalsIn(pending, post)) }
+      const following =
+        post.follows && frames === undefined
+          ? session.streams.follow(pending.stream, pending.revision.polling)
+          : undefined
+      return {
+        stream: pending.stream,
+        ...(frames !== undefined && { frames }),
+        ...(following && { following }),
+        ...(await refusalsIn(pending, post)),
+      }
     }
     const [first] = pending.replies
     if (!first) return { status: 202 }

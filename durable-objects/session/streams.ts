@@ -9,6 +9,7 @@ import * as closeCode from '../../worker/protocol/close-code.ts'
 import { holdsScopes } from '../../worker/protocol/principal.ts'
 import { relayMessage } from '../../worker/protocol/relay-messages.ts'
 import { eventFrame, primingFrame, retryFrame } from '../../worker/protocol/server-sent-events.ts'
+import type { Following } from '../rpc.ts'
 import type { CallLedger } from '../shared/call-ledger.ts'
 import {
   type EventId,
@@ -18,7 +19,7 @@ import {
   readEventId,
   standingStream,
 } from '../shared/event-log.ts'
-
+import { Follower } from './follower.ts'
 import type { Reader, SessionValues } from './session-values.ts'
 
 /** Milliseconds after which a client that lost its stream should reconnect. */
@@ -64,6 +65,8 @@ export class SessionStreams {
   readonly #unsent = new Map<number, { readonly frames: string; readonly last: string }>()
   /** Streams that no relay has opened yet, while their events are few. */
   #unopened = unopenedStreams()
+  /** Workers that wait for more of a stream without a relay. */
+  readonly #followers = new BoundedMap<number, Follower>({ maxEntries: 100 })
   #burst = { at: 0, sent: 0 }
 
   constructor(ctx: DurableObjectState, log: EventLog, ledger: CallLedger, values: SessionValues) {
@@ -152,10 +155,10 @@ export class SessionStreams {
     const { stream } = start
     this.flush()
     // A paused or lost connection must not replace one that its client has opened since.
-    if (again && this.#sockets(stream).some((socket) => attachmentOf(socket).relay !== relay)) {
+    if (again && this.#readers(stream).some((reader) => !isOf(reader, relay))) {
       return new Response(null, { status: 409 })
     }
-    for (const older of this.#sockets(stream)) older.close(closeCode.replaced)
+    for (const older of this.#readers(stream)) older.close(closeCode.replaced)
     const { 0: client, 1: socket } = new WebSocketPair()
     this.#ctx.acceptWebSocket(socket, [tagOf(stream)])
     socket.serializeAttachment({ relay: relay, overSse } satisfies Attachment)
@@ -182,7 +185,8 @@ export class SessionStreams {
     if (!start) return undefined
     const stream = this.#log.find(start.stream)
     if (stream?.over && stream.last === start.seq) return new Response(null, { status: 405 })
-    this.#released.delete(start.stream)
+    // A client that is to come back has not noticed it yet while its Worker opens another relay.
+    if (!options.again) this.#released.delete(start.stream)
     // Published clients forget the id with which they resumed: each connection tells it, unless its client has not noticed the loss.
     const resumed = this.#open(start, { ...options, polling: options.polling && !options.again })
     if (resumed.webSocket && start.stream === standingStream) this.#setReader(options.relay)
@@ -204,6 +208,21 @@ export class SessionStreams {
     if (!unopened?.isOver) return undefined
     this.#unopened.delete(stream)
     return (polling ? primingFrame(eventIdText({ stream, seq: 0 }), retryAfterMs) : '') + unopened.frames
+  }
+
+  /**
+   * Returns the start of a new stream that continues, and follows it; `undefined` if it needs a relay, because it was released or is long.
+   *
+   * @param polling whether the client understands priming events
+   */
+  follow(stream: number, polling: boolean): Following | undefined {
+    const unopened = this.#unopened.get(stream)
+    if (!unopened?.frames || this.#released.has(stream)) return undefined
+    this.#unopened.delete(stream)
+    const follower = new Follower(() => this.#followers.delete(stream))
+    this.#followers.set(stream, follower)
+    const frames = (polling ? primingFrame(eventIdText({ stream, seq: 0 }), retryAfterMs) : '') + unopened.frames
+    return { messages: [relayMessage(frames, eventIdText(unopened.last))], next: (relay) => follower.next(relay) }
   }
 
   /**
@@ -246,11 +265,11 @@ export class SessionStreams {
   #sendUnsent(): void {
     for (const [stream, { frames, last }] of this.#unsent) {
       this.#unsent.delete(stream)
-      const sockets = this.#sockets(stream)
-      const floods = sockets.length > 0 && this.#isFlooded(frames.length)
-      for (const socket of sockets) {
-        if (floods) socket.close(closeCode.paused)
-        else socket.send(relayMessage(frames, last))
+      const readers = this.#readers(stream)
+      const floods = readers.length > 0 && this.#isFlooded(frames.length)
+      for (const reader of readers) {
+        if (floods) reader.close(closeCode.paused)
+        else reader.send(relayMessage(frames, last))
       }
     }
   }
@@ -265,7 +284,7 @@ export class SessionStreams {
     this.flush()
     const unopened = this.#unopened.get(stream)
     if (unopened) unopened.isOver = true
-    for (const socket of this.#sockets(stream)) socket.close(closeCode.complete)
+    for (const reader of this.#readers(stream)) reader.close(closeCode.complete)
   }
 
   /** Ends every stream, also if the last events cannot be written. */
@@ -276,6 +295,7 @@ export class SessionStreams {
       this.#unsent.clear()
       this.#released.clear()
       this.#unopened = unopenedStreams()
+      for (const [, follower] of [...this.#followers]) follower.close(closeCode.complete)
       for (const socket of this.#ctx.getWebSockets()) socket.close(closeCode.complete)
     }
   }
@@ -284,13 +304,20 @@ export class SessionStreams {
   release(stream: number, retry = retryAfterMs): void {
     this.flush()
     this.#unopened.delete(stream)
-    const sockets = this.#sockets(stream)
-    if (sockets.length === 0) this.#released.set(stream, retry)
-    for (const socket of sockets) sendAway(socket, retry)
+    const readers = this.#readers(stream)
+    if (readers.length === 0) this.#released.set(stream, retry)
+    for (const reader of readers) sendAway(reader, retry)
   }
 
+  /** Whether a stream has a relay. Nobody knows whether a Worker that follows it still has its client. */
   isOpen(stream: number): boolean {
     return this.#sockets(stream).length > 0
+  }
+
+  /** Returns the Worker that follows a stream, or its relays. */
+  #readers(stream: number): (WebSocket | Follower)[] {
+    const follower = this.#followers.get(stream)
+    return follower ? [follower] : this.#sockets(stream)
   }
 
   /** Returns the relays of a stream that can still be written to. */
@@ -332,6 +359,10 @@ type Attachment = Pick<StreamOptions, 'relay' | 'overSse'>
 // `#open` attached it before it returned the other end of the socket.
 const attachmentOf = (socket: WebSocket) => socket.deserializeAttachment() as Attachment
 
+// A Worker that has not waited yet is that of the only connection so far.
+const isOf = (reader: WebSocket | Follower, relay: string): boolean =>
+  (reader instanceof Follower ? (reader.relay ?? relay) : attachmentOf(reader).relay) === relay
+
 const tagOf = (stream: number) => `stream:${stream}`
 
 function sendUnopened(socket: WebSocket, { frames, last, isOver }: UnopenedStream): void {
@@ -339,7 +370,7 @@ function sendUnopened(socket: WebSocket, { frames, last, isOver }: UnopenedStrea
   if (isOver) socket.close(closeCode.complete)
 }
 
-function sendAway(socket: WebSocket, retry: number): void {
-  socket.send(relayMessage(retryFrame(retry)))
-  socket.close(closeCode.released)
+function sendAway(reader: WebSocket | Follower, retry: number): void {
+  reader.send(relayMessage(retryFrame(retry)))
+  reader.close(closeCode.released)
 }

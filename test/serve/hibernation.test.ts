@@ -1,5 +1,5 @@
 /** While nothing happens, an object behind open connections can be put to sleep, and costs nothing. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { events } from '../../worker/client/wire.ts'
 import { connect } from '../../worker/testing/index.ts'
 import type { Inventory } from '../chaos/leaky/inventory.ts'
@@ -19,8 +19,12 @@ afterAll(() => server[Symbol.asyncDispose]())
 /** Puts an object with one connection to sleep. Resolves to what checks, in the end, that it was another one that woke. */
 async function fallAsleep(kind: 'McpSession' | 'McpSubscriptions', name: string): Promise<() => Promise<void>> {
   const inspect = (): Promise<Inventory> => (kind === 'McpSession' ? server.session(name) : server.subscriptions())
-  const { sockets, instance } = await inspect()
-  expect(sockets).toBe(1)
+  // An object that was just asked something waits for a moment without a socket.
+  const { instance } = await vi.waitFor(async () => {
+    const inventory = await inspect()
+    expect(inventory.sockets).toBe(1)
+    return inventory
+  })
   // This waits for whatever keeps the object in memory, and gives up after half a minute.
   await server.harness.getWorker().evictDurableObject(kind, { name, webSockets: 'hibernate' })
   return async () => expect((await inspect()).instance).not.toBe(instance)

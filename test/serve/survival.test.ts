@@ -153,6 +153,7 @@ test('a session that expires soon after the timeout of its input request answers
   const conversation = new SessionConversation(url, trip, way)
   await conversation.begin()
   const objects = Object.keys(await birthsIn(url)).filter((name) => !others.includes(name))
+  await vi.waitFor(async () => expect(await leftIn(url, objects)).toMatchObject([{ calls: 1, sockets: 1 }]))
   await letPass(url, minute, objects)
   conversation.leave()
   await vi.waitFor(async () => expect(await leftIn(url, objects)).toMatchObject([{ calls: 1, sockets: 0 }]))

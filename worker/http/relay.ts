@@ -3,6 +3,7 @@
  * while the object may hibernate. If the object is lost, the relay reconnects with the id of the last event.
  */
 
+import type { Followed, Following } from '../../durable-objects/rpc.ts'
 import * as closeCode from '../protocol/close-code.ts'
 import { readRelayMessage } from '../protocol/relay-messages.ts'
 import { retryFrame } from '../protocol/server-sent-events.ts'
@@ -53,6 +54,17 @@ export async function openRelay(options: RelayOptions, after?: string): Promise<
   return new Response(relay.body, { headers: eventStreamHeaders })
 }
 
+/**
+ * Follows a stream without a socket, until the object waits no longer. A socket continues then.
+ *
+ * @param name of the relay
+ */
+export function followStream(options: RelayOptions, following: Following, name: string): Response {
+  const relay = new Relay(options, undefined)
+  void relay.follow(following, name)
+  return new Response(relay.body, { headers: eventStreamHeaders })
+}
+
 class Relay {
   readonly #options: RelayOptions
   readonly #stream: EventStream
@@ -95,6 +107,21 @@ class Relay {
     socket.addEventListener('close', ({ code }) => onClose(code))
     socket.addEventListener('error', () => onClose(abnormalClosure))
     socket.accept()
+  }
+
+  /** Sends what the object returns, until it closes the stream like a socket. */
+  async follow({ messages, code, next }: Following, name: string): Promise<void> {
+    for (let followed: Followed = { messages, code }; ; ) {
+      for (const message of followed.messages) this.#onMessage(message)
+      if (this.#isPaused || this.#hasEnded) break
+      if (followed.code !== undefined) {
+        this.#onClose(followed.code)
+        break
+      }
+      // The object is lost: a socket to its next instance continues.
+      followed = await next(name).catch(() => ({ messages: [], code: abnormalClosure }))
+    }
+    next[Symbol.dispose]?.()
   }
 
   #onClose(code: number): void {

@@ -29,6 +29,7 @@ export async function postToSession({ name, ...post }: SessionPost, access: Acce
     identity: host.identity,
     admitted: host.admitted,
     terms: host.termsOf(name),
+    follows: true,
   })
   if ('status' in posted || 'stream' in posted) access.recordRefusals(posted)
   return posted

@@ -1,5 +1,5 @@
 /** Answers requests of a session: with the response of its Durable Object as JSON or as an event, or with a stream of the object. */
-import type { Admission, Posted } from '../../../durable-objects/rpc.ts'
+import type { Admission, Following, Posted } from '../../../durable-objects/rpc.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { revisionOf } from '../../protocol/revisions/index.ts'
 import { eventFrame } from '../../protocol/server-sent-events.ts'
@@ -9,7 +9,7 @@ import { errorResponse, notAllowed, unknownSession } from '../error-response.ts'
 import { eventStreamHeaders } from '../event-stream.ts'
 import type { Host } from '../host.ts'
 import { jsonResponse } from '../json-response.ts'
-import { openRelay, type RelayOptions } from '../relay.ts'
+import { followStream, openRelay, type RelayOptions } from '../relay.ts'
 import { relayRequest } from '../session-object.ts'
 import type { SessionCalls, SessionStream } from './read.ts'
 import { admitStream } from './run.ts'
@@ -28,7 +28,8 @@ export async function replyFromSession(
   if ('stream' in posted) {
     // Most calls that send notifications end before their object answers.
     if (posted.frames !== undefined) return new Response(posted.frames, { headers: eventStreamHeaders })
-    return openSessionRelay(session, host, { stream: String(posted.stream) })
+    const { stream, following } = posted
+    return openSessionRelay(session, host, { stream: String(stream) }, { following })
   }
   const { status, text, headers } = posted
   if (text === undefined) return new Response(null, { status })
@@ -52,8 +53,7 @@ export async function replyWithStream(
     session,
     host,
     { relay, ...(access.principal && { admitted: '1', readmits: '1' }) },
-    after,
-    admit,
+    { after, admit },
   )
 }
 
@@ -61,14 +61,21 @@ export async function replyWithStream(
  * Opens the event stream of a session.
  *
  * @param settings see `fetch` of the session's Durable Object
- * @param admit decides again before the relay reconnects
+ * @param from where it starts: after an event, or with what the object has returned. `admit` decides again before the relay reconnects
  */
 async function openSessionRelay(
   { name, expires, handshake }: Session,
   host: Host,
   settings: Readonly<Record<string, string>>,
-  after?: string,
-  admit?: (after: string | undefined) => Promise<Admission>,
+  {
+    after,
+    admit,
+    following,
+  }: {
+    after?: string | undefined
+    admit?: (after: string | undefined) => Promise<Admission>
+    following?: Following | undefined
+  },
 ): Promise<Response> {
   const isPolling = revisionOf(handshake.version)?.polling === true
   const query = {
@@ -90,7 +97,9 @@ async function openSessionRelay(
   }
   // Clients of older versions take the end of a stream as final, and have no event id before its first event.
   const maxStreamAgeMs = isPolling ? host.limits.maxStreamAgeMs : Number.POSITIVE_INFINITY
-  const response = await openRelay({ ...host.limits, dial, maxStreamAgeMs }, after)
+  const options = { ...host.limits, dial, maxStreamAgeMs }
+  if (following) return followStream(options, following, query.relay)
+  const response = await openRelay(options, after)
   if (response.status === 200) return response
   if (response.status === 404) return unknownSession([])
   // The client has the whole stream. Clients take 405 as "no stream here" and stop; an empty stream would bring them back forever.
