@@ -81,6 +81,21 @@ test.each<[given: string, handler: (ctx: Untyped) => Untyped, problem: string]>(
     `"messages" of ctx.sample("k", …) must be ${listOfMessages}, not [an object]`,
   ],
   [
+    'sample with a list as role',
+    (ctx) => ctx.sample('k', { messages: [{ role: ['user'], content: { type: 'text', text: 'Hi' } }], maxTokens: 5 }),
+    `"messages" of ctx.sample("k", …) must be ${listOfMessages}, not [an object]`,
+  ],
+  [
+    'sample with a symbol as role',
+    (ctx) => ctx.sample('k', { messages: [{ role: Symbol('user'), content: [] }], maxTokens: 5 }),
+    `"messages" of ctx.sample("k", …) must be ${listOfMessages}, not [an object]`,
+  ],
+  [
+    'ask with a list as method',
+    (ctx) => ctx.requestInput({ a: { method: ['roots/list'], params: {} } }),
+    `"a" of ctx.requestInput() must be a request such as { method: 'elicitation/create', params: { … } }, not an object`,
+  ],
+  [
     'sample with a text as temperature',
     (ctx) => ctx.sample('k', { prompt: 'p', maxTokens: 5, temperature: '1' }),
     '"temperature" of ctx.sample("k", …) must be a number, not "1"',

@@ -1,5 +1,5 @@
 /** Kinds of option values, for tables of the options of a function. */
-import type { Annotations, ToolAnnotations } from '../protocol/types.ts'
+import { type Annotations, roles, type ToolAnnotations } from '../protocol/types.ts'
 import { isObject, type Kind, type Kinds, type KindsOf } from './check-options.ts'
 
 const isFunction = (value: unknown): value is object => typeof value === 'function'
@@ -112,10 +112,7 @@ export const dateTime: Kind = [
   "a date and time such as '2026-07-28T12:30:00Z'",
 ]
 export const annotations = object({
-  audience: [
-    (value) => isListOf(value, (role) => role === 'user' || role === 'assistant'),
-    "a list of 'user' and 'assistant'",
-  ],
+  audience: [(value) => isListOf(value, (role) => roles.has(role)), "a list of 'user' and 'assistant'"],
   priority: [(value) => typeof value === 'number' && value >= 0 && value <= 1, 'a number from 0 to 1'],
   lastModified: dateTime,
 } satisfies KindsOf<Annotations>)

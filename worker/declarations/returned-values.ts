@@ -3,15 +3,16 @@ import { encodeBase64 } from '../protocol/base64.ts'
 import { DeveloperError, McpError } from '../protocol/errors.ts'
 import { jsonText } from '../protocol/json-text.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
-import type {
-  CallToolResult,
-  GetPromptResult,
-  JsonSchema,
-  Meta,
-  PromptMessage,
-  ReadResourceResult,
-  ResourceContents,
-  TextContent,
+import {
+  type CallToolResult,
+  type GetPromptResult,
+  type JsonSchema,
+  type Meta,
+  type PromptMessage,
+  type ReadResourceResult,
+  type ResourceContents,
+  roles,
+  type TextContent,
 } from '../protocol/types.ts'
 import { type Kinds, wrongValue } from './check-options.ts'
 import {
@@ -162,7 +163,7 @@ const isWrittenPrompt = (value: unknown): value is WrittenPrompt =>
   hasOnly(value, promptResultMembers)
 
 const isMessage = (value: unknown): value is PromptMessage =>
-  isObject(value) && (value.role === 'user' || value.role === 'assistant') && isBlock(value.content)
+  isObject(value) && roles.has(value.role) && isBlock(value.content)
 
 function promptMessage(part: unknown, name: string): PromptMessage {
   if (typeof part === 'string') return { role: 'user', content: text(part) }

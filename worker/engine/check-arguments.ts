@@ -3,7 +3,7 @@ import { checkObject, checkOptions, checkValue, isObject, type Kind } from '../d
 import * as kind from '../declarations/option-kinds.ts'
 import { jsonText } from '../protocol/json-text.ts'
 import { isLogLevel } from '../protocol/meta.ts'
-import { logLevels } from '../protocol/types.ts'
+import { logLevels, roles } from '../protocol/types.ts'
 
 const requestKey: Kind = [kind.string[0], 'a string that names the input request in this call']
 
@@ -33,8 +33,7 @@ const samplingMessages: Kind = [
   (value) =>
     kind.isListOf(
       value,
-      (message) =>
-        isObject(message) && /^(?:user|assistant)$/.test(`${message.role}`) && [message.content].flat().every(isObject),
+      (message) => isObject(message) && roles.has(message.role) && [message.content].flat().every(isObject),
     ) &&
     Array.isArray(value) &&
     value.length > 0,
@@ -75,9 +74,11 @@ export function checkInputRequests(requests: unknown): void {
   }
 }
 
+const methods: ReadonlySet<unknown> = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list'])
+
 const isInputRequest = (value: unknown): boolean =>
   isObject(value) &&
-  /^(?:elicitation\/create|sampling\/createMessage|roots\/list)$/.test(`${value.method}`) &&
+  methods.has(value.method) &&
   (isObject(value.params) || (value.params === undefined && value.method === 'roots/list'))
 
 export function checkOnce(key: unknown, effect: unknown): void {

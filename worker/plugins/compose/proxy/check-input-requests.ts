@@ -8,11 +8,9 @@ import { readOptional } from '../../../declarations/optional-members.ts'
 import { toolImbalance } from '../../../engine/tool-balance.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import { pageUrlIn } from '../../../protocol/secure-url.ts'
-import type { Params } from '../../../protocol/types.ts'
+import { type Params, roles } from '../../../protocol/types.ts'
 import { readEntry } from './check-entries.ts'
 import { mendValue } from './mend-values.ts'
-
-export const roles: ReadonlySet<unknown> = new Set(['user', 'assistant'])
 
 /** An input request that this server does not pass on. */
 export class InvalidInputRequest extends Error {}
