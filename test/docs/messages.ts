@@ -26,7 +26,7 @@ const parts = new Set([
   'The call',
   'The call with its answers',
   'The duration of the sleep "…"',
-  'The timeout of the input request "…"',
+  '"params" of the input request "…" has',
   'The ttl of the cursor "…"',
   'The position of a cursor of "…" has',
   'The ttl of the state "…"',

@@ -20,12 +20,24 @@ describe('the timeout of an input request', () => {
     expect(textOf(result)).toBe('accept')
   })
 
-  test.each(['soon', '10 s', -1])('cannot be %s: the error names the input request', async (timeout) => {
+  test.each<[unknown, string]>([
+    ['soon', '"soon"'],
+    ['10 s', '"10 s"'],
+    [-1, '-1'],
+    [0, '0'],
+    [0.4, '0.4'],
+    ['0.4ms', '"0.4ms"'],
+    [Number.NaN, 'NaN'],
+    [Number.POSITIVE_INFINITY, 'Infinity'],
+    [5n, '5'],
+    [null, 'null'],
+    [[Symbol('s')], '[Symbol(s)]'],
+  ])('cannot be %o: the error names the input request', async (timeout, shown) => {
     const { result, rounds } = await converse(askWith(timeout as never), 'tools/call', { name: 't' }, () => ({
       result: accept({ name: 'Ada' }),
     }))
     expect(textOf(result)).toBe(
-      `The timeout of the input request "name" is ${JSON.stringify(timeout)}: use milliseconds, or a string such as '2s', '10m', '1h' or '7d'`,
+      `"timeout" of ctx.elicit("name", …) must be at least 1 ms: milliseconds, or a string such as '2s', '10m', '1h' or '7d', not ${shown}`,
     )
     expect(rounds).toEqual([])
   })

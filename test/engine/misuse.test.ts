@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { audio, image } from '../../worker/declarations/content.ts'
 import type { Context } from '../../worker/declarations/context.ts'
 import type { Server } from '../../worker/declarations/server.ts'
+import { clientFeatures } from '../../worker/engine/client-features.ts'
 import { accept, converse, newServer, textOf } from './stage.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: JavaScript has no types that would refuse these calls
@@ -28,6 +29,36 @@ test.each<[given: string, handler: (ctx: Untyped) => Untyped, problem: string]>(
     'elicit with params',
     (ctx) => ctx.elicit({ message: 'Name?', requestedSchema: {} }),
     '"key" of ctx.elicit() must be a string that names the input request in this call, not an object',
+  ],
+  [
+    'elicit without a key beside another',
+    (ctx) => Promise.all([ctx.elicit('a', 'A?', schema), ctx.elicit(undefined, 'B?', schema)]),
+    '"key" of ctx.elicit() must be a string that names the input request in this call, not undefined',
+  ],
+  [
+    'elicit with a timeout in the place of the options',
+    (ctx) => ctx.elicit('k', 'Name?', schema, '30s'),
+    'ctx.elicit("k", …) takes an object with timeout and task, not "30s"',
+  ],
+  [
+    'supports with a spelling mistake',
+    (ctx) => ctx.supports('elicitation.URL'),
+    `"feature" of ctx.supports() must be one of ${[...clientFeatures].join(', ')}, not "elicitation.URL"`,
+  ],
+  [
+    'sleepUntil null',
+    (ctx) => ctx.sleepUntil('due', null),
+    'The date of the sleep "due" is invalid: use a valid Date, or milliseconds since 1970',
+  ],
+  [
+    'sample with a BigInt',
+    (ctx) => ctx.sample('k', { prompt: 'p', maxTokens: 5, metadata: { account: 5n } }),
+    '"params" of the input request "k" has a bigint at metadata.account, which has no JSON form: use plain objects, arrays, strings, finite numbers, booleans and null',
+  ],
+  [
+    'state with an object',
+    (ctx) => ctx.state({}),
+    '"of" of ctx.state() must be what state() of "edgemcp/state" returned, not an object',
   ],
   [
     'elicitUrl without a key',

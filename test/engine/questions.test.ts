@@ -404,8 +404,8 @@ describe('an input request that the client may answer with a task', () => {
   })
 
   test.each([
-    [{ ttl: 'soon' }, '"ttl" of the task of input request "review" must be milliseconds, or a string such as'],
-    [{ time: 1 }, 'the task of input request "review" does not take "time": it takes ttl'],
+    [{ ttl: 'soon' }, '"task.ttl" of ctx.sample("review", …) must be milliseconds, or a string such as'],
+    [{ time: 1 }, 'ctx.sample("review", …) does not take "task.time": "task" takes ttl'],
   ])('refuses the option %j', async (task, problem) => {
     expect(await refused({ date: '2025-11-25', capabilities: declared }, task)).toContain(problem)
   })

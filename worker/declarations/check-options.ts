@@ -108,7 +108,10 @@ export function checkObject(
 
 /** Describes a value for an error: short, and without the contents of objects, which may contain secrets. */
 export function preview(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(preview).join(', ')}]`
+  if (Array.isArray(value)) {
+    const entries = value.slice(0, 10).map((entry) => (Array.isArray(entry) ? '[…]' : preview(entry)))
+    return `[${entries.join(', ')}${value.length > 10 ? ', …' : ''}]`
+  }
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 100))
   if (isObject(value)) return value instanceof Promise ? 'a promise' : value instanceof Map ? 'a Map' : 'an object'
   return typeof value === 'function' ? 'a function' : String(value)

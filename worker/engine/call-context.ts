@@ -1,4 +1,5 @@
 /** The `ctx` of a handler in one round of a call. */
+import { preview } from '../declarations/check-options.ts'
 import type {
   AskOptions,
   Context,
@@ -15,6 +16,7 @@ import { readForm } from '../declarations/form.ts'
 import type { Schema } from '../declarations/schema.ts'
 import type { HandleState, KeyedState, StateAccess, StateRpc } from '../declarations/state.ts'
 import { McpError } from '../protocol/errors.ts'
+import { jsonText } from '../protocol/json-text.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import { includesLevel, progressToken } from '../protocol/meta.ts'
 import type { InputRequest, Params } from '../protocol/types.ts'
@@ -23,11 +25,13 @@ import {
   checkCloseStream,
   checkElicit,
   checkElicitUrl,
+  checkFeature,
   checkInputRequests,
+  checkKey,
   checkLog,
   checkProgress,
-  checkRoots,
   checkSample,
+  checkState,
 } from './check-arguments.ts'
 import { supportsFeature } from './client-features.ts'
 import { reportInStep } from './failure.ts'
@@ -96,26 +100,30 @@ export class CallContext implements Context {
   readonly [reporterKey] = (thrown: unknown, subject?: string): string | undefined =>
     reportInStep(this.#declarations, this.#call, this[environmentKey], thrown, subject)
 
-  readonly supports: Context['supports'] = (feature) => supportsFeature(this.#call.capabilities, feature)
+  readonly supports: Context['supports'] = (feature) => {
+    checkFeature(feature)
+    return supportsFeature(this.#call.capabilities, feature)
+  }
 
   readonly elicit: Context['elicit'] = (key, message, schema, options) =>
-    this.#round.guard.promise(`ctx.elicit("${key}", …)`, () => this.#elicit(key, message, schema, options))
+    this.#round.guard.promise(`ctx.elicit(${preview(key)}, …)`, () => this.#elicit(key, message, schema, options))
 
   readonly elicitUrl: Context['elicitUrl'] = (key, message, url, options) =>
-    this.#round.guard.promise(`ctx.elicitUrl("${key}", …)`, () => this.#elicitUrl(key, message, url, options))
+    this.#round.guard.promise(`ctx.elicitUrl(${preview(key)}, …)`, () => this.#elicitUrl(key, message, url, options))
 
   readonly elicitationComplete: Context['elicitationComplete'] = (key) => {
     this.#round.guard.check()
+    checkKey('elicitationComplete', key)
     const count = this.#round.countNotification()
     if (count !== undefined) this[environmentKey].completed(key, count, this.#elicitationIds[key])
   }
 
   readonly sample: Context['sample'] = (key, request, options) =>
-    this.#round.guard.promise(`ctx.sample("${key}", …)`, () => this.#sample(key, request, options))
+    this.#round.guard.promise(`ctx.sample(${preview(key)}, …)`, () => this.#sample(key, request, options))
 
   readonly roots: Context['roots'] = (key = 'roots') =>
     this.#round.guard.promise('ctx.roots()', async () => {
-      checkRoots(key)
+      this.#check(() => checkKey('roots', key))
       return this.#request(key, rootsRequest, readRootsResult)
     })
 
@@ -126,6 +134,7 @@ export class CallContext implements Context {
 
   readonly inputResponse: Context['inputResponse'] = (key) => {
     this.#round.guard.check()
+    checkKey('inputResponse', key)
     // As the client sent it: the type has optional members only.
     return this.#round.responseTo(key) as InputResponse | undefined
   }
@@ -140,7 +149,9 @@ export class CallContext implements Context {
       () => this[environmentKey].now() + milliseconds(duration, `The duration of the sleep "${key}"`),
     )
 
-  readonly sleepUntil: Context['sleepUntil'] = (key, moment) => this.#sleepUntil(key, () => Number(moment))
+  readonly sleepUntil: Context['sleepUntil'] = (key, moment) =>
+    // `null` of a database is no time, although it is the number 0.
+    this.#sleepUntil(key, () => (isObject(moment) ? moment.valueOf?.() : moment))
 
   readonly progress: Context['progress'] = (progress, total, message) => {
     this.#round.guard.check()
@@ -166,10 +177,16 @@ export class CallContext implements Context {
     this[environmentKey].notify({ method: 'notifications/message', params }, count)
   }
 
-  readonly state: Context['state'] = <T>(of: KeyedState<T> | HandleState<T>, handle = '') =>
-    of.open(this.#stateAccess(), handle)
+  readonly state: Context['state'] = <T>(of: KeyedState<T> | HandleState<T>, handle = '') => {
+    checkState('state', of)
+    return of.open(this.#stateAccess(), handle)
+  }
 
-  readonly createHandle: Context['createHandle'] = (of) => this.#round.guard.after(() => of.mint(this.#stateAccess()))
+  readonly createHandle: Context['createHandle'] = (of) =>
+    this.#round.guard.after(async () => {
+      checkState('createHandle', of)
+      return of.mint(this.#stateAccess())
+    })
 
   readonly closeStream: Context['closeStream'] = (options = {}) => {
     this.#round.guard.check()
@@ -177,10 +194,10 @@ export class CallContext implements Context {
     if (this.#round.countNotification() !== undefined) this[environmentKey].closeStream(options.retryMs)
   }
 
-  async #elicit<T>(key: string, message: string, schema: Schema, options?: AskOptions): Promise<FormResult<T>> {
-    checkElicit(key, message, schema)
+  async #elicit<T>(key: string, message: string, schema: Schema, options: AskOptions = {}): Promise<FormResult<T>> {
+    this.#check(() => checkElicit(key, message, schema, options))
     const form = readForm(schema, `input request "${key}"`, this.#declarations.options.jsonSchema)
-    const params: Params = { mode: 'form', message, requestedSchema: form.jsonSchema, ...taskIn(key, options) }
+    const params: Params = { mode: 'form', message, requestedSchema: form.jsonSchema, ...taskIn(options) }
     // `content` has passed the check of the schema, whose type is T.
     const read = (result: unknown) => readFormResult(key, form, result) as Promise<FormResult<T> | undefined>
     return this.#request(key, { method: 'elicitation/create', params }, read, options)
@@ -190,29 +207,29 @@ export class CallContext implements Context {
     key: string,
     message: string,
     url: string | URL,
-    options?: UrlElicitationOptions,
+    options: UrlElicitationOptions = {},
   ): Promise<UrlElicitationResult> {
-    const { elicitationId } = options ?? {}
-    checkElicitUrl(key, message, elicitationId)
+    this.#check(() => checkElicitUrl(key, message, url, options))
+    const { elicitationId } = options
     this.#elicitationIds[key] = elicitationId
     const params: Params = { mode: 'url', message, url: pageUrl(key, url), ...(elicitationId && { elicitationId }) }
-    Object.assign(params, taskIn(key, options))
+    Object.assign(params, taskIn(options))
     const request: InputRequest = { method: 'elicitation/create', params }
-    if (!options?.required || this.#call.revision.stateless) return this.#request(key, request, readUrlResult, options)
+    if (!options.required || this.#call.revision.stateless) return this.#request(key, request, readUrlResult, options)
     this.#checkRequest(key, request)
     const { seals } = this[environmentKey]
     const elicitation = { elicitationId: await seals.createId('elicitation', Number.POSITIVE_INFINITY), ...params }
     throw new McpError('url_elicitation_required', message, { elicitations: [elicitation] })
   }
 
-  async #sample(key: string, request: SamplingRequest, options?: AskOptions) {
-    checkSample(key, request)
-    const params = { ...samplingParams(request), ...taskIn(key, options) }
+  async #sample(key: string, request: SamplingRequest, options: AskOptions = {}) {
+    const checked = this.#check(() => checkSample(key, request, options))
+    const params = { ...samplingParams(checked), ...taskIn(options) }
     return this.#request(key, { method: 'sampling/createMessage', params }, readSamplingResult, options)
   }
 
-  async #requestInput(requests: Readonly<Record<string, InputRequest>>, options?: AskOptions): Promise<never> {
-    checkInputRequests(requests)
+  async #requestInput(requests: Readonly<Record<string, InputRequest>>, options: AskOptions = {}): Promise<never> {
+    this.#check(() => checkInputRequests(requests, options))
     const entries = Object.entries(requests)
     for (const [key, request] of entries) {
       this.#round.reserveKey(key, 'question')
@@ -252,18 +269,28 @@ export class CallContext implements Context {
     return round.fail(new InvalidInputResponse(key, problem))
   }
 
+  /** Checks arguments. @throws Error that ends the handler unless it is caught: see `Round.refuse` */
+  #check<T>(check: () => T): T {
+    try {
+      return check()
+    } catch (thrown) {
+      throw this.#round.refuse(thrown)
+    }
+  }
+
   /** @throws Error when the client cannot be sent this request */
   #checkRequest(key: string, request: InputRequest): void {
+    this.#check(() => jsonText(request.params, `"params" of the input request "${key}" has`))
     const problem = problemOf(this.#call, key, request, this[environmentKey].canFollowTasks)
     if (problem) throw this.#round.refuse(problem)
   }
 
-  /** @param momentOf returns milliseconds since 1970. @throws Error for an invalid duration */
-  async #sleepUntil(key: string, momentOf: () => number): Promise<void> {
+  /** @param momentOf returns milliseconds since 1970, or an invalid value. @throws Error for an invalid duration */
+  async #sleepUntil(key: string, momentOf: () => unknown): Promise<void> {
     const round = this.#round
     const fail = (problem: string) => round.refuse(new Error(problem))
     if (typeof key !== 'string' || key === '') {
-      throw fail(`The key of a sleep is ${JSON.stringify(key)}: use a string, as in ctx.sleep('wait', '1h')`)
+      throw fail(`The key of a sleep is ${preview(key)}: use a string, as in ctx.sleep('wait', '1h')`)
     }
     if (round.startingEffect !== undefined) {
       throw fail(`The sleep "${key}" is inside ctx.once("${round.startingEffect}"): sleep before or after it`)
@@ -271,7 +298,7 @@ export class CallContext implements Context {
     const effectKey = `\0sleep ${key}`
     if (round.isUsed(effectKey)) throw fail(`The sleep key "${key}" is used twice in one call: use each key once`)
     const moment = momentOf()
-    if (Number.isNaN(moment)) {
+    if (typeof moment !== 'number' || !Number.isFinite(moment)) {
       throw fail(`The date of the sleep "${key}" is invalid: use a valid Date, or milliseconds since 1970`)
     }
     // A handler that runs again sleeps until the moment that is stored under the key.

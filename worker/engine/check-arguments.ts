@@ -1,30 +1,56 @@
 /** Checks the arguments of the members of `ctx`: an error names the argument, and what was expected. */
-import { checkObject, checkOptions, checkValue, isObject, type Kind } from '../declarations/check-options.ts'
+import {
+  checkObject,
+  checkOptions,
+  checkValue,
+  isObject,
+  type Kind,
+  type KindsOf,
+  preview,
+} from '../declarations/check-options.ts'
+import type { AskOptions, UrlElicitationOptions } from '../declarations/context.ts'
 import * as kind from '../declarations/option-kinds.ts'
+import { readOptional } from '../declarations/optional-members.ts'
 import { jsonText } from '../protocol/json-text.ts'
 import { isLogLevel } from '../protocol/meta.ts'
-import { logLevels, roles } from '../protocol/types.ts'
+import { logLevels, type Params, roles } from '../protocol/types.ts'
+import { clientFeatures } from './client-features.ts'
+import { ofSampling } from './sampling-members.ts'
 
 const requestKey: Kind = [kind.string[0], 'a string that names the input request in this call']
 
-export function checkElicit(key: unknown, message: unknown, schema: unknown): void {
-  checkValue('ctx.elicit()', 'key', key, requestKey)
-  checkValue(`ctx.elicit("${key}", …)`, 'message', message, kind.string)
-  checkValue(`ctx.elicit("${key}", …)`, 'schema', schema, [
+/** @param method the member of `ctx`, for the error */
+export const checkKey = (method: string, key: unknown): void => checkValue(`ctx.${method}()`, 'key', key, requestKey)
+
+const timeout = kind.positiveDuration
+const askOptions: KindsOf<AskOptions> = { timeout, task: kind.object({ ttl: kind.duration }) }
+
+export function checkElicit(key: unknown, message: unknown, schema: unknown, options: unknown): void {
+  checkKey('elicit', key)
+  const owner = `ctx.elicit(${preview(key)}, …)`
+  checkValue(owner, 'message', message, kind.string)
+  checkValue(owner, 'schema', schema, [
     (value) => typeof value === 'function' || isObject(value),
     'a schema such as z.object({ name: z.string() })',
   ])
+  checkOptions(owner, options, askOptions)
 }
 
-const elicitationId: Kind = [
-  (value) => value === undefined || (typeof value === 'string' && value !== '' && value.length <= 256),
-  'a string of 1 to 256 characters',
-]
+const urlOptions: KindsOf<UrlElicitationOptions> = {
+  ...askOptions,
+  required: kind.flag,
+  elicitationId: [
+    (value) => typeof value === 'string' && value !== '' && value.length <= 256,
+    'a string of 1 to 256 characters',
+  ],
+}
 
-export function checkElicitUrl(key: unknown, message: unknown, id: unknown): void {
-  checkValue('ctx.elicitUrl()', 'key', key, requestKey)
-  checkValue(`ctx.elicitUrl("${key}", …)`, 'message', message, kind.string)
-  checkValue(`ctx.elicitUrl("${key}", …)`, 'elicitationId', id, elicitationId)
+export function checkElicitUrl(key: unknown, message: unknown, url: unknown, options: unknown): void {
+  checkKey('elicitUrl', key)
+  const owner = `ctx.elicitUrl(${preview(key)}, …)`
+  checkValue(owner, 'message', message, kind.string)
+  checkValue(owner, 'url', url, [(value) => typeof value === 'string' || value instanceof URL, 'a URL, or its text'])
+  checkOptions(owner, options, urlOptions)
 }
 
 const number: Kind = [(value) => typeof value === 'number', 'a number']
@@ -46,26 +72,27 @@ const samplingTools: Kind = [
   "a list of tools such as { name: 'add', inputSchema: { type: 'object' } }",
 ]
 
-export function checkSample(key: unknown, request: unknown): void {
-  checkValue('ctx.sample()', 'key', key, requestKey)
-  const owner = `ctx.sample("${key}", …)`
+/** Returns the request without members that are `null`. */
+export function checkSample(key: unknown, request: unknown, options: unknown): Params {
+  checkKey('sample', key)
+  const owner = `ctx.sample(${preview(key)}, …)`
   checkObject(owner, 'request', request, "an object such as { prompt: 'Say hi', maxTokens: 100 }")
-  const { prompt, messages, maxTokens, temperature = 0, tools = [] } = request
+  const { prompt, messages, maxTokens, tools = [] } = request
   checkValue(owner, 'maxTokens', maxTokens, kind.count)
-  checkValue(owner, 'temperature', temperature, number)
   checkValue(owner, 'tools', tools, samplingTools)
   if (messages === undefined) checkValue(owner, 'prompt', prompt, [kind.string[0], 'a string, or give it messages'])
   else checkValue(owner, 'messages', messages, samplingMessages)
+  checkOptions(owner, options, askOptions)
+  return readOptional(request, ofSampling, owner, '', TypeError)
 }
 
-export const checkRoots = (key: unknown): void => checkValue('ctx.roots()', 'key', key, requestKey)
-
 /** @throws Error for what is no object of input requests, and for one without any */
-export function checkInputRequests(requests: unknown): void {
+export function checkInputRequests(requests: unknown, options: unknown): void {
   const example = "{ method: 'elicitation/create', params: { … } }"
   checkObject('ctx.requestInput()', 'requests', requests, `an object such as { name: ${example} }`)
   const entries = Object.entries(requests)
   if (entries.length === 0) throw new Error('ctx.requestInput got no input requests: give it at least one')
+  checkOptions('ctx.requestInput()', options, { timeout })
   for (const [key, request] of entries) {
     checkValue('ctx.requestInput()', key, request, [isInputRequest, `a request such as ${example}`])
     if (isObject(request) && request.method === 'sampling/createMessage' && isObject(request.params)) {
@@ -85,6 +112,15 @@ export function checkOnce(key: unknown, effect: unknown): void {
   checkValue('ctx.once()', 'key', key, [kind.string[0], 'a string that names the effect in this call'])
   checkValue(`ctx.once("${key}", …)`, 'effect', effect, kind.fn)
 }
+
+const state = kind.having('open', 'what state() of "edgemcp/state" returned')
+
+/** @param method the member of `ctx`, for the error */
+export const checkState = (method: string, of: unknown): void => checkValue(`ctx.${method}()`, 'of', of, state)
+
+const feature: Kind = [(value) => clientFeatures.has(value), `one of ${[...clientFeatures].join(', ')}`]
+
+export const checkFeature = (value: unknown): void => checkValue('ctx.supports()', 'feature', value, feature)
 
 export const checkCloseStream = (options: unknown): void =>
   checkOptions('ctx.closeStream()', options, { retryMs: kind.size })

@@ -1,8 +1,6 @@
 /** The input requests of `ctx.elicit`, `ctx.elicitUrl`, `ctx.sample` and `ctx.roots`, and whether a client supports them. */
-import { checkOptions } from '../declarations/check-options.ts'
-import type { AskOptions, ClientFeature, SamplingRequest } from '../declarations/context.ts'
+import type { AskOptions, ClientFeature } from '../declarations/context.ts'
 import { milliseconds } from '../declarations/duration.ts'
-import * as kind from '../declarations/option-kinds.ts'
 import { canonicalJson } from '../protocol/canonical-json.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
@@ -21,7 +19,7 @@ export const rootsRequest: InputRequest = { method: 'roots/list', params: {} }
 /** Identifies an input request in a journal. */
 export const fingerprint = (request: InputRequest): string => sha256(canonicalJson(request))
 
-export function samplingParams({ prompt, messages, ...rest }: SamplingRequest): Params {
+export function samplingParams({ prompt, messages, ...rest }: Params): Params {
   const history = messages ?? [{ role: 'user', content: { type: 'text', text: prompt } }]
   return { messages: history, ...rest }
 }
@@ -57,12 +55,10 @@ export function problemOf(
     : new Error(`The messages of the input request "${key}" are invalid: ${imbalance}`)
 }
 
-/** Returns the param that lets the client answer an input request with a task. @throws Error for an invalid option */
-export function taskIn(key: string, { task }: AskOptions = {}): Params {
+/** Returns the param that lets the client answer an input request with a task. */
+export function taskIn({ task }: AskOptions = {}): Params {
   if (task === undefined) return {}
-  const owner = `the task of input request "${key}"`
-  checkOptions(owner, task, { ttl: kind.duration })
-  return { task: task.ttl === undefined ? {} : { ttl: milliseconds(task.ttl, owner) } }
+  return { task: task.ttl === undefined ? {} : { ttl: milliseconds(task.ttl, 'task.ttl') } }
 }
 
 const unsupported = (feature: ClientFeature) =>

@@ -104,7 +104,7 @@ export class Round {
   }
 
   /** Marks an error that ends the handler unless it is caught, so that no request is sent before that is known. */
-  refuse<E extends Error>(error: E): E {
+  refuse<E>(error: E): E {
     this.#hasRefused = true
     return error
   }
@@ -170,7 +170,7 @@ export class Round {
    * @throws Error for an input request beyond the number that a client can answer at once
    */
   open(key: string, request: InputRequest, { timeout = this.#answerTimeoutMs }: AskOptions = {}): Promise<never> {
-    const timeoutMs = milliseconds(timeout, `The timeout of the input request "${key}"`)
+    const timeoutMs = milliseconds(timeout, 'timeout')
     if (this.#records.open.size === bounds.inputResponses) {
       throw this.refuse(
         new Error(

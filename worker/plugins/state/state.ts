@@ -137,6 +137,7 @@ export function state(
 
   return {
     async mint(access: StateAccess) {
+      if (per !== 'handle') throw new Error(`The state "${name}" is per "${per}" and has no handles: use per: "handle"`)
       requireScopes(access)
       return access.createId(purpose, Number(ttl))
     },

@@ -5,6 +5,7 @@ import { readForeignBlock } from '../../../declarations/content.ts'
 import { fieldSchema } from '../../../declarations/form.ts'
 import * as kind from '../../../declarations/option-kinds.ts'
 import { readOptional } from '../../../declarations/optional-members.ts'
+import { objects, ofSampling } from '../../../engine/sampling-members.ts'
 import { toolImbalance } from '../../../engine/tool-balance.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import { pageUrlIn } from '../../../protocol/secure-url.ts'
@@ -17,13 +18,7 @@ export class InvalidInputRequest extends Error {}
 
 const invalid = (owner: string, problem: string) => new InvalidInputRequest(`${owner} ${problem}`)
 
-const oneOf = (...values: readonly string[]): Kind => [
-  (value) => typeof value === 'string' && values.includes(value),
-  `one of ${values.join(', ')}`,
-]
 const number: Kind = [Number.isFinite, 'a number']
-const fraction: Kind = [(value) => typeof value === 'number' && value >= 0 && value <= 1, 'a number from 0 to 1']
-const objects = (members?: Kinds): Kind => [(value) => kind.isListOf(value, isObject), 'a list of objects', members]
 const _meta = kind.object()
 
 const ofElicitation: Kinds = {
@@ -62,22 +57,6 @@ const ofFields: ReadonlyMap<unknown, Kinds> = new Map<unknown, Kinds>([
   ['array', { ...described, minItems: number, maxItems: number, items: kind.object(choices), default: kind.strings }],
 ])
 
-const ofSampling: Kinds = {
-  _meta,
-  modelPreferences: kind.object({
-    hints: objects({ name: kind.string }),
-    costPriority: fraction,
-    speedPriority: fraction,
-    intelligencePriority: fraction,
-  }),
-  systemPrompt: kind.string,
-  includeContext: oneOf('none', 'thisServer', 'allServers'),
-  temperature: number,
-  stopSequences: kind.strings,
-  metadata: kind.object(),
-  tools: objects(),
-  toolChoice: kind.object({ mode: oneOf('auto', 'required', 'none') }),
-}
 const text = kind.required(kind.string)
 const ofToolUse: Kinds = { id: text, name: text, input: kind.required(kind.object()), _meta }
 const ofToolResult: Kinds = { toolUseId: text, content: objects(), isError: kind.flag, _meta }
@@ -130,7 +109,7 @@ function readField(name: string, field: unknown, owner: string): unknown {
 }
 
 function readSampling(params: Params, owner: string): Params {
-  const read: Params = readOptional(params, ofSampling, owner, '', InvalidInputRequest)
+  const read: Params = readOptional(params, { ...ofSampling, tools: objects() }, owner, '', InvalidInputRequest)
   const tools = Array.isArray(read.tools) ? { tools: read.tools.map((tool) => readTool(tool, owner)) } : {}
   const messages = Array.isArray(read.messages) ? read.messages.filter(isObject) : []
   return {
