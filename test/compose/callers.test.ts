@@ -436,6 +436,21 @@ describe('scopes', () => {
   })
 })
 
+test('the lists by which a call finds its upstream are not read by the next call of the same caller', async () => {
+  const isCounted = ({ method = '' }: StubRequest) => /^(?:tools|resources)\//.test(method)
+  const requested = async (who: string) => {
+    for (const { requests } of [stub, other]) requests.length = 0
+    await using client = await at('/ambiguous/mcp', `${who}+read+write`)
+    await client.request('resources/read', { uri: 'about:stub' })
+    await client.callTool('secret_of', { who })
+    return [stub, other].map(({ requests }) => requests.filter(isCounted).map(({ method }) => method))
+  }
+  for (const who of ['kim', 'lee']) {
+    expect(await requested(who)).toEqual([['resources/list', 'resources/read', 'tools/list', 'tools/call'], []])
+    expect(await requested(who)).toEqual([['resources/read', 'tools/call'], []])
+  }
+})
+
 test('proxy() refuses a plain http URL at startup, except of this machine', async () => {
   const problems = (await (await fetch(new URL('/problems', server.url))).json()) as Json
   const expected = (url: string) =>

@@ -23,6 +23,7 @@ const proxy =
       headers: () => ({}),
       timeoutMs: 1000,
       listTimeoutMs: 1000,
+      listMaxAgeMs: 1000,
       sharedSessions: false,
       selected: new SelectedTools('proxy()', {}),
       scopes: undefined,

@@ -31,6 +31,7 @@ export const nodeProxy =
       headers: () => ({}),
       timeoutMs: 60_000,
       listTimeoutMs: 10_000,
+      listMaxAgeMs: 30_000,
       sharedSessions: false,
       selected: new SelectedTools('proxy()', {}),
       scopes: [],

@@ -3,7 +3,6 @@
 import type { MethodContext } from '../../../engine/methods/method.ts'
 import { consistsOf } from '../../../protocol/consists-of.ts'
 import { McpError } from '../../../protocol/errors.ts'
-import type { Params } from '../../../protocol/types.ts'
 import { canonicalTemplate, canonicalUri } from '../../../protocol/uri.ts'
 import { uriTemplate } from '../../../protocol/uri-template.ts'
 import { type List, lists, type Proxied } from './proxied.ts'
@@ -27,7 +26,7 @@ export async function upstreamForName(
   const fitting = proxies.filter(({ prefix }) => name.startsWith(prefix))
   const [only, ...others] = fitting
   if (others.length === 0) return only && (await only.offers(context, lists[list].feature)) ? only : undefined
-  const has = async (proxied: Proxied) => (await proxied.list(context, list))?.some((entry) => entry.name === name)
+  const has: Has = async (proxied, sinceMs) => (await proxied.ids(context, list, sinceMs)).includes(name)
   return fitting[await chosen(context, () => firstThat(has, fitting))]
 }
 
@@ -45,21 +44,20 @@ export async function upstreamsForUri(
   const offering = await Promise.all(proxies.map((proxied) => proxied.offers(context, 'resources').catch(() => true)))
   const possible = proxies.filter((_, index) => offering[index])
   if (possible.length < 2) return possible
-  const has = async (proxied: Proxied) => {
-    const resources = await proxied.list(context, 'resources/list')
-    if (resources?.some((entry) => canonicalUri(String(entry.uri)) === uri)) return true
-    const templates = await proxied.list(context, 'resources/templates/list')
-    return templates && fitsOne(context, proxied, uri, templates)
+  const has: Has = async (proxied, sinceMs) => {
+    const resources = await proxied.ids(context, 'resources/list', sinceMs)
+    if (resources.some((listed) => canonicalUri(listed) === uri)) return true
+    return fitsOne(context, proxied, uri, await proxied.ids(context, 'resources/templates/list', sinceMs))
   }
   const holder = proxies[await chosen(context, () => firstThat(has, proxies).catch(() => -1))]
   return holder ? [holder] : possible
 }
 
 /** Whether a URI fits a template of an upstream, as far as that is found in time. */
-function fitsOne(context: MethodContext, { access }: Proxied, uri: string, templates: readonly Params[]): boolean {
+function fitsOne(context: MethodContext, { access }: Proxied, uri: string, templates: readonly string[]): boolean {
   let steps = 0
-  for (const { uriTemplate: listed } of templates) {
-    const template = canonicalTemplate(String(listed))
+  for (const listed of templates) {
+    const template = canonicalTemplate(listed)
     if (uri === template) return true
     // Most URIs of other templates have other texts, and this is quick.
     if (!consistsOf(template.split(/\{[^{}]*\}/), uri)) continue
@@ -82,22 +80,27 @@ function fitsOne(context: MethodContext, { access }: Proxied, uri: string, templ
 const chosen = ({ context }: MethodContext, choose: () => Promise<number>): Promise<number> =>
   context.once('\0remote', choose)
 
+/** Whether an upstream has an entry. @param sinceMs see `Proxied.ids` */
+type Has = (proxied: Proxied, sinceMs?: number) => Promise<boolean>
+
 /**
+ * Uses the lists that earlier calls have read. If no list has the entry, those are read again: it may be new.
+ *
  * @returns the index; -1 for none
  * @throws the first error of an upstream that could not be asked, if no other upstream matches
  */
-async function firstThat(
-  has: (proxied: Proxied) => Promise<boolean | undefined>,
-  proxies: readonly Proxied[],
-): Promise<number> {
-  const problems: unknown[] = []
-  for (const [index, proxied] of proxies.entries()) {
-    try {
-      if (await has(proxied)) return index
-    } catch (problem) {
-      problems.push(problem)
+async function firstThat(has: Has, proxies: readonly Proxied[]): Promise<number> {
+  const nowMs = Date.now()
+  const problems = new Map<Proxied, unknown>()
+  for (const sinceMs of [undefined, nowMs]) {
+    for (const [index, proxied] of proxies.entries()) {
+      try {
+        if (!problems.has(proxied) && (await has(proxied, sinceMs))) return index
+      } catch (problem) {
+        problems.set(proxied, problem)
+      }
     }
   }
-  if (problems.length > 0) throw problems[0]
+  if (problems.size > 0) throw [...problems.values()][0]
   return -1
 }

@@ -52,7 +52,7 @@ async function requestOnce(
   signal: AbortSignal,
 ): Promise<Result> {
   const { context, call } = methodContext
-  const notices = new Notices(methodContext, (logger) => proxied.loggerOf(logger))
+  const notices = new Notices(methodContext, proxied)
   let isReplayed = true
   const { result, relayed }: { result: Result; relayed: RelayedNotices } = await context.once(
     `\0upstream ${key}`,

@@ -1,7 +1,8 @@
 import type { MethodContext } from '../../../engine/methods/method.ts'
 import { isLogLevel, progressToken } from '../../../protocol/meta.ts'
 import type { LogLevel, Params } from '../../../protocol/types.ts'
-import { type AnnouncedList, announceChange } from './announce-change.ts'
+import type { AnnouncedList } from './announce-change.ts'
+import type { Proxied } from './proxied.ts'
 import type { Listener } from './send-request.ts'
 
 /** The notifications that one request relayed, so that a later round of the call counts them without sending them again. It is JSON. */
@@ -16,16 +17,15 @@ export class Notices implements Listener {
   readonly logLevel: LogLevel | undefined
   readonly #methodContext: MethodContext
   readonly #context: MethodContext['context']
-  readonly #loggerOf: (logger: unknown) => string
+  readonly #proxied: Pick<Proxied, 'loggerOf' | 'expireList'>
   #count = 0
   #progress: number | undefined
 
-  /** @param loggerOf returns the name that a logger of the upstream has on this server */
-  constructor(methodContext: MethodContext, loggerOf: (logger: unknown) => string) {
+  constructor(methodContext: MethodContext, proxied: Pick<Proxied, 'loggerOf' | 'expireList'>) {
     const { call, context } = methodContext
     this.#methodContext = methodContext
     this.#context = context
-    this.#loggerOf = loggerOf
+    this.#proxied = proxied
     this.wantsProgress = progressToken(call.params) !== undefined
     this.logLevel = call.logLevel
   }
@@ -42,7 +42,7 @@ export class Notices implements Listener {
   }
 
   onListChanged(list: AnnouncedList): void {
-    announceChange(this.#methodContext, list)
+    this.#proxied.expireList(this.#methodContext, list)
   }
 
   onProgress({ progress, total, message }: Params): void {
@@ -56,6 +56,6 @@ export class Notices implements Listener {
   onLog({ level, logger, data }: Params): void {
     if (!isLogLevel(level)) return
     this.#count += 1
-    this.#context.log(level, data, this.#loggerOf(logger))
+    this.#context.log(level, data, this.#proxied.loggerOf(logger))
   }
 }

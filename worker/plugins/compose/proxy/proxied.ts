@@ -14,11 +14,12 @@ import { type Principal, principalKey } from '../../../protocol/principal.ts'
 import type { Params, Result, ServerCapabilities } from '../../../protocol/types.ts'
 import { canonicalUri } from '../../../protocol/uri.ts'
 import { withPrefix } from '../prefixed-interceptors.ts'
-import { announceChange } from './announce-change.ts'
+import { type AnnouncedList, announceChange } from './announce-change.ts'
 import { type ListMember, readEntry } from './check-entries.ts'
 import { deadlineOf, withTimeout } from './deadlines.ts'
 import { ForwardedAccess } from './forwarded-access.ts'
 import { ListChanges } from './list-changes.ts'
+import { ListedIds } from './listed-ids.ts'
 import { ProxiedTools } from './proxied-tools.ts'
 import type { ProxyOptions } from './proxy-options.ts'
 import type { Remote } from './remote.ts'
@@ -61,6 +62,7 @@ export type ProxiedOptions = Required<Pick<ProxyOptions, 'prefix' | 'headers' | 
     readonly selected: SelectedTools
     readonly timeoutMs: number
     readonly listTimeoutMs: number
+    readonly listMaxAgeMs: number
   }
 
 /** The signal of a request, and who receives its notifications. */
@@ -76,6 +78,7 @@ export class Proxied {
   readonly #options: ProxiedOptions
   readonly #tools: ProxiedTools
   readonly #changes = new ListChanges()
+  readonly #listed = new ListedIds()
   /** The lists of which a part is left out, once it was reported. */
   readonly #cut = new Set<List>()
   /** Who may use its entries. */
@@ -131,10 +134,29 @@ export class Proxied {
     if (key !== undefined) this.#remote.end(key)
   }
 
+  /**
+   * Returns the names or URIs of a list, under which this server has the entries; none if the upstream does not offer the list.
+   *
+   * @param sinceMs the time at which the list was read, or a later one. Default: the option `listMaxAge` ago
+   */
+  async ids(
+    context: MethodContext,
+    list: List,
+    sinceMs = Date.now() - this.#options.listMaxAgeMs,
+  ): Promise<readonly string[]> {
+    const key = await this.#listKey(context, list, this.#listSignal(context))
+    return this.#listed.get(key, lists[list].feature, sinceMs) ?? idsOf(list, await this.list(context, list))
+  }
+
+  /** Forgets what was read of a list, for all callers, and notifies the subscribers of this server. */
+  expireList(context: MethodContext, list: AnnouncedList): void {
+    this.#listed.expire(list, Date.now())
+    announceChange(context, list)
+  }
+
   /** Returns all entries of a list, under their names on this server; `undefined` if the upstream does not offer the list. */
   async list(context: MethodContext, list: List): Promise<Params[] | undefined> {
-    const { timeoutMs, listTimeoutMs } = this.#options
-    const signal = withTimeout(context.context.signal, Math.min(timeoutMs, listTimeoutMs))
+    const signal = this.#listSignal(context)
     const key = headersKey(await this.#headers(context, signal))
     if (Date.now() < (this.#hungUntilMs.get(key) ?? 0)) throw this.#remote.noAnswer('timed out recently')
     try {
@@ -146,7 +168,12 @@ export class Proxied {
 
   async #list(context: MethodContext, list: List, signal: AbortSignal): Promise<Params[] | undefined> {
     const { feature, member, id } = lists[list]
-    if (!(await this.offers(context, feature, signal))) return undefined
+    const readMs = Date.now()
+    const listKey = await this.#listKey(context, list, signal)
+    if (!(await this.offers(context, feature, signal))) {
+      this.#listed.set(listKey, readMs, [])
+      return undefined
+    }
     const entries: Params[] = []
     const invalid: string[] = []
     const seen = new Set<string>()
@@ -188,7 +215,21 @@ export class Proxied {
     invalid.push(...read.invalid)
     if (invalid.length > 0) context.environment.report(this.#remote.invalidEntries(list, invalid))
     const entriesHere = read.tools.map((entry) => this.access.uris.entry(entry, id))
-    return id === 'name' ? entriesHere.map((entry) => ({ ...entry, name: this.prefix + entry.name })) : entriesHere
+    const named =
+      id === 'name' ? entriesHere.map((entry) => ({ ...entry, name: this.prefix + entry.name })) : entriesHere
+    if (isComplete) this.#listed.set(listKey, readMs, idsOf(list, named))
+    return named
+  }
+
+  /** Returns a key for what a list depends on: nothing else about its caller is sent to the upstream. */
+  async #listKey(context: MethodContext, list: List, signal: AbortSignal): Promise<string> {
+    const { sessionKey, headers, capabilities } = await this.#caller(context, signal)
+    return JSON.stringify([list, isCallKey(sessionKey) ? '' : sessionKey, headersKey(headers), capabilities])
+  }
+
+  #listSignal({ context }: MethodContext): AbortSignal {
+    const { timeoutMs, listTimeoutMs } = this.#options
+    return withTimeout(context.signal, Math.min(timeoutMs, listTimeoutMs))
   }
 
   /** Notifies the subscribers of this server when a list differs from the one that this isolate has read before. */
@@ -226,10 +267,14 @@ export class Proxied {
   /** Returns the spelling of a URI that the upstream lists, if the client has written the URI differently from its canonical spelling. */
   async spellingOf(context: MethodContext, canonical: string, given: string): Promise<string> {
     if (given === canonical) return canonical
-    // An upstream that does not respond is still asked for the resource, and the client gets that error.
-    const entries = await this.list(context, 'resources/list').catch(() => undefined)
-    const listed = entries?.map((entry) => String(entry.uri)).filter((uri) => canonicalUri(uri) === canonical)
-    return listed?.find((uri) => uri === given) ?? listed?.[0] ?? canonical
+    const nowMs = Date.now()
+    for (const sinceMs of [undefined, nowMs]) {
+      // An upstream that does not respond is still asked for the resource, and the client gets that error.
+      const ids = await this.ids(context, 'resources/list', sinceMs).catch(() => [])
+      const listed = ids.filter((uri) => canonicalUri(uri) === canonical)
+      if (listed.length > 0) return listed.find((uri) => uri === given) ?? String(listed[0])
+    }
+    return canonical
   }
 
   /** @throws McpError `unavailable` when the result contains no list */
@@ -340,6 +385,9 @@ function newCallKey(): string {
 }
 
 const isCallKey = (key: string) => key.startsWith('call ')
+
+const idsOf = (list: List, entries: readonly Params[] = []): string[] =>
+  entries.map((entry) => String(entry[lists[list].id]))
 
 const isMismatch = (problem: unknown): problem is McpError =>
   problem instanceof McpError && problem.kind === 'header_mismatch'

@@ -21,6 +21,11 @@ export type ProxyOptions = ResilienceOptions &
     /** Duration of a whole list, at most `timeout`. Default: 10 seconds, because clients wait for all upstreams together. */
     listTimeout?: Duration
     /**
+     * Age of a list by which a call finds its upstream, if several upstreams may have the entry. Lists of clients are always read, and so is a
+     * list that lacks the entry. 0: each call reads the lists. Default: 30 seconds.
+     */
+    listMaxAge?: Duration
+    /**
      * Scopes that a token needs to use the entries of the upstream: all scopes of the list, or those that a function returns for an entry.
      * `[]` admits every caller that `auth` accepts. Default: every caller; `bearer({ requireScopesEverywhere: true })` then rejects the proxy.
      */

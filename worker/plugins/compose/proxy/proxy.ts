@@ -22,6 +22,7 @@ const kinds: KindsOf<ProxyOptions> = {
   ...resilienceKinds,
   ...selectionKinds,
   listTimeout: kind.positiveDuration,
+  listMaxAge: kind.duration,
   // Checked below: the message names the upstream.
   scopes: kind.anything,
   sharedSessions: kind.flag,
@@ -41,7 +42,14 @@ const kinds: KindsOf<ProxyOptions> = {
  */
 export function proxy(url: string, options: ProxyOptions = {}): Module {
   checkOptions('proxy()', options, kinds)
-  const { prefix = '', headers = () => ({}), listTimeout = 10_000, sharedSessions = false, scopes } = options
+  const {
+    prefix = '',
+    headers = () => ({}),
+    listTimeout = 10_000,
+    listMaxAge = 30_000,
+    sharedSessions = false,
+    scopes,
+  } = options
   if (!isSecureUrl(url)) {
     throw new Error(
       `proxy("${url}"): the URL of an upstream must be https, or http on localhost, as in "https://weather.example/mcp"`,
@@ -63,6 +71,7 @@ export function proxy(url: string, options: ProxyOptions = {}): Module {
     headers,
     timeoutMs: resilience.timeoutMs,
     listTimeoutMs: milliseconds(listTimeout, 'proxy() listTimeout'),
+    listMaxAgeMs: milliseconds(listMaxAge, 'proxy() listMaxAge'),
     sharedSessions,
     scopes,
     selected: new SelectedTools(`proxy("${url}")`, options),
