@@ -361,3 +361,32 @@ export interface TaskListRpc {
 }
 
 export type ListedTask = { readonly name: string; readonly taskId: string }
+
+/** Where the authorization server of sign-in is. Everything is derived from the endpoint, whose objects know none. */
+export type OAuthSite = {
+  /** The issuer: scheme, host and port of the endpoint. */
+  readonly origin: string
+  /** URLs of the endpoint, which tokens name as their audience. The first is the default. */
+  readonly resources: readonly string[]
+  /** All scopes that the endpoint declares. */
+  readonly scopes: readonly string[]
+}
+
+/** A key of sign-in, without its value. `expires`: milliseconds since 1970. */
+export type StoredKey = { readonly name: string; readonly metadata?: unknown; readonly expires?: number | undefined }
+
+/** The RPC interface of an object of sign-in. */
+export interface SignInRpc {
+  /** @param isUsedOnce only one reader gets the value, until it deletes it or has had it for 10 seconds */
+  read(key: string, isUsedOnce?: boolean): Promise<string | null>
+  /** Returns the value; without one, `null` to the first caller, who then stores it, and a text to the others. */
+  reserve(key: string): Promise<string | null>
+  /** @param expires milliseconds since 1970; `undefined`: never */
+  write(key: string, value: string, metadata: unknown, expires: number | undefined): Promise<void>
+  remove(key: string): Promise<void>
+  list(prefix: string): Promise<readonly StoredKey[]>
+  /** Returns a random text of 43 characters, which this object creates once. */
+  secret(): Promise<string>
+  /** Answers a token request of the grant that this object stores. @param name the name of this object */
+  answer(request: Request, site: OAuthSite, name: string): Promise<Response>
+}

@@ -63,6 +63,7 @@ export { type BrowserOptions, policies } from './http/policies.ts'
 export type {
   AnyPlugin,
   ClassesOf,
+  ClassesOfAuth,
   DurableObjectClass,
   Plugin,
   Provided,

@@ -202,6 +202,11 @@ export type ClassesOf<P extends readonly AnyPlugin[]> = readonly AnyPlugin[] ext
   ? Record<never, never>
   : Intersection<P[number]>
 
+/** Computes the Durable Object classes that an `auth` needs, by name. */
+export type ClassesOfAuth<A> = A extends { readonly plugin: infer P extends AnyPlugin }
+  ? ClassesOf<readonly [P]>
+  : Record<never, never>
+
 type Intersection<P> = (P extends Plugin<infer Classes> ? (classes: Classes) => void : never) extends (
   classes: infer All,
 ) => void

@@ -8,6 +8,7 @@ import type { RequestContext } from './declarations/request-context.ts'
 import type { Server } from './declarations/server.ts'
 import type { StateRpc } from './declarations/state.ts'
 import type { StoredPrincipals } from './declarations/stored-principal.ts'
+import type { AnyPlugin } from './plugin.ts'
 import type { McpError } from './protocol/errors.ts'
 import type { Message, RequestMessage } from './protocol/jsonrpc.ts'
 import type { Principal } from './protocol/principal.ts'
@@ -42,6 +43,8 @@ export interface ServerInfo {
     principal: Principal | undefined,
     request: Pick<RequestMessage, 'method' | 'params'>,
   ): Promise<readonly string[]>
+  /** Returns a Durable Object of a plugin: see `Runtime.object`. */
+  object<Rpc>(className: string, name: string): Rpc
   /** Returns the Durable Object that stores a state. */
   state(name: string): StateRpc
   /**
@@ -123,6 +126,8 @@ export type TestUser = {
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
  */
 export interface Auth extends StoredPrincipals {
+  /** A plugin that the auth needs: `serve()` adds it to those of the endpoint. Default: none. */
+  readonly plugin?: AnyPlugin | undefined
   /** The only tenant whose principals it accepts, as `forTenant()` sets it. Default: principals of every tenant. */
   readonly tenant?: string | undefined
   /** The claim that names the tenant. If it is set, `forTenant()` rejects principals without this claim. Default: none. */

@@ -43,6 +43,7 @@ import { declareClass, EndpointObjects, keys, once, secretSealer, sessionClasses
 import {
   type AnyPlugin,
   type ClassesOf,
+  type ClassesOfAuth,
   type Runtime,
   type SubscriptionStream,
   validateWith,
@@ -59,11 +60,14 @@ import { checkServe } from './serve-options.ts'
 import type { ServedWorker } from './served-worker.ts'
 
 /** Configures the endpoint of a server. */
-export type ServeOptions<P extends readonly AnyPlugin[] = readonly AnyPlugin[]> = Partial<Policy> & {
+export type ServeOptions<
+  P extends readonly AnyPlugin[] = readonly AnyPlugin[],
+  A extends Auth = Auth,
+> = Partial<Policy> & {
   /** Path of the endpoint. The HTTP+SSE endpoints of 2024-11-05, `sse` and `messages`, have the same parent path. Default: `/mcp`. */
   path?: string
   /** Authenticates and authorizes callers, such as `bearer()` of `edgemcp/auth`. Default: everyone may call, without a principal. */
-  auth?: Auth
+  auth?: A
   /**
    * Plugins of the endpoint, such as `[rateLimit(), subscriptions(), tasks()]`. The interceptor of the first plugin is outermost. Default:
    * none.
@@ -200,11 +204,12 @@ let sessionClientTasks: typeof ClientTasks | undefined
  * export default worker
  * export const { McpSession } = worker
  */
-export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[]>(
+export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[], A extends Auth = Auth>(
   server: Server,
-  options: ServeOptions<P> = {},
-): McpWorker & ClassesOf<P> {
-  checkServe(server, options)
+  served: ServeOptions<P, A> = {},
+): McpWorker & ClassesOf<P> & ClassesOfAuth<A> {
+  checkServe(server, served)
+  const options = withPluginOfAuth(served)
   const { names = {}, ...placement } = options.durableObjects ?? {}
   checkPlugins(options.plugins ?? [], names)
   checkPolicy(options)
@@ -218,7 +223,13 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   const worker = new ServedEndpoint(server, options, objects).worker()
   const result = globalThis.process?.env?.NODE_ENV === 'development' ? developing.timed(worker) : worker
   // The worker has the classes of the plugins.
-  return result as McpWorker & ClassesOf<P>
+  return result as McpWorker & ClassesOf<P> & ClassesOfAuth<A>
+}
+
+/** Returns the options with the plugin that `auth` needs, as the outermost one. */
+function withPluginOfAuth(options: ServeOptions): ServeOptions {
+  const { auth, plugins = [] } = options
+  return auth?.plugin ? { ...options, plugins: [auth.plugin, ...plugins] } : options
 }
 
 /** A server with the plugins and options of one `serve()`. */
@@ -395,6 +406,7 @@ class ServedEndpoint {
       session: (name) => objects.session(name),
       hasSessions,
       listen: hasSessions ? this.#listen() : undefined,
+      object: this.#runtime.object,
       state: (name) => objects.state(name),
       lackedScopes: async (principal, message, incoming) =>
         lackedScopes(declarations, principal, message, seals(principal).open, async (entry) => {

@@ -10,7 +10,11 @@ export const longestToken = 16 * 1024
 /** The token of a request. `malformed` states what is wrong with its header. */
 export type Found = { token: string } | { malformed: string } | undefined
 
-export function bearerToken({ url, headers }: Request): Found {
+/** RFC 6750, section 2.1: `b64token`. */
+const token68 = /^[\w.~+/-]+=*$/
+
+/** @param form of the tokens. Default: that of RFC 6750 */
+export function bearerToken({ url, headers }: Request, form: RegExp = token68): Found {
   // In a URL it ends up in logs and histories.
   if (/[?&]access_token=/.test(url)) {
     return { malformed: 'Tokens in the URL are not accepted: send the header Authorization' }
@@ -18,7 +22,7 @@ export function bearerToken({ url, headers }: Request): Found {
   const header = headers.get('Authorization')
   if (header === null || !/^bearer(?: |$)/i.test(header)) return undefined
   // Two headers arrive as one, with a comma that no token has.
-  const [, token] = /^bearer +([\w.~+/-]+=*)$/i.exec(header) ?? []
-  if (token === undefined) return { malformed: 'The header Authorization must be "Bearer", a space and one token' }
+  const [, token = ''] = /^bearer +(\S+)$/i.exec(header) ?? []
+  if (!form.test(token)) return { malformed: 'The header Authorization must be "Bearer", a space and one token' }
   return token.length > longestToken ? { malformed: `The token is too long: at most ${longestToken} bytes` } : { token }
 }

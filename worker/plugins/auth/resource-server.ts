@@ -18,7 +18,7 @@ import { missingTenantClaim, tokenScopes } from './claims.ts'
 import { countDeclared, declaredScopes, findUnscoped } from './declared-scopes.ts'
 import { authorizationServerMetadata, endpointPath, resourceMetadata, resourceOf } from './metadata.ts'
 import type { Found } from './request-token.ts'
-import { TokenVerifier } from './token-to-principal.ts'
+import { type OwnVerifier, TokenVerifier } from './token-to-principal.ts'
 
 /** How a request carries its credential. Gateways use headers of their own. */
 export type Carrier = {
@@ -27,6 +27,8 @@ export type Carrier = {
   credentialHeaders?: readonly string[]
   /** Whether the server publishes its metadata, so that clients can get a token. */
   isDescribed: boolean
+  /** Verifies tokens, in the place of issuers. Their audience and times are checked afterwards. */
+  verifier?: OwnVerifier
 }
 
 /** @throws Error with one sentence that names the fix */
@@ -56,7 +58,7 @@ class ResourceServer {
 
   /** @throws Error with one sentence that names the fix */
   constructor(options: BearerOptions, carrier: Carrier) {
-    this.#verifier = new TokenVerifier(options)
+    this.#verifier = new TokenVerifier(options, carrier.verifier)
     if (options.resource !== undefined && !URL.canParse(options.resource)) {
       throw new Error(`The resource "${options.resource}" must be an absolute URL: write "https://mcp.example.com/mcp"`)
     }
@@ -141,7 +143,7 @@ class ResourceServer {
         resource,
         name: resourceName,
         documentation: resourceDocumentation,
-        issuers: issuers.map((issuer) => issuer.name),
+        issuers: this.#carrier.verifier ? [this.#carrier.verifier.issuer(request)] : issuers.map(({ name }) => name),
         scopes: this.#scopesToRequest(serverInfo),
       }) ?? authorizationServerMetadata(request, serverInfo, issuers[0])
     )

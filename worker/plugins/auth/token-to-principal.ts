@@ -9,17 +9,27 @@ import { checkTokenPrefixes } from './introspection.ts'
 import { VerifiedTokens } from './verified-token-cache.ts'
 import { type Expected, Issuer, unavailable } from './verify-jwt.ts'
 
+/** Verifies the tokens of an authorization server in this Worker. */
+export interface OwnVerifier {
+  /** Returns the issuer of the tokens for this request. */
+  issuer(request: Request): string
+  /** Returns the claims of a token; `undefined` for one that this issuer did not issue. @throws McpError `unavailable` */
+  claims(token: string, request: Request, serverInfo: ServerInfo): Promise<TokenClaims | undefined>
+}
+
 export class TokenVerifier {
   readonly issuers: readonly Issuer[]
   readonly #options: BearerOptions
   readonly #clockTolerance: number
   readonly #verified: VerifiedTokens
+  readonly #own: OwnVerifier | undefined
 
   /** @throws Error with one sentence that names the fix */
-  constructor(options: BearerOptions) {
+  constructor(options: BearerOptions, own?: OwnVerifier) {
+    this.#own = own
     const { verify, clockTolerance = 30, tokenCacheMs = 60_000 } = options
     this.issuers = issuersOf(options)
-    if (this.issuers.length === 0 && !verify) {
+    if (this.issuers.length === 0 && !verify && !own) {
       throw new Error("bearer() needs an issuer: bearer({ issuer: 'https://auth.example.com' })")
     }
     if (verify && options.tokenCacheMs) {
@@ -55,10 +65,12 @@ export class TokenVerifier {
     if (cached) return cached
     const claims = verify
       ? await this.#verifyByOption(verify, token, request)
-      : await this.#verifyByIssuer(token, audiences, serverInfo)
+      : this.#own
+        ? await this.#verifyByOwn(this.#own, token, audiences, request, serverInfo)
+        : await this.#verifyByIssuer(token, audiences, serverInfo)
     const principal = principalOf(claims, this.#options)
     audiencesOf(claims)
-    const expiresAt = expiryOf(claims, this.#clockTolerance)
+    const expiresAt = expiryOf(claims, this.#own ? 0 : this.#clockTolerance)
     if (!verify) this.#verified.add(token, audiences, principal, expiresAt)
     return principal
   }
@@ -74,7 +86,7 @@ export class TokenVerifier {
   #claimsOfTestUser({ claims, tenant }: TestUser, { url }: Request): TokenClaims {
     const { verify, tenantClaim } = this.#options
     const { iss = this.issuers[0]?.name ?? new URL(url).origin } = claims
-    if (!verify && !this.issuers.some(({ name }) => name === iss)) {
+    if (!verify && !this.#own && !this.issuers.some(({ name }) => name === iss)) {
       throw untrustedIssuer(iss, this.issuers)
     }
     if (tenant !== undefined && tenantClaim === undefined) {
@@ -94,6 +106,20 @@ export class TokenVerifier {
     if (!claims) throw new BadToken('The token is not valid for this resource')
     checkTimes(claims, this.#clockTolerance, Date.now())
     return claims
+  }
+
+  async #verifyByOwn(
+    own: OwnVerifier,
+    token: string,
+    audience: readonly string[],
+    request: Request,
+    serverInfo: ServerInfo,
+  ): Promise<TokenClaims> {
+    const claims = await own.claims(token, request, serverInfo)
+    if (!claims) throw new BadToken('The token is not valid for this resource')
+    checkTimes(claims, 0, Date.now())
+    if (audiencesOf(claims).some((text) => audience.includes(text))) return claims
+    throw new BadToken(`The token is for a different audience: this server accepts ${audience[0]}`)
   }
 
   async #verifyByIssuer(token: string, audience: readonly string[], serverInfo: ServerInfo): Promise<TokenClaims> {

@@ -1,4 +1,4 @@
-import type { Html } from './html.ts'
+import type { Html } from '../../protocol/html.ts'
 
 /**
  * Responds with a page that no other page can frame, and that loads nothing but what the policy allows.

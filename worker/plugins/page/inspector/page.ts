@@ -1,6 +1,7 @@
 /** The page of the inspector. Its script does all the work, as an ordinary client. */
+
+import { Html, html } from '../../../protocol/html.ts'
 import type { ServerInfo } from '../../../request-hooks.ts'
-import { Html, html } from '../html.ts'
 import { htmlResponse } from '../html-response.ts'
 import { sourceHash } from '../source-hash.ts'
 import { script, style } from './assets.ts'

@@ -1,0 +1,62 @@
+/** A browser with cookies of each origin, and a user who answers consent pages. */
+
+type Decision = { readonly decision: string; readonly scopes?: readonly string[] }
+
+export class Browser {
+  /** Pages that were shown. */
+  readonly pages: string[] = []
+  /** Paths that were visited, with their statuses. */
+  readonly visited: string[] = []
+  readonly #cookies = new Map<string, Map<string, string>>()
+
+  /**
+   * Opens the authorization page, answers it, and follows all redirects to the client.
+   *
+   * @returns the parameters that the client receives at its redirect URI
+   */
+  async authorize(authorization: URL, answer: Decision): Promise<URLSearchParams> {
+    const back = authorization.searchParams.get('redirect_uri') as string
+    let url = authorization
+    let body: URLSearchParams | undefined
+    for (let steps = 0; steps < 12; steps++) {
+      const response = await this.visit(url, body)
+      const location = response.headers.get('Location')
+      if (location?.startsWith(back)) return new URL(location).searchParams
+      if (location !== null) {
+        url = new URL(location, url)
+        body = undefined
+        continue
+      }
+      const page = await response.text()
+      this.pages.push(page)
+      const handle = /name="handle" value="([^"]+)"/.exec(page)?.[1]
+      if (response.status !== 200 || handle === undefined) throw new Error(`${url.pathname} ${response.status} ${page}`)
+      const offered = [...page.matchAll(/name="scope" value="([^"]+)"/g)].map(([, scope]) => scope as string)
+      body = new URLSearchParams([
+        ['handle', handle],
+        ['decision', answer.decision],
+        ...(answer.scopes ?? offered).map((scope) => ['scope', scope]),
+      ])
+    }
+    throw new Error('The pages send the browser in circles')
+  }
+
+  /** Sends a request with the cookies of its origin, and stores those of the response. */
+  async visit(url: URL, body?: URLSearchParams): Promise<Response> {
+    const cookies = this.#cookies.get(url.origin) ?? new Map<string, string>()
+    this.#cookies.set(url.origin, cookies)
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const response = await fetch(url, {
+      headers: { cookie },
+      redirect: 'manual',
+      ...(body && { method: 'POST', body }),
+    })
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      if (/max-age=0/i.test(line) || value === '') cookies.delete(name)
+      else cookies.set(name, value)
+    }
+    this.visited.push(`${body ? 'POST' : 'GET'} ${url.pathname} ${response.status}`)
+    return response
+  }
+}

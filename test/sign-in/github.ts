@@ -1,0 +1,94 @@
+/** A provider that works as GitHub does: OAuth 2.0 without metadata, errors with status 200, and an API that tells who the user is. */
+import { createHash, randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { json } from '../auth/authorization-server.ts'
+
+export type Account = { id: number; login: string; name: string | null; organizations?: string[] }
+
+type Visit = { account: Account; redirectUri: string; challenge: string; scope: string }
+
+export class GitHub implements AsyncDisposable {
+  readonly url: string
+  /** Who is signed in to GitHub in the browser. */
+  account: Account = { id: 1815, login: 'ada', name: 'Ada Lovelace', organizations: ['Engines'] }
+  /** Whether the user declines at GitHub. */
+  declines = false
+  /** What was asked, such as `POST /login/oauth/access_token`. */
+  readonly asked: string[] = []
+  /** Access tokens, and who they stand for. */
+  readonly tokens = new Map<string, Account>()
+  /** Answers a path in another way. */
+  readonly instead = new Map<string, (request: IncomingMessage, response: ServerResponse) => unknown>()
+  readonly #codes = new Map<string, Visit>()
+  readonly #server: ReturnType<typeof createServer>
+
+  private constructor(server: ReturnType<typeof createServer>) {
+    this.#server = server
+    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    server.on('request', async (request: IncomingMessage, response: ServerResponse) => {
+      const url = new URL(request.url ?? '', this.url)
+      this.asked.push(`${request.method} ${url.pathname}`)
+      const other = this.instead.get(url.pathname)
+      if (other) return other(request, response)
+      if (url.pathname === '/login/oauth/authorize') return this.#authorize(url, response)
+      if (url.pathname === '/login/oauth/access_token') return this.#issue(request, response)
+      return this.#api(url, request, response)
+    })
+  }
+
+  static async start(): Promise<GitHub> {
+    const server = createServer()
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return new GitHub(server)
+  }
+
+  #authorize({ searchParams }: URL, response: ServerResponse) {
+    const back = new URL(searchParams.get('redirect_uri') ?? '')
+    back.searchParams.set('state', searchParams.get('state') ?? '')
+    if (this.declines) back.searchParams.set('error', 'access_denied')
+    else {
+      const code = randomUUID()
+      this.#codes.set(code, {
+        account: this.account,
+        redirectUri: searchParams.get('redirect_uri') ?? '',
+        challenge: searchParams.get('code_challenge') ?? '',
+        scope: searchParams.get('scope') ?? '',
+      })
+      back.searchParams.set('code', code)
+    }
+    response.writeHead(302, { Location: back.href }).end()
+  }
+
+  async #issue(request: IncomingMessage, response: ServerResponse) {
+    const form = new URLSearchParams(await text(request))
+    const visit = this.#codes.get(form.get('code') ?? '')
+    this.#codes.delete(form.get('code') ?? '')
+    const challenge = createHash('sha256').update(form.get('code_verifier') ?? '').digest('base64url')
+    const isGood =
+      visit?.challenge === challenge &&
+      visit.redirectUri === form.get('redirect_uri') &&
+      form.get('client_id') === 'edge' &&
+      form.get('client_secret') === 'hush'
+    if (!visit || !isGood) return json(response, { error: 'bad_verification_code' })
+    const token = `gho_${randomUUID().replaceAll('-', '')}`
+    this.tokens.set(token, visit.account)
+    return json(response, { access_token: token, token_type: 'bearer', scope: visit.scope.replaceAll(' ', ',') })
+  }
+
+  #api({ pathname }: URL, { headers }: IncomingMessage, response: ServerResponse) {
+    const account = this.tokens.get(headers.authorization?.replace('Bearer ', '') ?? '')
+    if (!account) return json(response, { message: 'Bad credentials' }, 401)
+    const { id, login, name, organizations = [] } = account
+    if (pathname === '/api/v3/user') return json(response, { id, login, name })
+    if (pathname === '/api/v3/user/orgs') return json(response, organizations.map((login) => ({ login })))
+    if (pathname === '/api/v3/user/emails') return json(response, [{ email: `${login}@example.com`, primary: true, verified: true }])
+    return json(response, { message: 'Not Found' }, 404)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+}

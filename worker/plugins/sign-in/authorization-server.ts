@@ -1,0 +1,97 @@
+/** The authorization server of an endpoint: `@cloudflare/workers-oauth-provider` with its storage on Durable Objects. */
+import {
+  OAuthAuthorizationServer,
+  type OAuthAuthorizationServerOptions,
+  type OAuthHelpers,
+} from '@cloudflare/workers-oauth-provider'
+import type { OAuthSite, SignInRpc } from '../../../durable-objects/rpc.ts'
+import { BoundedMap } from '../../protocol/bounded-map.ts'
+import { type GrantStorage, grantStorage, objectNameOf } from './grant-storage.ts'
+import type { User } from './providers/provider.ts'
+
+/** What is stored with a grant, encrypted. Tokens of the provider are not part of it. */
+export type GrantProps = { readonly user: User; readonly provider: string }
+
+/** Options of the library that sign-in passes on. */
+export type ServerOptions = Pick<
+  OAuthAuthorizationServerOptions,
+  | 'accessTokenTTL'
+  | 'refreshTokenTTL'
+  | 'refreshTokenIdleTTL'
+  | 'clientRegistrationTTL'
+  | 'enterpriseManagedAuthorization'
+>
+
+/** Paths of the authorization server, on the origin of the endpoint. */
+export const paths = { authorize: '/authorize', token: '/oauth/token', register: '/oauth/register' } as const
+
+type Env = { readonly OAUTH_KV: GrantStorage }
+
+/** Returns the object of a name. */
+export type ObjectOf = (name: string) => SignInRpc
+
+export class AuthorizationServers {
+  readonly #options: ServerOptions
+  readonly #servers = new BoundedMap<string, OAuthAuthorizationServer<Env>>({ maxEntries: 100 })
+
+  constructor(options: ServerOptions) {
+    this.#options = options
+  }
+
+  /** Returns the pages of the authorization server: parsing, consent, visits to a provider, grants. */
+  helpers(site: OAuthSite, objectOf: ObjectOf): OAuthHelpers {
+    return this.#at(site).getOAuthApi(environment(objectOf))
+  }
+
+  /** Answers a request for the metadata, a token or a registration. */
+  async fetch(request: Request, site: OAuthSite, objectOf: ObjectOf, waitUntil: (work: Promise<unknown>) => void) {
+    // The library uses nothing else of the context.
+    const context = { waitUntil, passThroughOnException() {}, props: {} } as unknown as ExecutionContext
+    return this.#at(site).fetch(request, environment(objectOf), context)
+  }
+
+  #at(site: OAuthSite): OAuthAuthorizationServer<Env> {
+    const key = JSON.stringify(site)
+    const known = this.#servers.get(key)
+    if (known) return known
+    const { origin, resources, scopes } = site
+    const server = new OAuthAuthorizationServer<Env>({
+      ...(this.#options as OAuthAuthorizationServerOptions<Env>),
+      issuer: origin,
+      authorizeEndpoint: paths.authorize,
+      tokenEndpoint: paths.token,
+      clientRegistrationEndpoint: paths.register,
+      resources,
+      ...(resources[0] !== undefined && { defaultResource: resources[0] }),
+      scopesSupported: [...scopes],
+      clientIdMetadataDocumentEnabled: hasPublicFetch(),
+    })
+    this.#servers.set(key, server)
+    return server
+  }
+}
+
+const environment = (objectOf: ObjectOf): Env => ({ OAUTH_KV: grantStorage(objectOf) })
+
+/**
+ * Whether `fetch` reaches public addresses only. Otherwise the URL of a client's metadata document could name a service of the Worker's own
+ * zone, and the library refuses such clients.
+ *
+ * @see https://developers.cloudflare.com/workers/configuration/compatibility-flags/#global-fetch-strictly-public
+ */
+function hasPublicFetch(): boolean {
+  const { compatibilityFlags = {} } = Cloudflare
+  return compatibilityFlags.global_fetch_strictly_public === true
+}
+
+/**
+ * Returns the name of the object of the grant that a token request is for; `undefined` for a request without a code or a token.
+ *
+ * @param form the body of the request
+ */
+export function grantObjectOf(form: string): string | undefined {
+  const params = new URLSearchParams(form)
+  const token = params.get('code') ?? params.get('refresh_token') ?? params.get('token') ?? params.get('subject_token')
+  const [, user, grant] = /^([^:]{1,512}):([^:]{1,64}):[^:]+$/.exec(token ?? '') ?? []
+  return user === undefined ? undefined : objectNameOf(`grant:${user}:${grant}`)
+}

@@ -1,0 +1,110 @@
+/** The page that asks whether a client may act for the user, and pages that tell why sign-in failed. */
+import type { ConsentDescription } from '@cloudflare/workers-oauth-provider'
+import { encodeBase64 } from '../../protocol/base64.ts'
+import { Html, html } from '../../protocol/html.ts'
+import { sha256 } from '../../sealing/sha256.ts'
+import type { IdentityProvider } from './providers/provider.ts'
+
+const style = `:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}
+body{max-width:28rem;margin:10vh auto;padding:0 1.25rem}
+h1{font-size:1.35rem;line-height:1.3}
+fieldset{border:1px solid #8886;border-radius:.5rem;margin:1rem 0;padding:.75rem 1rem}
+label{display:block}
+code{overflow-wrap:anywhere}
+button{display:block;width:100%;margin:.5rem 0;padding:.65rem;font:inherit;border:1px solid #8888;border-radius:.5rem;background:none;color:inherit;cursor:pointer}
+button.allow{background:#0b6b4a;border-color:#0b6b4a;color:#fff}
+button:focus-visible{outline:3px solid #2a7de1;outline-offset:2px}
+.note{border-left:4px solid #b58900;padding-left:.75rem}`
+
+/** What the consent page shows. */
+export type Consent = {
+  /** Title of the MCP server. */
+  readonly server: string
+  readonly client: ConsentDescription
+  /** Posted back with the decision. */
+  readonly handle: string
+  readonly providers: readonly IdentityProvider[]
+}
+
+/** @param headers bind the page to this browser */
+export async function consentPage(request: Request, consent: Consent, headers: Headers): Promise<Response> {
+  const { protocol } = new URL(consent.client.redirectUri)
+  // The form leads to the provider, or back to the client: browsers apply the directive to redirects too. `*` is http and https only.
+  return page(
+    request,
+    200,
+    `Allow access to ${consent.server}?`,
+    consentOf(consent),
+    [`form-action * ${protocol}`],
+    headers,
+  )
+}
+
+/** @param reason a sentence for the user */
+export const problemPage = (request: Request, status: number, reason: string, headers?: Headers): Promise<Response> =>
+  page(
+    request,
+    status,
+    'Sign-in failed',
+    html`<h1>Sign-in failed</h1><p>${reason}</p><p>Start again in your app.</p>`,
+    [],
+    headers,
+  )
+
+async function page(
+  request: Request,
+  status: number,
+  title: string,
+  content: Html,
+  policy: readonly string[],
+  extra: Headers = new Headers(),
+): Promise<Response> {
+  const markup = html`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${title}</title>
+<style>${new Html(style)}</style>
+<main>${content}</main>`
+  const styleHash = `'sha256-${encodeBase64(await sha256(style))}'`
+  const headers = new Headers({
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': [
+      "default-src 'none'",
+      `style-src ${styleHash}`,
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+      ...policy,
+    ].join('; '),
+    'X-Frame-Options': 'DENY',
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    'Cache-Control': 'no-store',
+  })
+  for (const cookie of extra.getSetCookie()) headers.append('Set-Cookie', cookie)
+  return new Response(request.method === 'HEAD' ? null : markup.text, { status, headers })
+}
+
+function consentOf({ server, client, handle, providers }: Consent): Html {
+  const { clientName, clientDomain, clientId, redirectHost, redirectIsLoopback, scope } = client
+  return html`<h1>Allow <strong>${clientName}</strong> to use ${server} for you?</h1>
+<p>${
+    clientDomain === undefined
+      ? html`The app chose this name itself: nobody has verified it.`
+      : html`The app is published by <strong>${clientDomain}</strong> (<code>${clientId}</code>).`
+  }</p>
+<p class="note">Access is sent to <strong>${redirectHost}</strong>${
+    redirectIsLoopback && ', a program on this computer. Allow it only if you have just started it'
+  }.</p>
+<form method="post">
+<input type="hidden" name="handle" value="${handle}">
+${
+  scope.length > 0 &&
+  html`<fieldset><legend>The app may</legend>${scope.map(
+    (name) => html`<label><input type="checkbox" name="scope" value="${name}" checked> <code>${name}</code></label>`,
+  )}</fieldset>`
+}
+${providers.map(({ name, title }) => html`<button class="allow" name="decision" value="${name}">Allow, and sign in with ${title}</button>`)}
+<button name="decision" value="deny">Deny</button>
+</form>`
+}

@@ -1,0 +1,72 @@
+/**
+ * The storage of `@cloudflare/workers-oauth-provider`, on Durable Objects instead of KV: what was written is read, everywhere and at once.
+ * A grant and its tokens are in one object; the grants of a user, each client, and each value that is used once in others: see
+ * `durable-objects/sign-in/object.ts`.
+ *
+ * @see https://developers.cloudflare.com/kv/api/
+ */
+import type { SignInRpc, StoredKey } from '../../../durable-objects/rpc.ts'
+
+/** What the library calls of a KV namespace. */
+export interface GrantStorage {
+  get(key: string, options?: { type?: string }): Promise<unknown>
+  put(key: string, value: string, options?: PutOptions): Promise<void>
+  delete(key: string): Promise<void>
+  list(options: { prefix?: string }): Promise<Listed>
+}
+
+/** `expirationTtl`: seconds from now. `expiration`: seconds since 1970. */
+type PutOptions = { readonly expirationTtl?: number; readonly expiration?: number; readonly metadata?: unknown }
+
+type Listed = { readonly keys: readonly StoredKey[]; readonly list_complete: true }
+
+/** @param objectOf returns the object of a name */
+export function grantStorage(objectOf: (name: string) => SignInRpc): GrantStorage {
+  /** Stores the metadata of a grant with its user, before the grant itself: a grant that nobody can list could not be revoked. */
+  const addToUser = async (key: string, metadata: unknown, expires: number | undefined): Promise<void> => {
+    const user = objectOf(userObjectOf(key))
+    const [known] = await objectOf(objectNameOf(key)).list(key)
+    if (known && known.expires === expires && JSON.stringify(known.metadata) === JSON.stringify(metadata)) return
+    await user.write(key, '', metadata, expires)
+  }
+  return {
+    async get(key, { type } = {}) {
+      const object = objectOf(objectNameOf(key))
+      const text = isReplayMarker(key)
+        ? await object.reserve(key)
+        : await object.read(key, key.startsWith('transaction:'))
+      return type === 'json' && text !== null ? JSON.parse(text) : text
+    },
+    async put(key, value, { expirationTtl, expiration, metadata } = {}) {
+      const expires = expirationTtl === undefined ? expiration && expiration * 1000 : Date.now() + expirationTtl * 1000
+      if (key.startsWith('grant:')) await addToUser(key, metadata, expires)
+      await objectOf(objectNameOf(key)).write(key, value, metadata, expires)
+    },
+    async delete(key) {
+      await objectOf(objectNameOf(key)).remove(key)
+      if (key.startsWith('grant:')) await objectOf(userObjectOf(key)).remove(key)
+    },
+    async list({ prefix = '' }) {
+      return { keys: await objectOf(listedObject(prefix)).list(prefix), list_complete: true }
+    },
+  }
+}
+
+/** The library reads such a key, and then stores it: an assertion that was used. */
+const isReplayMarker = (key: string): boolean => /^[\w-]*jti:/.test(key)
+
+/** Returns the name of the object that stores a key. */
+export function objectNameOf(key: string): string {
+  const [, user, grant] = /^(?:grant|token):([^:]*):([^:]*)/.exec(key) ?? []
+  return user === undefined ? key : `grant:${user}:${grant}`
+}
+
+const userObjectOf = (grantKey: string): string => `user:${grantKey.split(':')[1]}`
+
+/** @throws Error for keys that are in as many objects as there are users or clients */
+function listedObject(prefix: string): string {
+  const [kind, user, grant] = prefix.split(':')
+  if (kind === 'grant' && user) return `user:${user}`
+  if (kind === 'token' && user && grant) return `grant:${user}:${grant}`
+  throw new Error(`Sign-in cannot list all keys that start with "${prefix}": name a user`)
+}

@@ -1,0 +1,36 @@
+/** Options that every identity provider has: the client that a developer registered there. */
+import type { KindsOf } from '../../../declarations/check-options.ts'
+import * as kind from '../../../declarations/option-kinds.ts'
+import type { Fetch } from '../../auth/fetch-json.ts'
+
+/** What every provider needs: the client that you registered there. */
+export type ClientOptions = {
+  /** Id of the client that you registered with the provider. */
+  clientId: string
+  /** Secret of this client. */
+  clientSecret: string
+  /** Scopes that the provider is asked for. Default: those that tell who the user is. */
+  scopes?: readonly string[]
+  /** Name of the provider in URLs and in `ctx.upstream()`. Default: that of the function. */
+  name?: string
+  /** Name of the provider for users. Default: that of the function. */
+  title?: string
+  /** Additional parameters of the authorization request, such as `{ prompt: 'select_account' }`. Default: none. */
+  authorizationParams?: Readonly<Record<string, string>>
+  /** Sends requests to the provider. Default: the global `fetch`. */
+  fetch?: Fetch
+}
+
+/** Kinds of the options that every provider has. */
+export const clientKinds: KindsOf<ClientOptions> = {
+  clientId: kind.required(kind.name),
+  clientSecret: kind.required(kind.name),
+  scopes: kind.strings,
+  name: [
+    (value) => typeof value === 'string' && /^[a-z][a-z\d-]{0,31}$/.test(value),
+    'lower-case letters, digits and -',
+  ],
+  title: kind.name,
+  authorizationParams: kind.object(),
+  fetch: kind.fn,
+}

@@ -1,0 +1,75 @@
+/**
+ * `github()`: signs users in with GitHub, which knows OAuth 2.0 without OpenID Connect.
+ *
+ * @see https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
+ */
+import { checkOptions, type KindsOf } from '../../../declarations/check-options.ts'
+import * as kind from '../../../declarations/option-kinds.ts'
+import { type ClientOptions, clientKinds } from './client-options.ts'
+import { oauth2 } from './oauth2.ts'
+import { AccessDenied, type IdentityProvider, type User } from './provider.ts'
+
+/** Configures `github()`. */
+export type GitHubOptions = ClientOptions & {
+  /**
+   * Logins of organizations of which the user must be a member, in any of them. Asks for the scope `read:org`, and sets the groups of the
+   * user to these organizations. Default: every user may sign in.
+   */
+  organizations?: readonly string[]
+  /** URL of GitHub Enterprise Server, such as `https://github.example.com`. Default: `https://github.com`. */
+  url?: string
+  /** URL of its API. Default: `https://api.github.com`; with `url`, the path `/api/v3` of it. */
+  apiUrl?: string
+}
+
+const kinds: KindsOf<GitHubOptions> = {
+  ...clientKinds,
+  organizations: kind.strings,
+  url: kind.name,
+  apiUrl: kind.name,
+}
+
+/**
+ * Creates the provider GitHub. Register an OAuth app or a GitHub App, with the callback `https://<your host>/oauth/callback/github`.
+ *
+ * @throws Error for an invalid option. The message names the fix
+ * @see https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/creating-an-oauth-app
+ *
+ * @example
+ * serve(server, { auth: signIn({ with: github({ clientId: env.GITHUB_ID, clientSecret: env.GITHUB_SECRET }) }) })
+ */
+export function github(options: GitHubOptions): IdentityProvider {
+  checkOptions('github()', options, kinds)
+  const { organizations, url, apiUrl, ...client } = options
+  const site = url ?? 'https://github.com'
+  const api = apiUrl ?? (url === undefined ? 'https://api.github.com' : `${url}/api/v3`)
+  return oauth2({
+    name: 'github',
+    title: 'GitHub',
+    scopes: ['read:user', 'user:email', ...(organizations ? ['read:org'] : [])],
+    ...client,
+    authorizationUrl: `${site}/login/oauth/authorize`,
+    tokenUrl: `${site}/login/oauth/access_token`,
+    async user(_, get): Promise<User> {
+      const { id, login, name } = (await get(`${api}/user`)) as { id: number; login: string; name: string | null }
+      const groups = organizations && (await memberships(organizations, () => get(`${api}/user/orgs?per_page=100`)))
+      const email = await primaryEmail(() => get(`${api}/user/emails`))
+      return { id: String(id), login, name: name ?? login, ...email, ...(groups && { groups }) }
+    },
+  })
+}
+
+/** @throws AccessDenied for a user who is in none of the organizations */
+async function memberships(organizations: readonly string[], get: () => Promise<unknown>): Promise<readonly string[]> {
+  const own = new Set(((await get()) as { login: string }[]).map(({ login }) => login.toLowerCase()))
+  const groups = organizations.filter((organization) => own.has(organization.toLowerCase()))
+  if (groups.length > 0) return groups
+  throw new AccessDenied(`You are not a member of ${organizations.join(' or ')} on GitHub.`)
+}
+
+/** Returns the primary address; nothing when the scope for it was not granted. */
+async function primaryEmail(get: () => Promise<unknown>): Promise<Pick<User, 'email' | 'emailVerified'>> {
+  const emails = (await get().catch(() => [])) as { email: string; primary: boolean; verified: boolean }[]
+  const primary = emails.find((email) => email.primary)
+  return primary ? { email: primary.email, emailVerified: primary.verified } : {}
+}

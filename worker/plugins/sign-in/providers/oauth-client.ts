@@ -1,0 +1,166 @@
+/** What providers have in common: this server is their OAuth client, by `oauth4webapi`. */
+import * as oauth from 'oauth4webapi'
+import { isLoopback } from '../../../protocol/loopback.ts'
+import type { ClientOptions } from './client-options.ts'
+import { AccessDenied, RefreshRejected, type UpstreamTokens, type User, type Visit } from './provider.ts'
+
+/** Milliseconds after which a provider that does not answer is given up. */
+const timeoutMs = 10_000
+
+/** Bytes of an answer of a provider's API. */
+const maxAnswerBytes = 1024 * 1024
+
+export abstract class OAuthClient {
+  readonly name: string
+  readonly title: string
+  readonly #options: ClientOptions
+  readonly #client: oauth.Client
+  readonly #authentication: oauth.ClientAuth
+
+  constructor(
+    options: ClientOptions & { readonly name: string; readonly title: string },
+    authentication: (secret: string) => oauth.ClientAuth = oauth.ClientSecretPost,
+  ) {
+    this.name = options.name
+    this.title = options.title
+    this.#options = options
+    this.#client = { client_id: options.clientId }
+    this.#authentication = authentication(options.clientSecret)
+  }
+
+  /** Returns the metadata of the provider. */
+  protected abstract server(): oauth.AuthorizationServer | Promise<oauth.AuthorizationServer>
+
+  /** Returns who the user is. @param idToken claims of the ID token, if the provider issued one */
+  protected abstract userOf(tokens: UpstreamTokens, idToken: oauth.IDToken | undefined): Promise<User>
+
+  /** The scopes that tell who the user is. */
+  protected readonly ownScopes: readonly string[] = []
+
+  /** Whether an ID token with the nonce of the visit is required. */
+  protected readonly isOpenId: boolean = false
+
+  async authorizationUrl({ redirectUri, state, nonce, codeVerifier }: Visit): Promise<URL> {
+    const { authorization_endpoint: endpoint } = await this.server()
+    if (endpoint === undefined) throw new Error(`${this.title} publishes no authorization endpoint`)
+    const url = new URL(endpoint)
+    const { clientId, scopes = this.ownScopes, authorizationParams = {} } = this.#options
+    const params = {
+      ...authorizationParams,
+      response_type: 'code',
+      client_id: clientId,
+      redirect_uri: redirectUri,
+      state,
+      code_challenge: await oauth.calculatePKCECodeChallenge(codeVerifier),
+      code_challenge_method: 'S256',
+      ...(scopes.length > 0 && { scope: scopes.join(' ') }),
+      ...(this.isOpenId && { nonce }),
+    }
+    for (const [name, value] of Object.entries(params)) url.searchParams.set(name, value)
+    return url
+  }
+
+  async finish(callback: URL, { redirectUri, state, nonce, codeVerifier }: Visit) {
+    const server = await this.server()
+    const params = this.#checkCallback(server, callback, state)
+    const request = this.#authentication
+    const response = await oauth.authorizationCodeGrantRequest(
+      server,
+      this.#client,
+      request,
+      params,
+      redirectUri,
+      codeVerifier,
+      this.#requestOptions(server.token_endpoint),
+    )
+    const received = await oauth.processAuthorizationCodeResponse(server, this.#client, response, {
+      ...(this.isOpenId && { expectedNonce: nonce, requireIdToken: true }),
+    })
+    const tokens = tokensOf(received)
+    return { user: await this.userOf(tokens, oauth.getValidatedIdTokenClaims(received)), tokens }
+  }
+
+  async refresh(refreshToken: string): Promise<UpstreamTokens> {
+    const server = await this.server()
+    const options = this.#requestOptions(server.token_endpoint)
+    const response = await oauth.refreshTokenGrantRequest(
+      server,
+      this.#client,
+      this.#authentication,
+      refreshToken,
+      options,
+    )
+    try {
+      const received = await oauth.processRefreshTokenResponse(server, this.#client, response)
+      return tokensOf(received, refreshToken)
+    } catch (problem) {
+      if (!(problem instanceof oauth.ResponseBodyError)) throw problem
+      const { error } = problem
+      // GitHub says bad_refresh_token.
+      if (error !== 'invalid_grant' && error !== 'bad_refresh_token') throw problem
+      throw new RefreshRejected(`${this.title} does not accept the refresh token any more`)
+    }
+  }
+
+  async revoke(token: string): Promise<void> {
+    const server = await this.server()
+    if (server.revocation_endpoint === undefined) return
+    const options = this.#requestOptions(server.revocation_endpoint)
+    const response = await oauth.revocationRequest(server, this.#client, this.#authentication, token, options)
+    await oauth.processRevocationResponse(response)
+  }
+
+  /** Sends a GET request with an access token. @throws Error for any other status than 200, and for a body that is no JSON */
+  protected async getJson(url: string, accessToken: string): Promise<unknown> {
+    const response = await this.#send(url, {
+      headers: { Authorization: `Bearer ${accessToken}`, Accept: 'application/json', 'User-Agent': 'edgemcp' },
+      signal: AbortSignal.timeout(timeoutMs),
+      // A redirect would carry the token elsewhere.
+      redirect: 'manual',
+    })
+    const text = response.status === 200 ? await response.text() : ''
+    if (response.status !== 200) await response.body?.cancel()
+    if (response.status !== 200) throw new Error(`${this.title} answered ${url} with status ${response.status}`)
+    if (text.length > maxAnswerBytes) throw new Error(`${this.title} answered ${url} with ${text.length} characters`)
+    return JSON.parse(text)
+  }
+
+  /** Returns options for a request of the library. */
+  #requestOptions(url: string | undefined) {
+    return {
+      signal: () => AbortSignal.timeout(timeoutMs),
+      [oauth.customFetch]: (target: string, init: RequestInit) => this.#send(target, init),
+      [oauth.allowInsecureRequests]: url !== undefined && isLoopback(new URL(url).hostname),
+    }
+  }
+
+  /** Returns options for requests to the metadata of an issuer. */
+  protected optionsFor(url: string) {
+    return this.#requestOptions(url)
+  }
+
+  #send(url: string, init: RequestInit): Promise<Response> {
+    const { fetch = (target, options) => globalThis.fetch(target, options) } = this.#options
+    return fetch(url, init)
+  }
+
+  /** @throws AccessDenied when the user declined at the provider; Error for any other answer without a code */
+  #checkCallback(server: oauth.AuthorizationServer, callback: URL, state: string): URLSearchParams {
+    if (callback.searchParams.get('error') === 'access_denied') {
+      throw new AccessDenied(`You did not allow ${this.title} to sign you in.`)
+    }
+    return oauth.validateAuthResponse(server, this.#client, callback, state)
+  }
+}
+
+function tokensOf(received: oauth.TokenEndpointResponse, refreshToken?: string): UpstreamTokens {
+  const { access_token: accessToken, refresh_token, expires_in: seconds, scope = '' } = received
+  const next = refresh_token ?? refreshToken
+  return {
+    accessToken,
+    ...(next !== undefined && { refreshToken: next }),
+    ...(seconds !== undefined && { expires: Date.now() + seconds * 1000 }),
+    // GitHub separates them with commas.
+    scopes: scope.split(/[ ,]+/).filter((name) => name !== ''),
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * `oidc()`: signs users in with an OpenID provider, found by its issuer.
+ *
+ * @see https://openid.net/specs/openid-connect-core-1_0.html
+ */
+import * as oauth from 'oauth4webapi'
+import { checkOptions, type KindsOf } from '../../../declarations/check-options.ts'
+import * as kind from '../../../declarations/option-kinds.ts'
+import { type ClientOptions, clientKinds } from './client-options.ts'
+import { OAuthClient } from './oauth-client.ts'
+import { AccessDenied, type IdentityProvider, type UpstreamTokens, type User } from './provider.ts'
+
+/** Claims of the ID token and of the user info endpoint. */
+export type UserClaims = Readonly<Record<string, unknown>>
+
+/** Configures `oidc()`. */
+export type OidcOptions = ClientOptions & {
+  /** Issuer: the URL that the provider's documentation names, as it spells it. */
+  issuer: string
+  /** Claim that names the organization of the user, such as `tid` or `org_id`. Default: none. */
+  tenantClaim?: string
+  /** Claim that lists the groups or roles of the user. Default: `groups`. */
+  groupsClaim?: string
+  /**
+   * Adds the claims of the user info endpoint to those of the ID token. Default: true if the ID token has neither name nor email address.
+   */
+  userInfo?: boolean
+  /** Returns why the user may not sign in, as a sentence for the user; `undefined` for a user who may. Default: all users may. */
+  reject?(claims: UserClaims): string | undefined
+}
+
+export const oidcKinds: KindsOf<OidcOptions> = {
+  ...clientKinds,
+  issuer: kind.required([(value) => typeof value === 'string' && URL.canParse(value), 'an absolute URL']),
+  tenantClaim: kind.name,
+  groupsClaim: kind.name,
+  userInfo: kind.flag,
+  reject: kind.fn,
+}
+
+/** Milliseconds for which the metadata of an issuer are not asked for again. */
+const metadataTtlMs = 10 * 60_000
+
+/**
+ * Creates a provider that knows OpenID Connect. Its metadata are read from its issuer, and kept for ten minutes.
+ *
+ * @throws Error for an invalid option. The message names the fix
+ * @see https://openid.net/specs/openid-connect-discovery-1_0.html
+ *
+ * @example
+ * const login = oidc({ issuer: 'https://login.example.com', clientId: env.LOGIN_ID, clientSecret: env.LOGIN_SECRET })
+ */
+export function oidc(options: OidcOptions): IdentityProvider {
+  checkOptions('oidc()', options, oidcKinds)
+  return new OidcProvider(options, {})
+}
+
+/** Differences of one provider from OpenID Connect. */
+export type OidcDifferences = {
+  readonly name?: string
+  readonly title?: string
+  readonly scopes?: readonly string[]
+}
+
+export class OidcProvider extends OAuthClient implements IdentityProvider {
+  readonly #options: OidcOptions
+  protected override readonly ownScopes: readonly string[]
+  protected override readonly isOpenId = true
+  #metadata: { readonly server: oauth.AuthorizationServer; readonly until: number } | undefined
+
+  constructor(options: OidcOptions, { name: ownName = 'oidc', title: ownTitle, scopes }: OidcDifferences) {
+    const { name = ownName, title = ownTitle ?? new URL(options.issuer).hostname } = options
+    super({ ...options, name, title })
+    this.#options = options
+    this.ownScopes = scopes ?? ['openid', 'profile', 'email']
+  }
+
+  protected override async server(): Promise<oauth.AuthorizationServer> {
+    if (this.#metadata && this.#metadata.until > Date.now()) return this.#metadata.server
+    const issuer = new URL(this.#options.issuer)
+    const response = await oauth.discoveryRequest(issuer, this.optionsFor(issuer.href))
+    const server = await oauth.processDiscoveryResponse(issuer, response)
+    this.#metadata = { server, until: Date.now() + metadataTtlMs }
+    return server
+  }
+
+  protected override async userOf(tokens: UpstreamTokens, idToken: oauth.IDToken | undefined): Promise<User> {
+    const { sub = '' } = idToken ?? {}
+    const claims: UserClaims = { ...(await this.#userInfo(tokens, idToken)), ...idToken }
+    const { tenantClaim, groupsClaim = 'groups', reject } = this.#options
+    const reason = reject?.(claims)
+    if (reason !== undefined) throw new AccessDenied(reason)
+    const groups = claims[groupsClaim]
+    return {
+      id: sub,
+      ...textMember('name', claims.name),
+      ...textMember('login', claims.preferred_username),
+      ...textMember('email', claims.email),
+      // Some providers send it as a text.
+      ...(claims.email_verified !== undefined && { emailVerified: String(claims.email_verified) === 'true' }),
+      ...(tenantClaim !== undefined && textMember('tenant', claims[tenantClaim])),
+      ...(Array.isArray(groups) && { groups: groups.filter((group) => typeof group === 'string') }),
+    }
+  }
+
+  /** @throws Error when the endpoint answers for another user */
+  async #userInfo({ accessToken }: UpstreamTokens, idToken: oauth.IDToken | undefined): Promise<UserClaims> {
+    const { userInfo = idToken?.name === undefined && idToken?.email === undefined } = this.#options
+    const { userinfo_endpoint: endpoint } = await this.server()
+    if (!userInfo || endpoint === undefined) return {}
+    const claims = await this.getJson(endpoint, accessToken)
+    if (Object(claims).sub !== idToken?.sub) throw new Error(`${this.title} answered for another user`)
+    return claims as UserClaims
+  }
+}
+
+const textMember = <K extends string>(name: K, value: unknown): { readonly [N in K]?: string } =>
+  typeof value === 'string' ? ({ [name]: value } as { readonly [N in K]: string }) : {}

@@ -1,0 +1,179 @@
+/** Providers with OpenID Connect: what is different in each. */
+import { checkOptions, type KindsOf } from '../../../declarations/check-options.ts'
+import * as kind from '../../../declarations/option-kinds.ts'
+import { type ClientOptions, clientKinds } from './client-options.ts'
+import { OidcProvider, type UserClaims } from './oidc.ts'
+import type { IdentityProvider } from './provider.ts'
+
+/** Configures `google()`. */
+export type GoogleOptions = ClientOptions & {
+  /** Google Workspace domains, one of which the account must belong to. Default: every Google account may sign in. */
+  domains?: readonly string[]
+}
+
+/** Configures `entra()`. */
+export type EntraOptions = ClientOptions & {
+  /** Id of the directory (tenant), as a GUID. */
+  tenant: string
+}
+
+/** Configures `okta()`. */
+export type OktaOptions = ClientOptions & {
+  /** Domain, such as `example.okta.com`. */
+  domain: string
+  /** Id of a custom authorization server, such as `default`. Default: that of the organization. */
+  authorizationServer?: string
+}
+
+/** Configures `auth0()`, `clerk()` and `workos()`. */
+export type DomainOptions = ClientOptions & {
+  /** Domain of your account at the provider, such as `example.eu.auth0.com`. */
+  domain: string
+}
+
+/** Configures `cloudflareAccess()`. */
+export type AccessOptions = ClientOptions & {
+  /** Name of the team: `<team>.cloudflareaccess.com`. */
+  team: string
+}
+
+const domainKinds: KindsOf<DomainOptions> = {
+  ...clientKinds,
+  domain: kind.required([
+    (value) => typeof value === 'string' && URL.canParse(`https://${value}`) && !value.includes('/'),
+    "a domain without https://, such as 'example.okta.com'",
+  ]),
+}
+
+/**
+ * Creates the provider Google. Create an OAuth client of the type "Web application", with the callback
+ * `https://<your host>/oauth/callback/google`.
+ *
+ * @throws Error for an invalid option. The message names the fix
+ * @see https://developers.google.com/identity/openid-connect/openid-connect
+ */
+export function google(options: GoogleOptions): IdentityProvider {
+  checkOptions('google()', options, { ...clientKinds, domains: kind.strings } satisfies KindsOf<GoogleOptions>)
+  const { domains, authorizationParams, ...client } = options
+  const [domain] = domains?.length === 1 ? domains : []
+  return new OidcProvider(
+    {
+      ...client,
+      issuer: 'https://accounts.google.com',
+      tenantClaim: 'hd',
+      // Without them, Google issues no refresh token after the first sign-in.
+      authorizationParams: {
+        access_type: 'offline',
+        prompt: 'consent',
+        ...(domain && { hd: domain }),
+        ...authorizationParams,
+      },
+      reject: ({ hd }: UserClaims) =>
+        !domains || (typeof hd === 'string' && domains.includes(hd))
+          ? undefined
+          : `Sign in with an account of ${domains.join(' or ')}.`,
+    },
+    { name: 'google', title: 'Google' },
+  )
+}
+
+/**
+ * Creates the provider Microsoft Entra ID, for one directory. Register an application with the platform "Web", and the callback
+ * `https://<your host>/oauth/callback/entra`.
+ *
+ * @throws Error for an invalid option. The message names the fix
+ * @see https://learn.microsoft.com/en-us/entra/identity-platform/v2-protocols-oidc
+ */
+export function entra(options: EntraOptions): IdentityProvider {
+  checkOptions('entra()', options, {
+    ...clientKinds,
+    tenant: kind.required([
+      (value) => typeof value === 'string' && /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(value),
+      'the id of the directory, a GUID',
+    ]),
+  } satisfies KindsOf<EntraOptions>)
+  const { tenant, ...client } = options
+  const issuer = `https://login.microsoftonline.com/${tenant}/v2.0`
+  // offline_access asks for a refresh token.
+  const scopes = ['openid', 'profile', 'email', 'offline_access']
+  return new OidcProvider({ ...client, issuer, tenantClaim: 'tid' }, { name: 'entra', title: 'Microsoft', scopes })
+}
+
+/**
+ * Creates the provider Okta. Create an app integration of the type "OIDC - Web Application", with the callback
+ * `https://<your host>/oauth/callback/okta`.
+ *
+ * @throws Error for an invalid option. The message names the fix
+ * @see https://developer.okta.com/docs/reference/api/oidc/
+ */
+export function okta(options: OktaOptions): IdentityProvider {
+  checkOptions('okta()', options, { ...domainKinds, authorizationServer: kind.name } satisfies KindsOf<OktaOptions>)
+  const { domain, authorizationServer, ...client } = options
+  const issuer = `https://${domain}${authorizationServer === undefined ? '' : `/oauth2/${authorizationServer}`}`
+  const scopes = ['openid', 'profile', 'email', 'offline_access']
+  return new OidcProvider({ ...client, issuer }, { name: 'okta', title: 'Okta', scopes })
+}
+
+/**
+ * Creates the provider Auth0. Create an application of the type "Regular Web Application", with the callback
+ * `https://<your host>/oauth/callback/auth0`.
+ *
+ * @throws Error for an invalid option. The message names the fix
+ * @see https://auth0.com/docs/authenticate/protocols/openid-connect-protocol
+ */
+export function auth0(options: DomainOptions): IdentityProvider {
+  checkOptions('auth0()', options, domainKinds)
+  const { domain, ...client } = options
+  const scopes = ['openid', 'profile', 'email', 'offline_access']
+  return new OidcProvider(
+    { ...client, issuer: `https://${domain}/`, tenantClaim: 'org_id' },
+    { name: 'auth0', title: 'Auth0', scopes },
+  )
+}
+
+/**
+ * Creates the provider WorkOS AuthKit, as an OpenID provider. Create an OAuth application, with the callback
+ * `https://<your host>/oauth/callback/workos`.
+ *
+ * @throws Error for an invalid option. The message names the fix
+ * @see https://workos.com/docs/authkit/connect
+ */
+export function workos(options: DomainOptions): IdentityProvider {
+  checkOptions('workos()', options, domainKinds)
+  const { domain, ...client } = options
+  const scopes = ['openid', 'profile', 'email', 'offline_access']
+  return new OidcProvider(
+    { ...client, issuer: `https://${domain}`, tenantClaim: 'org_id' },
+    { name: 'workos', title: 'WorkOS', scopes },
+  )
+}
+
+/**
+ * Creates the provider Clerk. Create an OAuth application, with the callback `https://<your host>/oauth/callback/clerk`.
+ *
+ * @throws Error for an invalid option. The message names the fix
+ * @see https://clerk.com/docs/advanced-usage/clerk-idp
+ */
+export function clerk(options: DomainOptions): IdentityProvider {
+  checkOptions('clerk()', options, domainKinds)
+  const { domain, ...client } = options
+  return new OidcProvider({ ...client, issuer: `https://${domain}` }, { name: 'clerk', title: 'Clerk' })
+}
+
+/**
+ * Creates the provider Cloudflare Access. Create a SaaS application of the type OIDC, with the callback
+ * `https://<your host>/oauth/callback/cloudflare-access`. For a Worker that Access itself protects, use `cloudflareAccess()` of
+ * `edgemcp/auth`.
+ *
+ * @throws Error for an invalid option. The message names the fix
+ * @see https://developers.cloudflare.com/cloudflare-one/applications/configure-apps/saas-apps/generic-oidc-saas/
+ */
+export function cloudflareAccess(options: AccessOptions): IdentityProvider {
+  checkOptions('cloudflareAccess()', options, {
+    ...clientKinds,
+    team: kind.required([(value) => typeof value === 'string' && /^[a-z\d-]+$/i.test(value), 'the name of the team']),
+  } satisfies KindsOf<AccessOptions>)
+  const { team, ...client } = options
+  const issuer = `https://${team}.cloudflareaccess.com/cdn-cgi/access/sso/oidc/${client.clientId}`
+  return new OidcProvider({ ...client, issuer }, { name: 'cloudflare-access', title: 'Cloudflare Access' })
+}

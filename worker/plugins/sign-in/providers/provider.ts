@@ -1,0 +1,68 @@
+/** What sign-in needs of an identity provider. */
+
+/** The signed-in user, as the provider describes it. */
+export type User = {
+  /** Identifies the user at the provider. Never an email address, which can be given to another person. */
+  readonly id: string
+  readonly name?: string | undefined
+  /** The name that the user chose, such as the login of GitHub. */
+  readonly login?: string | undefined
+  readonly email?: string | undefined
+  /** Whether the provider has verified the email address. */
+  readonly emailVerified?: boolean | undefined
+  /** The organization, for a provider with tenants. Becomes `ctx.principal.tenant`. */
+  readonly tenant?: string | undefined
+  /** Names of the groups, organizations or roles of the user. */
+  readonly groups?: readonly string[] | undefined
+}
+
+/** The tokens that a provider issued for its API. */
+export type UpstreamTokens = {
+  readonly accessToken: string
+  readonly refreshToken?: string | undefined
+  /** Milliseconds since 1970: when the access token expires. `undefined`: it does not. */
+  readonly expires?: number | undefined
+  /** Scopes of the access token, at the provider. */
+  readonly scopes: readonly string[]
+}
+
+/** A visit of the user to the provider: what is sent with it, and compared when the user comes back. */
+export type Visit = {
+  /** URL of this server to which the provider sends the user back. */
+  readonly redirectUri: string
+  readonly state: string
+  readonly nonce: string
+  /** PKCE: RFC 7636. */
+  readonly codeVerifier: string
+}
+
+/**
+ * An identity provider. `github()`, `google()`, `oidc()` and the others of `edgemcp/sign-in` return one.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc6749#section-4.1
+ */
+export interface IdentityProvider {
+  /** Identifies the provider in URLs and in `ctx.upstream()`: lower-case letters, digits and hyphens. */
+  readonly name: string
+  /** Name of the provider for users. */
+  readonly title: string
+  /** Returns the URL of the provider's authorization page. */
+  authorizationUrl(visit: Visit): Promise<URL>
+  /**
+   * Exchanges the code, and asks who the user is.
+   *
+   * @param callback the URL to which the provider sent the user
+   * @throws Error that tells the developer what the provider answered; `AccessDenied` for users
+   */
+  finish(callback: URL, visit: Visit): Promise<{ readonly user: User; readonly tokens: UpstreamTokens }>
+  /** Refreshes the tokens. @throws `RefreshRejected` when the provider does not accept the refresh token any more */
+  refresh?(refreshToken: string): Promise<UpstreamTokens>
+  /** Revokes a token. */
+  revoke?(token: string): Promise<void>
+}
+
+/** The provider, or an allow list, refuses the user. The message is for the user. */
+export class AccessDenied extends Error {}
+
+/** The provider does not accept a refresh token any more: the user has to sign in again. */
+export class RefreshRejected extends Error {}

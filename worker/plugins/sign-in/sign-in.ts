@@ -1,0 +1,279 @@
+/**
+ * `signIn()`: the endpoint is its own authorization server, and users sign in with an identity provider.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
+ */
+import type { OAuthSite, SignInRpc } from '../../../durable-objects/rpc.ts'
+import { SignIn } from '../../../durable-objects/sign-in/object.ts'
+import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
+import { type Duration, milliseconds } from '../../declarations/duration.ts'
+import * as kind from '../../declarations/option-kinds.ts'
+import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
+import type { Plugin, Runtime } from '../../plugin.ts'
+import { readBodyText } from '../../protocol/bounded-body.ts'
+import { authorizationServer, protectedResource } from '../../protocol/well-known.ts'
+import type { Auth, ServerInfo } from '../../request-hooks.ts'
+import { type BearerOptions, bearerKinds } from '../auth/bearer.ts'
+import type { TokenClaims } from '../auth/claims.ts'
+import { declaredScopes } from '../auth/declared-scopes.ts'
+import { bearerToken } from '../auth/request-token.ts'
+import { resourceServer } from '../auth/resource-server.ts'
+import { AuthorizationServers, type GrantProps, grantObjectOf, type ObjectOf, paths } from './authorization-server.ts'
+import { AuthorizePages } from './authorize-pages.ts'
+import type { IdentityProvider, User } from './providers/provider.ts'
+
+/** Configures `signIn()`. */
+export type SignInOptions = StoredPrincipals &
+  Pick<
+    BearerOptions,
+    | 'scopes'
+    | 'requireScopesEverywhere'
+    | 'requiredScopes'
+    | 'impliedScopes'
+    | 'allowAnonymous'
+    | 'requireTenant'
+    | 'tokenCacheMs'
+    | 'resourceName'
+    | 'resourceDocumentation'
+  > & {
+    /** The identity provider, such as `github()`, or several, among which the user chooses. */
+    with: IdentityProvider | readonly IdentityProvider[]
+    /** Where clients find the Worker, such as `https://mcp.example.com`. Default: the origin of each request. */
+    origin?: string
+    /**
+     * Decides whether a user may sign in. A text is the reason, a sentence that the user reads. Default: every user of the provider may.
+     */
+    allow?(user: User, provider: string): boolean | string | Promise<boolean | string>
+    /** Returns the scopes that a user grants, among those that the user approved. Default: all that the user approved. */
+    grantScopes?(user: User, approved: readonly string[]): readonly string[] | Promise<readonly string[]>
+    /** How long an access token is valid: milliseconds, or a text such as `1h`. Default: 1 hour. */
+    accessTokenTtl?: Duration
+    /** How long a user stays signed in: milliseconds, or a text such as `30d`. Default: 30 days. */
+    refreshTokenTtl?: Duration
+    /**
+     * How long an approval is remembered in the browser: with one provider, the consent page is not shown again for the same client, redirect
+     * address and scopes. 0 shows it every time. Default: 30 days.
+     */
+    rememberConsent?: Duration
+  }
+
+/** Types the Durable Object class that a Worker exports as `McpSignIn`. */
+export interface SignInClass {
+  new (ctx: DurableObjectState, env: Cloudflare.Env): SignIn
+}
+
+/** An `auth` of `serve()`, with the class that the Worker exports. */
+export type SignInAuth = Auth & { readonly plugin: Plugin<{ readonly McpSignIn: SignInClass }> }
+
+const provider: typeof kind.auth = [
+  (value) => [value].flat().length > 0 && [value].flat().every((one) => Object(one).authorizationUrl !== undefined),
+  'a provider such as github({ clientId, clientSecret }), or a list of them',
+]
+
+const kinds: KindsOf<SignInOptions> = {
+  with: kind.required(provider),
+  origin: [
+    (value) => typeof value === 'string' && URL.parse(value)?.origin === value,
+    "an origin such as 'https://mcp.example.com'",
+  ],
+  allow: kind.fn,
+  grantScopes: kind.fn,
+  accessTokenTtl: kind.duration,
+  refreshTokenTtl: kind.duration,
+  rememberConsent: kind.duration,
+  scopes: bearerKinds.scopes,
+  requireScopesEverywhere: bearerKinds.requireScopesEverywhere,
+  requiredScopes: bearerKinds.requiredScopes,
+  impliedScopes: bearerKinds.impliedScopes,
+  allowAnonymous: bearerKinds.allowAnonymous,
+  requireTenant: bearerKinds.requireTenant,
+  tokenCacheMs: bearerKinds.tokenCacheMs,
+  resourceName: bearerKinds.resourceName,
+  resourceDocumentation: bearerKinds.resourceDocumentation,
+  storedClaims: bearerKinds.storedClaims,
+  reauthorize: bearerKinds.reauthorize,
+}
+
+/** Bytes of a request to the authorization server. */
+const maxBodyBytes = 64 * 1024
+
+/**
+ * Creates an auth that signs users in with an identity provider. The Worker becomes the authorization server of its clients: it registers
+ * them, asks users for consent, and issues tokens. Needs `npm install @cloudflare/workers-oauth-provider`.
+ *
+ * Export the class `McpSignIn` of the Worker. Register `https://<your host>/oauth/callback/<name of the provider>` at the provider.
+ *
+ * @throws Error for an invalid option. The message names the fix
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
+ *
+ * @example
+ * const worker = serve(server, { auth: signIn({ with: github({ clientId: env.GITHUB_ID, clientSecret: env.GITHUB_SECRET }) }) })
+ * export default worker
+ * export const { McpSession, McpSignIn } = worker
+ */
+export function signIn(options: SignInOptions): SignInAuth {
+  checkOptions('signIn()', options, kinds)
+  return new SignInServer(options).auth()
+}
+
+class SignInServer {
+  readonly #options: SignInOptions
+  readonly #servers: AuthorizationServers
+  readonly #pages: AuthorizePages
+
+  /** @throws Error for two providers of one name */
+  constructor(options: SignInOptions) {
+    const { accessTokenTtl = '1h', refreshTokenTtl = '30d', rememberConsent = '30d' } = options
+    const seconds = (value: Duration, name: string) => Math.ceil(milliseconds(value, `${name} of signIn()`) / 1000)
+    this.#options = options
+    this.#servers = new AuthorizationServers({
+      accessTokenTTL: seconds(accessTokenTtl, 'accessTokenTtl'),
+      refreshTokenTTL: seconds(refreshTokenTtl, 'refreshTokenTtl'),
+    })
+    const providers = [options.with].flat()
+    const names = providers.map(({ name }) => name)
+    const twice = names.find((name, index) => names.indexOf(name) !== index)
+    if (twice !== undefined) {
+      throw new Error(
+        `Two providers of signIn() have the name "${twice}": give one another name, as in github({ name: 'work', … })`,
+      )
+    }
+    this.#pages = new AuthorizePages({
+      ...options,
+      providers,
+      rememberSeconds: seconds(rememberConsent, 'rememberConsent'),
+    })
+  }
+
+  auth(): SignInAuth {
+    const { scopes, storedClaims, reauthorize, ...options } = this.#options
+    const resource = resourceServer(
+      { ...pickBearer(options), ...(scopes && { scopes }), tenantClaim: 'tenant' },
+      {
+        // `<user>:<grant>:<secret>`
+        token: (request) => bearerToken(request, /^[\w.~:-]+$/),
+        isDescribed: true,
+        verifier: {
+          issuer: (request) => this.#originOf(request),
+          claims: (token, request, serverInfo) => this.#claims(token, request, serverInfo),
+        },
+      },
+    )
+    return {
+      ...resource,
+      ...(storedClaims && { storedClaims }),
+      ...(reauthorize && { reauthorize }),
+      plugin: {
+        name: 'signIn',
+        objects: { McpSignIn: (runtime) => this.#classFor(runtime) },
+      },
+      handleMetadataRequest: (request, serverInfo) =>
+        this.#answer(request, serverInfo) ?? resource.handleMetadataRequest?.(request, serverInfo),
+    }
+  }
+
+  /** Answers a request to the authorization server; `undefined` for any other request. */
+  #answer(request: Request, serverInfo: ServerInfo): Promise<Response> | undefined {
+    const { pathname } = new URL(request.url)
+    if (pathname.startsWith(protectedResource)) return undefined
+    const site = this.#siteOf(request, serverInfo)
+    const objectOf = objectsOf(serverInfo)
+    const waitUntil = (work: Promise<unknown>) => serverInfo.waitUntil(work)
+    if (pathname === authorizationServer || pathname === paths.register) {
+      return this.#servers.fetch(request, site, objectOf, waitUntil)
+    }
+    if (pathname === paths.token) return this.#answerToken(request, site, objectOf, waitUntil)
+    return this.#pages.answer(request, serverInfo, {
+      site,
+      oauth: this.#servers.helpers(site, objectOf),
+      secret: () => objectOf('settings').secret(),
+    })
+  }
+
+  /** Answers a token request in the object of its grant, where the requests of a grant run one after the other. */
+  async #answerToken(
+    request: Request,
+    site: OAuthSite,
+    objectOf: ObjectOf,
+    waitUntil: (work: Promise<unknown>) => void,
+  ): Promise<Response> {
+    if (request.method !== 'POST') return this.#servers.fetch(request, site, objectOf, waitUntil)
+    const { text, length } = await readBodyText(request.body, maxBodyBytes)
+    if (length > maxBodyBytes)
+      return new Response(null, { status: 413, headers: { 'Access-Control-Allow-Origin': '*' } })
+    const whole = new Request(request.url, { method: 'POST', headers: request.headers, body: text })
+    const name = grantObjectOf(text)
+    if (name === undefined) return this.#servers.fetch(whole, site, objectOf, waitUntil)
+    return objectOf(name).answer(whole, site, name)
+  }
+
+  #classFor(runtime: Runtime): SignInClass {
+    const servers = this.#servers
+    const objectOf: ObjectOf = (name) => runtime.object('McpSignIn', name)
+    return class McpSignIn extends SignIn {
+      constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
+        super(ctx, env, {
+          answer: (request, site, own) =>
+            servers.fetch(
+              request,
+              site,
+              (name) => (name === own.name ? own.storage : objectOf(name)),
+              runtime.waitUntil,
+            ),
+        })
+      }
+    }
+  }
+
+  /** Returns the claims of a token that this server issued. */
+  async #claims(token: string, request: Request, serverInfo: ServerInfo): Promise<TokenClaims | undefined> {
+    // The library parses the token, and asks no object for one of another form.
+    if (grantObjectOf(`token=${encodeURIComponent(token)}`) === undefined) return undefined
+    const site = this.#siteOf(request, serverInfo)
+    const found = await this.#servers.helpers(site, objectsOf(serverInfo)).unwrapToken<GrantProps>(token)
+    if (!found) return undefined
+    const { user, provider } = found.grant.props
+    const { name, login, email, emailVerified, tenant, groups } = user
+    return {
+      iss: site.origin,
+      sub: found.userId,
+      aud: found.audience ?? site.resources[0],
+      client_id: found.grant.clientId,
+      scope: found.scope.join(' '),
+      iat: found.createdAt,
+      exp: found.expiresAt,
+      provider,
+      ...(name !== undefined && { name }),
+      ...(login !== undefined && { preferred_username: login }),
+      ...(email !== undefined && { email }),
+      ...(emailVerified !== undefined && { email_verified: emailVerified }),
+      ...(groups && { groups }),
+      ...(tenant !== undefined && { tenant }),
+    }
+  }
+
+  #siteOf(request: Request, { paths: { mcp, sse }, server, hasSessions }: ServerInfo): OAuthSite {
+    const origin = this.#originOf(request)
+    const { scopes = [], requiredScopes = [] } = this.#options
+    return {
+      origin,
+      resources: (hasSessions ? [mcp, sse] : [mcp]).map((path) => new URL(path, origin).href),
+      scopes: [...new Set([...scopes, ...requiredScopes, ...declaredScopes(server)])],
+    }
+  }
+
+  #originOf({ url }: Request): string {
+    return this.#options.origin ?? new URL(url).origin
+  }
+}
+
+const objectsOf =
+  (serverInfo: Pick<ServerInfo, 'object'>): ObjectOf =>
+  (name) =>
+    serverInfo.object<SignInRpc>('McpSignIn', name)
+
+/** Returns the options that `bearer()` has, too. */
+function pickBearer(options: SignInOptions | Omit<SignInOptions, 'scopes'>): BearerOptions {
+  const known = Object.entries(options).filter(([name]) => Object.hasOwn(bearerKinds, name))
+  return Object.fromEntries(known)
+}
