@@ -27,6 +27,7 @@ const bundles = [
   { name: 'with edgemcp/openapi', source: extra('openapi'), external: schemaLibraries },
   { name: 'with edgemcp/page', source: extra('page'), external: schemaLibraries },
   { name: 'with edgemcp/results', source: extra('results'), external: schemaLibraries },
+  { name: 'with edgemcp/sign-in', source: extra('sign-in'), external: schemaLibraries },
   { name: 'with edgemcp/skills', source: extra('skills'), external: schemaLibraries },
   { name: 'with edgemcp/state', source: extra('state'), external: schemaLibraries },
   { name: 'with edgemcp/tasks', source: extra('tasks'), external: schemaLibraries },

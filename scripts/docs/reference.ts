@@ -52,6 +52,7 @@ const guides: Readonly<Record<string, readonly [path: string, title: string]>> =
   'edgemcp/page': ['guides/inspector.md', 'Inspector and page'],
   'edgemcp/sampling': ['guides/elicitation.md', 'Elicitation and sampling'],
   'edgemcp/results': ['guides/large-results.md', 'Large results'],
+  'edgemcp/sign-in': ['guides/sign-in.md', 'Sign-in'],
   'edgemcp/skills': ['guides/skills.md', 'Skills'],
   'edgemcp/state': ['guides/state.md', 'State'],
   'edgemcp/tasks': ['guides/tasks.md', 'Tasks'],

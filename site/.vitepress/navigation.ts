@@ -39,6 +39,7 @@ export const sections: readonly Section[] = [
     text: 'Secure',
     pages: [
       ['guides/authentication', 'Authentication'],
+      ['guides/sign-in', 'Sign-in'],
       ['guides/scopes', 'Scopes'],
       ['guides/authorization-servers', 'Authorization servers'],
       ['guides/token-verification', 'Token verification'],

@@ -65,7 +65,9 @@ export class GitHub implements AsyncDisposable {
     const form = new URLSearchParams(await text(request))
     const visit = this.#codes.get(form.get('code') ?? '')
     this.#codes.delete(form.get('code') ?? '')
-    const challenge = createHash('sha256').update(form.get('code_verifier') ?? '').digest('base64url')
+    const challenge = createHash('sha256')
+      .update(form.get('code_verifier') ?? '')
+      .digest('base64url')
     const isGood =
       visit?.challenge === challenge &&
       visit.redirectUri === form.get('redirect_uri') &&
@@ -82,8 +84,13 @@ export class GitHub implements AsyncDisposable {
     if (!account) return json(response, { message: 'Bad credentials' }, 401)
     const { id, login, name, organizations = [] } = account
     if (pathname === '/api/v3/user') return json(response, { id, login, name })
-    if (pathname === '/api/v3/user/orgs') return json(response, organizations.map((login) => ({ login })))
-    if (pathname === '/api/v3/user/emails') return json(response, [{ email: `${login}@example.com`, primary: true, verified: true }])
+    if (pathname === '/api/v3/user/orgs')
+      return json(
+        response,
+        organizations.map((login) => ({ login })),
+      )
+    if (pathname === '/api/v3/user/emails')
+      return json(response, [{ email: `${login}@example.com`, primary: true, verified: true }])
     return json(response, { message: 'Not Found' }, 404)
   }
 

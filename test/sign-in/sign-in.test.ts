@@ -37,7 +37,13 @@ describe.each(published)('$name', (client) => {
       issuer: server.url.origin,
       subject: 'github.1815',
       scopes: ['notes:read', 'notes:write'],
-      claims: { preferred_username: 'ada', name: 'Ada Lovelace', email: 'ada@example.com', email_verified: true, provider: 'github' },
+      claims: {
+        preferred_username: 'ada',
+        name: 'Ada Lovelace',
+        email: 'ada@example.com',
+        email_verified: true,
+        provider: 'github',
+      },
     })
     expect(journal.take(server.url.origin).lines).toEqual(
       expect.arrayContaining(['POST /oauth/register 201', 'POST /oauth/token authorization_code 200']),

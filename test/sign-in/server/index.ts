@@ -12,7 +12,12 @@ server.tool('whoami', { description: 'Returns the principal', scopes: ['notes:re
 server.tool('write', { description: 'Writes a note', scopes: ['notes:write'] }, () => 'written')
 
 const gitHub = github({ clientId: 'edge', clientSecret: 'hush', url: vars.GITHUB })
-const openId = oidc({ issuer: vars.OPENID, clientId: 'edge', clientSecret: 'hush-hush-hush-hush-hush-hush-hush', title: 'Company' })
+const openId = oidc({
+  issuer: vars.OPENID,
+  clientId: 'edge',
+  clientSecret: 'hush-hush-hush-hush-hush-hush-hush',
+  title: 'Company',
+})
 
 const worker = serve(server, {
   auth: signIn({
