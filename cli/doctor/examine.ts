@@ -72,12 +72,15 @@ const unreadable = (file: string, { message, location }: Error & { location?: { 
 /** Builds report errors as `file:line:column: message`. */
 function unbuilt(config: string, message: string): Finding {
   const [, file, line] = /(\S+\.\w+):(\d+):\d+/.exec(message) ?? []
+  const [, missing] = /Could not resolve "((?:@[\w.-]+\/)?[\w-][\w.-]*)/.exec(message) ?? []
   return {
     rule: 'does-not-build',
     level: 'error',
     file: file ?? config,
     line: line === undefined ? undefined : Number(line),
     problem: `wrangler cannot build it: ${message}`,
-    fix: 'Fix the error that wrangler reports; npx wrangler deploy --dry-run shows when the Worker builds.',
+    fix: missing
+      ? `Run npm install ${missing}.`
+      : 'Fix the error that wrangler reports; npx wrangler deploy --dry-run shows when the Worker builds.',
   }
 }

@@ -526,6 +526,12 @@ export default server
     fix: 'Fix the error',
   },
   {
+    what: 'a package that is not installed',
+    files: inMain('import ', "import '@example/missing/part'\nimport "),
+    found: ['does-not-build', 'error', 'src/index.ts', '@example/missing'],
+    fix: 'Run npm install @example/missing.',
+  },
+  {
     what: 'an invalid configuration',
     files: inConfig('main = "src/index.ts"', 'main = src/index.ts'),
     found: ['configuration', 'error', 'wrangler.toml', 'main'],
