@@ -13,7 +13,7 @@ export type Message = {
 }
 
 /** Rooms whose texts are not about mistakes: what a person sees in a browser, and the client for tests. */
-const silent = /^worker\/(plugins\/page\/(?!inspector)|client|testing|main)\b/
+const silent = /^worker\/(plugins\/page\/(?!inspector)|plugins\/sign-in\/consent-page|client|testing|main)\b/
 
 /** What others are put together from, and what is no sentence. */
 const parts = new Set([
@@ -62,6 +62,9 @@ const parts = new Set([
   'The last message has the tool_use "…" without its tool_result',
   '… has the rate',
   '… has the quota',
+  '… of signIn()',
+  '…, and more than 0',
+  'Cloudflare Access',
   '… or more',
   '… changes a session',
   '… is about a session',

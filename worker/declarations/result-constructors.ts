@@ -110,6 +110,7 @@ export function resourceResult(result: ReadResourceResult): ReadResourceResult {
  */
 function taken<R extends object>(maker: string, result: R, names: readonly string[]): R {
   if (!isObject(result) || !isPlain(result)) {
+    // A caller in JavaScript can pass one.
     const fix = (result as unknown) instanceof Promise ? `: write ${maker}(await …)` : ''
     throw new TypeError(`${maker}() takes an object with ${listOf(names)}, not ${kindOf(result)}${fix}`)
   }

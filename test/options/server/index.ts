@@ -11,6 +11,7 @@ import { openApiTools, parseOpenApi } from 'edgemcp/openapi'
 import { page } from 'edgemcp/page'
 import { rateLimit } from 'edgemcp/rate-limit'
 import { resultStore } from 'edgemcp/results'
+import { cloudflareAccess as accessLogin, entra, github, google, oauth2, oidc, okta, signIn } from 'edgemcp/sign-in'
 import { skills } from 'edgemcp/skills'
 import { state } from 'edgemcp/state'
 import { subscriptions } from 'edgemcp/subscriptions'
@@ -25,6 +26,8 @@ const issuer = 'https://auth.example.com'
 const auth = bearer({ issuer })
 const base = 'https://api.example/v1'
 const upstream = 'https://weather.example/mcp'
+const client = { clientId: 'a', clientSecret: 'b' }
+const gitHub = github(client)
 const document = { openapi: '3.1.0', paths: {} }
 
 const authExpected = 'an auth such as bearer({ issuer })'
@@ -127,6 +130,16 @@ const misspelt: readonly Case[] = [
     'bearer',
     () => bearer(loose({ issuer, audiences: 'x' })),
     'bearer() does not take "audiences" (did you mean "audience"?): it takes issuer, keys, audience, algorithms, introspection, verify, resource, scopes, requireScopesEverywhere, requiredScopes, allowAnonymous, clockTolerance, tokenCacheMs, fetch, resourceName, resourceDocumentation, tenantClaim, requireTenant, getScopes, impliedScopes, storedClaims and reauthorize',
+  ],
+  [
+    'signIn',
+    () => signIn(loose({ with: gitHub, accessTokenTTL: '1h' })),
+    'signIn() does not take "accessTokenTTL" (did you mean "accessTokenTtl"?): it takes with, origin, allow, grantScopes, accessTokenTtl, refreshTokenTtl, rememberConsent, scopes, requireScopesEverywhere, requiredScopes, impliedScopes, allowAnonymous, requireTenant, tokenCacheMs, resourceName, resourceDocumentation, storedClaims and reauthorize',
+  ],
+  [
+    'github',
+    () => github(loose({ clientId: 'a', clientSecret: 'b', organisations: ['c'] })),
+    'github() does not take "organisations" (did you mean "organizations"?): it takes clientId, clientSecret, scopes, name, title, authorizationParams, fetch, organizations, url and apiUrl',
   ],
   [
     'bearer: an issuer',
@@ -258,6 +271,90 @@ const wrong: readonly Case[] = [
     'bearer: requireTenant without tenantClaim',
     () => bearer({ issuer, requireTenant: true }),
     "bearer() has requireTenant, but no tenantClaim: name the claim of the tenant, as in tenantClaim: 'org_id'",
+  ],
+  [
+    'signIn: no provider',
+    () => signIn(loose({})),
+    '"with" of signIn() must be a provider such as github({ clientId, clientSecret }), or a list of them, not undefined',
+  ],
+  [
+    'signIn: an empty list',
+    () => signIn({ with: [] }),
+    '"with" of signIn() must be a provider such as github({ clientId, clientSecret }), or a list of them, not []',
+  ],
+  [
+    'signIn: a provider that was not called',
+    () => signIn(loose({ with: github })),
+    '"with" of signIn() must be a provider such as github({ clientId, clientSecret }), or a list of them, not a function',
+  ],
+  [
+    'signIn: an origin with a path',
+    () => signIn({ with: gitHub, origin: 'https://mcp.example.com/mcp' }),
+    `"origin" of signIn() must be an origin such as 'https://mcp.example.com', not "https://mcp.example.com/mcp"`,
+  ],
+  [
+    'signIn: a duration',
+    () => signIn(loose({ with: gitHub, accessTokenTtl: '1 hour' })),
+    `"accessTokenTtl" of signIn() must be milliseconds, or a string such as '2s', '10m', '1h' or '7d', and more than 0, not "1 hour"`,
+  ],
+  [
+    'signIn: no time',
+    () => signIn({ with: gitHub, accessTokenTtl: 0 }),
+    `"accessTokenTtl" of signIn() must be milliseconds, or a string such as '2s', '10m', '1h' or '7d', and more than 0, not 0`,
+  ],
+  [
+    'github: no secret',
+    () => github(loose({ clientId: 'a' })),
+    '"clientSecret" of github() must be a non-empty string, not undefined',
+  ],
+  [
+    'github: a name',
+    () => github({ ...client, name: 'Git/Hub' }),
+    '"name" of github() must be lower-case letters, digits and -, not "Git/Hub"',
+  ],
+  [
+    'github: a URL',
+    () => github({ ...client, url: 'github.example.com' }),
+    '"url" of github() must be an absolute URL, not "github.example.com"',
+  ],
+  [
+    'oidc: an issuer',
+    () => oidc({ ...client, issuer: 'login.example.com' }),
+    '"issuer" of oidc() must be an absolute URL, not "login.example.com"',
+  ],
+  [
+    'oauth2: an authentication',
+    () =>
+      oauth2(
+        loose({
+          ...client,
+          authorizationUrl: issuer,
+          tokenUrl: issuer,
+          user: () => ({ id: 'a' }),
+          clientAuthentication: 'header',
+        }),
+      ),
+    `"clientAuthentication" of oauth2() must be 'post' or 'basic', not "header"`,
+  ],
+  [
+    'google: a domain',
+    () => google(loose({ ...client, domains: 'example.com' })),
+    '"domains" of google() must be a list of strings, not "example.com"',
+  ],
+  [
+    'entra: a tenant',
+    () => entra({ ...client, tenant: 'common' }),
+    '"tenant" of entra() must be the id of the directory, a GUID, not "common"',
+  ],
+  [
+    'okta: a URL',
+    () => okta({ ...client, domain: 'https://example.okta.com' }),
+    `"domain" of okta() must be a domain without https://, such as 'example.okta.com', not "https://example.okta.com"`,
+  ],
+  [
+    'cloudflareAccess: a domain',
+    () => accessLogin({ ...client, team: 'example.cloudflareaccess.com' }),
+    '"team" of cloudflareAccess() must be the name of the team, not "example.cloudflareaccess.com"',
   ],
   [
     'forTenant: no tenant',
@@ -1060,6 +1157,11 @@ const impossible: readonly Case[] = [
     'serve: a host with a port',
     () => serve(newServer(), { sessions: false, hosts: ['mcp.example.com:8787'] }),
     'Invalid host name "mcp.example.com:8787": write "mcp.example.com"',
+  ],
+  [
+    'signIn: two providers of one name',
+    () => signIn({ with: [gitHub, gitHub] }),
+    `Two providers of signIn() have the name "github": give one another name, as in github({ name: 'work', … })`,
   ],
   [
     'serve: two plugins with one class',

@@ -14,7 +14,7 @@ export type GrantProps = { readonly user: User; readonly provider: string }
 
 /** Options of the library that sign-in passes on. */
 export type ServerOptions = Pick<
-  OAuthAuthorizationServerOptions,
+  OAuthAuthorizationServerOptions<Env>,
   | 'accessTokenTTL'
   | 'refreshTokenTTL'
   | 'refreshTokenIdleTTL'
@@ -56,7 +56,7 @@ export class AuthorizationServers {
     if (known) return known
     const { origin, resources, scopes } = site
     const server = new OAuthAuthorizationServer<Env>({
-      ...(this.#options as OAuthAuthorizationServerOptions<Env>),
+      ...this.#options,
       issuer: origin,
       authorizeEndpoint: paths.authorize,
       tokenEndpoint: paths.token,

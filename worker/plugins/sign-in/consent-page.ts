@@ -90,7 +90,7 @@ function consentOf({ server, client, handle, providers }: Consent): Html {
   return html`<h1>Allow <strong>${clientName}</strong> to use ${server} for you?</h1>
 <p>${
     clientDomain === undefined
-      ? html`The app chose this name itself: nobody has verified it.`
+      ? html`The app chose this name itself, and it is not verified.`
       : html`The app is published by <strong>${clientDomain}</strong> (<code>${clientId}</code>).`
   }</p>
 <p class="note">Access is sent to <strong>${redirectHost}</strong>${

@@ -62,12 +62,17 @@ export interface SignInClass {
   new (ctx: DurableObjectState, env: Cloudflare.Env): SignIn
 }
 
-/** An `auth` of `serve()`, with the class that the Worker exports. */
+/** Authenticates the users of `serve()`, and has the class that the Worker exports. */
 export type SignInAuth = Auth & { readonly plugin: Plugin<{ readonly McpSignIn: SignInClass }> }
 
 const provider: typeof kind.auth = [
   (value) => [value].flat().length > 0 && [value].flat().every((one) => Object(one).authorizationUrl !== undefined),
   'a provider such as github({ clientId, clientSecret }), or a list of them',
+]
+
+const ttl: typeof kind.duration = [
+  (value) => kind.duration[0](value) && Number.parseFloat(String(value)) > 0,
+  `${kind.duration[1]}, and more than 0`,
 ]
 
 const kinds: KindsOf<SignInOptions> = {
@@ -78,8 +83,8 @@ const kinds: KindsOf<SignInOptions> = {
   ],
   allow: kind.fn,
   grantScopes: kind.fn,
-  accessTokenTtl: kind.duration,
-  refreshTokenTtl: kind.duration,
+  accessTokenTtl: ttl,
+  refreshTokenTtl: ttl,
   rememberConsent: kind.duration,
   scopes: bearerKinds.scopes,
   requireScopesEverywhere: bearerKinds.requireScopesEverywhere,

@@ -3,7 +3,7 @@ import type { KindsOf } from '../../../declarations/check-options.ts'
 import * as kind from '../../../declarations/option-kinds.ts'
 import type { Fetch } from '../../auth/fetch-json.ts'
 
-/** What every provider needs: the client that you registered there. */
+/** Describes the client that you registered with a provider, and what it asks for. */
 export type ClientOptions = {
   /** Id of the client that you registered with the provider. */
   clientId: string
@@ -20,6 +20,9 @@ export type ClientOptions = {
   /** Sends requests to the provider. Default: the global `fetch`. */
   fetch?: Fetch
 }
+
+/** An address of a provider. */
+export const url: typeof kind.string = [(value) => typeof value === 'string' && URL.canParse(value), 'an absolute URL']
 
 /** Kinds of the options that every provider has. */
 export const clientKinds: KindsOf<ClientOptions> = {

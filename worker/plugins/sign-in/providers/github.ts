@@ -5,7 +5,7 @@
  */
 import { checkOptions, type KindsOf } from '../../../declarations/check-options.ts'
 import * as kind from '../../../declarations/option-kinds.ts'
-import { type ClientOptions, clientKinds } from './client-options.ts'
+import { type ClientOptions, clientKinds, url } from './client-options.ts'
 import { oauth2 } from './oauth2.ts'
 import { AccessDenied, type IdentityProvider, type User } from './provider.ts'
 
@@ -25,8 +25,8 @@ export type GitHubOptions = ClientOptions & {
 const kinds: KindsOf<GitHubOptions> = {
   ...clientKinds,
   organizations: kind.strings,
-  url: kind.name,
-  apiUrl: kind.name,
+  url,
+  apiUrl: url,
 }
 
 /**
@@ -40,9 +40,8 @@ const kinds: KindsOf<GitHubOptions> = {
  */
 export function github(options: GitHubOptions): IdentityProvider {
   checkOptions('github()', options, kinds)
-  const { organizations, url, apiUrl, ...client } = options
-  const site = url ?? 'https://github.com'
-  const api = apiUrl ?? (url === undefined ? 'https://api.github.com' : `${url}/api/v3`)
+  const { organizations, url: site = 'https://github.com', apiUrl, ...client } = options
+  const api = apiUrl ?? (options.url === undefined ? 'https://api.github.com' : `${site}/api/v3`)
   return oauth2({
     name: 'github',
     title: 'GitHub',
@@ -51,6 +50,7 @@ export function github(options: GitHubOptions): IdentityProvider {
     authorizationUrl: `${site}/login/oauth/authorize`,
     tokenUrl: `${site}/login/oauth/access_token`,
     async user(_, get): Promise<User> {
+      // Its API has this shape.
       const { id, login, name } = (await get(`${api}/user`)) as { id: number; login: string; name: string | null }
       const groups = organizations && (await memberships(organizations, () => get(`${api}/user/orgs?per_page=100`)))
       const email = await primaryEmail(() => get(`${api}/user/emails`))
@@ -61,6 +61,7 @@ export function github(options: GitHubOptions): IdentityProvider {
 
 /** @throws AccessDenied for a user who is in none of the organizations */
 async function memberships(organizations: readonly string[], get: () => Promise<unknown>): Promise<readonly string[]> {
+  // Its API has this shape.
   const own = new Set(((await get()) as { login: string }[]).map(({ login }) => login.toLowerCase()))
   const groups = organizations.filter((organization) => own.has(organization.toLowerCase()))
   if (groups.length > 0) return groups
@@ -69,6 +70,7 @@ async function memberships(organizations: readonly string[], get: () => Promise<
 
 /** Returns the primary address; nothing when the scope for it was not granted. */
 async function primaryEmail(get: () => Promise<unknown>): Promise<Pick<User, 'email' | 'emailVerified'>> {
+  // Its API has this shape.
   const emails = (await get().catch(() => [])) as { email: string; primary: boolean; verified: boolean }[]
   const primary = emails.find((email) => email.primary)
   return primary ? { email: primary.email, emailVerified: primary.verified } : {}

@@ -6,7 +6,7 @@
 import * as oauth from 'oauth4webapi'
 import { checkOptions, type KindsOf } from '../../../declarations/check-options.ts'
 import * as kind from '../../../declarations/option-kinds.ts'
-import { type ClientOptions, clientKinds } from './client-options.ts'
+import { type ClientOptions, clientKinds, url } from './client-options.ts'
 import { OAuthClient } from './oauth-client.ts'
 import type { IdentityProvider, UpstreamTokens, User } from './provider.ts'
 
@@ -27,8 +27,6 @@ export type OAuth2Options = ClientOptions & {
    */
   user(tokens: UpstreamTokens, get: (url: string) => Promise<unknown>): User | Promise<User>
 }
-
-const url: typeof kind.string = [(value) => typeof value === 'string' && URL.canParse(value), 'an absolute URL']
 
 const kinds: KindsOf<OAuth2Options> = {
   ...clientKinds,

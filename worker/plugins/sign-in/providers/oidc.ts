@@ -6,7 +6,7 @@
 import * as oauth from 'oauth4webapi'
 import { checkOptions, type KindsOf } from '../../../declarations/check-options.ts'
 import * as kind from '../../../declarations/option-kinds.ts'
-import { type ClientOptions, clientKinds } from './client-options.ts'
+import { type ClientOptions, clientKinds, url } from './client-options.ts'
 import { OAuthClient } from './oauth-client.ts'
 import { AccessDenied, type IdentityProvider, type UpstreamTokens, type User } from './provider.ts'
 
@@ -31,7 +31,7 @@ export type OidcOptions = ClientOptions & {
 
 export const oidcKinds: KindsOf<OidcOptions> = {
   ...clientKinds,
-  issuer: kind.required([(value) => typeof value === 'string' && URL.canParse(value), 'an absolute URL']),
+  issuer: kind.required(url),
   tenantClaim: kind.name,
   groupsClaim: kind.name,
   userInfo: kind.flag,
@@ -93,13 +93,13 @@ export class OidcProvider extends OAuthClient implements IdentityProvider {
     const groups = claims[groupsClaim]
     return {
       id: sub,
-      ...textMember('name', claims.name),
-      ...textMember('login', claims.preferred_username),
-      ...textMember('email', claims.email),
+      name: textIn(claims.name),
+      login: textIn(claims.preferred_username),
+      email: textIn(claims.email),
       // Some providers send it as a text.
-      ...(claims.email_verified !== undefined && { emailVerified: String(claims.email_verified) === 'true' }),
-      ...(tenantClaim !== undefined && textMember('tenant', claims[tenantClaim])),
-      ...(Array.isArray(groups) && { groups: groups.filter((group) => typeof group === 'string') }),
+      emailVerified: claims.email_verified === undefined ? undefined : String(claims.email_verified) === 'true',
+      tenant: tenantClaim === undefined ? undefined : textIn(claims[tenantClaim]),
+      groups: Array.isArray(groups) ? groups.filter((group) => typeof group === 'string') : undefined,
     }
   }
 
@@ -108,11 +108,10 @@ export class OidcProvider extends OAuthClient implements IdentityProvider {
     const { userInfo = idToken?.name === undefined && idToken?.email === undefined } = this.#options
     const { userinfo_endpoint: endpoint } = await this.server()
     if (!userInfo || endpoint === undefined) return {}
-    const claims = await this.getJson(endpoint, accessToken)
-    if (Object(claims).sub !== idToken?.sub) throw new Error(`${this.title} answered for another user`)
-    return claims as UserClaims
+    const claims = Object(await this.getJson(endpoint, accessToken))
+    if (claims.sub !== idToken?.sub) throw new Error(`${this.title} answered for another user`)
+    return claims
   }
 }
 
-const textMember = <K extends string>(name: K, value: unknown): { readonly [N in K]?: string } =>
-  typeof value === 'string' ? ({ [name]: value } as { readonly [N in K]: string }) : {}
+const textIn = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)

@@ -51,6 +51,9 @@ const domainKinds: KindsOf<DomainOptions> = {
  *
  * @throws Error for an invalid option. The message names the fix
  * @see https://developers.google.com/identity/openid-connect/openid-connect
+ *
+ * @example
+ * const login = google({ clientId: env.GOOGLE_ID, clientSecret: env.GOOGLE_SECRET, domains: ['example.com'] })
  */
 export function google(options: GoogleOptions): IdentityProvider {
   checkOptions('google()', options, { ...clientKinds, domains: kind.strings } satisfies KindsOf<GoogleOptions>)
@@ -83,6 +86,9 @@ export function google(options: GoogleOptions): IdentityProvider {
  *
  * @throws Error for an invalid option. The message names the fix
  * @see https://learn.microsoft.com/en-us/entra/identity-platform/v2-protocols-oidc
+ *
+ * @example
+ * const login = entra({ clientId: env.ENTRA_ID, clientSecret: env.ENTRA_SECRET, tenant: env.ENTRA_TENANT })
  */
 export function entra(options: EntraOptions): IdentityProvider {
   checkOptions('entra()', options, {
@@ -105,6 +111,9 @@ export function entra(options: EntraOptions): IdentityProvider {
  *
  * @throws Error for an invalid option. The message names the fix
  * @see https://developer.okta.com/docs/reference/api/oidc/
+ *
+ * @example
+ * const login = okta({ clientId: env.OKTA_ID, clientSecret: env.OKTA_SECRET, domain: 'example.okta.com' })
  */
 export function okta(options: OktaOptions): IdentityProvider {
   checkOptions('okta()', options, { ...domainKinds, authorizationServer: kind.name } satisfies KindsOf<OktaOptions>)
@@ -120,6 +129,9 @@ export function okta(options: OktaOptions): IdentityProvider {
  *
  * @throws Error for an invalid option. The message names the fix
  * @see https://auth0.com/docs/authenticate/protocols/openid-connect-protocol
+ *
+ * @example
+ * const login = auth0({ clientId: env.AUTH0_ID, clientSecret: env.AUTH0_SECRET, domain: 'example.eu.auth0.com' })
  */
 export function auth0(options: DomainOptions): IdentityProvider {
   checkOptions('auth0()', options, domainKinds)
@@ -137,6 +149,9 @@ export function auth0(options: DomainOptions): IdentityProvider {
  *
  * @throws Error for an invalid option. The message names the fix
  * @see https://workos.com/docs/authkit/connect
+ *
+ * @example
+ * const login = workos({ clientId: env.WORKOS_ID, clientSecret: env.WORKOS_SECRET, domain: 'example.authkit.app' })
  */
 export function workos(options: DomainOptions): IdentityProvider {
   checkOptions('workos()', options, domainKinds)
@@ -153,6 +168,9 @@ export function workos(options: DomainOptions): IdentityProvider {
  *
  * @throws Error for an invalid option. The message names the fix
  * @see https://clerk.com/docs/advanced-usage/clerk-idp
+ *
+ * @example
+ * const login = clerk({ clientId: env.CLERK_ID, clientSecret: env.CLERK_SECRET, domain: 'clerk.example.com' })
  */
 export function clerk(options: DomainOptions): IdentityProvider {
   checkOptions('clerk()', options, domainKinds)
@@ -167,6 +185,9 @@ export function clerk(options: DomainOptions): IdentityProvider {
  *
  * @throws Error for an invalid option. The message names the fix
  * @see https://developers.cloudflare.com/cloudflare-one/applications/configure-apps/saas-apps/generic-oidc-saas/
+ *
+ * @example
+ * const login = cloudflareAccess({ clientId: env.ACCESS_ID, clientSecret: env.ACCESS_SECRET, team: 'example' })
  */
 export function cloudflareAccess(options: AccessOptions): IdentityProvider {
   checkOptions('cloudflareAccess()', options, {

@@ -1,12 +1,14 @@
 /** What sign-in needs of an identity provider. */
 
-/** The signed-in user, as the provider describes it. */
+/** Describes the signed-in user, as the provider does. */
 export type User = {
   /** Identifies the user at the provider. Never an email address, which can be given to another person. */
   readonly id: string
+  /** Name of the user for people. */
   readonly name?: string | undefined
   /** The name that the user chose, such as the login of GitHub. */
   readonly login?: string | undefined
+  /** Email address, which may be unverified. */
   readonly email?: string | undefined
   /** Whether the provider has verified the email address. */
   readonly emailVerified?: boolean | undefined
@@ -16,9 +18,11 @@ export type User = {
   readonly groups?: readonly string[] | undefined
 }
 
-/** The tokens that a provider issued for its API. */
+/** Holds the tokens that a provider issued for its API. */
 export type UpstreamTokens = {
+  /** Access token of the API. */
   readonly accessToken: string
+  /** Refresh token, if the provider issues one. */
   readonly refreshToken?: string | undefined
   /** Milliseconds since 1970: when the access token expires. `undefined`: it does not. */
   readonly expires?: number | undefined
@@ -26,18 +30,20 @@ export type UpstreamTokens = {
   readonly scopes: readonly string[]
 }
 
-/** A visit of the user to the provider: what is sent with it, and compared when the user comes back. */
+/** Describes a visit of the user to the provider: what is sent with it, and compared when the user comes back. */
 export type Visit = {
   /** URL of this server to which the provider sends the user back. */
   readonly redirectUri: string
+  /** Random text that the provider returns: RFC 6749, section 10.12. */
   readonly state: string
+  /** Random text that the ID token repeats. */
   readonly nonce: string
   /** PKCE: RFC 7636. */
   readonly codeVerifier: string
 }
 
 /**
- * An identity provider. `github()`, `google()`, `oidc()` and the others of `edgemcp/sign-in` return one.
+ * Signs a user in. `github()`, `google()`, `oidc()` and the others of `edgemcp/sign-in` return such a provider.
  *
  * @see https://www.rfc-editor.org/rfc/rfc6749#section-4.1
  */
@@ -61,8 +67,8 @@ export interface IdentityProvider {
   revoke?(token: string): Promise<void>
 }
 
-/** The provider, or an allow list, refuses the user. The message is for the user. */
+/** Reports that the provider, or an allow list, refuses the user. The message is for the user. */
 export class AccessDenied extends Error {}
 
-/** The provider does not accept a refresh token any more: the user has to sign in again. */
+/** Reports that the provider does not accept a refresh token any more: the user has to sign in again. */
 export class RefreshRejected extends Error {}
