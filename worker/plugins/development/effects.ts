@@ -9,7 +9,7 @@
 
 import type { Context } from '../../declarations/context.ts'
 import type { Instrumented } from '../../declarations/declarations.ts'
-import { isAwaited, observe } from '../../engine/input-promise.ts'
+import { isAwaited, observe } from '../../declarations/tracked-promise.ts'
 import type { Plugin } from '../../plugin.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { type Effect, noticeEffects } from './notice-effects.ts'

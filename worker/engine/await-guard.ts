@@ -1,43 +1,6 @@
 /** Detects input requests that a handler forgets to await, so that nothing that comes after one happens before its response. */
+import { observe, TrackedPromise, turnsToAwait } from '../declarations/tracked-promise.ts'
 import { McpError } from '../protocol/errors.ts'
-
-/**
- * The promise of an input response, which knows whether the handler awaits it. `await`, `Promise.all` and their like call `then` of a promise of
- * a subclass, so the handler forgot to await an `InputPromise` on which nothing called `then`.
- */
-export class InputPromise<T> extends Promise<T> {
-  /** `then` returns a plain promise. */
-  static override get [Symbol.species](): PromiseConstructor {
-    return Promise
-  }
-
-  isAwaited = false
-
-  // biome-ignore lint/suspicious/noThenProperty: a promise that records whether the handler awaits it
-  override then<A = T, B = never>(
-    onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
-    onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
-  ): Promise<A | B> {
-    this.isAwaited = true
-    return super.then(onFulfilled, onRejected)
-  }
-}
-
-/** Whether the handler awaits the response. A promise of another class counts as awaited. */
-export const isAwaited = (response: Promise<unknown>): boolean =>
-  !(response instanceof InputPromise) || response.isAwaited
-
-/** Calls back when a promise settles. An `InputPromise` does not count as awaited by it. */
-export function observe<T>(
-  promise: Promise<T>,
-  onFulfilled: (value: T) => void,
-  onRejected: (reason: unknown) => void,
-): void {
-  Promise.prototype.then.call(promise, onFulfilled, onRejected)
-}
-
-/** `return ctx.elicit(…)` through several async functions takes a turn or two of the microtask queue each. */
-const turnsToAwait = 12
 
 type GuardOptions = {
   /** Returns the set of the work that the round waits for before it ends. */
@@ -51,7 +14,7 @@ export class AwaitGuard {
   /** Set once an input request was not awaited. */
   error: McpError | undefined
   readonly #options: GuardOptions
-  #unawaited: { readonly name: string; readonly promise: InputPromise<unknown> }[] = []
+  #unawaited: { readonly name: string; readonly promise: TrackedPromise<unknown> }[] = []
 
   constructor(options: GuardOptions) {
     this.#options = options
@@ -64,7 +27,7 @@ export class AwaitGuard {
 
   /** @param name of the call, such as `ctx.elicit("k", …)`, for the error if the handler does not await it */
   promise<T>(name: string, work: () => Promise<T>): Promise<T> {
-    const promise = new InputPromise<T>((resolve) => resolve(this.after(work)))
+    const promise = new TrackedPromise<T>((resolve) => resolve(this.after(work)))
     this.#unawaited.push({ name, promise })
     // A rejection of a promise that the handler does not await is reported as the missing `await`.
     observe(promise, ignore, ignore)
