@@ -31,4 +31,33 @@ describe('a change that a handler publishes without await', () => {
       ),
     )
   })
+
+  const revisions = ['2026-07-28', '2025-11-25']
+
+  /** Counts the log lines of a call. The next call is logged after all that this one logs. */
+  async function linesOf(tool: string, revision: string): Promise<number> {
+    await using client = await connect(new URL('/unheard/mcp', server.url), { revision })
+    const lines = () =>
+      server.harness.getLogs().filter(({ message }) => message.includes('notifications are disabled')).length
+    server.harness.clearLogs()
+    await client.callTool(tool)
+    await client.callTool('edit')
+    // Those of the call, and one of the next.
+    await vi.waitFor(() => expect(lines()).toBeGreaterThanOrEqual(tool === 'edit_and_catch' ? 1 : 2))
+    return lines() - 1
+  }
+
+  test.each(revisions)('is logged once if the handler awaits it, for a client of %s', async (revision) => {
+    expect(await linesOf('edit_and_wait', revision)).toBe(1)
+    expect(await linesOf('edit_and_return', revision)).toBe(1)
+  })
+
+  test.each(revisions)('is logged once if the handler does not await it, for a client of %s', async (revision) => {
+    expect(await linesOf('edit', revision)).toBe(1)
+    expect(await linesOf('enable', revision)).toBe(1)
+  })
+
+  test.each(revisions)('is not logged if the handler catches its failure, for a client of %s', async (revision) => {
+    expect(await linesOf('edit_and_catch', revision)).toBe(0)
+  })
 })

@@ -1,5 +1,6 @@
 /** Change notifications of a server, and entries that are enabled and disabled at run time. */
 import type { List, Recipients, ServerEvent, SubscriberCount, TopicRecipients } from '../protocol/changes.ts'
+import { observe, TrackedPromise, turnsToAwait } from './tracked-promise.ts'
 
 /**
  * Durable Objects that have received a change, as texts. Several servers that mount one server may deliver its change through the same
@@ -38,7 +39,7 @@ export class ChangeHub implements Changes {
     this.#connected.set(key, changes)
   }
 
-  /** @param waitUntil gets each delivery, so that it completes and its failure is reported even if the application does not await it */
+  /** @param waitUntil gets each delivery, which rejects only if the application does not await it: its failure is reported once */
   completeWith(waitUntil: (work: Promise<void>) => void): void {
     this.#waitUntil = waitUntil
   }
@@ -74,11 +75,18 @@ export class ChangeHub implements Changes {
     return Object.assign({}, ...all, Object.fromEntries(disabled))
   }
 
-  /** @throws Error when nothing delivers */
+  /** @throws Error when nothing delivers. If the application does not await the promise, the failure is reported */
   #deliver(deliver: (changes: Changes) => Promise<void>): Promise<void> {
-    const work = this.#deliverToEach(deliver)
-    this.#waitUntil?.(work)
-    return work
+    const delivery = new TrackedPromise<void>((resolve) => resolve(this.#deliverToEach(deliver)))
+    const done = new Promise<void>((resolve, reject) => {
+      observe(delivery, resolve, async (thrown) => {
+        for (let turn = 0; turn < turnsToAwait && !delivery.isAwaited; turn++) await undefined
+        if (delivery.isAwaited) resolve()
+        else reject(thrown)
+      })
+    })
+    if (this.#waitUntil) this.#waitUntil(done)
+    return delivery
   }
 
   async #deliverToEach(deliver: (changes: Changes) => Promise<void>): Promise<void> {

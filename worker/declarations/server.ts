@@ -405,12 +405,11 @@ function addEntry<K extends EntryKind>(
     visibleTo: enabled === undefined ? visibleTo : isVisible,
   }
   draft.addEntry(kind, name, { ...entry, ...access })
-  const setEnabled = async (isEnabled: boolean) => {
-    if (enabled === undefined) {
-      throw new Error(`The ${word} "${name}" cannot be enabled or disabled: declare it with enabled: true`)
-    }
-    await draft.changes.setEnabled(list, name, isEnabled)
-  }
+  const setEnabled = (isEnabled: boolean): Promise<void> =>
+    enabled === undefined
+      ? Promise.reject(new Error(`The ${word} "${name}" cannot be enabled or disabled: declare it with enabled: true`))
+      : // The promise itself: it knows whether the application awaits it.
+        draft.changes.setEnabled(list, name, isEnabled)
   return { enable: () => setEnabled(true), disable: () => setEnabled(false) }
 }
 
