@@ -72,9 +72,12 @@ export class EndpointObjects {
     return hasClass(this.nameOf(className))
   }
 
-  /** @throws Error when the Worker has no such class */
-  object<T>(className: string, name: string): T {
-    return object(this.nameOf(className), name, this.placement)
+  /**
+   * @param hidesErrors whether the endpoint of the call hides the messages of exceptions
+   * @throws Error when the Worker has no such class
+   */
+  object<T>(className: string, name: string, hidesErrors = this.placement.hidesErrors === true): T {
+    return object(this.nameOf(className), name, { ...this.placement, hidesErrors })
   }
 
   session(name: string): SessionRpc {
@@ -92,8 +95,8 @@ export class EndpointObjects {
     return this.object('McpSession', `request-state ${name}`)
   }
 
-  state(name: string): StateRpc {
-    return this.object('McpState', name)
+  state(name: string, hidesErrors?: boolean): StateRpc {
+    return this.object('McpState', name, hidesErrors)
   }
 
   subscriptions(serverName: string, shard: number): SubscriptionsRpc {

@@ -281,11 +281,13 @@ class ServedEndpoint {
     validateWith(plugins, served)
     this.#limiter?.validate?.(served)
     const countRound = this.#limiter?.countRound?.bind(this.#limiter)
-    const services = { server: served, state: (name: string) => objects.state(name) }
     this.#endpoint = {
       server: served,
       auth,
-      countRound: countRound && ((attempt) => countRound(attempt, services)),
+      countRound:
+        countRound &&
+        ((attempt, hidesErrors) =>
+          countRound(attempt, { server: served, state: (name) => objects.state(name, hidesErrors) })),
       plugins: this.#runtime.plugins,
       hidesErrors: objects.placement.hidesErrors,
     }

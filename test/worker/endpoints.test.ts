@@ -2,9 +2,11 @@
 import { createExecutionContext, runInDurableObject } from 'cloudflare:test'
 import { env, exports } from 'cloudflare:workers'
 import { createServer, type Plugin, type ServeOptions, serve } from 'edgemcp'
+import { rateLimit } from 'edgemcp/rate-limit'
 import { resultStore, storedResult } from 'edgemcp/results'
+import { state } from 'edgemcp/state'
 import { tasks } from 'edgemcp/tasks'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { SessionRpc, TaskCall } from '../../durable-objects/rpc.ts'
 import {
   type Admitted,
@@ -144,6 +146,63 @@ test.each([
 test('do not use the handlerErrors function of their own endpoint for another endpoint that has one', async () => {
   const own: Partial<ServeOptions> = { handlerErrors: (error) => String(error) }
   expect(JSON.stringify(await failAsTask(own, { hidesErrors: true }))).toMatch(failed)
+})
+
+describe('the class that a Worker lacks is named', () => {
+  const counts = state('counts_of_nobody', { per: 'handle', ttl: '1h' }, (store) => ({
+    count: () => store.entries().length,
+  }))
+  const server = createServer({ name: 'stateful', version: '1.0.0' })
+  server.tool('count', { description: 'Counts', task: true }, async (_, ctx) => {
+    return `${await ctx.state(counts, await ctx.createHandle(counts)).count()}`
+  })
+  server.prompt('count', { description: 'Counts' }, async (_, ctx) => {
+    return `${await ctx.state(counts, await ctx.createHandle(counts)).count()}`
+  })
+  server.tool('rare', { description: 'May be called rarely', rateLimit: { quota: '1/d' } }, () => 'Done')
+  const lacking = (handlerErrors: Texts) =>
+    ({ handlerErrors, durableObjects: { names: { McpState: 'MissingState' } } }) as const
+
+  type Texts = 'generic' | 'message'
+  const path = '/called/mcp'
+  /** What a call of an endpoint contains. It exists in this isolate, unless it is elsewhere. */
+  const admittedAt = (called: Texts, isHere: boolean, plugins: readonly Plugin[]) => {
+    serve(server, { path, plugins, ...lacking(called) })
+    const names = plugins.map(({ name }) => name)
+    const key = endpointKey(JSON.stringify(['stateful', path]), undefined)
+    return {
+      endpoint: isHere ? key : endpoint,
+      serverName: 'stateful',
+      plugins: names,
+      hidesErrors: called === 'generic',
+    }
+  }
+  const callAs = (own: Texts, called: Texts, isHere: boolean, name: string, method = 'tools/call') => {
+    const plugins = [rateLimit()]
+    const admitted = { ...elsewhere, ...admittedAt(called, isHere, plugins), isLimited: true }
+    const { McpSession } = serve(server, { path: '/own/mcp', plugins, ...lacking(own) })
+    return runInDurableObject(McpState.getByName(crypto.randomUUID()), (_, context) => {
+      const session = new McpSession(context, {} as never)
+      return session.post(post(method, { name, arguments: {} }, { admitted, caller: 'ada' }))
+    })
+  }
+  const runs: [string, (own: Texts, called: Texts, isHere: boolean) => Promise<unknown>][] = [
+    ['a call in a session', (...where) => callAs(...where, 'count')],
+    ['a prompt in a session', (...where) => callAs(...where, 'count', 'prompts/get')],
+    ['the limit of a call in a session', (...where) => callAs(...where, 'rare')],
+    [
+      'a task',
+      (own, called, isHere) =>
+        runAsTask('count', { path: '/own/mcp', ...lacking(own) }, admittedAt(called, isHere, [tasks()]), server),
+    ],
+  ]
+  test.each(runs)('to clients as handlerErrors of the called endpoint says: %s', async (_, run) => {
+    const missing = 'This Worker has no Durable Object MissingState'
+    expect(JSON.stringify(await run('generic', 'message', true))).toContain(missing)
+    expect(JSON.stringify(await run('message', 'generic', true))).not.toContain('MissingState')
+    expect(JSON.stringify(await run('message', 'message', false))).toContain(missing)
+    expect(JSON.stringify(await run('message', 'generic', false))).not.toContain('MissingState')
+  })
 })
 
 test.each([

@@ -98,7 +98,9 @@ export function countRoundFor(
   countRound: CountRound | undefined,
 ): CountRound | undefined {
   if (!admitted?.isLimited) return countRound
-  if (countRound) return endpointOf(admitted.endpoint)?.countRound ?? countRound
+  if (countRound) {
+    return endpointOf(admitted.endpoint)?.countRound ?? ((attempt) => countRound(attempt, admitted.hidesErrors))
+  }
   throw new McpError(
     'internal_error',
     'The endpoint has rateLimit(), but the endpoint that stores its sessions does not: add it to both',

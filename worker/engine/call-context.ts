@@ -15,7 +15,7 @@ import { milliseconds } from '../declarations/duration.ts'
 import { readForm } from '../declarations/form.ts'
 import type { Schema } from '../declarations/schema.ts'
 import type { HandleState, KeyedState, StateAccess, StateRpc } from '../declarations/state.ts'
-import { McpError } from '../protocol/errors.ts'
+import { DeveloperError, McpError, messageOf } from '../protocol/errors.ts'
 import { jsonText } from '../protocol/json-text.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import { includesLevel, progressToken } from '../protocol/meta.ts'
@@ -319,11 +319,20 @@ export class CallContext implements Context {
   /** An operation on a state is an effect too: it waits until the handler awaits its input requests. */
   #stateObject(name: string): StateRpc {
     const { guard } = this.#round
-    const object = this[environmentKey].state.object(name)
+    const object = this.#findState(name)
     if (!guard.error && !guard.hasUnawaited) return object
     return {
       run: (operation) => guard.after(() => object.run(operation)),
       deleteAll: (expires) => guard.after(() => object.deleteAll(expires)),
+    }
+  }
+
+  /** @throws DeveloperError if the class is missing: the endpoint of the call decides whether its client reads that, not that of the class */
+  #findState(name: string): StateRpc {
+    try {
+      return this[environmentKey].state.object(name)
+    } catch (problem) {
+      throw new DeveloperError(messageOf(problem))
     }
   }
 }
