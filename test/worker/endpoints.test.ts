@@ -277,3 +277,49 @@ test('a task of another server that shares the class does not run the tool of th
     },
   })
 })
+
+describe('a list in a session whose class another endpoint has', () => {
+  const methods = ['tools', 'prompts', 'resources', 'resources/templates'].map((list) => `${list}/list`)
+  const listAs = async (method: string, more: Partial<Admitted>) => {
+    const admitted = { ...elsewhere, plugins: ['page', 'subscriptions'], ...more }
+    const posted = await McpSession.getByName(crypto.randomUUID()).post(post(method, {}, { admitted }))
+    return JSON.parse('text' in posted ? String(posted.text) : '')
+  }
+
+  test.each(methods)('has the entries of its server: %s', async (method) => {
+    const { result } = await listAs(method, { serverName: 'everything' })
+    const [entries] = Object.values(result) as { name: string }[][]
+    expect(entries?.length).toBeGreaterThan(0)
+  })
+
+  test.each(methods)('has no entries of another server: %s', async (method) => {
+    expect(await listAs(method, { serverName: 'other' })).toMatchObject({
+      error: {
+        message:
+          'The class McpSession belongs to the server "everything", not to "other": give each server its own with durableObjects.names',
+      },
+    })
+  })
+
+  test('is answered with the identity of that endpoint', async () => {
+    const identities: string[] = []
+    const server = createServer({ name: 'listed', version: '1.0.0' })
+    server.tool('own', { description: 'An entry' }, () => 'own')
+    const plugin: Plugin = {
+      name: 'named',
+      interceptor:
+        ({ identity }) =>
+        (_, next) => {
+          identities.push(identity)
+          return next()
+        },
+    }
+    const { McpSession } = serve(server, { path: '/listed/mcp', plugins: [plugin] })
+    const admitted = { ...elsewhere, serverName: 'listed', plugins: ['named'] }
+    const posted = await runInDurableObject(McpState.getByName(crypto.randomUUID()), (_, context) =>
+      new McpSession(context, {} as never).post(post('tools/list', {}, { admitted })),
+    )
+    expect(JSON.stringify(posted)).toContain('An entry')
+    expect(identities).toEqual(['elsewhere'])
+  })
+})
