@@ -290,6 +290,7 @@ class ServedEndpoint {
           countRound(attempt, { server: served, state: (name) => objects.state(name, hidesErrors) })),
       plugins: this.#runtime.plugins,
       hidesErrors: objects.placement.hidesErrors,
+      subscriptionsClass: this.#subscriptions && objects.nameOf('McpSubscriptions'),
     }
     const key = endpointKey(identity, options.auth?.tenant)
     registerEndpoint(key, this.#endpoint)

@@ -18,6 +18,8 @@ export type Endpoint = {
   readonly plugins: readonly string[]
   /** Whether `handlerErrors` is not `'message'`. */
   readonly hidesErrors?: boolean | undefined
+  /** The exported name of the class that delivers its changes; `undefined` without `subscriptions()`. */
+  readonly subscriptionsClass?: string | undefined
 }
 
 /** Describes the endpoint that admitted a call, for Durable Objects in whose isolate the endpoint may not exist. */
@@ -48,8 +50,22 @@ const endpoints = new BoundedMap<string, Endpoint>({ maxEntries: 10_000 })
 export const endpointKey = (identity: string, tenant: string | undefined): string =>
   JSON.stringify([identity, tenant ?? null])
 
-/** An endpoint that is made again replaces the one before. */
+/**
+ * An endpoint that is made again replaces the one before.
+ *
+ * @throws Error when another server of the same name delivers its changes through the same class, whose objects are named after the server
+ */
 export function registerEndpoint(key: string, endpoint: Endpoint): void {
+  const { options } = endpoint.server.declarations
+  const { subscriptionsClass: className } = endpoint
+  for (const [otherKey, other] of className ? endpoints : []) {
+    const { options: others } = other.server.declarations
+    if (otherKey === key || other.subscriptionsClass !== className) continue
+    if (others === options || others.name !== options.name) continue
+    throw new Error(
+      `Two servers with the name "${options.name}" share the class ${className}, so clients of one would receive changes of the other: give one another name, or its own class with durableObjects.names`,
+    )
+  }
   endpoints.set(key, endpoint)
 }
 
