@@ -64,6 +64,8 @@ export function takeAnswer(session: Context, received: Message): StoredCall | un
   endOverdue(session)
   storeRoots(session, message.id, answer)
   const answered = session.ledger.answer(message.id, answer)
+  // A call that ends in this turn is deleted, and its response is not written.
+  session.streams.flushSoon()
   if (!answered?.problem) return answered
   const { row, call, problem } = answered
   cancelInputRequests(session, call.stream, session.ledger.end(row), problem.message)

@@ -244,12 +244,16 @@ export class SessionStreams {
       unopened.last = appended
     } else this.#unopened.delete(stream)
     this.#unsent.set(stream, { frames, last: id })
-    // The storage has reported what it throws.
-    if (this.#unsent.size === 1 && !unsent)
-      drainMicrotasks()
-        .then(() => this.flush())
-        .catch(() => {})
+    if (this.#unsent.size === 1 && !unsent) this.flushSoon()
     if (frames.length > pageSize) this.flush()
+  }
+
+  /** Flushes at the end of this turn. */
+  flushSoon(): void {
+    drainMicrotasks()
+      .then(() => this.flush())
+      // The storage has reported what it throws.
+      .catch(() => {})
   }
 
   /**

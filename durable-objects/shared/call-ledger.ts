@@ -15,6 +15,7 @@
 import type { Admitted } from '../../worker/declarations/endpoints.ts'
 import { type Answer, type Journal, withAnswers } from '../../worker/engine/journal.ts'
 import type { NegotiatedSession } from '../../worker/engine/methods/method.ts'
+import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
 import type { McpError } from '../../worker/protocol/errors.ts'
 import type { RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import type { RequestId } from '../../worker/protocol/types.ts'
@@ -45,12 +46,28 @@ const schema = `
   CREATE TABLE questions (id INTEGER PRIMARY KEY AUTOINCREMENT, call INTEGER, key TEXT);
 `
 
+/** What is known of a call without reading its row. */
+type Entry = {
+  readonly request: string
+  due: number | null
+  /** The keys of its open input requests, by their ids. */
+  readonly questions: Map<number, string>
+  isStored: boolean
+}
+
+/** Calls whose rows are not read back, because their texts are still in memory, and the characters of each. */
+const [maxTexts, maxTextCharacters] = [100, 16_384]
+const rememberedTexts = () => new BoundedMap<number, string>({ maxEntries: maxTexts })
+
 export class CallLedger {
   readonly #tables: Tables
   readonly #sql: SqlStorage
   readonly #skippedIds: SkippedIds
-  /** Calls that were stored in this turn, by their row. */
-  readonly #unwritten = new Map<number, LedgerCall>()
+  /** All calls, by row, once they were read. */
+  #known: Map<number, Entry> | undefined
+  /** Calls to be written, by row. */
+  readonly #unwritten = new Map<number, string>()
+  #texts = rememberedTexts()
   /** The highest row so far. */
   #lastRow: number | undefined
 
@@ -63,37 +80,60 @@ export class CallLedger {
   /** Called after the storage was deleted. */
   reset(): void {
     this.#tables.reset()
+    this.#known = undefined
     this.#unwritten.clear()
+    this.#texts = rememberedTexts()
     this.#lastRow = undefined
+  }
+
+  get #entries(): Map<number, Entry> {
+    if (!this.#known) {
+      const calls = this.#tables.query<{ id: number; request: string; due: number | null }>(
+        'SELECT id, request, due FROM calls ORDER BY id',
+      )
+      this.#known = new Map(
+        calls.map(({ id, request, due }) => [id, { request, due, questions: new Map(), isStored: true }]),
+      )
+      const questions = this.#tables.query<{ id: number; call: number; key: string }>(
+        'SELECT id, call, key FROM questions',
+      )
+      for (const { id, call, key } of questions) this.#known.get(call)?.questions.set(id, key)
+    }
+    return this.#known
   }
 
   /** Stores a call, with the next `write()`. Returns its row. */
   begin(call: LedgerCall): number {
-    this.check(call)
+    const text = rowOf(call)
     if (this.#tables.create()) {
       const skipped = this.#skippedIds()
       for (const table of ['calls', 'questions']) this.#tables.skipIds(table, skipped)
     }
-    this.#lastRow ??= this.#query<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'calls'")[0]?.seq ?? 0
+    this.#lastRow ??=
+      this.#tables.query<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'calls'")[0]?.seq ?? 0
     const row = ++this.#lastRow
-    this.#unwritten.set(row, call)
+    this.#entries.set(row, { request: requestKey(call.request.id), due: null, questions: new Map(), isStored: false })
+    this.#put(row, text)
     return row
   }
 
-  /** Writes the calls of this turn that have not ended. Called before each read, and before a call sends anything. */
-  write(): void {
-    if (this.#unwritten.size === 0) return
-    for (const [row, call] of this.#unwritten) {
-      const key = requestKey(call.request.id)
-      this.#sql.exec('INSERT INTO calls (id, request, call) VALUES (?, ?, ?)', row, key, rowOf(call))
-    }
-    this.#unwritten.clear()
+  #put(row: number, text: string): void {
+    this.#unwritten.set(row, text)
+    if (text.length <= maxTextCharacters) this.#texts.set(row, text)
+    else this.#texts.delete(row)
   }
 
-  /** Writes, then returns the rows of a statement. */
-  #query<Row extends Record<string, SqlStorageValue>>(statement: string, ...bindings: SqlStorageValue[]): Row[] {
-    this.write()
-    return this.#tables.query<Row>(statement, ...bindings)
+  /** Writes the calls of this turn that have not ended. Called before a call sends anything, and at the end of the turn. */
+  write(): void {
+    for (const [row, text] of this.#unwritten) {
+      const entry = this.#entries.get(row)
+      if (!entry) continue
+      const { request, due, isStored } = entry
+      if (isStored) this.#sql.exec('UPDATE calls SET call = ?, due = ? WHERE id = ?', text, due, row)
+      else this.#sql.exec('INSERT INTO calls (id, request, call, due) VALUES (?, ?, ?, ?)', row, request, text, due)
+      entry.isStored = true
+    }
+    this.#unwritten.clear()
   }
 
   /** Checks that a call fits into a row. @throws McpError when it does not */
@@ -103,133 +143,148 @@ export class CallLedger {
 
   /** @param due milliseconds since 1970: until when the call waits for input responses */
   rewrite(row: number, call: LedgerCall, due: number | null = null): void {
+    const entry = this.#entries.get(row)
+    if (!entry) return
+    entry.due = due ?? entry.due
+    this.#put(row, rowOf(call))
     this.write()
-    this.#sql.exec('UPDATE calls SET call = ?, due = ifnull(?, due) WHERE id = ?', rowOf(call), due, row)
+  }
+
+  #read(row: number): LedgerCall {
+    const text =
+      this.#unwritten.get(row) ??
+      this.#texts.get(row) ??
+      this.#sql.exec<{ call: string }>('SELECT call FROM calls WHERE id = ?', row).one().call
+    return JSON.parse(text)
+  }
+
+  /** Returns the calls that wait for input responses. */
+  #waiting(isOne: (entry: Entry) => boolean = () => true): { row: number; call: LedgerCall }[] {
+    return this.#select((entry) => entry.questions.size > 0 && isOne(entry))
+  }
+
+  #select(isOne: (entry: Entry) => boolean): { row: number; call: LedgerCall }[] {
+    const rows = [...this.#entries].filter(([, entry]) => isOne(entry))
+    return rows.map(([row]) => ({ row, call: this.#read(row) }))
   }
 
   /** Returns the calls whose input requests have timed out. */
   overdue(now: number): { row: number; call: LedgerCall }[] {
-    return this.#select('due <= ? AND id IN (SELECT call FROM questions)', now)
+    return this.#waiting(({ due }) => due !== null && due <= now)
   }
 
   /** Returns the calls that wait for input responses on behalf of a task. */
   askingFor(taskId: string): { row: number; call: LedgerCall }[] {
-    return this.#select(
-      "call ->> '$.request.method' LIKE 'tasks/%' AND call ->> '$.request.params.taskId' = ? AND id IN (SELECT call FROM questions)",
-      taskId,
+    return this.#waiting().filter(
+      ({ call: { request } }) => request.method.startsWith('tasks/') && request.params?.taskId === taskId,
     )
   }
 
   /** Milliseconds since 1970: when the first input request times out; `Infinity` without open input requests. */
   get due(): number {
-    const [first] = this.#query<{ due: number | null }>(
-      'SELECT min(due) AS due FROM calls WHERE id IN (SELECT call FROM questions)',
-    )
-    return first?.due ?? Number.POSITIVE_INFINITY
+    let first = Number.POSITIVE_INFINITY
+    for (const { due, questions } of this.#entries.values())
+      if (questions.size > 0) first = Math.min(first, due ?? first)
+    return first
   }
 
   /** Deletes a call. Returns the ids of its open input requests, as the client knows them. */
   end(row: number): string[] {
-    // It has no input requests.
-    if (this.#unwritten.delete(row)) return []
-    this.#sql.exec('DELETE FROM calls WHERE id = ?', row)
-    const open = this.#query<{ id: number }>('DELETE FROM questions WHERE call = ? RETURNING id', row)
-    return open.map(({ id }) => `ask-${id}`)
+    const entry = this.#entries.get(row)
+    if (!entry) return []
+    const open = [...entry.questions.keys()]
+    if (entry.isStored) this.#sql.exec('DELETE FROM calls WHERE id = ?', row)
+    if (open.length > 0) this.#sql.exec('DELETE FROM questions WHERE call = ?', row)
+    for (const memory of [this.#entries, this.#unwritten, this.#texts]) memory.delete(row)
+    return open.map((id) => `ask-${id}`)
   }
 
   /** Stores input requests of a call. Returns the id that the client sees, by key. */
   ask(row: number, keys: readonly string[]): Map<string, string> {
-    this.write()
     return new Map(
       keys.map((key) => {
-        const question = this.#sql
-          .exec<{ id: number }>('INSERT INTO questions (call, key) VALUES (?, ?) RETURNING id', row, key)
-          .one()
-        return [key, `ask-${question.id}`]
+        const { id } = this.#tables.write<{ id: number }>(
+          'INSERT INTO questions (call, key) VALUES (?, ?) RETURNING id',
+          row,
+          key,
+        )
+        this.#entries.get(row)?.questions.set(id, key)
+        return [key, `ask-${id}`]
       }),
     )
   }
 
+  #find(question: RequestId): { id: number; row: number; entry: Entry } | undefined {
+    const id = questionRow(question)
+    if (id === undefined) return undefined
+    for (const [row, entry] of this.#entries) if (entry.questions.has(id)) return { id, row, entry }
+    return undefined
+  }
+
   /** Returns the scopes that a token needs to answer an input request. */
   scopesOf(question: RequestId): readonly string[] {
-    const id = questionRow(question)
-    if (id === undefined) return []
-    const [entry] = this.#select('id = (SELECT call FROM questions WHERE id = ?)', id)
-    return entry?.call.scopes ?? []
+    return this.question(question)?.call.scopes ?? []
   }
 
   /** Returns the scopes that a token needs to cancel a waiting call. */
   scopesToCancel(request: RequestId): readonly string[] {
-    const [entry] = this.#select('request = ?', requestKey(request))
+    const key = requestKey(request)
+    const [entry] = this.#select((one) => one.request === key)
     return entry?.call.scopes ?? []
   }
 
   /** Returns the call and the key of an open input request; `undefined` if it is not open. */
   question(question: RequestId): { key: string; call: LedgerCall } | undefined {
-    const id = questionRow(question)
-    if (id === undefined) return undefined
-    const [open] = this.#query<{ call: number; key: string }>('SELECT call, key FROM questions WHERE id = ?', id)
-    const [entry] = open ? this.#select('id = ?', open.call) : []
-    return open && entry && { key: open.key, call: entry.call }
+    const open = this.#find(question)
+    return open && { key: open.entry.questions.get(open.id) ?? '', call: this.#read(open.row) }
   }
 
   /**
-   * Stores an input response. Returns the call if this was the last response that it waited for; `undefined` if it waits for others, or if
-   * the input request is not open. `problem`: with the response, the call does not fit into a row, so it must end.
+   * Stores an input response, with the next `write()`, and that it has come, at once: what the call does next is done after both. Returns
+   * the call if this was the last response that it waited for; `undefined` if it waits for others, or if the input request is not open.
+   * `problem`: with the response, the call does not fit into a row, so it must end.
    */
   answer(question: RequestId, answer: Answer): { row: number; call: LedgerCall; problem?: McpError } | undefined {
-    const id = questionRow(question)
-    if (id === undefined) return undefined
-    const [open] = this.#query<{ call: number; key: string }>(
-      'DELETE FROM questions WHERE id = ? RETURNING call, key',
-      id,
-    )
-    const [entry] = open ? this.#select('id = ?', open.call) : []
-    if (!open || !entry) return undefined
-    const { row, call } = entry
-    const answered = { ...call, journal: withAnswers(call.journal, { [open.key]: answer }) }
-    const problem = tooLarge('The call with its answers', JSON.stringify(answered), maxRowBytes)
+    const open = this.#find(question)
+    if (!open) return undefined
+    const { id, row, entry } = open
+    const key = entry.questions.get(id) ?? ''
+    this.#sql.exec('DELETE FROM questions WHERE id = ?', id)
+    entry.questions.delete(id)
+    const call = this.#read(row)
+    const answered = { ...call, journal: withAnswers(call.journal, { [key]: answer }) }
+    const text = JSON.stringify(answered)
+    const problem = tooLarge('The call with its answers', text, maxRowBytes)
     if (problem) return { row, call, problem }
-    this.rewrite(row, answered)
-    return this.#waits(row) ? undefined : { row, call: answered }
-  }
-
-  #waits(row: number): boolean {
-    return this.#query('SELECT 1 FROM questions WHERE call = ? LIMIT 1', row).length > 0
+    this.#put(row, text)
+    return entry.questions.size > 0 ? undefined : { row, call: answered }
   }
 
   /** Whether there is a call without a reply. */
   get isOpen(): boolean {
-    return this.#query('SELECT 1 FROM calls LIMIT 1').length > 0
+    return this.#entries.size > 0
   }
 
   has(request: RequestId): boolean {
-    return this.#query('SELECT 1 FROM calls WHERE request = ?', requestKey(request)).length > 0
+    const key = requestKey(request)
+    return [...this.#entries.values()].some((entry) => entry.request === key)
   }
 
   /** Deletes a waiting call. Returns its stream and its open input requests. */
   cancel(request: RequestId): { stream: number; questions: string[] } | undefined {
-    const [entry] = this.#select('request = ?', requestKey(request))
-    if (!entry || !this.#waits(entry.row)) return undefined
-    return { stream: entry.call.stream, questions: this.end(entry.row) }
+    const key = requestKey(request)
+    const [waiting] = this.#waiting((entry) => entry.request === key)
+    return waiting && { stream: waiting.call.stream, questions: this.end(waiting.row) }
   }
 
   /** Returns the requests of calls that wait for their client. */
   waiting(): RequestMessage[] {
-    return this.#select('id IN (SELECT call FROM questions)').map(({ call }) => call.request)
+    return this.#waiting().map(({ call }) => call.request)
   }
 
   /** Returns the calls without open input requests: in a new instance, those that were running in the last one. */
   unasked(): { row: number; call: LedgerCall }[] {
-    return this.#select('id NOT IN (SELECT call FROM questions)')
-  }
-
-  #select(where: string, ...bindings: SqlStorageValue[]): { row: number; call: LedgerCall }[] {
-    const sql = `SELECT id AS row, call FROM calls WHERE ${where}`
-    return this.#query<{ row: number; call: string }>(sql, ...bindings).map(({ row, call }) => ({
-      row,
-      call: JSON.parse(call),
-    }))
+    return this.#select(({ questions }) => questions.size === 0)
   }
 }
 

@@ -63,3 +63,37 @@ test('a call that waits for input can be cancelled, and one that runs is not can
     expect(ledger.has(2)).toBe(true)
     expect(ledger.isOpen).toBe(true)
   }))
+
+test('an instance reads what the last one has written: calls, open input requests, responses', () =>
+  runInDurableObject(namespace.getByName(crypto.randomUUID()), (_, { storage: { sql } }) => {
+    const ledger = new CallLedger(sql)
+    const [asks, runs, long] = [ledger.begin(call(1)), ledger.begin(call(2)), ledger.begin(call(3))]
+    ledger.rewrite(asks, call(1), 5000)
+    ledger.ask(asks, ['a', 'b'])
+    ledger.ask(long, ['c'])
+    ledger.answer('ask-1', yes)
+    ledger.answer('ask-3', { result: { text: 'x'.repeat(20_000) } })
+    ledger.write()
+    for (const each of [ledger, new CallLedger(sql)]) {
+      expect([each.due, each.isOpen, each.has(2), each.has(4)]).toEqual([5000, true, true, false])
+      expect(each.unasked()).toMatchObject([{ row: runs }, { row: long }])
+      expect(each.unasked()[1]?.call.journal.answers.c).toMatchObject({ result: { text: 'x'.repeat(20_000) } })
+      expect(each.question('ask-2')).toMatchObject({ key: 'b', call: { journal: { answers: { a: yes } } } })
+      expect(each.question('ask-1')).toBeUndefined()
+    }
+    expect(new CallLedger(sql).end(asks)).toEqual(['ask-2'])
+    expect(new CallLedger(sql).unasked()).toMatchObject([{ row: runs }, { row: long }])
+  }))
+
+test('a call that ends in the turn of its response is deleted, and the response is not written', () =>
+  runInDurableObject(namespace.getByName(crypto.randomUUID()), (_, { storage: { sql } }) => {
+    const ledger = new CallLedger(sql)
+    const row = ledger.begin(call(1))
+    ledger.ask(row, ['a'])
+    ledger.write()
+    sql.exec("CREATE TRIGGER refused BEFORE UPDATE ON calls BEGIN SELECT RAISE(ABORT, 'written'); END")
+    expect(ledger.answer('ask-1', yes)).toMatchObject({ row })
+    expect(ledger.end(row)).toEqual([])
+    ledger.write()
+    expect(new CallLedger(sql).isOpen).toBe(false)
+  }))

@@ -298,22 +298,25 @@ describe('a stream', () => {
     expect(resumed.frames.join('')).toContain('Hello, Ada!')
   })
 
-  test('whose input response cannot be stored waits for it, and continues once it can', async () => {
-    const name = crypto.randomUUID()
-    const stub = namespace.getByName(name)
-    expect(await stub.post(call('ask_name'))).toEqual({ stream: 1 })
-    const relay = await open(stub, 'stream=1')
-    await vi.waitFor(() => expect(relay.frames.join('')).toContain('elicitation/create'))
-    await refuse(stub, ['UPDATE ON calls'])
-    const answer = { jsonrpc: '2.0' as const, id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }
-    await expectLoss(stub.post({ ...post(''), messages: [answer] }))
-    const next = namespace.getByName(name)
-    await accept(next)
-    const resumed = await open(next, `after=1.${relay.frames.length}`)
-    expect(await next.post({ ...post(''), messages: [answer] })).toEqual({ status: 202 })
-    expect(await resumed.closed).toBe(1000)
-    expect(resumed.frames.join('')).toContain('Hello, Ada!')
-  })
+  test.each(['DELETE ON questions', 'DELETE ON calls'])(
+    'whose input response cannot be stored waits for it, and continues once it can: %s',
+    async (statement) => {
+      const name = crypto.randomUUID()
+      const stub = namespace.getByName(name)
+      expect(await stub.post(call('ask_name'))).toEqual({ stream: 1 })
+      const relay = await open(stub, 'stream=1')
+      await vi.waitFor(() => expect(relay.frames.join('')).toContain('elicitation/create'))
+      await refuse(stub, [statement])
+      const answer = { jsonrpc: '2.0' as const, id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }
+      await expectLoss(stub.post({ ...post(''), messages: [answer] }))
+      const next = namespace.getByName(name)
+      await accept(next)
+      const resumed = await open(next, `after=1.${relay.frames.length}`)
+      expect(await next.post({ ...post(''), messages: [answer] })).toEqual({ status: 202 })
+      expect(await resumed.closed).toBe(1000)
+      expect(resumed.frames.join('')).toContain('Hello, Ada!')
+    },
+  )
 
   test('of an interrupted call ends once storage accepts writes, however many instances could not write', async () => {
     const name = crypto.randomUUID()
@@ -335,6 +338,8 @@ describe('a stream', () => {
     await stub.post(call('ask_name'))
     const relay = await open(stub, 'stream=1')
     await runInDurableObject(stub, (_, { storage: { sql } }) => sql.exec('UPDATE calls SET due = 1'))
+    // An instance reads this once.
+    await evictDurableObject(stub, { webSockets: 'hibernate' })
     const answer = { jsonrpc: '2.0' as const, id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }
     expect(await stub.post({ ...post(''), messages: [answer] })).toEqual({ status: 202 })
     expect(await relay.closed).toBe(1000)
