@@ -98,6 +98,8 @@ type StreamRow = { unanswered: number; at: number | null; scopes: string | null 
 
 /** Rows of one statement: ten values each, of at most a hundred. */
 const rowsPerStatement = 9
+/** The part of `maxStorageBytes` that is written between two reads of the size of the database, each of which is a query. */
+const unmeasuredPart = 1 / 64
 /** Characters of events that wait until they are written together. */
 const maxUnwrittenCharacters = 256 * 1024
 
@@ -119,6 +121,8 @@ export class EventLog {
   readonly #unwrittenStreams = new Map<number, StreamRow>()
   #unwrittenEvents: EventRow[] = []
   #unwrittenCharacters = 0
+  /** Characters that were written since the size of the database was read; `Infinity` before the first read. */
+  #unmeasured = Number.POSITIVE_INFINITY
   /** The highest id of a stream so far. */
   #lastStream: number | undefined
   readonly #finished: FinishedStreams
@@ -161,11 +165,15 @@ export class EventLog {
     }
     // Until they are written, each call throws: no later event may be written without them.
     this.#unwrittenEvents = []
+    this.#unmeasured += this.#unwrittenCharacters
     this.#unwrittenCharacters = 0
     trimEvents(this.#sql, this.#boundsNow(), rows)
     for (const stream of this.#over) this.#positions.delete(stream)
     this.#over.clear()
-    if (this.#sql.databaseSize > this.#boundsNow().maxStorageBytes) this.deleteFinished(Date.now())
+    const { maxStorageBytes } = this.#boundsNow()
+    if (this.#unmeasured < maxStorageBytes * unmeasuredPart) return
+    if (this.#sql.databaseSize > maxStorageBytes) this.#finished.delete(Date.now(), true)
+    else this.#unmeasured = 0
   }
 
   /** Writes, then returns the rows of a statement. */

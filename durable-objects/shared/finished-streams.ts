@@ -34,14 +34,16 @@ export class FinishedStreams {
   /**
    * Deletes those that are older than `maxAgeMs`, and the oldest ones while there are too many or the session stores too much.
    *
+   * @param isFull whether the session may store too much
    * @returns true if finished streams remain
    */
-  delete(now: number): boolean {
+  delete(now: number, isFull = false): boolean {
     const { maxAgeMs, maxStorageBytes } = this.#boundsNow()
+    const isRecent = (count: number, oldestAt: number) => oldestAt >= now - maxAgeMs && count <= maxFinished
     const isKept = (count: number, oldestAt: number) =>
-      oldestAt >= now - maxAgeMs && count <= maxFinished && this.#sql.databaseSize <= maxStorageBytes
+      isRecent(count, oldestAt) && this.#sql.databaseSize <= maxStorageBytes
     const known = this.#known
-    if (known && (known.count === 0 || isKept(known.count, known.oldestAt))) return known.count > 0
+    if (known && (known.count === 0 || (!isFull && isRecent(known.count, known.oldestAt)))) return known.count > 0
     const finished = this.#parts.all()
     for (const [index, { id, at }] of finished.entries()) {
       const count = finished.length - index
