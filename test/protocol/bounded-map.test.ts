@@ -49,6 +49,17 @@ describe('BoundedMap', () => {
     expect(map.peek('a')).toBeUndefined()
   })
 
+  test('evicts as many of the oldest entries as the characters of all keys require', () => {
+    const map = new BoundedMap<string, number>({ maxEntries: 10, maxKeyCharacters: 6 })
+    map.set('aa', 0).set('b', 1).set('cc', 2).set('b', 3)
+    expect(keysOf(map)).toEqual(['aa', 'cc', 'b'])
+    map.set('dddd', 4)
+    expect(keysOf(map)).toEqual(['b', 'dddd'])
+    map.delete('dddd')
+    expect(keysOf(map.set('eeeee', 5))).toEqual(['b', 'eeeee'])
+    expect(keysOf(map.set('longer than all', 6))).toEqual(['longer than all'])
+  })
+
   test('deletes entries', () => {
     const map = filled('a', 'b')
     expect(map.delete('a')).toBe(true)

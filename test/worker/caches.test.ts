@@ -23,7 +23,10 @@ test('a full cache of inactive tokens evicts the oldest token only', async () =>
   expect(asked).toEqual(['token-0'])
 })
 
-test('a full cache of unsealed sessions evicts the oldest session only', async () => {
+test.each([
+  { limit: 'entries', most: 10_000, idOf: (number: number) => `session-${number}` },
+  { limit: 'characters', most: 1_024, idOf: (number: number) => `session-${number}`.padEnd(4_095, '.') },
+])('a cache of unsealed sessions with the maximum of $limit evicts the oldest session only', async ({ most, idOf }) => {
   const opened: string[] = []
   const handshake = { version: '2025-11-25', capabilities: {}, client: { name: 'test', version: '1' } }
   const host = {
@@ -34,13 +37,14 @@ test('a full cache of unsealed sessions evicts the oldest session only', async (
       },
     }),
   } as unknown as Host // all that opening a session id uses of it
-  const use = (number: number) => openSessionId(`session-${number}`, host, undefined)
-  for (let number = 0; number <= 1_000; number += 1) await use(number)
+  const use = (number: number) => openSessionId(idOf(number), host, undefined)
+  // The key of a session has its principal, an empty text here, and a space.
+  for (let number = 0; number <= most; number += 1) await use(number)
   opened.length = 0
-  for (const number of [1_000, 500, 1]) expect(await use(number)).toMatchObject({ name: `session-${number}` })
+  for (const number of [most, 500, 1]) expect(await use(number)).toMatchObject({ name: idOf(number) })
   expect(opened).toEqual([])
   await use(0)
-  expect(opened).toEqual(['session-0'])
+  expect(opened).toEqual([idOf(0)])
 })
 
 test('a tenant in frequent use keeps its Worker while many other tenants are used', async () => {

@@ -13,14 +13,26 @@
  */
 export class BoundedMap<K, V> {
   readonly maxEntries: number
+  readonly #maxKeyCharacters: number
+  /** Characters of all keys that are texts. */
+  #keyCharacters = 0
   /** In the order of use: the first entry is the least recently used one. */
   readonly #entries = new Map<K, V>()
+  /** The most recently used key, if it was not deleted since. */
+  #newest: K | undefined
 
-  /** @throws RangeError when `maxEntries` is not a positive integer. */
-  constructor({ maxEntries }: { maxEntries: number }) {
+  /**
+   * @param bounds `maxKeyCharacters`: the maximum length of all keys together, if they are texts. Default: no limit.
+   * @throws RangeError when `maxEntries` is not a positive integer.
+   */
+  constructor({
+    maxEntries,
+    maxKeyCharacters = Number.POSITIVE_INFINITY,
+  }: { maxEntries: number; maxKeyCharacters?: number }) {
     if (!Number.isInteger(maxEntries) || maxEntries < 1)
       throw new RangeError(`maxEntries is ${maxEntries}: it must be an integer of at least 1`)
     this.maxEntries = maxEntries
+    this.#maxKeyCharacters = maxKeyCharacters
   }
 
   get size(): number {
@@ -31,9 +43,11 @@ export class BoundedMap<K, V> {
   get(key: K): V | undefined {
     const value = this.#entries.get(key)
     if (value === undefined && !this.#entries.has(key)) return undefined
+    if (key === this.#newest) return value
     // A Map iterates in insertion order, so inserting the entry again moves it to the end.
     this.#entries.delete(key)
     this.#entries.set(key, value as V) // the key is present, so the value is a V
+    this.#newest = key
     return value
   }
 
@@ -46,26 +60,31 @@ export class BoundedMap<K, V> {
     return this.#entries.has(key)
   }
 
-  /** Stores the value as the most recently used entry, and evicts the least recently used one if the map is full. */
+  /** Stores the value as the most recently used entry, and evicts the least recently used ones if the map is full. */
   set(key: K, value: V): this {
-    this.#entries.delete(key)
-    if (this.#entries.size >= this.maxEntries) this.#evictOldest()
+    this.delete(key)
+    this.#keyCharacters += charactersOf(key)
+    while (this.#entries.size >= this.maxEntries || this.#keyCharacters > this.#maxKeyCharacters) {
+      const oldest = this.#entries.keys().next()
+      if (oldest.done) break
+      this.delete(oldest.value)
+    }
     this.#entries.set(key, value)
+    this.#newest = key
     return this
   }
 
   /** Removes the entry. Returns whether there was one. */
   delete(key: K): boolean {
-    return this.#entries.delete(key)
+    const isDeleted = this.#entries.delete(key)
+    if (isDeleted) this.#keyCharacters -= charactersOf(key)
+    return isDeleted
   }
 
   /** Iterates from the least to the most recently used entry. */
   [Symbol.iterator](): IterableIterator<[K, V]> {
     return this.#entries[Symbol.iterator]()
   }
-
-  #evictOldest() {
-    const oldest = this.#entries.keys().next()
-    if (!oldest.done) this.#entries.delete(oldest.value)
-  }
 }
+
+const charactersOf = (key: unknown): number => (typeof key === 'string' ? key.length : 0)

@@ -32,7 +32,7 @@ export function sealSessionId(
  * call.
  */
 const openedSessions = new WeakMap<Host, BoundedMap<string, Session>>()
-const maxOpenedSessions = 1_000
+const openedBounds = { maxEntries: 10_000, maxKeyCharacters: 4 * 1024 * 1024 }
 
 /** @returns `undefined` for an id that is forged, expired, of another principal, or of a protocol version that the server no longer supports */
 export async function openSessionId(
@@ -42,7 +42,7 @@ export async function openSessionId(
 ): Promise<Session | undefined> {
   if (id.length > bounds.sessionIdCharacters) return undefined
   const key = `${principalKey(principal)} ${id}`
-  const opened = openedSessions.get(host) ?? new BoundedMap<string, Session>({ maxEntries: maxOpenedSessions })
+  const opened = openedSessions.get(host) ?? new BoundedMap<string, Session>(openedBounds)
   openedSessions.set(host, opened)
   const cached = opened.get(key)
   if (cached && cached.expires > Date.now()) return cached
