@@ -12,7 +12,10 @@ import { type KeyRing, parseKeyRing, type Sealer, sealer, sealerFor } from './se
 // The names and types of a Worker's exports are its project's.
 const exported = exports as unknown as Record<string, DurableObjectNamespace | undefined>
 
-const namespaceOf = (className: string) => (exported[className]?.getByName ? exported[className] : undefined)
+function namespaceOf(className: string): DurableObjectNamespace | undefined {
+  const value = exported[className]
+  return value?.getByName ? value : undefined
+}
 
 /** Whether the Worker has a Durable Object class of this name. */
 export const hasClass = (name: string): boolean => namespaceOf(name) !== undefined

@@ -3,6 +3,7 @@
  * (`AuditHook`).
  */
 import type { CallAttempt } from './declarations/call-attempt.ts'
+import type { Awaitable } from './declarations/context.ts'
 import type { Declarations } from './declarations/declarations.ts'
 import type { RequestContext } from './declarations/request-context.ts'
 import type { Server } from './declarations/server.ts'
@@ -42,7 +43,7 @@ export interface ServerInfo {
   scopesOf(
     principal: Principal | undefined,
     request: Pick<RequestMessage, 'method' | 'params'>,
-  ): Promise<readonly string[]>
+  ): Awaitable<readonly string[]>
   /** Returns a Durable Object of a plugin: see `Runtime.object`. */
   object<Rpc>(className: string, name: string): Rpc
   /** Returns the Durable Object that stores a state. */

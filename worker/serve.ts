@@ -417,7 +417,8 @@ class ServedEndpoint {
           // The step of the call checks the scopes again, and reports what `visibleTo` throws there.
           return isVisible(entry, { caller }).catch(() => false)
         }),
-      scopesOf: async (principal, message) => scopesOf(declarations, message, seals(principal).open, principal),
+      scopesOf: (principal, message) =>
+        scopesOf(declarations, message, (...sealed) => seals(principal).open(...sealed), principal),
       requestState: (name) => objects.requestState(name),
       waitUntil,
       identity,
@@ -472,7 +473,7 @@ class ServedEndpoint {
 
   /** Returns `undefined` also for a Worker with the plugin and without its class, which `reportMissingClasses` reports. */
   #exportedSubscriptions(): Subscriptions | undefined {
-    return this.#objects.has('McpSubscriptions') ? this.#subscriptions : undefined
+    return this.#subscriptions && this.#objects.has('McpSubscriptions') ? this.#subscriptions : undefined
   }
 
   /** Returns the options that apply to a session, as a text. */

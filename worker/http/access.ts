@@ -4,6 +4,7 @@
  */
 import type { PostedRefusals } from '../../durable-objects/rpc.ts'
 import type { CallAttempt } from '../declarations/call-attempt.ts'
+import type { Awaitable } from '../declarations/context.ts'
 import type { HttpRequest } from '../declarations/http-request.ts'
 import { emptyContext, type RequestContext } from '../declarations/request-context.ts'
 import type { Call } from '../engine/call.ts'
@@ -196,10 +197,13 @@ export class Access {
   }
 
   /** Returns the scopes of each message, for a session, which cannot unseal the handles in their params without an `await`. */
-  scopesOfMessages(): Promise<(readonly string[])[]> {
-    return Promise.all(
-      this.#messages.map((message) => ('method' in message ? this.#host.scopesOf(this.principal, message) : [])),
+  scopesOfMessages(): Awaitable<(readonly string[])[]> {
+    const scopes = this.#messages.map((message) =>
+      'method' in message ? this.#host.scopesOf(this.principal, message) : [],
     )
+    const known = scopes.filter((found): found is readonly string[] => !(found instanceof Promise))
+    // Only a handle needs a promise.
+    return known.length === scopes.length ? known : Promise.all(scopes)
   }
 
   /**

@@ -21,7 +21,7 @@ export const rev20251125 = before(rev20260728, {
   notifications: { 'notifications/subscriptions/acknowledged': () => undefined },
 
   // Results gained a kind, caching hints and the server's identity.
-  everyResult: (result) => withoutServerInfo(omit('resultType', 'ttlMs', 'cacheScope')(result)),
+  everyResult: ({ resultType: _type, ttlMs: _ttl, cacheScope: _scope, ...result }) => withoutServerInfo(result),
 
   results: {
     // Output schemas and structured content may be anything, not only objects.

@@ -1,4 +1,5 @@
 /** The entries that messages name, and their scopes. */
+import type { Awaitable } from '../../../declarations/context.ts'
 import * as bounds from '../../../protocol/bounds.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import type { Params } from '../../../protocol/types.ts'
@@ -17,7 +18,7 @@ const none: readonly string[] = []
  */
 export async function subjectsOf(
   { method, params = {} }: Asked,
-  scopesOf: (intercepted: Asked) => Promise<readonly string[]>,
+  scopesOf: (intercepted: Asked) => Awaitable<readonly string[]>,
 ): Promise<readonly RawSubject[]> {
   switch (method) {
     case 'tools/call':
