@@ -2,7 +2,6 @@
 
 import type { Admitted } from '../worker/declarations/endpoints.ts'
 import type { Checked } from '../worker/declarations/schema.ts'
-import type { ForwardedHttpRequest } from '../worker/engine/http-request.ts'
 import type { Answer } from '../worker/engine/journal.ts'
 import type { NegotiatedSession } from '../worker/engine/methods/method.ts'
 import type { StoredContext } from '../worker/engine/request-context.ts'
@@ -14,15 +13,15 @@ import type { ClientCapabilities, Implementation, InputRequest, Params, Result }
 import type { KeyRing } from '../worker/sealing/seal.ts'
 
 /** One POST, as the Worker forwards it to a session. The session id has been unsealed, and the principal is that of this request. */
-export type Post = {
-  messages: Message[]
+export type Post = PostedRequest & PostedSession & { principal: Principal | undefined }
+
+/** The part of a POST that each HTTP request has of its own. */
+export type PostedRequest = {
+  messages: readonly Message[]
   /** Scopes that a token needs for each message. A Worker of an older release omits them. */
   scopes?: readonly (readonly string[])[]
   /** Whether the messages arrived as an array, so that the response is an array. */
   batch: boolean
-  /** The negotiated session that the session id contains; `undefined` over HTTP+SSE, where the object stores it. */
-  handshake: NegotiatedSession | undefined
-  principal: Principal | undefined
   /** The caller that limits count the calls for; `undefined`: the server has no limits. */
   caller: string | undefined
   /** IP address of the client. A Worker of an older release omits it. */
@@ -31,6 +30,16 @@ export type Post = {
   http?: ForwardedHttpRequest
   /** The request context of the POST. Absent without one; a Worker of an older release omits it. */
   requestContext?: StoredContext
+  /** Whether the client accepts event streams. */
+  streams: boolean
+  /** Whether the Worker can follow the stream of the POST, see `Following`. A Worker of an older release omits it. */
+  follows?: boolean
+}
+
+/** The part that the POSTs of a session to an endpoint have in common. */
+export type PostedSession = {
+  /** The negotiated session that the session id contains; `undefined` over HTTP+SSE, where the object stores it. */
+  handshake?: NegotiatedSession | undefined
   /** The id in `ctx.session`: the name of the object. A Worker of an older release sends `Mcp-Session-Id`. */
   session: string
   /** Identity of the requested endpoint: one class may store the sessions of several endpoints. */
@@ -41,10 +50,15 @@ export type Post = {
   terms?: string
   /** Milliseconds since 1970: when the session id expires. */
   expires: number
-  /** Whether the client accepts event streams. */
-  streams: boolean
-  /** Whether the Worker can follow the stream of the POST, see `Following`. A Worker of an older release omits it. */
-  follows?: boolean
+}
+
+/**
+ * The HTTP request of a POST. It contains credentials: it must not be stored. `headers` has a line for each, such as `accept: text/plain`. A Worker
+ * of an older release sends an object.
+ */
+export type ForwardedHttpRequest = {
+  readonly url: string
+  readonly headers: string | Headers
 }
 
 export type Posted =
@@ -118,7 +132,17 @@ export type Admission = { gone: true } | { lacks: readonly string[] } | { admitt
 
 /** The RPC interface of a session. */
 export interface SessionRpc {
+  /** Processes a POST of a Worker of an older release. */
   post(post: Post): Promise<Posted>
+  /**
+   * Processes a POST. RPC copies texts faster than objects, and the object parses a `session` that it knows only once.
+   *
+   * @param request `PostedRequest` as JSON
+   * @param session `PostedSession` as JSON
+   * @param principal an object, because its claims may be more than JSON
+   * @returns a text for a response with status 200 that has nothing else
+   */
+  postText(request: string, session: string, principal: Principal | undefined): Promise<Posted | string>
   /** Ends the session. Returns false if it has already ended. */
   end(expires: number): Promise<boolean>
   /**

@@ -4,10 +4,10 @@ import { IttyRouter } from 'itty-router/IttyRouter'
 import { get, getSse, post, postSse, remove } from './http/endpoint.ts'
 import { errorResponse, notAllowed } from './http/error-response.ts'
 import type { Host } from './http/host.ts'
-import { memoizeLast } from './http/memoize-last.ts'
 import { guardHost, guardOrigin } from './http/origin-and-host.ts'
 import type { Route } from './plugin.ts'
 import { asMcpError, errorTable, McpError } from './protocol/errors.ts'
+import { memoizeLast } from './protocol/memoize-last.ts'
 import type { AuditHook, IncomingRequest } from './request-hooks.ts'
 
 /** Answers a request. */

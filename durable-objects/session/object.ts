@@ -36,10 +36,11 @@ import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
 import type { ServerEvent } from '../../worker/protocol/changes.ts'
 import * as closeCode from '../../worker/protocol/close-code.ts'
 import { isNotification, isRequest, isRequestId, isResponse } from '../../worker/protocol/jsonrpc.ts'
-import { holdsScopes } from '../../worker/protocol/principal.ts'
+import { memoizeLast } from '../../worker/protocol/memoize-last.ts'
+import { holdsScopes, type Principal } from '../../worker/protocol/principal.ts'
 import { oldestRevision, revisionOf } from '../../worker/protocol/revisions/index.ts'
 import type { Params } from '../../worker/protocol/types.ts'
-import type { Admission, Opening, Post, Posted, SessionRpc, TaskEnded } from '../rpc.ts'
+import type { Admission, Opening, Post, Posted, PostedSession, SessionRpc, TaskEnded } from '../rpc.ts'
 import { Alarms } from '../shared/alarms.ts'
 import { CallLedger } from '../shared/call-ledger.ts'
 import { EventLog, standingStream } from '../shared/event-log.ts'
@@ -67,6 +68,7 @@ export class Session extends Store implements SessionRpc {
   readonly #session: SessionParts
   /** Deliveries that this session has received: a delivery that was acknowledged late is repeated. */
   readonly #deliveries = new BoundedMap<string, true>({ maxEntries: 100 })
+  readonly #readSession = memoizeLast((text): PostedSession => JSON.parse(text))
 
   constructor(ctx: DurableObjectState, env: Cloudflare.Env, host: SessionHost) {
     super(ctx, env)
@@ -96,6 +98,12 @@ export class Session extends Store implements SessionRpc {
     this.#session = { ...parts, subscriptions: undefined, clientTasks: undefined, running: new Map(), isNew: true }
     if (host.ClientTasks) this.#session.clientTasks = new host.ClientTasks(this.#session, sql)
     if (host.Subscriptions) this.#session.subscriptions = new host.Subscriptions(this.#session)
+  }
+
+  async postText(request: string, session: string, principal: Principal | undefined): Promise<Posted | string> {
+    const posted = await this.post({ ...JSON.parse(request), ...this.#readSession(session), principal })
+    const isPlain = 'text' in posted && posted.status === 200 && !posted.headers && !posted.refusals
+    return isPlain ? (posted.text ?? '') : posted
   }
 
   async post(post: Post): Promise<Posted> {

@@ -171,9 +171,11 @@ describe.each(eras)('for a client of %s (HTTP+SSE: %s)', (revision, sse) => {
   })
 
   test('gives handlers the HTTP request', async () => {
-    const sent = { 'X-Test': 'first', 'X-Plan': 'pro', 'CF-Connecting-IP': '192.0.2.1' }
+    const header = 'first: é, "b"'
+    // As the bytes of UTF-8.
+    const sent = { 'X-Test': Buffer.from(header).toString('latin1'), 'X-Plan': 'pro', 'CF-Connecting-IP': '192.0.2.1' }
     await using client = await connected(sent)
-    const request = { method: 'POST', path: sse ? '/messages' : '/mcp', header: 'first', address: expect.any(String) }
+    const request = { method: 'POST', path: sse ? '/messages' : '/mcp', header, address: expect.any(String) }
     expect(JSON.parse(contentOf(await client.callTool('request')))).toEqual({ request, plan: 'pro' })
   })
 

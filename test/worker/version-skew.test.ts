@@ -37,6 +37,19 @@ describe.each([
     expect(await stub.post({ ...release01.post('ask_name', {}), ...more })).toEqual({ stream: expect.any(Number) })
   })
 
+  test('calls a tool with texts, and gets its result as a text', async () => {
+    const stub = namespace.getByName(crypto.randomUUID())
+    const { handshake, session, identity, expires, principal, ...request } = release01.post('echo', { text: 'hi' })
+    const texts = [
+      { ...request, ...more },
+      { handshake, session, identity, expires, ...more },
+    ] as const
+    const [posted, to] = texts.map((part) => JSON.stringify(part)) as [string, string] // one for each part
+    expect(await stub.postText(posted, to, principal)).toMatch(/^\{"jsonrpc":"2.0","id":1,"result":.*hi/)
+    const unknown = posted.replace('"tools/call"', '"nothing"')
+    expect(JSON.parse(String(await stub.postText(unknown, to, principal)))).toMatchObject({ error: { code: -32601 } })
+  })
+
   test('opens the stream of a session', async () => {
     const stub = namespace.getByName(crypto.randomUUID())
     expect(await stub.admit({ ...release01.opening, ...more })).toEqual({ admitted: true })

@@ -1,6 +1,6 @@
 /** The content types that a client accepts, and HTTP 406 for one that accepts none of those that a response can have. */
 import { McpError } from '../protocol/errors.ts'
-import { memoizeLast } from './memoize-last.ts'
+import { memoizeLast } from '../protocol/memoize-last.ts'
 
 /** The content types that a client accepts. Without the header it accepts all, as in HTTP. */
 export type AcceptedTypes = { readonly json: boolean; readonly stream: boolean }

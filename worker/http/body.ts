@@ -3,9 +3,9 @@ import { type BodyText, readBodyText } from '../protocol/bounded-body.ts'
 import { measured } from '../protocol/check-bounds.ts'
 import { McpError } from '../protocol/errors.ts'
 import { type Parsed, parse, unreadable } from '../protocol/jsonrpc.ts'
+import { memoizeLast } from '../protocol/memoize-last.ts'
 import { utf8 } from '../protocol/utf8.ts'
 import type { Limits } from './limits.ts'
-import { memoizeLast } from './memoize-last.ts'
 
 /**
  * Reads the messages of a POST. A body that is too large or not UTF-8, and a message beyond a bound of `protocol/bounds.ts`, is returned as

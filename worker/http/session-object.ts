@@ -1,39 +1,59 @@
 /** The requests of sessions and of HTTP+SSE to the Durable Object that stores both. */
-import type { Post } from '../../durable-objects/rpc.ts'
+import type { Posted, PostedRequest, PostedSession } from '../../durable-objects/rpc.ts'
+import { emptyContext } from '../declarations/request-context.ts'
 import { storeContext } from '../engine/request-context.ts'
 import type { Access } from './access.ts'
 import { type Host, sealsOf } from './host.ts'
+import type { OpenedSession, SessionContent } from './sealed-session.ts'
 
-/** What a request contains about its session. */
-export type SessionPost = Pick<Post, 'messages' | 'batch' | 'handshake' | 'session' | 'expires' | 'streams'> & {
-  /** Name of the Durable Object. */
-  readonly name: string
+/** The session of a POST, and what the request contains about it. */
+export type SessionPost = Pick<PostedRequest, 'messages' | 'batch' | 'streams'> & {
+  readonly session: OpenedSession<SessionContent & Pick<PostedSession, 'handshake'>>
 }
 
 /** Forwards a POST to the Durable Object of its session, which runs its calls. */
-export async function postToSession({ name, ...post }: SessionPost, access: Access, host: Host) {
+export async function postToSession({ session, ...post }: SessionPost, access: Access, host: Host): Promise<Posted> {
   const { principal, caller, address, request } = access
-  const requestContext = await storeContext(
-    access.requestContext,
-    sealsOf(host, principal),
-    Math.max(post.expires - Date.now(), 0),
-  )
-  const posted = await host.session(name).post({
-    ...post,
-    scopes: await access.scopesOfMessages(),
-    principal,
-    caller,
-    address,
-    http: { url: request.url, headers: request.headers },
-    ...(requestContext && { requestContext }),
-    identity: host.identity,
-    admitted: host.admitted,
-    terms: host.termsOf(name),
-    follows: true,
-  })
-  if ('status' in posted || 'stream' in posted) access.recordRefusals(posted)
-  return posted
+  const hasContext = access.requestContext !== emptyContext
+  const requestContext = hasContext ? await storedContext(access, session.expires, host) : undefined
+  const finding = access.scopesOfMessages()
+  const scopes = finding instanceof Promise ? await finding : finding
+  const http = { url: request.url, headers: headerLines(request.headers) }
+  const parts = { scopes, caller, address, http, ...(requestContext && { requestContext }) }
+  const posted: PostedRequest = { ...post, ...parts, follows: true }
+  const answer = await host
+    .session(session.name)
+    .postText(JSON.stringify(posted), textOfSession(session, host), principal)
+  if (typeof answer === 'string') return { status: 200, text: answer }
+  if ('status' in answer || 'stream' in answer) access.recordRefusals(answer)
+  return answer
 }
+
+/** The texts of sessions whose ids are in the cache of `session-id.ts`. */
+const textsOfSessions = new WeakMap<SessionPost['session'], string>()
+
+function textOfSession(opened: SessionPost['session'], host: Host): string {
+  const known = textsOfSessions.get(opened)
+  if (known !== undefined) return known
+  const { name, expires, handshake } = opened
+  const { identity, admitted } = host
+  const session: PostedSession = { handshake, session: name, expires, identity, admitted, terms: host.termsOf(name) }
+  const text = JSON.stringify(session)
+  textsOfSessions.set(opened, text)
+  return text
+}
+
+function headerLines(headers: Headers): string {
+  const lines: string[] = []
+  // Faster than an iteration.
+  headers.forEach((value, name) => {
+    lines.push(`${name}: ${value}`)
+  })
+  return lines.join('\n')
+}
+
+const storedContext = ({ principal, requestContext }: Access, expires: number, host: Host) =>
+  storeContext(requestContext, sealsOf(host, principal), Math.max(expires - Date.now(), 0))
 
 /**
  * Returns the request that opens a relay to the object of a session. Platforms log URLs, so the URL contains no arguments, claims or

@@ -42,5 +42,5 @@ export async function readSsePost(
   const session = await openSession<SessionContent>(purpose, id, host, principal)
   if (!session) return unknownSession(messages)
   // The object remembers what `initialize` said.
-  return { ...session, messages, batch: false, handshake: undefined, session: session.name, streams: true }
+  return { session, messages, batch: false, streams: true }
 }

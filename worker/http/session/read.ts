@@ -20,12 +20,12 @@ export async function readSessionPost(
 ): Promise<SessionCalls | Response> {
   const session = await openSessionId(id, host, principal)
   if (!session) return unknownSession(messages)
-  const { name, expires, handshake } = session
+  const { handshake } = session
   if (batch && !revisionOf(handshake.version)?.batching) return errorResponse(noBatches(handshake.version))
   const [first] = messages
   // Nothing depends on it, so it wakes no object.
   if (!batch && first && isNotification(first) && first.method === 'notifications/initialized') return accepted()
-  return { session, post: { name, messages, batch, handshake, session: name, expires, streams } }
+  return { session, post: { session, messages, batch, streams } }
 }
 
 /** Returns the session of a GET or a DELETE. @throws McpError `session_required` without a session id */

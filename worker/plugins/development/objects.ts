@@ -26,7 +26,7 @@ export function watched<T>(object: T, className: string, name: string): T {
       const value: unknown = Reflect.get(target, key)
       if (typeof key !== 'string' || typeof value !== 'function') return value
       return (...args: unknown[]) => {
-        const hop = begin('object', `${className}.${key}`, undefined, carriedBy(args[0]))
+        const hop = begin('object', `${className}.${key}`, undefined, carriedBy(key, args))
         see(className, name, hop.began)
         // Not `value.apply`: the properties of what is called there are calls as well.
         const answer: unknown = Reflect.apply(value, target, args)
@@ -46,11 +46,10 @@ function see(className: string, name: string, at: number): void {
   seen.set(key, { className, name, calls, at })
 }
 
-type Posting = { messages?: readonly Message[]; session?: string }
-
-/** Returns the messages of a POST. */
-function carriedBy(argument: unknown): RecordedMessage[] {
-  const { messages, session } = Object(argument) as Posting // what is no POST has neither
-  if (!Array.isArray(messages) || session === undefined) return []
+/** Returns the requests of a POST to a session; none for other calls. */
+function carriedBy(called: string, [posted, to]: readonly unknown[]): RecordedMessage[] {
+  if (called !== 'postText') return []
+  const { messages }: { messages: readonly Message[] } = JSON.parse(String(posted))
+  const { session }: { session: string } = JSON.parse(String(to))
   return messages.filter(isRequest).map(({ method, params = {} }) => ({ session, method, about: aboutOf(params) }))
 }
