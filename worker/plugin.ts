@@ -173,23 +173,23 @@ export interface Plugin<Classes extends Readonly<Record<string, DurableObjectCla
    * Called for each `initialize` request, before its response: in the Worker, and over HTTP+SSE in the Durable Object of the session. An
    * `McpError` refuses the client, any other error goes to `onError` and answers with `internal_error`. Clients of 2026-07-28 do not initialize.
    */
-  onInitialize?(event: ClientEvent, runtime: Runtime): Awaitable<void>
+  onInitialize?(event: ClientEvent, runtime: Runtime): unknown
   /**
    * Called before a client subscribes to a resource that it may read, also if it has already subscribed: in the Durable Object of the
    * session, and for `subscriptions/listen` in the Worker, once for each URI. Any error refuses the subscription: a session gets it as an
    * error, `subscriptions/listen` acknowledges the other URIs.
    */
-  onSubscribe?(event: SubscriptionEvent, runtime: Runtime): Awaitable<void>
+  onSubscribe?(event: SubscriptionEvent, runtime: Runtime): unknown
   /**
    * Called after a session has unsubscribed from a resource, and for each URI when a stream of `subscriptions/listen` has ended. Errors are
    * reported. Not called when a session ends, and when the Worker that holds a stream is lost.
    */
-  onUnsubscribe?(event: SubscriptionEvent, runtime: Runtime): Awaitable<void>
+  onUnsubscribe?(event: SubscriptionEvent, runtime: Runtime): unknown
   /**
    * Called in the Durable Object of a session when it ends: at least once, for at most 10 seconds, before its data is deleted. Errors are
    * reported. Not called for a session that no request has used after `initialize`.
    */
-  onSessionEnd?(event: SessionEndEvent, runtime: Runtime): Awaitable<void>
+  onSessionEnd?(event: SessionEndEvent, runtime: Runtime): unknown
   /** Replaces the context of a handler, and runs the handler. */
   instrument?(context: Context): Instrumented
 }
@@ -322,7 +322,7 @@ const hooksOf = (plugins: readonly AnyPlugin[], runtime: () => Runtime): ClientH
 /** Returns a function that calls a hook of all plugins that have it, one after the other; `undefined` if none has it. */
 function hookOf<E>(
   plugins: readonly AnyPlugin[],
-  hookIn: (plugin: AnyPlugin) => ((event: E, runtime: Runtime) => Awaitable<void>) | undefined,
+  hookIn: (plugin: AnyPlugin) => ((event: E, runtime: Runtime) => unknown) | undefined,
   runtime: () => Runtime,
 ): ((event: E) => Promise<void>) | undefined {
   if (!plugins.some(hookIn)) return undefined

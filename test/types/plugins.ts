@@ -1,5 +1,7 @@
 /** Types of plugins: what the compiler accepts, and what it knows of the result. */
 import { createServer, type DurableObjectClass, type Plugin, serve } from 'edgemcp'
+import { type AuditEvent, audit } from 'edgemcp/audit'
+import { type MethodEvent, observe } from 'edgemcp/observe'
 import { rateLimit } from 'edgemcp/rate-limit'
 import { tasks } from 'edgemcp/tasks'
 
@@ -37,3 +39,20 @@ const counted = serve(server, { plugins: [counting] })
 counted.Counts satisfies DurableObjectClass
 // @ts-expect-error a plugin has a name
 serve(server, { plugins: [{ interceptor: () => (_, next) => next() }] })
+
+/** Sinks and hooks may return a value, as short arrow functions do. */
+const events: (MethodEvent | AuditEvent)[] = []
+const clients: unknown[] = []
+serve(server, {
+  plugins: [
+    observe({ sinks: [(event) => events.push(event), async (event) => events.push(event), () => {}] }),
+    audit({ sinks: [(event) => events.push(event), async (event) => events.push(event), () => {}] }),
+    {
+      name: 'hooks',
+      onInitialize: (event) => clients.push(event),
+      onSubscribe: async (event) => clients.push(event),
+      onUnsubscribe: (event) => clients.push(event),
+      onSessionEnd: async (event) => clients.push(event),
+    },
+  ],
+})

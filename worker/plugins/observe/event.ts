@@ -62,5 +62,5 @@ export type MethodEvent = {
   readonly trace: Trace | undefined
 }
 
-/** Receives events. An error that it throws is logged, and does not change the response. */
-export type Sink = (event: MethodEvent) => void | Promise<void>
+/** Receives events. An error that it throws or rejects with is logged, and does not change the response. Its result is ignored. */
+export type Sink = (event: MethodEvent) => unknown
