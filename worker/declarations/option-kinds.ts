@@ -1,5 +1,6 @@
 /** Kinds of option values, for tables of the options of a function. */
-import { type Annotations, roles, type ToolAnnotations } from '../protocol/types.ts'
+import { roles } from '../protocol/roles.ts'
+import type { Annotations, ToolAnnotations } from '../protocol/types.ts'
 import { isObject, type Kind, type Kinds, type KindsOf } from './check-options.ts'
 
 const isFunction = (value: unknown): value is object => typeof value === 'function'

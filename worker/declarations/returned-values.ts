@@ -3,16 +3,16 @@ import { encodeBase64 } from '../protocol/base64.ts'
 import { DeveloperError, McpError } from '../protocol/errors.ts'
 import { jsonText } from '../protocol/json-text.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
-import {
-  type CallToolResult,
-  type GetPromptResult,
-  type JsonSchema,
-  type Meta,
-  type PromptMessage,
-  type ReadResourceResult,
-  type ResourceContents,
-  roles,
-  type TextContent,
+import { roles } from '../protocol/roles.ts'
+import type {
+  CallToolResult,
+  GetPromptResult,
+  JsonSchema,
+  Meta,
+  PromptMessage,
+  ReadResourceResult,
+  ResourceContents,
+  TextContent,
 } from '../protocol/types.ts'
 import { type Kinds, wrongValue } from './check-options.ts'
 import {

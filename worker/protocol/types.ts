@@ -66,9 +66,6 @@ export type ServerCapabilities = {
 /** Names the author of a message: the user, or the model. */
 export type Role = 'user' | 'assistant'
 
-/** Each `Role`. */
-export const roles: ReadonlySet<unknown> = new Set<Role>(['user', 'assistant'])
-
 /** Gives clients hints about content and resources. */
 export type Annotations = {
   audience?: readonly Role[]
