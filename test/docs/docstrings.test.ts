@@ -135,3 +135,9 @@ test('every exported function has an example', () => {
 test('every function with a throw statement has a @throws tag', () => {
   expect(namesOf(all.filter(({ hasThrow, tags }) => hasThrow && !tags.includes('throws')))).toEqual([])
 })
+
+test('every method of ctx, which checks its arguments, has a @throws tag', () => {
+  const methods = all.filter(({ name, isFunction }) => isFunction && name.startsWith('edgemcp Context.'))
+  expect(methods.length).toBeGreaterThan(15)
+  expect(namesOf(methods.filter(({ tags }) => !tags.includes('throws')))).toEqual([])
+})

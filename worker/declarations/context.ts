@@ -174,7 +174,11 @@ export interface Context {
   /** The `_meta` of the request. */
   readonly meta: Readonly<Meta>
 
-  /** Returns whether the client declared the feature. An input request that needs an undeclared feature throws. */
+  /**
+   * Returns whether the client declared the feature. An input request that needs an undeclared feature throws.
+   *
+   * @throws Error for an unknown feature
+   */
   supports(feature: ClientFeature): boolean
 
   /**
@@ -185,7 +189,8 @@ export interface Context {
    * @param key identifies the input request; unique in the call
    * @param message explains to the user what to fill in
    * @param schema an object of plain fields: text, numbers, booleans, choices
-   * @throws McpError `missing_client_capability` when the client does not support forms
+   * @throws McpError `missing_client_capability` when the client does not support forms; ClientError when the client responds with an
+   * error; Error for an invalid argument, a field that forms cannot show, and a repeated key
    * @see https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#form-mode-elicitation-requests
    */
   elicit<const S extends Schema>(
@@ -202,7 +207,8 @@ export interface Context {
    * @param key identifies the input request; unique in the call
    * @param message explains to the user why to open the page
    * @param url an https URL without personal data and credentials
-   * @throws McpError `missing_client_capability` when the client does not support URL elicitation
+   * @throws McpError `missing_client_capability` when the client does not support URL elicitation; ClientError when the client responds
+   * with an error; Error for an invalid argument, another URL, and a repeated key
    * @see https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#url-mode-elicitation-requests
    */
   elicitUrl(
@@ -215,6 +221,8 @@ export interface Context {
   /**
    * Notifies the client that the user has completed the page of a URL elicitation. Does nothing in protocol versions without this
    * notification. Outside of the call, use `server.notify.elicitationComplete`.
+   *
+   * @throws Error for a key that is no text
    */
   elicitationComplete(key: string): void
 
@@ -222,7 +230,7 @@ export interface Context {
    * Requests a message from the client's model.
    *
    * @throws McpError `missing_client_capability` when the client does not support sampling; ClientError when the client responds with an
-   * error
+   * error; Error for an invalid argument and a repeated key
    * @see https://modelcontextprotocol.io/specification/2026-07-28/client/sampling
    */
   sample(key: string, request: SamplingRequest, options?: AskOptions): Promise<SamplingResult>
@@ -231,7 +239,8 @@ export interface Context {
    * Requests the roots of the client: the folders that the user works in.
    *
    * @param key identifies the input request. Default: `roots`
-   * @throws McpError `missing_client_capability` when the client does not support roots; ClientError when the client responds with an error
+   * @throws McpError `missing_client_capability` when the client does not support roots; ClientError when the client responds with an error;
+   * Error for a key that is no text, and for a repeated key
    * @see https://modelcontextprotocol.io/specification/2026-07-28/client/roots
    */
   roots(key?: string): Promise<readonly Root[]>
@@ -242,7 +251,7 @@ export interface Context {
    *
    * @param requests by key, at least one
    * @returns a promise that never resolves: `return` it, so that TypeScript sees the end of the handler
-   * @throws McpError `missing_client_capability` when the client does not support one of the requests
+   * @throws McpError `missing_client_capability` when the client does not support one of the requests; Error for an invalid argument
    * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
    */
   requestInput(requests: Readonly<Record<string, InputRequest>>, options?: Omit<AskOptions, 'task'>): Promise<never>
@@ -250,7 +259,7 @@ export interface Context {
   /**
    * Returns the result of an input response as the client sent it, without validation; `undefined` before the response.
    *
-   * @throws ClientError when the client responded with an error
+   * @throws ClientError when the client responded with an error; Error for a key that is no text
    */
   inputResponse(key: string): InputResponse | undefined
 
@@ -259,7 +268,8 @@ export interface Context {
    * `JSON.parse(JSON.stringify(value))`: a `Date` becomes a string, and `undefined` in a list `null`.
    *
    * @param key identifies the effect; unique in the call
-   * @throws TypeError for a result without a JSON form, such as a `Map`. The message names the key
+   * @throws TypeError for a result without a JSON form, such as a `Map`; Error for an invalid argument and a repeated key; what the effect
+   * throws
    */
   once<T>(key: string, effect: () => Awaitable<T>): Promise<Jsonify<T>>
 
@@ -268,13 +278,18 @@ export interface Context {
    * Each operation is a transaction, and runs in each round: put operations that write into `once`.
    *
    * @param of the declaration of the state
-   * @throws McpError `internal_error` when the call has no session, user or tenant. Operations throw `invalid_handle` for a handle that has
-   * expired or was created for another principal or server
+   * @throws McpError `internal_error` when the call has no session, user or tenant, `insufficient_scope` when the caller lacks a scope of the
+   * state. Operations throw `invalid_handle` for a handle that has expired or was created for another principal or server
+   * @throws Error for what is no state
    */
   state<T>(of: KeyedState<T>): T
   state<T>(of: HandleState<T>, handle: string): T
 
-  /** Creates a handle for state of its own. Nothing is stored before its first use. */
+  /**
+   * Creates a handle for state of its own. Nothing is stored before its first use.
+   *
+   * @throws McpError `insufficient_scope` when the caller lacks a scope of the state; Error for what is no state with handles
+   */
   createHandle(of: HandleState<unknown>): Promise<string>
 
   /**
@@ -318,6 +333,7 @@ export interface Context {
    * Closes the event stream of the call, while the call continues. A client of 2025-11-25 resumes the stream after `retryMs` milliseconds;
    * without `retryMs`, the client decides when. Does nothing for other clients, which would lose the result.
    *
+   * @throws Error for `retryMs` that is no whole number, and for an unknown option
    * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server
    */
   closeStream(options?: { retryMs?: number }): void

@@ -132,6 +132,8 @@ export interface ResourceHandle<U extends string> extends Registration {
   /**
    * Sends `notifications/resources/updated` to the clients that subscribed to the resource or its template: to all of them, or with
    * `recipients` to those of a tenant, a user or a session.
+   *
+   * @throws Error when a variable is missing, when `serve()` has no plugin `subscriptions()`, and for invalid recipients
    */
   updated(...variables: [...VariablesOf<U>, recipients?: Recipients]): Promise<void>
 }
