@@ -29,7 +29,8 @@ export async function replyFromSession(
     // Most calls that send notifications end before their object answers.
     if (posted.frames !== undefined) return new Response(posted.frames, { headers: eventStreamHeaders })
     const { stream, following } = posted
-    return openSessionRelay(session, host, { stream: String(stream) }, { following })
+    // The first connection of each stream of a POST: clients come back with a GET.
+    return openSessionRelay(session, host, { relay: 'post', stream: String(stream) }, { following })
   }
   const { status, text, headers } = posted
   if (text === undefined) return new Response(null, { status })
@@ -66,7 +67,7 @@ export async function replyWithStream(
 async function openSessionRelay(
   { name, expires, handshake }: Session,
   host: Host,
-  settings: Readonly<Record<string, string>>,
+  settings: Readonly<Record<string, string>> & { readonly relay: string },
   {
     after,
     admit,
@@ -79,7 +80,6 @@ async function openSessionRelay(
 ): Promise<Response> {
   const isPolling = revisionOf(handshake.version)?.polling === true
   const query = {
-    relay: crypto.randomUUID(),
     ...settings,
     terms: host.termsOf(name),
     expires: String(expires),
@@ -98,7 +98,7 @@ async function openSessionRelay(
   // Clients of older versions take the end of a stream as final, and have no event id before its first event.
   const maxStreamAgeMs = isPolling ? host.limits.maxStreamAgeMs : Number.POSITIVE_INFINITY
   const options = { ...host.limits, dial, maxStreamAgeMs }
-  if (following) return followStream(options, following, query.relay)
+  if (following) return followStream(options, following, settings.relay)
   const response = await openRelay(options, after)
   if (response.status === 200) return response
   if (response.status === 404) return unknownSession([])
