@@ -29,8 +29,9 @@ type Parts = Pick<TaskParts, 'host' | 'storage' | 'store' | 'status'>
 /** Runs the handler until it returns, needs input, or sleeps. */
 export async function runHandler(task: Parts, record: TaskRecord, signal: AbortSignal): Promise<RunResult> {
   // Read before anything is awaited: what ends the task deletes it meanwhile.
-  const { call, journal } = task.store
-  const endOfSleep = signal.aborted ? record.due : undefined
+  const { call } = task.store
+  const journal = signal.aborted ? withoutAnswers(task.store.journal, record.unread) : task.store.journal
+  const stoppedAt = signal.aborted ? (record.stoppedAt ?? Number(record.due) - 1) : undefined
   if ((record.lostRuns ?? 0) > maxLostRuns) return { thrown: lostTooOften() }
   let runPrincipal: RunPrincipal
   try {
@@ -40,7 +41,7 @@ export async function runHandler(task: Parts, record: TaskRecord, signal: AbortS
   } catch (problem) {
     return problem instanceof McpError ? { thrown: problem } : { reauthorizeError: problem }
   }
-  return new HandlerRun(task, record, signal, endOfSleep).run(call, journal, runPrincipal)
+  return new HandlerRun(task, record, signal, stoppedAt).run(call, journal, runPrincipal)
 }
 
 class HandlerRun {
@@ -53,13 +54,14 @@ class HandlerRun {
   readonly #runningEffects = new Set<Promise<unknown>>()
   /** Whether the handler has thrown and runs again, so that no effect may start in this run. */
   #isEnding = false
-  readonly #endOfSleep: number | undefined
+  #hasEnded = false
+  readonly #stoppedAt: number | undefined
   /** What the handler threw, unless it chose the error of the call. */
   #thrown: { readonly problem: unknown } | undefined
 
-  /** @param endOfSleep milliseconds since 1970; given if the handler runs because the task has ended while it slept */
-  constructor(task: Parts, record: TaskRecord, signal: AbortSignal, endOfSleep: number | undefined) {
-    this.#endOfSleep = endOfSleep
+  /** @param stoppedAt see `TaskRecord`; given if the handler runs because the task has ended while it slept or waited for input */
+  constructor(task: Parts, record: TaskRecord, signal: AbortSignal, stoppedAt: number | undefined) {
+    this.#stoppedAt = stoppedAt
     this.#task = task
     this.#record = record
     this.#signal = signal
@@ -94,6 +96,7 @@ class HandlerRun {
     } catch (problem) {
       return { thrown: asMcpError(problem, host.report) }
     } finally {
+      this.#hasEnded = true
       this.#sleeps.end()
     }
   }
@@ -176,7 +179,8 @@ class HandlerRun {
         this.#markProgress()
       },
       // The sleep in which the task ended throws, even if its time is over: the handler must not continue after it.
-      now: () => (this.#endOfSleep === undefined ? Date.now() : this.#endOfSleep - 1),
+      now: () => this.#stoppedAt ?? Date.now(),
+      inputPromise: () => this.#inputPromise(),
       sleep: (untilMs) => this.#sleeps.sleep(untilMs),
       ended: this.#ended.promise,
       closeStream: () => {},
@@ -185,10 +189,25 @@ class HandlerRun {
     }
   }
 
+  /** See `CallEnvironment.inputPromise`. Requests of a run that only ends are opened again in the next one. */
+  #inputPromise(): Promise<never> {
+    const signal = this.#signal
+    if (!this.#hasEnded) signal.throwIfAborted()
+    return new Promise((_, reject) => {
+      signal.addEventListener('abort', () => void (this.#hasEnded || reject(signal.reason)))
+    })
+  }
+
   #markProgress(): void {
     if (this.#record.lostRuns) this.#task.store.update(this.#record, { lostRuns: 0 })
   }
 }
+
+/** Returns the journal of a run that ends before these answers. */
+const withoutAnswers = (journal: Journal, keys: readonly string[] = []): Journal => ({
+  ...journal,
+  answers: Object.fromEntries(Object.entries(journal.answers).filter(([key]) => !keys.includes(key))),
+})
 
 const lostTooOften = () =>
   new McpError(

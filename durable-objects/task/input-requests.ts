@@ -18,9 +18,15 @@ export function answersProblem(task: Pick<TaskParts, 'host' | 'store'>, answers:
 /** Stores responses. Returns true if no input request is open any more, so that the handler runs again. */
 export function takeAnswers(task: Pick<TaskParts, 'store' | 'status'>, record: TaskRecord, answers: Answers): boolean {
   return task.store.transaction(() => {
-    if (!task.store.answer(answers)) return false
+    const { keys, isComplete } = task.store.answer(answers)
+    const unread = [...(record.unread ?? []), ...keys]
+    if (!isComplete) {
+      if (keys.length > 0) task.store.update(record, { unread })
+      return false
+    }
     task.status.setStatus(record, 'working', (next) => {
       next.due = undefined
+      next.unread = unread
       removeProblemMessage(next)
     })
     return true

@@ -234,7 +234,9 @@ export class Task extends DurableObject implements TaskRpc {
     if (!record) return this.#list.alarm()
     if (Date.now() >= expiryOf(record)) return deleteTask(task)
     if (record.status === 'input_required' && (record.due ?? 0) <= Date.now()) {
-      return finishTask(task, record, 'failed', { error: errorOf(inputTimedOut()) })
+      const error = inputTimedOut()
+      task.runs.stop(record, error.message)
+      return finishTask(task, record, 'failed', { error: errorOf(error) })
     }
     task.status.redeliver(record)
     return isDue(record) ? runInAlarm(task, record) : schedule(task, record)

@@ -82,15 +82,19 @@ export async function finishTask(
 async function storeOutcome(task: TaskParts, record: TaskRecord, result: RunResult): Promise<void> {
   if ('reauthorizeError' in result) return retryReauthorize(task, record, result.reauthorizeError)
   if (record.reauthorizeFailures) removeProblemMessage(record)
-  record.reauthorizeFailures = 0
+  Object.assign(record, { reauthorizeFailures: 0, unread: undefined })
   if ('thrown' in result) return storeThrown(task, record, result.thrown)
   const { outcome } = result
-  if (outcome.type === 'suspended') return suspendUntil(task, record, outcome.untilMs, true)
+  if (outcome.type === 'suspended') {
+    record.stoppedAt = outcome.untilMs - 1
+    return suspendUntil(task, record, outcome.untilMs, true)
+  }
   if (outcome.type === 'result')
     return finishTask(task, record, 'completed', { result: withinLimit(task, outcome.result) })
   task.status.setStatus(record, 'input_required', (next) => {
     task.store.ask(outcome.inputRequests, outcome.journal)
-    next.due = Date.now() + outcome.answerTimeoutMs
+    next.stoppedAt = Date.now()
+    next.due = next.stoppedAt + outcome.answerTimeoutMs
     if (!next.announced) next.resumableUntil = Math.max(next.resumableUntil ?? 0, Date.now() + maxAnswerTimeoutMs)
     next.rounds += 1
   })
@@ -124,7 +128,7 @@ async function retryReauthorize(task: TaskParts, record: TaskRecord, problem: un
   const pauseMs = Math.min(1000 * 2 ** (failures - 1), 60_000)
   const statusMessage = `reauthorize failed; edgemcp calls it again in ${pauseMs / 1000} s`
   Object.assign(record, { statusMessage, hasProblemMessage: true })
-  return suspendUntil(task, record, Date.now() + pauseMs, false)
+  return suspendUntil(task, record, Date.now() + pauseMs, record.asleep === true)
 }
 
 /** @param isSuspended whether the handler sleeps, so that the end of the task runs it */

@@ -51,9 +51,10 @@ export class Runs {
     this.#isUnsettled = false
   }
 
-  /** Aborts the signal of the handler. Runs a sleeping handler for that. */
+  /** Aborts the signal of the handler. Runs a handler for that which sleeps, or has requested input. */
   stop(record: TaskRecord, reason: string): void {
     if (this.#current) return this.#current.abort.abort(new Error(reason))
-    if (record.asleep) this.#steps.waitUntil(this.#steps.run(record, AbortSignal.abort(new Error(reason))))
+    if (record.asleep || record.unread || record.status === 'input_required')
+      this.#steps.waitUntil(this.#steps.run(record, AbortSignal.abort(new Error(reason))))
   }
 }

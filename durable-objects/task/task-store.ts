@@ -42,8 +42,15 @@ export type TaskRecord = TaskTerms &
     rounds: number
     /** Milliseconds since 1970: when it continues, or when its input requests time out. */
     due?: number | undefined
-    /** Whether its handler sleeps until `due`. */
+    /** Whether its handler sleeps. */
     asleep?: boolean
+    /**
+     * Milliseconds since 1970: until when the handler has come, in a task that sleeps or has requested input. Absent in a record of an older
+     * release, and before that.
+     */
+    stoppedAt?: number
+    /** Keys of input responses that no run has read. */
+    unread?: readonly string[] | undefined
     /** Shards of the subscriptions objects where clients listen to it. */
     shards: readonly number[]
     /**
@@ -170,13 +177,17 @@ export class TaskStore {
     })
   }
 
-  /** Stores responses to open input requests, and ignores others. Returns true if no input request is open any more. */
-  answer(answers: Readonly<Record<string, Answer>>): boolean {
+  /**
+   * Stores responses to open input requests, and ignores others.
+   *
+   * @returns the keys of the responses, and whether no input request is open any more
+   */
+  answer(answers: Readonly<Record<string, Answer>>): { keys: readonly string[]; isComplete: boolean } {
     const { inputRequests } = this
     const answered = this.asked(answers).map(([key, answer]) => [key, answer] as const)
     const open = Object.entries(inputRequests).filter(([key]) => !Object.hasOwn(answers, key))
     this.ask(Object.fromEntries(open), withAnswers(this.#answers, Object.fromEntries(answered)))
-    return open.length === 0
+    return { keys: answered.map(([key]) => key), isComplete: open.length === 0 }
   }
 
   /** Deletes a response that the handler could not use, so that its input request is open again. */

@@ -4,7 +4,7 @@ import { exports } from 'cloudflare:workers'
 import { type Context, createServer } from 'edgemcp'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { Task } from '../../durable-objects/task/object.ts'
+import { Task, type TaskHost } from '../../durable-objects/task/object.ts'
 import type { Answer } from '../../worker/engine/journal.ts'
 import { taskHost } from './task-host.ts'
 
@@ -17,11 +17,16 @@ type Handler = (input: unknown, ctx: Context) => Promise<string>
 type Running = { readonly task: Task; instance(): Task }
 
 /** Starts a task in an object that nothing else uses. */
-const withTask = (retries: number, handler: Handler, use: (running: Running) => Promise<void>): Promise<void> =>
+const withTask = (
+  retries: number,
+  handler: Handler,
+  use: (running: Running) => Promise<void>,
+  host: Partial<TaskHost> = {},
+): Promise<void> =>
   runInDurableObject(namespace.getByName(crypto.randomUUID()), async (_, context) => {
     const server = createServer({ name: 'runs', version: '1.0.0' })
     server.tool('work', { description: 'Works', task: { retries } }, handler)
-    const instance = () => new Task(context, {} as never, taskHost({ serverOf: () => server }))
+    const instance = () => new Task(context, {} as never, { ...taskHost({ serverOf: () => server }), ...host })
     const task = instance()
     const capabilities = { elicitation: { form: {} } }
     await task.start(
@@ -289,4 +294,188 @@ describe('a task that sleeps', () => {
       },
     )
   })
+})
+
+describe('a task that waits for input', () => {
+  const ends: [string, string, (task: Task) => Promise<unknown>][] = [
+    ['is cancelled', 'The task was cancelled', (task) => task.cancel()],
+    [
+      'expires',
+      'The task has expired',
+      (task) => {
+        later(hour)
+        return task.alarm()
+      },
+    ],
+    [
+      'is not answered in time',
+      'Timed out waiting for input',
+      (task) => {
+        later(60_000)
+        return task.alarm()
+      },
+    ],
+  ]
+
+  test.each(ends)('and %s cleans up, and does not continue', (_name, reason, end) => {
+    const [charge, ship] = [vi.fn(() => 1), vi.fn()]
+    const cleaned = Promise.withResolvers<unknown>()
+    return withTask(
+      0,
+      async (_, ctx) => {
+        await ctx.once('charge', charge)
+        try {
+          await ctx.elicit('sure', 'Sure?', z.object({}), { timeout: '1m' })
+          await ctx.once('ship', ship)
+          return 'shipped'
+        } finally {
+          if (ctx.signal.aborted) cleaned.resolve(ctx.signal.reason.message)
+        }
+      },
+      async ({ task }) => {
+        await task.alarm()
+        expect(await task.get()).toMatchObject({ status: 'input_required' })
+        await end(task)
+        expect(await cleaned.promise).toBe(reason)
+        expect([charge.mock.calls.length, ship.mock.calls.length]).toEqual([1, 0])
+      },
+    )
+  })
+
+  test.each([
+    ['the response', { one: accept({}), two: accept({}) }],
+    ['one of two responses', { one: accept({}) }],
+  ])('and is cancelled right after %s cleans up, and does not continue', (_, answers) => {
+    const send = vi.fn()
+    const cleaned = Promise.withResolvers<void>()
+    return withTask(
+      0,
+      async (_, ctx) => {
+        try {
+          const one = ctx.elicit('one', 'One?', z.object({})).then(() => ctx.once('send', send))
+          await Promise.all([one, ctx.elicit('two', 'Two?', z.object({}))])
+          return 'sent'
+        } finally {
+          cleaned.resolve()
+        }
+      },
+      async ({ task }) => {
+        await task.alarm()
+        await task.update(answers)
+        await task.cancel()
+        await cleaned.promise
+        await scheduler.wait(0)
+        expect(send).not.toHaveBeenCalled()
+      },
+    )
+  })
+
+  test('beside an effect cleans up when it is cancelled', () => {
+    const upload = slowEffect()
+    const cleaned = Promise.withResolvers<void>()
+    return withTask(
+      0,
+      async (_, ctx) => {
+        try {
+          await Promise.all([ctx.once('upload', upload.run), ctx.elicit('sure', 'Sure?', z.object({}))])
+          return 'done'
+        } finally {
+          cleaned.resolve()
+        }
+      },
+      async ({ task }) => {
+        const run = task.alarm()
+        await upload.begun
+        await task.cancel()
+        await cleaned.promise
+        upload.release()
+        await run
+        expect(await task.get()).toMatchObject({ status: 'cancelled' })
+      },
+    )
+  })
+
+  test('does not clean up when only its run ends', () => {
+    const cleaned = vi.fn()
+    return withTask(
+      0,
+      (_, ctx) =>
+        Promise.all([ctx.once('upload', () => 1), ctx.elicit('sure', 'Sure?', z.object({}))])
+          .then(() => 'done')
+          .finally(cleaned),
+      async ({ task }) => {
+        await task.alarm()
+        await scheduler.wait(0)
+        expect(cleaned).not.toHaveBeenCalled()
+        await task.update({ sure: accept({}) })
+        await task.alarm()
+        expect(await task.get()).toMatchObject({ status: 'completed' })
+      },
+    )
+  })
+
+  test('and is cancelled after another instance was lost cleans up', () => {
+    const cleaned = Promise.withResolvers<void>()
+    return withTask(
+      0,
+      async (_, ctx) => {
+        await ctx.elicit('sure', 'Sure?', z.object({})).finally(() => cleaned.resolve())
+        return 'done'
+      },
+      async ({ task, instance }) => {
+        await task.alarm()
+        await instance().cancel()
+        await cleaned.promise
+      },
+    )
+  })
+})
+
+test('a task that is cancelled while it waits for a retry has cleaned up, and does not run again', () => {
+  const [run, cleaned] = [vi.fn(), vi.fn()]
+  return withTask(
+    3,
+    async () => {
+      run()
+      try {
+        throw new Error('flaky')
+      } finally {
+        cleaned()
+      }
+    },
+    async ({ task }) => {
+      await task.alarm()
+      await task.cancel()
+      await scheduler.wait(0)
+      expect([run.mock.calls.length, cleaned.mock.calls.length]).toEqual([1, 1])
+    },
+  )
+})
+
+test('a task that is cancelled while reauthorize fails after its sleep cleans up, and does not continue', () => {
+  const [slept, cleaned] = [vi.fn(), Promise.withResolvers<void>()]
+  const authorized = { principal: undefined, isCurrent: true }
+  const principalOf = vi.fn(async () => authorized)
+  return withTask(
+    0,
+    async (_, ctx) => {
+      try {
+        await ctx.sleep('pause', '11s').then(slept)
+        return 'slept'
+      } finally {
+        cleaned.resolve()
+      }
+    },
+    async ({ task }) => {
+      await task.alarm()
+      later(12_000)
+      principalOf.mockRejectedValueOnce(new Error('no directory'))
+      await task.alarm()
+      expect(await task.get()).toMatchObject({ statusMessage: expect.stringContaining('reauthorize failed') })
+      await task.cancel()
+      await cleaned.promise
+      expect(slept).not.toHaveBeenCalled()
+    },
+    { principalOf },
+  )
 })

@@ -235,8 +235,7 @@ export class CallContext implements Context {
       this.#round.reserveKey(key, 'question')
       this.#checkRequest(key, request)
     }
-    for (const [key, request] of entries) this.#round.reopen(key, request, options)
-    return new Promise<never>(() => {})
+    return Promise.race(entries.map(([key, request]) => this.#round.reopen(key, request, options)))
   }
 
   /**

@@ -97,6 +97,11 @@ export interface CallEnvironment {
    * is aborted
    */
   sleep(untilMs: number): Promise<void>
+  /**
+   * Returns the promise of an input request that is about to be opened. It does not settle, unless what the call belongs to ends before the
+   * round: then it rejects, so that the handler cleans up. @throws the reason if that has ended. Default: a promise that never settles
+   */
+  inputPromise?(): Promise<never>
   /** Ends the round before its handler does: with the suspension of a task, or with an error. */
   readonly ended?: Promise<Outcome>
   /** Closes the event stream of the call: see `Context.closeStream`. */

@@ -19,7 +19,7 @@ const maxUnusedRounds = 2
 /** Turns of the microtask queue in which a handler ends when the error of a request that cannot be sent is not caught. */
 const turnsToEnd = 50
 
-type RoundEnvironment = Pick<CallEnvironment, 'effect' | 'report'>
+type RoundEnvironment = Pick<CallEnvironment, 'effect' | 'report' | 'inputPromise'>
 
 /** The input requests, input responses and effects of a round, by key. Most handlers have none. */
 class Records {
@@ -165,7 +165,8 @@ export class Round {
   }
 
   /**
-   * Opens an input request, and ends the round. The promise never settles, so that no `catch` of the handler handles it.
+   * Opens an input request, and ends the round. The promise never settles, so that no `catch` of the handler handles it, unless the
+   * environment says otherwise.
    *
    * @throws Error for an input request beyond the number that a client can answer at once
    */
@@ -178,18 +179,19 @@ export class Round {
         ),
       )
     }
+    const promise = this.#environment.inputPromise?.() ?? new Promise<never>(() => {})
     // Requests of the same turn travel together.
     if (this.#records.open.size === 0) queueMicrotask(() => this.#endWithRequests())
     this.#records.open.set(key, request)
     this.#answerTimeoutMs = Math.min(this.#answerTimeoutMs, timeoutMs)
-    return new Promise<never>(() => {})
+    return promise
   }
 
   /** Opens an input request, and ignores a response that the journal contains. */
-  reopen(key: string, request: InputRequest, options?: AskOptions): void {
+  reopen(key: string, request: InputRequest, options?: AskOptions): Promise<never> {
     this.#records.responses.delete(key)
     this.#records.fingerprints.set(key, fingerprint(request))
-    void this.open(key, request, options)
+    return this.open(key, request, options)
   }
 
   /** Runs an effect, or returns the result in the journal. Resolves with JSON, as in later rounds. */
