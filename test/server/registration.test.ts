@@ -829,3 +829,57 @@ describe('modules', () => {
     expect(heard).toEqual([{ list: 'tools' }])
   })
 })
+
+describe('a resource whose URI no client could read', () => {
+  const declare = (uri: string) => newServer().resource(uri, { description: 'd' }, () => 'text')
+
+  test.each<[declared: string, read: string, parsed: string]>([
+    ['a:/x/../y', 'a:/x/../y', 'a:/y'],
+    ['a://x/./y', 'a://x/./y', 'a://x/y'],
+    ['a:/x/%2E%2e/y', 'a:/x/%2E%2e/y', 'a:/y'],
+    ['Note://1', 'Note://1', 'note://1'],
+    ['https://example.com', 'https://example.com', 'https://example.com/'],
+    ['https://Example.com/a', 'https://Example.com/a', 'https://example.com/a'],
+    ['https://example.com:443/a', 'https://example.com:443/a', 'https://example.com/a'],
+    ['file:/a', 'file:/a', 'file:///a'],
+    ['file:///a\\b', 'file:///a\\b', 'file:///a/b'],
+    ['a:/x/../{id}', 'a:/x/../x', 'a:/x'],
+    ['https://{host}', 'https://x', 'https://x/'],
+    ['HTTPS://example.com/{id}{?q}', 'HTTPS://example.com/x?q=x', 'https://example.com/x?q=x'],
+  ])('%s is refused, with the URI that clients read', (declared, read, parsed) => {
+    expect(() => declare(declared)).toThrow(
+      `Clients that parse URLs read "${parsed}" in the place of "${read}", a URI of the resource "${declared}": write it as they do`,
+    )
+  })
+
+  test.each([
+    ['a:x/../y', 'must not contain ".." segments'],
+    ['a://x?y=../z', 'must not contain ".." segments'],
+    ['a:{id}/../y', 'must not contain ".." segments'],
+    ['a:b\u0007c', 'must not contain control characters: percent-encode them'],
+  ])('%j is refused', (declared, problem) => {
+    expect(() => declare(declared)).toThrow(`The URI of the resource "${declared}" ${problem}`)
+  })
+
+  test.each([
+    'note://1',
+    'note://Host/Path',
+    'note://a b',
+    'note://%31/é',
+    'urn:isbn:0451450523',
+    'ui://widget/index.html',
+    'https://example.com/a|b?q=1#f',
+    'file:///a/b.txt',
+    'a:x y',
+    'a://x//y',
+    'note://{id}',
+    'a:{x}',
+    'file:///{+path}',
+    'https://example.com/{+path}{?q,r*}',
+    'log://{id}{?from,to}',
+    'shirt://{size}{/name*}{#part}',
+    'x:{+id}',
+  ])('%s is accepted', (uri) => {
+    expect(() => declare(uri)).not.toThrow()
+  })
+})

@@ -3,6 +3,7 @@
 import { isObject } from '../protocol/jsonrpc.ts'
 import { type Annotation, annotation, type HeaderParameter, headerParameters } from '../protocol/param-headers.ts'
 import type { JsonSchema } from '../protocol/types.ts'
+import { normalizeUri, uriProblem } from '../protocol/uri.ts'
 import { checkOptions, checkValue } from './check-options.ts'
 import * as kind from './option-kinds.ts'
 import type { Prompt } from './prompt.ts'
@@ -95,12 +96,25 @@ export function checkResource(uri: string, definition: Described, handler: unkno
 }
 
 export function checkTemplate(uri: string, { template, list, complete }: Resource): void {
+  checkUri(uri, template ? template.uri(Object.fromEntries(template.names.map((name) => [name, 'x']))) : uri)
   if (!template && list) throw new Error(`The resource "${uri}" has no variables: remove list, or write a URI template`)
   for (const variable of Object.keys(complete)) {
     if (!template?.names.includes(variable)) {
       throw new Error(`The resource "${uri}" completes "${variable}", which is not one of its variables`)
     }
   }
+}
+
+/** @param uri the URI, or one to which the template expands. @throws Error for one that clients could not read */
+function checkUri(declared: string, uri: string): void {
+  const parsed = URL.parse(uri)?.href
+  if (parsed !== undefined && normalizeUri(parsed) !== normalizeUri(uri.toWellFormed())) {
+    throw new Error(
+      `Clients that parse URLs read "${parsed}" in the place of "${uri}", a URI of the resource "${declared}": write it as they do`,
+    )
+  }
+  const problem = uriProblem(uri)
+  if (problem !== undefined) throw new Error(`The URI of the resource "${declared}" ${problem}`)
 }
 
 type Described = { description: string }
