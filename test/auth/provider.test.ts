@@ -204,6 +204,42 @@ test('wrangler bundles the example for deployment', async () => {
   expect(stdout).toContain('--dry-run: exiting now.')
 })
 
+describe.each(['/mcp/anything', '/mcp/mcp', '/mcp//mcp', '/mcp/..%2fmcp', '/sse/x', '/messages/x'])(
+  'the path %s, which the provider counts among its API,',
+  (path) => {
+    const send = async (method: string, headers: Record<string, string> = {}) => {
+      const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'whoami', arguments: {} } }
+      const token = await tokenOf('ada', 'projects:read')
+      return fetch(new URL(path, server.url), {
+        method,
+        headers: {
+          Authorization: `Bearer ${token}`,
+          Accept: 'application/json, text/event-stream',
+          'Content-Type': 'application/json',
+          'MCP-Protocol-Version': '2025-11-25',
+          ...headers,
+        },
+        ...(method === 'POST' && { body: JSON.stringify(message) }),
+      })
+    }
+
+    test.each(['POST', 'GET', 'DELETE', 'PUT'])('is not found with a valid token: %s', async (method) => {
+      const response = await send(method)
+      expect([response.status, await response.text()]).toEqual([404, 'Not found. The MCP endpoint is /mcp\n'])
+    })
+
+    test('is rejected for a page of another origin with a valid token', async () => {
+      const response = await send('POST', { Origin: 'https://elsewhere.example.com' })
+      await response.body?.cancel()
+      expect(response.status).toBe(403)
+    })
+
+    test('needs a token', async () => {
+      expect((await fetch(new URL(path, server.url))).status).toBe(401)
+    })
+  },
+)
+
 describe('a page', () => {
   const preflight = (path: string, origin: string) =>
     fetch(new URL(path, server.url), {
