@@ -290,7 +290,7 @@ test.each(['https://api.example/v1?key=SECRET', 'https://api.example/#part', 'ht
 
 test.each([{ timeout: 0 }, { attemptTimeout: '0s' }])('the timeout %j is refused', (options) => {
   expect(() => serverOf([], { baseUrl: 'https://api.example', ...options })).toThrow(
-    'of openApiTools() must be more than 0',
+    'of openApiTools() must be at least 1 ms',
   )
 })
 
