@@ -401,6 +401,30 @@ test('a parameter in an unknown place is left out', () => {
   ])
 })
 
+describe('a parameter of an operation replaces that of its path', () => {
+  const objects = { style: 'deepObject', schema: { type: 'object' } }
+  test.each<[what: string, shared: Json, own: Json, found: Json, required: string[]]>([
+    ['that was required', { required: true }, {}, { type: 'string' }, []],
+    ['that is required', {}, { required: true }, {}, ['q']],
+    ['that was not supported', { ...objects, required: true }, {}, {}, []],
+    ['with a description', { description: 'Of the path' }, { schema: { type: 'integer' } }, { type: 'integer' }, []],
+  ])('%s', (_, shared, own, found, required) => {
+    const left: string[] = []
+    const operation = { operationId: 'a', parameters: [parameter('query', 'q', own)] }
+    const paths = { '/a': { parameters: [parameter('query', 'q', shared)], get: operation } }
+    const all = parseOpenApi({ openapi: '3.1.0', paths }, { onSkipped: (sentence) => left.push(sentence) })
+    expect(left).toEqual([])
+    expect(all).toMatchObject([{ input: { required, properties: { q: found } } }])
+    expect(JSON.stringify(all)).not.toContain('Of the path')
+  })
+
+  test('with one that is not supported', () => {
+    const operation = { operationId: 'a', parameters: [parameter('query', 'q', objects)] }
+    const paths = { '/a': { parameters: [parameter('query', 'q')], get: operation } }
+    expect(parseOpenApi({ openapi: '3.1.0', paths }).map(({ parameters }) => parameters)).toEqual([{}])
+  })
+})
+
 test('a path parameter that is not in the path is left out', () => {
   const onSkipped: string[] = []
   const parameters = [parameter('path', 'id'), parameter('path', 'other')]

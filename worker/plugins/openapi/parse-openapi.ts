@@ -76,9 +76,7 @@ function readOperation(
   const { path, method, where, onSkipped } = source
   if (!path.startsWith('/')) throw new Error(`${where}: a path must start with "/"`)
   const input = new ToolInput(source)
-  for (const parameter of [...listOf(shared), ...listOf(operation.parameters)]) {
-    if (!input.addParameter(parameter)) return undefined
-  }
+  if (!input.addParameters([...listOf(shared), ...listOf(operation.parameters)])) return undefined
   const undeclared = input.findUndeclared()
   if (undeclared) {
     onSkipped(`${where}, which does not declare the parameter "${undeclared}" of its path`)

@@ -3,7 +3,7 @@ import { resolveFragment } from '../../protocol/json-pointer.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { JsonSchema, Params } from '../../protocol/types.ts'
 import { namesInPath } from './lost-arguments.ts'
-import { canHaveBody, isSamePlace, type OperationParameter } from './operation-type.ts'
+import { canHaveBody, type OperationParameter } from './operation-type.ts'
 import { followed, isVersion30 } from './references.ts'
 import { isReservedHeader } from './reserved-headers.ts'
 import { Schemas } from './schemas.ts'
@@ -43,15 +43,21 @@ export class ToolInput {
   }
 
   /**
-   * Adds an argument for a parameter, or reports that it is left out.
+   * Adds an argument for each parameter, or reports that it is left out. A later one replaces an earlier one for the same place.
    *
-   * @returns false: the parameter is required and not supported, so the operation cannot be called
+   * @returns false: a parameter is required and not supported, so the operation cannot be called
    */
-  addParameter(value: unknown): boolean {
-    const { document, path, where, onSkipped } = this.#source
+  addParameters(values: readonly unknown[]): boolean {
+    const { document, where } = this.#source
     const described = ({ description }: Params): Params =>
       isVersion30(document) || description === undefined ? {} : { description }
-    const parameter = followed(value, document, where, described)
+    const parameters = values.map((value) => followed(value, document, where, described))
+    const byPlace = new Map(parameters.map((parameter) => [placeOf(parameter), parameter]))
+    return [...byPlace.values()].every((parameter) => this.#addParameter(parameter))
+  }
+
+  #addParameter(parameter: Params): boolean {
+    const { document, path, where, onSkipped } = this.#source
     const { in: place, name, description } = parameter
     if (place === 'cookie') onSkipped(`${where} without its parameter "${name}": it is a cookie`)
     else if (!isPlace(place)) onSkipped(`${where} without its parameter "${name}": its place "${place}" is unknown`)
@@ -73,14 +79,14 @@ export class ToolInput {
       else onSkipped(`${where} without its parameter "${name}": it is serialized in a way that is not supported`)
       return !isRequired
     }
-    const argument = this.#argumentFor(place, name)
+    const argument = freeArgument(place, name, this.#properties)
     this.parameters[argument] = { in: place, name, ...(separator && { separator }) }
     const schema = schemaOf(parameter)
     this.#properties[argument] = {
       ...(isObject(schema) ? (this.#schemas.copy(schema) as Params) : {}), // a copy of an object is one
       ...(typeof description === 'string' && { description }),
     }
-    if (isRequired && !this.#required.includes(argument)) this.#required.push(argument)
+    if (isRequired) this.#required.push(argument)
     return true
   }
 
@@ -104,12 +110,6 @@ export class ToolInput {
       additionalProperties: false,
       ...(Object.keys(definitions).length > 0 && { $defs: definitions }),
     }
-  }
-
-  /** The argument of the same parameter, where it is declared twice, or a new one. */
-  #argumentFor(place: OperationParameter['in'], name: string): string {
-    const before = Object.entries(this.parameters).find(([, other]) => isSamePlace(other, { in: place, name }))?.[0]
-    return before ?? freeArgument(place, name, this.#properties)
   }
 }
 
@@ -207,5 +207,9 @@ function freeArgument(place: string, own: string, taken: Readonly<Record<string,
   for (let count = 2; isTaken(name); count += 1) name = `${named}_${count}`
   return name
 }
+
+/** Returns one text for parameters of the same place. Names of headers ignore case. */
+const placeOf = ({ in: place, name }: Params): string =>
+  `${place} ${place === 'header' ? String(name).toLowerCase() : name}`
 
 const jsonType = /^application\/(?:[\w.-]+\+)?json\b/i
