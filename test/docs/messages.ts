@@ -65,6 +65,8 @@ const parts = new Set([
   '… of signIn()',
   '…, and more than 0',
   'Cloudflare Access',
+  'The parameter "…" of the API',
+  '… (the parameter "…" of the API)',
   '… or more',
   '… changes a session',
   '… is about a session',

@@ -401,6 +401,38 @@ test('a parameter in an unknown place is left out', () => {
   ])
 })
 
+test('arguments have the characters and the length that model APIs accept', () => {
+  const operationAt = (parameters: unknown[]) =>
+    parseOpenApi({ openapi: '3.1.0', paths: { '/a': { get: { parameters } } } })[0] as Operation
+  const own = ['page[size]', '$top', 'StartTime', 'StartTime<', 'StartTime>', 'page_size', '名前', '犬', '_id']
+  const long = 'n'.repeat(70)
+  const names = [...own, long, `${long}2`, `${long}3`]
+  const parameters = names.map((name) => parameter('query', name, { description: 'Text' }))
+  const operation = operationAt(parameters)
+  const places = Object.entries(operation.parameters).map(([argument, { name }]) => [argument, name])
+  expect(places).toEqual([
+    ['page_size', 'page[size]'],
+    ['top', '$top'],
+    ['StartTime', 'StartTime'],
+    ['query_StartTime', 'StartTime<'],
+    ['query_StartTime_2', 'StartTime>'],
+    ['query_page_size', 'page_size'],
+    ['parameter', '名前'],
+    ['query_parameter', '犬'],
+    ['_id', '_id'],
+    ['n'.repeat(64), long],
+    [`query_${'n'.repeat(58)}`, `${long}2`],
+    [`query_${'n'.repeat(56)}_2`, `${long}3`],
+  ])
+  const { properties } = operation.input as { properties: Record<string, Json> }
+  expect(Object.keys(properties)).toEqual(places.map(([argument]) => argument))
+  expect(properties.StartTime).toMatchObject({ description: 'Text' })
+  expect(properties.query_StartTime).toMatchObject({ description: 'Text (the parameter "StartTime<" of the API)' })
+  expect(operationAt([parameter('query', '$top')]).input.properties).toMatchObject({
+    top: { description: 'The parameter "$top" of the API' },
+  })
+})
+
 describe('a parameter of an operation replaces that of its path', () => {
   const objects = { style: 'deepObject', schema: { type: 'object' } }
   test.each<[what: string, shared: Json, own: Json, found: Json, required: string[]]>([

@@ -44,8 +44,8 @@ describe('an OpenAPI document', () => {
       additionalProperties: false,
     })
     expect(named('get_pets_pet_id')?.parameters).toEqual({
-      'pet id': { in: 'path', name: 'pet id' },
-      'query_pet id': { in: 'query', name: 'pet id' },
+      pet_id: { in: 'path', name: 'pet id' },
+      query_pet_id: { in: 'query', name: 'pet id' },
     })
   })
 
@@ -153,13 +153,13 @@ describe('tools of a document', () => {
     ['a/b?c#d', '/v1/pets/a%2Fb%3Fc%23d'],
     ['ü', '/v1/pets/%C3%BC'],
   ])('encode %s as one path segment', async (id, url) => {
-    await client.callTool('pets_get_pets_pet_id', { 'pet id': id })
+    await client.callTool('pets_get_pets_pet_id', { pet_id: id })
     expect(heard.at(-1)?.url).toBe(url)
   })
 
   test.each(['', '.', '..'])('refuse "%s" as a path segment', async (id) => {
     const before = heard.length
-    expect(await client.callTool('pets_get_pets_pet_id', { 'pet id': id })).toMatchObject({
+    expect(await client.callTool('pets_get_pets_pet_id', { pet_id: id })).toMatchObject({
       isError: true,
       content: [{ text: `"${id}" cannot be a segment of the path /pets/{pet id}` }],
     })
@@ -167,7 +167,7 @@ describe('tools of a document', () => {
   })
 
   test.each([200, 500])('read at most 16 MiB of a response with status %i', async (status) => {
-    const { content, isError } = await client.callTool('pets_get_pets_pet_id', { 'pet id': `large-${status}` })
+    const { content, isError } = await client.callTool('pets_get_pets_pet_id', { pet_id: `large-${status}` })
     expect((content as { text: string }[])[0]?.text.slice(0, 200)).toBe(
       `GET /v1/pets/large-${status}: HTTP ${status} with a body of more than 16777216 bytes, more than openApiTools() reads: ask for a smaller part`,
     )
@@ -175,7 +175,7 @@ describe('tools of a document', () => {
   })
 
   test('return an error of the API or of the arguments to the model', async () => {
-    expect(await client.callTool('pets_removePet', { 'pet id': '1' })).toMatchObject({
+    expect(await client.callTool('pets_removePet', { pet_id: '1' })).toMatchObject({
       isError: true,
       content: [{ text: 'DELETE /v1/pets/1: HTTP 403. {"problem":"Not yours"}' }],
     })

@@ -126,11 +126,11 @@ export const pets: readonly Operation[] = [
     "method": "GET",
     "path": "/pets/{pet id}",
     "parameters": {
-      "pet id": {
+      "pet_id": {
         "in": "path",
         "name": "pet id"
       },
-      "query_pet id": {
+      "query_pet_id": {
         "in": "query",
         "name": "pet id"
       }
@@ -139,15 +139,17 @@ export const pets: readonly Operation[] = [
     "input": {
       "type": "object",
       "properties": {
-        "pet id": {
-          "type": "string"
+        "pet_id": {
+          "type": "string",
+          "description": "The parameter \"pet id\" of the API"
         },
-        "query_pet id": {
-          "type": "string"
+        "query_pet_id": {
+          "type": "string",
+          "description": "The parameter \"pet id\" of the API"
         }
       },
       "required": [
-        "pet id"
+        "pet_id"
       ],
       "additionalProperties": false
     },
@@ -164,7 +166,7 @@ export const pets: readonly Operation[] = [
     "method": "DELETE",
     "path": "/pets/{pet id}",
     "parameters": {
-      "pet id": {
+      "pet_id": {
         "in": "path",
         "name": "pet id"
       }
@@ -173,12 +175,13 @@ export const pets: readonly Operation[] = [
     "input": {
       "type": "object",
       "properties": {
-        "pet id": {
-          "type": "string"
+        "pet_id": {
+          "type": "string",
+          "description": "The parameter \"pet id\" of the API"
         }
       },
       "required": [
-        "pet id"
+        "pet_id"
       ],
       "additionalProperties": false
     },

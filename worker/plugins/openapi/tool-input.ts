@@ -7,6 +7,7 @@ import { canHaveBody, type OperationParameter } from './operation-type.ts'
 import { followed, isVersion30 } from './references.ts'
 import { isReservedHeader } from './reserved-headers.ts'
 import { Schemas } from './schemas.ts'
+import { asciiName } from './tool-names.ts'
 
 /** An operation, where a document describes it. */
 export type OperationSource = {
@@ -58,7 +59,7 @@ export class ToolInput {
 
   #addParameter(parameter: Params): boolean {
     const { document, path, where, onSkipped } = this.#source
-    const { in: place, name, description } = parameter
+    const { in: place, name } = parameter
     if (place === 'cookie') onSkipped(`${where} without its parameter "${name}": it is a cookie`)
     else if (!isPlace(place)) onSkipped(`${where} without its parameter "${name}": its place "${place}" is unknown`)
     if (typeof name !== 'string' || !isPlace(place)) return true
@@ -82,9 +83,10 @@ export class ToolInput {
     const argument = freeArgument(place, name, this.#properties)
     this.parameters[argument] = { in: place, name, ...(separator && { separator }) }
     const schema = schemaOf(parameter)
+    const text = textFor(argument, parameter)
     this.#properties[argument] = {
       ...(isObject(schema) ? (this.#schemas.copy(schema) as Params) : {}), // a copy of an object is one
-      ...(typeof description === 'string' && { description }),
+      ...(text !== undefined && { description: text }),
     }
     if (isRequired) this.#required.push(argument)
     return true
@@ -198,14 +200,28 @@ function mayBe(type: 'array' | 'object', schema: unknown, document: Params, seen
   return [allOf, anyOf, oneOf].flat().some((each) => mayBe(type, each, document, seen))
 }
 
-/** A name for an argument: its own, or with its place, or with a number as well. `body` is for the body. */
+/** The names of arguments that the APIs of models accept. */
+const argumentName = /^[\w.-]{1,64}$/
+const maxCharacters = 64
+
+/** A name for an argument: its own, as far as models can use it, or with its place, or with a number as well. `body` is for the body. */
 function freeArgument(place: string, own: string, taken: Readonly<Record<string, unknown>>): string {
   const isTaken = (name: string) => Object.hasOwn(taken, name) || name === 'body' || name === '__proto__'
-  if (!isTaken(own)) return own
-  const named = `${place}_${own}`
-  let name = named
-  for (let count = 2; isTaken(name); count += 1) name = `${named}_${count}`
+  const base = argumentName.test(own) ? own : asciiName(own).slice(0, maxCharacters) || 'parameter'
+  const numbered = (count: number) => {
+    const suffix = count === 1 ? '' : `_${count}`
+    return `${place}_${base}`.slice(0, maxCharacters - suffix.length) + suffix
+  }
+  let name = base
+  for (let count = 1; isTaken(name); count += 1) name = numbered(count)
   return name
+}
+
+/** Returns the description of an argument, with the name of its parameter if that is another one. */
+function textFor(argument: string, { name, description }: Params): string | undefined {
+  const text = typeof description === 'string' ? description : undefined
+  if (argument.endsWith(String(name))) return text
+  return text ? `${text} (the parameter "${name}" of the API)` : `The parameter "${name}" of the API`
 }
 
 /** Returns one text for parameters of the same place. Names of headers ignore case. */
