@@ -399,6 +399,18 @@ export type OAuthSite = {
 /** A key of sign-in, without its value. `expires`: milliseconds since 1970. */
 export type StoredKey = { readonly name: string; readonly metadata?: unknown; readonly expires?: number | undefined }
 
+/** Tokens of one user for the API of a provider. */
+export type KeptTokens = {
+  readonly accessToken: string
+  readonly refreshToken?: string | undefined
+  /** Milliseconds since 1970: when the access token expires. */
+  readonly expires?: number | undefined
+  readonly scopes: readonly string[]
+}
+
+/** An access token for the API of a provider; or what is missing: the tokens, scopes of them, or the answer of the provider. */
+export type UpstreamAnswer = { readonly accessToken: string } | { readonly missing: 'tokens' | 'scopes' | 'answer' }
+
 /** The RPC interface of an object of sign-in. */
 export interface SignInRpc {
   /** @param isUsedOnce only one reader gets the value, until it deletes it or has had it for 10 seconds */
@@ -411,6 +423,12 @@ export interface SignInRpc {
   list(prefix: string): Promise<readonly StoredKey[]>
   /** Returns a random text of 43 characters, which this object creates once. */
   secret(): Promise<string>
+  /** Stores the tokens of the user of this object. @param user its id @param isSignIn tokens with more scopes stay */
+  keepUpstream(user: string, provider: string, tokens: KeptTokens, isSignIn: boolean): Promise<void>
+  /** Returns an access token of the user of this object. @param rejected an access token that is not returned any more */
+  upstreamToken(user: string, provider: string, scopes: readonly string[], rejected?: string): Promise<UpstreamAnswer>
+  /** Deletes the tokens of the user of this object, and revokes them at their providers. */
+  clearUpstream(user: string): Promise<void>
   /** Answers a token request of the grant that this object stores. @param name the name of this object */
   answer(request: Request, site: OAuthSite, name: string): Promise<Response>
 }

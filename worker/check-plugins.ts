@@ -31,6 +31,7 @@ const pluginKinds: KindsOf<AnyPlugin> = {
     (value) => kind.functions[0](value) && !Object.values(Object(value)).some(isClass),
     'functions that return classes, such as { Counts: () => Counts }',
   ],
+  upstream: kind.fn,
   instrument: kind.fn,
   onInitialize: kind.fn,
   onSubscribe: kind.fn,

@@ -3,7 +3,7 @@
 import { made } from './check-plugins.ts'
 import type { Changes } from './declarations/change-hub.ts'
 import type { ClientEvent, ClientHooks, SessionEndEvent, SubscriptionEvent } from './declarations/client-hooks.ts'
-import type { Awaitable, Context } from './declarations/context.ts'
+import type { Awaitable, Context, UpstreamOptions } from './declarations/context.ts'
 import type { Declarations, ExtraSubscription, Instrumented } from './declarations/declarations.ts'
 import type { Interceptor } from './declarations/interceptor.ts'
 import type { TemplateResource } from './declarations/resource.ts'
@@ -190,6 +190,8 @@ export interface Plugin<Classes extends Readonly<Record<string, DurableObjectCla
    * reported. Not called for a session that no request has used after `initialize`.
    */
   onSessionEnd?(event: SessionEndEvent, runtime: Runtime): unknown
+  /** Returns a token of the caller for the API of an identity provider: `ctx.upstream()`. At most one plugin of an endpoint has this member. */
+  upstream?(ctx: Context, provider: string, options: UpstreamOptions, runtime: Runtime): Promise<string>
   /** Replaces the context of a handler, and runs the handler. */
   instrument?(context: Context): Instrumented
 }
@@ -278,6 +280,7 @@ export function withPlugins(
   const { options, tools, resources, prompts, forwarded } = declared
   const [topics] = plugins.flatMap(({ subscriptionTopics }) => subscriptionTopics ?? [])
   const [instrument] = plugins.flatMap((plugin) => plugin.instrument ?? [])
+  const withUpstream = plugins.find((plugin) => plugin.upstream)
   return Object.freeze<Declarations>({
     options,
     tools,
@@ -307,6 +310,7 @@ export function withPlugins(
     },
     subscriptionFilters: topics && ((params, open, principal) => topics(params, open, principal, runtime())),
     instrument,
+    upstream: withUpstream && ((...args) => withUpstream.upstream?.(...args, runtime()) as Promise<string>),
     ...own,
     hooks: hooksOf(plugins, runtime),
   })

@@ -9,6 +9,7 @@ import type { RequestContext } from './declarations/request-context.ts'
 import type { Server } from './declarations/server.ts'
 import type { StateRpc } from './declarations/state.ts'
 import type { StoredPrincipals } from './declarations/stored-principal.ts'
+import type { Seals } from './engine/call.ts'
 import type { AnyPlugin } from './plugin.ts'
 import type { McpError } from './protocol/errors.ts'
 import type { Message, RequestMessage } from './protocol/jsonrpc.ts'
@@ -46,6 +47,8 @@ export interface ServerInfo {
   ): Awaitable<readonly string[]>
   /** Returns a Durable Object of a plugin: see `Runtime.object`. */
   object<Rpc>(className: string, name: string): Rpc
+  /** Returns functions that encrypt and authenticate values: see `Runtime.seals`. */
+  seals(principal: Principal | undefined): Seals
   /** Returns the Durable Object that stores a state. */
   state(name: string): StateRpc
   /**

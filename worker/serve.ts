@@ -410,6 +410,7 @@ class ServedEndpoint {
       hasSessions,
       listen: hasSessions ? this.#listen() : undefined,
       object: this.#runtime.object,
+      seals,
       state: (name) => objects.state(name),
       lackedScopes: async (principal, message, incoming) =>
         lackedScopes(declarations, principal, message, seals(principal).open, async (entry) => {

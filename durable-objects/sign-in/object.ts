@@ -8,6 +8,8 @@
  * | `grant:<user>:<grant>` | `grant:<user>:<grant>`         | a grant                                     | `expires`, by alarm   |
  * |                        | `token:<user>:<grant>:<hash>`  | an access token of the grant                | `expires`, by alarm   |
  * | `user:<user>`          | `grant:<user>:<grant>`         | the metadata of each grant of the user      | that of the grant     |
+ * | `upstream:<user>`      | `tokens:<provider>`            | tokens for the API of a provider, sealed    | the grants of the user |
+ * |                        | `refreshing:<provider>`        | when a refresh was sent, in milliseconds since 1970 | until its answer |
  * | `client:<id>`          | `client:<id>`                  | a registered client                         | `expires`, by alarm   |
  * | `transaction:<hash>`   | `transaction:<hash>`           | a consent page, or a visit to the provider  | 10 minutes            |
  * | `settings`             | `secret`                       | the key that signs remembered approvals     | as the class          |
@@ -16,15 +18,18 @@
 import { DurableObject } from 'cloudflare:workers'
 import { encodeBase64url } from '../../worker/protocol/base64url.ts'
 import { randomBytes } from '../../worker/sealing/bytes.ts'
-import type { OAuthSite, SignInRpc, StoredKey } from '../rpc.ts'
+import type { KeptTokens, OAuthSite, SignInRpc, StoredKey, UpstreamAnswer } from '../rpc.ts'
 import { Alarms } from '../shared/alarms.ts'
 import { Schema } from '../shared/schema.ts'
+import { type UpstreamHost, UpstreamTokens } from './upstream-tokens.ts'
 
 /** A stored value. `expires`: milliseconds since 1970; `undefined`: never. */
 type Entry = { readonly value: string; readonly metadata?: unknown; readonly expires?: number | undefined }
 
 /** What the object needs of the plugin that made its class. */
-export interface SignInHost {
+export interface SignInHost extends UpstreamHost {
+  /** Called before the last grant of a user is deleted. */
+  signOut(user: string): Promise<void>
   /** Answers a request of a client to the token endpoint. @param own the object in which it runs */
   answer(
     request: Request,
@@ -40,6 +45,7 @@ export class SignIn extends DurableObject implements SignInRpc {
   readonly #host: SignInHost
   readonly #schema = new Schema(this.ctx.storage)
   readonly #alarms = new Alarms(this.ctx.storage)
+  readonly #upstream: UpstreamTokens
   /** The requests of a grant run one after the other. */
   #last: Promise<unknown> = Promise.resolve()
   /** Until when each value that is used once belongs to its first reader, in milliseconds since 1970. */
@@ -48,6 +54,7 @@ export class SignIn extends DurableObject implements SignInRpc {
   constructor(ctx: DurableObjectState, env: Cloudflare.Env, host: SignInHost) {
     super(ctx, env)
     this.#host = host
+    this.#upstream = new UpstreamTokens(ctx.storage, host)
   }
 
   async read(key: string, isUsedOnce = false): Promise<string | null> {
@@ -75,8 +82,7 @@ export class SignIn extends DurableObject implements SignInRpc {
 
   async remove(key: string): Promise<void> {
     this.#schema.check()
-    this.ctx.storage.kv.delete(key)
-    await this.#deleteIfEmpty()
+    await this.#delete([key])
   }
 
   async list(prefix: string): Promise<readonly StoredKey[]> {
@@ -102,16 +108,43 @@ export class SignIn extends DurableObject implements SignInRpc {
     return answer
   }
 
+  async keepUpstream(user: string, provider: string, tokens: KeptTokens, isSignIn: boolean): Promise<void> {
+    this.#schema.check()
+    this.#schema.store()
+    await this.#upstream.keep(user, provider, tokens, isSignIn)
+  }
+
+  upstreamToken(user: string, provider: string, scopes: readonly string[], rejected?: string): Promise<UpstreamAnswer> {
+    this.#schema.check()
+    return this.#upstream.token(user, provider, scopes, rejected)
+  }
+
+  async clearUpstream(user: string): Promise<void> {
+    this.#schema.check()
+    await this.#upstream.clear(user)
+    await this.#deleteIfEmpty()
+  }
+
   /** Deletes what has expired. */
   override async alarm(): Promise<void> {
     if (await this.#schema.putOffAlarm()) return
     const { kv } = this.ctx.storage
-    let next = Number.POSITIVE_INFINITY
-    for (const [key, entry] of [...kv.list<Entry>()].filter(([key]) => key !== 'schema')) {
-      if (isExpired(entry)) kv.delete(key)
-      else next = Math.min(next, entry.expires ?? next)
+    // Only objects with entries set alarms.
+    const entries = [...kv.list<Entry>()].filter(([key]) => key !== 'schema')
+    const later = entries.flatMap(([, entry]) => (isExpired(entry) ? [] : (entry.expires ?? [])))
+    if (later.length > 0) await this.#alarms.set({ expires: Math.min(...later) })
+    await this.#delete(entries.filter(([, entry]) => isExpired(entry)).map(([key]) => key))
+  }
+
+  /** Deletes entries, after the user was signed out if they are its last grants. */
+  async #delete(keys: readonly string[]): Promise<void> {
+    const { kv } = this.ctx.storage
+    const grant = keys.find((key) => isGrantOfUser(key, kv.get<Entry>(key)))
+    if (grant !== undefined) {
+      const others = [...kv.list<Entry>({ prefix: 'grant:' })].filter(([key]) => !keys.includes(key))
+      if (others.length === 0) await this.#host.signOut(grant.split(':')[1] ?? '')
     }
-    if (next < Number.POSITIVE_INFINITY) await this.#alarms.set({ expires: next })
+    for (const key of keys) kv.delete(key)
     await this.#deleteIfEmpty()
   }
 
@@ -134,5 +167,9 @@ export class SignIn extends DurableObject implements SignInRpc {
     this.#schema.reset()
   }
 }
+
+/** Whether an entry is of an object `user:<user>`, which has the metadata of a grant without its value. */
+const isGrantOfUser = (key: string, entry: Entry | undefined): boolean =>
+  key.startsWith('grant:') && entry?.value === ''
 
 const isExpired = ({ expires = Number.POSITIVE_INFINITY }: Entry): boolean => expires <= Date.now()

@@ -41,6 +41,18 @@ export class Browser {
     throw new Error('The pages send the browser in circles')
   }
 
+  /** Opens a page, and follows all redirects. Returns the page that is shown. */
+  async open(url: URL): Promise<string> {
+    let target = url
+    for (let steps = 0; steps < 12; steps++) {
+      const response = await this.visit(target)
+      const location = response.headers.get('Location')
+      if (location === null) return response.text()
+      target = new URL(location, target)
+    }
+    throw new Error('The pages send the browser in circles')
+  }
+
   /** Sends a request with the cookies of its origin, and stores those of the response. */
   async visit(url: URL, body?: URLSearchParams): Promise<Response> {
     const cookies = this.#cookies.get(url.origin) ?? new Map<string, string>()

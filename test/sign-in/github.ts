@@ -21,6 +21,14 @@ export class GitHub implements AsyncDisposable {
   readonly tokens = new Map<string, Account>()
   /** Answers a path in another way. */
   readonly instead = new Map<string, (request: IncomingMessage, response: ServerResponse) => unknown>()
+  /** Seconds for which access tokens are valid; `undefined`: for ever, and there are no refresh tokens. */
+  expiresIn: number | undefined
+  /** Refresh tokens that work. */
+  readonly refreshTokens = new Map<string, { account: Account; scope: string }>()
+  /** Refresh tokens that were sent, in order. */
+  readonly refreshed: string[] = []
+  /** Awaited before a refresh is answered. */
+  beforeRefresh: (() => Promise<unknown>) | undefined
   readonly #codes = new Map<string, Visit>()
   readonly #server: ReturnType<typeof createServer>
 
@@ -63,6 +71,7 @@ export class GitHub implements AsyncDisposable {
 
   async #issue(request: IncomingMessage, response: ServerResponse) {
     const form = new URLSearchParams(await text(request))
+    if (form.get('grant_type') === 'refresh_token') return this.#refresh(form, response)
     const visit = this.#codes.get(form.get('code') ?? '')
     this.#codes.delete(form.get('code') ?? '')
     const challenge = createHash('sha256')
@@ -74,9 +83,32 @@ export class GitHub implements AsyncDisposable {
       form.get('client_id') === 'edge' &&
       form.get('client_secret') === 'hush'
     if (!visit || !isGood) return json(response, { error: 'bad_verification_code' })
+    return this.#tokens(response, visit.account, visit.scope)
+  }
+
+  #tokens(response: ServerResponse, account: Account, scope: string) {
     const token = `gho_${randomUUID().replaceAll('-', '')}`
-    this.tokens.set(token, visit.account)
-    return json(response, { access_token: token, token_type: 'bearer', scope: visit.scope.replaceAll(' ', ',') })
+    this.tokens.set(token, account)
+    const { expiresIn } = this
+    const refreshToken = `ghr_${randomUUID().replaceAll('-', '')}`
+    if (expiresIn !== undefined) this.refreshTokens.set(refreshToken, { account, scope })
+    return json(response, {
+      access_token: token,
+      token_type: 'bearer',
+      scope: scope.replaceAll(' ', ','),
+      ...(expiresIn !== undefined && { expires_in: expiresIn, refresh_token: refreshToken }),
+    })
+  }
+
+  /** Rotates a refresh token: it works once. */
+  async #refresh(form: URLSearchParams, response: ServerResponse) {
+    const token = form.get('refresh_token') ?? ''
+    this.refreshed.push(token)
+    const found = this.refreshTokens.get(token)
+    this.refreshTokens.delete(token)
+    await this.beforeRefresh?.()
+    if (!found) return json(response, { error: 'bad_refresh_token' })
+    return this.#tokens(response, found.account, found.scope)
   }
 
   #api({ pathname }: URL, { headers }: IncomingMessage, response: ServerResponse) {

@@ -123,6 +123,14 @@ export type AskOptions = {
   }
 }
 
+/** Configures `ctx.upstream()`. */
+export type UpstreamOptions = {
+  /** Scopes of the provider that the token needs: among `scopes` and `additionalScopes` of the provider. Default: none. */
+  scopes?: readonly string[]
+  /** An access token that the API has rejected: another one is returned. Default: none. */
+  rejected?: string | undefined
+}
+
 /** Configures a URL elicitation. */
 export type UrlElicitationOptions = AskOptions & {
   /**
@@ -217,6 +225,17 @@ export interface Context {
     url: string | URL,
     options?: UrlElicitationOptions,
   ): Promise<UrlElicitationResult>
+
+  /**
+   * Returns a valid access token of the user for the API of an identity provider. It is refreshed when it expires. If the user has not
+   * connected the provider, or a scope is missing, the user is asked to open a page; the model reads its URL if the client cannot open pages.
+   * Needs `signIn()` of `edgemcp/sign-in`.
+   *
+   * @param provider the `name` of the provider, such as `github`
+   * @throws ToolError for the model, while the user has not connected the provider; McpError `unavailable` while the provider does not answer
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#url-mode-elicitation-requests
+   */
+  upstream(provider: string, options?: UpstreamOptions): Promise<string>
 
   /**
    * Notifies the client that the user has completed the page of a URL elicitation. Does nothing in protocol versions without this

@@ -5,7 +5,7 @@ import type { Params } from '../protocol/types.ts'
 import type { Caller } from './caller.ts'
 import { ChangeHub } from './change-hub.ts'
 import type { ClientHooks } from './client-hooks.ts'
-import type { Awaitable, Context } from './context.ts'
+import type { Awaitable, Context, UpstreamOptions } from './context.ts'
 import type { HandleFailure } from './failure.ts'
 import type { Forwarded } from './forwarded.ts'
 import type { Interceptor } from './interceptor.ts'
@@ -43,6 +43,9 @@ export interface Instrumented {
   /** Called when the step has ended. */
   end(): void
 }
+
+/** Implements `ctx.upstream()`. @param ctx the context of the handler */
+export type ReadUpstream = (ctx: Context, provider: string, options: UpstreamOptions) => Promise<string>
 
 /** Describes the endpoint of a call to `Declarations.standIn`. */
 export type StandInTerms = {
@@ -86,6 +89,8 @@ export interface Declarations {
     | undefined
   /** Replaces the context of a handler: see `Plugin.instrument`. */
   readonly instrument?: ((context: Context) => Instrumented) | undefined
+  /** Returns the token of a user for the API of a provider: see `Plugin.upstream`. */
+  readonly upstream?: ReadUpstream | undefined
   /** Reports a failure of a handler: see `onError` and `handlerErrors` of `serve()`. Default: it is logged. */
   readonly handleFailure?: HandleFailure | undefined
   /**

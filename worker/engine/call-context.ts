@@ -111,6 +111,12 @@ export class CallContext implements Context {
   readonly elicitUrl: Context['elicitUrl'] = (key, message, url, options) =>
     this.#round.guard.promise(`ctx.elicitUrl(${preview(key)}, …)`, () => this.#elicitUrl(key, message, url, options))
 
+  readonly upstream: Context['upstream'] = async (provider, options = {}) => {
+    const { upstream } = this.#declarations
+    if (!upstream) throw new Error(`ctx.upstream("${provider}") needs signIn() of edgemcp/sign-in as auth of serve()`)
+    return upstream(this, provider, options)
+  }
+
   readonly elicitationComplete: Context['elicitationComplete'] = (key) => {
     this.#round.guard.check()
     checkKey('elicitationComplete', key)

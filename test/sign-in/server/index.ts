@@ -11,7 +11,19 @@ server.tool('whoami', { description: 'Returns the principal', scopes: ['notes:re
 )
 server.tool('write', { description: 'Writes a note', scopes: ['notes:write'] }, () => 'written')
 
-const gitHub = github({ clientId: 'edge', clientSecret: 'hush', url: vars.GITHUB })
+server.tool('starred', { description: 'Returns the token for GitHub', scopes: [] }, async (_, ctx) =>
+  ctx.upstream('github'),
+)
+server.tool('push', { description: 'Returns a token with more scopes', scopes: [] }, async (_, ctx) =>
+  ctx.upstream('github', { scopes: ['repo'] }),
+)
+
+const gitHub = github({
+  clientId: 'edge',
+  clientSecret: 'hush',
+  url: vars.GITHUB,
+  additionalScopes: ['repo'],
+})
 const openId = oidc({
   issuer: vars.OPENID,
   clientId: 'edge',

@@ -13,13 +13,13 @@ import {
 } from '@cloudflare/workers-oauth-provider'
 import { generateRandomCodeVerifier, generateRandomNonce } from 'oauth4webapi'
 import type { OAuthSite } from '../../../durable-objects/rpc.ts'
-import { encodeBase64url } from '../../protocol/base64url.ts'
 import { readBodyText } from '../../protocol/bounded-body.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
-import { sha256 } from '../../sealing/sha256.ts'
-import { type GrantProps, paths } from './authorization-server.ts'
+import { type GrantProps, type ObjectOf, paths } from './authorization-server.ts'
 import { consentPage, problemPage } from './consent-page.ts'
 import { AccessDenied, type IdentityProvider, type User } from './providers/provider.ts'
+import { callbackPath, upstreamObjectOf } from './upstream.ts'
+import { userIdOf } from './user-id.ts'
 
 /** What the pages need of the options of `signIn()`. */
 export type PageOptions = {
@@ -33,6 +33,7 @@ export type PageOptions = {
 export type PageServices = {
   readonly site: OAuthSite
   readonly oauth: OAuthHelpers
+  readonly objectOf: ObjectOf
   /** Returns the key that signs remembered approvals. */
   secret(): Promise<string>
 }
@@ -42,11 +43,6 @@ type VisitData = { readonly provider: string; readonly nonce: string; readonly c
 
 /** Bytes of the form of the consent page. */
 const maxFormBytes = 64 * 1024
-
-/** Characters of a user id. It is part of tokens and of names of objects. */
-const maxUserIdCharacters = 256
-
-const callbackPath = '/oauth/callback/'
 
 export class AuthorizePages {
   readonly #options: PageOptions
@@ -147,7 +143,7 @@ export class AuthorizePages {
     request: Request,
     provider: IdentityProvider,
     { report }: ServerInfo,
-    { oauth, site }: PageServices,
+    { oauth, site, objectOf }: PageServices,
   ): Promise<Response> {
     if (request.method !== 'GET') return new Response(null, { status: 405, headers: { Allow: 'GET' } })
     const { request: authorization, data, headers } = await oauth.finishUpstream<VisitData>(request)
@@ -156,18 +152,20 @@ export class AuthorizePages {
     const state = new URL(request.url).searchParams.get('state') ?? ''
     try {
       const visit = { ...data, state, redirectUri: redirectUriOf(site, provider) }
-      const { user } = await provider.finish(new URL(request.url), visit)
+      const { user, tokens } = await provider.finish(new URL(request.url), visit)
       await this.#checkAllowed(user, provider)
       const approved = authorization.scope
       const granted = (await this.#options.grantScopes?.(user, approved)) ?? approved
+      const userId = await userIdOf(user, provider)
       const props: GrantProps = { user, provider: provider.name }
       const { redirectTo } = await oauth.completeAuthorization({
         request: authorization,
-        userId: await userIdOf(user, provider),
+        userId,
         metadata: { provider: provider.name },
         scope: granted.filter((scope) => approved.includes(scope)),
         props,
       })
+      await objectOf(upstreamObjectOf(userId)).keepUpstream(userId, provider.name, tokens, true)
       headers.set('Location', redirectTo)
     } catch (problem) {
       const isDenied = problem instanceof AccessDenied
@@ -205,14 +203,3 @@ const redirectUriOf = ({ origin }: OAuthSite, { name }: IdentityProvider): strin
 
 /** Characters that `error_description` must not have: RFC 6749, section 4.1.2.1. */
 const asDescription = (text: string): string => text.replace(/[^ !#-[\]-~]/g, "'")
-
-/**
- * Returns the id of a user among those of all providers. It is a part of tokens, so other characters than letters, digits, `-`, `_` and `.`
- * are written in hexadecimal: `auth0~7C123`.
- */
-async function userIdOf({ id }: User, { name, title }: IdentityProvider): Promise<string> {
-  if (typeof id !== 'string' || id === '') throw new Error(`${title} named no user: user() must return an id`)
-  const escaped = encodeURIComponent(id).replace(/[~!*'()]/g, (character) => `%${character.charCodeAt(0).toString(16)}`)
-  const userId = `${name}.${escaped.replaceAll('%', '~')}`
-  return userId.length <= maxUserIdCharacters ? userId : `${name}.~~${encodeBase64url(await sha256(id))}`
-}

@@ -40,16 +40,19 @@ export async function consentPage(request: Request, consent: Consent, headers: H
   )
 }
 
+/** @param sentence tells the user what happened */
+export const messagePage = (
+  request: Request,
+  status: number,
+  title: string,
+  sentence: string,
+  headers?: Headers,
+): Promise<Response> =>
+  page(request, status, title, html`<h1>${title}</h1><p>${sentence}</p>`, ["form-action 'none'"], headers)
+
 /** @param reason a sentence for the user */
 export const problemPage = (request: Request, status: number, reason: string, headers?: Headers): Promise<Response> =>
-  page(
-    request,
-    status,
-    'Sign-in failed',
-    html`<h1>Sign-in failed</h1><p>${reason}</p><p>Start again in your app.</p>`,
-    [],
-    headers,
-  )
+  messagePage(request, status, 'Sign-in failed', `${reason} Start again in your app.`, headers)
 
 async function page(
   request: Request,

@@ -20,7 +20,9 @@ import { bearerToken } from '../auth/request-token.ts'
 import { resourceServer } from '../auth/resource-server.ts'
 import { AuthorizationServers, type GrantProps, grantObjectOf, type ObjectOf, paths } from './authorization-server.ts'
 import { AuthorizePages } from './authorize-pages.ts'
+import { LinkPages } from './link-pages.ts'
 import type { IdentityProvider, User } from './providers/provider.ts'
+import { readUpstream, upstreamHost, upstreamObjectOf } from './upstream.ts'
 
 /** Configures `signIn()`. */
 export type SignInOptions = StoredPrincipals &
@@ -38,6 +40,8 @@ export type SignInOptions = StoredPrincipals &
   > & {
     /** The identity provider, such as `github()`, or several, among which the user chooses. */
     with: IdentityProvider | readonly IdentityProvider[]
+    /** Providers that users do not sign in with, for `ctx.upstream()`. Default: none. */
+    upstreams?: readonly IdentityProvider[]
     /** Where clients find the Worker, such as `https://mcp.example.com`. Default: the origin of each request. */
     origin?: string
     /**
@@ -77,6 +81,7 @@ const ttl: typeof kind.duration = [
 
 const kinds: KindsOf<SignInOptions> = {
   with: kind.required(provider),
+  upstreams: provider,
   origin: [
     (value) => typeof value === 'string' && URL.parse(value)?.origin === value,
     "an origin such as 'https://mcp.example.com'",
@@ -125,6 +130,9 @@ class SignInServer {
   readonly #options: SignInOptions
   readonly #servers: AuthorizationServers
   readonly #pages: AuthorizePages
+  readonly #links: LinkPages
+  /** Providers with which users sign in, and those that are only connected. */
+  readonly #providers: readonly IdentityProvider[]
 
   /** @throws Error for two providers of one name */
   constructor(options: SignInOptions) {
@@ -136,7 +144,9 @@ class SignInServer {
       refreshTokenTTL: seconds(refreshTokenTtl, 'refreshTokenTtl'),
     })
     const providers = [options.with].flat()
-    const names = providers.map(({ name }) => name)
+    this.#providers = [...providers, ...(options.upstreams ?? [])]
+    this.#links = new LinkPages(providers, this.#providers)
+    const names = this.#providers.map(({ name }) => name)
     const twice = names.find((name, index) => names.indexOf(name) !== index)
     if (twice !== undefined) {
       throw new Error(
@@ -171,6 +181,7 @@ class SignInServer {
       plugin: {
         name: 'signIn',
         objects: { McpSignIn: (runtime) => this.#classFor(runtime) },
+        upstream: (ctx, name, options, runtime) => readUpstream(ctx, name, options, this.#providers, runtime),
       },
       handleMetadataRequest: (request, serverInfo) =>
         this.#answer(request, serverInfo) ?? resource.handleMetadataRequest?.(request, serverInfo),
@@ -188,8 +199,11 @@ class SignInServer {
       return this.#servers.fetch(request, site, objectOf, waitUntil)
     }
     if (pathname === paths.token) return this.#answerToken(request, site, objectOf, waitUntil)
+    const link = this.#links.answer(request, serverInfo, { site, objectOf })
+    if (link) return link
     return this.#pages.answer(request, serverInfo, {
       site,
+      objectOf,
       oauth: this.#servers.helpers(site, objectOf),
       secret: () => objectOf('settings').secret(),
     })
@@ -215,9 +229,12 @@ class SignInServer {
   #classFor(runtime: Runtime): SignInClass {
     const servers = this.#servers
     const objectOf: ObjectOf = (name) => runtime.object('McpSignIn', name)
+    const upstream = upstreamHost(this.#providers, runtime)
     return class McpSignIn extends SignIn {
       constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
         super(ctx, env, {
+          ...upstream,
+          signOut: (user) => objectOf(upstreamObjectOf(user)).clearUpstream(user),
           answer: (request, site, own) =>
             servers.fetch(
               request,

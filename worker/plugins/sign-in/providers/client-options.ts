@@ -11,6 +11,8 @@ export type ClientOptions = {
   clientSecret: string
   /** Scopes that the provider is asked for. Default: those that tell who the user is. */
   scopes?: readonly string[]
+  /** Scopes that `ctx.upstream()` may request later, beyond `scopes`. Default: none. */
+  additionalScopes?: readonly string[]
   /** Name of the provider in URLs and in `ctx.upstream()`. Default: that of the function. */
   name?: string
   /** Name of the provider for users. Default: that of the function. */
@@ -29,6 +31,7 @@ export const clientKinds: KindsOf<ClientOptions> = {
   clientId: kind.required(kind.name),
   clientSecret: kind.required(kind.name),
   scopes: kind.strings,
+  additionalScopes: kind.strings,
   name: [
     (value) => typeof value === 'string' && /^[a-z][a-z\d-]{0,31}$/.test(value),
     'lower-case letters, digits and -',

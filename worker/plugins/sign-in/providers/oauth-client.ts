@@ -40,11 +40,20 @@ export abstract class OAuthClient {
   /** Whether an ID token with the nonce of the visit is required. */
   protected readonly isOpenId: boolean = false
 
-  async authorizationUrl({ redirectUri, state, nonce, codeVerifier }: Visit): Promise<URL> {
+  get knownScopes(): readonly string[] {
+    return [...this.#scopes(), ...(this.#options.additionalScopes ?? [])]
+  }
+
+  #scopes(more: readonly string[] = []): readonly string[] {
+    return [...new Set([...(this.#options.scopes ?? this.ownScopes), ...more])]
+  }
+
+  async authorizationUrl({ redirectUri, state, nonce, codeVerifier, scopes: more }: Visit): Promise<URL> {
     const { authorization_endpoint: endpoint } = await this.server()
     if (endpoint === undefined) throw new Error(`${this.title} publishes no authorization endpoint`)
     const url = new URL(endpoint)
-    const { clientId, scopes = this.ownScopes, authorizationParams = {} } = this.#options
+    const { clientId, authorizationParams = {} } = this.#options
+    const scopes = this.#scopes(more)
     const params = {
       ...authorizationParams,
       response_type: 'code',
@@ -60,7 +69,7 @@ export abstract class OAuthClient {
     return url
   }
 
-  async finish(callback: URL, { redirectUri, state, nonce, codeVerifier }: Visit) {
+  async finish(callback: URL, { redirectUri, state, nonce, codeVerifier, scopes }: Visit) {
     const server = await this.server()
     const params = this.#checkCallback(server, callback, state)
     const request = this.#authentication
@@ -73,14 +82,16 @@ export abstract class OAuthClient {
       codeVerifier,
       this.#requestOptions(server.token_endpoint),
     )
-    const received = await oauth.processAuthorizationCodeResponse(server, this.#client, response, {
+    const received = await oauth.processAuthorizationCodeResponse(server, this.#client, await withStatus(response), {
       ...(this.isOpenId && { expectedNonce: nonce, requireIdToken: true }),
     })
-    const tokens = tokensOf(received)
+    const tokens = tokensOf(received, { scopes: this.#scopes(scopes) })
     return { user: await this.userOf(tokens, oauth.getValidatedIdTokenClaims(received)), tokens }
   }
 
-  async refresh(refreshToken: string): Promise<UpstreamTokens> {
+  async refresh(old: UpstreamTokens): Promise<UpstreamTokens> {
+    const { refreshToken } = old
+    if (refreshToken === undefined) throw new RefreshRejected(`${this.title} issued no refresh token`)
     const server = await this.server()
     const options = this.#requestOptions(server.token_endpoint)
     const response = await oauth.refreshTokenGrantRequest(
@@ -91,8 +102,8 @@ export abstract class OAuthClient {
       options,
     )
     try {
-      const received = await oauth.processRefreshTokenResponse(server, this.#client, response)
-      return tokensOf(received, refreshToken)
+      const received = await oauth.processRefreshTokenResponse(server, this.#client, await withStatus(response))
+      return tokensOf(received, old)
     } catch (problem) {
       if (!(problem instanceof oauth.ResponseBodyError)) throw problem
       const { error } = problem
@@ -153,14 +164,30 @@ export abstract class OAuthClient {
   }
 }
 
-function tokensOf(received: oauth.TokenEndpointResponse, refreshToken?: string): UpstreamTokens {
-  const { access_token: accessToken, refresh_token, expires_in: seconds, scope = '' } = received
-  const next = refresh_token ?? refreshToken
+/** GitHub sends errors with status 200. Returns such a response with status 400, as RFC 6749, section 5.2, has it. */
+async function withStatus(response: Response): Promise<Response> {
+  if (response.status !== 200) return response
+  const text = await response.text()
+  const isError = /"error"\s*:/.test(text) && !/"access_token"\s*:/.test(text)
+  return new Response(text, { status: isError ? 400 : 200, headers: response.headers })
+}
+
+/** @param old what a provider leaves out when it does not change: scopes, and the refresh token */
+function tokensOf(
+  received: oauth.TokenEndpointResponse,
+  old: Pick<UpstreamTokens, 'scopes' | 'refreshToken'>,
+): UpstreamTokens {
+  const {
+    access_token: accessToken,
+    refresh_token: refreshToken = old.refreshToken,
+    expires_in: seconds,
+    scope,
+  } = received
   return {
     accessToken,
-    ...(next !== undefined && { refreshToken: next }),
+    ...(refreshToken !== undefined && { refreshToken }),
     ...(seconds !== undefined && { expires: Date.now() + seconds * 1000 }),
     // GitHub separates them with commas.
-    scopes: scope.split(/[ ,]+/).filter((name) => name !== ''),
+    scopes: scope?.split(/[ ,]+/).filter((name) => name !== '') ?? old.scopes,
   }
 }

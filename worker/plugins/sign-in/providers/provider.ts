@@ -40,6 +40,8 @@ export type Visit = {
   readonly nonce: string
   /** PKCE: RFC 7636. */
   readonly codeVerifier: string
+  /** Scopes that are requested besides those of each sign-in. Default: none. */
+  readonly scopes?: readonly string[]
 }
 
 /**
@@ -52,6 +54,8 @@ export interface IdentityProvider {
   readonly name: string
   /** Name of the provider for users. */
   readonly title: string
+  /** Scopes that `ctx.upstream()` may request. */
+  readonly knownScopes: readonly string[]
   /** Returns the URL of the provider's authorization page. */
   authorizationUrl(visit: Visit): Promise<URL>
   /**
@@ -61,8 +65,8 @@ export interface IdentityProvider {
    * @throws Error that tells the developer what the provider answered; `AccessDenied` for users
    */
   finish(callback: URL, visit: Visit): Promise<{ readonly user: User; readonly tokens: UpstreamTokens }>
-  /** Refreshes the tokens. @throws `RefreshRejected` when the provider does not accept the refresh token any more */
-  refresh?(refreshToken: string): Promise<UpstreamTokens>
+  /** Returns new tokens for the refresh token of `tokens`. @throws `RefreshRejected` when the provider does not accept it any more */
+  refresh?(tokens: UpstreamTokens): Promise<UpstreamTokens>
   /** Revokes a token. */
   revoke?(token: string): Promise<void>
 }

@@ -1,0 +1,117 @@
+/** The tokens that identity providers issued for their APIs to one user, sealed. */
+import type { KeptTokens, UpstreamAnswer } from '../rpc.ts'
+
+/** What the tokens need of the plugin that made the class of the object. */
+export interface UpstreamHost {
+  /** Seals tokens of a user. @param user its id */
+  seal(user: string, provider: string, tokens: KeptTokens): Promise<string>
+  /** Returns sealed tokens; `undefined` if a key is missing. */
+  open(user: string, provider: string, sealed: string): Promise<KeptTokens | undefined>
+  /**
+   * Refreshes tokens. Returns `undefined` when the provider does not accept the refresh token any more.
+   *
+   * @throws what a provider that does not answer throws
+   */
+  refresh(provider: string, tokens: KeptTokens): Promise<KeptTokens | undefined>
+  /** Revokes tokens at the provider, after they were deleted here. Failures are reported. */
+  revoke(provider: string, tokens: KeptTokens): Promise<void>
+  /** Logs a problem. */
+  report(problem: unknown): void
+}
+
+/** Milliseconds before its expiry from which an access token is refreshed. */
+const refreshBeforeMs = 60_000
+
+/** Milliseconds after which a refresh that was sent, and whose answer was lost with the object, is repeated. */
+const lostAfterMs = 15_000
+
+const prefix = 'tokens:'
+const marker = 'refreshing:'
+
+export class UpstreamTokens {
+  readonly #storage: DurableObjectStorage
+  readonly #host: UpstreamHost
+  /** Refreshes that run, by provider: all calls that ask at the same time share one. */
+  readonly #refreshing = new Map<string, Promise<UpstreamAnswer>>()
+
+  constructor(storage: DurableObjectStorage, host: UpstreamHost) {
+    this.#storage = storage
+    this.#host = host
+  }
+
+  /** @param isSignIn the tokens of a sign-in: tokens that were connected with more scopes stay */
+  async keep(user: string, provider: string, tokens: KeptTokens, isSignIn: boolean): Promise<void> {
+    const old = isSignIn ? await this.#open(user, provider) : undefined
+    if (old && isUsable(old) && isWider(old, tokens)) return
+    const sealed = await this.#host.seal(user, provider, tokens)
+    this.#storage.kv.put(prefix + provider, sealed)
+  }
+
+  /** Returns an access token that is valid for a minute at least, with these scopes. */
+  async token(user: string, provider: string, scopes: readonly string[], rejected?: string): Promise<UpstreamAnswer> {
+    const tokens = await this.#open(user, provider)
+    if (!tokens) return { missing: 'tokens' }
+    if (!scopes.every((scope) => tokens.scopes.includes(scope))) return { missing: 'scopes' }
+    const { accessToken, expires = Number.POSITIVE_INFINITY } = tokens
+    if (accessToken !== rejected && expires - refreshBeforeMs > Date.now()) return { accessToken }
+    const running = this.#refreshing.get(provider)
+    if (running) return running
+    const refreshing = this.#refresh(user, provider, tokens).finally(() => this.#refreshing.delete(provider))
+    this.#refreshing.set(provider, refreshing)
+    return refreshing
+  }
+
+  /** Deletes all tokens of the user, and revokes them at their providers. */
+  async clear(user: string): Promise<void> {
+    const stored = [...this.#storage.kv.list<string>({ prefix })]
+    const all = await Promise.all(
+      stored.map(async ([key, sealed]) => {
+        const provider = key.slice(prefix.length)
+        return { provider, tokens: await this.#host.open(user, provider, sealed) }
+      }),
+    )
+    for (const [key] of stored) this.#storage.kv.delete(key)
+    await Promise.all(all.map(({ provider, tokens }) => tokens && this.#host.revoke(provider, tokens)))
+  }
+
+  async #open(user: string, provider: string): Promise<KeptTokens | undefined> {
+    const sealed = this.#storage.kv.get<string>(prefix + provider)
+    return sealed === undefined ? undefined : this.#host.open(user, provider, sealed)
+  }
+
+  /** Sends a refresh token at most once at a time, also when this object was lost while it waited for an answer. */
+  async #refresh(user: string, provider: string, old: KeptTokens): Promise<UpstreamAnswer> {
+    const { refreshToken } = old
+    if (refreshToken === undefined) return { missing: 'tokens' }
+    const { kv } = this.#storage
+    const sent = kv.get<number>(marker + provider)
+    if (sent !== undefined) await scheduler.wait(Math.max(0, sent + lostAfterMs - Date.now()))
+    kv.put(marker + provider, Date.now())
+    await this.#storage.sync()
+    try {
+      const tokens = await this.#host.refresh(provider, old)
+      if (!tokens) {
+        kv.delete(prefix + provider)
+        return { missing: 'tokens' }
+      }
+      const sealed = await this.#host.seal(user, provider, tokens)
+      // The user may have been signed out, or have signed in again, meanwhile.
+      const isCurrent = (await this.#open(user, provider))?.refreshToken === refreshToken
+      if (isCurrent) kv.put(prefix + provider, sealed)
+      return { accessToken: tokens.accessToken }
+    } catch (problem) {
+      this.#host.report(problem)
+      return { missing: 'answer' }
+    } finally {
+      kv.delete(marker + provider)
+    }
+  }
+}
+
+/** Whether tokens are valid, or can be refreshed. */
+const isUsable = ({ refreshToken, expires = Number.POSITIVE_INFINITY }: KeptTokens): boolean =>
+  refreshToken !== undefined || expires > Date.now()
+
+/** Whether tokens have all scopes of others, and more. */
+const isWider = ({ scopes }: KeptTokens, { scopes: others }: KeptTokens): boolean =>
+  scopes.length > others.length && others.every((scope) => scopes.includes(scope))

@@ -1,0 +1,100 @@
+/** `ctx.upstream()`: tokens of the user for the API of the provider. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { connect, type TestClient } from '../../worker/testing/index.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import { Browser } from './browser.ts'
+import { GitHub } from './github.ts'
+import { signInAs } from './tokens.ts'
+
+let gitHub: GitHub
+let server: TestServer
+beforeAll(async () => {
+  gitHub = await GitHub.start()
+  server = await startServer('test/sign-in/server', { GITHUB: gitHub.url })
+})
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]()
+  await gitHub?.[Symbol.asyncDispose]()
+})
+beforeEach(() => {
+  gitHub.expiresIn = undefined
+  gitHub.beforeRefresh = undefined
+  gitHub.refreshed.length = 0
+  gitHub.account = { id: Math.floor(Math.random() * 1e9), login: 'ada', name: 'Ada' }
+})
+
+const textOf = (result: unknown) => (result as { content: { text: string }[] }).content[0]?.text ?? ''
+
+describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
+  const client = async (browser = new Browser()): Promise<TestClient> => {
+    const { access_token: token } = await signInAs(server.url, browser)
+    return connect(server.url, { revision, token })
+  }
+
+  test('returns the token of the sign-in, without asking the provider again', async () => {
+    await using ada = await client()
+    const token = textOf(await ada.callTool('starred'))
+    expect(gitHub.tokens.get(token)).toBe(gitHub.account)
+    expect(textOf(await ada.callTool('starred'))).toBe(token)
+    expect(gitHub.refreshed).toEqual([])
+  })
+
+  test('refreshes an expired token once, however many calls ask at the same time', async () => {
+    gitHub.expiresIn = 30
+    await using ada = await client()
+    const release = Promise.withResolvers<void>()
+    gitHub.beforeRefresh = () => release.promise
+    // The token expires within a minute, so the first call refreshes it. The new one is valid for an hour.
+    const calls = Array.from({ length: 50 }, () => ada.callTool('starred'))
+    gitHub.expiresIn = 3600
+    await expect.poll(() => gitHub.refreshed.length).toBe(1)
+    release.resolve()
+    const tokens = new Set((await Promise.all(calls)).map(textOf))
+    expect(tokens.size).toBe(1)
+    expect(gitHub.refreshed).toHaveLength(1)
+    expect(textOf(await ada.callTool('starred'))).toBe([...tokens][0])
+  })
+
+  test('asks the user to connect the provider for a scope that is missing, and returns a token with it', async () => {
+    const browser = new Browser()
+    await using ada = await client(browser)
+    const refused = textOf(await ada.callTool('push'))
+    const [url = ''] = /http\S+$/.exec(refused) ?? []
+    expect(refused).toBe(
+      `The user has to connect GitHub first. Give them this link, and call again afterwards: ${server.url.origin}/oauth/link/github?scope=repo`,
+    )
+    expect(await browser.open(new URL(url))).toContain('GitHub is connected')
+    expect(gitHub.tokens.has(textOf(await ada.callTool('push')))).toBe(true)
+  })
+
+  test('asks the user again when the provider does not accept the refresh token any more', async () => {
+    gitHub.expiresIn = 30
+    await using ada = await client()
+    gitHub.refreshTokens.clear()
+    expect(textOf(await ada.callTool('starred'))).toContain('The user has to connect GitHub first')
+    expect(textOf(await ada.callTool('starred'))).toContain('The user has to connect GitHub first')
+    expect(gitHub.refreshed).toHaveLength(1)
+  })
+
+  test('is an error that says so while the provider does not answer, and works again afterwards', async () => {
+    gitHub.expiresIn = 30
+    await using ada = await client()
+    gitHub.instead.set('/login/oauth/access_token', (_, response) => response.writeHead(503).end())
+    await expect(ada.callTool('starred')).rejects.toThrow('GitHub does not answer: try again later')
+    gitHub.instead.clear()
+    expect(gitHub.tokens.has(textOf(await ada.callTool('starred')))).toBe(true)
+  })
+
+  test('connects a provider to the user who opens the link, not to the user who sent it', async () => {
+    const ada = { ...gitHub.account }
+    await using hers = await client()
+    gitHub.account = { id: 666, login: 'eve', name: 'Eve' }
+    const eve = new Browser()
+    await using _ = await client(eve)
+    // Ada's link, in Eve's browser.
+    await eve.open(new URL('/oauth/link/github?scope=repo', server.url))
+    expect(textOf(await hers.callTool('push'))).toContain('has to connect')
+    const token = textOf(await hers.callTool('starred'))
+    expect(gitHub.tokens.get(token)).toEqual(ada)
+  })
+})

@@ -1,0 +1,104 @@
+/** `ctx.upstream()`: tokens of the user for the API of a provider. */
+import type { SignInRpc } from '../../../durable-objects/rpc.ts'
+import type { UpstreamHost } from '../../../durable-objects/sign-in/upstream-tokens.ts'
+import type { Context, UpstreamOptions } from '../../declarations/context.ts'
+import type { Runtime } from '../../plugin.ts'
+import { McpError, ToolError } from '../../protocol/errors.ts'
+import type { Principal } from '../../protocol/principal.ts'
+import { type IdentityProvider, RefreshRejected } from './providers/provider.ts'
+
+/** Milliseconds for which a sealed token can be read: longer than any provider keeps one. */
+const sealLifeMs = 10 * 365 * 24 * 60 * 60_000
+
+/** Path of the page that connects a provider, without its name. */
+export const linkPath = '/oauth/link/'
+
+/** Path of the pages to which providers send users, without the name of the provider. */
+export const callbackPath = '/oauth/callback/'
+
+/** Returns the name of the object with the upstream tokens of a user. */
+export const upstreamObjectOf = (userId: string): string => `upstream:${userId}`
+
+/** Returns the name of the provider with which a user signed in. */
+export const providerOfUser = (userId: string): string => userId.slice(0, userId.indexOf('.'))
+
+/** @throws ToolError for the model; McpError `unavailable` */
+export async function readUpstream(
+  ctx: Context,
+  name: string,
+  { scopes = [], rejected }: UpstreamOptions,
+  providers: readonly IdentityProvider[],
+  runtime: Pick<Runtime, 'object'>,
+): Promise<string> {
+  const provider = providers.find((one) => one.name === name)
+  if (!provider) {
+    const names = providers.map((one) => `"${one.name}"`).join(', ')
+    throw new Error(`ctx.upstream("${name}") names no provider of signIn(): it has ${names}`)
+  }
+  const { principal } = ctx
+  if (!principal) throw new McpError('unauthorized', `${provider.title} needs a signed-in user`)
+  const token = await storedToken(principal, provider, { scopes, rejected }, runtime)
+  if (token !== undefined) return token
+  const url = linkUrl(principal, provider, scopes)
+  const message = `Connect ${provider.title}, so that this server can use it for you.`
+  if (!ctx.supports('elicitation.url')) {
+    throw new ToolError(
+      `The user has to connect ${provider.title} first. Give them this link, and call again afterwards: ${url}`,
+    )
+  }
+  const { action } = await ctx.elicitUrl(`upstream ${name}`, message, url, { required: true })
+  if (action !== 'accept') throw new ToolError(`The user did not connect ${provider.title}`)
+  const connected = await storedToken(principal, provider, { scopes, rejected }, runtime)
+  if (connected !== undefined) return connected
+  throw new ToolError(`The user has not connected ${provider.title} yet. Call again when they have opened ${url}`)
+}
+
+/** @throws McpError `unavailable` when the provider does not answer */
+async function storedToken(
+  { subject }: Principal,
+  { name, title }: IdentityProvider,
+  { scopes = [], rejected }: UpstreamOptions,
+  runtime: Pick<Runtime, 'object'>,
+): Promise<string | undefined> {
+  const object = runtime.object<SignInRpc>('McpSignIn', upstreamObjectOf(subject))
+  const answer = await object.upstreamToken(subject, name, scopes, rejected)
+  if ('accessToken' in answer) return answer.accessToken
+  if (answer.missing !== 'answer') return undefined
+  throw new McpError('unavailable', `${title} does not answer: try again later`, { reason: 'upstream', provider: name })
+}
+
+/** The same URL in each round of a call. Whoever opens it signs in first, and connects the provider to their own account. */
+function linkUrl({ issuer, subject }: Principal, { name }: IdentityProvider, scopes: readonly string[]): string {
+  const url = new URL(`${linkPath}${name}`, issuer)
+  const primary = providerOfUser(subject)
+  if (primary !== name) url.searchParams.set('with', primary)
+  if (scopes.length > 0) url.searchParams.set('scope', scopes.join(' '))
+  return url.href
+}
+
+/** What objects with upstream tokens need. */
+export function upstreamHost(providers: readonly IdentityProvider[], { seals, report }: Runtime): UpstreamHost {
+  const purpose = (user: string, provider: string) => `upstream ${provider} ${user}`
+  const find = (name: string) => providers.find((provider) => provider.name === name)
+  return {
+    seal: (user, provider, tokens) => seals(undefined).seal(purpose(user, provider), tokens, sealLifeMs),
+    // What `seal` sealed.
+    open: async (user, provider, sealed) => (await seals(undefined).open(purpose(user, provider), sealed)) as never,
+    async refresh(name, tokens) {
+      const provider = find(name)
+      if (!provider?.refresh) return undefined
+      try {
+        return await provider.refresh(tokens)
+      } catch (problem) {
+        if (problem instanceof RefreshRejected) return undefined
+        throw problem
+      }
+    },
+    async revoke(name, { accessToken, refreshToken }) {
+      await find(name)
+        ?.revoke?.(refreshToken ?? accessToken)
+        .catch(report)
+    },
+    report,
+  }
+}
