@@ -1,11 +1,11 @@
 /** `signIn()`: published clients whose users sign in with an identity provider. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { GitHub } from '../../examples/github/auth-server/github.ts'
 import { Journal } from '../auth/flow/journal.ts'
 import { type Published, published } from '../auth/flow/programs.ts'
 import { Wallet } from '../auth/flow/wallet.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { Browser } from './browser.ts'
-import { GitHub } from './github.ts'
 
 let gitHub: GitHub
 let server: TestServer

@@ -1,9 +1,9 @@
 /** `ctx.upstream()`: tokens of the user for the API of the provider. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { GitHub } from '../../examples/github/auth-server/github.ts'
 import { connect, type TestClient } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { Browser } from './browser.ts'
-import { GitHub } from './github.ts'
 import { signInAs } from './tokens.ts'
 
 let gitHub: GitHub

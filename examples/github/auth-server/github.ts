@@ -1,9 +1,13 @@
-/** A provider that works as GitHub does: OAuth 2.0 without metadata, errors with status 200, and an API that tells who the user is. */
+/**
+ * A provider for this machine that works as GitHub does: OAuth 2.0 without metadata, errors with status 200, and an API that tells who the user
+ * is. It keeps nothing.
+ *
+ * @see https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
+ */
 import { createHash, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { json } from '../auth/authorization-server.ts'
 
 export type Account = { id: number; login: string; name: string | null; organizations?: string[] }
 
@@ -13,12 +17,16 @@ export class GitHub implements AsyncDisposable {
   readonly url: string
   /** Who is signed in to GitHub in the browser. */
   account: Account = { id: 1815, login: 'ada', name: 'Ada Lovelace', organizations: ['Engines'] }
+  /** Whether a page asks who the user is. */
+  asks = false
   /** Whether the user declines at GitHub. */
   declines = false
   /** What was asked, such as `POST /login/oauth/access_token`. */
   readonly asked: string[] = []
   /** Access tokens, and who they stand for. */
   readonly tokens = new Map<string, Account>()
+  /** Issues that were created. */
+  readonly issues: { title: string }[] = []
   /** Answers a path in another way. */
   readonly instead = new Map<string, (request: IncomingMessage, response: ServerResponse) => unknown>()
   /** Seconds for which access tokens are valid; `undefined`: for ever, and there are no refresh tokens. */
@@ -46,13 +54,18 @@ export class GitHub implements AsyncDisposable {
     })
   }
 
-  static async start(): Promise<GitHub> {
+  /** @param port Default: one that is free */
+  static async start(port = 0): Promise<GitHub> {
     const server = createServer()
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
     return new GitHub(server)
   }
 
   #authorize({ searchParams }: URL, response: ServerResponse) {
+    const login = searchParams.get('login')
+    if (this.asks && login === null)
+      return response.writeHead(200, { 'Content-Type': 'text/html' }).end(signInPage(searchParams))
+    if (login) this.account = { id: idOf(login), login, name: login }
     const back = new URL(searchParams.get('redirect_uri') ?? '')
     back.searchParams.set('state', searchParams.get('state') ?? '')
     if (this.declines) back.searchParams.set('error', 'access_denied')
@@ -111,7 +124,8 @@ export class GitHub implements AsyncDisposable {
     return this.#tokens(response, found.account, found.scope)
   }
 
-  #api({ pathname }: URL, { headers }: IncomingMessage, response: ServerResponse) {
+  async #api({ pathname }: URL, request: IncomingMessage, response: ServerResponse) {
+    const { headers, method } = request
     const account = this.tokens.get(headers.authorization?.replace('Bearer ', '') ?? '')
     if (!account) return json(response, { message: 'Bad credentials' }, 401)
     const { id, login, name, organizations = [] } = account
@@ -123,6 +137,16 @@ export class GitHub implements AsyncDisposable {
       )
     if (pathname === '/api/v3/user/emails')
       return json(response, [{ email: `${login}@example.com`, primary: true, verified: true }])
+    if (pathname === '/api/v3/user/repos')
+      return json(
+        response,
+        [`${login}/notes`, `${login}/engine`].map((full_name) => ({ full_name })),
+      )
+    if (method === 'POST' && pathname.endsWith('/issues')) {
+      this.issues.push(JSON.parse(await text(request)))
+      const path = pathname.replace('/api/v3/repos', '')
+      return json(response, { html_url: `${this.url}${path}/${this.issues.length}` }, 201)
+    }
     return json(response, { message: 'Not Found' }, 404)
   }
 
@@ -130,4 +154,18 @@ export class GitHub implements AsyncDisposable {
     this.#server.closeAllConnections()
     await new Promise((resolve) => this.#server.close(resolve))
   }
+}
+
+const idOf = (login: string) => [...login].reduce((sum, character) => sum * 31 + character.charCodeAt(0), 7)
+
+const signInPage = (params: URLSearchParams) => `<!doctype html>
+<title>Sign in to the stand-in for GitHub</title>
+<h1>Sign in to the stand-in for GitHub</h1>
+<form>${[...params].map(([name, value]) => `<input type="hidden" name="${escaped(name)}" value="${escaped(value)}">`).join('')}
+<label>Login <input name="login" value="ada" required autofocus></label> <button>Sign in</button></form>`
+
+const escaped = (value: string) => value.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+
+function json(response: ServerResponse, value: unknown, status = 200): void {
+  response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(value))
 }
