@@ -7,6 +7,7 @@
  * |------------------------|--------------------------------|---------------------------------------------|-----------------------|
  * | `grant:<user>:<grant>` | `grant:<user>:<grant>`         | a grant                                     | `expires`, by alarm   |
  * |                        | `token:<user>:<grant>:<hash>`  | an access token of the grant                | `expires`, by alarm   |
+ * |                        | `refresh`                      | the response to the last refresh: see `last-refresh.ts` | the grant |
  * | `user:<user>`          | `grant:<user>:<grant>`         | the metadata of each grant of the user      | that of the grant     |
  * | `upstream:<user>`      | `tokens:<provider>`            | tokens for the API of a provider, sealed    | the grants of the user |
  * |                        | `refreshing:<provider>`        | when a refresh was sent, in milliseconds since 1970 | until its answer |
@@ -21,6 +22,7 @@ import { randomBytes } from '../../worker/sealing/bytes.ts'
 import type { KeptTokens, OAuthSite, SignInRpc, StoredKey, UpstreamAnswer } from '../rpc.ts'
 import { Alarms } from '../shared/alarms.ts'
 import { Schema } from '../shared/schema.ts'
+import { LastRefresh } from './last-refresh.ts'
 import { type UpstreamHost, UpstreamTokens } from './upstream-tokens.ts'
 
 /** A stored value. `expires`: milliseconds since 1970; `undefined`: never. */
@@ -38,6 +40,9 @@ export interface SignInHost extends UpstreamHost {
   ): Promise<Response>
 }
 
+/** Keys that are no entries, and do not outlive them. */
+const unnamed = new Set(['schema', 'refresh'])
+
 /** Milliseconds for which a value that is used once belongs to the reader that read it first. */
 const leaseMs = 10_000
 
@@ -46,6 +51,7 @@ export class SignIn extends DurableObject implements SignInRpc {
   readonly #schema = new Schema(this.ctx.storage)
   readonly #alarms = new Alarms(this.ctx.storage)
   readonly #upstream: UpstreamTokens
+  readonly #lastRefresh = new LastRefresh(this.ctx.storage)
   /** The requests of a grant run one after the other. */
   #last: Promise<unknown> = Promise.resolve()
   /** Until when each value that is used once belongs to its first reader, in milliseconds since 1970. */
@@ -103,9 +109,22 @@ export class SignIn extends DurableObject implements SignInRpc {
 
   /** Answers a token request of this grant, after those that arrived before it: a refresh reads the grant and writes it again. */
   answer(request: Request, site: OAuthSite, name: string): Promise<Response> {
-    const answer = this.#last.then(() => this.#host.answer(request, site, { name, storage: this }))
+    const answer = this.#last.then(() => this.#answer(request, site, name))
     this.#last = answer.catch(() => {})
     return answer
+  }
+
+  async #answer(request: Request, site: OAuthSite, name: string): Promise<Response> {
+    this.#schema.check()
+    const form = await request.clone().text()
+    const own = { name, storage: this }
+    if (new URLSearchParams(form).get('grant_type') !== 'refresh_token') return this.#host.answer(request, site, own)
+    const sent = `${form}\n${request.headers.get('Authorization') ?? ''}`
+    const known = await this.#lastRefresh.find(sent)
+    if (known !== undefined) return tokenResponse(known, request)
+    const response = await this.#host.answer(request, site, own)
+    if (response.status === 200) await this.#lastRefresh.store(sent, await response.clone().text())
+    return response
   }
 
   async keepUpstream(user: string, provider: string, tokens: KeptTokens, isSignIn: boolean): Promise<void> {
@@ -130,7 +149,7 @@ export class SignIn extends DurableObject implements SignInRpc {
     if (await this.#schema.putOffAlarm()) return
     const { kv } = this.ctx.storage
     // Only objects with entries set alarms.
-    const entries = [...kv.list<Entry>()].filter(([key]) => key !== 'schema')
+    const entries = [...kv.list<Entry>()].filter(([key]) => !unnamed.has(key))
     const later = entries.flatMap(([, entry]) => (isExpired(entry) ? [] : (entry.expires ?? [])))
     if (later.length > 0) await this.#alarms.set({ expires: Math.min(...later) })
     await this.#delete(entries.filter(([, entry]) => isExpired(entry)).map(([key]) => key))
@@ -161,11 +180,24 @@ export class SignIn extends DurableObject implements SignInRpc {
   }
 
   async #deleteIfEmpty(): Promise<void> {
-    const isEmpty = [...this.ctx.storage.kv.list({ limit: 2 })].every(([key]) => key === 'schema')
+    const isEmpty = [...this.ctx.storage.kv.list({ limit: unnamed.size + 1 })].every(([key]) => unnamed.has(key))
     if (!isEmpty) return
     await this.ctx.storage.deleteAll()
     this.#schema.reset()
   }
+}
+
+/** Returns a response with tokens, as the library does. Browsers of all origins may read it: RFC 6749 has no cookies. */
+function tokenResponse(text: string, { headers }: Request): Response {
+  const origin = headers.get('Origin')
+  return new Response(text, {
+    headers: {
+      'Content-Type': 'application/json',
+      'Cache-Control': 'no-store',
+      Pragma: 'no-cache',
+      ...(origin !== null && { 'Access-Control-Allow-Origin': origin, Vary: 'Origin' }),
+    },
+  })
 }
 
 /** Whether an entry is of an object `user:<user>`, which has the metadata of a grant without its value. */

@@ -1,0 +1,54 @@
+/** Refreshes of one grant that compete, are repeated, or come after the loss of its Durable Object. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { GitHub } from '../../examples/github/auth-server/github.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import { Browser } from './browser.ts'
+import { signInAs, type Tokens, tokenRequest } from './tokens.ts'
+
+let gitHub: GitHub
+let server: TestServer
+beforeAll(async () => {
+  gitHub = await GitHub.start()
+  server = await startServer('test/sign-in/server', { GITHUB: gitHub.url })
+})
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]()
+  await gitHub?.[Symbol.asyncDispose]()
+})
+
+const refresh = async ({ client_id, refresh_token }: Tokens): Promise<Tokens> => {
+  const response = await tokenRequest(server.url, { grant_type: 'refresh_token', refresh_token, client_id })
+  const answer = (await response.json()) as Tokens & { error?: string }
+  return response.status === 200 ? { ...answer, client_id } : Promise.reject(new Error(answer.error))
+}
+
+test('refreshes at the same time with one refresh token get the same tokens, which work', async () => {
+  const signedIn = await signInAs(server.url, new Browser())
+  const all = await Promise.all(Array.from({ length: 40 }, () => refresh(signedIn)))
+  expect(new Set(all.map(({ refresh_token }) => refresh_token)).size).toBe(1)
+  await expect(refresh(all[17] as Tokens)).resolves.toHaveProperty('access_token')
+})
+
+test('a refresh whose response was lost with the object is answered with the same tokens', async () => {
+  const signedIn = await signInAs(server.url, new Browser())
+  const first = await refresh(signedIn)
+  const [user, grant] = signedIn.refresh_token.split(':')
+  await server.harness.getWorker().evictDurableObject('McpSignIn', { name: `grant:${user}:${grant}` })
+  expect((await refresh(signedIn)).refresh_token).toBe(first.refresh_token)
+  await expect(refresh(first)).resolves.toHaveProperty('access_token')
+})
+
+test('a refresh token is refused once a later one was used', async () => {
+  const signedIn = await signInAs(server.url, new Browser())
+  const first = await refresh(signedIn)
+  await refresh(first)
+  await expect(refresh(signedIn)).rejects.toThrow('invalid_grant')
+})
+
+test('the response is repeated to nobody who has not the same refresh token and the same client', async () => {
+  const signedIn = await signInAs(server.url, new Browser())
+  const other = await signInAs(server.url, new Browser())
+  await refresh(signedIn)
+  await expect(refresh({ ...signedIn, client_id: other.client_id })).rejects.toThrow('invalid_grant')
+  await expect(refresh({ ...signedIn, refresh_token: `${signedIn.refresh_token}x` })).rejects.toThrow('invalid_grant')
+})
