@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { deploy } from '../test/chaos/deploy.ts'
 import { kill } from '../test/chaos/kill.ts'
 import { leaks } from '../test/chaos/leaks.ts'
+import { signIn } from '../test/chaos/sign-in.ts'
 import { slowReader } from '../test/chaos/slow-reader.ts'
 import { tasks } from '../test/chaos/tasks.ts'
 import { updates } from '../test/chaos/updates.ts'
@@ -24,6 +25,7 @@ const checks: Record<string, Check> = {
   kill,
   deploy,
   leaks,
+  'sign-in': signIn,
   'slow-reader': slowReader,
   tasks,
   updates,

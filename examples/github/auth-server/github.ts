@@ -35,8 +35,11 @@ export class GitHub implements AsyncDisposable {
   readonly refreshTokens = new Map<string, { account: Account; scope: string }>()
   /** Refresh tokens that were sent, in order. */
   readonly refreshed: string[] = []
+  /** Refresh tokens that were sent while the same one was being answered. */
+  overlaps = 0
   /** Awaited before a refresh is answered. */
   beforeRefresh: (() => Promise<unknown>) | undefined
+  readonly #refreshing = new Set<string>()
   readonly #codes = new Map<string, Visit>()
   readonly #server: ReturnType<typeof createServer>
 
@@ -117,9 +120,12 @@ export class GitHub implements AsyncDisposable {
   async #refresh(form: URLSearchParams, response: ServerResponse) {
     const token = form.get('refresh_token') ?? ''
     this.refreshed.push(token)
+    if (this.#refreshing.has(token)) this.overlaps += 1
+    this.#refreshing.add(token)
     const found = this.refreshTokens.get(token)
     this.refreshTokens.delete(token)
     await this.beforeRefresh?.()
+    this.#refreshing.delete(token)
     if (!found) return json(response, { error: 'bad_refresh_token' })
     return this.#tokens(response, found.account, found.scope)
   }
