@@ -411,8 +411,8 @@ export type KeptTokens = {
 /** An access token for the API of a provider; or what is missing: the tokens, scopes of them, or the answer of the provider. */
 export type UpstreamAnswer = { readonly accessToken: string } | { readonly missing: 'tokens' | 'scopes' | 'answer' }
 
-/** The RPC interface of an object of sign-in. */
-export interface SignInRpc {
+/** What the authorization server of sign-in stores. */
+export interface EntryStorage {
   /** @param isUsedOnce only one reader gets the value, until it deletes it or has had it for 10 seconds */
   read(key: string, isUsedOnce?: boolean): Promise<string | null>
   /** Returns the value; without one, `null` to the first caller, who then stores it, and a text to the others. */
@@ -421,6 +421,10 @@ export interface SignInRpc {
   write(key: string, value: string, metadata: unknown, expires: number | undefined): Promise<void>
   remove(key: string): Promise<void>
   list(prefix: string): Promise<readonly StoredKey[]>
+}
+
+/** The RPC interface of an object of sign-in. */
+export interface SignInRpc extends EntryStorage {
   /** Returns a random text of 43 characters, which this object creates once. */
   secret(): Promise<string>
   /** Stores the tokens of the user of this object. @param user its id @param isSignIn tokens with more scopes stay */

@@ -19,7 +19,7 @@
 import { DurableObject } from 'cloudflare:workers'
 import { encodeBase64url } from '../../worker/protocol/base64url.ts'
 import { randomBytes } from '../../worker/sealing/bytes.ts'
-import type { KeptTokens, OAuthSite, SignInRpc, StoredKey, UpstreamAnswer } from '../rpc.ts'
+import type { EntryStorage, KeptTokens, OAuthSite, SignInRpc, StoredKey, UpstreamAnswer } from '../rpc.ts'
 import { Alarms } from '../shared/alarms.ts'
 import { Schema } from '../shared/schema.ts'
 import { LastRefresh } from './last-refresh.ts'
@@ -36,7 +36,7 @@ export interface SignInHost extends UpstreamHost {
   answer(
     request: Request,
     site: OAuthSite,
-    own: { readonly name: string; readonly storage: SignInRpc },
+    own: { readonly name: string; readonly storage: EntryStorage },
   ): Promise<Response>
 }
 
@@ -75,20 +75,12 @@ export class SignIn extends DurableObject implements SignInRpc {
   }
 
   async write(key: string, value: string, metadata: unknown, expires: number | undefined): Promise<void> {
-    this.#schema.check()
-    this.#schema.store()
-    const entry: Entry = {
-      value,
-      ...(metadata !== undefined && { metadata }),
-      ...(expires !== undefined && { expires }),
-    }
-    this.ctx.storage.kv.put(key, entry)
-    if (expires !== undefined) await this.#alarms.add(expires)
+    return this.#inTurn(() => this.#write(key, value, metadata, expires))
   }
 
+  /** Deletes an entry, after the requests of the grant that arrived before: a refresh would write the grant again. */
   async remove(key: string): Promise<void> {
-    this.#schema.check()
-    await this.#delete([key])
+    return this.#inTurn(() => this.#remove(key))
   }
 
   async list(prefix: string): Promise<readonly StoredKey[]> {
@@ -103,21 +95,25 @@ export class SignIn extends DurableObject implements SignInRpc {
     const stored = this.#entry('secret')
     if (stored) return stored.value
     const value = encodeBase64url(randomBytes(32))
-    await this.write('secret', value, undefined, undefined)
+    await this.#write('secret', value, undefined, undefined)
     return value
   }
 
   /** Answers a token request of this grant, after those that arrived before it: a refresh reads the grant and writes it again. */
   answer(request: Request, site: OAuthSite, name: string): Promise<Response> {
-    const answer = this.#last.then(() => this.#answer(request, site, name))
-    this.#last = answer.catch(() => {})
-    return answer
+    return this.#inTurn(() => this.#answer(request, site, name))
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work)
+    this.#last = done.catch(() => {})
+    return done
   }
 
   async #answer(request: Request, site: OAuthSite, name: string): Promise<Response> {
     this.#schema.check()
     const form = await request.clone().text()
-    const own = { name, storage: this }
+    const own = { name, storage: this.#direct() }
     if (new URLSearchParams(form).get('grant_type') !== 'refresh_token') return this.#host.answer(request, site, own)
     const sent = `${form}\n${request.headers.get('Authorization') ?? ''}`
     const known = await this.#lastRefresh.find(sent)
@@ -165,6 +161,34 @@ export class SignIn extends DurableObject implements SignInRpc {
     }
     for (const key of keys) kv.delete(key)
     await this.#deleteIfEmpty()
+  }
+
+  /** The storage for a request that has its turn. */
+  #direct(): EntryStorage {
+    return {
+      read: (key, isUsedOnce) => this.read(key, isUsedOnce),
+      reserve: (key) => this.reserve(key),
+      list: (prefix) => this.list(prefix),
+      write: (...entry) => this.#write(...entry),
+      remove: (key) => this.#remove(key),
+    }
+  }
+
+  async #write(key: string, value: string, metadata: unknown, expires: number | undefined): Promise<void> {
+    this.#schema.check()
+    this.#schema.store()
+    const entry: Entry = {
+      value,
+      ...(metadata !== undefined && { metadata }),
+      ...(expires !== undefined && { expires }),
+    }
+    this.ctx.storage.kv.put(key, entry)
+    if (expires !== undefined) await this.#alarms.add(expires)
+  }
+
+  async #remove(key: string): Promise<void> {
+    this.#schema.check()
+    await this.#delete([key])
   }
 
   #entry(key: string): Entry | undefined {

@@ -54,12 +54,12 @@ export class Browser {
   }
 
   /** Sends a request with the cookies of its origin, and stores those of the response. */
-  async visit(url: URL, body?: URLSearchParams): Promise<Response> {
+  async visit(url: URL, body?: URLSearchParams, more: Record<string, string> = {}): Promise<Response> {
     const cookies = this.#cookies.get(url.origin) ?? new Map<string, string>()
     this.#cookies.set(url.origin, cookies)
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     const response = await fetch(url, {
-      headers: { cookie },
+      headers: { cookie, ...more },
       redirect: 'manual',
       ...(body && { method: 'POST', body }),
     })

@@ -4,7 +4,7 @@ import {
   type OAuthAuthorizationServerOptions,
   type OAuthHelpers,
 } from '@cloudflare/workers-oauth-provider'
-import type { OAuthSite, SignInRpc } from '../../../durable-objects/rpc.ts'
+import type { EntryStorage, OAuthSite, SignInRpc } from '../../../durable-objects/rpc.ts'
 import { BoundedMap } from '../../protocol/bounded-map.ts'
 import { type GrantStorage, grantStorage, objectNameOf } from './grant-storage.ts'
 import type { User } from './providers/provider.ts'
@@ -27,6 +27,9 @@ export const paths = { authorize: '/authorize', token: '/oauth/token', register:
 
 type Env = { readonly OAUTH_KV: GrantStorage }
 
+/** Returns the storage of the object of a name. */
+export type StorageOf = (name: string) => EntryStorage
+
 /** Returns the object of a name. */
 export type ObjectOf = (name: string) => SignInRpc
 
@@ -39,12 +42,12 @@ export class AuthorizationServers {
   }
 
   /** Returns the pages of the authorization server: parsing, consent, visits to a provider, grants. */
-  helpers(site: OAuthSite, objectOf: ObjectOf): OAuthHelpers {
+  helpers(site: OAuthSite, objectOf: StorageOf): OAuthHelpers {
     return this.#at(site).getOAuthApi(environment(objectOf))
   }
 
   /** Answers a request for the metadata, a token or a registration. */
-  async fetch(request: Request, site: OAuthSite, objectOf: ObjectOf, waitUntil: (work: Promise<unknown>) => void) {
+  async fetch(request: Request, site: OAuthSite, objectOf: StorageOf, waitUntil: (work: Promise<unknown>) => void) {
     // The library uses nothing else of the context.
     const context = { waitUntil, passThroughOnException() {}, props: {} } as unknown as ExecutionContext
     return this.#at(site).fetch(request, environment(objectOf), context)
@@ -71,7 +74,7 @@ export class AuthorizationServers {
   }
 }
 
-const environment = (objectOf: ObjectOf): Env => ({ OAUTH_KV: grantStorage(objectOf) })
+const environment = (objectOf: StorageOf): Env => ({ OAUTH_KV: grantStorage(objectOf) })
 
 /**
  * Whether `fetch` reaches public addresses only. Otherwise the URL of a client's metadata document could name a service of the Worker's own

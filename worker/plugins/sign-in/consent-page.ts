@@ -30,7 +30,7 @@ export type Consent = {
 export async function consentPage(request: Request, consent: Consent, headers: Headers): Promise<Response> {
   const { protocol } = new URL(consent.client.redirectUri)
   // The form leads to the provider, or back to the client: browsers apply the directive to redirects too. `*` is http and https only.
-  return page(
+  return htmlPage(
     request,
     200,
     `Allow access to ${consent.server}?`,
@@ -48,13 +48,14 @@ export const messagePage = (
   sentence: string,
   headers?: Headers,
 ): Promise<Response> =>
-  page(request, status, title, html`<h1>${title}</h1><p>${sentence}</p>`, ["form-action 'none'"], headers)
+  htmlPage(request, status, title, html`<h1>${title}</h1><p>${sentence}</p>`, ["form-action 'none'"], headers)
 
 /** @param reason a sentence for the user */
 export const problemPage = (request: Request, status: number, reason: string, headers?: Headers): Promise<Response> =>
   messagePage(request, status, 'Sign-in failed', `${reason} Start again in your app.`, headers)
 
-async function page(
+/** @param policy directives besides those that every page has @param extra headers whose cookies are set */
+export async function htmlPage(
   request: Request,
   status: number,
   title: string,

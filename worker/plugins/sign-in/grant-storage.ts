@@ -5,7 +5,7 @@
  *
  * @see https://developers.cloudflare.com/kv/api/
  */
-import type { SignInRpc, StoredKey } from '../../../durable-objects/rpc.ts'
+import type { EntryStorage, StoredKey } from '../../../durable-objects/rpc.ts'
 
 /** What the library calls of a KV namespace. */
 export interface GrantStorage {
@@ -21,7 +21,7 @@ type PutOptions = { readonly expirationTtl?: number; readonly expiration?: numbe
 type Listed = { readonly keys: readonly StoredKey[]; readonly list_complete: true }
 
 /** @param objectOf returns the object of a name */
-export function grantStorage(objectOf: (name: string) => SignInRpc): GrantStorage {
+export function grantStorage(objectOf: (name: string) => EntryStorage): GrantStorage {
   /** Stores the metadata of a grant with its user, before the grant itself: a grant that nobody can list could not be revoked. */
   const addToUser = async (key: string, metadata: unknown, expires: number | undefined): Promise<void> => {
     const user = objectOf(userObjectOf(key))

@@ -18,11 +18,13 @@ import type { TokenClaims } from '../auth/claims.ts'
 import { declaredScopes } from '../auth/declared-scopes.ts'
 import { bearerToken } from '../auth/request-token.ts'
 import { resourceServer } from '../auth/resource-server.ts'
+import { AccountPages, type AccountPurpose } from './account-pages.ts'
 import { AuthorizationServers, type GrantProps, grantObjectOf, type ObjectOf, paths } from './authorization-server.ts'
 import { AuthorizePages } from './authorize-pages.ts'
-import { LinkPages } from './link-pages.ts'
+import { LinkPages, type LinkPurpose } from './link-pages.ts'
+import { finishVisit, isOwnState, type VisitServices } from './own-visits.ts'
 import type { IdentityProvider, User } from './providers/provider.ts'
-import { readUpstream, upstreamHost, upstreamObjectOf } from './upstream.ts'
+import { callbackPath, readUpstream, upstreamHost, upstreamObjectOf } from './upstream.ts'
 
 /** Configures `signIn()`. */
 export type SignInOptions = StoredPrincipals &
@@ -131,6 +133,7 @@ class SignInServer {
   readonly #servers: AuthorizationServers
   readonly #pages: AuthorizePages
   readonly #links: LinkPages
+  readonly #accounts: AccountPages
   /** Providers with which users sign in, and those that are only connected. */
   readonly #providers: readonly IdentityProvider[]
 
@@ -146,6 +149,7 @@ class SignInServer {
     const providers = [options.with].flat()
     this.#providers = [...providers, ...(options.upstreams ?? [])]
     this.#links = new LinkPages(providers, this.#providers)
+    this.#accounts = new AccountPages(providers)
     const names = this.#providers.map(({ name }) => name)
     const twice = names.find((name, index) => names.indexOf(name) !== index)
     if (twice !== undefined) {
@@ -199,14 +203,33 @@ class SignInServer {
       return this.#servers.fetch(request, site, objectOf, waitUntil)
     }
     if (pathname === paths.token) return this.#answerToken(request, site, objectOf, waitUntil)
-    const link = this.#links.answer(request, serverInfo, { site, objectOf })
-    if (link) return link
+    const services = { site, objectOf, oauth: this.#servers.helpers(site, objectOf) }
+    const own =
+      this.#answerVisit(request, serverInfo, services) ??
+      this.#links.answer(request, serverInfo, services) ??
+      this.#accounts.answer(request, serverInfo, services)
+    if (own) return own
     return this.#pages.answer(request, serverInfo, {
-      site,
-      objectOf,
-      oauth: this.#servers.helpers(site, objectOf),
+      ...services,
       secret: () => objectOf('settings').secret(),
     })
+  }
+
+  /** Answers the callback of a visit that ends on a page of this server; `undefined` for any other request. */
+  #answerVisit(request: Request, serverInfo: ServerInfo, services: VisitServices): Promise<Response> | undefined {
+    const { pathname, searchParams } = new URL(request.url)
+    if (!pathname.startsWith(callbackPath) || !isOwnState(searchParams.get('state') ?? '')) return undefined
+    const provider = this.#providers.find(({ name }) => name === pathname.slice(callbackPath.length))
+    return provider && this.#finishVisit(request, provider, serverInfo, services)
+  }
+
+  async #finishVisit(request: Request, provider: IdentityProvider, serverInfo: ServerInfo, services: VisitServices) {
+    const finished = await finishVisit<LinkPurpose | AccountPurpose>(request, provider, serverInfo, services)
+    if (finished instanceof Response) return finished
+    const { purpose } = finished
+    return purpose.page === 'link'
+      ? this.#links.finish(request, { ...finished, purpose }, provider, serverInfo, services)
+      : this.#accounts.finish({ ...finished, purpose }, serverInfo)
   }
 
   /** Answers a token request in the object of its grant, where the requests of a grant run one after the other. */

@@ -1,0 +1,102 @@
+/** The page that shows which apps have access, and ends it. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { GitHub } from '../../examples/github/auth-server/github.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import { Browser } from './browser.ts'
+import { signInAs, tokenRequest } from './tokens.ts'
+
+let gitHub: GitHub
+let server: TestServer
+beforeAll(async () => {
+  gitHub = await GitHub.start()
+  server = await startServer('test/sign-in/server', { GITHUB: gitHub.url })
+})
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]()
+  await gitHub?.[Symbol.asyncDispose]()
+})
+
+const page = () => new URL('/oauth/account', server.url)
+
+/** Opens the page in a browser, and signs in with GitHub. */
+async function openAccount(browser: Browser): Promise<string> {
+  await browser.open(new URL('/oauth/account?with=github', server.url))
+  return browser.open(page())
+}
+
+test('shows the apps of the signed-in person, and ends the access of one', async () => {
+  const browser = new Browser()
+  const first = await signInAs(server.url, browser)
+  const second = await signInAs(server.url, browser)
+  const shown = await openAccount(browser)
+  expect(shown).toContain('Apps with access to Notes')
+  const grants = [...shown.matchAll(/name="grant" value="([^"]+)"/g)].map(([, id]) => id as string)
+  expect(grants).toHaveLength(2)
+  const [, grant] = first.refresh_token.split(':')
+  expect(grants).toContain(grant)
+
+  const ended = await browser.visit(page(), new URLSearchParams({ grant: grant as string }))
+  expect(ended.status).toBe(303)
+  expect(await browser.open(page())).not.toContain(grant)
+  const refresh = ({ refresh_token, client_id }: typeof first) =>
+    tokenRequest(server.url, { grant_type: 'refresh_token', refresh_token, client_id })
+  expect((await refresh(first)).status).toBe(400)
+  expect((await refresh(second)).status).toBe(200)
+})
+
+test('shows nothing of another person, and ends none of their grants', async () => {
+  const ada = await signInAs(server.url, new Browser())
+  gitHub.account = { id: 666, login: 'eve', name: 'Eve' }
+  const eve = new Browser()
+  await signInAs(server.url, eve)
+  const [, grant] = ada.refresh_token.split(':')
+  expect(await openAccount(eve)).not.toContain(grant)
+  await eve.visit(page(), new URLSearchParams({ grant: grant as string }))
+  const { refresh_token, client_id } = ada
+  const refreshed = await tokenRequest(server.url, { grant_type: 'refresh_token', refresh_token, client_id })
+  expect(refreshed.status).toBe(200)
+})
+
+test('changes nothing without the cookie of the page, and for a form of another site', async () => {
+  const browser = new Browser()
+  const { refresh_token, client_id } = await signInAs(server.url, browser)
+  const [, grant] = refresh_token.split(':')
+  const body = new URLSearchParams({ grant: grant as string })
+  expect((await fetch(page(), { method: 'POST', body })).status).toBe(403)
+  await openAccount(browser)
+  const foreign = await browser.visit(page(), body, { Origin: 'https://evil.example' })
+  expect(foreign.status).toBe(403)
+  expect((await tokenRequest(server.url, { grant_type: 'refresh_token', refresh_token, client_id })).status).toBe(200)
+})
+
+test('a revoked grant stays revoked when a refresh competes with its end', async () => {
+  for (let round = 0; round < 10; round++) {
+    const browser = new Browser()
+    const { refresh_token, client_id } = await signInAs(server.url, browser)
+    await openAccount(browser)
+    const [, grant] = refresh_token.split(':')
+    const refreshing = Array.from({ length: 5 }, () =>
+      tokenRequest(server.url, { grant_type: 'refresh_token', refresh_token, client_id }),
+    )
+    await browser.visit(page(), new URLSearchParams({ grant: grant as string }))
+    const answers = await Promise.all(refreshing)
+    for (const answer of answers.filter(({ status }) => status === 200)) {
+      const next = (await answer.json()) as { refresh_token: string }
+      const again = await tokenRequest(server.url, { grant_type: 'refresh_token', client_id, refresh_token: next.refresh_token })
+      expect(again.status).toBe(400)
+    }
+  }
+})
+
+test('the tokens of the provider are deleted with the last grant of the user', async () => {
+  gitHub.account = { id: 4711, login: 'bob', name: 'Bob' }
+  const browser = new Browser()
+  const { refresh_token, client_id } = await signInAs(server.url, browser)
+  const stored = () =>
+    server.harness.getWorker().getDurableObjectStorage('McpSignIn', { name: 'upstream:github.4711' } as never)
+  void stored
+  const revoked = await tokenRequest(server.url, { token: refresh_token, client_id })
+  expect(revoked.status).toBe(200)
+  const again = await signInAs(server.url, browser)
+  expect(again.refresh_token).not.toBe(refresh_token)
+})

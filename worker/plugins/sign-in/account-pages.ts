@@ -1,0 +1,119 @@
+/** The page that shows a signed-in person which apps have access, and lets them end it. */
+import type { GrantSummary, OAuthHelpers } from '@cloudflare/workers-oauth-provider'
+import { readBodyText } from '../../protocol/bounded-body.ts'
+import { type Html, html } from '../../protocol/html.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
+import type { ServerInfo } from '../../request-hooks.ts'
+import { htmlPage, messagePage } from './consent-page.ts'
+import { readCookie } from './cookies.ts'
+import { beginVisit, type Finished, type VisitPurpose, type VisitServices } from './own-visits.ts'
+import type { IdentityProvider } from './providers/provider.ts'
+
+/** A visit that signs a person in to this page. */
+export type AccountPurpose = VisitPurpose & { readonly page: 'account' }
+
+type AccountServices = VisitServices & { readonly oauth: OAuthHelpers }
+
+/** Path of the page. */
+export const accountPath = '/oauth/account'
+
+const cookieName = '__Host-oauth-account'
+const sealPurpose = 'sign-in account'
+
+/** Milliseconds for which a person is signed in to the page. */
+const lifeMs = 10 * 60_000
+
+const maxFormBytes = 4096
+
+export class AccountPages {
+  readonly #providers: readonly IdentityProvider[]
+
+  constructor(providers: readonly IdentityProvider[]) {
+    this.#providers = providers
+  }
+
+  /** Answers a request for the page; `undefined` for another path. */
+  answer(request: Request, serverInfo: ServerInfo, services: AccountServices): Promise<Response> | undefined {
+    const { pathname } = new URL(request.url)
+    return pathname === accountPath ? this.#answer(request, serverInfo, services) : undefined
+  }
+
+  async #answer(request: Request, serverInfo: ServerInfo, services: AccountServices): Promise<Response> {
+    const { method } = request
+    if (method !== 'GET' && method !== 'POST')
+      return new Response(null, { status: 405, headers: { Allow: 'GET, POST' } })
+    const userId = await signedInUser(request, serverInfo)
+    if (method === 'POST') return this.#end(request, userId, services)
+    if (userId !== undefined) return this.#show(request, userId, serverInfo, services)
+    const chosen = new URL(request.url).searchParams.get('with')
+    const [only, ...others] = this.#providers
+    const provider = others.length === 0 ? only : this.#providers.find(({ name }) => name === chosen)
+    if (!provider) return chooseProvider(request, this.#providers)
+    return beginVisit(provider, { page: 'account' } satisfies AccountPurpose, serverInfo, services)
+  }
+
+  /** Called when the person came back from a provider: signs them in to the page. */
+  async finish({ userId }: Finished<AccountPurpose>, { seals }: ServerInfo): Promise<Response> {
+    const session = await seals(undefined).seal(sealPurpose, { userId }, lifeMs)
+    // Strict: no other site can send a form with it.
+    const cookie = `${cookieName}=${session}; Max-Age=${lifeMs / 1000}; Path=/; Secure; HttpOnly; SameSite=Strict`
+    // A page, not a redirect: browsers do not send strict cookies in a navigation that another site started.
+    return new Response(`<!doctype html><meta http-equiv="refresh" content="0;url=${accountPath}">`, {
+      headers: {
+        'Content-Type': 'text/html; charset=utf-8',
+        'Set-Cookie': cookie,
+        'Cache-Control': 'no-store',
+        'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+      },
+    })
+  }
+
+  async #show(request: Request, userId: string, { server, report }: ServerInfo, { oauth }: AccountServices) {
+    const { name, title = name } = server.declarations.options
+    const { items } = await oauth.listUserGrants(userId)
+    const grants = await Promise.all(
+      items.map(async (grant) => ({ grant, client: await oauth.lookupClient(grant.clientId).catch(report) })),
+    )
+    const list = grants.map(({ grant, client }) => describe(grant, client?.clientName ?? grant.clientId))
+    const content = html`<h1>Apps with access to ${title}</h1>
+${list.length > 0 ? list : html`<p>No app has access.</p>`}`
+    return htmlPage(request, 200, `Apps with access to ${title}`, content, ["form-action 'self'"])
+  }
+
+  /** Ends the access of an app. */
+  async #end(request: Request, userId: string | undefined, { oauth, site }: AccountServices): Promise<Response> {
+    const origin = request.headers.get('Origin')
+    const isForeign = origin !== null && origin !== site.origin
+    if (userId === undefined || isForeign) {
+      return messagePage(request, 403, 'Nothing was changed', 'Open this page again, and sign in.')
+    }
+    const { text, length } = await readBodyText(request.body, maxFormBytes)
+    const grant = new URLSearchParams(text).get('grant')
+    if (length > maxFormBytes || !grant)
+      return messagePage(request, 400, 'Nothing was changed', 'The form is not complete.')
+    await oauth.revokeGrant(grant, userId)
+    return new Response(null, { status: 303, headers: { Location: accountPath, 'Cache-Control': 'no-store' } })
+  }
+}
+
+/** Returns who is signed in to the page; `undefined` for nobody. */
+async function signedInUser(request: Request, { seals }: ServerInfo): Promise<string | undefined> {
+  const session = readCookie(request, cookieName)
+  const opened = session === undefined ? undefined : await seals(undefined).open(sealPurpose, session)
+  return isObject(opened) && typeof opened.userId === 'string' ? opened.userId : undefined
+}
+
+const chooseProvider = (request: Request, providers: readonly IdentityProvider[]): Promise<Response> =>
+  htmlPage(
+    request,
+    200,
+    'Sign in',
+    html`<h1>Sign in</h1>
+<form>${providers.map(({ name, title }) => html`<button name="with" value="${name}">Sign in with ${title}</button>`)}</form>`,
+    // The form leads to the provider.
+    ['form-action *'],
+  )
+
+const describe = ({ id, scope, createdAt }: GrantSummary, name: string): Html => html`<fieldset><legend>${name}</legend>
+<p>Since ${new Date(createdAt * 1000).toISOString().slice(0, 10)}${scope.length > 0 && html`, with ${scope.map((one) => html`<code>${one}</code> `)}`}</p>
+<form method="post"><button name="grant" value="${id}">End access</button></form></fieldset>`
