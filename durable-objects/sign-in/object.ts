@@ -116,7 +116,7 @@ export class SignIn extends DurableObject implements SignInRpc {
     const own = { name, storage: this.#direct() }
     if (new URLSearchParams(form).get('grant_type') !== 'refresh_token') return this.#host.answer(request, site, own)
     const sent = `${form}\n${request.headers.get('Authorization') ?? ''}`
-    const known = await this.#lastRefresh.find(sent)
+    const known = this.#entry(name) && (await this.#lastRefresh.find(sent))
     if (known !== undefined) return tokenResponse(known, request)
     const response = await this.#host.answer(request, site, own)
     if (response.status === 200) await this.#lastRefresh.store(sent, await response.clone().text())
