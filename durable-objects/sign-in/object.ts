@@ -75,12 +75,12 @@ export class SignIn extends DurableObject implements SignInRpc {
   }
 
   async write(key: string, value: string, metadata: unknown, expires: number | undefined): Promise<void> {
-    return this.#inTurn(() => this.#write(key, value, metadata, expires))
+    return this.#afterEarlier(() => this.#write(key, value, metadata, expires))
   }
 
   /** Deletes an entry, after the requests of the grant that arrived before: a refresh would write the grant again. */
   async remove(key: string): Promise<void> {
-    return this.#inTurn(() => this.#remove(key))
+    return this.#afterEarlier(() => this.#remove(key))
   }
 
   async list(prefix: string): Promise<readonly StoredKey[]> {
@@ -101,10 +101,10 @@ export class SignIn extends DurableObject implements SignInRpc {
 
   /** Answers a token request of this grant, after those that arrived before it: a refresh reads the grant and writes it again. */
   answer(request: Request, site: OAuthSite, name: string): Promise<Response> {
-    return this.#inTurn(() => this.#answer(request, site, name))
+    return this.#afterEarlier(() => this.#answer(request, site, name))
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+  #afterEarlier<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#last.then(work)
     this.#last = done.catch(() => {})
     return done
@@ -126,7 +126,7 @@ export class SignIn extends DurableObject implements SignInRpc {
   async keepUpstream(user: string, provider: string, tokens: KeptTokens, isSignIn: boolean): Promise<void> {
     this.#schema.check()
     this.#schema.store()
-    await this.#upstream.keep(user, provider, tokens, isSignIn)
+    await this.#upstream.put(user, provider, tokens, isSignIn)
   }
 
   upstreamToken(user: string, provider: string, scopes: readonly string[], rejected?: string): Promise<UpstreamAnswer> {

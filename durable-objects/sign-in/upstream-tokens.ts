@@ -40,7 +40,7 @@ export class UpstreamTokens {
   }
 
   /** @param isSignIn the tokens of a sign-in: tokens that were connected with more scopes stay */
-  async keep(user: string, provider: string, tokens: KeptTokens, isSignIn: boolean): Promise<void> {
+  async put(user: string, provider: string, tokens: KeptTokens, isSignIn: boolean): Promise<void> {
     const old = isSignIn ? await this.#open(user, provider) : undefined
     if (old && isUsable(old) && isWider(old, tokens)) return
     const sealed = await this.#host.seal(user, provider, tokens)

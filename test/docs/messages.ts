@@ -13,7 +13,8 @@ export type Message = {
 }
 
 /** Rooms whose texts are not about mistakes: what a person sees in a browser, and the client for tests. */
-const silent = /^worker\/(plugins\/page\/(?!inspector)|plugins\/sign-in\/consent-page|client|testing|main)\b/
+const silent =
+  /^worker\/(plugins\/page\/(?!inspector)|plugins\/sign-in\/(consent-page|account-pages|cookies)|client|testing|main)\b/
 
 /** What others are put together from, and what is no sentence. */
 const parts = new Set([

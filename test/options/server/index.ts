@@ -134,12 +134,12 @@ const misspelt: readonly Case[] = [
   [
     'signIn',
     () => signIn(loose({ with: gitHub, accessTokenTTL: '1h' })),
-    'signIn() does not take "accessTokenTTL" (did you mean "accessTokenTtl"?): it takes with, origin, allow, grantScopes, accessTokenTtl, refreshTokenTtl, rememberConsent, scopes, requireScopesEverywhere, requiredScopes, impliedScopes, allowAnonymous, requireTenant, tokenCacheMs, resourceName, resourceDocumentation, storedClaims and reauthorize',
+    'signIn() does not take "accessTokenTTL" (did you mean "accessTokenTtl"?): it takes with, upstreams, origin, allow, grantScopes, accessTokenTtl, refreshTokenTtl, rememberConsent, scopes, requireScopesEverywhere, requiredScopes, impliedScopes, allowAnonymous, requireTenant, tokenCacheMs, resourceName, resourceDocumentation, storedClaims and reauthorize',
   ],
   [
     'github',
     () => github(loose({ clientId: 'a', clientSecret: 'b', organisations: ['c'] })),
-    'github() does not take "organisations" (did you mean "organizations"?): it takes clientId, clientSecret, scopes, name, title, authorizationParams, fetch, organizations, url and apiUrl',
+    'github() does not take "organisations" (did you mean "organizations"?): it takes clientId, clientSecret, scopes, additionalScopes, name, title, authorizationParams, fetch, organizations, url and apiUrl',
   ],
   [
     'bearer: an issuer',
@@ -185,7 +185,7 @@ const misspelt: readonly Case[] = [
   [
     'proxy',
     () => proxy(upstream, loose({ header: () => ({}) })),
-    'proxy() does not take "header" (did you mean "headers"?): it takes prefix, headers, timeout, attemptTimeout, retries, circuitBreaker, tools, include, exclude, listTimeout, scopes, sharedSessions and fetch',
+    'proxy() does not take "header" (did you mean "headers"?): it takes prefix, headers, timeout, attemptTimeout, retries, circuitBreaker, tools, include, exclude, listTimeout, listMaxAge, scopes, sharedSessions and fetch',
   ],
   ['mount', () => mount(newServer(), loose({ name: 'a' })), 'mount() does not take "name": it takes prefix'],
   [
@@ -841,7 +841,7 @@ const pluginsAndWorkers: readonly Case[] = [
   [
     'plugin: a misspelt member',
     () => plugged({ route: () => [] }),
-    'the plugin "own" does not take "route" (did you mean "routes"?): it takes name, variant, validate, extensions, methods, capabilities, templates, interceptor, onResponse, routes, limiter, subscriptions, clientTasks, provide, subscriptionTopics, objects, instrument, onInitialize, onSubscribe, onUnsubscribe and onSessionEnd',
+    'the plugin "own" does not take "route" (did you mean "routes"?): it takes name, variant, validate, extensions, methods, capabilities, templates, interceptor, onResponse, routes, limiter, subscriptions, clientTasks, provide, subscriptionTopics, objects, upstream, instrument, onInitialize, onSubscribe, onUnsubscribe and onSessionEnd',
   ],
   [
     'plugin: extensions',

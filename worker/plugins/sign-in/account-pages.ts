@@ -5,7 +5,7 @@ import { type Html, html } from '../../protocol/html.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
 import { htmlPage, messagePage } from './consent-page.ts'
-import { readCookie } from './cookies.ts'
+import { readCookie, setCookie } from './cookies.ts'
 import { beginVisit, type Finished, type VisitPurpose, type VisitServices } from './own-visits.ts'
 import type { IdentityProvider } from './providers/provider.ts'
 
@@ -56,7 +56,7 @@ export class AccountPages {
   async finish({ userId }: Finished<AccountPurpose>, { seals }: ServerInfo): Promise<Response> {
     const session = await seals(undefined).seal(sealPurpose, { userId }, lifeMs)
     // Strict: no other site can send a form with it.
-    const cookie = `${cookieName}=${session}; Max-Age=${lifeMs / 1000}; Path=/; Secure; HttpOnly; SameSite=Strict`
+    const cookie = setCookie(cookieName, session, lifeMs, 'Strict')
     // A page, not a redirect: browsers do not send strict cookies in a navigation that another site started.
     return new Response(`<!doctype html><meta http-equiv="refresh" content="0;url=${accountPath}">`, {
       headers: {

@@ -3,3 +3,7 @@ export function readCookie({ headers }: Request, name: string): string | undefin
   const cookies = (headers.get('Cookie') ?? '').split(/; */)
   return cookies.find((cookie) => cookie.startsWith(`${name}=`))?.slice(name.length + 1)
 }
+
+/** Returns a header that sets a cookie for this host, which scripts cannot read. @see https://www.rfc-editor.org/rfc/rfc6265#section-4.1 */
+export const setCookie = (name: string, value: string, lifeMs: number, sameSite: 'Lax' | 'Strict'): string =>
+  `${name}=${value}; Max-Age=${lifeMs / 1000}; Path=/; Secure; HttpOnly; SameSite=${sameSite}`

@@ -10,7 +10,7 @@ import { isObject } from '../../protocol/jsonrpc.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
 import type { ObjectOf } from './authorization-server.ts'
 import { messagePage } from './consent-page.ts'
-import { readCookie } from './cookies.ts'
+import { readCookie, setCookie } from './cookies.ts'
 import { AccessDenied, type IdentityProvider, type UpstreamTokens, type User } from './providers/provider.ts'
 import { callbackPath } from './upstream.ts'
 import { userIdOf } from './user-id.ts'
@@ -66,10 +66,13 @@ export async function beginVisit(
     redirectUri: redirectUriOf(site, provider),
     ...(scopes && { scopes }),
   })
-  const cookie = `${cookieName}=${browser}; Max-Age=${lifeMs / 1000}; Path=/; Secure; HttpOnly; SameSite=Lax`
   return new Response(null, {
     status: 302,
-    headers: { Location: url.href, 'Set-Cookie': cookie, 'Cache-Control': 'no-store' },
+    headers: {
+      Location: url.href,
+      'Set-Cookie': setCookie(cookieName, browser, lifeMs, 'Lax'),
+      'Cache-Control': 'no-store',
+    },
   })
 }
 
