@@ -15,8 +15,8 @@ const extra = (entry: string) => `${everything};export * from 'edgemcp/${entry}'
 
 /** `budget`: kilobytes of 1,000 bytes, after gzip. */
 const bundles = [
-  { name: 'hello, without its schema library', source: hello, external: schemaLibraries, budget: 67 },
-  { name: 'everything of edgemcp', source: everything, external: schemaLibraries, budget: 68 },
+  { name: 'hello, without its schema library', source: hello, external: schemaLibraries, budget: 69 },
+  { name: 'everything of edgemcp', source: everything, external: schemaLibraries, budget: 71 },
   { name: 'with edgemcp/apps', source: extra('apps'), external: schemaLibraries },
   { name: 'with edgemcp/audit', source: extra('audit'), external: schemaLibraries },
   { name: 'with edgemcp/auth', source: extra('auth'), external: schemaLibraries },
