@@ -14,21 +14,23 @@ export function replaceAll(storage: DurableObjectStorage, write: () => void): vo
       .toArray()
       .filter(({ name }) => !/^(_cf|sqlite|__miniflare)_/.test(name))
       .map(({ name, ...entry }) => ({ ...entry, name: `"${name.replaceAll('"', '""')}"` }))
-    const drop = ({ type, name }: Entry) => void sql.exec(`DROP ${type} IF EXISTS ${name}`)
+    const isDropped = ({ type, name }: Entry) => {
+      try {
+        sql.exec(`DROP ${type} IF EXISTS ${name}`)
+        return true
+      } catch {
+        return false
+      }
+    }
     // A virtual table drops the tables that it has.
     const isFirst = ({ type, sql }: Entry) => type !== 'table' || sql?.startsWith('CREATE VIRTUAL')
-    entries.filter(isFirst).forEach(drop)
-    const parents = entries.filter((entry) => {
-      try {
-        // The platform does not count the rows of a table that is dropped as written.
-        return drop(entry)
-      } catch {
-        return true
-      }
-    })
+    entries.filter(isFirst).forEach(isDropped)
+    // The platform does not count the rows of a table that is dropped as written.
+    const remaining = entries.filter((entry) => entry.type === 'table' && !isDropped(entry))
     sql.exec('PRAGMA defer_foreign_keys = on')
-    for (const { name } of parents) sql.exec(`DELETE FROM ${name}`)
-    parents.forEach(drop)
+    for (const { name } of remaining) sql.exec(`DELETE FROM ${name}`)
+    // A table that a cursor still reads remains, empty, until everything is deleted.
+    remaining.forEach(isDropped)
     write()
   })
 }

@@ -48,6 +48,18 @@ test('what an object stores is replaced, whatever tables, views and triggers it 
   expect(replaced).toEqual({ thrown: 'undefined', keys: ['ended'], names: [] })
 })
 
+test('a table that is being read remains, empty', () =>
+  runInDurableObject(McpSession.getByName(crypto.randomUUID()), (_, { storage }) => {
+    const { kv, sql } = storage
+    sql.exec('CREATE TABLE numbers (value INTEGER)')
+    for (const value of [1, 2, 3]) sql.exec('INSERT INTO numbers VALUES (?)', value)
+    const cursor = sql.exec('SELECT value FROM numbers')
+    cursor.next()
+    replaceAll(storage, () => kv.put('ended', 1))
+    expect(sql.exec('SELECT * FROM numbers').toArray()).toEqual([])
+    expect([...kv.list()]).toEqual([['ended', 1]])
+  }))
+
 test('nothing is deleted if the new value is refused', async () => {
   const { thrown, keys, names } = await replacing(() => {
     throw new Error('full')

@@ -343,6 +343,19 @@ describe('a session whose end is not stored', () => {
   })
 })
 
+test('a session whose stream has paused for a slow reader can be ended', async () => {
+  const stub = McpSession.getByName(crypto.randomUUID())
+  const _meta = { progressToken: 'p'.repeat(1000) }
+  const call = post('tools/call', { name: 'progress', arguments: { steps: 900 }, _meta })
+  expect(await stub.post(call)).toMatchObject({ stream: 1 })
+  const query = new URLSearchParams({ expires: String(call.expires), after: '1.1' })
+  const paused = await stub.fetch(new Request(`https://session/relay?${query}`, { headers: { Upgrade: 'websocket' } }))
+  expect(paused.status).toBe(101)
+  paused.webSocket?.accept()
+  expect(await stub.end(call.expires)).toBe(true)
+  expect(await stub.post(post('ping'))).toEqual({ gone: true })
+})
+
 describe('a session that ends', () => {
   test('over HTTP+SSE while onInitialize runs stores nothing afterwards', async () => {
     const { promise: initialized, resolve: finish } = Promise.withResolvers<void>()
