@@ -433,6 +433,29 @@ test('arguments have the characters and the length that model APIs accept', () =
   })
 })
 
+test.each<[what: string, path: string, operation: Json, left: string]>([
+  ['a path with a fragment', '/#Action=Add', {}, 'POST /#Action=Add, whose path has a "#": nothing after it is sent'],
+  [
+    'a header with an invalid name',
+    '/a',
+    { parameters: [parameter('header', 'X A:')] },
+    'POST /a without its parameter "X A:": no header can have that name',
+  ],
+  [
+    'a body of JSON text sequences',
+    '/a',
+    { requestBody: { required: true, content: { 'application/json-seq': { schema: {} } } } },
+    'POST /a, whose body is not JSON but application/json-seq',
+  ],
+])('%s is left out', (_, path, operation, sentence) => {
+  const left: string[] = []
+  const paths = { [path]: { post: { operationId: 'a', ...operation } } }
+  const found = parseOpenApi({ openapi: '3.1.0', paths }, { onSkipped: (text) => left.push(text) })
+  expect(left).toEqual([sentence])
+  expect(found.flatMap(({ parameters }) => Object.keys(parameters))).toEqual([])
+  expect(found).toHaveLength(sentence.includes('without') ? 1 : 0)
+})
+
 describe('a parameter of an operation replaces that of its path', () => {
   const objects = { style: 'deepObject', schema: { type: 'object' } }
   test.each<[what: string, shared: Json, own: Json, found: Json, required: string[]]>([
@@ -541,6 +564,16 @@ describe('an operation without a document', () => {
       'an argument without a name in the request',
       { parameters: { id: { in: 'query' } as never } },
       'openApiTools(): the argument "id" of "a" has no name in the request: add "name"',
+    ],
+    [
+      'a header that has no valid name',
+      { parameters: { a: { in: 'header', name: 'X A:' } } },
+      'openApiTools(): the argument "a" of "a" is never sent: no header can have the name "X A:"',
+    ],
+    [
+      'a path with a fragment',
+      { path: '/#Action=Add' },
+      'openApiTools(): the path "/#Action=Add" of "a" must have no "#": nothing after it is sent',
     ],
     [
       'a body that cannot be sent',

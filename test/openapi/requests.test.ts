@@ -465,3 +465,24 @@ test('an absent argument with the name of an inherited member is not sent', asyn
   const sent = await result(server, 'tools/call', { name: 'mail', arguments: { constructor: 'a', valueOf: 'b' } })
   expect(sentBy(sent)).toMatchObject({ url: '/mail?constructor=a', valueof: 'b' })
 })
+
+test.each([
+  ['header', 'a\nb', 'X-A', '"a\\nb" cannot be sent as the header X-A'],
+  ['header', '\ud83d\ude00', 'X-A', /^".*" cannot be sent as the header X-A$/],
+  ['path', '\ud800', 'id', '"\\ud800" cannot be a segment of the path /x/{id}'],
+])('an argument that no %s can carry is an error that the model reads: %j', async (place, value, name, text) => {
+  const reported: unknown[] = []
+  const path = place === 'path' ? '/x/{id}' : '/x'
+  const parameters = [{ in: place, name, required: place === 'path', schema: { type: 'string' } }]
+  const document = { openapi: '3.1.0', paths: { [path]: { get: { operationId: 'get', parameters } } } }
+  const requests: unknown[] = []
+  const base = await listen((request, response) => response.end(String(requests.push(request))))
+  const server = newServer().use(openApiTools(parseOpenApi(document), { baseUrl: base }))
+  const report = (problem: unknown) => void reported.push(problem)
+  const answered = await result(server, 'tools/call', { name: 'get', arguments: { [name]: value } }, { report })
+  expect(answered).toMatchObject({ isError: true })
+  if (typeof text === 'string') expect(textOf(answered)).toBe(text)
+  else expect(textOf(answered)).toMatch(text)
+  expect(reported).toEqual([])
+  expect(requests).toEqual([])
+})

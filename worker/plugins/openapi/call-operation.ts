@@ -40,7 +40,7 @@ export async function callOperation(
     const values = [argumentOf(argument) ?? []].flat()
     const queried = separator && values.length > 0 ? [values.map(textOf).join(separator)] : values
     if (place === 'query') for (const value of queried) url.searchParams.append(name, textOf(value))
-    if (place === 'header' && values.length > 0) sent.set(name, values.map(textOf).join(', '))
+    if (place === 'header' && values.length > 0) setHeader(sent, name, values.map(textOf).join(', '))
   }
   // After the arguments: the developer's value wins, also a missing one.
   const owned = new Set(headers.map(([name]) => headerKey(name)))
@@ -90,8 +90,19 @@ export async function callOperation(
     const value = argumentOf(argument ?? name)
     const text = Array.isArray(value) ? value.map(textOf).join(',') : textOf(value)
     // Encoded or not, it would be another path.
-    if (/^\.{0,2}$/.test(text)) throw new ToolError(`"${text}" cannot be a segment of the path ${path}`)
+    if (/^\.{0,2}$/.test(text) || !text.isWellFormed()) {
+      throw new ToolError(`${JSON.stringify(text)} cannot be a segment of the path ${path}`)
+    }
     return encodeURIComponent(text)
+  }
+}
+
+/** @throws ToolError for a value that HTTP cannot carry, such as one with a line break */
+function setHeader(headers: Headers, name: string, value: string): void {
+  try {
+    headers.set(name, value)
+  } catch {
+    throw new ToolError(`${JSON.stringify(value)} cannot be sent as the header ${name}`)
   }
 }
 

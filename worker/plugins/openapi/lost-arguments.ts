@@ -1,5 +1,6 @@
 import { isObject } from '../../protocol/jsonrpc.ts'
 import { canHaveBody, isSamePlace, type Operation, type OperationParameter } from './operation-type.ts'
+import { isHeaderName } from './reserved-headers.ts'
 
 /** The names of a path's parameters. */
 export const namesInPath = (path: string): string[] => [...path.matchAll(/\{([^}]+)\}/g)].map(([, name = '']) => name)
@@ -26,6 +27,9 @@ function refuseUnknownPlaces({ name, parameters }: Operation): void {
       throw new Error(`${what} is in "${place}": write "path", "query", "querystring" or "header"`)
     }
     if (typeof parameter.name !== 'string') throw new Error(`${what} has no name in the request: add "name"`)
+    if (place === 'header' && !isHeaderName(parameter.name)) {
+      throw new Error(`${what} is never sent: no header can have the name "${parameter.name}"`)
+    }
   }
 }
 

@@ -16,7 +16,7 @@ import type { Params } from '../../protocol/types.ts'
 import { callOperation } from './call-operation.ts'
 import { refuseLostArguments } from './lost-arguments.ts'
 import type { Operation } from './operation-type.ts'
-import { headerKey, isReservedHeader } from './reserved-headers.ts'
+import { headerKey, isHeaderName, isReservedHeader } from './reserved-headers.ts'
 
 type HeaderValue = string | undefined
 
@@ -54,15 +54,10 @@ const kinds: KindsOf<OpenApiToolsOptions> = {
   scopes: kind.scopesOrFunction,
 }
 
-/** RFC 9110, section 5.6.2 */
-const headerName = /^[\w!#$%&'*+.^`|~-]+$/
-
 const isHeaders = (value: unknown): boolean =>
   isObject(value) &&
   isPlain(value) &&
-  Object.entries(value).every(
-    ([name, header]) => headerName.test(name) && /string|undefined|function/.test(typeof header),
-  )
+  Object.entries(value).every(([name, header]) => isHeaderName(name) && /string|undefined|function/.test(typeof header))
 
 const isOperation = (value: unknown): boolean =>
   isObject(value) &&
@@ -115,6 +110,11 @@ export function openApiTools(list: readonly Operation[], options: OpenApiToolsOp
       // Anything else would change the host that gets the developer's headers.
       if (!declared.path.startsWith('/')) {
         throw new Error(`openApiTools(): the path "${declared.path}" of "${declared.name}" must start with "/"`)
+      }
+      if (declared.path.includes('#')) {
+        throw new Error(
+          `openApiTools(): the path "${declared.path}" of "${declared.name}" must have no "#": nothing after it is sent`,
+        )
       }
       refuseLostArguments(declared)
       const operation = withoutHeaders(declared, (name) => isReservedHeader(name) || names.has(headerKey(name)))

@@ -75,6 +75,10 @@ function readOperation(
 ): Omit<Operation, 'name'> | undefined {
   const { path, method, where, onSkipped } = source
   if (!path.startsWith('/')) throw new Error(`${where}: a path must start with "/"`)
+  if (path.includes('#')) {
+    onSkipped(`${where}, whose path has a "#": nothing after it is sent`)
+    return undefined
+  }
   const input = new ToolInput(source)
   if (!input.addParameters([...listOf(shared), ...listOf(operation.parameters)])) return undefined
   const undeclared = input.findUndeclared()

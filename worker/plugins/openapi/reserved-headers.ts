@@ -15,6 +15,10 @@ const patterns = [
   /(?:^|-)(?:client|originating|real|remote)-?(?:ip|addr|address)$/,
 ]
 
+/** RFC 9110, section 5.6.2 */
+const headerName = /^[\w!#$%&'*+.^`|~-]+$/
+export const isHeaderName = (name: string): boolean => headerName.test(name)
+
 /** Returns the same text for names that a server may treat as the same header: ignores case, and treats "_" as "-". */
 export const headerKey = (name: string): string => name.toLowerCase().replaceAll('_', '-')
 

@@ -5,7 +5,7 @@ import type { JsonSchema, Params } from '../../protocol/types.ts'
 import { namesInPath } from './lost-arguments.ts'
 import { canHaveBody, type OperationParameter } from './operation-type.ts'
 import { followed, isVersion30 } from './references.ts'
-import { isReservedHeader } from './reserved-headers.ts'
+import { isHeaderName, isReservedHeader } from './reserved-headers.ts'
 import { Schemas } from './schemas.ts'
 import { asciiName } from './tool-names.ts'
 
@@ -63,6 +63,10 @@ export class ToolInput {
     if (place === 'cookie') onSkipped(`${where} without its parameter "${name}": it is a cookie`)
     else if (!isPlace(place)) onSkipped(`${where} without its parameter "${name}": its place "${place}" is unknown`)
     if (typeof name !== 'string' || !isPlace(place)) return true
+    if (place === 'header' && !isHeaderName(name)) {
+      onSkipped(`${where} without its parameter "${name}": no header can have that name`)
+      return true
+    }
     if (place === 'header' && isReservedHeader(name)) {
       const isIgnored = ignoredHeaders.has(name.toLowerCase())
       if (!isIgnored) onSkipped(`${where} without its parameter "${name}": only the server may set that header`)
@@ -228,4 +232,4 @@ function textFor(argument: string, { name, description }: Params): string | unde
 const placeOf = ({ in: place, name }: Params): string =>
   `${place} ${place === 'header' ? String(name).toLowerCase() : name}`
 
-const jsonType = /^application\/(?:[\w.-]+\+)?json\b/i
+const jsonType = /^application\/(?:[\w.-]+\+)?json(?![\w.+-])/i
