@@ -456,6 +456,48 @@ test.each<[what: string, path: string, operation: Json, left: string]>([
   expect(found).toHaveLength(sentence.includes('without') ? 1 : 0)
 })
 
+test('alternatives with a discriminator may overlap', () => {
+  const kind = { type: 'object', required: ['kind'], properties: { kind: { type: 'string' } } }
+  const Pet = {
+    oneOf: [{ $ref: '#/components/schemas/Cat' }, { $ref: '#/components/schemas/Dog' }],
+    discriminator: { propertyName: 'kind' },
+  }
+  const document = { components: { schemas: { Pet, Cat: kind, Dog: kind } } }
+  const { isValid } = posting({ $ref: '#/components/schemas/Pet' }, document)
+  expect([isValid({ kind: 'Cat' }), isValid({}), isValid('Cat')]).toEqual([true, false, false])
+  const strict = posting({ oneOf: [{ type: 'integer' }, { type: 'number' }] })
+  expect([strict.isValid(1), strict.isValid(1.5)]).toEqual([false, true])
+})
+
+test('a pattern of another language is left out, and the rest of the document has tools', () => {
+  const left: string[] = []
+  const code = { type: 'string', pattern: '(?i)^[a-z]+$', maxLength: 3 }
+  const parameters = [
+    parameter('query', 'code', { schema: code }),
+    parameter('query', 'id', { schema: { pattern: '^[\\w-.]+$' } }),
+  ]
+  const paths = { '/a': { get: { operationId: 'a', parameters } } }
+  const list = parseOpenApi({ openapi: '3.1.0', paths }, { onSkipped: (sentence) => left.push(sentence) })
+  expect(list).toMatchObject([{ input: { properties: { code: { maxLength: 3 }, id: { pattern: '^[\\w-.]+$' } } } }])
+  expect(JSON.stringify(list)).not.toContain('(?i)')
+  expect(left).toEqual(['GET /a without the pattern "(?i)^[a-z]+$", which is no regular expression of JavaScript'])
+  expect(() => newServer().use(openApiTools(list, { baseUrl: 'https://api.example' }))).not.toThrow()
+})
+
+test('servers of a path or an operation are reported, if they are not those of the document', () => {
+  const left: string[] = []
+  const servers = [{ url: 'https://api.example' }]
+  const uploads = [{ url: 'https://uploads.example/{v}', variables: { v: { default: '1' } } }]
+  const paths = {
+    '/a': { get: { servers }, post: { servers: uploads } },
+    '/b': { servers: uploads, get: {}, put: { servers } },
+    '/c': { get: { servers: [] } },
+  }
+  parseOpenApi({ openapi: '3.1.0', servers, paths }, { onSkipped: (sentence) => left.push(sentence) })
+  const sentence = (where: string) => `${where} without its own servers: requests go to baseUrl`
+  expect(left).toEqual(['POST /a', 'GET /b'].map(sentence))
+})
+
 describe('a parameter of an operation replaces that of its path', () => {
   const objects = { style: 'deepObject', schema: { type: 'object' } }
   test.each<[what: string, shared: Json, own: Json, found: Json, required: string[]]>([

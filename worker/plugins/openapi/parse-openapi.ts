@@ -53,7 +53,7 @@ export function parseOpenApi(document: unknown, options: ParseOpenApiOptions = {
     for (const method of methods) {
       if (!isObject(item[method])) continue
       const source = { document, path, method, where: `${method.toUpperCase()} ${path}`, onSkipped }
-      const operation = readOperation(source, item.parameters, item[method])
+      const operation = readOperation(source, item, item[method])
       if (operation) operations.push({ operationId: item[method].operationId, method, operation })
     }
   }
@@ -64,23 +64,19 @@ export function parseOpenApi(document: unknown, options: ParseOpenApiOptions = {
 /**
  * Reads one operation.
  *
- * @param shared the parameters of all operations of its path
+ * @param item its path
  * @returns `undefined` for an operation that a tool cannot call, which is reported
  * @throws Error for a path that does not start with "/", and for a reference without a target
  */
-function readOperation(
-  source: OperationSource,
-  shared: unknown,
-  operation: Params,
-): Omit<Operation, 'name'> | undefined {
-  const { path, method, where, onSkipped } = source
+function readOperation(source: OperationSource, item: Params, operation: Params): Omit<Operation, 'name'> | undefined {
+  const { document, path, method, where, onSkipped } = source
   if (!path.startsWith('/')) throw new Error(`${where}: a path must start with "/"`)
   if (path.includes('#')) {
     onSkipped(`${where}, whose path has a "#": nothing after it is sent`)
     return undefined
   }
   const input = new ToolInput(source)
-  if (!input.addParameters([...listOf(shared), ...listOf(operation.parameters)])) return undefined
+  if (!input.addParameters([...listOf(item.parameters), ...listOf(operation.parameters)])) return undefined
   const undeclared = input.findUndeclared()
   if (undeclared) {
     onSkipped(`${where}, which does not declare the parameter "${undeclared}" of its path`)
@@ -89,6 +85,10 @@ function readOperation(
   const body = bodyOf(source, operation.requestBody)
   if (body === 'unsupported') return undefined
   if (body) input.addBody(body)
+  const servers = listOf(operation.servers ?? item.servers)
+  if (servers.length > 0 && JSON.stringify(servers) !== JSON.stringify(document.servers)) {
+    onSkipped(`${where} without its own servers: requests go to baseUrl`)
+  }
   return {
     description: [operation.summary, operation.description].filter(Boolean).join('\n\n') || where,
     method: method.toUpperCase(),

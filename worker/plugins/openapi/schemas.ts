@@ -2,6 +2,7 @@ import { resolveFragment } from '../../protocol/json-pointer.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
 import { isVersion30, targetOf } from './references.ts'
+import type { OperationSource } from './tool-input.ts'
 import { asciiName } from './tool-names.ts'
 
 /** Copies schemas of a document for one operation. All schemas that they refer to are in `definitions`, for `$defs` of the result. */
@@ -9,6 +10,7 @@ export class Schemas {
   readonly definitions: Record<string, unknown> = {}
   readonly #document: Params
   readonly #where: string
+  readonly #onSkipped: (sentence: string) => void
   /**
    * Names of definitions, by the target of references and the properties that they leave out: one reference may mean several schemas, and
    * one schema may have several references.
@@ -17,10 +19,11 @@ export class Schemas {
 
   readonly #readOnly = new Map<Params, ReadonlySet<string>>()
 
-  /** @param where for errors */
-  constructor(document: Params, where: string) {
+  /** @param source `where` is for errors */
+  constructor({ document, where, onSkipped }: Pick<OperationSource, 'document' | 'where' | 'onSkipped'>) {
     this.#document = document
     this.#where = where
+    this.#onSkipped = onSkipped
   }
 
   /** @throws Error for a reference without a target */
@@ -40,7 +43,9 @@ export class Schemas {
     const $ref = typeof schema.$ref === 'string' ? `#/$defs/${this.#nameFor(schema.$ref, own, names)}` : undefined
     const isOld = isVersion30(this.#document)
     if ($ref && isOld) return { $ref }
-    const members = Object.entries(schema).filter(([key]) => !left.has(key) && !key.startsWith('x-'))
+    const members = Object.entries(lenient(schema)).filter(
+      ([key, member]) => !left.has(key) && !key.startsWith('x-') && !(key === 'pattern' && this.#isForeign(member)),
+    )
     const copy = Object.fromEntries(
       members.map(([key, member]) => {
         if (literal.has(key)) return [key, member]
@@ -54,6 +59,17 @@ export class Schemas {
 
   #copyEach(schemas: Params, outer: readonly Params[]): Params {
     return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, this.#copy(schema, outer)]))
+  }
+
+  /** Whether a pattern is of another language, which is reported. It would stop the whole Worker at startup. */
+  #isForeign(pattern: unknown): boolean {
+    try {
+      new RegExp(String(pattern))
+      return false
+    } catch {
+      this.#onSkipped(`${this.#where} without the pattern "${pattern}", which is no regular expression of JavaScript`)
+      return true
+    }
   }
 
   /** Returns the schemas that apply to the same value by its reference and `allOf`, each with the schemas around it. */
@@ -119,6 +135,12 @@ export class Schemas {
     }
     return { target: targetOf(reference, this.#document, this.#where), around: [] }
   }
+}
+
+/** Returns a schema whose alternatives may overlap, if a discriminator tells which one is meant. */
+function lenient(schema: Params): Params {
+  const { oneOf, ...others } = schema
+  return oneOf && schema.discriminator && !schema.anyOf ? { ...others, anyOf: oneOf } : schema
 }
 
 /** References and `allOf` around `readOnly`. */

@@ -40,7 +40,7 @@ export class ToolInput {
 
   constructor(source: OperationSource) {
     this.#source = source
-    this.#schemas = new Schemas(source.document, source.where)
+    this.#schemas = new Schemas(source)
   }
 
   /**
