@@ -48,6 +48,7 @@ const parts = new Set([
   'The tool "…"',
   'The model\'s tool "…"',
   'Tool "…" returned',
+  'The … has',
   'Cannot store …:',
   'Too many calls are running',
   'Too many calls of … are running',

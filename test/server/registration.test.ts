@@ -883,3 +883,42 @@ describe('a resource whose URI no client could read', () => {
     expect(() => declare(uri)).not.toThrow()
   })
 })
+
+describe('a plain JSON Schema that JSON would change', () => {
+  const schemaWith = (value: unknown) => ({ type: 'object', properties: { a: { default: value } } })
+  const noJson = 'which has no JSON form'
+
+  test.each<[schema: unknown, problem: string]>([
+    [schemaWith(5n), `has a bigint at properties.a.default, ${noJson}`],
+    [schemaWith(Number.NaN), `has NaN at properties.a.default, ${noJson}`],
+    [schemaWith([undefined]), `has undefined at properties.a.default[0], ${noJson}`],
+    [schemaWith(new Map()), `has a value of the class Map at properties.a.default, ${noJson}`],
+    [Promise.resolve({ type: 'object' }), `has a promise that is not awaited, ${noJson}`],
+    [new Map(), `has a value of the class Map, ${noJson}`],
+    [new Date(Number.NaN), `has an invalid date, ${noJson}`],
+  ])('%o is refused', (schema, problem) => {
+    const wrong = schema as { type: 'object' }
+    const of = (owner: string) => `The ${owner} ${problem}`
+    const server = newServer()
+    expect(() => server.tool('t', { description: 'd', inputSchema: wrong }, text)).toThrow(
+      of('inputSchema of tool "t"'),
+    )
+    expect(() => server.tool('t', { description: 'd', outputSchema: wrong }, (() => 5) as never)).toThrow(
+      of('outputSchema of tool "t"'),
+    )
+    expect(() => server.prompt('p', { description: 'd', argsSchema: wrong }, text)).toThrow(
+      of('argsSchema of prompt "p"'),
+    )
+    expect(() => server.defineForm(wrong)).toThrow(of('schema of the form'))
+  })
+})
+
+test.each([Symbol('1'), [Symbol('1')], Object.create(null), 5, null])(
+  'the variable %o of a URI template is refused',
+  (id) => {
+    const note = newServer().resource('note://{id}', { description: 'd' }, text)
+    expect(() => note.uri({ id: id as string })).toThrow(
+      /^The variable "id" of a URI template must be a string or a list of strings, not (?:null|symbol|object|number)$/,
+    )
+  },
+)

@@ -8,7 +8,7 @@ const declare = state as unknown as Declare
 const forever = { per: 'user', ttl: Number.POSITIVE_INFINITY }
 
 describe('an invalid declaration is an error at startup', () => {
-  test.each([
+  test.each<[name: unknown, options: object, message: string, operations?: unknown]>([
     ['', forever, 'The state "" needs a name of 1 to 64 letters, digits, ".", "_" and "-"'],
     ['a b', forever, 'The state "a b" needs a name'],
     ['x'.repeat(65), forever, 'needs a name'],
@@ -17,7 +17,22 @@ describe('an invalid declaration is an error at startup', () => {
       { per: 'environment' },
       'The state "owner" is per "environment": use per: "session", "user", "tenant" or "handle"',
     ],
-    ['none', {}, 'is per "undefined"'],
+    ['symbol', { per: Symbol('user') }, 'is per Symbol(user)'],
+    [Symbol('name'), forever, '"name" of state() must be a string, not Symbol(name)'],
+    ['text', forever, '"operations" of state() must be a function, not "add"', 'add'],
+    [
+      'promise',
+      forever,
+      '"operations" of state() must be a function that returns an object of functions, not a promise',
+      async () => ({ add: () => 1 }),
+    ],
+    [
+      'values',
+      forever,
+      '"operations" of state() must be a function that returns an object of functions, not an object',
+      () => ({ add: 5 }),
+    ],
+    ['none', {}, 'is per undefined'],
     ['session', { per: 'session', ttl: 5 }, 'The state "session" is per session and ends with it: remove ttl'],
     ['user', { per: 'user' }, 'The state "user" needs a ttl: how long to keep it after its last use, or Infinity'],
     ['zero', { per: 'tenant', ttl: 0 }, 'The state "zero" needs a ttl'],
@@ -29,8 +44,9 @@ describe('an invalid declaration is an error at startup', () => {
     ],
     ['handle', { per: 'handle' }, 'The state "handle" needs a ttl: how long its handles are valid'],
     ['eternal', { per: 'handle', ttl: Number.POSITIVE_INFINITY }, 'The state "eternal" needs a ttl'],
-  ])('%s', (name, options, message) => {
-    expect(() => declare(name, options)).toThrow(message)
+  ])('%s', (name, options, message, operations) => {
+    const given = operations as Parameters<Declare>[2]
+    expect(() => declare(name as string, options, given)).toThrow(message)
   })
 
   test('a name that is in use', () => {

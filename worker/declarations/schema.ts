@@ -7,6 +7,7 @@
  */
 
 import { messageOf } from '../protocol/errors.ts'
+import { jsonText } from '../protocol/json-text.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { JsonSchema } from '../protocol/types.ts'
 
@@ -211,6 +212,8 @@ function jsonSchemaOf(schema: StandardSchema, side: 'input' | 'output', owner: s
 }
 
 function readJsonSchema(schema: JsonSchema, owner: string, reader: JsonSchemaReader): Validator {
+  // A promise, or a default that JSON would change, is no part of a JSON Schema.
+  jsonText(schema, `The ${owner} has`, Error)
   const issuesOf = reader(schema, owner)
   return {
     jsonSchema: schema,

@@ -140,7 +140,9 @@ function expression(text: string): Piece {
       const value = Object.hasOwn(values, name) ? values[name] : undefined
       if (value === undefined) return []
       if (typeof value !== 'string' && !(Array.isArray(value) && value.every((each) => typeof each === 'string'))) {
-        throw new Error(`The variable "${name}" of a URI template must be a string or a list of strings, not ${value}`)
+        throw new Error(
+          `The variable "${name}" of a URI template must be a string or a list of strings, not ${value === null ? null : typeof value}`,
+        )
       }
       const texts = typeof value === 'string' ? [encode([...value].slice(0, length).join(''))] : value.map(encode)
       const joined = isList || texts.length === 0 ? texts : [texts.join(',')]

@@ -1,5 +1,5 @@
 /** `state()`: declares state that outlives a call. */
-import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
+import { checkOptions, checkValue, isPlain, type KindsOf, preview } from '../../declarations/check-options.ts'
 import { type Duration, millisecondsOrInfinity } from '../../declarations/duration.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { HandleState, KeyedState, StateAccess, StateCall } from '../../declarations/state.ts'
@@ -124,6 +124,8 @@ export function state(
   options: SessionStateOptions | UserStateOptions | HandleStateOptions,
   operations: (store: Store) => object = keyValue,
 ): unknown {
+  checkValue('state()', 'name', name, kind.string)
+  checkValue('state()', 'operations', operations, kind.fn)
   checkOptions('state()', options, kinds)
   const { per, tables = [], scopes = [] } = options
   const ttl =
@@ -249,9 +251,13 @@ function checkLife(name: string, per: unknown, ttl: unknown): void {
       }
       return
     default:
-      throw new Error(`The state "${name}" is per "${per}": use per: "session", "user", "tenant" or "handle"`)
+      throw new Error(`The state "${name}" is per ${preview(per)}: use per: "session", "user", "tenant" or "handle"`)
   }
 }
+
+/** Of a promise, a `Map` or an instance of a class without members, no operation is known. */
+const isOperations = (value: unknown): boolean =>
+  kind.functions[0](value) && (isPlain(value) || Object.keys(Object(value)).length > 0)
 
 /** Returns the names of the operations, without a store. */
 function namesOf(name: string, operations: (store: Store) => object): string[] {
@@ -263,7 +269,9 @@ function namesOf(name: string, operations: (store: Store) => object): string[] {
       )
     },
   })
-  const names = Object.keys(operations(nowhere))
+  const returned: unknown = operations(nowhere)
+  checkValue('state()', 'operations', returned, [isOperations, 'a function that returns an object of functions'])
+  const names = Object.keys(Object(returned))
   for (const reserved of ['deleteAll', 'then']) {
     if (names.includes(reserved))
       throw new Error(`The state "${name}" cannot have an operation "${reserved}": rename it`)
