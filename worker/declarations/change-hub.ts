@@ -1,6 +1,9 @@
 /** Change notifications of a server, and entries that are enabled and disabled at run time. */
 import type { List, Recipients, ServerEvent, SubscriberCount, TopicRecipients } from '../protocol/changes.ts'
-import { observe, TrackedPromise, turnsToAwait } from './tracked-promise.ts'
+import { observe, TrackedPromise } from './tracked-promise.ts'
+
+/** Turns of the microtask queue in which an application awaits a delivery, also as the last one of several. */
+const turnsToAwait = 100
 
 /**
  * Durable Objects that have received a change, as texts. Several servers that mount one server may deliver its change through the same
@@ -78,6 +81,7 @@ export class ChangeHub implements Changes {
   /** @throws Error when nothing delivers. If the application does not await the promise, the failure is reported */
   #deliver(deliver: (changes: Changes) => Promise<void>): Promise<void> {
     const delivery = new TrackedPromise<void>((resolve) => resolve(this.#deliverToEach(deliver)))
+    if (!this.#waitUntil) return delivery
     const done = new Promise<void>((resolve, reject) => {
       observe(delivery, resolve, async (thrown) => {
         for (let turn = 0; turn < turnsToAwait && !delivery.isAwaited; turn++) await undefined
@@ -85,7 +89,7 @@ export class ChangeHub implements Changes {
         else reject(thrown)
       })
     })
-    if (this.#waitUntil) this.#waitUntil(done)
+    this.#waitUntil(done)
     return delivery
   }
 
