@@ -4,19 +4,30 @@ import type { RequestContext } from '../../worker/declarations/request-context.t
 import type { Server } from '../../worker/declarations/server.ts'
 import type { Tool } from '../../worker/declarations/tool.ts'
 import type { Call, CallEnvironment, Outcome } from '../../worker/engine/call.ts'
-import type { Journal } from '../../worker/engine/journal.ts'
+import { type Journal, sleepPrefix } from '../../worker/engine/journal.ts'
 import { openContext } from '../../worker/engine/request-context.ts'
 import { run } from '../../worker/engine/run.ts'
 import { asMcpError, McpError } from '../../worker/protocol/errors.ts'
 import { newestStateless as revision } from '../../worker/protocol/revisions/index.ts'
+import type { InputRequest } from '../../worker/protocol/types.ts'
 import type { TaskCall } from '../rpc.ts'
 import type { RunPrincipal } from './task-host.ts'
 import type { TaskParts } from './task-parts.ts'
 import { TaskSleeps } from './task-sleeps.ts'
 import type { TaskRecord } from './task-store.ts'
 
-export type RunResult =
-  | { readonly outcome: Outcome }
+export type RunResult = { readonly began: RunStart } & RunEnd
+
+/** What the task was when a run began. `asked`: its open input requests, if it ran beside them. */
+export type RunStart = {
+  readonly at: number
+  readonly asked: Readonly<Record<string, InputRequest>> | undefined
+  readonly unread: readonly string[]
+}
+
+type RunEnd =
+  /** `hasBranch`: effects ran beside an input request, so the handler may come further without its response. */
+  | { readonly outcome: Outcome; readonly hasBranch: boolean }
   | { readonly thrown: unknown }
   /** The handler did not run: `reauthorize` threw. */
   | { readonly reauthorizeError: unknown }
@@ -28,6 +39,13 @@ type Parts = Pick<TaskParts, 'host' | 'storage' | 'store' | 'status'>
 
 /** Runs the handler until it returns, needs input, or sleeps. */
 export async function runHandler(task: Parts, record: TaskRecord, signal: AbortSignal): Promise<RunResult> {
+  const asked = record.status === 'input_required' ? task.store.inputRequests : undefined
+  const began = { at: Date.now(), asked, unread: record.unread ?? [] }
+  return { began, ...(await endOf(task, record, signal, asked !== undefined)) }
+}
+
+/** @param isBeside whether the handler runs beside open input requests */
+async function endOf(task: Parts, record: TaskRecord, signal: AbortSignal, isBeside: boolean): Promise<RunEnd> {
   // Read before anything is awaited: what ends the task deletes it meanwhile.
   const { call } = task.store
   const journal = signal.aborted ? withoutAnswers(task.store.journal, record.unread) : task.store.journal
@@ -41,7 +59,7 @@ export async function runHandler(task: Parts, record: TaskRecord, signal: AbortS
   } catch (problem) {
     return problem instanceof McpError ? { thrown: problem } : { reauthorizeError: problem }
   }
-  return new HandlerRun(task, record, signal, stoppedAt).run(call, journal, runPrincipal)
+  return new HandlerRun(task, record, signal, stoppedAt, isBeside).run(call, journal, runPrincipal)
 }
 
 class HandlerRun {
@@ -55,22 +73,29 @@ class HandlerRun {
   /** Whether the handler has thrown and runs again, so that no effect may start in this run. */
   #isEnding = false
   #hasEnded = false
+  #isAsking = false
+  #hasBranch = false
+  readonly #isBeside: boolean
   readonly #stoppedAt: number | undefined
   /** What the handler threw, unless it chose the error of the call. */
   #thrown: { readonly problem: unknown } | undefined
 
   /** @param stoppedAt see `TaskRecord`; given if the handler runs because the task has ended while it slept or waited for input */
-  constructor(task: Parts, record: TaskRecord, signal: AbortSignal, stoppedAt: number | undefined) {
+  constructor(task: Parts, record: TaskRecord, signal: AbortSignal, stoppedAt: number | undefined, isBeside: boolean) {
+    this.#isBeside = isBeside
     this.#stoppedAt = stoppedAt
     this.#task = task
     this.#record = record
     this.#signal = signal
     // Only a step that runs awaits it.
     this.#ended.promise.catch(() => {})
-    this.#sleeps = new TaskSleeps(signal, (untilMs) => this.#ended.resolve({ type: 'suspended', untilMs }))
+    this.#sleeps = new TaskSleeps(signal, (untilMs) => {
+      // A round with input requests ends by itself.
+      if (!this.#isAsking) this.#ended.resolve({ type: 'suspended', untilMs })
+    })
   }
 
-  async run(stored: TaskCall, journal: Journal, { principal, isCurrent }: RunPrincipal): Promise<RunResult> {
+  async run(stored: TaskCall, journal: Journal, { principal, isCurrent }: RunPrincipal): Promise<RunEnd> {
     const { host } = this.#task
     const { params, capabilities, client } = stored
     const seals = host.seals(principal, stored.identity)
@@ -92,7 +117,7 @@ class HandlerRun {
         this.#wrap(tool, isCurrent, stored.input),
       )
       const outcome = await run(server, call, journal, this.#environment(seals))
-      return this.#thrown && this.#canRetry ? { thrown: this.#thrown.problem } : { outcome }
+      return this.#thrown && this.#canRetry ? { thrown: this.#thrown.problem } : { outcome, hasBranch: this.#hasBranch }
     } catch (problem) {
       return { thrown: asMcpError(problem, host.report) }
     } finally {
@@ -137,10 +162,12 @@ class HandlerRun {
     const { once } = context
     const taskContext: Pick<Context, 'once' | 'progress'> = {
       once: <T>(key: string, effect: () => T | Promise<T>) => {
+        if (String(key).startsWith(sleepPrefix)) return once(key, effect)
         const done: Promise<Jsonify<T>> = this.#sleeps.during(() =>
           once(key, () => {
             if (this.#isEnding) return new Promise<never>(() => {})
             this.#runningEffects.add(done)
+            this.#hasBranch ||= this.#isAsking
             return this.#storable(key, effect)
           }),
         )
@@ -181,6 +208,8 @@ class HandlerRun {
       // The sleep in which the task ended throws, even if its time is over: the handler must not continue after it.
       now: () => this.#stoppedAt ?? Date.now(),
       inputPromise: () => this.#inputPromise(),
+      // In the first round, the client is asked before that.
+      ...(this.#isBeside && { waitForBranches: () => new Promise<void>((resolve) => setTimeout(resolve)) }),
       sleep: (untilMs) => this.#sleeps.sleep(untilMs),
       ended: this.#ended.promise,
       closeStream: () => {},
@@ -193,6 +222,8 @@ class HandlerRun {
   #inputPromise(): Promise<never> {
     const signal = this.#signal
     if (!this.#hasEnded) signal.throwIfAborted()
+    this.#isAsking = true
+    this.#hasBranch ||= this.#runningEffects.size > 0
     return new Promise((_, reject) => {
       signal.addEventListener('abort', () => void (this.#hasEnded || reject(signal.reason)))
     })

@@ -26,6 +26,7 @@ export function takeAnswers(task: Pick<TaskParts, 'store' | 'status'>, record: T
     }
     task.status.setStatus(record, 'working', (next) => {
       next.due = undefined
+      next.wakes = undefined
       next.unread = unread
       removeProblemMessage(next)
     })

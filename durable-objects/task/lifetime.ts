@@ -18,6 +18,10 @@ export const isOver = ({ status }: Pick<TaskRecord, 'status'>): boolean =>
 /** Whether it is time for the handler to run. */
 export const isDue = ({ status, due = 0 }: TaskRecord): boolean => status === 'working' && due <= Date.now()
 
+/** Whether a sleep beside open input requests is over, so that the handler runs. */
+export const isAwake = ({ status, wakes = Number.POSITIVE_INFINITY }: TaskRecord): boolean =>
+  status === 'input_required' && wakes <= Date.now()
+
 /** Milliseconds since 1970: when the task is deleted. A call that is not a task yet is stored for as long as it can be resumed. */
 export const expiryOf = ({ announced, createdAt, ttl, after, resumableUntil = createdAt }: TaskRecord): number =>
   announced ? createdAt + ttl : resumableUntil + after + graceMs
@@ -32,7 +36,8 @@ export const redeliveryOf = ({ undelivered }: TaskRecord): number =>
 export async function schedule(task: Pick<TaskParts, 'alarms' | 'record'>, record: TaskRecord): Promise<void> {
   if (task.record !== record) return
   // A finished task needs no alarm before it expires, even while its handler goes on: the alarm could not end the handler.
-  const run = isOver(record) ? Number.POSITIVE_INFINITY : (record.due ?? Date.now())
+  const { due = Date.now(), wakes = Number.POSITIVE_INFINITY } = record
+  const run = isOver(record) ? Number.POSITIVE_INFINITY : Math.min(due, wakes)
   await task.alarms.set({ run, redelivery: redeliveryOf(record), expiry: expiryOf(record) })
 }
 

@@ -40,7 +40,7 @@ import { Schema } from '../shared/schema.ts'
 import { waitAtMost } from '../shared/wait-at-most.ts'
 import { runHandler } from './handler-run.ts'
 import { type Answers, answersProblem, takeAnswers } from './input-requests.ts'
-import { deleteTask, expiryOf, isDue, isOver, runInAlarm, schedule } from './lifetime.ts'
+import { deleteTask, expiryOf, isAwake, isDue, isOver, runInAlarm, schedule } from './lifetime.ts'
 import { finishTask, settleRun } from './run-outcomes.ts'
 import { Runs } from './runs.ts'
 import { StatusPublisher } from './status-publisher.ts'
@@ -239,7 +239,7 @@ export class Task extends DurableObject implements TaskRpc {
       return finishTask(task, record, 'failed', { error: errorOf(error) })
     }
     task.status.redeliver(record)
-    return isDue(record) ? runInAlarm(task, record) : schedule(task, record)
+    return isDue(record) || isAwake(record) ? runInAlarm(task, record) : schedule(task, record)
   }
 
   /** The record of a task that its client knows and that has not expired. */

@@ -1,14 +1,15 @@
 /** Stores how a run of the handler ends: a result, an error, input requests, a sleep, or another attempt later. */
+import type { Outcome } from '../../worker/engine/call.ts'
 import { noSignal, reportFailure, stepError } from '../../worker/engine/failure.ts'
 import { InvalidInputResponse } from '../../worker/engine/invalid-input-response.ts'
-import { maxAnswerTimeoutMs } from '../../worker/engine/journal.ts'
+import { type Journal, maxAnswerTimeoutMs, sleepPrefix } from '../../worker/engine/journal.ts'
 import { instead, limitOf, resultTooLarge } from '../../worker/engine/result-size.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import { newestStateless } from '../../worker/protocol/revisions/index.ts'
 import type { Result } from '../../worker/protocol/types.ts'
 import type { TaskCall, TaskEnd, TaskStatus } from '../rpc.ts'
 import { rpcLimit } from '../shared/message-size.ts'
-import type { RunResult } from './handler-run.ts'
+import type { RunResult, RunStart } from './handler-run.ts'
 import { isOver, schedule } from './lifetime.ts'
 import { errorOf } from './task-errors.ts'
 import type { TaskParts } from './task-parts.ts'
@@ -82,9 +83,12 @@ export async function finishTask(
 async function storeOutcome(task: TaskParts, record: TaskRecord, result: RunResult): Promise<void> {
   if ('reauthorizeError' in result) return retryReauthorize(task, record, result.reauthorizeError)
   if (record.reauthorizeFailures) removeProblemMessage(record)
-  Object.assign(record, { reauthorizeFailures: 0, unread: undefined })
+  const { began } = result
+  const unread = record.unread?.filter((key) => !began.unread.includes(key))
+  Object.assign(record, { reauthorizeFailures: 0, unread: unread?.length ? unread : undefined })
   if ('thrown' in result) return storeThrown(task, record, result.thrown)
   const { outcome } = result
+  if (began.asked && outcome.type !== 'result') return storeBesideInput(task, record, began, outcome)
   if (outcome.type === 'suspended') {
     record.stoppedAt = outcome.untilMs - 1
     return suspendUntil(task, record, outcome.untilMs, true)
@@ -95,10 +99,45 @@ async function storeOutcome(task: TaskParts, record: TaskRecord, result: RunResu
     task.store.ask(outcome.inputRequests, outcome.journal)
     next.stoppedAt = Date.now()
     next.due = next.stoppedAt + outcome.answerTimeoutMs
+    // A call that is not a task yet continues with the request that has the responses.
+    if (next.announced) next.wakes = result.hasBranch ? Date.now() : endOfSleep(outcome.journal, began)
     if (!next.announced) next.resumableUntil = Math.max(next.resumableUntil ?? 0, Date.now() + maxAnswerTimeoutMs)
     next.rounds += 1
   })
   await schedule(task, record)
+}
+
+/** Stores the outcome of a run beside open input requests: they stay open, as the client knows them. */
+async function storeBesideInput(
+  task: TaskParts,
+  record: TaskRecord,
+  began: RunStart,
+  outcome: Exclude<Outcome, { type: 'result' }>,
+): Promise<void> {
+  // All were answered meanwhile: the handler runs again.
+  if (record.status !== 'input_required') return schedule(task, record)
+  const stoppedAt = outcome.type === 'suspended' ? outcome.untilMs - 1 : Date.now()
+  const wakes = outcome.type === 'suspended' ? outcome.untilMs : endOfSleep(outcome.journal, began)
+  const asked = outcome.type === 'suspended' ? [] : Object.entries(outcome.inputRequests)
+  const added = asked.filter(([key]) => !Object.hasOwn(began.asked ?? {}, key))
+  if (outcome.type === 'suspended' || added.length === 0) {
+    task.store.update(record, { wakes, stoppedAt, lostRuns: 0 })
+    return schedule(task, record)
+  }
+  task.status.setStatus(record, 'input_required', (next) => {
+    task.store.askMore(Object.fromEntries(added), outcome.journal)
+    const due = Math.min(next.due ?? Number.POSITIVE_INFINITY, stoppedAt + outcome.answerTimeoutMs)
+    Object.assign(next, { wakes, stoppedAt, due })
+  })
+  await schedule(task, record)
+}
+
+/** Returns when the first sleep ends that was not over when a run began, in milliseconds since 1970. */
+function endOfSleep({ effects }: Journal, { at }: RunStart): number | undefined {
+  const ends = Object.entries(effects).flatMap(([key, { value }]) =>
+    key.startsWith(sleepPrefix) && Number(value) > at ? [Number(value)] : [],
+  )
+  return ends.length > 0 ? Math.min(...ends) : undefined
 }
 
 async function storeThrown(task: TaskParts, record: TaskRecord, thrown: unknown): Promise<void> {
@@ -133,7 +172,8 @@ async function retryReauthorize(task: TaskParts, record: TaskRecord, problem: un
 
 /** @param isSuspended whether the handler sleeps, so that the end of the task runs it */
 async function suspendUntil(task: TaskParts, record: TaskRecord, due: number, isSuspended: boolean): Promise<void> {
-  Object.assign(record, { due, asleep: isSuspended, lostRuns: 0 })
+  const pause = record.status === 'input_required' ? { wakes: due } : { due, asleep: isSuspended }
+  Object.assign(record, { ...pause, lostRuns: 0 })
   task.store.save(record)
   task.status.notifyWaiting()
   await schedule(task, record)

@@ -49,6 +49,8 @@ export type TaskRecord = TaskTerms &
      * release, and before that.
      */
     stoppedAt?: number
+    /** Milliseconds since 1970: when the handler runs beside open input requests, because a sleep is over. */
+    wakes?: number | undefined
     /** Keys of input responses that no run has read. */
     unread?: readonly string[] | undefined
     /** Shards of the subscriptions objects where clients listen to it. */
@@ -188,6 +190,12 @@ export class TaskStore {
     const open = Object.entries(inputRequests).filter(([key]) => !Object.hasOwn(answers, key))
     this.ask(Object.fromEntries(open), withAnswers(this.#answers, Object.fromEntries(answered)))
     return { keys: answered.map(([key]) => key), isComplete: open.length === 0 }
+  }
+
+  /** Adds input requests to the open ones. @param journal of a run, during which responses to the open ones may have arrived */
+  askMore(inputRequests: Readonly<Record<string, InputRequest>>, journal: Journal): void {
+    const { answers, rounds } = this.#answers
+    this.ask({ ...this.inputRequests, ...inputRequests }, { ...withAnswers(journal, answers), rounds })
   }
 
   /** Deletes a response that the handler could not use, so that its input request is open again. */

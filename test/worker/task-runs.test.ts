@@ -14,14 +14,14 @@ const hour = 3_600_000
 
 type Handler = (input: unknown, ctx: Context) => Promise<string>
 /** @property instance returns a new instance, as after a loss of the object */
-type Running = { readonly task: Task; instance(): Task }
+type Running = { readonly task: Task; instance(): Task; readonly storage: DurableObjectStorage }
 
 /** Starts a task in an object that nothing else uses. */
 const withTask = (
   retries: number,
   handler: Handler,
   use: (running: Running) => Promise<void>,
-  host: Partial<TaskHost> = {},
+  { ttl = hour, ...host }: Partial<TaskHost> & { readonly ttl?: number } = {},
 ): Promise<void> =>
   runInDurableObject(namespace.getByName(crypto.randomUUID()), async (_, context) => {
     const server = createServer({ name: 'runs', version: '1.0.0' })
@@ -31,12 +31,12 @@ const withTask = (
     const capabilities = { elicitation: { form: {} } }
     await task.start(
       { params: { name: 'work' }, capabilities, client: undefined, principal: undefined, identity: 'test' },
-      { after: 0, ttl: hour, poll: 1000, retries },
+      { after: 0, ttl, poll: 1000, retries },
       { name: 'task x', taskId: 'sealed', session: undefined },
       {},
       false,
     )
-    await use({ task, instance })
+    await use({ task, instance, storage: context.storage })
     await context.storage.deleteAll()
   })
 
@@ -478,4 +478,190 @@ test('a task that is cancelled while reauthorize fails after its sleep cleans up
     },
     { principalOf },
   )
+})
+
+describe('a task that sleeps beside an open input request', () => {
+  const sure = z.object({ sure: z.boolean() })
+  const question = (key: string) => ({ [key]: expect.objectContaining({ method: 'elicitation/create' }) })
+
+  test('goes on when the sleep is over, and does not ask again', () => {
+    const [look, send, cleaned] = [vi.fn(() => 'seen'), vi.fn(() => 1), vi.fn()]
+    return withTask(
+      0,
+      async (_, ctx) => {
+        const reminder = async () => {
+          await ctx.once('look', look)
+          await ctx.sleep('first', '11s')
+          await ctx.once('send', send)
+          await ctx.sleep('second', '1h')
+          await ctx.once('send again', send)
+        }
+        try {
+          await Promise.all([ctx.elicit('sure', 'Sure?', sure, { timeout: '5h' }), reminder()])
+        } finally {
+          cleaned()
+        }
+        return 'done'
+      },
+      async ({ task, instance, storage }) => {
+        await task.alarm()
+        const asked = await task.get()
+        expect(asked).toMatchObject({ status: 'input_required', inputRequests: question('sure') })
+        // The client is asked before the branch with the effect goes on.
+        expect(await storage.getAlarm()).toBeLessThan(Date.now() + 5000)
+        await task.alarm()
+        expect(await task.get()).toEqual(asked)
+        expect(await storage.getAlarm()).toBe(Date.now() + 11_000)
+        later(11_000)
+        await task.alarm()
+        expect(send).toHaveBeenCalledTimes(1)
+        expect(await task.get()).toEqual(asked)
+        expect(await storage.getAlarm()).toBe(Date.now() + hour)
+        later(hour)
+        // The object was lost meanwhile.
+        await instance().alarm()
+        expect(send).toHaveBeenCalledTimes(2)
+        expect(await instance().get()).toEqual(asked)
+        const last = instance()
+        expect(cleaned).not.toHaveBeenCalled()
+        await last.update({ sure: accept({ sure: true }) })
+        await last.alarm()
+        expect(await last.get()).toMatchObject({ status: 'completed', result: { content: [{ text: 'done' }] } })
+        expect([look.mock.calls.length, send.mock.calls.length, cleaned.mock.calls.length]).toEqual([1, 2, 1])
+      },
+      { ttl: 9 * hour },
+    )
+  })
+
+  test('ends with what the handler returns first', () =>
+    withTask(
+      0,
+      async (_, ctx) => {
+        const late = ctx.sleep('limit', '1h').then(() => 'nobody answered')
+        return Promise.race([late, ctx.elicit('sure', 'Sure?', sure).then(({ action }) => action)])
+      },
+      async ({ task, storage }) => {
+        await task.alarm()
+        expect(await storage.getAlarm()).toBe(Date.now() + hour)
+        later(hour - 1)
+        expect(await task.get()).toMatchObject({ status: 'input_required' })
+        later(1)
+        await task.alarm()
+        expect(await task.get()).toMatchObject({
+          status: 'completed',
+          result: { content: [{ text: 'nobody answered' }] },
+        })
+      },
+      { ttl: 9 * hour },
+    ))
+
+  test('requests more input', () => {
+    const send = vi.fn()
+    return withTask(
+      0,
+      async (_, ctx) => {
+        const more = ctx.sleep('pause', '11s').then(() => ctx.elicit('more', 'More?', sure, { timeout: '1h' }))
+        const [one, two] = await Promise.all([ctx.elicit('sure', 'Sure?', sure, { timeout: '5h' }), more])
+        await ctx.once('send', send)
+        return `${one.content?.sure} ${two.content?.sure}`
+      },
+      async ({ task, storage }) => {
+        await task.alarm()
+        later(11_000)
+        await task.alarm()
+        expect(await task.get()).toMatchObject({
+          status: 'input_required',
+          inputRequests: { ...question('sure'), ...question('more') },
+        })
+        expect(await storage.getAlarm()).toBe(Date.now() + hour)
+        await task.update({ sure: accept({ sure: true }) })
+        await task.update({ more: accept({ sure: false }) })
+        await task.alarm()
+        expect(await task.get()).toMatchObject({ status: 'completed', result: { content: [{ text: 'true false' }] } })
+        expect(send).toHaveBeenCalledTimes(1)
+      },
+      { ttl: 9 * hour },
+    )
+  })
+
+  test('goes on after a response that arrives while it runs', () => {
+    const send = slowEffect()
+    return withTask(
+      0,
+      async (_, ctx) => {
+        const sent = ctx.sleep('pause', '11s').then(() => ctx.once('send', send.run))
+        const [answer, count] = await Promise.all([ctx.elicit('sure', 'Sure?', sure), sent])
+        return `${answer.content?.sure} ${count}`
+      },
+      async ({ task, storage }) => {
+        await task.alarm()
+        later(11_000)
+        const run = task.alarm()
+        await send.begun
+        await task.update({ sure: accept({ sure: true }) })
+        send.release()
+        await run
+        expect(await task.get()).toMatchObject({ status: 'working' })
+        expect(await storage.getAlarm()).toBeLessThan(Date.now() + 5000)
+        await task.alarm()
+        expect(await task.get()).toMatchObject({ status: 'completed', result: { content: [{ text: 'true 1' }] } })
+      },
+    )
+  })
+
+  test('runs again when it throws or reauthorize fails, and its input request stays open', () => {
+    const send = vi.fn().mockRejectedValueOnce(new Error('flaky')).mockResolvedValue(1)
+    const authorized = { principal: undefined, isCurrent: true }
+    const principalOf = vi.fn(async () => authorized)
+    return withTask(
+      1,
+      async (_, ctx) => {
+        const sent = ctx.sleep('pause', '11s').then(() => ctx.once('send', send))
+        await Promise.all([ctx.elicit('sure', 'Sure?', sure), sent])
+        return 'done'
+      },
+      async ({ task }) => {
+        await task.alarm()
+        const asked = await task.get()
+        later(11_000)
+        principalOf.mockRejectedValueOnce(new Error('no directory'))
+        await task.alarm()
+        expect(await task.get()).toMatchObject({ status: 'input_required', inputRequests: question('sure') })
+        later(1000)
+        await task.alarm()
+        expect(send).toHaveBeenCalledTimes(1)
+        expect(await task.get()).toEqual(asked)
+        later(1000)
+        await task.alarm()
+        expect(send).toHaveBeenCalledTimes(2)
+        expect(await task.get()).toEqual(asked)
+        await task.update({ sure: accept({ sure: true }) })
+        await task.alarm()
+        expect(await task.get()).toMatchObject({ status: 'completed' })
+        expect(send).toHaveBeenCalledTimes(2)
+      },
+      { principalOf },
+    )
+  })
+
+  test('cleans up when it is cancelled after the sleep is over, and does not continue', () => {
+    const send = vi.fn()
+    const cleaned = Promise.withResolvers<void>()
+    return withTask(
+      0,
+      async (_, ctx) => {
+        const sent = ctx.sleep('pause', '11s').then(() => ctx.once('send', send))
+        await Promise.all([ctx.elicit('sure', 'Sure?', sure), sent]).finally(() => cleaned.resolve())
+        return 'done'
+      },
+      async ({ task }) => {
+        await task.alarm()
+        later(11_000)
+        await task.cancel()
+        await cleaned.promise
+        await scheduler.wait(0)
+        expect(send).not.toHaveBeenCalled()
+      },
+    )
+  })
 })

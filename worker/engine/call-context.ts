@@ -36,6 +36,7 @@ import {
 import { supportsFeature } from './client-features.ts'
 import { reportInStep } from './failure.ts'
 import { InvalidInputResponse } from './invalid-input-response.ts'
+import { sleepPrefix } from './journal.ts'
 import { readFormResult, readRootsResult, readSamplingResult, readUrlResult } from './read-input-response.ts'
 import { pageUrl, problemOf, rootsRequest, samplingParams, taskIn } from './request-input.ts'
 import type { Round } from './round.ts'
@@ -300,7 +301,7 @@ export class CallContext implements Context {
     if (round.startingEffect !== undefined) {
       throw fail(`The sleep "${key}" is inside ctx.once("${round.startingEffect}"): sleep before or after it`)
     }
-    const effectKey = `\0sleep ${key}`
+    const effectKey = sleepPrefix + key
     if (round.isUsed(effectKey)) throw fail(`The sleep key "${key}" is used twice in one call: use each key once`)
     const moment = momentOf()
     if (typeof moment !== 'number' || !Number.isFinite(moment)) {

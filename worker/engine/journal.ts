@@ -6,6 +6,9 @@ export type { Answer, Journal } from '../declarations/outcome.ts'
 /** Maximum milliseconds to wait for an input response, wherever the journal is stored meanwhile. */
 export const maxAnswerTimeoutMs = 24 * 60 * 60_000
 
+/** Begins the keys of effects that are ends of sleeps. */
+export const sleepPrefix = '\0sleep '
+
 export const emptyJournal: Journal = {
   answers: {},
   effects: {},

@@ -19,7 +19,7 @@ const maxUnusedRounds = 2
 /** Turns of the microtask queue in which a handler ends when the error of a request that cannot be sent is not caught. */
 const turnsToEnd = 50
 
-type RoundEnvironment = Pick<CallEnvironment, 'effect' | 'report' | 'inputPromise'>
+type RoundEnvironment = Pick<CallEnvironment, 'effect' | 'report' | 'inputPromise' | 'waitForBranches'>
 
 /** The input requests, input responses and effects of a round, by key. Most handlers have none. */
 class Records {
@@ -237,6 +237,7 @@ export class Round {
       while (this.#records.running.size > 0) await Promise.allSettled(this.#records.running)
       // A request that was refused may end the handler, and so may one that it does not await. No request is sent before that is known.
       for (let turn = 0; (this.#hasRefused || this.guard.hasUnawaited) && turn < turnsToEnd; turn++) await undefined
+      await this.#environment.waitForBranches?.()
       // A handler that catches the refusal may start an effect.
     } while (this.#records.running.size > 0)
     const wasOpen = !this.#isClosed
