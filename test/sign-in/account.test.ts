@@ -64,7 +64,7 @@ test('changes nothing without the cookie of the page, and for a form of another 
   const body = new URLSearchParams({ grant: grant as string })
   expect((await fetch(page(), { method: 'POST', body })).status).toBe(403)
   await openAccount(browser)
-  const foreign = await browser.visit(page(), body, { Origin: 'https://evil.example' })
+  const foreign = await browser.visit(page(), body, { headers: { Origin: 'https://evil.example' } })
   expect(foreign.status).toBe(403)
   expect((await tokenRequest(server.url, { grant_type: 'refresh_token', refresh_token, client_id })).status).toBe(200)
 })

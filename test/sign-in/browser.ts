@@ -29,14 +29,10 @@ export class Browser {
       }
       const page = await response.text()
       this.pages.push(page)
-      const handle = /name="handle" value="([^"]+)"/.exec(page)?.[1]
-      if (response.status !== 200 || handle === undefined) throw new Error(`${url.pathname} ${response.status} ${page}`)
-      const offered = [...page.matchAll(/name="scope" value="([^"]+)"/g)].map(([, scope]) => scope as string)
-      body = new URLSearchParams([
-        ['handle', handle],
-        ['decision', answer.decision],
-        ...(answer.scopes ?? offered).map((scope) => ['scope', scope]),
-      ])
+      if (response.status !== 200 || !page.includes('name="handle"')) {
+        throw new Error(`${url.pathname} ${response.status} ${page}`)
+      }
+      body = formOf(page, answer)
     }
     throw new Error('The pages send the browser in circles')
   }
@@ -54,14 +50,15 @@ export class Browser {
   }
 
   /** Sends a request with the cookies of its origin, and stores those of the response. */
-  async visit(url: URL, body?: URLSearchParams, more: Record<string, string> = {}): Promise<Response> {
+  async visit(url: URL, body?: URLSearchParams, { headers, ...init }: RequestInit = {}): Promise<Response> {
     const cookies = this.#cookies.get(url.origin) ?? new Map<string, string>()
     this.#cookies.set(url.origin, cookies)
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     const response = await fetch(url, {
-      headers: { cookie, ...more },
       redirect: 'manual',
       ...(body && { method: 'POST', body }),
+      ...init,
+      headers: { cookie, ...Object.fromEntries(new Headers(headers)) },
     })
     for (const line of response.headers.getSetCookie()) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
@@ -71,4 +68,20 @@ export class Browser {
     this.visited.push(`${body ? 'POST' : 'GET'} ${url.pathname} ${response.status}`)
     return response
   }
+
+  /** The cookies of an origin. */
+  cookiesOf(origin: string): Map<string, string> {
+    return this.#cookies.get(origin) ?? new Map()
+  }
+}
+
+/** What a browser posts for a consent page. Default: all scopes that it offers. */
+export function formOf(page: string, { decision, scopes }: Decision): URLSearchParams {
+  const [, handle = ''] = /name="handle" value="([^"]+)"/.exec(page) ?? []
+  const offered = [...page.matchAll(/name="scope" value="([^"]+)"/g)].map(([, scope]) => scope as string)
+  return new URLSearchParams([
+    ['handle', handle],
+    ['decision', decision],
+    ...(scopes ?? offered).map((scope) => ['scope', scope]),
+  ])
 }

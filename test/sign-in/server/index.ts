@@ -1,9 +1,9 @@
-/** A server whose users sign in with GitHub, and one whose users choose between GitHub and an OpenID provider. */
+/** A server whose users sign in: with one of two providers, or as `CASE` says. */
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
-import { github, oidc, signIn } from 'edgemcp/sign-in'
+import { github, oidc, type SignInOptions, signIn } from 'edgemcp/sign-in'
 
-const vars = env as unknown as { GITHUB: string; OPENID: string }
+const vars = env as unknown as { CASE: string; GITHUB: string; WORK: string; OPENID: string }
 
 const server = createServer({ name: 'notes', title: 'Notes', version: '1.0.0' })
 server.tool('whoami', { description: 'Returns the principal', scopes: ['notes:read'] }, (_, { principal }) =>
@@ -18,26 +18,25 @@ server.tool('push', { description: 'Returns a token with more scopes', scopes: [
   ctx.upstream('github', { scopes: ['repo'] }),
 )
 
-const gitHub = github({
-  clientId: 'edge',
-  clientSecret: 'hush',
-  url: vars.GITHUB,
-  additionalScopes: ['repo'],
-})
-const openId = oidc({
-  issuer: vars.OPENID,
-  clientId: 'edge',
-  clientSecret: 'hush-hush-hush-hush-hush-hush-hush',
-  title: 'Company',
-})
+const client = { clientId: 'edge', clientSecret: 'hush' }
+const gitHub = github({ ...client, url: vars.GITHUB, additionalScopes: ['repo'] })
 
-const worker = serve(server, {
-  auth: signIn({
-    with: [gitHub, openId],
+const cases: Readonly<Record<string, SignInOptions>> = {
+  choice: {
+    with: [gitHub, github({ ...client, url: vars.WORK, name: 'work', title: 'GitHub at work' })],
     requiredScopes: ['notes:read'],
-    allow: ({ login }) => (login === 'mallory' ? 'Mallory may not sign in.' : true),
-  }),
-})
+    allow: ({ login }) => (login === 'mallory' ? 'Mallory may not sign in.' : login !== 'trudy'),
+  },
+  single: {
+    with: gitHub,
+    grantScopes: ({ login }, approved) =>
+      login === 'guest' ? approved.filter((scope) => scope === 'notes:read') : approved,
+  },
+  engines: { with: github({ ...client, url: vars.GITHUB, organizations: ['engines', 'looms'] }) },
+  openid: { with: oidc({ ...client, issuer: vars.OPENID, title: 'Company', tenantClaim: 'org_id' }) },
+}
+
+const worker = serve(server, { auth: signIn(cases[vars.CASE] as SignInOptions) })
 
 export const { McpSession, McpSignIn } = worker
 export default worker

@@ -51,7 +51,9 @@ export function github(options: GitHubOptions): IdentityProvider {
     tokenUrl: `${site}/login/oauth/access_token`,
     async user(_, get): Promise<User> {
       // Its API has this shape.
-      const { id, login, name } = (await get(`${api}/user`)) as { id: number; login: string; name: string | null }
+      const { id, login, name } = (await get(`${api}/user`)) as { id?: number; login: string; name: string | null }
+      // Without it, all users would be one.
+      if (!Number.isSafeInteger(id) || id === 0) throw new Error(`${site} named no user`)
       const groups = organizations && (await memberships(organizations, () => get(`${api}/user/orgs?per_page=100`)))
       const email = await primaryEmail(() => get(`${api}/user/emails`))
       return { id: String(id), login, name: name ?? login, ...email, ...(groups && { groups }) }

@@ -80,7 +80,8 @@ export class OidcProvider extends OAuthClient implements IdentityProvider {
     const issuer = new URL(this.#options.issuer)
     const response = await oauth.discoveryRequest(issuer, this.optionsFor(issuer.href))
     const server = await oauth.processDiscoveryResponse(issuer, response)
-    this.#metadata = { server, until: Date.now() + metadataTtlMs }
+    // What cannot work is asked for again.
+    if (server.authorization_endpoint !== undefined) this.#metadata = { server, until: Date.now() + metadataTtlMs }
     return server
   }
 

@@ -1,0 +1,128 @@
+/** `github()` with a GitHub that answers well, and badly. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { json } from '../auth/authorization-server.ts'
+import { Stage } from './attacks/stage.ts'
+import { Browser } from './browser.ts'
+
+const ada = { id: 1815, login: 'ada', name: 'Ada Lovelace', organizations: ['Engines'] }
+
+let stage: Stage
+beforeAll(async () => {
+  stage = await Stage.start({ CASE: 'engines' })
+})
+afterEach(() => {
+  stage.gitHub.instead.clear()
+  stage.gitHub.account = ada
+  stage.gitHub.declines = false
+})
+afterAll(() => stage?.[Symbol.asyncDispose]())
+
+/** What the client receives: the principal, or the error. */
+async function signIn() {
+  const asked = stage.ask(await stage.registered())
+  const params = await new Browser().authorize(asked.url, { decision: 'github' })
+  const code = params.get('code')
+  if (code === null) return { error: params.get('error'), text: params.get('error_description') }
+  const response = await stage.token(stage.codeForm(asked, code))
+  const { access_token } = (await response.json()) as { access_token: string }
+  return JSON.parse((await stage.call(access_token)).slice(4))
+}
+
+const failed = { error: 'server_error', text: 'Signing in with GitHub failed' }
+
+describe('a user', () => {
+  test('of one of the organizations gets them as groups, whatever their case', async () => {
+    expect(await signIn()).toMatchObject({ subject: 'github.1815', claims: { groups: ['engines'] } })
+  })
+
+  test.each([{ organizations: [] }, { organizations: ['Other'] }, { organizations: ['engines2', 'xengines'] }])(
+    'of the organizations $organizations has no access',
+    async ({ organizations }) => {
+      stage.gitHub.account = { ...ada, organizations }
+      expect(await signIn()).toEqual({
+        error: 'access_denied',
+        text: 'You are not a member of engines or looms on GitHub.',
+      })
+    },
+  )
+
+  test('without a name has the login as name', async () => {
+    stage.gitHub.account = { ...ada, name: null }
+    expect(await signIn()).toMatchObject({ claims: { name: 'ada' } })
+  })
+
+  test('whose email addresses may not be read signs in without one', async () => {
+    stage.gitHub.instead.set('/api/v3/user/emails', (_, response) => json(response, { message: 'Not Found' }, 404))
+    const { claims } = await signIn()
+    expect(claims.preferred_username).toBe('ada')
+    expect(claims).not.toHaveProperty('email')
+  })
+
+  test('without a primary email address signs in without one', async () => {
+    const others = [{ email: 'a@example.com', primary: false, verified: true }]
+    stage.gitHub.instead.set('/api/v3/user/emails', (_, response) => json(response, others))
+    expect((await signIn()).claims).not.toHaveProperty('email')
+  })
+
+  test('with an unverified email address is known to have one', async () => {
+    const own = [{ email: 'a@example.com', primary: true, verified: false }]
+    stage.gitHub.instead.set('/api/v3/user/emails', (_, response) => json(response, own))
+    expect((await signIn()).claims).toMatchObject({ email: 'a@example.com', email_verified: false })
+  })
+
+  test('who declines at GitHub is sent back with that reason', async () => {
+    stage.gitHub.declines = true
+    expect(await signIn()).toEqual({ error: 'access_denied', text: 'You did not allow GitHub to sign you in.' })
+  })
+
+  test('who has another login now is the same user', async () => {
+    const { subject } = await signIn()
+    stage.gitHub.account = { ...ada, login: 'countess' }
+    expect((await signIn()).subject).toBe(subject)
+  })
+})
+
+describe('the token endpoint', () => {
+  const path = '/login/oauth/access_token'
+  test.each([
+    { what: 'says that the code is bad, with status 200', status: 200, body: { error: 'bad_verification_code' } },
+    {
+      what: 'says that the secret is wrong, with status 200',
+      status: 200,
+      body: { error: 'incorrect_client_credentials' },
+    },
+    { what: 'answers without a token', status: 200, body: {} },
+    { what: 'answers with an empty token', status: 200, body: { access_token: '', token_type: 'bearer' } },
+    { what: 'fails', status: 500, body: {} },
+  ])('$what: the client learns that it failed', async ({ status, body }) => {
+    stage.gitHub.instead.set(path, (_, response) => json(response, body, status))
+    expect(await signIn()).toEqual(failed)
+  })
+})
+
+describe('the API', () => {
+  test.each([
+    { what: 'answers with an object without a user', body: {} },
+    { what: 'answers with null', body: null },
+    { what: 'answers with a list', body: [] },
+    { what: 'answers with a user whose id is null', body: { ...ada, id: null } },
+    { what: 'answers with a user whose id is a text', body: { ...ada, id: '1815' } },
+    { what: 'answers with a user whose id is 0', body: { ...ada, id: 0 } },
+  ])('$what: nobody is signed in', async ({ body }) => {
+    stage.gitHub.instead.set('/api/v3/user', (_, response) => json(response, body as never))
+    expect(await signIn()).toEqual(failed)
+  })
+
+  test.each([401, 403, 404, 429, 500, 503])(
+    'answers with status %i: the client learns that it failed',
+    async (status) => {
+      stage.gitHub.instead.set('/api/v3/user', (_, response) => json(response, ada as never, status))
+      expect(await signIn()).toEqual(failed)
+    },
+  )
+
+  test.each([{}, { message: 'x' }, null])('answers %j for the organizations: nobody is signed in', async (body) => {
+    stage.gitHub.instead.set('/api/v3/user/orgs', (_, response) => json(response, body as never))
+    expect(await signIn()).toEqual(failed)
+  })
+})
