@@ -65,7 +65,7 @@ const parts = new Set([
   '… has the rate',
   '… has the quota',
   '… of signIn()',
-  '…, and more than 0',
+  '…, and at least 1m',
   'Cloudflare Access',
   'The parameter "…" of the API',
   '… (the parameter "…" of the API)',

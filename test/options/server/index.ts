@@ -295,12 +295,12 @@ const wrong: readonly Case[] = [
   [
     'signIn: a duration',
     () => signIn(loose({ with: gitHub, accessTokenTtl: '1 hour' })),
-    `"accessTokenTtl" of signIn() must be milliseconds, or a string such as '2s', '10m', '1h' or '7d', and more than 0, not "1 hour"`,
+    `"accessTokenTtl" of signIn() must be milliseconds, or a string such as '2s', '10m', '1h' or '7d', and at least 1m, not "1 hour"`,
   ],
   [
-    'signIn: no time',
-    () => signIn({ with: gitHub, accessTokenTtl: 0 }),
-    `"accessTokenTtl" of signIn() must be milliseconds, or a string such as '2s', '10m', '1h' or '7d', and more than 0, not 0`,
+    'signIn: a short time',
+    () => signIn({ with: gitHub, accessTokenTtl: '59s' }),
+    `"accessTokenTtl" of signIn() must be milliseconds, or a string such as '2s', '10m', '1h' or '7d', and at least 1m, not "59s"`,
   ],
   [
     'github: no secret',

@@ -87,14 +87,27 @@ function hasPublicFetch(): boolean {
   return compatibilityFlags.global_fetch_strictly_public === true
 }
 
+/** Parameter with the code or token of a request, by its grant type. A revocation has none. */
+const tokenParameters: ReadonlyMap<string, string> = new Map([
+  ['', 'token'],
+  ['authorization_code', 'code'],
+  ['refresh_token', 'refresh_token'],
+])
+
 /**
- * Returns the name of the object of the grant that a token request is for; `undefined` for a request without a code or a token.
+ * Returns the name of the object of the grant that a token request changes; `undefined` for a request without a grant. It depends on no
+ * other parameter: the requests of a grant must not run in two objects.
  *
  * @param form the body of the request
  */
 export function grantObjectOf(form: string): string | undefined {
   const params = new URLSearchParams(form)
-  const token = params.get('code') ?? params.get('refresh_token') ?? params.get('token') ?? params.get('subject_token')
-  const [, user, grant] = /^([^:]{1,512}):([^:]{1,64}):[^:]+$/.exec(token ?? '') ?? []
+  const parameter = tokenParameters.get(params.get('grant_type') ?? '')
+  return parameter === undefined ? undefined : grantObjectOfToken(params.get(parameter) ?? '')
+}
+
+/** Returns the name of the object of the grant of a code or token; `undefined` for a text of another form. */
+export function grantObjectOfToken(token: string): string | undefined {
+  const [, user, grant] = /^([^:]{1,512}):([^:]{1,64}):[^:]+$/.exec(token) ?? []
   return user === undefined ? undefined : objectNameOf(`grant:${user}:${grant}`)
 }

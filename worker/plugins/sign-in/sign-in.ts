@@ -19,7 +19,14 @@ import { declaredScopes } from '../auth/declared-scopes.ts'
 import { bearerToken } from '../auth/request-token.ts'
 import { resourceServer } from '../auth/resource-server.ts'
 import { AccountPages, type AccountPurpose } from './account-pages.ts'
-import { AuthorizationServers, type GrantProps, grantObjectOf, type ObjectOf, paths } from './authorization-server.ts'
+import {
+  AuthorizationServers,
+  type GrantProps,
+  grantObjectOf,
+  grantObjectOfToken,
+  type ObjectOf,
+  paths,
+} from './authorization-server.ts'
 import { AuthorizePages } from './authorize-pages.ts'
 import { LinkPages, type LinkPurpose } from './link-pages.ts'
 import { finishVisit, isOwnState, type VisitServices } from './own-visits.ts'
@@ -77,8 +84,9 @@ const provider: typeof kind.auth = [
 ]
 
 const ttl: typeof kind.duration = [
-  (value) => kind.duration[0](value) && Number.parseFloat(String(value)) > 0,
-  `${kind.duration[1]}, and more than 0`,
+  // The library issues no shorter tokens.
+  (value) => kind.duration[0](value) && milliseconds(value as Duration, 'ttl') >= 60_000,
+  `${kind.duration[1]}, and at least 1m`,
 ]
 
 const kinds: KindsOf<SignInOptions> = {
@@ -273,7 +281,7 @@ class SignInServer {
   /** Returns the claims of a token that this server issued. */
   async #claims(token: string, request: Request, serverInfo: ServerInfo): Promise<TokenClaims | undefined> {
     // The library parses the token, and asks no object for one of another form.
-    if (grantObjectOf(`token=${encodeURIComponent(token)}`) === undefined) return undefined
+    if (grantObjectOfToken(token) === undefined) return undefined
     const site = this.#siteOf(request, serverInfo)
     const found = await this.#servers.helpers(site, objectsOf(serverInfo)).unwrapToken<GrantProps>(token)
     if (!found) return undefined
