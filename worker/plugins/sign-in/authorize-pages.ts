@@ -38,6 +38,9 @@ export type PageServices = {
   secret(): Promise<string>
 }
 
+/** A request whose consent page is shown. The library stores it as it is. */
+type ShownRequest = AuthRequest & { readonly offered?: readonly string[] }
+
 /** What is stored during a visit to a provider, encrypted with the state. */
 type VisitData = { readonly provider: string; readonly nonce: string; readonly codeVerifier: string }
 
@@ -78,25 +81,33 @@ export class AuthorizePages {
   }
 
   async #authorize(request: Request, serverInfo: ServerInfo, services: PageServices): Promise<Response> {
-    if (request.method === 'POST') return this.#decide(request, services)
+    if (request.method === 'POST') return this.#decide(request, serverInfo, services)
     if (request.method !== 'GET') return new Response(null, { status: 405, headers: { Allow: 'GET, POST' } })
     const { oauth, site } = services
     const parsed = await oauth.parseAuthRequest(request)
-    const authorization = { ...parsed, scope: parsed.scope.filter((scope) => site.scopes.includes(scope)) }
+    // An access token is refreshed without it, too.
+    const wanted = parsed.scope.filter((name) => name !== 'offline_access')
+    const known = wanted.filter((name) => site.scopes.includes(name))
+    if (wanted.length > 0 && known.length === 0 && site.scopes.length > 0) {
+      return redirect(authorizationErrorRedirect(parsed, 'invalid_scope', 'This server has none of the scopes'))
+    }
+    // RFC 6749, section 3.3: a client that names no scope gets a default. The user takes away what it needs not have.
+    const authorization = { ...parsed, scope: wanted.length > 0 ? known : [...site.scopes] }
     const { providers, rememberSeconds } = this.#options
     const [only, ...others] = providers
     if (only && others.length === 0 && rememberSeconds > 0) {
       const remembered = await oauth.isConsentRemembered(request, authorization, { secret: await services.secret() })
-      if (remembered) return this.#visit(authorization, only, services)
+      if (remembered) return this.#visit(authorization, only, serverInfo, services)
     }
     const client = await oauth.describeConsent(authorization)
-    const { handle, headers } = await oauth.beginConsent(authorization)
+    const shown: ShownRequest = { ...authorization, offered: authorization.scope }
+    const { handle, headers } = await oauth.beginConsent(shown)
     const { name, title = name } = serverInfo.server.declarations.options
     return consentPage(request, { server: title, client, handle, providers }, headers)
   }
 
   /** Carries out the decision of the consent page. */
-  async #decide(request: Request, services: PageServices): Promise<Response> {
+  async #decide(request: Request, serverInfo: ServerInfo, services: PageServices): Promise<Response> {
     const { oauth, site } = services
     const { text, length } = await readBodyText(request.body, maxFormBytes)
     if (length > maxFormBytes) return problemPage(request, 413, 'The form is too large.')
@@ -110,17 +121,23 @@ export class AuthorizePages {
       return new Response(null, { status: 302, headers })
     }
     const { rememberSeconds } = this.#options
+    const scope = form.getAll('scope')
     const approved = await oauth.approveConsent(request, handle, {
-      scope: form.getAll('scope').filter((scope) => site.scopes.includes(scope)),
+      scope: scope.filter((name) => site.scopes.includes(name)),
       ...(rememberSeconds > 0 && { remember: { secret: await services.secret(), maxAgeSeconds: rememberSeconds } }),
     })
-    return this.#visit(approved.request, provider, services, approved.headers)
+    const { offered = [], ...authorization }: ShownRequest = approved.request
+    if (!scope.every((name) => offered.includes(name))) {
+      return problemPage(request, 400, 'The form has a scope that the page did not offer.')
+    }
+    return this.#visit(authorization, provider, serverInfo, services, approved.headers)
   }
 
   /** Sends the user to a provider. */
   async #visit(
     authorization: AuthRequest,
     provider: IdentityProvider,
+    { report }: ServerInfo,
     { oauth, site }: PageServices,
     approved?: Headers,
   ): Promise<Response> {
@@ -133,8 +150,13 @@ export class AuthorizePages {
       data,
       ...(approved && { headers: approved }),
     })
-    const url = await provider.authorizationUrl({ ...data, state, redirectUri: redirectUriOf(site, provider) })
-    headers.set('Location', url.href)
+    const location = await provider
+      .authorizationUrl({ ...data, state, redirectUri: redirectUriOf(site, provider) })
+      .then(
+        ({ href }) => href,
+        (problem) => errorUrl(authorization, provider, problem, report),
+      )
+    headers.set('Location', location)
     return new Response(null, { status: 302, headers })
   }
 
@@ -168,18 +190,7 @@ export class AuthorizePages {
       await objectOf(upstreamObjectOf(userId)).keepUpstream(userId, provider.name, tokens, true)
       headers.set('Location', redirectTo)
     } catch (problem) {
-      const isDenied = problem instanceof AccessDenied
-      if (!isDenied) report(problem)
-      headers.set(
-        'Location',
-        isDenied
-          ? authorizationErrorRedirect(authorization, 'access_denied', asDescription(problem.message))
-          : authorizationErrorRedirect(
-              authorization,
-              'server_error',
-              `Signing in with ${asDescription(provider.title)} failed`,
-            ),
-      )
+      headers.set('Location', errorUrl(authorization, provider, problem, report))
     }
     return new Response(null, { status: 302, headers })
   }
@@ -200,6 +211,20 @@ const redirect = (url: string) =>
   new Response(null, { status: 302, headers: { Location: url, 'Cache-Control': 'no-store' } })
 
 const redirectUriOf = ({ origin }: OAuthSite, { name }: IdentityProvider): string => `${origin}${callbackPath}${name}`
+
+/** Returns the URL that tells a client why its user is not signed in. */
+function errorUrl(
+  authorization: AuthRequest,
+  { title }: IdentityProvider,
+  problem: unknown,
+  report: ServerInfo['report'],
+): string {
+  if (problem instanceof AccessDenied) {
+    return authorizationErrorRedirect(authorization, 'access_denied', asDescription(problem.message))
+  }
+  report(problem)
+  return authorizationErrorRedirect(authorization, 'server_error', asDescription(`Signing in with ${title} failed`))
+}
 
 /** Characters that `error_description` must not have: RFC 6749, section 4.1.2.1. */
 const asDescription = (text: string): string => text.replace(/[^ !#-[\]-~]/g, "'")

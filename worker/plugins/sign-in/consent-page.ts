@@ -16,6 +16,9 @@ button.allow{background:#0b6b4a;border-color:#0b6b4a;color:#fff}
 button:focus-visible{outline:3px solid #2a7de1;outline-offset:2px}
 .note{border-left:4px solid #b58900;padding-left:.75rem}`
 
+/** Characters of the name of a client. */
+const maxNameCharacters = 100
+
 /** What the consent page shows. */
 export type Consent = {
   /** Title of the MCP server. */
@@ -89,9 +92,15 @@ export async function htmlPage(
   return new Response(request.method === 'HEAD' ? null : markup.text, { status, headers })
 }
 
+/** Returns a name that a client chose without letters that hide or turn around what follows, and not longer than a line or two. */
+function printable(name: string): string {
+  const text = name.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '')
+  return text.length > maxNameCharacters ? `${text.slice(0, maxNameCharacters)}…` : text
+}
+
 function consentOf({ server, client, handle, providers }: Consent): Html {
   const { clientName, clientDomain, clientId, redirectHost, redirectIsLoopback, scope } = client
-  return html`<h1>Allow <strong>${clientName}</strong> to use ${server} for you?</h1>
+  return html`<h1>Allow <strong>${printable(clientName)}</strong> to use ${server} for you?</h1>
 <p>${
     clientDomain === undefined
       ? html`The app chose this name itself, and it is not verified.`
