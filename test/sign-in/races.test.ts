@@ -29,7 +29,7 @@ test('a chain of refreshes, each of which is sent three times at once, loses no 
   expect(await seen(await stage.token(stage.refreshForm(client, current)))).toBe('200 granted')
 })
 
-test.each([
+test.each<{ what: string; extra: Record<string, string> }>([
   { what: 'as they are', extra: {} },
   { what: 'with a code of another grant', extra: { code: 'github.1:a:b' } },
   { what: 'with an empty code', extra: { code: '' } },
