@@ -103,79 +103,91 @@ const unknownIds: SessionRow[] = [
   ),
 ]
 
+/** The call ends with the reason: the client sends no other response. */
+const ends = ({ name, attack, answer }: SessionRow): SessionRow => {
+  const reason = answer.error?.message
+  const text =
+    typeof reason === 'string'
+      ? `The client returned an error for "word": The server refused the response: ${reason}`
+      : expect.stringMatching(/The server refused the response: .*body/)
+  return row(name, attack, answer, { result: { content: [{ type: 'text', text }], isError: true }, passed: 0 })
+}
+
 const notResponses: SessionRow[] = [
-  row(
-    'a response with a result and an error is refused',
-    posting({ result: evil, error: { code: -1, message: 'no' } }),
-    malformed('A response has a result or an error, not both'),
-  ),
-  row(
-    'a response with a result and the error null is refused',
-    posting({ result: evil, error: null }),
-    malformed('A response has a result or an error, not both'),
-  ),
-  row(
-    'a response without a result and an error is refused',
-    posting({}),
-    malformed('A message needs a method, a result or an error'),
-  ),
-  row(
-    'a message with a method and a result is refused',
-    posting({ method: 'ping', result: evil }),
-    malformed('A message has a method or a result, not both'),
-  ),
-  ...[null, true, 1, 'evil', [], [evil]].map((result) =>
-    row(`the result ${json(result)} is invalid`, posting({ result }), malformed('"result" must be an object')),
-  ),
-  ...[
-    null,
-    true,
-    -1,
-    'no',
-    [],
-    {},
-    { code: -1 },
-    { message: 'no' },
-    { code: '-1', message: 'no' },
-    { code: 1.5, message: 'no' },
-    { code: -1, message: null },
-  ].map((error) =>
-    row(
-      `the error ${json(error)} is invalid`,
-      posting({ error }),
-      malformed('"error" must be an object with an integer code and a message'),
-    ),
-  ),
-  ...[undefined, null, '1.0', 2, '2.00'].map((jsonrpc) =>
-    row(
-      `a response of JSON-RPC ${json(jsonrpc)} is refused`,
-      posting({ jsonrpc, result: evil }),
-      malformed('"jsonrpc" must be "2.0"'),
-    ),
-  ),
   row('a request with the id of the input request is a request', posting({ method: 'nothing', params: evil }), {
     status: 200,
     error: { code: -32601, message: 'Method not found: nothing' },
   }),
+  ...[
+    row(
+      'a response with a result and an error is refused',
+      posting({ result: evil, error: { code: -1, message: 'no' } }),
+      malformed('A response has a result or an error, not both'),
+    ),
+    row(
+      'a response with a result and the error null is refused',
+      posting({ result: evil, error: null }),
+      malformed('A response has a result or an error, not both'),
+    ),
+    row(
+      'a response without a result and an error is refused',
+      posting({}),
+      malformed('A message needs a method, a result or an error'),
+    ),
+    row(
+      'a message with a method and a result is refused',
+      posting({ method: 'ping', result: evil }),
+      malformed('A message has a method or a result, not both'),
+    ),
+    ...[null, true, 1, 'evil', [], [evil]].map((result) =>
+      row(`the result ${json(result)} is invalid`, posting({ result }), malformed('"result" must be an object')),
+    ),
+    ...[
+      null,
+      true,
+      -1,
+      'no',
+      [],
+      {},
+      { code: -1 },
+      { message: 'no' },
+      { code: '-1', message: 'no' },
+      { code: 1.5, message: 'no' },
+      { code: -1, message: null },
+    ].map((error) =>
+      row(
+        `the error ${json(error)} is invalid`,
+        posting({ error }),
+        malformed('"error" must be an object with an integer code and a message'),
+      ),
+    ),
+    ...[undefined, null, '1.0', 2, '2.00'].map((jsonrpc) =>
+      row(
+        `a response of JSON-RPC ${json(jsonrpc)} is refused`,
+        posting({ jsonrpc, result: evil }),
+        malformed('"jsonrpc" must be "2.0"'),
+      ),
+    ),
+    row(
+      'a response that ends unexpectedly is refused',
+      writing((id) => `{"jsonrpc":"2.0","id":${id},"result":{"action":"accept"`),
+      { status: 400, error: { code: -32700, message: 'The body is not valid JSON' } },
+    ),
+    row(
+      'an input response nested 1,000 deep is refused',
+      writing((id) => `{"jsonrpc":"2.0","id":${id},"result":${nested(1_000)}}`),
+      malformed('The body is nested deeper than 128 levels'),
+    ),
+    row(
+      'a response above the limit of a body is refused',
+      posting({ result: { ...evil, more: 'a'.repeat(4 * 1024 * 1024) } }),
+      { status: 413, error: { code: -32600, message: expect.stringMatching(/body/i) } },
+    ),
+  ].map(ends),
   row(
     'a batch of responses is refused',
     (asked) => asked.session.post([response(asked, { result: evil })]),
     malformed('Protocol version 2025-11-25 has no batches: send one message at a time'),
-  ),
-  row(
-    'a response that ends unexpectedly is refused',
-    writing((id) => `{"jsonrpc":"2.0","id":${id},"result":{"action":"accept"`),
-    { status: 400, error: { code: -32700, message: 'The body is not valid JSON' } },
-  ),
-  row(
-    'an input response nested 1,000 deep is refused',
-    writing((id) => `{"jsonrpc":"2.0","id":${id},"result":${nested(1_000)}}`),
-    malformed('The body is nested deeper than 128 levels'),
-  ),
-  row(
-    'a response above the limit of a body is refused',
-    posting({ result: { ...evil, more: 'a'.repeat(4 * 1024 * 1024) } }),
-    { status: 413, error: { code: -32600, message: expect.stringMatching(/body/i) } },
   ),
 ]
 
