@@ -1,5 +1,6 @@
 /** The runs of a task's handler: one at a time, each counted until its outcome is stored. */
 import type { RunResult } from './handler-run.ts'
+import { isOver } from './lifetime.ts'
 import type { TaskRecord, TaskStore } from './task-store.ts'
 
 /** What other parts of a task do in a run. */
@@ -54,6 +55,8 @@ export class Runs {
   /** Aborts the signal of the handler. Runs a handler for that which sleeps, or has requested input. */
   stop(record: TaskRecord, reason: string): void {
     if (this.#current) return this.#current.abort.abort(new Error(reason))
+    // Its journal is deleted.
+    if (isOver(record)) return
     if (record.asleep || record.unread || record.status === 'input_required')
       this.#steps.waitUntil(this.#steps.run(record, AbortSignal.abort(new Error(reason))))
   }

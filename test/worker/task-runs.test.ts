@@ -370,6 +370,29 @@ describe('a task that waits for input', () => {
     )
   })
 
+  test('and is cancelled after one of two responses does not run again when it expires', () => {
+    const [charge, cleaned] = [vi.fn(() => 1), vi.fn()]
+    return withTask(
+      0,
+      async (_, ctx) => {
+        await ctx.once('charge', charge)
+        const asked = [ctx.elicit('one', 'One?', z.object({})), ctx.elicit('two', 'Two?', z.object({}))]
+        await Promise.all(asked).finally(cleaned)
+        return 'done'
+      },
+      async ({ task }) => {
+        await task.alarm()
+        await task.update({ one: accept({}) })
+        await task.cancel()
+        await vi.waitFor(() => expect(cleaned).toHaveBeenCalled())
+        later(hour)
+        await task.alarm()
+        await scheduler.wait(0)
+        expect([charge.mock.calls.length, cleaned.mock.calls.length]).toEqual([1, 1])
+      },
+    )
+  })
+
   test('beside an effect cleans up when it is cancelled', () => {
     const upload = slowEffect()
     const cleaned = Promise.withResolvers<void>()
