@@ -5,26 +5,25 @@ import type { ForwardedEntry } from '../../../declarations/forwarded.ts'
 import type { Interceptor } from '../../../declarations/interceptor.ts'
 import type { SelectedTools } from '../../../declarations/tool-selection.ts'
 import type { HeadersContext } from '../../../declarations/upstream-options.ts'
-import { callerContextOf } from '../../../engine/caller.ts'
 import type { MethodContext } from '../../../engine/methods/method.ts'
 import { BoundedMap } from '../../../protocol/bounded-map.ts'
 import { McpError } from '../../../protocol/errors.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
-import { type Principal, principalKey } from '../../../protocol/principal.ts'
 import type { Params, Result, ServerCapabilities } from '../../../protocol/types.ts'
 import { canonicalUri } from '../../../protocol/uri.ts'
 import { withPrefix } from '../prefixed-interceptors.ts'
 import { type AnnouncedList, announceChange } from './announce-change.ts'
-import { type ListMember, readEntry } from './check-entries.ts'
-import { deadlineOf, withTimeout } from './deadlines.ts'
+import type { ListMember } from './check-entries.ts'
+import { withTimeout } from './deadlines.ts'
 import { ForwardedAccess } from './forwarded-access.ts'
 import { ListChanges } from './list-changes.ts'
 import { ListedIds } from './listed-ids.ts'
 import { ProxiedTools } from './proxied-tools.ts'
 import type { ProxyOptions } from './proxy-options.ts'
+import { maxEntries, mostPages, readPages } from './read-pages.ts'
 import type { Remote } from './remote.ts'
-import type { Listener, RemoteCaller } from './send-request.ts'
-import { readHeaders, type UpstreamHeaders, waitForHeaders } from './upstream-headers.ts'
+import type { Listener } from './send-request.ts'
+import { isOfOneCall, UpstreamCallers } from './upstream-callers.ts'
 import { isTimeout } from './upstream-http.ts'
 import { headersKey } from './upstream-sessions.ts'
 
@@ -51,12 +50,6 @@ export type List = keyof typeof lists
 /** Milliseconds for which lists omit an upstream that did not respond in time. */
 const hungMs = 30_000
 
-/** Pages of a list that are read. */
-const mostPages = 20
-
-/** Entries of a list that are read. The URI of each resource is matched against every template. */
-const maxEntries = { tools: 10_000, prompts: 10_000, resources: 10_000, resourceTemplates: 1_000 }
-
 export type ProxiedOptions = Required<Pick<ProxyOptions, 'prefix' | 'headers' | 'sharedSessions'>> &
   Pick<ProxyOptions, 'scopes'> & {
     readonly selected: SelectedTools
@@ -67,10 +60,6 @@ export type ProxiedOptions = Required<Pick<ProxyOptions, 'prefix' | 'headers' | 
 
 /** The signal of a request, and who receives its notifications. */
 type RequestTerms = { readonly signal: AbortSignal; readonly listener?: Listener }
-
-/** Keys of upstream sessions for one call: without a principal, and without a session of this server. */
-const callKeys = new WeakMap<object, string>()
-let callCount = 0
 
 export class Proxied {
   readonly prefix: string
@@ -85,8 +74,7 @@ export class Proxied {
   readonly access: ForwardedAccess
   /** Until when lists omit the upstream, by the headers with which it did not respond in time. */
   readonly #hungUntilMs = new BoundedMap<string, number>({ maxEntries: 1000 })
-  /** The headers of each round of a call, by its `roundEnded`: all requests of a round have the same. */
-  readonly #headersOfRounds = new WeakMap<MethodContext['roundEnded'], Promise<UpstreamHeaders>>()
+  readonly #callers: UpstreamCallers
   /** Interceptors of the mounted server that has this proxy. They wrap the calls of this upstream. */
   readonly interceptors: readonly Interceptor[]
 
@@ -98,6 +86,7 @@ export class Proxied {
     this.#options = options
     this.#tools = new ProxiedTools(options.selected)
     this.access = new ForwardedAccess(`the proxy of "${remote.url}"`, options)
+    this.#callers = new UpstreamCallers(this.access.what, options)
   }
 
   /** Returns the same upstream under longer names. @param outer the interceptors of the server that mounts it, under those names */
@@ -108,29 +97,24 @@ export class Proxied {
 
   /** Whether every caller may use what the upstream gives to everyone: no scopes here, and no headers for the upstream. */
   async isOpen(context: MethodContext, kind: ForwardedEntry['kind'], name: string): Promise<boolean> {
-    const headers = await this.#headers(context, this.timed(context))
+    const headers = await this.#callers.headers(context, this.timed(context))
     return Object.keys(headers).length === 0 && this.access.accessOf({ kind, name })?.scopes?.length === 0
   }
 
   /** @throws McpError `unavailable` when the upstream does not respond, or the error of its response */
   async capabilities(reader: HeadersContext): Promise<ServerCapabilities> {
-    const { principal, signal } = reader
-    const { timeoutMs } = this.#options
-    const timed = withTimeout(signal, timeoutMs)
-    const headers = await waitForHeaders(this.#readHeaders({ ...reader, signal: timed }), timed, this.access.what)
-    const key = this.#sharedKey(principal, headers) ?? newCallKey()
-    const caller = { sessionKey: key, headers, capabilities: {}, signal: timed, untilMs: deadlineOf(timed) }
-    return this.#remote.capabilities(caller).finally(() => isCallKey(key) && this.#remote.end(key))
+    const caller = await this.#callers.starting(reader, withTimeout(reader.signal, this.#options.timeoutMs))
+    return this.#remote.capabilities(caller).finally(() => isOfOneCall(caller) && this.#remote.end(caller.sessionKey))
   }
 
   async offers(context: MethodContext, feature: Feature, signal = this.timed(context)): Promise<boolean> {
-    const capabilities = await this.#remote.capabilities(await this.#caller(context, signal))
+    const capabilities = await this.#remote.capabilities(await this.#callers.of(context, signal))
     return capabilities[feature] !== undefined
   }
 
   /** Ends the upstream session of a call that has one of its own. Called when the call has ended. */
   end({ environment }: MethodContext): void {
-    const key = callKeys.get(environment)
+    const key = this.#callers.keyOfCall(environment)
     if (key !== undefined) this.#remote.end(key)
   }
 
@@ -157,7 +141,7 @@ export class Proxied {
   /** Returns all entries of a list, under their names on this server; `undefined` if the upstream does not offer the list. */
   async list(context: MethodContext, list: List): Promise<Params[] | undefined> {
     const signal = this.#listSignal(context)
-    const key = headersKey(await this.#headers(context, signal))
+    const key = headersKey(await this.#callers.headers(context, signal))
     if (Date.now() < (this.#hungUntilMs.get(key) ?? 0)) throw this.#remote.noAnswer('timed out recently')
     try {
       return await this.#list(context, list, signal)
@@ -174,43 +158,21 @@ export class Proxied {
       this.#listed.set(listKey, readMs, [])
       return undefined
     }
-    const entries: Params[] = []
-    const invalid: string[] = []
-    const seen = new Set<string>()
-    let cursor: string | undefined
-    let isComplete = true
-    let isFull = false
-    for (let page = 0; page < mostPages && !isFull && (page === 0 || cursor !== undefined); page += 1) {
-      const result = await this.#page(context, list, cursor, signal).catch((problem): Params => {
-        if (page === 0 || !(problem instanceof McpError)) throw problem
-        context.environment.report(problem)
-        isComplete = false
-        return {}
-      })
-      const values = result[member] ?? []
-      for (const value of Array.isArray(values) ? values : []) {
-        isFull = entries.length + invalid.length >= maxEntries[member]
-        if (isFull) break
-        const read = readEntry(member, value)
-        if ('entry' in read) entries.push(read.entry)
-        else invalid.push(read.problem)
-      }
-      const { nextCursor } = result
-      cursor = typeof nextCursor === 'string' && nextCursor !== '' && !seen.has(nextCursor) ? nextCursor : undefined
-      if (cursor !== undefined) seen.add(cursor)
-    }
-    if ((isFull || cursor !== undefined) && !this.#cut.has(list)) {
+    const { entries, invalid, isComplete, isFull, hasMorePages } = await readPages(
+      member,
+      (cursor) => this.#page(context, list, cursor, signal),
+      (problem) => context.environment.report(problem),
+    )
+    if ((isFull || hasMorePages) && !this.#cut.has(list)) {
       this.#cut.add(list)
       context.environment.report(this.#remote.longList(list, mostPages, maxEntries[member]))
     }
-    if (isComplete && cursor === undefined) await this.#announceChange(context, list, entries, signal)
+    if (isComplete && !hasMorePages) await this.#announceChange(context, list, entries, signal)
     for (const entry of entries) delete entry.execution // tasks are not forwarded
     const problems =
-      list === 'tools/list' && cursor === undefined && !isFull
-        ? this.#tools.problemsWith(entries, this.access.what)
-        : []
+      list === 'tools/list' && !isFull && !hasMorePages ? this.#tools.problemsWith(entries, this.access.what) : []
     for (const problem of problems) context.environment.report(problem)
-    const headers = await this.#headers(context, signal)
+    const headers = await this.#callers.headers(context, signal)
     const read = list === 'tools/list' ? this.#tools.read(headers, entries) : { tools: entries, invalid: [] }
     invalid.push(...read.invalid)
     if (invalid.length > 0) context.environment.report(this.#remote.invalidEntries(list, invalid))
@@ -223,8 +185,9 @@ export class Proxied {
 
   /** Returns a key for what a list depends on: nothing else about its caller is sent to the upstream. */
   async #listKey(context: MethodContext, list: List, signal: AbortSignal): Promise<string> {
-    const { sessionKey, headers, capabilities } = await this.#caller(context, signal)
-    return JSON.stringify([list, isCallKey(sessionKey) ? '' : sessionKey, headersKey(headers), capabilities])
+    const caller = await this.#callers.of(context, signal)
+    const { sessionKey, headers, capabilities } = caller
+    return JSON.stringify([list, isOfOneCall(caller) ? '' : sessionKey, headersKey(headers), capabilities])
   }
 
   #listSignal({ context }: MethodContext): AbortSignal {
@@ -241,7 +204,7 @@ export class Proxied {
   ): Promise<void> {
     if (!context.environment.updates) return
     const { issuer, tenant } = context.call.principal ?? {}
-    const key = JSON.stringify([list, headersKey(await this.#headers(context, signal)), issuer, tenant])
+    const key = JSON.stringify([list, headersKey(await this.#callers.headers(context, signal)), issuer, tenant])
     if (this.#changes.hasChanged(key, entries, Date.now())) announceChange(context, lists[list].feature)
   }
 
@@ -256,7 +219,7 @@ export class Proxied {
     const { structuredContent, ...others } = result
     const isNull = structuredContent === null
     if (!isNull && (revision.stateless || !isObject(structuredContent))) return result
-    const headers = await this.#headers(context, this.timed(context))
+    const headers = await this.#callers.headers(context, this.timed(context))
     if (!this.#tools.isKnown(headers, name))
       await this.list(context, 'tools/list').catch((problem) => context.environment.report(problem))
     const schema = this.#tools.outputSchemaOf(headers, name)
@@ -314,7 +277,7 @@ export class Proxied {
     { signal, listener }: RequestTerms,
   ): Promise<Result> {
     const { traceparent, tracestate, baggage } = isObject(context.call.params._meta) ? context.call.params._meta : {}
-    const caller = await this.#caller(context, signal)
+    const caller = await this.#callers.of(context, signal)
     const isCall = method === 'tools/call'
     const sending = isCall ? this.#tools.sending(caller.headers, params) : { isSafeToRetry: true, mirrored: {} }
     if (!sending) throw unknownTool(String(context.call.params.name))
@@ -325,38 +288,6 @@ export class Proxied {
       ...sending,
       listener,
     })
-  }
-
-  async #caller(context: MethodContext, signal: AbortSignal): Promise<RemoteCaller> {
-    const { call, environment } = context
-    const { roots, sampling, elicitation } = call.capabilities
-    const headers = await this.#headers(context, signal)
-    const own = call.session && JSON.stringify(['session', call.session.id])
-    return {
-      sessionKey: this.#sharedKey(call.principal, headers) ?? own ?? callKeyOf(environment),
-      capabilities: { roots, sampling, elicitation }, // undefined members are left out as JSON
-      headers,
-      signal,
-      untilMs: deadlineOf(signal),
-    }
-  }
-
-  /** Returns the headers for the upstream. Calls the option once for each round of a call. @throws see `waitForHeaders` */
-  #headers({ call, environment, roundEnded }: MethodContext, signal: AbortSignal): Promise<UpstreamHeaders> {
-    const caller = () => callerContextOf(call, { ...environment, signal: () => signal })
-    const reading = this.#headersOfRounds.get(roundEnded) ?? this.#readHeaders(caller())
-    this.#headersOfRounds.set(roundEnded, reading)
-    return waitForHeaders(reading, signal, this.access.what)
-  }
-
-  #readHeaders(caller: HeadersContext): Promise<UpstreamHeaders> {
-    return readHeaders(() => this.#options.headers(caller))
-  }
-
-  /** Returns the key of an upstream session that several calls may use; `undefined` without a principal. */
-  #sharedKey(principal: Principal | undefined, headers: UpstreamHeaders): string | undefined {
-    if (this.#options.sharedSessions) return JSON.stringify(['headers', headersKey(headers)])
-    return principal && JSON.stringify(['principal', principalKey(principal)])
   }
 
   /** Returns the signal of the call, which is also aborted when the upstream has taken too long. */
@@ -372,19 +303,6 @@ function checkNames({ prefix, selected }: ProxiedOptions, what: string): void {
   }
   for (const { name } of selected.overrides.values()) if (name !== undefined) checkToolName(prefix + name)
 }
-
-function callKeyOf(environment: object): string {
-  const key = callKeys.get(environment) ?? newCallKey()
-  callKeys.set(environment, key)
-  return key
-}
-
-function newCallKey(): string {
-  callCount += 1
-  return `call ${callCount}`
-}
-
-const isCallKey = (key: string) => key.startsWith('call ')
 
 const idsOf = (list: List, entries: readonly Params[] = []): string[] =>
   entries.map((entry) => String(entry[lists[list].id]))
