@@ -34,7 +34,8 @@ export async function callOperation(
   const sent = new Headers({ Accept: 'application/json' })
   for (const [argument, { in: place, name, separator }] of Object.entries(parameters)) {
     if (place === 'querystring') {
-      for (const [key, value] of membersOf(argument)) url.searchParams.append(key, textOf(value))
+      for (const [key, value] of membersOf(argument, argumentOf(argument) ?? {}))
+        url.searchParams.append(key, textOf(value))
       continue
     }
     const values = [argumentOf(argument) ?? []].flat()
@@ -70,21 +71,6 @@ export async function callOperation(
     return Object.hasOwn(args, name) ? args[name] : undefined
   }
 
-  /**
-   * Returns the parameters of a query that is one argument: one for each entry of a list.
-   *
-   * @see https://spec.openapis.org/oas/v3.2.0.html#parameter-locations
-   */
-  function membersOf(argument: string): [name: string, value: unknown][] {
-    const members = argumentOf(argument) ?? {}
-    if (!isObject(members)) {
-      throw new ToolError(`"${argument}" must be an object: its members are the parameters of the query`)
-    }
-    return Object.entries(members).flatMap(([name, value]) =>
-      [value ?? []].flat().map((each): [string, unknown] => [name, each]),
-    )
-  }
-
   function inPath(name: string): string {
     const argument = Object.entries(parameters).find(([, place]) => place.in === 'path' && place.name === name)?.[0]
     const value = argumentOf(argument ?? name)
@@ -95,6 +81,21 @@ export async function callOperation(
     }
     return encodeURIComponent(text)
   }
+}
+
+/**
+ * Returns the parameters of a query that is one argument: one for each entry of a list.
+ *
+ * @throws ToolError for a value that is no object
+ * @see https://spec.openapis.org/oas/v3.2.0.html#parameter-locations
+ */
+function membersOf(argument: string, value: unknown): [name: string, value: unknown][] {
+  if (!isObject(value)) {
+    throw new ToolError(`"${argument}" must be an object: its members are the parameters of the query`)
+  }
+  return Object.entries(value).flatMap(([name, member]) =>
+    [member ?? []].flat().map((each): [string, unknown] => [name, each]),
+  )
 }
 
 /** @throws ToolError for a value that HTTP cannot carry, such as one with a line break */
