@@ -405,7 +405,7 @@ class ServedEndpoint {
       auth: this.#auth,
       limit: this.#limiter,
       paths: this.#paths,
-      readContext: this.#readContext(),
+      readContext: readContextOf(this.#options),
       session: (name) => objects.session(name),
       hasSessions,
       listen: hasSessions ? this.#listen() : undefined,
@@ -433,20 +433,6 @@ class ServedEndpoint {
       report,
     }
     return host
-  }
-
-  /** Returns a function that calls the option `requestContext`, once for each HTTP request. */
-  #readContext(): Host['readContext'] {
-    const { requestContext } = this.#options
-    if (!requestContext) return undefined
-    const reading = new WeakMap<IncomingRequest, Promise<RequestContext>>()
-    const read = async ({ request, principal, context }: IncomingRequest) =>
-      checkedContext(await requestContext(request, { principal, env, context }))
-    return (incoming) => {
-      const context = reading.get(incoming) ?? read(incoming)
-      reading.set(incoming, context)
-      return context
-    }
   }
 
   /** Opens streams of change notifications, if clients of the Worker can have them. */
@@ -480,6 +466,19 @@ class ServedEndpoint {
   /** Returns the options that apply to a session, as a text. */
   #termsOf(session: string): string {
     return this.#termsOfShard(this.#exportedSubscriptions()?.of(session))
+  }
+}
+
+/** Returns a function that calls the option `requestContext`, once for each HTTP request. */
+function readContextOf({ requestContext }: ServeOptions): Host['readContext'] {
+  if (!requestContext) return undefined
+  const reading = new WeakMap<IncomingRequest, Promise<RequestContext>>()
+  const read = async ({ request, principal, context }: IncomingRequest) =>
+    checkedContext(await requestContext(request, { principal, env, context }))
+  return (incoming) => {
+    const context = reading.get(incoming) ?? read(incoming)
+    reading.set(incoming, context)
+    return context
   }
 }
 
