@@ -188,7 +188,9 @@ export class SignIn extends DurableObject implements SignInRpc {
 
   async #remove(key: string): Promise<void> {
     this.#schema.check()
-    await this.#delete([key])
+    // Also those tokens of a grant that were stored after the caller had listed them.
+    const tokens = this.ctx.storage.kv.list({ prefix: `${key.replace(/^grant:/, 'token:')}:` })
+    await this.#delete([key, ...[...tokens].map(([name]) => name)])
   }
 
   #entry(key: string): Entry | undefined {
