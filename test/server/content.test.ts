@@ -553,3 +553,41 @@ describe('a constructor of results', () => {
     expect(toolResult(result)).toEqual({ content: [text('t')] })
   })
 })
+
+describe('a constructor of content', () => {
+  const loose = (value: unknown) => value as never
+
+  test.each<[make: () => unknown, problem: string]>([
+    [() => text(loose(undefined)), '"text" of text() must be a string, not undefined'],
+    [() => text(loose(null)), '"text" of text() must be a string, not null'],
+    [() => text(loose(Promise.resolve('t'))), '"text" of text() must be a string, not a promise'],
+    [() => image(base64, loose(undefined)), '"mimeType" of image() must be a string, not undefined'],
+    [() => audio(bytes, loose(5)), '"mimeType" of audio() must be a string, not 5'],
+    [() => resourceLink(loose(undefined), { name: 'n' }), '"uri" of resourceLink() must be a string, not undefined'],
+    [() => resourceLink('a:b', loose('n')), '"name" of resourceLink() must be a string, not undefined'],
+    [() => resourceLink('a:b', loose(undefined)), '"name" of resourceLink() must be a string, not undefined'],
+    [
+      () => embeddedResource(loose('text')),
+      '"resource" of embeddedResource() must be { uri, text } or { uri, blob }, not "text"',
+    ],
+    [() => toolError(loose(new Error('no'))), '"message" of toolError() must be a string, not an object'],
+    [() => toolError(loose(Promise.resolve('no'))), '"message" of toolError() must be a string, not a promise'],
+  ])('refuses a value of another type: %s', (make, problem) => {
+    expect(make).toThrow(problem)
+  })
+})
+
+test.each<[extra: unknown, lost: string]>([
+  [5n, 'a bigint at extra'],
+  [new Map(), 'a value of the class Map at extra'],
+  [Promise.resolve(1), 'a promise that is not awaited at extra'],
+])('a block of toolResult() has no other member without a JSON form: %o', async (extra, lost) => {
+  const result = toolResult({ content: [text('t'), { ...text('t'), extra } as never] })
+  await expect(callToolResult(result, undefined, 'x')).rejects.toThrow(
+    `"content[1]" of the result of tool "x" has ${lost}, which has no JSON form`,
+  )
+  const prompt = promptResult({ messages: [{ role: 'user', content: { ...text('t'), extra } as never }] })
+  expect(() => getPromptResult(prompt, undefined, 'x')).toThrow(
+    `"messages[0].content" of the result of prompt "x" has ${lost}, which has no JSON form`,
+  )
+})

@@ -2,21 +2,24 @@
 import { nameOf } from '../protocol/json-text.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { CallToolResult, GetPromptResult, ReadResourceResult } from '../protocol/types.ts'
-import { isPlain } from './check-options.ts'
+import { checkValue, isPlain } from './check-options.ts'
 import { isBlock, isContents, text } from './content.ts'
 import * as kind from './option-kinds.ts'
 
 /**
  * Creates a tool result with `isError: true`. The model reads the message and can call the tool again with other arguments.
  *
+ * @throws Error for a message that is no string, such as an `Error`
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools#error-handling
  *
  * @example
  * server.tool('divide', { description: 'Divide a by b', inputSchema: z.object({ a: z.number(), b: z.number() }) },
  *   ({ a, b }) => (b === 0 ? toolError('b must not be 0') : String(a / b)))
  */
-export const toolError = (message: string): CallToolResult =>
-  toolResults.add({ content: [text(message)], isError: true })
+export function toolError(message: string): CallToolResult {
+  checkValue('toolError()', 'message', message, kind.string)
+  return toolResults.add({ content: [text(message)], isError: true })
+}
 
 /** Converts the value that a handler threw into a tool result with `isError: true`. */
 export function failureOf(thrown: unknown): CallToolResult {

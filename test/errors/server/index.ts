@@ -149,7 +149,9 @@ server.tool('run', { description: 'Fails as a task', task: true }, throwing(new 
 server.tool('stored', { description: 'Returns, as a task, what cannot be stored', task: true }, () =>
   toolResult({
     content: [
-      Object.assign(resourceLink('a:b', { name: 'b' }), { other: { toJSON: throwing(new Error('secret meta')) } }),
+      Object.assign(resourceLink('a:b', { name: 'b' }), {
+        annotations: { other: { toJSON: throwing(new Error('secret meta')) } },
+      }),
     ],
   }),
 )
