@@ -280,7 +280,7 @@ export function withPlugins(
   const { options, tools, resources, prompts, forwarded } = declared
   const [topics] = plugins.flatMap(({ subscriptionTopics }) => subscriptionTopics ?? [])
   const [instrument] = plugins.flatMap((plugin) => plugin.instrument ?? [])
-  const withUpstream = plugins.find((plugin) => plugin.upstream)
+  const [readUpstream] = plugins.flatMap((plugin) => plugin.upstream?.bind(plugin) ?? [])
   return Object.freeze<Declarations>({
     options,
     tools,
@@ -310,7 +310,7 @@ export function withPlugins(
     },
     subscriptionFilters: topics && ((params, open, principal) => topics(params, open, principal, runtime())),
     instrument,
-    upstream: withUpstream && ((...args) => withUpstream.upstream?.(...args, runtime()) as Promise<string>),
+    upstream: readUpstream && ((...args) => readUpstream(...args, runtime())),
     ...own,
     hooks: hooksOf(plugins, runtime),
   })

@@ -11,8 +11,8 @@ import { sha256 } from '../../worker/sealing/sha256.ts'
 type Stored = {
   /** Identifies the request. */
   readonly id: string
-  readonly iv: Uint8Array
-  readonly response: Uint8Array
+  readonly iv: Uint8Array<ArrayBuffer>
+  readonly response: Uint8Array<ArrayBuffer>
   /** Milliseconds since 1970. */
   readonly expires: number
 }
@@ -33,11 +33,7 @@ export class LastRefresh {
   async find(request: string): Promise<string | undefined> {
     const stored = this.#storage.kv.get<Stored>(key)
     if (!stored || stored.expires <= Date.now() || stored.id !== (await idOf(request))) return undefined
-    const plain = await crypto.subtle.decrypt(
-      algorithm(stored.iv),
-      await keyOf(request),
-      stored.response as BufferSource,
-    )
+    const plain = await crypto.subtle.decrypt(algorithm(stored.iv), await keyOf(request), stored.response)
     return new TextDecoder().decode(plain)
   }
 
@@ -54,12 +50,9 @@ export class LastRefresh {
   }
 }
 
-const algorithm = (iv: Uint8Array) => ({ name: 'AES-GCM', iv: iv as BufferSource })
+const algorithm = (iv: Uint8Array<ArrayBuffer>) => ({ name: 'AES-GCM', iv })
 
 const idOf = async (request: string): Promise<string> => [...(await sha256(`id of refresh\n${request}`))].join('.')
 
 const keyOf = async (request: string): Promise<CryptoKey> =>
-  crypto.subtle.importKey('raw', (await sha256(`key of refresh\n${request}`)) as BufferSource, 'AES-GCM', false, [
-    'encrypt',
-    'decrypt',
-  ])
+  crypto.subtle.importKey('raw', await sha256(`key of refresh\n${request}`), 'AES-GCM', false, ['encrypt', 'decrypt'])
