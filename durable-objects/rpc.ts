@@ -409,7 +409,10 @@ export type KeptTokens = {
 }
 
 /** An access token for the API of a provider; or what is missing: the tokens, scopes of them, or the answer of the provider. */
-export type UpstreamAnswer = { readonly accessToken: string } | { readonly missing: 'tokens' | 'scopes' | 'answer' }
+export type UpstreamAnswer =
+  | { readonly accessToken: string }
+  | { readonly missing: 'tokens' | 'answer' }
+  | { readonly missing: 'scopes' /** The scopes that the tokens have. */; readonly held: readonly string[] }
 
 /** What the authorization server of sign-in stores. */
 export interface EntryStorage {

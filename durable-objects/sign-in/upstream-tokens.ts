@@ -51,7 +51,7 @@ export class UpstreamTokens {
   async token(user: string, provider: string, scopes: readonly string[], rejected?: string): Promise<UpstreamAnswer> {
     const tokens = await this.#open(user, provider)
     if (!tokens) return { missing: 'tokens' }
-    if (!scopes.every((scope) => tokens.scopes.includes(scope))) return { missing: 'scopes' }
+    if (!scopes.every((scope) => tokens.scopes.includes(scope))) return { missing: 'scopes', held: tokens.scopes }
     const { accessToken, expires = Number.POSITIVE_INFINITY } = tokens
     if (accessToken !== rejected && expires - refreshBeforeMs > Date.now()) return { accessToken }
     const running = this.#refreshing.get(provider)
@@ -70,7 +70,7 @@ export class UpstreamTokens {
         return { provider, tokens: await this.#host.open(user, provider, sealed) }
       }),
     )
-    for (const [key] of stored) this.#storage.kv.delete(key)
+    for (const [key] of [...stored, ...this.#storage.kv.list({ prefix: marker })]) this.#storage.kv.delete(key)
     await Promise.all(all.map(({ provider, tokens }) => tokens && this.#host.revoke(provider, tokens)))
   }
 
@@ -90,15 +90,18 @@ export class UpstreamTokens {
     await this.#storage.sync()
     try {
       const tokens = await this.#host.refresh(provider, old)
-      if (!tokens) {
-        kv.delete(prefix + provider)
-        return { missing: 'tokens' }
-      }
-      const sealed = await this.#host.seal(user, provider, tokens)
+      const sealed = tokens && (await this.#host.seal(user, provider, tokens))
       // The user may have been signed out, or have signed in again, meanwhile.
-      const isCurrent = (await this.#open(user, provider))?.refreshToken === refreshToken
+      const current = await this.#open(user, provider)
+      const isCurrent = current?.refreshToken === refreshToken
+      if (!tokens || sealed === undefined) {
+        if (isCurrent) kv.delete(prefix + provider)
+        return !isCurrent && current ? { accessToken: current.accessToken } : { missing: 'tokens' }
+      }
       if (isCurrent) kv.put(prefix + provider, sealed)
-      return { accessToken: tokens.accessToken }
+      if (current) return { accessToken: tokens.accessToken }
+      await this.#host.revoke(provider, tokens)
+      return { missing: 'tokens' }
     } catch (problem) {
       this.#host.report(problem)
       return { missing: 'answer' }
@@ -108,8 +111,8 @@ export class UpstreamTokens {
   }
 }
 
-/** Whether tokens are valid, or can be refreshed. */
-const isUsable = ({ refreshToken, expires = Number.POSITIVE_INFINITY }: KeptTokens): boolean =>
+/** Whether tokens are valid, or can be refreshed. One that never expires may have been revoked by the user. */
+const isUsable = ({ refreshToken, expires = 0 }: KeptTokens): boolean =>
   refreshToken !== undefined || expires > Date.now()
 
 /** Whether tokens have all scopes of others, and more. */

@@ -14,6 +14,7 @@ import {
 import { generateRandomCodeVerifier, generateRandomNonce } from 'oauth4webapi'
 import type { OAuthSite } from '../../../durable-objects/rpc.ts'
 import { readBodyText } from '../../protocol/bounded-body.ts'
+import { isStrings } from '../../protocol/check-principal.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
 import { type GrantProps, type ObjectOf, paths } from './authorization-server.ts'
 import { consentPage, problemPage } from './consent-page.ts'
@@ -177,7 +178,7 @@ export class AuthorizePages {
       const { user, tokens } = await provider.finish(new URL(request.url), visit)
       await this.#checkAllowed(user, provider)
       const approved = authorization.scope
-      const granted = (await this.#options.grantScopes?.(user, approved)) ?? approved
+      const granted = await this.#scopesFor(user, approved)
       const userId = await userIdOf(user, provider)
       const props: GrantProps = { user, provider: provider.name }
       const { redirectTo } = await oauth.completeAuthorization({
@@ -195,9 +196,19 @@ export class AuthorizePages {
     return new Response(null, { status: 302, headers })
   }
 
+  /** @throws Error for another value than a list of scopes */
+  async #scopesFor(user: User, approved: readonly string[]): Promise<readonly string[]> {
+    const { grantScopes } = this.#options
+    const granted = grantScopes ? await grantScopes(user, approved) : approved
+    if (isStrings(granted)) return granted
+    throw new Error('grantScopes of signIn() must return a list of scopes')
+  }
+
   /** @throws AccessDenied */
   async #checkAllowed(user: User, provider: IdentityProvider): Promise<void> {
-    const allowed = (await this.#options.allow?.(user, provider.name)) ?? true
+    const { allow } = this.#options
+    // What `allow` does not decide is refused.
+    const allowed = allow ? await allow(user, provider.name) : true
     if (allowed === true) return
     throw new AccessDenied(typeof allowed === 'string' ? allowed : 'You do not have access to this server.')
   }

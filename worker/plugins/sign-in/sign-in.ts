@@ -207,9 +207,8 @@ class SignInServer {
     const site = this.#siteOf(request, serverInfo)
     const objectOf = objectsOf(serverInfo)
     const waitUntil = (work: Promise<unknown>) => serverInfo.waitUntil(work)
-    if (pathname === authorizationServer || pathname === paths.register) {
-      return this.#servers.fetch(request, site, objectOf, waitUntil)
-    }
+    if (pathname === authorizationServer) return this.#servers.fetch(request, site, objectOf, waitUntil)
+    if (pathname === paths.register) return this.#answerRegistration(request, site, objectOf, waitUntil)
     if (pathname === paths.token) return this.#answerToken(request, site, objectOf, waitUntil)
     const services = { site, objectOf, oauth: this.#servers.helpers(site, objectOf) }
     const own =
@@ -240,6 +239,20 @@ class SignInServer {
       : this.#accounts.finish({ ...finished, purpose }, serverInfo)
   }
 
+  /** Answers a registration, which is stored as it was sent. */
+  async #answerRegistration(
+    request: Request,
+    site: OAuthSite,
+    objectOf: ObjectOf,
+    waitUntil: (work: Promise<unknown>) => void,
+  ): Promise<Response> {
+    if (request.method !== 'POST') return this.#servers.fetch(request, site, objectOf, waitUntil)
+    const body = await boundedText(request)
+    if (body === undefined) return tooLarge()
+    const whole = new Request(request.url, { method: 'POST', headers: request.headers, body })
+    return this.#servers.fetch(whole, site, objectOf, waitUntil)
+  }
+
   /** Answers a token request in the object of its grant, where the requests of a grant run one after the other. */
   async #answerToken(
     request: Request,
@@ -248,9 +261,8 @@ class SignInServer {
     waitUntil: (work: Promise<unknown>) => void,
   ): Promise<Response> {
     if (request.method !== 'POST') return this.#servers.fetch(request, site, objectOf, waitUntil)
-    const { text, length } = await readBodyText(request.body, maxBodyBytes)
-    if (length > maxBodyBytes)
-      return new Response(null, { status: 413, headers: { 'Access-Control-Allow-Origin': '*' } })
+    const text = await boundedText(request)
+    if (text === undefined) return tooLarge()
     const whole = new Request(request.url, { method: 'POST', headers: request.headers, body: text })
     const name = grantObjectOf(text)
     if (name === undefined) return this.#servers.fetch(whole, site, objectOf, waitUntil)
@@ -319,6 +331,14 @@ class SignInServer {
     return this.#options.origin ?? new URL(url).origin
   }
 }
+
+/** Returns the body of a request to the authorization server; `undefined` for one that is too large. */
+async function boundedText({ body }: Request): Promise<string | undefined> {
+  const { text, length } = await readBodyText(body, maxBodyBytes)
+  return length > maxBodyBytes ? undefined : text
+}
+
+const tooLarge = () => new Response(null, { status: 413, headers: { 'Access-Control-Allow-Origin': '*' } })
 
 const objectsOf =
   (serverInfo: Pick<ServerInfo, 'object'>): ObjectOf =>

@@ -37,9 +37,10 @@ export async function readUpstream(
   }
   const { principal } = ctx
   if (!principal) throw new McpError('unauthorized', `${provider.title} needs a signed-in user`)
-  const token = await storedToken(principal, provider, { scopes, rejected }, runtime)
-  if (token !== undefined) return token
-  const url = linkUrl(principal, provider, scopes)
+  const stored = await storedToken(principal, provider, { scopes, rejected }, runtime)
+  if ('accessToken' in stored) return stored.accessToken
+  // The provider issues tokens with the scopes of one request: those that the user connected before are requested, too.
+  const url = linkUrl(principal, provider, [...scopes, ...stored.held])
   const message = `Connect ${provider.title}, so that this server can use it for you.`
   if (!ctx.supports('elicitation.url')) {
     throw new ToolError(
@@ -49,7 +50,7 @@ export async function readUpstream(
   const { action } = await ctx.elicitUrl(`upstream ${name}`, message, url, { required: true })
   if (action !== 'accept') throw new ToolError(`The user did not connect ${provider.title}`)
   const connected = await storedToken(principal, provider, { scopes, rejected }, runtime)
-  if (connected !== undefined) return connected
+  if ('accessToken' in connected) return connected.accessToken
   throw new ToolError(`The user has not connected ${provider.title} yet. Call again when they have opened ${url}`)
 }
 
@@ -59,16 +60,24 @@ async function storedToken(
   { name, title }: IdentityProvider,
   { scopes = [], rejected }: UpstreamOptions,
   runtime: Pick<Runtime, 'object'>,
-): Promise<string | undefined> {
+): Promise<{ readonly accessToken: string } | { readonly held: readonly string[] }> {
   const object = runtime.object<SignInRpc>('McpSignIn', upstreamObjectOf(subject))
   const answer = await object.upstreamToken(subject, name, scopes, rejected)
-  if ('accessToken' in answer) return answer.accessToken
-  if (answer.missing !== 'answer') return undefined
+  if ('accessToken' in answer) return answer
+  if (answer.missing === 'scopes') return { held: answer.held }
+  if (answer.missing === 'tokens') return { held: [] }
   throw new McpError('unavailable', `${title} does not answer: try again later`, { reason: 'upstream', provider: name })
 }
 
 /** The same URL in each round of a call. Whoever opens it signs in first, and connects the provider to their own account. */
-function linkUrl({ issuer, subject }: Principal, { name }: IdentityProvider, scopes: readonly string[]): string {
+function linkUrl(
+  { issuer, subject }: Principal,
+  { name, signInScopes, knownScopes }: IdentityProvider,
+  all: readonly string[],
+): string {
+  const scopes = [...new Set(all)]
+    .filter((scope) => knownScopes.includes(scope) && !signInScopes.includes(scope))
+    .sort()
   const url = new URL(`${linkPath}${name}`, issuer)
   const primary = providerOfUser(subject)
   if (primary !== name) url.searchParams.set('with', primary)

@@ -40,6 +40,10 @@ export abstract class OAuthClient {
   /** Whether an ID token with the nonce of the visit is required. */
   protected readonly isOpenId: boolean = false
 
+  get signInScopes(): readonly string[] {
+    return this.#scopes()
+  }
+
   get knownScopes(): readonly string[] {
     return [...this.#scopes(), ...(this.#options.additionalScopes ?? [])]
   }

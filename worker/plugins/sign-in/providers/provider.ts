@@ -54,6 +54,8 @@ export interface IdentityProvider {
   readonly name: string
   /** Name of the provider for users. */
   readonly title: string
+  /** Scopes that each sign-in requests. */
+  readonly signInScopes: readonly string[]
   /** Scopes that `ctx.upstream()` may request. */
   readonly knownScopes: readonly string[]
   /** Returns the URL of the provider's authorization page. */
