@@ -129,7 +129,7 @@ test('the project writes declarations of every export of the examples with the o
   cpSync(join(root, 'examples'), join(folder, 'src/examples'), {
     recursive: true,
     // This project has neither the packages of an authorization server nor those of an OAuth provider.
-    filter: (path) => !/\/(auth-server|oauth-provider)$/.test(path),
+    filter: (path) => !/\/(auth-server|oauth-provider|github)$/.test(path),
   })
   writeFileSync(join(folder, 'src/index.ts'), server)
   writeFileSync(

@@ -42,7 +42,7 @@ test.each([{ revision: '2025-11-25' }, { revision: '2024-11-05', sse: true }])(
     const clients = [own, otherSession, otherUser]
     await own.callTool('write_file', { name: 'report', text: 'Sales rose' })
     expect(await changes(clients)).toEqual([true, false, false])
-    expect(await Promise.all(clients.map(listed))).toEqual([['file://report'], [], []])
+    expect(await Promise.all(clients.map(listed))).toEqual([['file:///report'], [], []])
   },
 )
 

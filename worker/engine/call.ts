@@ -102,7 +102,7 @@ export interface CallEnvironment {
    * round: then it rejects, so that the handler cleans up. @throws the reason if that has ended. Default: a promise that never settles
    */
   inputPromise?(): Promise<never>
-  /** Waits until branches of the handler beside open input requests have come as far as they can. Default: such a round ends at once */
+  /** Waits until branches of the handler beside open input requests have come as far as they can. Default: such a round ends at once. */
   waitForBranches?(): Promise<void>
   /** Ends the round before its handler does: with the suspension of a task, or with an error. */
   readonly ended?: Promise<Outcome>

@@ -16,7 +16,7 @@ const files = state('files', { per: 'session' }, operations)
 const notes = state('notes', { per: 'user', ttl: '1h' }, operations)
 
 server.resource(
-  'file://{name}',
+  'file:///{name}',
   {
     description: 'A file of this session',
     list: async ({ session, state }) => (session ? (await state(files).names()).map((name) => ({ name })) : []),
