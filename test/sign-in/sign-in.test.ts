@@ -128,11 +128,13 @@ describe('a user', () => {
       error: 'access_denied',
       text: 'Mallory may not sign in.',
     })
-    choice.gitHub.account = { id: 3, login: 'trudy', name: null }
-    expect(await principal(choice, new Browser(), 'github')).toEqual({
-      error: 'access_denied',
-      text: 'You do not have access to this server.',
-    })
+    for (const login of ['trudy', 'nobody']) {
+      choice.gitHub.account = { id: 3, login, name: null }
+      expect(await principal(choice, new Browser(), 'github')).toEqual({
+        error: 'access_denied',
+        text: 'You do not have access to this server.',
+      })
+    }
   })
 
   test('gets the scopes that `grantScopes` leaves of those that were approved', async () => {

@@ -67,6 +67,34 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     expect(gitHub.tokens.has(textOf(await ada.callTool('push')))).toBe(true)
   })
 
+  test('keeps the scopes that the user connected before', async () => {
+    const browser = new Browser()
+    await using ada = await client(browser)
+    for (const tool of ['push', 'gist']) {
+      const [url = ''] = /http\S+$/.exec(textOf(await ada.callTool(tool))) ?? []
+      await browser.open(new URL(url))
+    }
+    for (const tool of ['push', 'gist', 'push']) {
+      expect(gitHub.tokens.has(textOf(await ada.callTool(tool)))).toBe(true)
+    }
+  })
+
+  test('keeps the tokens of a new sign-in when a late answer refuses the old refresh token', async () => {
+    gitHub.expiresIn = 30
+    const browser = new Browser()
+    await using ada = await client(browser)
+    const release = Promise.withResolvers<void>()
+    gitHub.beforeRefresh = () => release.promise
+    gitHub.refreshTokens.clear()
+    const call = ada.callTool('starred')
+    await expect.poll(() => gitHub.refreshed.length).toBe(1)
+    gitHub.expiresIn = 3600
+    await signInAs(server.url, browser)
+    release.resolve()
+    expect(gitHub.tokens.has(textOf(await call))).toBe(true)
+    expect(gitHub.tokens.has(textOf(await ada.callTool('starred')))).toBe(true)
+  })
+
   test('asks the user again when the provider does not accept the refresh token any more', async () => {
     gitHub.expiresIn = 30
     await using ada = await client()

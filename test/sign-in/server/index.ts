@@ -14,18 +14,26 @@ server.tool('write', { description: 'Writes a note', scopes: ['notes:write'] }, 
 server.tool('starred', { description: 'Returns the token for GitHub', scopes: [] }, async (_, ctx) =>
   ctx.upstream('github'),
 )
+server.tool('gist', { description: 'Returns a token with other scopes', scopes: [] }, async (_, ctx) =>
+  ctx.upstream('github', { scopes: ['gist'] }),
+)
 server.tool('push', { description: 'Returns a token with more scopes', scopes: [] }, async (_, ctx) =>
   ctx.upstream('github', { scopes: ['repo'] }),
 )
 
 const client = { clientId: 'edge', clientSecret: 'hush' }
-const gitHub = github({ ...client, url: vars.GITHUB, additionalScopes: ['repo'] })
+const gitHub = github({ ...client, url: vars.GITHUB, additionalScopes: ['repo', 'gist'] })
 
 const cases: Readonly<Record<string, SignInOptions>> = {
   choice: {
     with: [gitHub, github({ ...client, url: vars.WORK, name: 'work', title: 'GitHub at work' })],
     requiredScopes: ['notes:read'],
-    allow: ({ login }) => (login === 'mallory' ? 'Mallory may not sign in.' : login !== 'trudy'),
+    allow({ login }) {
+      if (login === 'mallory') return 'Mallory may not sign in.'
+      // As a lookup without a row returns it.
+      if (login === 'nobody') return undefined as never
+      return login !== 'trudy'
+    },
   },
   single: {
     with: gitHub,

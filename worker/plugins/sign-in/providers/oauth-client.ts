@@ -1,5 +1,6 @@
 /** What providers have in common: this server is their OAuth client, by `oauth4webapi`. */
 import * as oauth from 'oauth4webapi'
+import { messageOf } from '../../../protocol/errors.ts'
 import { isLoopback } from '../../../protocol/loopback.ts'
 import type { ClientOptions } from './client-options.ts'
 import { AccessDenied, RefreshRejected, type UpstreamTokens, type User, type Visit } from './provider.ts'
@@ -86,9 +87,10 @@ export abstract class OAuthClient {
       codeVerifier,
       this.#requestOptions(server.token_endpoint),
     )
-    const received = await oauth.processAuthorizationCodeResponse(server, this.#client, await withStatus(response), {
+    const reading = oauth.processAuthorizationCodeResponse(server, this.#client, await withStatus(response), {
       ...(this.isOpenId && { expectedNonce: nonce, requireIdToken: true }),
     })
+    const received = await reading.catch((problem) => this.#throwWithoutTokens(problem))
     const tokens = tokensOf(received, { scopes: this.#scopes(scopes) })
     return { user: await this.userOf(tokens, oauth.getValidatedIdTokenClaims(received)), tokens }
   }
@@ -106,7 +108,8 @@ export abstract class OAuthClient {
       options,
     )
     try {
-      const received = await oauth.processRefreshTokenResponse(server, this.#client, await withStatus(response))
+      const reading = oauth.processRefreshTokenResponse(server, this.#client, await withStatus(response))
+      const received = await reading.catch((problem) => this.#throwWithoutTokens(problem))
       return tokensOf(received, old)
     } catch (problem) {
       if (!(problem instanceof oauth.ResponseBodyError)) throw problem
@@ -123,6 +126,12 @@ export abstract class OAuthClient {
     const options = this.#requestOptions(server.revocation_endpoint)
     const response = await oauth.revocationRequest(server, this.#client, this.#authentication, token, options)
     await oauth.processRevocationResponse(response)
+  }
+
+  /** Throws an error for the log: what the library throws for an answer with tokens has them in its `cause`. */
+  #throwWithoutTokens(problem: unknown): never {
+    if (problem instanceof oauth.ResponseBodyError) throw problem
+    throw new Error(`${this.title} sent an invalid answer: ${messageOf(problem)}`)
   }
 
   /** Sends a GET request with an access token. @throws Error for any other status than 200, and for a body that is no JSON */

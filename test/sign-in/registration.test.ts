@@ -1,0 +1,27 @@
+/** The registration of clients: what is stored of it is bounded. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { GitHub } from '../../examples/github/auth-server/github.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+
+let gitHub: GitHub
+let server: TestServer
+beforeAll(async () => {
+  gitHub = await GitHub.start()
+  server = await startServer('test/sign-in/server', { GITHUB: gitHub.url })
+})
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]()
+  await gitHub?.[Symbol.asyncDispose]()
+})
+
+const register = (client_name: string): Promise<Response> =>
+  fetch(new URL('/oauth/register', server.url), {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ redirect_uris: ['http://127.0.0.1:9/'], client_name, token_endpoint_auth_method: 'none' }),
+  })
+
+test('a registration of more than 64 KiB is refused', async () => {
+  expect((await register('a'.repeat(60_000))).status).toBe(201)
+  expect((await register('a'.repeat(70_000))).status).toBe(413)
+})
