@@ -125,7 +125,7 @@ export type TestUser = {
 }
 
 /**
- * Authenticates and authorizes the callers of an endpoint, and serves its OAuth metadata. `bearer()` of `edgemcp/auth` returns one.
+ * Authenticates and authorizes the callers of an endpoint, and serves its OAuth metadata and pages. `bearer()` of `edgemcp/auth` returns one.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
  */
@@ -169,6 +169,6 @@ export interface Auth extends StoredPrincipals {
    * @returns the error of a rejected request, which names the required scopes
    */
   authorize?(incoming: IncomingRequest, serverInfo: ServerInfo): Promise<McpError | undefined>
-  /** Answers a request outside of the endpoints, such as one for metadata. `undefined` for a path that it does not serve. */
-  handleMetadataRequest?(request: Request, serverInfo: ServerInfo): Promise<Response> | undefined
+  /** Answers a request outside of the endpoints: metadata, and the pages of `signIn()`. `undefined` for a path that it does not serve. */
+  handleRequest?(request: Request, serverInfo: ServerInfo): Promise<Response> | undefined
 }

@@ -1,4 +1,4 @@
-/** Routes the requests of a Worker: to the endpoint, HTTP+SSE, the metadata of `auth`, and the routes of plugins. */
+/** Routes the requests of a Worker: to the endpoint, HTTP+SSE, the metadata and pages of `auth`, and the routes of plugins. */
 
 import { IttyRouter } from 'itty-router/IttyRouter'
 import { get, getSse, post, postSse, remove } from './http/endpoint.ts'
@@ -23,7 +23,7 @@ type Handler = (
 
 /**
  * @param routes of plugins
- * @param hooks of plugins, called with each response, except for metadata, which every page may read
+ * @param hooks of plugins, called with each response, except for those of `auth`, whose metadata every page may read
  */
 export function router(host: Host, routes: readonly Route[], hooks: readonly AuditHook[]): Answer {
   const { auth, cors, limit, policy } = host
@@ -46,13 +46,13 @@ export function router(host: Host, routes: readonly Route[], hooks: readonly Aud
       runHooks(hooks, incoming, response, host)
       return cors.addHeaders(limit?.track?.(incoming, response) ?? response, request, error !== undefined)
     }
-  /** Metadata of `auth` precedes everything but the endpoint. */
-  const orMetadata =
+  /** What `auth` answers precedes everything but the endpoint. */
+  const unlessAuth =
     (answer: Answer): Answer =>
     async (request, incoming) => {
       const isAllowed = !guardHost(urlOf(request.url), policy)
-      const metadata = isAllowed ? await auth?.handleMetadataRequest?.(request, host) : undefined
-      return metadata ?? answer(request, incoming)
+      const response = isAllowed ? await auth?.handleRequest?.(request, host) : undefined
+      return response ?? answer(request, incoming)
     }
   const route = (path: string, handlers: Readonly<Record<string, Handler>>, wrap = (answer: Answer) => answer) => {
     const methods = Object.keys(handlers).join(', ')
@@ -69,9 +69,9 @@ export function router(host: Host, routes: readonly Route[], hooks: readonly Aud
   route(messages, { POST: postSse, OPTIONS })
   for (const { path, methods, handle } of routes) {
     const handler: Handler = (request) => answerRoute(path, () => handle(request, host))
-    route(path, { ...Object.fromEntries(methods.map((method) => [method, handler])), OPTIONS }, orMetadata)
+    route(path, { ...Object.fromEntries(methods.map((method) => [method, handler])), OPTIONS }, unlessAuth)
   }
-  const other = orMetadata(guarded(notFound, ''))
+  const other = unlessAuth(guarded(notFound, ''))
   router.all('*', () => other)
   const answerOf = memoizeLast((target): Promise<Answer> => {
     const [method = '', url = ''] = target.split(' ')

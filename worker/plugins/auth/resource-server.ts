@@ -44,7 +44,7 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
     authorize: server.authorize.bind(server),
     storedClaims,
     ...(reauthorize && { reauthorize }),
-    ...(carrier.isDescribed && { handleMetadataRequest: server.handleMetadataRequest.bind(server) }),
+    ...(carrier.isDescribed && { handleRequest: server.handleRequest.bind(server) }),
   }
 }
 
@@ -134,7 +134,7 @@ class ResourceServer {
   }
 
   /** Answers a request for the metadata of this server or of its issuer; `undefined` for any other request. */
-  handleMetadataRequest(request: Request, serverInfo: ServerInfo): Promise<Response> | undefined {
+  handleRequest(request: Request, serverInfo: ServerInfo): Promise<Response> | undefined {
     if (!request.url.includes('/.well-known/oauth-')) return undefined
     const { resource, resourceName, resourceDocumentation } = this.#options
     const { issuers } = this.#verifier

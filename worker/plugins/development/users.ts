@@ -10,7 +10,7 @@ export function withTestUsers(auth: Auth, env: object): Auth {
     credentialHeaders: auth.credentialHeaders,
     validate: auth.validate?.bind(auth),
     authorize: auth.authorize?.bind(auth),
-    handleMetadataRequest: auth.handleMetadataRequest?.bind(auth),
+    handleRequest: auth.handleRequest?.bind(auth),
     storedClaims: auth.storedClaims,
     // The server's own hook knows no made-up users.
     reauthorize:

@@ -195,8 +195,8 @@ class SignInServer {
         objects: { McpSignIn: (runtime) => this.#classFor(runtime) },
         upstream: (ctx, name, options, runtime) => readUpstream(ctx, name, options, this.#providers, runtime),
       },
-      handleMetadataRequest: (request, serverInfo) =>
-        this.#answer(request, serverInfo) ?? resource.handleMetadataRequest?.(request, serverInfo),
+      handleRequest: (request, serverInfo) =>
+        this.#answer(request, serverInfo) ?? resource.handleRequest?.(request, serverInfo),
     }
   }
 
