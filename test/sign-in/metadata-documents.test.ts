@@ -1,19 +1,200 @@
-/** Clients whose id is the URL of their metadata document. No such document can be read here: only hosts of the internet are asked. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+/** Clients whose id is the URL of their metadata document, which a stand-in for the internet answers. */
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { GitHub } from '../../examples/github/auth-server/github.ts'
+import { Journal } from '../auth/flow/journal.ts'
+import { type Published, published } from '../auth/flow/programs.ts'
+import { Wallet } from '../auth/flow/wallet.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { RawClient, seen } from './client.ts'
+import { Browser } from './browser.ts'
+import { RawClient, redirectUri, seen, type Tokens } from './client.ts'
 
+const id = 'https://app.example/oauth/client.json'
+const app = {
+  client_id: id,
+  client_name: 'An app',
+  redirect_uris: ['http://localhost/callback', 'http://127.0.0.1/callback', 'https://app.example/callback'],
+  grant_types: ['authorization_code', 'refresh_token'],
+  response_types: ['code'],
+  token_endpoint_auth_method: 'none',
+}
+
+/** What is at the URLs of `app.example`. */
+const documents = new Map<string, () => Response>()
+const asked: string[] = []
+
+const internet = (request: Request): Response | undefined => {
+  const { hostname } = new URL(request.url)
+  if (hostname !== 'app.example') return undefined
+  asked.push(request.url)
+  return documents.get(request.url)?.() ?? new Response('Not Found', { status: 404 })
+}
+
+let gitHub: GitHub
 let server: TestServer
 let client: RawClient
 beforeAll(async () => {
-  server = await startServer('test/sign-in/public-fetch')
+  gitHub = await GitHub.start()
+  server = await startServer('test/sign-in/public-fetch', { GITHUB: gitHub.url }, internet)
   client = new RawClient(server.url)
 })
-afterAll(() => server?.[Symbol.asyncDispose]())
+beforeEach(() => {
+  asked.length = 0
+  documents.clear()
+  documents.set(id, () => Response.json(app))
+})
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]()
+  await gitHub?.[Symbol.asyncDispose]()
+})
+
+const self = { id, secret: undefined }
+
+/** Signs the user in. @returns the tokens, and the page that the user read */
+async function signIn(changes: Readonly<Record<string, string>> = {}, browser = new Browser()) {
+  const request = client.ask(self, changes)
+  const code = await client.code(request, browser)
+  const form = { ...client.codeForm(request, code), redirect_uri: changes.redirect_uri ?? redirectUri }
+  const response = await client.token(form)
+  expect(response.status).toBe(200)
+  return { tokens: (await response.json()) as Tokens, page: browser.pages[0] }
+}
 
 test('the metadata say that they are accepted', async () => {
   const metadata = await (await fetch(client.at('/.well-known/oauth-authorization-server'))).json()
-  expect(metadata).toMatchObject({ client_id_metadata_document_supported: true })
+  expect(metadata).toMatchObject({
+    client_id_metadata_document_supported: true,
+    // Without `none`, hosts do not use their document.
+    token_endpoint_auth_methods_supported: expect.arrayContaining(['none', 'private_key_jwt']),
+  })
+})
+
+describe.each(published)('$name', ({ start }: Published) => {
+  test('signs in with its document, registers nothing, and refreshes an expired token', async () => {
+    const [wallet, journal, browser] = [new Wallet(id), new Journal(), new Browser()]
+    const program = start(server.url, wallet, journal)
+    await expect(program.connect()).rejects.toThrow('Unauthorized')
+    expect(wallet.sentTo?.searchParams.get('client_id')).toBe(id)
+    await program.finish(await browser.authorize(wallet.sentTo as URL, { decision: 'github' }))
+    await program.connect()
+    expect(JSON.parse(await program.call('whoami'))).toMatchObject({ subject: 'github.1815' })
+    wallet.held = { ...wallet.held, access_token: 'expired', token_type: 'bearer' }
+    expect(JSON.parse(await program.call('whoami'))).toMatchObject({ subject: 'github.1815' })
+    const { lines } = journal.take(server.url.origin)
+    expect(lines).toContain('POST /oauth/token refresh_token 200')
+    expect(lines.filter((line) => line.includes('register'))).toEqual([])
+    await program.close()
+  })
+})
+
+test('the consent page shows who publishes the document, and where access is sent', async () => {
+  const { page } = await signIn({ redirect_uri: 'https://app.example/callback' })
+  expect(page).toContain('The app is published by <strong>app.example</strong>')
+  expect(page).toContain(`<code>${id}</code>`)
+  expect(page).toContain('Access is sent to <strong>app.example</strong>.')
+})
+
+test.each(['http://127.0.0.1:49152/callback', 'http://localhost:55611/callback', 'http://127.0.0.1/callback'])(
+  'a program on this computer may use any port: %s',
+  async (uri) => {
+    const { page } = await signIn({ redirect_uri: uri })
+    expect(page).toContain('a program on this computer')
+  },
+)
+
+test.each(['http://127.0.0.1:9/other', 'https://app.example:444/callback', 'https://evil.example/callback'])(
+  'a redirect URI that the document does not list is refused: %s',
+  async (uri) => {
+    const { url } = client.ask(self, { redirect_uri: uri })
+    expect(await seen(await fetch(url, { redirect: 'manual' }))).toBe('400 page: Invalid redirect URI.')
+  },
+)
+
+test('a document is read once as long as its headers allow', async () => {
+  const cached = 'https://app.example/cached.json'
+  const headers = { 'Cache-Control': 'public, max-age=3600' }
+  documents.set(cached, () => Response.json({ ...app, client_id: cached }, { headers }))
+  for (let times = 0; times < 3; times++) {
+    const { url } = client.ask({ id: cached, secret: undefined })
+    expect(await seen(await fetch(url, { redirect: 'manual' }))).toBe('200 page: consent')
+  }
+  expect(asked).toEqual([cached])
+})
+
+test('a refresh whose document cannot be read is refused, and works when it can be read again', async () => {
+  const { tokens } = await signIn()
+  const refresh = () => client.token(client.refreshForm(self, tokens.refresh_token))
+  documents.delete(id)
+  expect(await seen(await refresh())).toBe('401 invalid_client')
+  documents.set(id, () => Response.json(app))
+  expect(await seen(await refresh())).toBe('200 granted')
+})
+
+describe('a client with a key', () => {
+  const keyId = 'https://app.example/keyed.json'
+
+  async function keyed() {
+    const { publicKey, privateKey } = await generateKeyPair('ES256')
+    const jwks = { keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256', use: 'sig' }] }
+    const document = { ...app, client_id: keyId, token_endpoint_auth_method: 'private_key_jwt', jwks }
+    documents.set(keyId, () => Response.json(document))
+    const assertion = (audience: string, key = privateKey) =>
+      new SignJWT({ jti: crypto.randomUUID() })
+        .setProtectedHeader({ alg: 'ES256' })
+        .setIssuer(keyId)
+        .setSubject(keyId)
+        .setAudience(audience)
+        .setIssuedAt()
+        .setExpirationTime('1m')
+        .sign(key)
+    return { assertion }
+  }
+
+  const proof = (client_assertion: string) => ({
+    client_assertion,
+    client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+  })
+
+  test('gets tokens for an assertion, which works once', async () => {
+    const { assertion } = await keyed()
+    const request = client.ask({ id: keyId, secret: undefined })
+    const form = client.codeForm(request, await client.code(request))
+    expect(await seen(await client.token(form))).toBe('401 invalid_client')
+    const signed = await assertion(server.url.origin)
+    const response = await client.token({ ...form, ...proof(signed) })
+    expect(response.status).toBe(200)
+    const { refresh_token } = (await response.json()) as Tokens
+    const refresh = client.refreshForm({ id: keyId, secret: undefined }, refresh_token)
+    expect(await seen(await client.token({ ...refresh, ...proof(signed) }))).toBe('401 invalid_client')
+    const foreign = await generateKeyPair('ES256')
+    const forged = await assertion(server.url.origin, foreign.privateKey)
+    expect(await seen(await client.token({ ...refresh, ...proof(forged) }))).toBe('401 invalid_client')
+    const elsewhere = await assertion('https://other.example')
+    expect(await seen(await client.token({ ...refresh, ...proof(elsewhere) }))).toBe('401 invalid_client')
+    expect(await seen(await client.token({ ...refresh, ...proof(await assertion(server.url.origin)) }))).toBe(
+      '200 granted',
+    )
+  })
+})
+
+test.each<{ what: string; document: () => Response }>([
+  { what: 'of another client', document: () => Response.json({ ...app, client_id: 'https://app.example/other.json' }) },
+  { what: 'without a name', document: () => Response.json({ ...app, client_name: undefined }) },
+  { what: 'without redirect URIs', document: () => Response.json({ ...app, redirect_uris: [] }) },
+  { what: 'with a script as redirect URI', document: () => Response.json({ ...app, redirect_uris: ['javascript:1'] }) },
+  { what: 'with a secret', document: () => Response.json({ ...app, client_secret: 'hush' }) },
+  {
+    what: 'of 6 KiB',
+    document: () => Response.json({ ...app, client_uri: `https://app.example/${'x'.repeat(6000)}` }),
+  },
+  { what: 'that is a page', document: () => new Response('<!doctype html>') },
+  { what: 'that is a list', document: () => Response.json([app]) },
+  { what: 'that is gone', document: () => new Response('{}', { status: 410 }) },
+  { what: 'that fails', document: () => Response.json(app, { status: 500 }) },
+])('a document $what is refused', async ({ document }) => {
+  documents.set(id, document)
+  const { url } = client.ask(self)
+  expect(await seen(await fetch(url, { redirect: 'manual' }))).toBe('400 page: This server cannot verify the app.')
 })
 
 test.each([

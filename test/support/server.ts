@@ -23,17 +23,25 @@ export type TestServer = { url: URL; harness: Harness } & AsyncDisposable
 /** A server that can be deployed again. */
 export type DeployableServer = { url: URL; harness: TestHarness } & AsyncDisposable
 
+/** Answers a request of a Worker in the place of the internet; `undefined`: the request is sent. */
+export type Internet = (request: Request) => Response | Promise<Response> | undefined
+
 /**
  * Starts it without wrangler, which would bundle it for each start, and put a second runtime in front of it: together,
  * 60 % of the processor time of a start.
  *
  * @param folder where the wrangler.toml is, from the root of the repository
+ * @param internet answers what the Worker requests, whether or not it has the flag `global_fetch_strictly_public`
  */
-export async function startServer(folder: string, secrets: Record<string, string> = {}): Promise<TestServer> {
+export async function startServer(
+  folder: string,
+  secrets: Record<string, string> = {},
+  internet?: Internet,
+): Promise<TestServer> {
   const config = readConfig({ config: resolve(root, folder, 'wrangler.toml') }, { hideWarnings: true })
   // Wrangler brings the modules of Node.js.
   if (config.compatibility_flags.includes('nodejs_compat')) return await startWithWrangler(folder, secrets)
-  return await startWorker(config, secrets)
+  return await startWorker(config, secrets, undefined, internet)
 }
 
 /** @param mode the value of `process.env.NODE_ENV` in the Worker. Default: that of this process */
@@ -41,9 +49,10 @@ export async function startWorker(
   config: WorkerConfig,
   secrets: Record<string, string>,
   mode = process.env.NODE_ENV ?? 'development',
+  internet: Internet = () => undefined,
 ): Promise<TestServer> {
   const logs: WorkerdStructuredLog[] = []
-  const runtime = new Miniflare(await runtimeOptions(config, secrets, mode, (log) => logs.push(log)))
+  const runtime = new Miniflare(await runtimeOptions(config, secrets, mode, internet, (log) => logs.push(log)))
   const close = () => runtime.dispose()
   const url = await runtime.ready
   const name = config.name ?? ''
@@ -69,6 +78,7 @@ async function runtimeOptions(
   config: WorkerConfig,
   secrets: Record<string, string>,
   mode: string,
+  internet: Internet,
   onLog: (log: WorkerdStructuredLog) => void,
 ) {
   const { workerOptions, define = {}, main = '', externalWorkers } = optionsOf(config)
@@ -90,7 +100,9 @@ async function runtimeOptions(
         name: config.name,
         bindings: Object.assign({}, options.bindings, secrets),
         modules: [{ type: 'ESModule', path: 'index.js', contents }],
-        outboundService: (request) => fetch(request.url, request as never) as never,
+        // Types of undici come from the runtime here, and from Node.js there.
+        outboundService: async (request) =>
+          ((await internet(request as never)) ?? (await fetch(request.url, request as never))) as never,
       },
       ...externalWorkers,
     ],
