@@ -130,6 +130,15 @@ test('a refresh whose document cannot be read is refused, and works when it can 
   expect(await seen(await refresh())).toBe('200 granted')
 })
 
+test('an app of which a user has two, such as on two computers, stays signed in on both', async () => {
+  const first = await signIn({ redirect_uri: 'http://127.0.0.1:33418/callback' })
+  const second = await signIn({ redirect_uri: 'http://127.0.0.1:33418/callback' })
+  for (const { tokens } of [first, second]) {
+    expect(await client.call(tokens.access_token)).toContain('"subject":"github.1815"')
+    expect(await seen(await client.token(client.refreshForm(self, tokens.refresh_token)))).toBe('200 granted')
+  }
+})
+
 describe('a client with a key', () => {
   const keyId = 'https://app.example/keyed.json'
 

@@ -187,6 +187,8 @@ export class AuthorizePages {
         metadata: { provider: provider.name },
         scope: granted.filter((scope) => approved.includes(scope)),
         props,
+        // The id of a registered client is that of one installation; all installations of an app share the URL of its metadata document.
+        revokeExistingGrants: !URL.canParse(authorization.clientId),
       })
       await objectOf(upstreamObjectOf(userId)).keepUpstream(userId, provider.name, tokens, true)
       headers.set('Location', redirectTo)
