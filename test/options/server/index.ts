@@ -134,7 +134,7 @@ const misspelt: readonly Case[] = [
   [
     'signIn',
     () => signIn(loose({ with: gitHub, accessTokenTTL: '1h' })),
-    'signIn() does not take "accessTokenTTL" (did you mean "accessTokenTtl"?): it takes with, upstreams, origin, allow, grantScopes, accessTokenTtl, refreshTokenTtl, rememberConsent, scopes, requireScopesEverywhere, requiredScopes, impliedScopes, allowAnonymous, requireTenant, tokenCacheMs, resourceName, resourceDocumentation, storedClaims and reauthorize',
+    'signIn() does not take "accessTokenTTL" (did you mean "accessTokenTtl"?): it takes with, upstreams, origin, allow, grantScopes, accessTokenTtl, refreshTokenTtl, rememberConsent, privateUseRedirectUris, scopes, requireScopesEverywhere, requiredScopes, impliedScopes, allowAnonymous, requireTenant, tokenCacheMs, resourceName, resourceDocumentation, storedClaims and reauthorize',
   ],
   [
     'github',
@@ -302,6 +302,13 @@ const wrong: readonly Case[] = [
     () => signIn({ with: gitHub, accessTokenTtl: '59s' }),
     `"accessTokenTtl" of signIn() must be milliseconds, or a string such as '2s', '10m', '1h' or '7d', and at least 1m, not "59s"`,
   ],
+  ...['https://evil.example/callback', 'javascript:alert(1)', '/callback'].map(
+    (uri): Case => [
+      `signIn: the redirect URI ${uri}`,
+      () => signIn({ with: gitHub, privateUseRedirectUris: [uri] }),
+      `"privateUseRedirectUris" of signIn() must be a list of URIs with the scheme of an app, such as 'cursor://anysphere.cursor-mcp/oauth/callback', not ["${uri}"]`,
+    ],
+  ),
   [
     'github: no secret',
     () => github(loose({ clientId: 'a' })),

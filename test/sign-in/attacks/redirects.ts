@@ -3,6 +3,8 @@ import type { Attack } from './stage.ts'
 
 const https = 'https://app.example/callback'
 
+const app = 'com.example.app:/callback'
+
 /** Asks with another redirect URI than the registered one. */
 const asking = (
   name: string,
@@ -65,6 +67,25 @@ export const redirects: Readonly<Record<string, readonly Attack[]>> = {
       'http://127.0.0.1:55555/callback',
       '200 page: consent',
     ),
+    asking('of Cursor, which another app did not register', https, 'cursor://anysphere.cursor-mcp/oauth/callback'),
+    {
+      name: 'of an app, registered beside another one',
+      outcome: '400 page: Invalid redirect URI.',
+      async by(stage) {
+        const client = await stage.registered({ redirect_uris: [https, app] })
+        const { url } = stage.ask(client, { redirect_uri: app })
+        return seen(await fetch(url, { redirect: 'manual' }))
+      },
+    },
+    {
+      name: 'of an app, registered beside another one, for which the request is an error',
+      outcome: '400 page: Invalid redirect URI.',
+      async by(stage) {
+        const client = await stage.registered({ redirect_uris: [https, app] })
+        const { url } = stage.ask(client, { redirect_uri: app, resource: 'https://evil.example/mcp' })
+        return seen(await fetch(url, { redirect: 'manual' }))
+      },
+    },
     {
       name: 'that is sent twice: the first counts, and it is the registered one',
       outcome: '302 http://127.0.0.1/callback error=access_denied iss state',
@@ -106,7 +127,10 @@ export const redirects: Readonly<Record<string, readonly Attack[]>> = {
     registering('https://a:b@app.example/callback'),
     registering('https://app.example/callback#'),
     registering('https://app.example/callback#x'),
-    registering('com.example.app:/callback'),
+    registering(app),
+    registering('cursor://evil.example/oauth/callback'),
+    registering('cursor://anysphere.cursor-mcp/oauth/callback#x'),
+    registering('CURSOR://anysphere.cursor-mcp/oauth/callback'),
     registering('ftp://app.example/callback'),
     registering('/callback'),
     registering(''),

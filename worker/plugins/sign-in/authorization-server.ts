@@ -43,18 +43,29 @@ export class AuthorizationServers {
 
   /** Returns the pages of the authorization server: parsing, consent, visits to a provider, grants. */
   helpers(site: OAuthSite, objectOf: StorageOf): OAuthHelpers {
-    return this.#at(site).getOAuthApi(environment(objectOf))
+    // The authorization page refuses other private-use redirect URIs than those of `signIn()`.
+    return this.#at(site, true).getOAuthApi(environment(objectOf))
   }
 
-  /** Answers a request for the metadata, a token or a registration. */
-  async fetch(request: Request, site: OAuthSite, objectOf: StorageOf, waitUntil: (work: Promise<unknown>) => void) {
+  /**
+   * Answers a request for the metadata, a token or a registration.
+   *
+   * @param allowPrivateUse whether a registration may have private-use redirect URIs only
+   */
+  async fetch(
+    request: Request,
+    site: OAuthSite,
+    objectOf: StorageOf,
+    waitUntil: (work: Promise<unknown>) => void,
+    allowPrivateUse = false,
+  ) {
     // The library uses nothing else of the context.
     const context = { waitUntil, passThroughOnException() {}, props: {} } as unknown as ExecutionContext
-    return this.#at(site).fetch(request, environment(objectOf), context)
+    return this.#at(site, allowPrivateUse).fetch(request, environment(objectOf), context)
   }
 
-  #at(site: OAuthSite): OAuthAuthorizationServer<Env> {
-    const key = JSON.stringify(site)
+  #at(site: OAuthSite, allowPrivateUseRedirectUris: boolean): OAuthAuthorizationServer<Env> {
+    const key = JSON.stringify([site, allowPrivateUseRedirectUris])
     const known = this.#servers.get(key)
     if (known) return known
     const { origin, resources, scopes } = site
@@ -68,6 +79,7 @@ export class AuthorizationServers {
       ...(resources[0] !== undefined && { defaultResource: resources[0] }),
       scopesSupported: [...scopes],
       clientIdMetadataDocumentEnabled: hasPublicFetch(),
+      allowPrivateUseRedirectUris,
     })
     this.#servers.set(key, server)
     return server

@@ -26,6 +26,7 @@ import { userIdOf } from './user-id.ts'
 export type PageOptions = {
   readonly providers: readonly IdentityProvider[]
   readonly rememberSeconds: number
+  readonly privateUseRedirectUris: readonly string[]
   allow?(user: User, provider: string): boolean | string | Promise<boolean | string>
   grantScopes?(user: User, approved: readonly string[]): readonly string[] | Promise<readonly string[]>
 }
@@ -44,6 +45,9 @@ type ShownRequest = AuthRequest & { readonly offered?: readonly string[] }
 
 /** What is stored during a visit to a provider, encrypted with the state. */
 type VisitData = { readonly provider: string; readonly nonce: string; readonly codeVerifier: string }
+
+/** Scopes of OpenID Connect, which give no access to this server. Hosts request them when they know no others. */
+const openIdScopes: ReadonlySet<string> = new Set(['openid', 'profile', 'email', 'address', 'phone', 'offline_access'])
 
 /** Bytes of the form of the consent page. */
 const maxFormBytes = 64 * 1024
@@ -85,9 +89,12 @@ export class AuthorizePages {
     if (request.method === 'POST') return this.#decide(request, serverInfo, services)
     if (request.method !== 'GET') return new Response(null, { status: 405, headers: { Allow: 'GET, POST' } })
     const { oauth, site } = services
+    const redirectUri = new URL(request.url).searchParams.get('redirect_uri') ?? ''
+    if (!/^https?:/i.test(redirectUri) && !this.#options.privateUseRedirectUris.includes(redirectUri)) {
+      return problemPage(request, 400, 'Invalid redirect URI.')
+    }
     const parsed = await oauth.parseAuthRequest(request)
-    // An access token is refreshed without it, too.
-    const wanted = parsed.scope.filter((name) => name !== 'offline_access')
+    const wanted = parsed.scope.filter((name) => site.scopes.includes(name) || !openIdScopes.has(name))
     const known = wanted.filter((name) => site.scopes.includes(name))
     if (wanted.length > 0 && known.length === 0 && site.scopes.length > 0) {
       return redirect(authorizationErrorRedirect(parsed, 'invalid_scope', 'This server has none of the scopes'))

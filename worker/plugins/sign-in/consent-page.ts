@@ -99,15 +99,17 @@ function printable(name: string): string {
 }
 
 function consentOf({ server, client, handle, providers }: Consent): Html {
-  const { clientName, clientDomain, clientId, redirectHost, redirectIsLoopback, scope } = client
+  const { clientName, clientDomain, clientId, redirectUri, redirectHost, redirectIsLoopback, scope } = client
+  // The host of a private-use URI is no domain.
+  const isPrivateUse = !/^https?:/i.test(redirectUri)
   return html`<h1>Allow <strong>${printable(clientName)}</strong> to use ${server} for you?</h1>
 <p>${
     clientDomain === undefined
       ? html`The app chose this name itself, and it is not verified.`
       : html`The app is published by <strong>${clientDomain}</strong> (<code>${clientId}</code>).`
   }</p>
-<p class="note">Access is sent to <strong>${redirectHost}</strong>${
-    redirectIsLoopback && ', a program on this computer. Allow it only if you have just started it'
+<p class="note">Access is sent to <strong>${isPrivateUse ? redirectUri : redirectHost}</strong>${
+    (redirectIsLoopback || isPrivateUse) && ', a program on this computer. Allow it only if you have just started it'
   }.</p>
 <form method="post">
 <input type="hidden" name="handle" value="${handle}">

@@ -11,6 +11,7 @@ import * as kind from '../../declarations/option-kinds.ts'
 import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
 import type { Plugin, Runtime } from '../../plugin.ts'
 import { readBodyText } from '../../protocol/bounded-body.ts'
+import { isStrings } from '../../protocol/check-principal.ts'
 import { authorizationServer, protectedResource } from '../../protocol/well-known.ts'
 import type { Auth, ServerInfo } from '../../request-hooks.ts'
 import { type BearerOptions, bearerKinds } from '../auth/bearer.ts'
@@ -68,6 +69,11 @@ export type SignInOptions = StoredPrincipals &
      * address and scopes. 0 shows it every time. Default: 30 days.
      */
     rememberConsent?: Duration
+    /**
+     * Redirect URIs with the scheme of an app (RFC 8252, section 7.1) to which users may be sent, besides those with https and those of the
+     * same computer. Default: that of Cursor, `cursor://anysphere.cursor-mcp/oauth/callback`.
+     */
+    privateUseRedirectUris?: readonly string[]
   }
 
 /** Types the Durable Object class that a Worker exports as `McpSignIn`. */
@@ -89,6 +95,18 @@ const ttl: typeof kind.duration = [
   `${kind.duration[1]}, and at least 1m`,
 ]
 
+/** Schemes that are no app's: browsers run or open them, or they have a way of their own. */
+const reservedSchemes = /^(?:https?|javascript|data|vbscript|file|mailto|blob|about|view-source):/i
+
+const privateUseUris: typeof kind.strings = [
+  (value) =>
+    kind.strings[0](value) &&
+    [value].flat().every((uri) => URL.canParse(String(uri)) && !reservedSchemes.test(String(uri).trim())),
+  "a list of URIs with the scheme of an app, such as 'cursor://anysphere.cursor-mcp/oauth/callback'",
+]
+
+const cursor = 'cursor://anysphere.cursor-mcp/oauth/callback'
+
 const kinds: KindsOf<SignInOptions> = {
   with: kind.required(provider),
   upstreams: provider,
@@ -101,6 +119,7 @@ const kinds: KindsOf<SignInOptions> = {
   accessTokenTtl: ttl,
   refreshTokenTtl: ttl,
   rememberConsent: kind.duration,
+  privateUseRedirectUris: privateUseUris,
   scopes: bearerKinds.scopes,
   requireScopesEverywhere: bearerKinds.requireScopesEverywhere,
   requiredScopes: bearerKinds.requiredScopes,
@@ -142,14 +161,17 @@ class SignInServer {
   readonly #pages: AuthorizePages
   readonly #links: LinkPages
   readonly #accounts: AccountPages
+  readonly #privateUseRedirectUris: readonly string[]
   /** Providers with which users sign in, and those that are only connected. */
   readonly #providers: readonly IdentityProvider[]
 
   /** @throws Error for two providers of one name */
   constructor(options: SignInOptions) {
     const { accessTokenTtl = '1h', refreshTokenTtl = '30d', rememberConsent = '30d' } = options
+    const { privateUseRedirectUris = [cursor] } = options
     const seconds = (value: Duration, name: string) => Math.ceil(milliseconds(value, `${name} of signIn()`) / 1000)
     this.#options = options
+    this.#privateUseRedirectUris = privateUseRedirectUris
     this.#servers = new AuthorizationServers({
       accessTokenTTL: seconds(accessTokenTtl, 'accessTokenTtl'),
       refreshTokenTTL: seconds(refreshTokenTtl, 'refreshTokenTtl'),
@@ -168,6 +190,7 @@ class SignInServer {
     this.#pages = new AuthorizePages({
       ...options,
       providers,
+      privateUseRedirectUris,
       rememberSeconds: seconds(rememberConsent, 'rememberConsent'),
     })
   }
@@ -250,7 +273,8 @@ class SignInServer {
     const body = await boundedText(request)
     if (body === undefined) return tooLarge()
     const whole = new Request(request.url, { method: 'POST', headers: request.headers, body })
-    return this.#servers.fetch(whole, site, objectOf, waitUntil)
+    const isOfKnownApp = redirectUrisIn(body).some((uri) => this.#privateUseRedirectUris.includes(uri))
+    return this.#servers.fetch(whole, site, objectOf, waitUntil, isOfKnownApp)
   }
 
   /** Answers a token request in the object of its grant, where the requests of a grant run one after the other. */
@@ -336,6 +360,16 @@ class SignInServer {
 async function boundedText({ body }: Request): Promise<string | undefined> {
   const { text, length } = await readBodyText(body, maxBodyBytes)
   return length > maxBodyBytes ? undefined : text
+}
+
+/** Returns the redirect URIs of a registration; none for a body that is no registration. */
+function redirectUrisIn(body: string): readonly string[] {
+  try {
+    const { redirect_uris: uris } = Object(JSON.parse(body))
+    return isStrings(uris) ? uris : []
+  } catch {
+    return []
+  }
 }
 
 const tooLarge = () => new Response(null, { status: 413, headers: { 'Access-Control-Allow-Origin': '*' } })
