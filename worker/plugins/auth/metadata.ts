@@ -15,6 +15,8 @@ export type Description = {
   documentation: string | undefined
   issuers: readonly string[]
   scopes: readonly string[]
+  /** Whether the URL of an endpoint with a slash at its end names the endpoint, too. */
+  acceptsSlash: boolean
 }
 
 /** Returns the path of the endpoint that answers a request. What the older transport posts to is part of the endpoint beside it. */
@@ -38,6 +40,12 @@ export function resourceOf(
   return new URL(endpoint, resource ?? request.url).href
 }
 
+/** Returns the URL of an endpoint as a client writes its path: with a slash at its end, or without. */
+export function writtenAs(resource: string, path: string): string {
+  if (new URL(resource).pathname === '/') return resource
+  return `${resource.replace(/\/$/, '')}${/[^/]\/$/.test(path) ? '/' : ''}`
+}
+
 /** Returns the URL of the metadata of a resource: the well-known path goes between host and path. RFC 9728, section 3.1. */
 export function metadataUrl(resource: string): string {
   const { origin, pathname } = new URL(resource)
@@ -48,15 +56,17 @@ export function metadataUrl(resource: string): string {
 export function resourceMetadata(
   request: Request,
   serverInfo: ServerInfo,
-  { resource, name, documentation, issuers, scopes }: Description,
+  { resource, name, documentation, issuers, scopes, acceptsSlash }: Description,
 ): Promise<Response> | undefined {
   const { pathname } = new URL(request.url)
   if (!pathname.startsWith(protectedResource)) return undefined
   const { paths } = serverInfo
-  const path = matchPath(pathname.slice(protectedResource.length) || paths.mcp, Object.values(paths))
+  const written = pathname.slice(protectedResource.length) || paths.mcp
+  const path = matchPath(written, Object.values(paths))
   if (path === undefined) return undefined
+  const canonical = resourceOf(request, serverInfo, resource, path)
   return publicJson(request, {
-    resource: resourceOf(request, serverInfo, resource, path),
+    resource: acceptsSlash ? writtenAs(canonical, written) : canonical,
     authorization_servers: issuers.length > 0 ? issuers : undefined,
     scopes_supported: scopes.length > 0 ? scopes : undefined,
     bearer_methods_supported: ['header'],

@@ -16,7 +16,7 @@ import type { BearerOptions } from './bearer.ts'
 import { challengeError, insufficientScope, metadataUrlFor, missingScopes, type Refusal } from './challenge-error.ts'
 import { missingTenantClaim, tokenScopes } from './claims.ts'
 import { countDeclared, declaredScopes, findUnscoped } from './declared-scopes.ts'
-import { authorizationServerMetadata, endpointPath, resourceMetadata, resourceOf } from './metadata.ts'
+import { authorizationServerMetadata, endpointPath, resourceMetadata, resourceOf, writtenAs } from './metadata.ts'
 import type { Found } from './request-token.ts'
 import { type OwnVerifier, TokenVerifier } from './token-to-principal.ts'
 
@@ -29,6 +29,11 @@ export type Carrier = {
   isDescribed: boolean
   /** Verifies tokens, in the place of issuers. Their audience and times are checked afterwards. */
   verifier?: OwnVerifier
+  /**
+   * Whether tokens are issued for the URL of an endpoint with a slash at its end, too. Clients compare `resource` of the metadata with the URL
+   * that their user entered: RFC 9728, section 3.3.
+   */
+  acceptsSlash?: boolean
 }
 
 /** @throws Error with one sentence that names the fix */
@@ -145,6 +150,7 @@ class ResourceServer {
         documentation: resourceDocumentation,
         issuers: this.#carrier.verifier ? [this.#carrier.verifier.issuer(request)] : issuers.map(({ name }) => name),
         scopes: this.#scopesToRequest(serverInfo),
+        acceptsSlash: this.#carrier.acceptsSlash === true,
       }) ?? authorizationServerMetadata(request, serverInfo, issuers[0])
     )
   }
@@ -183,11 +189,10 @@ class ResourceServer {
   }
 
   #challengeError(refused: Refusal, request: Request, serverInfo: ServerInfo): McpError {
-    const { resource } = this.#options
-    return challengeError(
-      refused,
-      this.#carrier.isDescribed ? metadataUrlFor(request, serverInfo, resource) : undefined,
-    )
+    const { isDescribed, acceptsSlash } = this.#carrier
+    if (!isDescribed) return challengeError(refused, undefined)
+    const url = metadataUrlFor(request, serverInfo, this.#options.resource)
+    return challengeError(refused, acceptsSlash ? writtenAs(url, new URL(request.url).pathname) : url)
   }
 
   /** Returns the scopes for the first request of a client that does not know this server. */

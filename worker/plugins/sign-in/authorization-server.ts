@@ -123,3 +123,13 @@ export function grantObjectOfToken(token: string): string | undefined {
   const [, user, grant] = /^([^:]{1,512}):([^:]{1,64}):[^:]+$/.exec(token) ?? []
   return user === undefined ? undefined : objectNameOf(`grant:${user}:${grant}`)
 }
+
+/** Returns parameters whose `resource` is the URL of an endpoint as the metadata have it: clients may write a slash at its end. */
+export function withCanonicalResource(params: URLSearchParams, { resources }: OAuthSite): URLSearchParams {
+  const named = params.getAll('resource')
+  params.delete('resource')
+  for (const one of named) params.append('resource', resources.find((known) => isSameButSlash(known, one)) ?? one)
+  return params
+}
+
+const isSameButSlash = (one: string, other: string): boolean => one.replace(/\/$/, '') === other.replace(/\/$/, '')

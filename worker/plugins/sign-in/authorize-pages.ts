@@ -16,7 +16,7 @@ import type { OAuthSite } from '../../../durable-objects/rpc.ts'
 import { readBodyText } from '../../protocol/bounded-body.ts'
 import { isStrings } from '../../protocol/check-principal.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
-import { type GrantProps, type ObjectOf, paths } from './authorization-server.ts'
+import { type GrantProps, type ObjectOf, paths, withCanonicalResource } from './authorization-server.ts'
 import { consentPage, problemPage } from './consent-page.ts'
 import { AccessDenied, type IdentityProvider, type User } from './providers/provider.ts'
 import { callbackPath, upstreamObjectOf } from './upstream.ts'
@@ -89,11 +89,13 @@ export class AuthorizePages {
     if (request.method === 'POST') return this.#decide(request, serverInfo, services)
     if (request.method !== 'GET') return new Response(null, { status: 405, headers: { Allow: 'GET, POST' } })
     const { oauth, site } = services
-    const redirectUri = new URL(request.url).searchParams.get('redirect_uri') ?? ''
+    const url = new URL(request.url)
+    withCanonicalResource(url.searchParams, site)
+    const redirectUri = url.searchParams.get('redirect_uri') ?? ''
     if (!/^https?:/i.test(redirectUri) && !this.#options.privateUseRedirectUris.includes(redirectUri)) {
       return problemPage(request, 400, 'Invalid redirect URI.')
     }
-    const parsed = await oauth.parseAuthRequest(request)
+    const parsed = await oauth.parseAuthRequest(new Request(url, request))
     const wanted = parsed.scope.filter((name) => site.scopes.includes(name) || !openIdScopes.has(name))
     const known = wanted.filter((name) => site.scopes.includes(name))
     if (wanted.length > 0 && known.length === 0 && site.scopes.length > 0) {

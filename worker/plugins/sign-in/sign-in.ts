@@ -27,6 +27,7 @@ import {
   grantObjectOfToken,
   type ObjectOf,
   paths,
+  withCanonicalResource,
 } from './authorization-server.ts'
 import { AuthorizePages } from './authorize-pages.ts'
 import { LinkPages, type LinkPurpose } from './link-pages.ts'
@@ -203,6 +204,7 @@ class SignInServer {
         // `<user>:<grant>:<secret>`
         token: (request) => bearerToken(request, /^[\w.~:-]+$/),
         isDescribed: true,
+        acceptsSlash: true,
         verifier: {
           issuer: (request) => this.#originOf(request),
           claims: (token, request, serverInfo) => this.#claims(token, request, serverInfo),
@@ -285,8 +287,9 @@ class SignInServer {
     waitUntil: (work: Promise<unknown>) => void,
   ): Promise<Response> {
     if (request.method !== 'POST') return this.#servers.fetch(request, site, objectOf, waitUntil)
-    const text = await boundedText(request)
-    if (text === undefined) return tooLarge()
+    const received = await boundedText(request)
+    if (received === undefined) return tooLarge()
+    const text = String(withCanonicalResource(new URLSearchParams(received), site))
     const whole = new Request(request.url, { method: 'POST', headers: request.headers, body: text })
     const name = grantObjectOf(text)
     if (name === undefined) return this.#servers.fetch(whole, site, objectOf, waitUntil)
