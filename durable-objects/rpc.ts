@@ -390,6 +390,8 @@ export type ListedTask = { readonly name: string; readonly taskId: string }
 export type OAuthSite = {
   /** The issuer: scheme, host and port of the endpoint. */
   readonly origin: string
+  /** The identity of the endpoint: see `identity` of `serve()`. */
+  readonly identity: string
   /** URLs of the endpoint, which tokens name as their audience. The first is the default. */
   readonly resources: readonly string[]
   /** All scopes that the endpoint declares. */
@@ -406,6 +408,8 @@ export type KeptTokens = {
   /** Milliseconds since 1970: when the access token expires. */
   readonly expires?: number | undefined
   readonly scopes: readonly string[]
+  /** The client at the provider to which they were issued. */
+  readonly clientId?: string | undefined
 }
 
 /** An access token for the API of a provider; or what is missing: the tokens, scopes of them, or the answer of the provider. */
@@ -436,6 +440,6 @@ export interface SignInRpc extends EntryStorage {
   upstreamToken(user: string, provider: string, scopes: readonly string[], rejected?: string): Promise<UpstreamAnswer>
   /** Deletes the tokens of the user of this object, and revokes them at their providers. */
   clearUpstream(user: string): Promise<void>
-  /** Answers a token request of the grant that this object stores. @param name the name of this object */
-  answer(request: Request, site: OAuthSite, name: string): Promise<Response>
+  /** Answers a token request of the grant that this object stores. @param key of the grant */
+  answer(request: Request, site: OAuthSite, key: string): Promise<Response>
 }

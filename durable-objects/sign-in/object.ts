@@ -1,6 +1,6 @@
 /**
  * What sign-in stores: grants and their tokens, registered clients, and values that are used once. Each has an object of its own, whose
- * name tells its kind. The keys, values and metadata are those of `@cloudflare/workers-oauth-provider`, which stores hashes of tokens, and
+ * name tells its authorization server (origin and identity of the endpoint), and what it stores. The keys, values and metadata are those of `@cloudflare/workers-oauth-provider`, which stores hashes of tokens, and
  * encrypts the properties of a grant with keys that only its tokens unwrap.
  *
  * | object                 | key                            | meaning                                     | lifetime              |
@@ -8,7 +8,7 @@
  * | `grant:<user>:<grant>` | `grant:<user>:<grant>`         | a grant                                     | `expires`, by alarm   |
  * |                        | `token:<user>:<grant>:<hash>`  | an access token of the grant                | `expires`, by alarm   |
  * |                        | `refresh`                      | the response to the last refresh: see `last-refresh.ts` | the grant |
- * | `user:<user>`          | `grant:<user>:<grant>`         | the metadata of each grant of the user      | that of the grant     |
+ * | `user:<user>`          | `grant:<user>:<grant>`         | the metadata of each grant of the user; the value is the name of the object `upstream:<user>` | that of the grant |
  * | `upstream:<user>`      | `tokens:<provider>`            | tokens for the API of a provider, sealed    | the grants of the user |
  * |                        | `refreshing:<provider>`        | when a refresh was sent, in milliseconds since 1970 | until its answer |
  * | `client:<id>`          | `client:<id>`                  | a registered client                         | `expires`, by alarm   |
@@ -30,13 +30,13 @@ type Entry = { readonly value: string; readonly metadata?: unknown; readonly exp
 
 /** What the object needs of the plugin that made its class. */
 export interface SignInHost extends UpstreamHost {
-  /** Called before the last grant of a user is deleted. */
-  signOut(user: string): Promise<void>
-  /** Answers a request of a client to the token endpoint. @param own the object in which it runs */
+  /** Called before the last grant of a user is deleted. @param upstream name of the object with the upstream tokens of the user */
+  signOut(upstream: string): Promise<void>
+  /** Answers a request of a client to the token endpoint. @param own the object in which it runs, by the key of its grant */
   answer(
     request: Request,
     site: OAuthSite,
-    own: { readonly name: string; readonly storage: EntryStorage },
+    own: { readonly key: string; readonly storage: EntryStorage },
   ): Promise<Response>
 }
 
@@ -100,8 +100,8 @@ export class SignIn extends DurableObject implements SignInRpc {
   }
 
   /** Answers a token request of this grant, after those that arrived before it: a refresh reads the grant and writes it again. */
-  answer(request: Request, site: OAuthSite, name: string): Promise<Response> {
-    return this.#afterEarlier(() => this.#answer(request, site, name))
+  answer(request: Request, site: OAuthSite, key: string): Promise<Response> {
+    return this.#afterEarlier(() => this.#answer(request, site, key))
   }
 
   #afterEarlier<T>(work: () => Promise<T>): Promise<T> {
@@ -110,13 +110,13 @@ export class SignIn extends DurableObject implements SignInRpc {
     return done
   }
 
-  async #answer(request: Request, site: OAuthSite, name: string): Promise<Response> {
+  async #answer(request: Request, site: OAuthSite, key: string): Promise<Response> {
     this.#schema.check()
     const form = await request.clone().text()
-    const own = { name, storage: this.#direct() }
+    const own = { key, storage: this.#direct() }
     if (new URLSearchParams(form).get('grant_type') !== 'refresh_token') return this.#host.answer(request, site, own)
     const sent = `${form}\n${request.headers.get('Authorization') ?? ''}`
-    const known = this.#entry(name) && (await this.#lastRefresh.find(sent))
+    const known = this.#entry(key) && (await this.#lastRefresh.find(sent))
     if (known !== undefined) return tokenResponse(known, request)
     const response = await this.#host.answer(request, site, own)
     if (response.status === 200) await this.#lastRefresh.store(sent, await response.clone().text())
@@ -154,10 +154,10 @@ export class SignIn extends DurableObject implements SignInRpc {
   /** Deletes entries, after the user was signed out if they are its last grants. */
   async #delete(keys: readonly string[]): Promise<void> {
     const { kv } = this.ctx.storage
-    const grant = keys.find((key) => isGrantOfUser(key, kv.get<Entry>(key)))
-    if (grant !== undefined) {
+    const [upstream] = keys.flatMap((key) => upstreamObjectIn(key, kv.get<Entry>(key)) ?? [])
+    if (upstream !== undefined) {
       const others = [...kv.list<Entry>({ prefix: 'grant:' })].filter(([key]) => !keys.includes(key))
-      if (others.length === 0) await this.#host.signOut(grant.split(':')[1] ?? '')
+      if (others.length === 0) await this.#host.signOut(upstream)
     }
     for (const key of keys) kv.delete(key)
     await this.#deleteIfEmpty()
@@ -226,8 +226,8 @@ function tokenResponse(text: string, { headers }: Request): Response {
   })
 }
 
-/** Whether an entry is of an object `user:<user>`, which has the metadata of a grant without its value. */
-const isGrantOfUser = (key: string, entry: Entry | undefined): boolean =>
-  key.startsWith('grant:') && entry?.value === ''
+/** Returns the value of a grant in an object `user:<user>`; `undefined` for any other entry. A grant itself is a JSON object. */
+const upstreamObjectIn = (key: string, entry: Entry | undefined): string | undefined =>
+  key.startsWith('grant:') && !entry?.value.startsWith('{') ? entry?.value : undefined
 
 const isExpired = ({ expires = Number.POSITIVE_INFINITY }: Entry): boolean => expires <= Date.now()

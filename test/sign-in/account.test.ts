@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { GitHub } from '../../examples/github/auth-server/github.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { Browser } from './browser.ts'
-import { signInAs, tokenRequest } from './tokens.ts'
+import { objectAt, signInAs, tokenRequest } from './tokens.ts'
 
 let gitHub: GitHub
 let server: TestServer
@@ -96,7 +96,7 @@ test('a revoked grant stays revoked when a refresh competes with its end', async
 test('the tokens of the provider are deleted with the last grant of the user', async () => {
   gitHub.account = { id: 4711, login: 'bob', name: 'Bob' }
   const { refresh_token, client_id } = await signInAs(server.url, new Browser())
-  const name = 'upstream:github.4711'
+  const name = objectAt(server.url, 'upstream:github.4711')
   // An object that stores nothing has no table.
   const tables = async () => {
     const storage = await server.harness.getWorker().getDurableObjectStorage('McpSignIn', { name })

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { GitHub } from '../../examples/github/auth-server/github.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { Browser } from './browser.ts'
-import { signInAs, type Tokens, tokenRequest } from './tokens.ts'
+import { objectAt, signInAs, type Tokens, tokenRequest } from './tokens.ts'
 
 let gitHub: GitHub
 let server: TestServer
@@ -33,7 +33,9 @@ test('a refresh whose response was lost with the object is answered with the sam
   const signedIn = await signInAs(server.url, new Browser())
   const first = await refresh(signedIn)
   const [user, grant] = signedIn.refresh_token.split(':')
-  await server.harness.getWorker().evictDurableObject('McpSignIn', { name: `grant:${user}:${grant}` })
+  await server.harness
+    .getWorker()
+    .evictDurableObject('McpSignIn', { name: objectAt(server.url, `grant:${user}:${grant}`) })
   expect((await refresh(signedIn)).refresh_token).toBe(first.refresh_token)
   await expect(refresh(first)).resolves.toHaveProperty('access_token')
 })

@@ -1,5 +1,6 @@
 /** A client that does the OAuth flow by hand: registers itself, sends the user to the pages, exchanges the code. */
 import { createHash, randomBytes } from 'node:crypto'
+import { objectName } from '../../worker/plugins/sign-in/object-names.ts'
 import type { Browser } from './browser.ts'
 
 export type Tokens = {
@@ -46,6 +47,10 @@ export async function signInAs(endpoint: URL, browser: Browser, scope?: string):
   })
   return { ...((await response.json()) as Tokens), client_id }
 }
+
+/** The name of an object of the server of these tests. */
+export const objectAt = ({ origin }: URL, key: string): string =>
+  objectName({ origin, identity: '["notes","/mcp"]' }, key)
 
 /** Sends a request to the token endpoint. */
 export const tokenRequest = (endpoint: URL, params: Record<string, string>): Promise<Response> =>

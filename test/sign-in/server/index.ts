@@ -40,6 +40,7 @@ const cases: Readonly<Record<string, SignInOptions>> = {
     grantScopes: ({ login }, approved) =>
       login === 'guest' ? approved.filter((scope) => scope === 'notes:read') : approved,
   },
+  uncached: { with: gitHub, tokenCacheMs: 0 },
   engines: { with: github({ ...client, url: vars.GITHUB, organizations: ['engines', 'looms'] }) },
   openid: { with: oidc({ ...client, issuer: vars.OPENID, title: 'Company', tenantClaim: 'org_id' }) },
 }

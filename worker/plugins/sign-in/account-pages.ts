@@ -1,5 +1,6 @@
 /** The page that shows a signed-in person which apps have access, and lets them end it. */
 import type { GrantSummary, OAuthHelpers } from '@cloudflare/workers-oauth-provider'
+import type { OAuthSite } from '../../../durable-objects/rpc.ts'
 import { readBodyText } from '../../protocol/bounded-body.ts'
 import { type Html, html } from '../../protocol/html.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
@@ -18,7 +19,7 @@ type AccountServices = VisitServices & { readonly oauth: OAuthHelpers }
 export const accountPath = '/oauth/account'
 
 const cookieName = '__Host-oauth-account'
-const sealPurpose = 'sign-in account'
+const sealPurpose = ({ origin }: OAuthSite) => `sign-in account ${origin}`
 
 /** Milliseconds for which a person is signed in to the page. */
 const lifeMs = 10 * 60_000
@@ -42,7 +43,7 @@ export class AccountPages {
     const { method } = request
     if (method !== 'GET' && method !== 'POST')
       return new Response(null, { status: 405, headers: { Allow: 'GET, POST' } })
-    const userId = await signedInUser(request, serverInfo)
+    const userId = await signedInUser(request, serverInfo, services)
     if (method === 'POST') return this.#end(request, userId, services)
     if (userId !== undefined) return this.#show(request, userId, serverInfo, services)
     const chosen = new URL(request.url).searchParams.get('with')
@@ -53,8 +54,12 @@ export class AccountPages {
   }
 
   /** Called when the person came back from a provider: signs them in to the page. */
-  async finish({ userId }: Finished<AccountPurpose>, { seals }: ServerInfo): Promise<Response> {
-    const session = await seals(undefined).seal(sealPurpose, { userId }, lifeMs)
+  async finish(
+    { userId }: Finished<AccountPurpose>,
+    { seals }: ServerInfo,
+    { site }: VisitServices,
+  ): Promise<Response> {
+    const session = await seals(undefined).seal(sealPurpose(site), { userId }, lifeMs)
     // Strict: no other site can send a form with it.
     const cookie = setCookie(cookieName, session, lifeMs, 'Strict')
     // A page, not a redirect: browsers do not send strict cookies in a navigation that another site started.
@@ -97,9 +102,13 @@ ${list.length > 0 ? list : html`<p>No app has access.</p>`}`
 }
 
 /** Returns who is signed in to the page; `undefined` for nobody. */
-async function signedInUser(request: Request, { seals }: ServerInfo): Promise<string | undefined> {
+async function signedInUser(
+  request: Request,
+  { seals }: ServerInfo,
+  { site }: VisitServices,
+): Promise<string | undefined> {
   const session = readCookie(request, cookieName)
-  const opened = session === undefined ? undefined : await seals(undefined).open(sealPurpose, session)
+  const opened = session === undefined ? undefined : await seals(undefined).open(sealPurpose(site), session)
   return isObject(opened) && typeof opened.userId === 'string' ? opened.userId : undefined
 }
 

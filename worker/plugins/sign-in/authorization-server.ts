@@ -6,7 +6,8 @@ import {
 } from '@cloudflare/workers-oauth-provider'
 import type { EntryStorage, OAuthSite, SignInRpc } from '../../../durable-objects/rpc.ts'
 import { BoundedMap } from '../../protocol/bounded-map.ts'
-import { type GrantStorage, grantStorage, objectNameOf } from './grant-storage.ts'
+import { type GrantStorage, grantStorage, objectKeyOf } from './grant-storage.ts'
+import { objectName } from './object-names.ts'
 import type { User } from './providers/provider.ts'
 
 /** What is stored with a grant, encrypted. Tokens of the provider are not part of it. */
@@ -27,11 +28,14 @@ export const paths = { authorize: '/authorize', token: '/oauth/token', register:
 
 type Env = { readonly OAUTH_KV: GrantStorage }
 
-/** Returns the storage of the object of a name. */
-export type StorageOf = (name: string) => EntryStorage
+/** Returns the storage of the object of a key. */
+export type StorageOf = (key: string) => EntryStorage
 
-/** Returns the object of a name. */
-export type ObjectOf = (name: string) => SignInRpc
+/** Returns the object of a key. */
+export type ObjectOf = (key: string) => SignInRpc
+
+/** Returns the key of the object with the upstream tokens of a user. */
+export const upstreamKeyOf = (userId: string): string => `upstream:${userId}`
 
 export class AuthorizationServers {
   readonly #options: ServerOptions
@@ -44,7 +48,7 @@ export class AuthorizationServers {
   /** Returns the pages of the authorization server: parsing, consent, visits to a provider, grants. */
   helpers(site: OAuthSite, objectOf: StorageOf): OAuthHelpers {
     // The authorization page refuses other private-use redirect URIs than those of `signIn()`.
-    return this.#at(site, true).getOAuthApi(environment(objectOf))
+    return this.#at(site, true).getOAuthApi(environment(site, objectOf))
   }
 
   /**
@@ -61,7 +65,7 @@ export class AuthorizationServers {
   ) {
     // The library uses nothing else of the context.
     const context = { waitUntil, passThroughOnException() {}, props: {} } as unknown as ExecutionContext
-    return this.#at(site, allowPrivateUse).fetch(request, environment(objectOf), context)
+    return this.#at(site, allowPrivateUse).fetch(request, environment(site, objectOf), context)
   }
 
   #at(site: OAuthSite, allowPrivateUseRedirectUris: boolean): OAuthAuthorizationServer<Env> {
@@ -86,7 +90,9 @@ export class AuthorizationServers {
   }
 }
 
-const environment = (objectOf: StorageOf): Env => ({ OAUTH_KV: grantStorage(objectOf) })
+const environment = (site: OAuthSite, objectOf: StorageOf): Env => ({
+  OAUTH_KV: grantStorage(objectOf, (user) => objectName(site, upstreamKeyOf(user))),
+})
 
 /**
  * Whether `fetch` reaches public addresses only. Otherwise the URL of a client's metadata document could name a service of the Worker's own
@@ -107,7 +113,7 @@ const tokenParameters: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * Returns the name of the object of the grant that a token request changes; `undefined` for a request without a grant. It depends on no
+ * Returns the key of the object of the grant that a token request changes; `undefined` for a request without a grant. It depends on no
  * other parameter: the requests of a grant must not run in two objects.
  *
  * @param form the body of the request
@@ -118,10 +124,10 @@ export function grantObjectOf(form: string): string | undefined {
   return parameter === undefined ? undefined : grantObjectOfToken(params.get(parameter) ?? '')
 }
 
-/** Returns the name of the object of the grant of a code or token; `undefined` for a text of another form. */
+/** Returns the key of the object of the grant of a code or token; `undefined` for a text of another form. */
 export function grantObjectOfToken(token: string): string | undefined {
   const [, user, grant] = /^([^:]{1,512}):([^:]{1,64}):[^:]+$/.exec(token) ?? []
-  return user === undefined ? undefined : objectNameOf(`grant:${user}:${grant}`)
+  return user === undefined ? undefined : objectKeyOf(`grant:${user}:${grant}`)
 }
 
 /** Returns parameters whose `resource` is the URL of an endpoint as the metadata have it: clients may write a slash at its end. */

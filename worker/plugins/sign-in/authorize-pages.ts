@@ -16,10 +16,10 @@ import type { OAuthSite } from '../../../durable-objects/rpc.ts'
 import { readBodyText } from '../../protocol/bounded-body.ts'
 import { isStrings } from '../../protocol/check-principal.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
-import { type GrantProps, type ObjectOf, paths, withCanonicalResource } from './authorization-server.ts'
+import { type GrantProps, type ObjectOf, paths, upstreamKeyOf, withCanonicalResource } from './authorization-server.ts'
 import { consentPage, problemPage } from './consent-page.ts'
 import { AccessDenied, type IdentityProvider, type User } from './providers/provider.ts'
-import { callbackPath, upstreamObjectOf } from './upstream.ts'
+import { callbackPath } from './upstream.ts'
 import { userIdOf } from './user-id.ts'
 
 /** What the pages need of the options of `signIn()`. */
@@ -199,7 +199,12 @@ export class AuthorizePages {
         // The id of a registered client is that of one installation; all installations of an app share the URL of its metadata document.
         revokeExistingGrants: !URL.canParse(authorization.clientId),
       })
-      await objectOf(upstreamObjectOf(userId)).keepUpstream(userId, provider.name, tokens, true)
+      await objectOf(upstreamKeyOf(userId)).keepUpstream(
+        userId,
+        provider.name,
+        { ...tokens, clientId: provider.clientId },
+        true,
+      )
       headers.set('Location', redirectTo)
     } catch (problem) {
       headers.set('Location', errorUrl(authorization, provider, problem, report))

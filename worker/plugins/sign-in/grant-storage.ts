@@ -20,18 +20,24 @@ type PutOptions = { readonly expirationTtl?: number; readonly expiration?: numbe
 
 type Listed = { readonly keys: readonly StoredKey[]; readonly list_complete: true }
 
-/** @param objectOf returns the object of a name */
-export function grantStorage(objectOf: (name: string) => EntryStorage): GrantStorage {
+/**
+ * @param objectOf returns the object of a key
+ * @param upstreamOf returns the name of the object with the upstream tokens of a user
+ */
+export function grantStorage(
+  objectOf: (key: string) => EntryStorage,
+  upstreamOf: (user: string) => string,
+): GrantStorage {
   /** Stores the metadata of a grant with its user, before the grant itself: a grant that nobody can list could not be revoked. */
   const addToUser = async (key: string, metadata: unknown, expires: number | undefined): Promise<void> => {
-    const user = objectOf(userObjectOf(key))
-    const [known] = await objectOf(objectNameOf(key)).list(key)
+    const user = userOf(key)
+    const [known] = await objectOf(objectKeyOf(key)).list(key)
     if (known && known.expires === expires && JSON.stringify(known.metadata) === JSON.stringify(metadata)) return
-    await user.write(key, '', metadata, expires)
+    await objectOf(`user:${user}`).write(key, upstreamOf(user), metadata, expires)
   }
   return {
     async get(key, { type } = {}) {
-      const object = objectOf(objectNameOf(key))
+      const object = objectOf(objectKeyOf(key))
       const text = isReplayMarker(key)
         ? await object.reserve(key)
         : await object.read(key, key.startsWith('transaction:'))
@@ -40,11 +46,11 @@ export function grantStorage(objectOf: (name: string) => EntryStorage): GrantSto
     async put(key, value, { expirationTtl, expiration, metadata } = {}) {
       const expires = expirationTtl === undefined ? expiration && expiration * 1000 : Date.now() + expirationTtl * 1000
       if (key.startsWith('grant:')) await addToUser(key, metadata, expires)
-      await objectOf(objectNameOf(key)).write(key, value, metadata, expires)
+      await objectOf(objectKeyOf(key)).write(key, value, metadata, expires)
     },
     async delete(key) {
-      await objectOf(objectNameOf(key)).remove(key)
-      if (key.startsWith('grant:')) await objectOf(userObjectOf(key)).remove(key)
+      await objectOf(objectKeyOf(key)).remove(key)
+      if (key.startsWith('grant:')) await objectOf(`user:${userOf(key)}`).remove(key)
     },
     async list({ prefix = '' }) {
       return { keys: await objectOf(listedObject(prefix)).list(prefix), list_complete: true }
@@ -55,13 +61,13 @@ export function grantStorage(objectOf: (name: string) => EntryStorage): GrantSto
 /** The library reads such a key, and then stores it: an assertion that was used. */
 const isReplayMarker = (key: string): boolean => /^[\w-]*jti:/.test(key)
 
-/** Returns the name of the object that stores a key. */
-export function objectNameOf(key: string): string {
+/** Returns the key of the object that stores a key of the library. */
+export function objectKeyOf(key: string): string {
   const [, user, grant] = /^(?:grant|token):([^:]*):([^:]*)/.exec(key) ?? []
   return user === undefined ? key : `grant:${user}:${grant}`
 }
 
-const userObjectOf = (grantKey: string): string => `user:${grantKey.split(':')[1]}`
+const userOf = (grantKey: string): string => grantKey.split(':')[1] ?? ''
 
 /** @throws Error for keys that are in as many objects as there are users or clients */
 function listedObject(prefix: string): string {

@@ -5,10 +5,11 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#phishing
  */
 import type { ServerInfo } from '../../request-hooks.ts'
+import { upstreamKeyOf } from './authorization-server.ts'
 import { messagePage } from './consent-page.ts'
 import { beginVisit, type Finished, type VisitPurpose, type VisitServices } from './own-visits.ts'
 import type { IdentityProvider } from './providers/provider.ts'
-import { linkPath, upstreamObjectOf } from './upstream.ts'
+import { linkPath } from './upstream.ts'
 
 /** The provider to connect, and the account once it is known. */
 export type LinkPurpose = VisitPurpose & {
@@ -71,7 +72,8 @@ export class LinkPages {
     if (grants.length === 0) {
       return messagePage(request, 403, 'Nothing was connected', 'Sign in to this server in your app first.')
     }
-    await objectOf(upstreamObjectOf(userId)).keepUpstream(userId, provider.name, tokens, false)
+    const kept = { ...tokens, clientId: provider.clientId }
+    await objectOf(upstreamKeyOf(userId)).keepUpstream(userId, provider.name, kept, false)
     return messagePage(request, 200, `${provider.title} is connected`, 'You can close this page and go on in your app.')
   }
 

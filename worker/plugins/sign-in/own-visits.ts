@@ -40,7 +40,7 @@ type Sealed<P> = {
 }
 
 const cookieName = '__Host-oauth-visit'
-const sealPurpose = 'sign-in visit'
+const sealPurpose = ({ origin }: OAuthSite) => `sign-in visit ${origin}`
 
 /** Milliseconds that a user has to sign in. */
 const lifeMs = 10 * 60_000
@@ -58,7 +58,7 @@ export async function beginVisit(
   const visit = { nonce: generateRandomNonce(), codeVerifier: generateRandomCodeVerifier() }
   const browser = generateRandomNonce()
   const sealed: Sealed<VisitPurpose> = { ...visit, purpose, provider: provider.name, browser }
-  const state = await seals(undefined).seal(sealPurpose, sealed, lifeMs)
+  const state = await seals(undefined).seal(sealPurpose(site), sealed, lifeMs)
   const { scopes } = purpose
   const url = await provider.authorizationUrl({
     ...visit,
@@ -85,7 +85,7 @@ export async function finishVisit<P extends VisitPurpose>(
 ): Promise<Finished<P> | Response> {
   const callback = new URL(request.url)
   const state = callback.searchParams.get('state') ?? ''
-  const opened = await seals(undefined).open(sealPurpose, state)
+  const opened = await seals(undefined).open(sealPurpose(site), state)
   // What `beginVisit` sealed.
   const sealed = isObject(opened) ? (opened as Sealed<P>) : undefined
   const failed = (status: number, sentence: string) => messagePage(request, status, 'Sign-in failed', sentence)

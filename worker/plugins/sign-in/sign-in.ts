@@ -3,7 +3,7 @@
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
  */
-import type { OAuthSite, SignInRpc } from '../../../durable-objects/rpc.ts'
+import type { KeptTokens, OAuthSite, SignInRpc } from '../../../durable-objects/rpc.ts'
 import { SignIn } from '../../../durable-objects/sign-in/object.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import { type Duration, milliseconds } from '../../declarations/duration.ts'
@@ -27,13 +27,16 @@ import {
   grantObjectOfToken,
   type ObjectOf,
   paths,
+  upstreamKeyOf,
   withCanonicalResource,
 } from './authorization-server.ts'
 import { AuthorizePages } from './authorize-pages.ts'
+import { Endpoints } from './endpoints.ts'
 import { LinkPages, type LinkPurpose } from './link-pages.ts'
+import { objectName, type Realm, readObjectName } from './object-names.ts'
 import { finishVisit, isOwnState, type VisitServices } from './own-visits.ts'
 import type { IdentityProvider, User } from './providers/provider.ts'
-import { callbackPath, readUpstream, upstreamHost, upstreamObjectOf } from './upstream.ts'
+import { callbackPath, readUpstream, upstreamHost } from './upstream.ts'
 
 /** Configures `signIn()`. */
 export type SignInOptions = StoredPrincipals &
@@ -137,6 +140,9 @@ const kinds: KindsOf<SignInOptions> = {
 /** Bytes of a request to the authorization server. */
 const maxBodyBytes = 64 * 1024
 
+/** What objects find whose class belongs to another endpoint. */
+const endpoints = new Endpoints()
+
 /**
  * Creates an auth that signs users in with an identity provider. The Worker becomes the authorization server of its clients: it registers
  * them, asks users for consent, and issues tokens. Needs `npm install @cloudflare/workers-oauth-provider`.
@@ -230,7 +236,7 @@ class SignInServer {
     const { pathname } = new URL(request.url)
     if (pathname.startsWith(protectedResource)) return undefined
     const site = this.#siteOf(request, serverInfo)
-    const objectOf = objectsOf(serverInfo)
+    const objectOf = objectsOf(serverInfo, site)
     const waitUntil = (work: Promise<unknown>) => serverInfo.waitUntil(work)
     if (pathname === authorizationServer) return this.#servers.fetch(request, site, objectOf, waitUntil)
     if (pathname === paths.register) return this.#answerRegistration(request, site, objectOf, waitUntil)
@@ -261,7 +267,7 @@ class SignInServer {
     const { purpose } = finished
     return purpose.page === 'link'
       ? this.#links.finish(request, { ...finished, purpose }, provider, serverInfo, services)
-      : this.#accounts.finish({ ...finished, purpose }, serverInfo)
+      : this.#accounts.finish({ ...finished, purpose }, serverInfo, services)
   }
 
   /** Answers a registration, which is stored as it was sent. */
@@ -291,27 +297,32 @@ class SignInServer {
     if (received === undefined) return tooLarge()
     const text = String(withCanonicalResource(new URLSearchParams(received), site))
     const whole = new Request(request.url, { method: 'POST', headers: request.headers, body: text })
-    const name = grantObjectOf(text)
-    if (name === undefined) return this.#servers.fetch(whole, site, objectOf, waitUntil)
-    return objectOf(name).answer(whole, site, name)
+    const key = grantObjectOf(text)
+    if (key === undefined) return this.#servers.fetch(whole, site, objectOf, waitUntil)
+    return objectOf(key).answer(whole, site, key)
   }
 
+  /** Returns the class, whose objects may belong to other endpoints: each works with the options of its own. */
   #classFor(runtime: Runtime): SignInClass {
+    const { seals, report, waitUntil } = runtime
     const servers = this.#servers
-    const objectOf: ObjectOf = (name) => runtime.object('McpSignIn', name)
-    const upstream = upstreamHost(this.#providers, runtime)
+    endpoints.add(runtime.identity, servers, this.#providers)
     return class McpSignIn extends SignIn {
       constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
+        // Objects that an alarm wakes may not know their name. They need no provider.
+        const { identity } = ctx.id.name === undefined ? runtime : readObjectName(ctx.id.name)
+        const find = (name: string, { clientId }: KeptTokens) => endpoints.provider(identity, name, clientId)
         super(ctx, env, {
-          ...upstream,
-          signOut: (user) => objectOf(upstreamObjectOf(user)).clearUpstream(user),
-          answer: (request, site, own) =>
-            servers.fetch(
-              request,
-              site,
-              (name) => (name === own.name ? own.storage : objectOf(name)),
-              runtime.waitUntil,
-            ),
+          ...upstreamHost(find, seals(undefined, identity), report),
+          async signOut(upstream) {
+            const user = readObjectName(upstream).key.slice(upstreamKeyOf('').length)
+            await runtime.object<SignInRpc>('McpSignIn', upstream).clearUpstream(user)
+          },
+          answer(request, site, own) {
+            const objectOf = objectsOf(runtime, site)
+            const storageOf = (key: string) => (key === own.key ? own.storage : objectOf(key))
+            return (endpoints.servers(site.identity) ?? servers).fetch(request, site, storageOf, waitUntil)
+          },
         })
       }
     }
@@ -322,7 +333,7 @@ class SignInServer {
     // The library parses the token, and asks no object for one of another form.
     if (grantObjectOfToken(token) === undefined) return undefined
     const site = this.#siteOf(request, serverInfo)
-    const found = await this.#servers.helpers(site, objectsOf(serverInfo)).unwrapToken<GrantProps>(token)
+    const found = await this.#servers.helpers(site, objectsOf(serverInfo, site)).unwrapToken<GrantProps>(token)
     if (!found) return undefined
     const { user, provider } = found.grant.props
     const { name, login, email, emailVerified, tenant, groups } = user
@@ -344,11 +355,12 @@ class SignInServer {
     }
   }
 
-  #siteOf(request: Request, { paths: { mcp, sse }, server, hasSessions }: ServerInfo): OAuthSite {
+  #siteOf(request: Request, { paths: { mcp, sse }, server, hasSessions, seals }: ServerInfo): OAuthSite {
     const origin = this.#originOf(request)
     const { scopes = [], requiredScopes = [] } = this.#options
     return {
       origin,
+      identity: seals(undefined).identity,
       resources: (hasSessions ? [mcp, sse] : [mcp]).map((path) => new URL(path, origin).href),
       scopes: [...new Set([...scopes, ...requiredScopes, ...declaredScopes(server)])],
     }
@@ -378,9 +390,9 @@ function redirectUrisIn(body: string): readonly string[] {
 const tooLarge = () => new Response(null, { status: 413, headers: { 'Access-Control-Allow-Origin': '*' } })
 
 const objectsOf =
-  (serverInfo: Pick<ServerInfo, 'object'>): ObjectOf =>
-  (name) =>
-    serverInfo.object<SignInRpc>('McpSignIn', name)
+  (serverInfo: Pick<ServerInfo, 'object'>, realm: Realm): ObjectOf =>
+  (key) =>
+    serverInfo.object<SignInRpc>('McpSignIn', objectName(realm, key))
 
 /** Returns the options that `bearer()` has, too. */
 function pickBearer(options: SignInOptions | Omit<SignInOptions, 'scopes'>): BearerOptions {

@@ -1,10 +1,13 @@
 /** `ctx.upstream()`: tokens of the user for the API of a provider. */
-import type { SignInRpc } from '../../../durable-objects/rpc.ts'
+import type { KeptTokens, SignInRpc } from '../../../durable-objects/rpc.ts'
 import type { UpstreamHost } from '../../../durable-objects/sign-in/upstream-tokens.ts'
 import type { Context, UpstreamOptions } from '../../declarations/context.ts'
+import type { Seals } from '../../engine/call.ts'
 import type { Runtime } from '../../plugin.ts'
 import { McpError, ToolError } from '../../protocol/errors.ts'
 import type { Principal } from '../../protocol/principal.ts'
+import { upstreamKeyOf } from './authorization-server.ts'
+import { objectName } from './object-names.ts'
 import { type IdentityProvider, RefreshRejected } from './providers/provider.ts'
 
 /** Milliseconds for which a sealed token can be read: longer than any provider keeps one. */
@@ -16,9 +19,6 @@ export const linkPath = '/oauth/link/'
 /** Path of the pages to which providers send users, without the name of the provider. */
 export const callbackPath = '/oauth/callback/'
 
-/** Returns the name of the object with the upstream tokens of a user. */
-export const upstreamObjectOf = (userId: string): string => `upstream:${userId}`
-
 /** Returns the name of the provider with which a user signed in. */
 export const providerOfUser = (userId: string): string => userId.slice(0, userId.indexOf('.'))
 
@@ -28,7 +28,7 @@ export async function readUpstream(
   name: string,
   { scopes = [], rejected }: UpstreamOptions,
   providers: readonly IdentityProvider[],
-  runtime: Pick<Runtime, 'object'>,
+  runtime: Pick<Runtime, 'object' | 'identity'>,
 ): Promise<string> {
   const provider = providers.find((one) => one.name === name)
   if (!provider) {
@@ -56,12 +56,13 @@ export async function readUpstream(
 
 /** @throws McpError `unavailable` when the provider does not answer */
 async function storedToken(
-  { subject }: Principal,
+  { issuer, subject }: Principal,
   { name, title }: IdentityProvider,
   { scopes = [], rejected }: UpstreamOptions,
-  runtime: Pick<Runtime, 'object'>,
+  runtime: Pick<Runtime, 'object' | 'identity'>,
 ): Promise<{ readonly accessToken: string } | { readonly held: readonly string[] }> {
-  const object = runtime.object<SignInRpc>('McpSignIn', upstreamObjectOf(subject))
+  const realm = { origin: issuer, identity: runtime.identity }
+  const object = runtime.object<SignInRpc>('McpSignIn', objectName(realm, upstreamKeyOf(subject)))
   const answer = await object.upstreamToken(subject, name, scopes, rejected)
   if ('accessToken' in answer) return answer
   if (answer.missing === 'scopes') return { held: answer.held }
@@ -85,27 +86,31 @@ function linkUrl(
   return url.href
 }
 
-/** What objects with upstream tokens need. */
-export function upstreamHost(providers: readonly IdentityProvider[], { seals, report }: Runtime): UpstreamHost {
+/** Returns what objects with upstream tokens need. @param find returns the provider that issued tokens, by its name */
+export function upstreamHost(
+  find: (name: string, tokens: KeptTokens) => IdentityProvider | undefined,
+  seals: Seals,
+  report: (problem: unknown) => void,
+): UpstreamHost {
   const purpose = (user: string, provider: string) => `upstream ${provider} ${user}`
-  const find = (name: string) => providers.find((provider) => provider.name === name)
   return {
-    seal: (user, provider, tokens) => seals(undefined).seal(purpose(user, provider), tokens, sealLifeMs),
+    seal: (user, provider, tokens) => seals.seal(purpose(user, provider), tokens, sealLifeMs),
     // What `seal` sealed.
-    open: async (user, provider, sealed) => (await seals(undefined).open(purpose(user, provider), sealed)) as never,
+    open: async (user, provider, sealed) => (await seals.open(purpose(user, provider), sealed)) as never,
     async refresh(name, tokens) {
-      const provider = find(name)
+      const provider = find(name, tokens)
+      // RFC 6749, section 6: a refresh token belongs to its client.
       if (!provider?.refresh) return undefined
       try {
-        return await provider.refresh(tokens)
+        return { ...(await provider.refresh(tokens)), clientId: provider.clientId }
       } catch (problem) {
         if (problem instanceof RefreshRejected) return undefined
         throw problem
       }
     },
-    async revoke(name, { accessToken, refreshToken }) {
-      await find(name)
-        ?.revoke?.(refreshToken ?? accessToken)
+    async revoke(name, tokens) {
+      await find(name, tokens)
+        ?.revoke?.(tokens.refreshToken ?? tokens.accessToken)
         .catch(report)
     },
     report,

@@ -41,6 +41,10 @@ export abstract class OAuthClient {
   /** Whether an ID token with the nonce of the visit is required. */
   protected readonly isOpenId: boolean = false
 
+  get clientId(): string {
+    return this.#options.clientId
+  }
+
   get signInScopes(): readonly string[] {
     return this.#scopes()
   }

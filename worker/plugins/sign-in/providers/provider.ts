@@ -54,6 +54,8 @@ export interface IdentityProvider {
   readonly name: string
   /** Name of the provider for users. */
   readonly title: string
+  /** Id of the client at the provider. Its tokens are not sent to another client of the same name. Default: none. */
+  readonly clientId?: string
   /** Scopes that each sign-in requests. */
   readonly signInScopes: readonly string[]
   /** Scopes that `ctx.upstream()` may request. */
