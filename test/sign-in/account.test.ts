@@ -37,6 +37,8 @@ test('shows the apps of the signed-in person, and ends the access of one', async
 
   const ended = await browser.visit(page(), new URLSearchParams({ grant: grant as string }))
   expect(ended.status).toBe(303)
+  // The app asks the person again.
+  expect(ended.headers.getSetCookie()).toEqual([expect.stringMatching(/^__Host-oauth-approvals=; Max-Age=0;/)])
   expect(await browser.open(page())).not.toContain(grant)
   const refresh = ({ refresh_token, client_id }: typeof first) =>
     tokenRequest(server.url, { grant_type: 'refresh_token', refresh_token, client_id })

@@ -25,6 +25,8 @@ export class OpenId implements AsyncDisposable {
   /** Answers a path in another way. */
   readonly instead = new Map<string, (request: IncomingMessage, response: ServerResponse) => unknown>()
   readonly asked: string[] = []
+  /** Whether a page asks the user to sign in. */
+  asks = false
   readonly #server = createServer()
 
   private constructor(server: ReturnType<typeof createServer>) {
@@ -65,6 +67,11 @@ export class OpenId implements AsyncDisposable {
     })
     provider.use(async (ctx, next) => {
       if (ctx.path.startsWith('/interaction/')) {
+        if (this.asks && ctx.method === 'GET') {
+          ctx.type = 'html'
+          ctx.body = '<!doctype html><h1>Sign in to the company</h1><form method="post"><button>Sign in</button></form>'
+          return
+        }
         const { params } = await provider.interactionDetails(ctx.req, ctx.res)
         const accountId = String(this.claims.sub)
         const grant = new provider.Grant({ accountId, clientId: String(params.client_id) })

@@ -17,10 +17,11 @@ export type Settings = {
 
 export type PageServer = { readonly port: number; settings: Settings | undefined } & AsyncDisposable
 
-export async function servePage(): Promise<PageServer> {
-  const html = await readFile(join(import.meta.dirname, 'page.html'), 'utf8')
+/** @param folder where `page.html` and `page.ts` are */
+export async function servePage(folder = import.meta.dirname): Promise<PageServer> {
+  const html = await readFile(join(folder, 'page.html'), 'utf8')
   const { outputFiles } = await build({
-    entryPoints: [join(import.meta.dirname, 'page.ts')],
+    entryPoints: [join(folder, 'page.ts')],
     bundle: true,
     write: false,
     format: 'esm',

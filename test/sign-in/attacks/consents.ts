@@ -166,7 +166,7 @@ export const consents: Readonly<Record<string, readonly Attack[]>> = {
       outcome: {
         'X-Frame-Options': 'DENY',
         'Cache-Control': 'no-store',
-        'Referrer-Policy': 'no-referrer',
+        'Referrer-Policy': 'same-origin',
         'X-Content-Type-Options': 'nosniff',
         'Access-Control-Allow-Origin': null,
         policy: ["base-uri 'none'", "default-src 'none'", "frame-ancestors 'none'"],

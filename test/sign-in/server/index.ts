@@ -3,7 +3,7 @@ import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { github, oidc, type SignInOptions, signIn } from 'edgemcp/sign-in'
 
-const vars = env as unknown as { CASE: string; GITHUB: string; WORK: string; OPENID: string }
+const vars = env as unknown as { CASE: string; GITHUB: string; WORK: string; OPENID: string; PAGE?: string }
 
 const server = createServer({ name: 'notes', title: 'Notes', version: '1.0.0' })
 server.tool('whoami', { description: 'Returns the principal', scopes: ['notes:read'] }, (_, { principal }) =>
@@ -45,7 +45,10 @@ const cases: Readonly<Record<string, SignInOptions>> = {
   openid: { with: oidc({ ...client, issuer: vars.OPENID, title: 'Company', tenantClaim: 'org_id' }) },
 }
 
-const worker = serve(server, { auth: signIn(cases[vars.CASE] as SignInOptions) })
+const worker = serve(server, {
+  auth: signIn(cases[vars.CASE] as SignInOptions),
+  ...(vars.PAGE !== undefined && { origins: [vars.PAGE] }),
+})
 
 export const { McpSession, McpSignIn } = worker
 export default worker

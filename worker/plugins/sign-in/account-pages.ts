@@ -19,6 +19,10 @@ type AccountServices = VisitServices & { readonly oauth: OAuthHelpers }
 export const accountPath = '/oauth/account'
 
 const cookieName = '__Host-oauth-account'
+
+/** The cookie in which the library remembers approvals. */
+const approvalsCookie = '__Host-oauth-approvals'
+
 const sealPurpose = ({ origin }: OAuthSite) => `sign-in account ${origin}`
 
 /** Milliseconds for which a person is signed in to the page. */
@@ -97,7 +101,13 @@ ${list.length > 0 ? list : html`<p>No app has access.</p>`}`
     if (length > maxFormBytes || !grant)
       return messagePage(request, 400, 'Nothing was changed', 'The form is not complete.')
     await oauth.revokeGrant(grant, userId)
-    return new Response(null, { status: 303, headers: { Location: accountPath, 'Cache-Control': 'no-store' } })
+    const headers = {
+      Location: accountPath,
+      'Cache-Control': 'no-store',
+      // The app asks again: approvals of this browser are not remembered any more.
+      'Set-Cookie': setCookie(approvalsCookie, '', 0, 'Lax'),
+    }
+    return new Response(null, { status: 303, headers })
   }
 }
 

@@ -85,7 +85,8 @@ export async function htmlPage(
     ].join('; '),
     'X-Frame-Options': 'DENY',
     'X-Content-Type-Options': 'nosniff',
-    'Referrer-Policy': 'no-referrer',
+    // With `no-referrer`, browsers send the forms of the page with the origin `null`.
+    'Referrer-Policy': 'same-origin',
     'Cache-Control': 'no-store',
   })
   for (const cookie of extra.getSetCookie()) headers.append('Set-Cookie', cookie)
