@@ -3,7 +3,7 @@ import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { github, oidc, type SignInOptions, signIn } from 'edgemcp/sign-in'
 
-const vars = env as unknown as { CASE: string; GITHUB: string; WORK: string; OPENID: string; PAGE?: string }
+const vars = env as unknown as Record<'CASE' | 'GITHUB' | 'WORK' | 'OPENID' | 'ORIGIN', string> & { PAGE?: string }
 
 const server = createServer({ name: 'notes', title: 'Notes', version: '1.0.0' })
 server.tool('whoami', { description: 'Returns the principal', scopes: ['notes:read'] }, (_, { principal }) =>
@@ -40,6 +40,7 @@ const cases: Readonly<Record<string, SignInOptions>> = {
     grantScopes: ({ login }, approved) =>
       login === 'guest' ? approved.filter((scope) => scope === 'notes:read') : approved,
   },
+  proxied: { with: gitHub, origin: vars.ORIGIN },
   uncached: { with: gitHub, tokenCacheMs: 0 },
   engines: { with: github({ ...client, url: vars.GITHUB, organizations: ['engines', 'looms'] }) },
   openid: { with: oidc({ ...client, issuer: vars.OPENID, title: 'Company', tenantClaim: 'org_id' }) },

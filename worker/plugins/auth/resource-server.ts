@@ -27,6 +27,8 @@ export type Carrier = {
   credentialHeaders?: readonly string[]
   /** Whether the server publishes its metadata, so that clients can get a token. */
   isDescribed: boolean
+  /** Origin under which clients know the server, whatever the URL of a request is. Default: that of the URL. */
+  origin?: string | undefined
   /** Verifies tokens, in the place of issuers. Their audience and times are checked afterwards. */
   verifier?: OwnVerifier
   /**
@@ -141,11 +143,11 @@ class ResourceServer {
   /** Answers a request for the metadata of this server or of its issuer; `undefined` for any other request. */
   handleRequest(request: Request, serverInfo: ServerInfo): Promise<Response> | undefined {
     if (!request.url.includes('/.well-known/oauth-')) return undefined
-    const { resource, resourceName, resourceDocumentation } = this.#options
+    const { resourceName, resourceDocumentation } = this.#options
     const { issuers } = this.#verifier
     return (
       resourceMetadata(request, serverInfo, {
-        resource,
+        resource: this.#resourceOf(serverInfo),
         name: resourceName,
         documentation: resourceDocumentation,
         issuers: this.#carrier.verifier ? [this.#carrier.verifier.issuer(request)] : issuers.map(({ name }) => name),
@@ -191,8 +193,14 @@ class ResourceServer {
   #challengeError(refused: Refusal, request: Request, serverInfo: ServerInfo): McpError {
     const { isDescribed, acceptsSlash } = this.#carrier
     if (!isDescribed) return challengeError(refused, undefined)
-    const url = metadataUrlFor(request, serverInfo, this.#options.resource)
+    const url = metadataUrlFor(request, serverInfo, this.#resourceOf(serverInfo))
     return challengeError(refused, acceptsSlash ? writtenAs(url, new URL(request.url).pathname) : url)
+  }
+
+  /** Returns the URL of the first endpoint, if it does not depend on the request. */
+  #resourceOf({ paths }: ServerInfo): string | undefined {
+    const { origin } = this.#carrier
+    return origin === undefined ? this.#options.resource : new URL(paths.mcp, origin).href
   }
 
   /** Returns the scopes for the first request of a client that does not know this server. */
@@ -205,7 +213,7 @@ class ResourceServer {
     // Endpoints in one folder have the same URL for the older transport, so a token for it is accepted only there.
     const { mcp, sse } = serverInfo.paths
     const paths = endpointPath(new URL(request.url).pathname, serverInfo.paths) === mcp ? [mcp] : [mcp, sse]
-    const names = paths.map((path) => resourceOf(request, serverInfo, this.#options.resource, path))
+    const names = paths.map((path) => resourceOf(request, serverInfo, this.#resourceOf(serverInfo), path))
     // The canonical name of an origin has no path.
     return [...new Set(names.flatMap((name) => (name.endsWith('/') ? [name, name.slice(0, -1)] : [name])))]
   }

@@ -83,9 +83,9 @@ export class TokenVerifier {
     return principalOf(claims, this.#options)
   }
 
-  #claimsOfTestUser({ claims, tenant }: TestUser, { url }: Request): TokenClaims {
+  #claimsOfTestUser({ claims, tenant }: TestUser, request: Request): TokenClaims {
     const { verify, tenantClaim } = this.#options
-    const { iss = this.issuers[0]?.name ?? new URL(url).origin } = claims
+    const { iss = this.#own?.issuer(request) ?? this.issuers[0]?.name ?? new URL(request.url).origin } = claims
     if (!verify && !this.#own && !this.issuers.some(({ name }) => name === iss)) {
       throw untrustedIssuer(iss, this.issuers)
     }

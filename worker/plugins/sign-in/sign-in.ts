@@ -12,14 +12,14 @@ import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
 import type { Plugin, Runtime } from '../../plugin.ts'
 import { readBodyText } from '../../protocol/bounded-body.ts'
 import { isStrings } from '../../protocol/check-principal.ts'
-import { authorizationServer, protectedResource } from '../../protocol/well-known.ts'
+import { authorizationServer } from '../../protocol/well-known.ts'
 import type { Auth, ServerInfo } from '../../request-hooks.ts'
 import { type BearerOptions, bearerKinds } from '../auth/bearer.ts'
 import type { TokenClaims } from '../auth/claims.ts'
 import { declaredScopes } from '../auth/declared-scopes.ts'
 import { bearerToken } from '../auth/request-token.ts'
 import { resourceServer } from '../auth/resource-server.ts'
-import { AccountPages, type AccountPurpose } from './account-pages.ts'
+import { AccountPages, type AccountPurpose, accountPath } from './account-pages.ts'
 import {
   AuthorizationServers,
   type GrantProps,
@@ -36,7 +36,7 @@ import { LinkPages, type LinkPurpose } from './link-pages.ts'
 import { objectName, type Realm, readObjectName } from './object-names.ts'
 import { finishVisit, isOwnState, type VisitServices } from './own-visits.ts'
 import type { IdentityProvider, User } from './providers/provider.ts'
-import { callbackPath, readUpstream, upstreamHost } from './upstream.ts'
+import { callbackPath, linkPath, readUpstream, upstreamHost } from './upstream.ts'
 
 /** Configures `signIn()`. */
 export type SignInOptions = StoredPrincipals &
@@ -56,7 +56,10 @@ export type SignInOptions = StoredPrincipals &
     with: IdentityProvider | readonly IdentityProvider[]
     /** Providers that users do not sign in with, for `ctx.upstream()`. Default: none. */
     upstreams?: readonly IdentityProvider[]
-    /** Where clients find the Worker, such as `https://mcp.example.com`. Default: the origin of each request. */
+    /**
+     * Where clients find the Worker, such as `https://mcp.example.com`: the issuer, the callbacks and the audience of tokens are on it, also
+     * for requests that reach the Worker at another host. Default: the origin of each request.
+     */
     origin?: string
     /**
      * Decides whether a user may sign in. A text is the reason, a sentence that the user reads. Default: every user of the provider may.
@@ -171,6 +174,8 @@ class SignInServer {
   readonly #privateUseRedirectUris: readonly string[]
   /** Providers with which users sign in, and those that are only connected. */
   readonly #providers: readonly IdentityProvider[]
+  /** Paths of the authorization server. */
+  readonly #paths: ReadonlySet<string>
 
   /** @throws Error for two providers of one name */
   constructor(options: SignInOptions) {
@@ -188,6 +193,12 @@ class SignInServer {
     this.#links = new LinkPages(providers, this.#providers)
     this.#accounts = new AccountPages(providers)
     const names = this.#providers.map(({ name }) => name)
+    this.#paths = new Set([
+      authorizationServer,
+      ...Object.values(paths),
+      accountPath,
+      ...names.flatMap((name) => [callbackPath + name, linkPath + name]),
+    ])
     const twice = names.find((name, index) => names.indexOf(name) !== index)
     if (twice !== undefined) {
       throw new Error(
@@ -210,6 +221,7 @@ class SignInServer {
         // `<user>:<grant>:<secret>`
         token: (request) => bearerToken(request, /^[\w.~:-]+$/),
         isDescribed: true,
+        origin: this.#options.origin,
         acceptsSlash: true,
         verifier: {
           issuer: (request) => this.#originOf(request),
@@ -232,9 +244,10 @@ class SignInServer {
   }
 
   /** Answers a request to the authorization server; `undefined` for any other request. */
-  #answer(request: Request, serverInfo: ServerInfo): Promise<Response> | undefined {
-    const { pathname } = new URL(request.url)
-    if (pathname.startsWith(protectedResource)) return undefined
+  #answer(received: Request, serverInfo: ServerInfo): Promise<Response> | undefined {
+    const { pathname } = new URL(received.url)
+    if (!this.#paths.has(pathname)) return undefined
+    const request = this.#atOrigin(received)
     const site = this.#siteOf(request, serverInfo)
     const objectOf = objectsOf(serverInfo, site)
     const waitUntil = (work: Promise<unknown>) => serverInfo.waitUntil(work)
@@ -364,6 +377,13 @@ class SignInServer {
       resources: (hasSessions ? [mcp, sse] : [mcp]).map((path) => new URL(path, origin).href),
       scopes: [...new Set([...scopes, ...requiredScopes, ...declaredScopes(server)])],
     }
+  }
+
+  /** Returns the request at the origin that clients know: the library compares its URL with the issuer. */
+  #atOrigin(request: Request): Request {
+    const { origin, pathname, search } = new URL(request.url)
+    const known = this.#options.origin ?? origin
+    return origin === known ? request : new Request(known + pathname + search, request)
   }
 
   #originOf({ url }: Request): string {
