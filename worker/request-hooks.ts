@@ -169,6 +169,8 @@ export interface Auth extends StoredPrincipals {
    * @returns the error of a rejected request, which names the required scopes
    */
   authorize?(incoming: IncomingRequest, serverInfo: ServerInfo): Promise<McpError | undefined>
+  /** Paths of `handleRequest` besides those of metadata, such as `/authorize`, for `combine()`. Default: none. */
+  readonly routes?: readonly string[] | undefined
   /** Answers a request outside of the endpoints: metadata, and the pages of `signIn()`. `undefined` for a path that it does not serve. */
   handleRequest?(request: Request, serverInfo: ServerInfo): Promise<Response> | undefined
 }

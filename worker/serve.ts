@@ -356,7 +356,7 @@ class ServedEndpoint {
     return {
       ...Object.fromEntries(this.#plugins.flatMap((plugin) => classesOf(plugin, runtime))),
       paths: this.#paths,
-      routes: routes.map(({ path }) => path),
+      routes: [...routes.map(({ path }) => path), ...(this.#auth?.routes ?? [])],
       server: this.#server,
       fetch: async (request, _, context) => route()(request, { request, context }),
       McpSession: class McpSession extends Session {

@@ -7,7 +7,7 @@ export interface ServedWorker {
   fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response>
   /** Paths of the endpoint. */
   readonly paths: ServerInfo['paths']
-  /** Paths of the plugins, such as `/` of `page()`. */
+  /** Paths of the plugins and of `auth`, such as `/` of `page()`. */
   readonly routes: readonly string[]
   /** The server that the Worker serves. */
   readonly server: Server

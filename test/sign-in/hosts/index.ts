@@ -1,7 +1,7 @@
 /** Two endpoints on two hosts, whose users sign in with different providers of one name. They share one class. */
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
-import { routeByHost } from 'edgemcp/compose'
+import { routeByHost, routeHandler } from 'edgemcp/compose'
 import { github, signIn } from 'edgemcp/sign-in'
 
 const vars = env as unknown as { GITHUB: string; WORK: string }
@@ -20,7 +20,7 @@ function endpoint(name: string, url: string) {
 
 const first = endpoint('first', vars.GITHUB)
 const second = endpoint('second', vars.WORK)
-const route = routeByHost({ '127.0.0.1': first, localhost: second })
+const route = routeByHost({ '127.0.0.1': routeHandler(first), localhost: second })
 
 export const { McpSession, McpSignIn } = first
 export default { fetch: route }

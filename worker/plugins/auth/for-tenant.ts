@@ -61,6 +61,7 @@ export function forTenant(tenant: string, auth: Auth, options: ForTenantOptions 
       authenticateTestUser: async (...user) => asTenant(await authenticateTestUser(...user)),
     }),
     authorize: async (incoming, serverInfo) => auth.authorize?.(incoming, serverInfo),
+    routes: auth.routes,
     handleRequest: (request, serverInfo) => auth.handleRequest?.(request, serverInfo),
     storedClaims: auth.storedClaims,
     ...(auth.reauthorize && { reauthorize: (principal, call) => auth.reauthorize?.(principal, call) }),

@@ -42,7 +42,7 @@ export function handlerOf(owner: string, key: string, worker: WorkerOrHandler): 
 }
 
 /**
- * Creates a handler for the paths of a server: its endpoints, the metadata of its `auth`, and the paths of its plugins except `/`. Returns
+ * Creates a handler for the paths of a server: its endpoints, the metadata and pages of its `auth`, and the paths of its plugins except `/`. Returns
  * `undefined` for other paths. For itty-router and your own handlers; `combine()` uses it itself.
  *
  * @throws Error for a value that `serve()` did not return

@@ -10,6 +10,7 @@ export function withTestUsers(auth: Auth, env: object): Auth {
     credentialHeaders: auth.credentialHeaders,
     validate: auth.validate?.bind(auth),
     authorize: auth.authorize?.bind(auth),
+    routes: auth.routes,
     handleRequest: auth.handleRequest?.bind(auth),
     storedClaims: auth.storedClaims,
     // The server's own hook knows no made-up users.

@@ -238,6 +238,7 @@ class SignInServer {
         objects: { McpSignIn: (runtime) => this.#classFor(runtime) },
         upstream: (ctx, name, options, runtime) => readUpstream(ctx, name, options, this.#providers, runtime),
       },
+      routes: [...this.#paths].filter((path) => path !== authorizationServer),
       handleRequest: (request, serverInfo) =>
         this.#answer(request, serverInfo) ?? resource.handleRequest?.(request, serverInfo),
     }
