@@ -12,13 +12,14 @@ import { hasResources } from './resources.ts'
 
 export const discover: Method = {
   offered: () => true,
-  async answer({ server, caller, environment }) {
-    const { declarations } = server
+  async answer(context) {
+    const { declarations } = context.server
     const { instructions, caching = uncached } = declarations.options
     return {
       supportedVersions,
-      capabilities: capabilitiesOf(declarations, environment),
-      instructions: await instructionsFor(declarations, caller),
+      capabilities: capabilitiesOf(declarations, context.environment),
+      instructions:
+        typeof instructions === 'function' ? await instructionsFor(declarations, context.caller) : instructions,
       ttlMs: caching.ttlMs,
       cacheScope: typeof instructions === 'function' ? 'private' : caching.cacheScope,
     }
@@ -41,14 +42,15 @@ export function capabilitiesOf(
   declarations: Declarations,
   { updates }: Pick<CallEnvironment, 'updates'>,
 ): ServerCapabilities {
+  // What is undefined is not sent.
   return {
     logging: {},
-    ...(hasCompletions(declarations) && { completions: {} }),
-    ...(declarations.tools.size > 0 && { tools: { listChanged: updates } }),
-    ...(hasResources(declarations) && { resources: { subscribe: updates, listChanged: updates } }),
+    completions: hasCompletions(declarations) ? {} : undefined,
+    tools: declarations.tools.size > 0 ? { listChanged: updates } : undefined,
+    resources: hasResources(declarations) ? { subscribe: updates, listChanged: updates } : undefined,
     extensions: declarations.extensions,
-    ...(declarations.experimental && { experimental: declarations.experimental }),
-    ...(declarations.prompts.size > 0 && { prompts: { listChanged: updates } }),
+    experimental: declarations.experimental,
+    prompts: declarations.prompts.size > 0 ? { listChanged: updates } : undefined,
   }
 }
 

@@ -45,7 +45,7 @@ export function errorAnswer({ message, call }: StatelessCall, thrown: unknown, {
 
 /** Adds the server to a result: its whole description to that of `server/discover`, its name and version to others. */
 const addServerInfo = (declarations: Declarations, method: string) => (result: Result) => {
-  const all = implementationOf(declarations)
-  const info = method === 'server/discover' ? all : { name: all.name, version: all.version }
+  const { name, version } = declarations.options
+  const info = method === 'server/discover' ? implementationOf(declarations) : { name, version }
   return { ...result, _meta: { ...result._meta, [serverInfoKey]: info } }
 }
