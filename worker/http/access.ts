@@ -10,7 +10,6 @@ import { emptyContext, type RequestContext } from '../declarations/request-conte
 import type { Call } from '../engine/call.ts'
 import { noSignal, stepError } from '../engine/failure.ts'
 import { insufficientScope } from '../engine/required-scopes.ts'
-import * as bounds from '../protocol/bounds.ts'
 import { checkPrincipal } from '../protocol/check-principal.ts'
 import { asMcpError, McpError } from '../protocol/errors.ts'
 import { isRequest, type Message, type RequestMessage } from '../protocol/jsonrpc.ts'
@@ -22,27 +21,15 @@ import { errorResponse, idOf } from './error-response.ts'
 import type { Host } from './host.ts'
 
 /**
- * Bounds of the headers that this server reads on every request. `Mcp-Session-Id` and the token are bounded where they are unsealed or
- * verified.
- */
-const measuredHeaders = [
-  ['Accept', bounds.headerCharacters],
-  ['Content-Type', bounds.headerCharacters],
-  ['Last-Event-ID', bounds.eventIdCharacters],
-  ['MCP-Protocol-Version', bounds.versionCharacters],
-] as const
-
-/**
  * Returns the principal of a request; a promise only if the endpoint has `auth`.
  *
- * @throws McpError `invalid_request` for a header beyond its bound, `unauthorized`
+ * @throws McpError `unauthorized`
  */
 export function authenticate(
   request: Request,
   host: Host,
   incoming: IncomingRequest,
 ): Promise<Principal | undefined> | undefined {
-  measureHeaders(request)
   return host.auth && authenticateWith(host.auth, request, host, incoming)
 }
 
@@ -54,17 +41,6 @@ async function authenticateWith(
 ): Promise<Principal | undefined> {
   incoming.principal = checkPrincipal(await auth.authenticate(request, host, incoming))
   return incoming.principal
-}
-
-function measureHeaders({ headers }: Request): void {
-  for (const [name, limit] of measuredHeaders) {
-    const length = headers.get(name)?.length ?? 0
-    if (length <= limit) continue
-    throw new McpError(
-      'invalid_request',
-      `Header ${name} has ${length} characters: this server accepts at most ${limit}`,
-    )
-  }
 }
 
 /**

@@ -5,6 +5,7 @@ import { McpError } from '../protocol/errors.ts'
 import { type Parsed, parse, unreadable } from '../protocol/jsonrpc.ts'
 import { memoizeLast } from '../protocol/memoize-last.ts'
 import { utf8 } from '../protocol/utf8.ts'
+import { boundedHeader } from './bounded-header.ts'
 import type { Limits } from './limits.ts'
 
 /**
@@ -24,7 +25,7 @@ export async function readMessages(request: Request, limits: Limits): Promise<Pa
  */
 export async function readBody(request: Request, limits: Limits): Promise<{ text: string; problem?: McpError }> {
   const { headers } = request
-  if (!isJson(headers.get('Content-Type') ?? '')) {
+  if (!isJson(boundedHeader(request, 'Content-Type') ?? '')) {
     throw new McpError('unsupported_media_type', 'Content-Type must be application/json')
   }
   const encoding = headers.get('Content-Encoding') ?? 'identity'

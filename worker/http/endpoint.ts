@@ -12,6 +12,7 @@ import type { IncomingRequest } from '../request-hooks.ts'
 import { type AcceptedTypes, accepts, refusedTypes, requireStream } from './accept.ts'
 import { type Access, authenticate, decideAccess } from './access.ts'
 import { readMessages } from './body.ts'
+import { boundedHeader } from './bounded-header.ts'
 import { errorResponse, idOf, notAllowed, unknownSession } from './error-response.ts'
 import type { Host } from './host.ts'
 import { readSseMessage, readSsePost } from './http-sse/read.ts'
@@ -29,10 +30,10 @@ import { openSubscription } from './stateless/subscribe.ts'
 
 /** POST: the body and the headers decide the protocol version, and whether the request belongs to a session. */
 export async function post(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
+  const version = boundedHeader(request, 'MCP-Protocol-Version')
+  const accept = accepts(boundedHeader(request, 'Accept'))
   const principal = await authenticate(request, host, incoming)
-  const accept = accepts(request.headers.get('Accept'))
   const parsed = await readMessages(request, host.limits)
-  const version = request.headers.get('MCP-Protocol-Version')
   const session = request.headers.get('Mcp-Session-Id')
   const classified = classify(parsed, { version, session })
   const reject = (error: McpError, id: RequestId | undefined) =>
@@ -61,9 +62,9 @@ export async function post(request: Request, host: Host, incoming: IncomingReque
 /** GET: the standing stream of a session, or the remaining events of a stream after `Last-Event-ID`. */
 export async function get(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
   const principal = await authenticate(request, host, incoming)
-  requireStream(accepts(request.headers.get('Accept')))
+  requireStream(accepts(boundedHeader(request, 'Accept')))
   if (!host.hasSessions) return notAllowed('POST, OPTIONS')
-  const badVersion = unknownVersion(request.headers.get('MCP-Protocol-Version'))
+  const badVersion = unknownVersion(boundedHeader(request, 'MCP-Protocol-Version'))
   if (badVersion) return errorResponse(badVersion)
   const access = await decideAccess([], host, incoming)
   if (access instanceof Response) return access
@@ -76,7 +77,7 @@ export async function get(request: Request, host: Host, incoming: IncomingReques
 export async function remove(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
   const principal = await authenticate(request, host, incoming)
   if (!host.hasSessions) return notAllowed('POST, OPTIONS')
-  const badVersion = unknownVersion(request.headers.get('MCP-Protocol-Version'))
+  const badVersion = unknownVersion(boundedHeader(request, 'MCP-Protocol-Version'))
   if (badVersion) return errorResponse(badVersion)
   const session = await readSession(request, host, principal)
   if (session instanceof Response) return session
@@ -87,7 +88,7 @@ export async function remove(request: Request, host: Host, incoming: IncomingReq
 export async function getSse(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
   if (!host.hasSessions) return notAllowed('OPTIONS')
   await authenticate(request, host, incoming)
-  const badVersion = unknownVersion(request.headers.get('MCP-Protocol-Version'))
+  const badVersion = unknownVersion(boundedHeader(request, 'MCP-Protocol-Version'))
   if (badVersion) return errorResponse(badVersion)
   const access = await decideAccess([], host, incoming)
   if (access instanceof Response) return access
@@ -97,6 +98,8 @@ export async function getSse(request: Request, host: Host, incoming: IncomingReq
 /** POST of HTTP+SSE: one message of a session. */
 export async function postSse(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
   if (!host.hasSessions) return notAllowed('OPTIONS')
+  // Refused as on the other paths, although nothing depends on it.
+  boundedHeader(request, 'Accept')
   const principal = await authenticate(request, host, incoming)
   const parsed = await readMessages(request, host.limits)
   const message = readSseMessage(request, parsed)

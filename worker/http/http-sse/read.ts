@@ -5,6 +5,7 @@ import type { Message, Parsed } from '../../protocol/jsonrpc.ts'
 import type { Principal } from '../../protocol/principal.ts'
 import type { RequestId } from '../../protocol/types.ts'
 import { unknownVersion } from '../../protocol/unsupported-version.ts'
+import { boundedHeader } from '../bounded-header.ts'
 import { errorResponse, idOf, unknownSession } from '../error-response.ts'
 import type { Host } from '../host.ts'
 import { type OpenedSession, openSession, type SessionContent } from '../sealed-session.ts'
@@ -24,7 +25,7 @@ export function readSseMessage(
   if ('batch' in parsed) return { refused: new McpError('invalid_request', 'This transport has no batches') }
   const { message } = parsed
   // 2024-11-05 has no such header. A client that sends it all the same must name a version that this server speaks.
-  const badVersion = unknownVersion(request.headers.get('MCP-Protocol-Version'))
+  const badVersion = unknownVersion(boundedHeader(request, 'MCP-Protocol-Version'))
   return badVersion ? { refused: badVersion, id: idOf([message]) } : message
 }
 

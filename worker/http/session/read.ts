@@ -2,6 +2,7 @@
 import { isNotification, type Message } from '../../protocol/jsonrpc.ts'
 import type { Principal } from '../../protocol/principal.ts'
 import { revisionOf } from '../../protocol/revisions/index.ts'
+import { boundedHeader } from '../bounded-header.ts'
 import { errorResponse, noBatches, sessionRequired, unknownSession } from '../error-response.ts'
 import type { Host } from '../host.ts'
 import { accepted, type SessionPost } from '../session-object.ts'
@@ -49,7 +50,7 @@ export async function readSessionStream(
 ): Promise<SessionStream | Response> {
   const session = await readSession(request, host, principal)
   if (session instanceof Response) return session
-  const after = request.headers.get('Last-Event-ID') ?? undefined
+  const after = boundedHeader(request, 'Last-Event-ID') ?? undefined
   // It becomes part of a URL: see `relayRequest`.
   if (after !== undefined && !/^[0-9.]+$/.test(after)) return unknownEvent(after)
   return { session, after }
