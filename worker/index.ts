@@ -81,6 +81,7 @@ export type { TemplateVariables } from './protocol/uri-template.ts'
 export type {
   AuditHook,
   Auth,
+  Credential,
   IncomingRequest,
   Limiter,
   ServerInfo,

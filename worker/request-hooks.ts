@@ -62,6 +62,19 @@ export interface ServerInfo {
   report(problem: unknown): void
 }
 
+/** Describes until when a credential is accepted. */
+export type Credential = {
+  /** Milliseconds since 1970 from which it is not accepted any more. Default: never. */
+  readonly expires?: number
+  /** For a credential that can be revoked. Default: it cannot. */
+  readonly recheck?: {
+    /** Milliseconds since 1970 from which an open stream verifies it again before it sends something. */
+    readonly at: number
+    /** Verifies it. @throws any error when it is not accepted any more */
+    verify(): Promise<Credential>
+  }
+}
+
 /** Collects what is known about one HTTP request while it is served. */
 export type IncomingRequest = {
   /** The HTTP request. */
@@ -70,6 +83,8 @@ export type IncomingRequest = {
   readonly context: { readonly props?: unknown; readonly auth?: unknown }
   /** The authenticated caller, once known. */
   principal?: Principal | undefined
+  /** The credential of `principal`, if it expires or can be revoked: the streams that the request opens end with it. */
+  credential?: Credential
   /** What the option `requestContext` of `serve()` returned, once known. Other requests than a POST with calls have none. */
   requestContext?: RequestContext
   /** The JSON-RPC messages of the body, once parsed. */

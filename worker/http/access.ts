@@ -15,7 +15,7 @@ import { asMcpError, McpError } from '../protocol/errors.ts'
 import { isRequest, type Message, type RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
 import { oldestRevision, revisionOf } from '../protocol/revisions/index.ts'
-import type { Auth, IncomingRequest } from '../request-hooks.ts'
+import type { Auth, Credential, IncomingRequest } from '../request-hooks.ts'
 import { addressOf, callerOfMessage, httpRequestOf } from './caller.ts'
 import { errorResponse, idOf } from './error-response.ts'
 import type { Host } from './host.ts'
@@ -125,6 +125,11 @@ export class Access {
   /** The request context; empty without the option `requestContext` of `serve()`. */
   get requestContext(): RequestContext {
     return this.#incoming.requestContext ?? emptyContext
+  }
+
+  /** Until when the streams of the request may stay open. */
+  get credential(): Credential | undefined {
+    return this.#incoming.credential
   }
 
   /** The HTTP request, as handlers get it. */

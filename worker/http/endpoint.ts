@@ -92,7 +92,7 @@ export async function getSse(request: Request, host: Host, incoming: IncomingReq
   if (badVersion) return errorResponse(badVersion)
   const access = await decideAccess([], host, incoming)
   if (access instanceof Response) return access
-  return replyWithSseStream(await startSseSession(access, host), host)
+  return replyWithSseStream(await startSseSession(access, host), access, host)
 }
 
 /** POST of HTTP+SSE: one message of a session. */

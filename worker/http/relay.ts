@@ -7,6 +7,7 @@ import type { Followed, Following } from '../../durable-objects/rpc.ts'
 import * as closeCode from '../protocol/close-code.ts'
 import { readRelayMessage } from '../protocol/relay-messages.ts'
 import { retryFrame } from '../protocol/server-sent-events.ts'
+import type { Credential } from '../request-hooks.ts'
 import { EventStream, type EventStreamOptions, eventStreamHeaders } from './event-stream.ts'
 
 const finalCodes = new Set<number>([closeCode.complete, closeCode.released, closeCode.replaced])
@@ -30,6 +31,8 @@ export type RelayOptions = Omit<EventStreamOptions, 'onGone' | 'onRoom'> & {
   dial(after: string | undefined, again: boolean): Promise<Response>
   /** See `Limits`. Default: the stream has no maximum age. */
   maxStreamAgeMs?: number
+  /** The credential that opened the stream, which ends with it. Default: none. */
+  credential?: Credential | undefined
   /** Notifies the object that the client has disconnected, even without a socket at that time. */
   notifyOnClose?: boolean
   /** Converts the payload of a message into a frame. Without it, each payload already consists of frames. */
@@ -78,12 +81,20 @@ class Relay {
   /** Whether the stream has reached its maximum age without a socket: it ends when the next one opens. */
   #isAged = false
   readonly #ageTimer: ReturnType<typeof setTimeout> | null = null
+  #credential: Credential
+  /** What came from the object while the credential is verified again. */
+  #held: (() => void)[] = []
+  #heldCharacters = 0
+  #verifying: Promise<void> | undefined
 
   constructor(options: RelayOptions, after: string | undefined) {
     this.#options = options
     this.#lastId = after
     // Streams that were opened together, as after a deployment, do not end together.
-    const ageMs = (options.maxStreamAgeMs ?? Number.POSITIVE_INFINITY) * (1 - Math.random() / 5)
+    const { maxStreamAgeMs = Number.POSITIVE_INFINITY, credential = {} } = options
+    this.#credential = credential
+    const { expires = Number.POSITIVE_INFINITY } = credential
+    const ageMs = Math.min(maxStreamAgeMs * (1 - Math.random() / 5), expires - Date.now())
     if (ageMs <= maxTimerMs) this.#ageTimer = setTimeout(() => this.#onMaxAge(), ageMs)
     this.#stream = new EventStream({ ...options, onGone: () => this.#onClientGone(), onRoom: () => this.#resume() })
     if (options.firstFrame !== undefined) this.#stream.send(options.firstFrame)
@@ -99,10 +110,10 @@ class Relay {
     this.#lastId ??= headers.get('Last-Event-ID') ?? undefined
     // What comes on a socket that the relay has given up does not count any more.
     const onClose = (code: number) => {
-      if (this.#socket === socket) this.#onClose(code)
+      this.#inOrder(() => this.#socket === socket && this.#onClose(code))
     }
     socket.addEventListener('message', ({ data }) => {
-      if (this.#socket === socket) this.#onMessage(data)
+      this.#inOrder(() => this.#socket === socket && this.#onMessage(data), data)
     })
     socket.addEventListener('close', ({ code }) => onClose(code))
     socket.addEventListener('error', () => onClose(abnormalClosure))
@@ -112,7 +123,8 @@ class Relay {
   /** Sends what the object returns, until it closes the stream like a socket. */
   async follow({ messages, code, next }: Following, name: string): Promise<void> {
     for (let followed: Followed = { messages, code }; ; ) {
-      for (const message of followed.messages) this.#onMessage(message)
+      for (const message of followed.messages) this.#inOrder(() => this.#onMessage(message), message)
+      await this.#verifying
       if (this.#isPaused || this.#hasEnded) break
       if (followed.code !== undefined) {
         this.#onClose(followed.code)
@@ -122,6 +134,31 @@ class Relay {
       followed = await next(name).catch(() => ({ messages: [], code: abnormalClosure }))
     }
     next[Symbol.dispose]?.()
+  }
+
+  /** Runs `work` after what came before it, and not before a credential that may have been revoked is verified again. */
+  #inOrder(work: () => void, data: unknown = ''): void {
+    const { recheck } = this.#credential
+    if (recheck && recheck.at <= Date.now()) this.#verifying ??= this.#verifyAgain(recheck.verify)
+    if (!this.#verifying) return work()
+    this.#held.push(work)
+    this.#heldCharacters += typeof data === 'string' ? data.length : 0
+    // Its client continues after the last event that it received.
+    if (this.#heldCharacters > this.#options.maxBufferedBytes) this.#onMaxAge()
+  }
+
+  /** Sends nothing to a client whose credential was revoked: its stream ends, and it can continue with another credential. */
+  async #verifyAgain(verify: () => Promise<Credential>): Promise<void> {
+    try {
+      this.#credential = await verify()
+    } catch {
+      if (!this.#hasEnded) this.#onMaxAge()
+    }
+    this.#verifying = undefined
+    const held = this.#hasEnded ? [] : this.#held
+    this.#held = []
+    this.#heldCharacters = 0
+    for (const work of held) work()
   }
 
   #onClose(code: number): void {
@@ -166,7 +203,7 @@ class Relay {
     }
     if (lastFrame === undefined) this.#stream.send(retryFrame(retryAfterMs))
     // Before the end of the stream, so that the object knows of it when the client continues.
-    this.#closeSocket(closeCode.aged, this.#lastId)
+    if (!this.#options.notifyOnClose) this.#closeSocket(closeCode.aged, this.#lastId)
     this.#end()
     this.#onClientGone()
   }

@@ -11,6 +11,7 @@ import type { SseSession } from './read.ts'
 /** @param id the session id, for the first event, which contains the URL to post to */
 export function replyWithSseStream(
   { session: { name, expires }, id }: { readonly session: SseSession; readonly id: string },
+  { credential }: Access,
   host: Host,
 ): Promise<Response> {
   const settings = { sse: '1', relay: crypto.randomUUID(), terms: host.termsOf(name), expires: String(expires) }
@@ -20,6 +21,7 @@ export function replyWithSseStream(
     notifyOnClose: true,
     // The session ends with its stream.
     maxStreamAgeMs: Number.POSITIVE_INFINITY,
+    credential,
     firstFrame: `event: endpoint\ndata: ${host.paths.messages}?session=${encodeURIComponent(id)}\n\n`,
   })
 }

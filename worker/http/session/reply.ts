@@ -30,7 +30,7 @@ export async function replyFromSession(
     if (posted.frames !== undefined) return new Response(posted.frames, { headers: eventStreamHeaders })
     const { stream, following } = posted
     // The first connection of each stream of a POST: clients come back with a GET.
-    return openSessionRelay(session, host, { relay: 'post', stream: String(stream) }, { following })
+    return openSessionRelay(session, access, host, { relay: 'post', stream: String(stream) }, { following })
   }
   const { status, text, headers } = posted
   if (text === undefined) return new Response(null, { status })
@@ -52,6 +52,7 @@ export async function replyWithStream(
   if ('lacks' in admission) return access.rejectForScopes(admission.lacks)
   return openSessionRelay(
     session,
+    access,
     host,
     { relay, ...(access.principal && { admitted: '1', readmits: '1' }) },
     { after, admit },
@@ -66,6 +67,7 @@ export async function replyWithStream(
  */
 async function openSessionRelay(
   { name, expires, handshake }: Session,
+  { credential }: Access,
   host: Host,
   settings: Readonly<Record<string, string>> & { readonly relay: string },
   {
@@ -97,7 +99,7 @@ async function openSessionRelay(
   }
   // Clients of older versions take the end of a stream as final, and have no event id before its first event.
   const maxStreamAgeMs = isPolling ? host.limits.maxStreamAgeMs : Number.POSITIVE_INFINITY
-  const options = { ...host.limits, dial, maxStreamAgeMs }
+  const options = { ...host.limits, dial, maxStreamAgeMs, credential }
   if (following) return followStream(options, following, settings.relay)
   const response = await openRelay(options, after)
   if (response.status === 200) return response

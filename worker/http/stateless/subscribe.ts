@@ -16,7 +16,7 @@ export async function openSubscription(
   request: Request,
   listen: Listen,
   accept: AcceptedTypes,
-  { principal, address }: Access,
+  { principal, address, credential }: Access,
   host: Host,
 ): Promise<Response> {
   requireStream(accept)
@@ -29,7 +29,7 @@ export async function openSubscription(
   const onEnd = () => {
     if (stream.onClosed) host.waitUntil(stream.onClosed().catch(host.report))
   }
-  const response = await openRelay({ ...host.limits, ...stream, onEnd })
+  const response = await openRelay({ ...host.limits, ...stream, credential, onEnd })
   if (response.status !== 200) {
     onEnd()
     throw stream.rejection

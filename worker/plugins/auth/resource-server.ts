@@ -111,7 +111,8 @@ class ResourceServer {
     }
     const audiences = this.#audiencesFor(request, serverInfo)
     try {
-      const principal = await this.#verifier.principal(match.token, audiences, request, serverInfo)
+      const { principal, credential } = await this.#verifier.principal(match.token, audiences, request, serverInfo)
+      incoming.credential = credential
       return this.#admit(principal, request, serverInfo, incoming)
     } catch (problem) {
       throw problem instanceof BadToken ? this.#invalidToken(problem, request, serverInfo) : problem

@@ -1,12 +1,12 @@
 /** Converts the token of a request into a principal: finds the issuer, verifies the token, and reads its claims. */
 import { decodeJwt } from 'jose'
-import type { Principal } from '../../protocol/principal.ts'
-import type { ServerInfo, TestUser } from '../../request-hooks.ts'
+import { holdsScopes, type Principal, principalKey } from '../../protocol/principal.ts'
+import type { IncomingRequest, ServerInfo, TestUser } from '../../request-hooks.ts'
 import { BadToken } from './bad-token.ts'
 import type { BearerOptions } from './bearer.ts'
 import { audiencesOf, checkTimes, expiryOf, principalOf, type TokenClaims } from './claims.ts'
 import { checkTokenPrefixes } from './introspection.ts'
-import { VerifiedTokens } from './verified-token-cache.ts'
+import { type Verified, VerifiedTokens } from './verified-token-cache.ts'
 import { type Expected, Issuer, unavailable } from './verify-jwt.ts'
 
 /** Verifies the tokens of an authorization server in this Worker. */
@@ -16,6 +16,9 @@ export interface OwnVerifier {
   /** Returns the claims of a token; `undefined` for one that this issuer did not issue. @throws McpError `unavailable` */
   claims(token: string, request: Request, serverInfo: ServerInfo): Promise<TokenClaims | undefined>
 }
+
+/** Milliseconds for which an open stream relies on a result of the option `verify`, which is not cached. */
+const recheckAfterMs = 60_000
 
 export class TokenVerifier {
   readonly issuers: readonly Issuer[]
@@ -48,7 +51,7 @@ export class TokenVerifier {
   }
 
   /**
-   * Returns the principal of a token, from the cache if the token was recently verified for these audiences.
+   * Returns the principal of a token and until when it is accepted, from the cache if the token was recently verified for these audiences.
    *
    * @param audiences the names of this server, as tokens state them
    * @throws BadToken; McpError `unavailable` when the issuer does not respond
@@ -58,7 +61,28 @@ export class TokenVerifier {
     audiences: readonly string[],
     request: Request,
     serverInfo: ServerInfo,
-  ): Promise<Principal> {
+  ): Promise<Required<Pick<IncomingRequest, 'credential'>> & { readonly principal: Principal }> {
+    const verified = await this.#verify(token, audiences, request, serverInfo)
+    const { principal, expiresAt, tokenExpires, isRevocable } = verified
+    const verify = async () => {
+      const again = await this.principal(token, audiences, request, serverInfo)
+      if (principalKey(again.principal) === principalKey(principal)) {
+        if (holdsScopes(again.principal.scopes, principal.scopes)) return again.credential
+      }
+      throw new BadToken('The token is not valid for this resource')
+    }
+    return {
+      principal,
+      credential: { expires: tokenExpires, ...(isRevocable && { recheck: { at: expiresAt, verify } }) },
+    }
+  }
+
+  async #verify(
+    token: string,
+    audiences: readonly string[],
+    request: Request,
+    serverInfo: ServerInfo,
+  ): Promise<Verified> {
     const { verify } = this.#options
     // What `verify` decided may depend on anything of the request.
     const cached = verify ? undefined : this.#verified.get(token, audiences)
@@ -70,9 +94,10 @@ export class TokenVerifier {
         : await this.#verifyByIssuer(token, audiences, serverInfo)
     const principal = principalOf(claims, this.#options)
     audiencesOf(claims)
-    const expiresAt = expiryOf(claims, this.#own ? 0 : this.#clockTolerance)
-    if (!verify) this.#verified.add(token, audiences, principal, expiresAt)
-    return principal
+    const tokenExpires = expiryOf(claims, this.#own ? 0 : this.#clockTolerance)
+    if (verify) return { principal, tokenExpires, isRevocable: true, expiresAt: Date.now() + recheckAfterMs }
+    const isRevocable = this.#own !== undefined || issuerIn(token) === undefined
+    return this.#verified.add(token, audiences, { principal, tokenExpires, isRevocable })
   }
 
   /** Returns the principal of a token with the claims of a test user. @throws BadToken for claims that no token of the issuers has */

@@ -1,7 +1,15 @@
 import { BoundedMap } from '../../protocol/bounded-map.ts'
 import type { Principal } from '../../protocol/principal.ts'
 
-type Verified = { readonly principal: Principal; readonly expiresAt: number }
+export type Verified = {
+  readonly principal: Principal
+  /** Milliseconds since 1970 from which the token is verified again. */
+  readonly expiresAt: number
+  /** Milliseconds since 1970 from which the token is not accepted any more. */
+  readonly tokenExpires: number
+  /** Whether the token may be revoked before. */
+  readonly isRevocable: boolean
+}
 
 /**
  * Caches recently verified tokens, so that a signature is not verified for every request. The key contains all that the decision depends
@@ -16,20 +24,19 @@ export class VerifiedTokens {
     this.#ttlMs = ttlMs
   }
 
-  get(token: string, audiences: readonly string[]): Principal | undefined {
+  get(token: string, audiences: readonly string[]): Verified | undefined {
     const key = keyOf(token, audiences)
     const verified = this.#entries.get(key)
     if (!verified) return undefined
-    if (verified.expiresAt > Date.now()) return verified.principal
+    if (verified.expiresAt > Date.now()) return verified
     this.#entries.delete(key)
     return undefined
   }
 
-  /** @param expiresAt milliseconds since 1970: when the token expires */
-  add(token: string, audiences: readonly string[], principal: Principal, expiresAt: number): void {
-    if (this.#ttlMs <= 0) return
-    const entry = { principal, expiresAt: Math.min(expiresAt, Date.now() + this.#ttlMs) }
-    this.#entries.set(keyOf(token, audiences), entry)
+  add(token: string, audiences: readonly string[], verified: Omit<Verified, 'expiresAt'>): Verified {
+    const entry = { ...verified, expiresAt: Math.min(verified.tokenExpires, Date.now() + this.#ttlMs) }
+    if (this.#ttlMs > 0) this.#entries.set(keyOf(token, audiences), entry)
+    return entry
   }
 }
 
