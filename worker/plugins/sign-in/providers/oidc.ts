@@ -3,6 +3,7 @@
  *
  * @see https://openid.net/specs/openid-connect-core-1_0.html
  */
+import { decodeJwt } from 'jose'
 import * as oauth from 'oauth4webapi'
 import { checkOptions, type KindsOf } from '../../../declarations/check-options.ts'
 import * as kind from '../../../declarations/option-kinds.ts'
@@ -60,18 +61,23 @@ export type OidcDifferences = {
   readonly name?: string
   readonly title?: string
   readonly scopes?: readonly string[]
+  /** Whether its access tokens are JWTs with claims of the user that the ID token does not have. Default: false. */
+  readonly readsAccessToken?: boolean
 }
 
 export class OidcProvider extends OAuthClient implements IdentityProvider {
   readonly #options: OidcOptions
+  readonly #readsAccessToken: boolean
   protected override readonly ownScopes: readonly string[]
   protected override readonly isOpenId = true
   #metadata: { readonly server: oauth.AuthorizationServer; readonly until: number } | undefined
 
-  constructor(options: OidcOptions, { name: ownName = 'oidc', title: ownTitle, scopes }: OidcDifferences) {
+  constructor(options: OidcOptions, differences: OidcDifferences) {
+    const { name: ownName = 'oidc', title: ownTitle, scopes, readsAccessToken = false } = differences
     const { name = ownName, title = ownTitle ?? new URL(options.issuer).hostname } = options
     super({ ...options, name, title })
     this.#options = options
+    this.#readsAccessToken = readsAccessToken
     this.ownScopes = scopes ?? ['openid', 'profile', 'email']
   }
 
@@ -87,7 +93,8 @@ export class OidcProvider extends OAuthClient implements IdentityProvider {
 
   protected override async userOf(tokens: UpstreamTokens, idToken: oauth.IDToken | undefined): Promise<User> {
     const { sub = '' } = idToken ?? {}
-    const claims: UserClaims = { ...(await this.#userInfo(tokens, idToken)), ...idToken }
+    const more = this.#readsAccessToken ? claimsIn(tokens.accessToken, sub) : {}
+    const claims: UserClaims = { ...(await this.#userInfo(tokens, idToken)), ...more, ...idToken }
     const { tenantClaim, groupsClaim = 'groups', reject } = this.#options
     const reason = reject?.(claims)
     if (reason !== undefined) throw new AccessDenied(reason)
@@ -112,6 +119,16 @@ export class OidcProvider extends OAuthClient implements IdentityProvider {
     const claims = Object(await this.getJson(endpoint, accessToken))
     if (claims.sub !== idToken?.sub) throw new Error(`${this.title} answered for another user`)
     return claims
+  }
+}
+
+/** Returns the claims of an access token of the user, which came from the provider directly; none of a token that is no JWT. */
+function claimsIn(accessToken: string, user: string): UserClaims {
+  try {
+    const claims = decodeJwt(accessToken)
+    return claims.sub === user ? claims : {}
+  } catch {
+    return {}
   }
 }
 

@@ -2,43 +2,50 @@
 import { checkOptions, type KindsOf } from '../../../declarations/check-options.ts'
 import * as kind from '../../../declarations/option-kinds.ts'
 import { type ClientOptions, clientKinds } from './client-options.ts'
-import { OidcProvider, type UserClaims } from './oidc.ts'
+import { type OidcOptions, OidcProvider, oidcKinds, type UserClaims } from './oidc.ts'
 import type { IdentityProvider } from './provider.ts'
 
 /** Configures `google()`. */
-export type GoogleOptions = ClientOptions & {
-  /** Google Workspace domains, one of which the account must belong to. Default: every Google account may sign in. */
-  domains?: readonly string[]
-}
+export type GoogleOptions = ClientOptions &
+  Pick<OidcOptions, 'groupsClaim'> & {
+    /** Google Workspace domains, one of which the account must belong to. Default: every Google account may sign in. */
+    domains?: readonly string[]
+  }
 
 /** Configures `entra()`. */
-export type EntraOptions = ClientOptions & {
-  /** Id of the directory (tenant), as a GUID. */
-  tenant: string
-}
+export type EntraOptions = ClientOptions &
+  Pick<OidcOptions, 'groupsClaim'> & {
+    /** Id of the directory (tenant), as a GUID. */
+    tenant: string
+  }
 
 /** Configures `okta()`. */
-export type OktaOptions = ClientOptions & {
-  /** Domain, such as `example.okta.com`. */
-  domain: string
-  /** Id of a custom authorization server, such as `default`. Default: that of the organization. */
-  authorizationServer?: string
-}
+export type OktaOptions = ClientOptions &
+  Pick<OidcOptions, 'groupsClaim'> & {
+    /** Domain, such as `example.okta.com`. */
+    domain: string
+    /** Id of a custom authorization server, such as `default`. Default: that of the organization. */
+    authorizationServer?: string
+  }
 
 /** Configures `auth0()`, `clerk()` and `workos()`. */
-export type DomainOptions = ClientOptions & {
-  /** Domain of your account at the provider, such as `example.eu.auth0.com`. */
-  domain: string
-}
+export type DomainOptions = ClientOptions &
+  Pick<OidcOptions, 'groupsClaim'> & {
+    /** Domain of your account at the provider, such as `example.eu.auth0.com`. */
+    domain: string
+  }
 
 /** Configures `cloudflareAccess()`. */
-export type AccessOptions = ClientOptions & {
-  /** Name of the team: `<team>.cloudflareaccess.com`. */
-  team: string
-}
+export type AccessOptions = ClientOptions &
+  Pick<OidcOptions, 'groupsClaim'> & {
+    /** Name of the team: `<team>.cloudflareaccess.com`. */
+    team: string
+  }
+
+const openIdKinds = { ...clientKinds, groupsClaim: oidcKinds.groupsClaim }
 
 const domainKinds: KindsOf<DomainOptions> = {
-  ...clientKinds,
+  ...openIdKinds,
   domain: kind.required([
     (value) => typeof value === 'string' && URL.canParse(`https://${value}`) && !value.includes('/'),
     "a domain without https://, such as 'example.okta.com'",
@@ -56,7 +63,7 @@ const domainKinds: KindsOf<DomainOptions> = {
  * const login = google({ clientId: env.GOOGLE_ID, clientSecret: env.GOOGLE_SECRET, domains: ['example.com'] })
  */
 export function google(options: GoogleOptions): IdentityProvider {
-  checkOptions('google()', options, { ...clientKinds, domains: kind.strings } satisfies KindsOf<GoogleOptions>)
+  checkOptions('google()', options, { ...openIdKinds, domains: kind.strings } satisfies KindsOf<GoogleOptions>)
   const { domains, authorizationParams, ...client } = options
   const [domain] = domains?.length === 1 ? domains : []
   return new OidcProvider(
@@ -92,14 +99,15 @@ export function google(options: GoogleOptions): IdentityProvider {
  */
 export function entra(options: EntraOptions): IdentityProvider {
   checkOptions('entra()', options, {
-    ...clientKinds,
+    ...openIdKinds,
     tenant: kind.required([
       (value) => typeof value === 'string' && /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(value),
       'the id of the directory, a GUID',
     ]),
   } satisfies KindsOf<EntraOptions>)
   const { tenant, ...client } = options
-  const issuer = `https://login.microsoftonline.com/${tenant}/v2.0`
+  // As its metadata and its tokens spell it.
+  const issuer = `https://login.microsoftonline.com/${tenant.toLowerCase()}/v2.0`
   // offline_access asks for a refresh token.
   const scopes = ['openid', 'profile', 'email', 'offline_access']
   return new OidcProvider({ ...client, issuer, tenantClaim: 'tid' }, { name: 'entra', title: 'Microsoft', scopes })
@@ -120,7 +128,8 @@ export function okta(options: OktaOptions): IdentityProvider {
   const { domain, authorizationServer, ...client } = options
   const issuer = `https://${domain}${authorizationServer === undefined ? '' : `/oauth2/${authorizationServer}`}`
   const scopes = ['openid', 'profile', 'email', 'offline_access']
-  return new OidcProvider({ ...client, issuer }, { name: 'okta', title: 'Okta', scopes })
+  // ID tokens that come with an access token have few claims: neither groups nor email_verified.
+  return new OidcProvider({ ...client, issuer, userInfo: true }, { name: 'okta', title: 'Okta', scopes })
 }
 
 /**
@@ -159,7 +168,8 @@ export function workos(options: DomainOptions): IdentityProvider {
   const scopes = ['openid', 'profile', 'email', 'offline_access']
   return new OidcProvider(
     { ...client, issuer: `https://${domain}`, tenantClaim: 'org_id' },
-    { name: 'workos', title: 'WorkOS', scopes },
+    // The ID token does not name the organization.
+    { name: 'workos', title: 'WorkOS', scopes, readsAccessToken: true },
   )
 }
 
@@ -175,7 +185,10 @@ export function workos(options: DomainOptions): IdentityProvider {
 export function clerk(options: DomainOptions): IdentityProvider {
   checkOptions('clerk()', options, domainKinds)
   const { domain, ...client } = options
-  return new OidcProvider({ ...client, issuer: `https://${domain}` }, { name: 'clerk', title: 'Clerk' })
+  return new OidcProvider(
+    { ...client, issuer: `https://${domain}`, tenantClaim: 'org_id' },
+    { name: 'clerk', title: 'Clerk' },
+  )
 }
 
 /**
@@ -191,7 +204,7 @@ export function clerk(options: DomainOptions): IdentityProvider {
  */
 export function cloudflareAccess(options: AccessOptions): IdentityProvider {
   checkOptions('cloudflareAccess()', options, {
-    ...clientKinds,
+    ...openIdKinds,
     team: kind.required([(value) => typeof value === 'string' && /^[a-z\d-]+$/i.test(value), 'the name of the team']),
   } satisfies KindsOf<AccessOptions>)
   const { team, ...client } = options
