@@ -52,6 +52,7 @@ import { scopesIn, scopesOfOpenCalls } from './call-scopes.ts'
 import { resumeCall, startCall } from './calls.ts'
 import { abandonAll, cancelCall } from './cancel-calls.ts'
 import { expireSession } from './expiry.ts'
+import { FollowedStreams } from './followed-streams.ts'
 import { answersDue, holdAwake, holdRunning, keepAwakeAfterMs } from './keep-awake.ts'
 import { Lifetime } from './lifetime.ts'
 import { notifyOfEnd } from './notify-of-end.ts'
@@ -62,6 +63,7 @@ import { becomeStream, fitted, refusalsIn } from './replies.ts'
 import type { SessionHost } from './session-host.ts'
 import type { SessionParts } from './session-parts.ts'
 import type { SessionValues } from './session-values.ts'
+import { StreamAdmission } from './stream-admission.ts'
 import { isOverSse, SessionStreams } from './streams.ts'
 
 export class Session extends Store implements SessionRpc {
@@ -93,8 +95,10 @@ export class Session extends Store implements SessionRpc {
     const skippedIds = () => lifetime.skippedIds
     const log = new EventLog(sql, () => lifetime.terms.log, skippedIds)
     const ledger = new CallLedger(sql, skippedIds)
-    const streams = new SessionStreams(ctx, log, ledger, values)
-    const parts = { host, values, log, ledger, alarms, lifetime, streams }
+    const followed = new FollowedStreams()
+    const admission = new StreamAdmission(log, values)
+    const streams = new SessionStreams(ctx, log, ledger, followed, admission)
+    const parts = { host, values, log, ledger, alarms, lifetime, streams, followed, admission }
     this.#session = { ...parts, subscriptions: undefined, clientTasks: undefined, running: new Map(), isNew: true }
     if (host.ClientTasks) this.#session.clientTasks = new host.ClientTasks(this.#session, sql)
     if (host.Subscriptions) this.#session.subscriptions = new host.Subscriptions(this.#session)
@@ -154,10 +158,10 @@ export class Session extends Store implements SessionRpc {
       await drainMicrotasks()
       session.streams.flush()
       void holdAwake(session)
-      const frames = session.streams.takeWhole(pending.stream, pending.revision.polling)
+      const frames = session.followed.takeWhole(pending.stream, pending.revision.polling)
       const following =
         post.follows && frames === undefined
-          ? session.streams.follow(pending.stream, pending.revision.polling)
+          ? session.followed.follow(pending.stream, pending.revision.polling)
           : undefined
       return {
         stream: pending.stream,
@@ -226,7 +230,7 @@ export class Session extends Store implements SessionRpc {
     if (owner) session.lifetime.setOwner(owner, expires)
     const isRevoked = await (session.subscriptions?.dropWithout(scopes) ?? dropSubscriptionsWithout(session, scopes))
     if (epoch !== session.lifetime.epoch) return { gone: true }
-    const lacks = session.streams.admit(scopes, after, relay)
+    const lacks = session.admission.admit(scopes, after, relay)
     if (lacks) return { lacks }
     const isListening = session.values.get('updatesShard') !== undefined
     if (after !== undefined && !isRevoked && !isListening) return { admitted: true }
@@ -254,7 +258,7 @@ export class Session extends Store implements SessionRpc {
     this.#wake(searchParams.get('terms') ?? undefined)
     if (overSse) session.lifetime.expiry.markConnected()
     // A Worker of an older release does not admit it again.
-    else if (searchParams.has('readmits') && !session.streams.isAdmitted(options.relay)) {
+    else if (searchParams.has('readmits') && !session.admission.isAdmitted(options.relay)) {
       return new Response(null, { status: 412 })
     }
     if (after) {

@@ -14,7 +14,10 @@ import { PendingPost, type Reply, type SessionCall } from './pending-post.ts'
 import type { SessionParts } from './session-parts.ts'
 
 /** What replies need of the other parts of a session. */
-export type RepliesContext = Pick<SessionParts, 'host' | 'log' | 'ledger' | 'streams' | 'lifetime' | 'alarms'>
+export type RepliesContext = Pick<
+  SessionParts,
+  'host' | 'log' | 'ledger' | 'streams' | 'followed' | 'lifetime' | 'alarms'
+>
 
 /** Sends the reply of a call. Writes all changes of the reply in one turn. */
 export function answer(
@@ -68,7 +71,7 @@ export function streamOf(session: RepliesContext, post: PendingPost, expires: nu
   for (const call of post.calls) session.ledger.check(ledgerCallOf(call, 0))
   session.lifetime.scheduleExpiry(expires)
   const stream = session.log.open(post.unanswered, Date.now(), post.scopes)
-  session.streams.collect(stream)
+  session.followed.begin(stream)
   post.switchToStream(stream)
   for (const sessionCall of post.calls) recordCall(session, sessionCall, stream)
   for (const reply of post.replies) session.streams.sendMessage(stream, fitted(post, reply, maxRowBytes).text)

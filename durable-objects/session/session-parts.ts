@@ -4,10 +4,12 @@ import type { CallLedger } from '../shared/call-ledger.ts'
 import type { EventLog } from '../shared/event-log.ts'
 import type { Subscriptions } from '../subscriptions/session-part.ts'
 import type { ClientTasks } from '../task/client-tasks.ts'
+import type { FollowedStreams } from './followed-streams.ts'
 import type { Lifetime } from './lifetime.ts'
 import type { PendingPost, SessionCall } from './pending-post.ts'
 import type { SessionHost } from './session-host.ts'
 import type { SessionValues } from './session-values.ts'
+import type { StreamAdmission } from './stream-admission.ts'
 import type { SessionStreams } from './streams.ts'
 
 /** The parts of a session. Each function names those that it needs. */
@@ -19,6 +21,8 @@ export type SessionParts = {
   readonly alarms: Alarms
   readonly lifetime: Lifetime
   readonly streams: SessionStreams
+  readonly followed: FollowedStreams
+  readonly admission: StreamAdmission
   /** `undefined` if no endpoint of the Worker has `subscriptions()`. */
   subscriptions: Subscriptions | undefined
   /** `undefined` if no endpoint of the Worker has `tasks()`. */

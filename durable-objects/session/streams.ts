@@ -1,15 +1,12 @@
 /**
- * The streams of a session: hibernatable sockets that send events of the log. The Worker at the other end of a socket turns them into an
- * event stream. The standing stream (GET) sends only what the scopes of its reader's token allow.
+ * The streams of a session: events are appended to the log, and sent to hibernatable sockets. The Worker at the other end of a socket turns
+ * them into an event stream. Until a stream has a socket, `followed-streams.ts` has its events.
  */
 
 import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
-import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
 import * as closeCode from '../../worker/protocol/close-code.ts'
-import { holdsScopes } from '../../worker/protocol/principal.ts'
 import { relayMessage } from '../../worker/protocol/relay-messages.ts'
-import { eventFrame, primingFrame, retryFrame } from '../../worker/protocol/server-sent-events.ts'
-import type { Following } from '../rpc.ts'
+import { eventFrame, primingFrame, reconnectAfterMs, retryFrame } from '../../worker/protocol/server-sent-events.ts'
 import type { CallLedger } from '../shared/call-ledger.ts'
 import {
   type EventId,
@@ -19,11 +16,10 @@ import {
   readEventId,
   standingStream,
 } from '../shared/event-log.ts'
+import type { FollowedStreams, NewStream } from './followed-streams.ts'
 import { Follower } from './follower.ts'
-import type { Reader, SessionValues } from './session-values.ts'
+import type { StreamAdmission } from './stream-admission.ts'
 
-/** Milliseconds after which a client that lost its stream should reconnect. */
-const retryAfterMs = 1000
 /** Characters that are sent to a relay at once. What the relay cannot forward waits in its memory. */
 const pageSize = 256 * 1024
 /** Milliseconds that count as one turn: clocks do not move within a turn. */
@@ -40,108 +36,43 @@ type StreamOptions = {
   overSse: boolean
 }
 
-/** A stream that no relay has opened yet. */
-type UnopenedStream = {
-  /** Its events so far. */
-  frames: string
-  /** The newest of them. */
-  last: EventId
-  /** Whether it has ended. */
-  isOver: boolean
-}
-
-const unopenedStreams = () => new BoundedMap<number, UnopenedStream>({ maxEntries: 100 })
-
 export class SessionStreams {
   readonly #ctx: DurableObjectState
   readonly #log: EventLog
   readonly #ledger: CallLedger
-  readonly #values: SessionValues
-  /** By relay: scopes of admitted tokens that have not opened their relay. */
-  readonly #admitted = new BoundedMap<string, readonly string[]>({ maxEntries: 100 })
+  readonly #followed: FollowedStreams
+  readonly #admission: StreamAdmission
   /** Streams that were released before their client connected: milliseconds after which the client should reconnect. */
   readonly #released = new Map<number, number>()
   /** Events of this turn, by stream. */
   readonly #unsent = new Map<number, { readonly frames: string; readonly last: string }>()
-  /** Streams that no relay has opened yet, while their events are few. */
-  #unopened = unopenedStreams()
-  /** Workers that wait for more of a stream without a relay. */
-  readonly #followers = new BoundedMap<number, Follower>({ maxEntries: 100 })
   #burst = { at: 0, sent: 0 }
 
-  constructor(ctx: DurableObjectState, log: EventLog, ledger: CallLedger, values: SessionValues) {
+  constructor(
+    ctx: DurableObjectState,
+    log: EventLog,
+    ledger: CallLedger,
+    followed: FollowedStreams,
+    admission: StreamAdmission,
+  ) {
     this.#ctx = ctx
     this.#log = log
     this.#ledger = ledger
-    this.#values = values
-  }
-
-  /**
-   * Admits a token that is about to open a stream: after an event, or the standing stream from the next event. For the standing stream,
-   * erases the status of tasks whose scopes the token lacks. Until the stream is open, it receives only what both the new and the previous
-   * reader may read.
-   *
-   * @returns the scopes of the stream, if the token lacks one of them
-   */
-  admit(
-    scopes: readonly string[],
-    after: string | undefined,
-    relay: string | undefined,
-  ): readonly string[] | undefined {
-    this.#log.deleteFinished(Date.now())
-    const id = after === undefined ? undefined : readEventId(after)
-    const lacks = id ? this.#log.scopesOf(id.stream) : []
-    if (!holdsScopes(scopes, lacks)) return lacks
-    if (relay !== undefined) this.#admitted.set(relay, scopes)
-    if (!id || id.stream === standingStream) this.#restrictReader(scopes)
-    return undefined
-  }
-
-  /** Whether this instance knows the token of a relay. The instance that admitted it may be lost. */
-  isAdmitted(relay: string): boolean {
-    return this.#admitted.has(relay) || this.#reader?.relay === relay
-  }
-
-  #restrictReader(scopes: readonly string[]): void {
-    if (!holdsScopes(scopes, this.#taskScopes)) {
-      this.#log.eraseScoped('task')
-      this.#values.delete('taskScopes')
-    }
-    const reader = this.#reader
-    if (!reader || holdsScopes(scopes, reader.scopes)) return
-    this.#values.put('reader', { ...reader, scopes: reader.scopes.filter((scope) => scopes.includes(scope)) })
-  }
-
-  /** Stores the scopes of the token that opened the standing stream. A relay that reconnects keeps those it had. */
-  #setReader(relay: string): void {
-    const reader = this.#reader
-    const scopes = this.#admitted.get(relay) ?? (reader?.relay === relay ? reader.scopes : [])
-    this.#admitted.delete(relay)
-    if (scopes.length > 0) this.#values.put('reader', { relay, scopes })
-    else if (reader) this.#values.delete('reader')
-  }
-
-  get #reader(): Reader | undefined {
-    return this.#values.get('reader')
-  }
-
-  /** Scopes of the tasks whose status the standing stream contains. */
-  get #taskScopes(): string[] {
-    return this.#values.get('taskScopes') ?? []
+    this.#followed = followed
+    this.#admission = admission
   }
 
   /** Opens the standing stream from the next event. */
   openStanding(options: StreamOptions): Response {
     const newest = this.#log.openStanding()
-    this.#setReader(options.relay)
+    this.#admission.setReader(options.relay)
     return this.#open(newest, options)
   }
 
   /** Opens the stream of a POST from its start; 400 if the log no longer contains it. */
   openPost(stream: number, options: StreamOptions): Response {
-    const unopened = this.#unopened.get(stream)
-    this.#unopened.delete(stream)
-    if (unopened) return this.#open({ stream, seq: 0 }, options, unopened)
+    const started = this.#followed.take(stream)
+    if (started) return this.#open({ stream, seq: 0 }, options, started)
     const start = this.#log.onFrom({ stream, seq: 0 }, true)
     return start ? this.#open(start, options) : new Response(null, { status: 400 })
   }
@@ -149,9 +80,9 @@ export class SessionStreams {
   /**
    * Sends a stream from after an event. This relay replaces the previous one.
    *
-   * @param unopened all events after it, if this instance has them in memory
+   * @param started all events after it, if this instance has them in memory
    */
-  #open(start: EventId, { relay, again, polling, overSse }: StreamOptions, unopened?: UnopenedStream): Response {
+  #open(start: EventId, { relay, again, polling, overSse }: StreamOptions, started?: NewStream): Response {
     const { stream } = start
     this.flush()
     // A paused or lost connection must not replace one that its client has opened since.
@@ -162,11 +93,11 @@ export class SessionStreams {
     const { 0: client, 1: socket } = new WebSocketPair()
     this.#ctx.acceptWebSocket(socket, [tagOf(stream)])
     socket.serializeAttachment({ relay: relay, overSse } satisfies Attachment)
-    if (polling) socket.send(relayMessage(primingFrame(eventIdText(start), retryAfterMs), eventIdText(start)))
+    if (polling) socket.send(relayMessage(primingFrame(eventIdText(start)), eventIdText(start)))
     const released = this.#released.get(stream)
     this.#released.delete(stream)
     if (released !== undefined) sendAway(socket, released)
-    else if (unopened) sendUnopened(socket, unopened)
+    else if (started) sendStarted(socket, started)
     else this.#catchUp(socket, start)
     const headers = { 'Last-Event-ID': eventIdText(start) }
     return new Response(null, { status: 101, webSocket: client, headers })
@@ -189,40 +120,8 @@ export class SessionStreams {
     if (!options.again) this.#released.delete(start.stream)
     // Published clients forget the id with which they resumed: each connection tells it, unless its client has not noticed the loss.
     const resumed = this.#open(start, { ...options, polling: options.polling && !options.again })
-    if (resumed.webSocket && start.stream === standingStream) this.#setReader(options.relay)
+    if (resumed.webSocket && start.stream === standingStream) this.#admission.setReader(options.relay)
     return resumed
-  }
-
-  /** Collects the events of a new stream, until its relay opens. */
-  collect(stream: number): void {
-    this.#unopened.set(stream, { frames: '', last: { stream, seq: 0 }, isOver: false })
-  }
-
-  /**
-   * Returns all events of a new stream; `undefined` if it needs a relay, because it continues, was released or is long. They are in the log.
-   *
-   * @param polling whether the client understands priming events
-   */
-  takeWhole(stream: number, polling: boolean): string | undefined {
-    const unopened = this.#unopened.get(stream)
-    if (!unopened?.isOver) return undefined
-    this.#unopened.delete(stream)
-    return (polling ? primingFrame(eventIdText({ stream, seq: 0 }), retryAfterMs) : '') + unopened.frames
-  }
-
-  /**
-   * Returns the start of a new stream that continues, and follows it; `undefined` if it needs a relay, because it was released or is long.
-   *
-   * @param polling whether the client understands priming events
-   */
-  follow(stream: number, polling: boolean): Following | undefined {
-    const unopened = this.#unopened.get(stream)
-    if (!unopened?.frames || this.#released.has(stream)) return undefined
-    this.#unopened.delete(stream)
-    const follower = new Follower(() => this.#followers.delete(stream))
-    this.#followers.set(stream, follower)
-    const frames = (polling ? primingFrame(eventIdText({ stream, seq: 0 }), retryAfterMs) : '') + unopened.frames
-    return { messages: [relayMessage(frames, eventIdText(unopened.last))], next: (relay) => follower.next(relay) }
   }
 
   /**
@@ -238,11 +137,7 @@ export class SessionStreams {
     const unsent = this.#unsent.get(stream)
     const frame = eventFrame(text, id)
     const frames = (unsent?.frames ?? '') + frame
-    const unopened = this.#unopened.get(stream)
-    if (unopened && unopened.frames.length <= pageSize) {
-      unopened.frames += frame
-      unopened.last = appended
-    } else this.#unopened.delete(stream)
+    this.#followed.append(stream, frame, appended)
     this.#unsent.set(stream, { frames, last: id })
     if (this.#unsent.size === 1 && !unsent) this.flushSoon()
     if (frames.length > pageSize) this.flush()
@@ -286,8 +181,7 @@ export class SessionStreams {
   /** Ends a stream after its last message. */
   complete(stream: number): void {
     this.flush()
-    const unopened = this.#unopened.get(stream)
-    if (unopened) unopened.isOver = true
+    this.#followed.end(stream)
     for (const reader of this.#readers(stream)) reader.close(closeCode.complete)
   }
 
@@ -298,16 +192,15 @@ export class SessionStreams {
     } finally {
       this.#unsent.clear()
       this.#released.clear()
-      this.#unopened = unopenedStreams()
-      for (const [, follower] of [...this.#followers]) follower.close(closeCode.complete)
+      this.#followed.completeAll()
       for (const socket of this.#ctx.getWebSockets()) socket.close(closeCode.complete)
     }
   }
 
   /** Closes the connection of a stream that continues: the client reconnects for the remaining events after `retry` milliseconds. */
-  release(stream: number, retry = retryAfterMs): void {
+  release(stream: number, retry = reconnectAfterMs): void {
     this.flush()
-    this.#unopened.delete(stream)
+    this.#followed.forget(stream)
     const readers = this.#readers(stream)
     if (readers.length === 0) this.#released.set(stream, retry)
     for (const reader of readers) sendAway(reader, retry)
@@ -320,7 +213,7 @@ export class SessionStreams {
 
   /** Returns the Worker that follows a stream, or its relays. */
   #readers(stream: number): (WebSocket | Follower)[] {
-    const follower = this.#followers.get(stream)
+    const follower = this.#followed.followerOf(stream)
     return follower ? [follower] : this.#sockets(stream)
   }
 
@@ -369,7 +262,7 @@ const isOf = (reader: WebSocket | Follower, relay: string): boolean =>
 
 const tagOf = (stream: number) => `stream:${stream}`
 
-function sendUnopened(socket: WebSocket, { frames, last, isOver }: UnopenedStream): void {
+function sendStarted(socket: WebSocket, { frames, last, isOver }: NewStream): void {
   if (frames) socket.send(relayMessage(frames, eventIdText(last)))
   if (isOver) socket.close(closeCode.complete)
 }

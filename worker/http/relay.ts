@@ -14,8 +14,6 @@ const finalCodes = new Set<number>([closeCode.complete, closeCode.released, clos
 const maxDials = 6
 /** Close code for a message of another format: the two ends run different releases, so the client must reconnect. */
 const unreadable = 4004
-/** Milliseconds after which the client of a stream that reached its maximum age should reconnect. */
-const retryAfterMs = 1000
 /** Timers take milliseconds of 31 bits. */
 const maxTimerMs = 2 ** 31 - 1
 /** The code of a WebSocket that ends with an error (RFC 6455, section 7.4.1). */
@@ -201,7 +199,7 @@ class Relay {
       this.#isAged = true
       return this.#resume()
     }
-    if (lastFrame === undefined) this.#stream.send(retryFrame(retryAfterMs))
+    if (lastFrame === undefined) this.#stream.send(retryFrame())
     // Before the end of the stream, so that the object knows of it when the client continues.
     if (!this.#options.notifyOnClose) this.#closeSocket(closeCode.aged, this.#lastId)
     this.#end()

@@ -4,6 +4,9 @@
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
  */
 
+/** Milliseconds after which a client that lost its stream should reconnect. */
+export const reconnectAfterMs = 1000
+
 /** Writes one message as an event. JSON has no raw line breaks, so it is always one data line. */
 export const eventFrame = (data: string, id?: string): string =>
   id === undefined ? `data: ${data}\n\n` : `id: ${id}\ndata: ${data}\n\n`
@@ -13,7 +16,8 @@ export const eventFrame = (data: string, id?: string): string =>
  *
  * @param retryMs after which the client reconnects
  */
-export const primingFrame = (id: string, retryMs: number): string => `id: ${id}\nretry: ${retryMs}\ndata: \n\n`
+export const primingFrame = (id: string, retryMs = reconnectAfterMs): string =>
+  `id: ${id}\nretry: ${retryMs}\ndata: \n\n`
 
 /** @param retryMs after which the client reconnects */
-export const retryFrame = (retryMs: number): string => `retry: ${retryMs}\n\n`
+export const retryFrame = (retryMs = reconnectAfterMs): string => `retry: ${retryMs}\n\n`

@@ -1,0 +1,105 @@
+/**
+ * New streams of POSTs, before they have a relay. The Worker gets their events in results of RPC: all of them at once if the stream has
+ * ended, otherwise the start, and the rest through a `Follower`. Most streams end soon, and a relay costs as much as a whole call. The
+ * log contains the events, too.
+ */
+
+import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
+import * as closeCode from '../../worker/protocol/close-code.ts'
+import { relayMessage } from '../../worker/protocol/relay-messages.ts'
+import { primingFrame } from '../../worker/protocol/server-sent-events.ts'
+import type { Following } from '../rpc.ts'
+import { type EventId, eventIdText } from '../shared/event-log.ts'
+import { Follower } from './follower.ts'
+
+/** Characters of a stream that are kept for its Worker. A longer one needs a relay. */
+const maxCharacters = 256 * 1024
+
+/** A stream that its Worker has not received yet. */
+export type NewStream = {
+  /** Its events so far. */
+  frames: string
+  /** The newest of them. */
+  last: EventId
+  /** Whether it has ended. */
+  isOver: boolean
+}
+
+export class FollowedStreams {
+  /** Streams that no Worker has received yet, while they are short. */
+  readonly #new = new BoundedMap<number, NewStream>({ maxEntries: 100 })
+  /** Workers that wait for more of a stream. */
+  readonly #followers = new BoundedMap<number, Follower>({ maxEntries: 100 })
+
+  /** Collects the events of a new stream. */
+  begin(stream: number): void {
+    this.#new.set(stream, { frames: '', last: { stream, seq: 0 }, isOver: false })
+  }
+
+  /** Adds an event to a new stream. */
+  append(stream: number, frame: string, id: EventId): void {
+    const started = this.#new.get(stream)
+    if (!started) return
+    if (started.frames.length > maxCharacters) return this.forget(stream)
+    started.frames += frame
+    started.last = id
+  }
+
+  /** Marks a new stream as ended. */
+  end(stream: number): void {
+    const started = this.#new.get(stream)
+    if (started) started.isOver = true
+  }
+
+  forget(stream: number): void {
+    this.#new.delete(stream)
+  }
+
+  /** Returns a new stream for the relay that opens it; `undefined` if it is long, or not new. */
+  take(stream: number): NewStream | undefined {
+    const started = this.#new.get(stream)
+    this.forget(stream)
+    return started
+  }
+
+  /**
+   * Returns all events of a new stream; `undefined` if it continues, was released or is long.
+   *
+   * @param polling whether the client understands priming events
+   */
+  takeWhole(stream: number, polling: boolean): string | undefined {
+    const started = this.#new.get(stream)
+    if (!started?.isOver) return undefined
+    this.forget(stream)
+    return primingOf(stream, polling) + started.frames
+  }
+
+  /**
+   * Returns the start of a new stream that continues, and follows it; `undefined` if it has no event yet, was released or is long.
+   *
+   * @param polling whether the client understands priming events
+   */
+  follow(stream: number, polling: boolean): Following | undefined {
+    const started = this.#new.get(stream)
+    if (!started?.frames) return undefined
+    this.forget(stream)
+    const follower = new Follower(() => this.#followers.delete(stream))
+    this.#followers.set(stream, follower)
+    const start = relayMessage(primingOf(stream, polling) + started.frames, eventIdText(started.last))
+    return { messages: [start], next: (relay) => follower.next(relay) }
+  }
+
+  /** Returns the Worker that follows a stream. */
+  followerOf(stream: number): Follower | undefined {
+    return this.#followers.get(stream)
+  }
+
+  /** Ends all streams. */
+  completeAll(): void {
+    for (const [stream] of [...this.#new]) this.forget(stream)
+    for (const [, follower] of [...this.#followers]) follower.close(closeCode.complete)
+  }
+}
+
+const primingOf = (stream: number, polling: boolean): string =>
+  polling ? primingFrame(eventIdText({ stream, seq: 0 })) : ''
