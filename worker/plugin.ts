@@ -235,6 +235,18 @@ function cachedBy<K, V>(keyOf: () => K, make: () => V): () => V {
   }
 }
 
+/** Returns a function that returns the plugins whose classes the Worker exports. A class that is exported stays exported. */
+function pluginsWithClasses(
+  plugins: readonly AnyPlugin[],
+  hasClasses: (plugin: AnyPlugin) => boolean,
+): () => readonly AnyPlugin[] {
+  let missing = plugins
+  return () => {
+    if (missing.length > 0) missing = missing.filter((plugin) => !hasClasses(plugin))
+    return missing.length > 0 ? plugins.filter((plugin) => !missing.includes(plugin)) : plugins
+  }
+}
+
 /**
  * Returns the declarations of a server with the additions of the plugins of one endpoint. Read-only; includes what is registered after
  * `serve()`.
@@ -250,12 +262,7 @@ export function withPlugins(
   hasClasses: (plugin: AnyPlugin) => boolean,
   own?: Pick<Declarations, 'handleFailure' | 'standIn' | 'maxResultBytes'>,
 ): Declarations {
-  /** Plugins whose classes the Worker has not exported so far. A class that is exported stays exported. */
-  let missing = plugins
-  const complete = () => {
-    if (missing.length > 0) missing = missing.filter((plugin) => !hasClasses(plugin))
-    return missing.length > 0 ? plugins.filter((plugin) => !missing.includes(plugin)) : plugins
-  }
+  const complete = pluginsWithClasses(plugins, hasClasses)
   const added = cachedBy(
     () => true,
     () => ({

@@ -30,8 +30,6 @@
  * returning client would miss something: subscriptions, a log level, an input request, state of handlers.
  */
 
-import { batchText } from '../../worker/engine/batch-answers.ts'
-import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
 import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
 import type { ServerEvent } from '../../worker/protocol/changes.ts'
 import * as closeCode from '../../worker/protocol/close-code.ts'
@@ -45,7 +43,6 @@ import { Alarms } from '../shared/alarms.ts'
 import { CallLedger } from '../shared/call-ledger.ts'
 import { EventLog, standingStream } from '../shared/event-log.ts'
 import { guarded } from '../shared/guarded.ts'
-import { maxRpcBytes } from '../shared/message-size.ts'
 import { Values } from '../shared/values.ts'
 import { Store } from '../store/object.ts'
 import { scopesIn, scopesOfOpenCalls } from './call-scopes.ts'
@@ -59,7 +56,7 @@ import { notifyOfEnd } from './notify-of-end.ts'
 import { PendingPost } from './pending-post.ts'
 import { recoverCalls } from './recover-calls.ts'
 import { deregister, dropSubscriptionsWithout } from './registration.ts'
-import { becomeStream, fitted, refusalsIn } from './replies.ts'
+import { refusalsIn, respondToPost } from './respond-to-post.ts'
 import type { SessionHost } from './session-host.ts'
 import type { SessionParts } from './session-parts.ts'
 import type { SessionValues } from './session-values.ts'
@@ -143,42 +140,7 @@ export class Session extends Store implements SessionRpc {
       void holdAwake(session)
       return { status: 202, ...(await refusalsIn(pending, post)) }
     }
-    const { epoch } = session.lifetime
-    await drainMicrotasks(pending.settled)
-    const waits = post.streams && !pending.isSettled
-    const stream = () => {
-      if (epoch === session.lifetime.epoch) becomeStream(session, pending, post.expires)
-    }
-    const timer = waits ? setTimeout(stream, session.lifetime.terms.streamAfterMs) : null
-    await pending.settled
-    clearTimeout(timer)
-    if (epoch !== session.lifetime.epoch) return { gone: true }
-    if (pending.stream !== undefined) {
-      // The calls and events of this turn are written together.
-      await drainMicrotasks()
-      session.streams.flush()
-      void holdAwake(session)
-      const frames = session.followed.takeWhole(pending.stream, pending.revision.polling)
-      const following =
-        post.follows && frames === undefined
-          ? session.followed.follow(pending.stream, pending.revision.polling)
-          : undefined
-      return {
-        stream: pending.stream,
-        ...(frames !== undefined && { frames }),
-        ...(following && { following }),
-        ...(await refusalsIn(pending, post)),
-      }
-    }
-    const [first] = pending.replies
-    if (!first) return { status: 202 }
-    const refusals = await refusalsIn(pending, post)
-    if (!post.batch) {
-      const { status, text, headers } = fitted(pending, first, maxRpcBytes)
-      return { status, text, ...(headers && { headers }), ...refusals }
-    }
-    // The bound on the answers of a batch keeps them below what an RPC returns.
-    return { status: 200, text: batchText(pending.replies.map(({ text }) => text)), ...refusals }
+    return respondToPost(session, pending, post)
   }
 
   /** Called for each message of the client: takes over the options of its endpoint, and recovers the calls of the last instance. */

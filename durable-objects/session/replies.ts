@@ -6,7 +6,6 @@ import { asMcpError, McpError } from '../../worker/protocol/errors.ts'
 import { errorReply } from '../../worker/protocol/jsonrpc.ts'
 import { oldestRevision, revisionOf } from '../../worker/protocol/revisions/index.ts'
 import type { RequestId } from '../../worker/protocol/types.ts'
-import type { Post, PostedRefusals } from '../rpc.ts'
 import type { LedgerCall } from '../shared/call-ledger.ts'
 import { standingStream } from '../shared/event-log.ts'
 import { maxRowBytes, tooLarge } from '../shared/message-size.ts'
@@ -137,19 +136,6 @@ export const ledgerCallOf = (
 export function fitted<R extends Reply & { id: RequestId }>(post: PendingPost, reply: R, maxBytes: number): Reply {
   const error = tooLarge('The result', reply.text, maxBytes)
   return error ? errorReply(reply.id, error, post.revision.error(error.kind)) : reply
-}
-
-/** Returns the requests of a POST that a limit rejected, once all are counted; `{}` if there are none. */
-export async function refusalsIn(post: PendingPost, { messages }: Post): Promise<PostedRefusals> {
-  const refusals = await post.refusals()
-  if (refusals.length === 0) return {}
-  const error = refusals.map(({ request, error: { kind, message, data } }) => ({
-    index: messages.indexOf(request),
-    kind,
-    message,
-    data,
-  }))
-  return { refusals: error }
 }
 
 /** Returns the remaining part of a POST that has been answered with a stream. */
