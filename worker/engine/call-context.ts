@@ -1,44 +1,18 @@
 /** The `ctx` of a handler in one round of a call. */
 import { preview } from '../declarations/check-options.ts'
-import type {
-  AskOptions,
-  Context,
-  FormResult,
-  InputResponse,
-  Jsonify,
-  SamplingRequest,
-  UrlElicitationOptions,
-  UrlElicitationResult,
-} from '../declarations/context.ts'
+import type { Context, InputResponse, Jsonify } from '../declarations/context.ts'
 import type { Declarations } from '../declarations/declarations.ts'
 import { milliseconds } from '../declarations/duration.ts'
-import { readForm } from '../declarations/form.ts'
-import type { Schema } from '../declarations/schema.ts'
 import type { HandleState, KeyedState, StateAccess, StateRpc } from '../declarations/state.ts'
-import { DeveloperError, McpError, messageOf } from '../protocol/errors.ts'
-import { jsonText } from '../protocol/json-text.ts'
+import { DeveloperError, messageOf } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import { includesLevel, progressToken } from '../protocol/meta.ts'
-import type { InputRequest, Params } from '../protocol/types.ts'
 import type { Call, CallEnvironment } from './call.ts'
-import {
-  checkCloseStream,
-  checkElicit,
-  checkElicitUrl,
-  checkFeature,
-  checkInputRequests,
-  checkKey,
-  checkLog,
-  checkProgress,
-  checkSample,
-  checkState,
-} from './check-arguments.ts'
+import { checkCloseStream, checkFeature, checkKey, checkLog, checkProgress, checkState } from './check-arguments.ts'
 import { supportsFeature } from './client-features.ts'
 import { reportInStep } from './failure.ts'
-import { InvalidInputResponse } from './invalid-input-response.ts'
+import { InputRequester } from './input-requester.ts'
 import { sleepPrefix } from './journal.ts'
-import { readFormResult, readRootsResult, readSamplingResult, readUrlResult } from './read-input-response.ts'
-import { pageUrl, problemOf, rootsRequest, samplingParams, taskIn } from './request-input.ts'
 import type { Round } from './round.ts'
 
 /** A symbol, not a private field, so that copies and proxies of a context have its signal, too. */
@@ -76,8 +50,7 @@ export class CallContext implements Context {
   readonly #call: Call
   readonly #round: Round
   readonly #declarations: Declarations
-  /** The ids of URL elicitations that the handler chose, by key. */
-  readonly #elicitationIds: Record<string, string | undefined> = {}
+  #inputRequester: InputRequester | undefined
   #lastProgress = Number.NEGATIVE_INFINITY
 
   constructor(call: Call, round: Round, environment: CallEnvironment, declarations: Declarations) {
@@ -98,6 +71,12 @@ export class CallContext implements Context {
     return this[environmentKey].signal()
   }
 
+  /** Most handlers request no input. */
+  get #input(): InputRequester {
+    this.#inputRequester ??= new InputRequester(this.#call, this.#round, this[environmentKey], this.#declarations)
+    return this.#inputRequester
+  }
+
   readonly [reporterKey] = (thrown: unknown, subject?: string): string | undefined =>
     reportInStep(this.#declarations, this.#call, this[environmentKey], thrown, subject)
 
@@ -107,10 +86,12 @@ export class CallContext implements Context {
   }
 
   readonly elicit: Context['elicit'] = (key, message, schema, options) =>
-    this.#round.guard.promise(`ctx.elicit(${preview(key)}, …)`, () => this.#elicit(key, message, schema, options))
+    this.#round.guard.promise(`ctx.elicit(${preview(key)}, …)`, () => this.#input.elicit(key, message, schema, options))
 
   readonly elicitUrl: Context['elicitUrl'] = (key, message, url, options) =>
-    this.#round.guard.promise(`ctx.elicitUrl(${preview(key)}, …)`, () => this.#elicitUrl(key, message, url, options))
+    this.#round.guard.promise(`ctx.elicitUrl(${preview(key)}, …)`, () =>
+      this.#input.elicitUrl(key, message, url, options),
+    )
 
   readonly upstream: Context['upstream'] = async (provider, options = {}) => {
     const { upstream } = this.#declarations
@@ -122,21 +103,18 @@ export class CallContext implements Context {
     this.#round.guard.check()
     checkKey('elicitationComplete', key)
     const count = this.#round.countNotification()
-    if (count !== undefined) this[environmentKey].completed(key, count, this.#elicitationIds[key])
+    if (count !== undefined) this[environmentKey].completed(key, count, this.#input.elicitationId(key))
   }
 
   readonly sample: Context['sample'] = (key, request, options) =>
-    this.#round.guard.promise(`ctx.sample(${preview(key)}, …)`, () => this.#sample(key, request, options))
+    this.#round.guard.promise(`ctx.sample(${preview(key)}, …)`, () => this.#input.sample(key, request, options))
 
   readonly roots: Context['roots'] = (key = 'roots') =>
-    this.#round.guard.promise('ctx.roots()', async () => {
-      this.#check(() => checkKey('roots', key))
-      return this.#request(key, rootsRequest, readRootsResult)
-    })
+    this.#round.guard.promise('ctx.roots()', () => this.#input.roots(key))
 
   readonly requestInput: Context['requestInput'] = (requests, options) =>
     this.#round.guard.promise(`ctx.requestInput({ ${Object.keys(requests ?? {}).join(', ')} })`, () =>
-      this.#requestInput(requests, options),
+      this.#input.open(requests, options),
     )
 
   readonly inputResponse: Context['inputResponse'] = (key) => {
@@ -201,96 +179,6 @@ export class CallContext implements Context {
     if (this.#round.countNotification() !== undefined) this[environmentKey].closeStream(options.retryMs)
   }
 
-  async #elicit<T>(key: string, message: string, schema: Schema, options: AskOptions = {}): Promise<FormResult<T>> {
-    this.#check(() => checkElicit(key, message, schema, options))
-    const form = readForm(schema, `input request "${key}"`, this.#declarations.options.jsonSchema)
-    const params: Params = { mode: 'form', message, requestedSchema: form.jsonSchema, ...taskIn(options) }
-    // `content` has passed the check of the schema, whose type is T.
-    const read = (result: unknown) => readFormResult(key, form, result) as Promise<FormResult<T> | undefined>
-    return this.#request(key, { method: 'elicitation/create', params }, read, options)
-  }
-
-  async #elicitUrl(
-    key: string,
-    message: string,
-    url: string | URL,
-    options: UrlElicitationOptions = {},
-  ): Promise<UrlElicitationResult> {
-    this.#check(() => checkElicitUrl(key, message, url, options))
-    const { elicitationId } = options
-    this.#elicitationIds[key] = elicitationId
-    const params: Params = { mode: 'url', message, url: pageUrl(key, url), ...(elicitationId && { elicitationId }) }
-    Object.assign(params, taskIn(options))
-    const request: InputRequest = { method: 'elicitation/create', params }
-    if (!options.required || this.#call.revision.stateless) return this.#request(key, request, readUrlResult, options)
-    this.#checkRequest(key, request)
-    const { seals } = this[environmentKey]
-    const elicitation = { elicitationId: await seals.createId('elicitation', Number.POSITIVE_INFINITY), ...params }
-    throw new McpError('url_elicitation_required', message, { elicitations: [elicitation] })
-  }
-
-  async #sample(key: string, request: SamplingRequest, options: AskOptions = {}) {
-    const checked = this.#check(() => checkSample(key, request, options))
-    const params = { ...samplingParams(checked), ...taskIn(options) }
-    return this.#request(key, { method: 'sampling/createMessage', params }, readSamplingResult, options)
-  }
-
-  async #requestInput(requests: Readonly<Record<string, InputRequest>>, options: AskOptions = {}): Promise<never> {
-    this.#check(() => checkInputRequests(requests, options))
-    const entries = Object.entries(requests)
-    for (const [key, request] of entries) {
-      this.#round.reserveKey(key, 'question')
-      this.#checkRequest(key, request)
-    }
-    return Promise.race(entries.map(([key, request]) => this.#round.reopen(key, request, options)))
-  }
-
-  /**
-   * Sends an input request, or returns the response in the journal.
-   *
-   * @param read returns `undefined` for a result of another shape.
-   *
-   * @throws InvalidInputResponse with the reason, if it is known
-   */
-  async #request<T>(
-    key: string,
-    request: InputRequest,
-    read: (result: unknown) => T | undefined | Promise<T | undefined>,
-    options?: AskOptions,
-  ): Promise<T> {
-    const round = this.#round
-    round.reserveKey(key, 'question')
-    this.#checkRequest(key, request)
-    if (!round.identify(key, request)) return round.fail(changedRequest(key))
-    const result = round.responseTo(key, this[environmentKey].known?.(request))
-    if (result === undefined) return round.open(key, request, options)
-    try {
-      const value = await read(result)
-      if (value !== undefined) return value
-    } catch (thrown) {
-      if (thrown instanceof InvalidInputResponse) return round.fail(thrown)
-      throw thrown
-    }
-    const problem = `The answer to "${key}" is not a valid ${request.method} result`
-    return round.fail(new InvalidInputResponse(key, problem))
-  }
-
-  /** Checks arguments. @throws Error that ends the handler unless it is caught: see `Round.refuse` */
-  #check<T>(check: () => T): T {
-    try {
-      return check()
-    } catch (thrown) {
-      throw this.#round.refuse(thrown)
-    }
-  }
-
-  /** @throws Error when the client cannot be sent this request */
-  #checkRequest(key: string, request: InputRequest): void {
-    this.#check(() => jsonText(request.params, `"params" of the input request "${key}" has`))
-    const problem = problemOf(this.#call, key, request, this[environmentKey].canFollowTasks)
-    if (problem) throw this.#round.refuse(problem)
-  }
-
   /** @param momentOf returns milliseconds since 1970, or an invalid value. @throws Error for an invalid duration */
   async #sleepUntil(key: string, momentOf: () => unknown): Promise<void> {
     const round = this.#round
@@ -342,10 +230,3 @@ export class CallContext implements Context {
     }
   }
 }
-
-/** The journal contains a response to another request under this key. */
-const changedRequest = (key: string) =>
-  new McpError(
-    'internal_error',
-    `The input request "${key}" changed after its answer: build it from arguments, answers and ctx.once only`,
-  )
