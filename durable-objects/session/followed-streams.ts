@@ -63,30 +63,22 @@ export class FollowedStreams {
   }
 
   /**
-   * Returns all events of a new stream; `undefined` if it continues, was released or is long.
+   * Returns what the Worker of a new stream gets: `frames`, all its events, if it has ended, otherwise its start. Neither for a stream that
+   * needs a relay, because it has no event yet, was released or is long.
    *
    * @param polling whether the client understands priming events
+   * @param follows whether the Worker can follow a stream
    */
-  takeWhole(stream: number, polling: boolean): string | undefined {
+  respond(stream: number, polling: boolean, follows = false): { frames?: string; following?: Following } {
     const started = this.#new.get(stream)
-    if (!started?.isOver) return undefined
+    if (!started || !(started.isOver || (follows && started.frames))) return {}
     this.forget(stream)
-    return primingOf(stream, polling) + started.frames
-  }
-
-  /**
-   * Returns the start of a new stream that continues, and follows it; `undefined` if it has no event yet, was released or is long.
-   *
-   * @param polling whether the client understands priming events
-   */
-  follow(stream: number, polling: boolean): Following | undefined {
-    const started = this.#new.get(stream)
-    if (!started?.frames) return undefined
-    this.forget(stream)
+    const frames = (polling ? primingFrame(eventIdText({ stream, seq: 0 })) : '') + started.frames
+    if (started.isOver) return { frames }
     const follower = new Follower(() => this.#followers.delete(stream))
     this.#followers.set(stream, follower)
-    const start = relayMessage(primingOf(stream, polling) + started.frames, eventIdText(started.last))
-    return { messages: [start], next: (relay) => follower.next(relay) }
+    const messages = [relayMessage(frames, eventIdText(started.last))]
+    return { following: { messages, next: (relay) => follower.next(relay) } }
   }
 
   /** Returns the Worker that follows a stream. */
@@ -100,6 +92,3 @@ export class FollowedStreams {
     for (const [, follower] of [...this.#followers]) follower.close(closeCode.complete)
   }
 }
-
-const primingOf = (stream: number, polling: boolean): string =>
-  polling ? primingFrame(eventIdText({ stream, seq: 0 })) : ''

@@ -36,13 +36,9 @@ async function respondWithStream(
   await drainMicrotasks()
   session.streams.flush()
   void holdAwake(session)
-  const { polling } = pending.revision
-  const frames = session.followed.takeWhole(stream, polling)
-  const following = post.follows && frames === undefined ? session.followed.follow(stream, polling) : undefined
   return {
     stream,
-    ...(frames !== undefined && { frames }),
-    ...(following && { following }),
+    ...session.followed.respond(stream, pending.revision.polling, post.follows),
     ...(await refusalsIn(pending, post)),
   }
 }

@@ -46,7 +46,8 @@ export class StreamAdmission {
   }
 
   #restrictReader(scopes: readonly string[]): void {
-    if (!holdsScopes(scopes, this.#taskScopes)) {
+    // The scopes of the tasks whose status the stream contains.
+    if (!holdsScopes(scopes, this.#values.get('taskScopes') ?? [])) {
       this.#log.eraseScoped('task')
       this.#values.delete('taskScopes')
     }
@@ -66,10 +67,5 @@ export class StreamAdmission {
 
   get #reader(): Reader | undefined {
     return this.#values.get('reader')
-  }
-
-  /** Scopes of the tasks whose status the standing stream contains. */
-  get #taskScopes(): string[] {
-    return this.#values.get('taskScopes') ?? []
   }
 }
