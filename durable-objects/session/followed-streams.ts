@@ -40,7 +40,7 @@ export class FollowedStreams {
   append(stream: number, frame: string, id: EventId): void {
     const started = this.#new.get(stream)
     if (!started) return
-    if (started.frames.length > maxCharacters) return this.forget(stream)
+    if (started.frames.length > maxCharacters) return this.delete(stream)
     started.frames += frame
     started.last = id
   }
@@ -51,14 +51,14 @@ export class FollowedStreams {
     if (started) started.isOver = true
   }
 
-  forget(stream: number): void {
+  delete(stream: number): void {
     this.#new.delete(stream)
   }
 
   /** Returns a new stream for the relay that opens it; `undefined` if it is long, or not new. */
   take(stream: number): NewStream | undefined {
     const started = this.#new.get(stream)
-    this.forget(stream)
+    this.delete(stream)
     return started
   }
 
@@ -72,7 +72,7 @@ export class FollowedStreams {
   respond(stream: number, polling: boolean, follows = false): { frames?: string; following?: Following } {
     const started = this.#new.get(stream)
     if (!started || !(started.isOver || (follows && started.frames))) return {}
-    this.forget(stream)
+    this.delete(stream)
     const frames = (polling ? primingFrame(eventIdText({ stream, seq: 0 })) : '') + started.frames
     if (started.isOver) return { frames }
     const follower = new Follower(() => this.#followers.delete(stream))
@@ -88,7 +88,7 @@ export class FollowedStreams {
 
   /** Ends all streams. */
   completeAll(): void {
-    for (const [stream] of [...this.#new]) this.forget(stream)
+    for (const [stream] of [...this.#new]) this.delete(stream)
     for (const [, follower] of [...this.#followers]) follower.close(closeCode.complete)
   }
 }

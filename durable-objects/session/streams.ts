@@ -200,7 +200,7 @@ export class SessionStreams {
   /** Closes the connection of a stream that continues: the client reconnects for the remaining events after `retry` milliseconds. */
   release(stream: number, retry = reconnectAfterMs): void {
     this.flush()
-    this.#followed.forget(stream)
+    this.#followed.delete(stream)
     const readers = this.#readers(stream)
     if (readers.length === 0) this.#released.set(stream, retry)
     for (const reader of readers) sendAway(reader, retry)
