@@ -2,8 +2,9 @@
 import { type BodyText, readBodyText } from '../protocol/bounded-body.ts'
 import { measured } from '../protocol/check-bounds.ts'
 import { McpError } from '../protocol/errors.ts'
-import { type Parsed, parse, unreadable } from '../protocol/jsonrpc.ts'
+import { type Parsed, parse } from '../protocol/jsonrpc.ts'
 import { memoizeLast } from '../protocol/memoize-last.ts'
+import { unreadableBody } from '../protocol/unreadable-body.ts'
 import { utf8 } from '../protocol/utf8.ts'
 import { boundedHeader } from './bounded-header.ts'
 import type { Limits } from './limits.ts'
@@ -16,7 +17,7 @@ import type { Limits } from './limits.ts'
  */
 export async function readMessages(request: Request, limits: Limits): Promise<Parsed> {
   const { text, problem } = await readBody(request, limits)
-  return problem ? unreadable(problem, text) : measured(parse(text, limits), text.length)
+  return problem ? unreadableBody(problem, text) : measured(parse(text, limits), text.length)
 }
 
 /**

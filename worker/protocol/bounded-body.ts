@@ -1,4 +1,5 @@
 import { ByteBuffer } from './byte-buffer.ts'
+import { endBytes } from './unreadable-body.ts'
 
 /** Bytes of a whole response of another server, such as an upstream or an HTTP API: an isolate has 128 MB for all its requests. */
 export const maxAnswerBytes = 16 * 1024 * 1024
@@ -44,9 +45,6 @@ export async function readBodyText(...read: Parameters<typeof readBody>): Promis
   const { bytes, length } = await readBody(...read)
   return { text: bytes.text(), length }
 }
-
-/** Bytes that are read of either end of a body that is too large. */
-const endBytes = 1024
 
 /**
  * Reads a body. Of one with more than `maxBytes`, returns the first and the last bytes: then `length` is greater.

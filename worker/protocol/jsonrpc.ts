@@ -6,6 +6,7 @@
  */
 import { type ErrorNumbers, McpError } from './errors.ts'
 import type { Notification, Params, RequestId } from './types.ts'
+import { unreadableBody } from './unreadable-body.ts'
 
 /** Describes a JSON-RPC request. */
 export type RequestMessage = {
@@ -69,7 +70,7 @@ export function parse(text: string, { maxJsonDepth, maxBatchSize } = defaultBoun
   try {
     value = JSON.parse(text)
   } catch {
-    return unreadable(new McpError('parse_error', 'The body is not valid JSON'), text)
+    return unreadableBody(new McpError('parse_error', 'The body is not valid JSON'), text)
   }
   const entries = Array.isArray(value) ? value : undefined
   const refuseAll = (message: string, id?: RequestId) => ({
@@ -83,12 +84,6 @@ export function parse(text: string, { maxJsonDepth, maxBatchSize } = defaultBoun
   }
   return entries ? { batch: entries.map(parseEntry) } : parseEntry(value)
 }
-
-/** Returns the error for a body that is not read as JSON. @param text its first and last characters, or all */
-export const unreadable = (malformed: McpError, text: string): Parsed => ({
-  malformed,
-  responseIds: responseIdAtEnds(text),
-})
 
 /** Every message of a body that could be read, refused ones included. */
 export function messagesIn(parsed: Parsed): Message[] {
@@ -151,21 +146,6 @@ function responseIdOf(message: unknown): RequestId[] {
   const id = idOf(message)
   const isOther = isObject(message) && 'method' in message && !('result' in message || 'error' in message)
   return id === undefined || isOther ? [] : [id]
-}
-
-/** A member of a response besides its result. */
-const shortMember = String.raw`\s*"(?:jsonrpc|id)"\s*:\s*"[\w.-]{1,64}"\s*`
-const beforeResult = new RegExp(String.raw`^\s*{(?:${shortMember},)*\s*"(?:result|error)"\s*:`)
-const afterResult = new RegExp(String.raw`(?:,${shortMember})*}\s*$`)
-/** Characters before and after a result in which an id is searched. */
-const endCharacters = 1024
-
-/** Returns the id of a response, from the text before and after its result: texts in a result have escaped quotes. */
-function responseIdAtEnds(text: string): RequestId[] {
-  const start = beforeResult.exec(text.slice(0, endCharacters))
-  const end = afterResult.exec(text.slice(-endCharacters))
-  const id = start && /"id"\s*:\s*"(.*?)"/.exec(`${start}${end}`)?.[1]
-  return id ? [id] : []
 }
 
 const isErrorBody = (value: unknown) =>
