@@ -9,13 +9,12 @@ import { readRelayMessage } from '../protocol/relay-messages.ts'
 import { retryFrame } from '../protocol/server-sent-events.ts'
 import type { Credential } from '../request-hooks.ts'
 import { EventStream, type EventStreamOptions, eventStreamHeaders } from './event-stream.ts'
+import { startAgeTimer } from './stream-age.ts'
 
 const finalCodes = new Set<number>([closeCode.complete, closeCode.released, closeCode.replaced])
 const maxDials = 6
 /** Close code for a message of another format: the two ends run different releases, so the client must reconnect. */
 const unreadable = 4004
-/** Timers take milliseconds of 31 bits. */
-const maxTimerMs = 2 ** 31 - 1
 /** The code of a WebSocket that ends with an error (RFC 6455, section 7.4.1). */
 const abnormalClosure = 1006
 
@@ -78,7 +77,7 @@ class Relay {
   #isPaused = false
   /** Whether the stream has reached its maximum age without a socket: it ends when the next one opens. */
   #isAged = false
-  readonly #ageTimer: ReturnType<typeof setTimeout> | null = null
+  readonly #ageTimer: ReturnType<typeof startAgeTimer>
   #credential: Credential
   /** What came from the object while the credential is verified again. */
   #held: (() => void)[] = []
@@ -88,12 +87,9 @@ class Relay {
   constructor(options: RelayOptions, after: string | undefined) {
     this.#options = options
     this.#lastId = after
-    // Streams that were opened together, as after a deployment, do not end together.
     const { maxStreamAgeMs = Number.POSITIVE_INFINITY, credential = {} } = options
     this.#credential = credential
-    const { expires = Number.POSITIVE_INFINITY } = credential
-    const ageMs = Math.min(maxStreamAgeMs * (1 - Math.random() / 5), expires - Date.now())
-    if (ageMs <= maxTimerMs) this.#ageTimer = setTimeout(() => this.#onMaxAge(), ageMs)
+    this.#ageTimer = startAgeTimer(maxStreamAgeMs, credential.expires, () => this.#onMaxAge())
     this.#stream = new EventStream({ ...options, onGone: () => this.#onClientGone(), onRoom: () => this.#resume() })
     if (options.firstFrame !== undefined) this.#stream.send(options.firstFrame)
   }
