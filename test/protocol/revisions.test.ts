@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { type ErrorKind, errorTable } from '../../worker/protocol/errors.ts'
 import { negotiateVersion } from '../../worker/protocol/negotiate-version.ts'
 import type { Revision } from '../../worker/protocol/revision.ts'
+import { revisionOfHeader } from '../../worker/protocol/revisions/default-version.ts'
 import {
-  defaultRevision,
   revisionOf,
   revisions,
   sessionRevisions,
@@ -662,6 +662,6 @@ describe('the protocol versions', () => {
   })
 
   test('default to 2025-03-26 without a version', () => {
-    expect(defaultRevision.date).toBe(R2)
+    expect(revisionOfHeader(null).date).toBe(R2)
   })
 })

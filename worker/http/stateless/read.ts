@@ -9,7 +9,7 @@ import { McpError } from '../../protocol/errors.ts'
 import { isRequest, isResponse, type Message, type RequestMessage } from '../../protocol/jsonrpc.ts'
 import type { Envelope } from '../../protocol/meta.ts'
 import type { Revision } from '../../protocol/revision.ts'
-import { defaultRevision, revisionOf } from '../../protocol/revisions/index.ts'
+import { revisionOfHeader } from '../../protocol/revisions/default-version.ts'
 import type { Access } from '../access.ts'
 import { errorResponse, noBatches, sessionRequired } from '../error-response.ts'
 import type { Host } from '../host.ts'
@@ -56,7 +56,7 @@ export function readWithoutSession(
   access: Access,
   host: Host,
 ): StatelessCalls | Response {
-  const revision = revisionOf(version ?? '') ?? defaultRevision
+  const revision = revisionOfHeader(version)
   if (batch && !revision.batching) return errorResponse(noBatches(revision.date))
   if (messages.some(isResponse)) {
     if (host.hasSessions)

@@ -3,7 +3,9 @@ import { callMethod } from '../../engine/methods/index.ts'
 import { isErrorKind, type McpError } from '../../protocol/errors.ts'
 import { isRequest, isResponse, type Message } from '../../protocol/jsonrpc.ts'
 import { claimedVersion } from '../../protocol/meta.ts'
-import { defaultRevision, revisionOf } from '../../protocol/revisions/index.ts'
+import type { Revision } from '../../protocol/revision.ts'
+import { defaultRevision } from '../../protocol/revisions/default-version.ts'
+import { revisionOf } from '../../protocol/revisions/index.ts'
 import type { Params } from '../../protocol/types.ts'
 import type { AuditHook, IncomingRequest, ServerInfo } from '../../request-hooks.ts'
 import { loggedSession, sessionOf, writer } from './audit/log-text.ts'
@@ -94,7 +96,7 @@ const isCall = (message: Message, { server }: ServerInfo): boolean =>
 
 function cameOf(
   { status, reason }: Pick<End, 'status' | 'reason'>,
-  revision: typeof defaultRevision,
+  revision: Revision,
   write: ReturnType<typeof writer>,
 ): CallOutcome {
   if (!reason) return { type: 'received', status }

@@ -21,8 +21,5 @@ export const newestWithSessions: Revision = rev20251125
 /** Returns the protocol version with this date; `undefined` for others. */
 export const revisionOf = (date: string): Revision | undefined => revisions.find((revision) => revision.date === date)
 
-/** The version of a session request that states none. */
-export const defaultRevision = rev20250326
-
 /** The version of a session before its handshake. */
 export const oldestRevision = rev20241105
