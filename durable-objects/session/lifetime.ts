@@ -10,14 +10,10 @@ import type { SessionOwner } from '../rpc.ts'
 import type { Alarms } from '../shared/alarms.ts'
 import { replaceAll } from '../shared/replace-all.ts'
 import { Expiry } from './expiry.ts'
+import { skippedIdsOf } from './first-event-id.ts'
 import type { SessionHost } from './session-host.ts'
 import { readTerms, type SessionTerms } from './session-terms.ts'
 import type { Id, SessionValues } from './session-values.ts'
-
-/** Far more streams, events and input requests than a session has in a millisecond. With a life of a week, ids have at most 15 digits. */
-const idsPerMs = 1_000_000
-/** Milliseconds after `initialize` in which a session that stores nothing counts as new: clients of these see small ids. */
-const firstLifeMs = 60_000
 
 /** What the other parts of a session do when it starts to be stored, and when it ends. */
 export type LifetimeHooks = {
@@ -90,16 +86,9 @@ export class Lifetime {
     return this.#name
   }
 
-  /**
-   * The highest id that an earlier life of the session may have used. An idle session deletes everything, and its client may use it again,
-   * so the time from `initialize` to the first row of a life distinguishes its lives.
-   */
+  /** The highest id that an earlier life of the session may have used. */
   get skippedIds(): number {
-    const { id } = this
-    if (!id) return 0
-    const ageMs = (id.since ?? Date.now()) + this.#host.life - id.expires
-    // A deployment may have changed `ttl` since the earlier life, so its current value tells nothing about a session of this age.
-    return ageMs < Math.min(this.terms.ttl, firstLifeMs) ? 0 : ageMs * idsPerMs
+    return this.id ? skippedIdsOf(this.id, this.#host.life, this.terms.ttl) : 0
   }
 
   /**
