@@ -32,7 +32,7 @@
 import { FinishedStreams } from './finished-streams.ts'
 import { checkSize, maxRowBytes } from './message-size.ts'
 import { type SkippedIds, Tables } from './tables.ts'
-import { type EventRow, type Position, position, trimEvents } from './trim-events.ts'
+import { type EventRow, type Position, position, trimStreamEvents } from './trim-stream-events.ts'
 
 export type EventId = { stream: number; seq: number }
 
@@ -167,7 +167,7 @@ export class EventLog {
     this.#unwrittenEvents = []
     this.#unmeasured += this.#unwrittenCharacters
     this.#unwrittenCharacters = 0
-    trimEvents(this.#sql, this.#boundsNow(), rows)
+    trimStreamEvents(this.#sql, this.#boundsNow(), rows)
     for (const stream of this.#over) this.#positions.delete(stream)
     this.#over.clear()
     const { maxStorageBytes } = this.#boundsNow()

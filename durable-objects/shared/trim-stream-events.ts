@@ -1,4 +1,4 @@
-/** Deletes the events beyond the limits of replay, and what a row of the event log has. */
+/** Deletes the events of a stream beyond the limits of replay, and what a row of the event log has. */
 import type { ReplayLimits } from './event-log.ts'
 
 /** Columns of a `Position`. */
@@ -25,7 +25,7 @@ export type EventRow = [
 ]
 
 /** Deletes the oldest events beyond the limits of the streams that these were appended to. The newest of each kind is never deleted. */
-export function trimEvents(sql: SqlStorage, bounds: ReplayLimits, rows: readonly EventRow[]): void {
+export function trimStreamEvents(sql: SqlStorage, bounds: ReplayLimits, rows: readonly EventRow[]): void {
   const newest = new Map(rows.map((row) => [`${row[0]} ${row[7]}`, row]))
   for (const [stream, seq, , total, , , , isMessage, messages, messageTotal] of newest.values()) {
     if (isMessage) trimMessages(sql, bounds, stream, { seq, total, messages, messageTotal })
