@@ -205,8 +205,8 @@ export type ClassesOf<P extends readonly AnyPlugin[]> = readonly AnyPlugin[] ext
   : Intersection<P[number]>
 
 /** Computes the Durable Object classes that an `auth` needs, by name. */
-export type ClassesOfAuth<A> = A extends { readonly plugin: infer P extends AnyPlugin }
-  ? ClassesOf<readonly [P]>
+export type ClassesOfAuth<A> = A extends { readonly plugins: infer P extends readonly AnyPlugin[] }
+  ? ClassesOf<P>
   : Record<never, never>
 
 type Intersection<P> = (P extends Plugin<infer Classes> ? (classes: Classes) => void : never) extends (

@@ -145,8 +145,8 @@ export type TestUser = {
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
  */
 export interface Auth extends StoredPrincipals {
-  /** A plugin that the auth needs: `serve()` adds it to those of the endpoint. Default: none. */
-  readonly plugin?: AnyPlugin | undefined
+  /** Plugins that the auth needs: `serve()` adds them before those of the endpoint. Default: none. */
+  readonly plugins?: readonly AnyPlugin[] | undefined
   /** The only tenant whose principals it accepts, as `forTenant()` sets it. Default: principals of every tenant. */
   readonly tenant?: string | undefined
   /** The claim that names the tenant. If it is set, `forTenant()` rejects principals without this claim. Default: none. */

@@ -209,7 +209,7 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   served: ServeOptions<P, A> = {},
 ): McpWorker & ClassesOf<P> & ClassesOfAuth<A> {
   checkServe(server, served)
-  const options = withPluginOfAuth(served)
+  const options = withPluginsOfAuth(served)
   const { names = {}, ...placement } = options.durableObjects ?? {}
   checkPlugins(options.plugins ?? [], names)
   checkPolicy(options)
@@ -226,10 +226,10 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   return result as McpWorker & ClassesOf<P> & ClassesOfAuth<A>
 }
 
-/** Returns the options with the plugin that `auth` needs, as the outermost one. */
-function withPluginOfAuth(options: ServeOptions): ServeOptions {
+/** Returns the options with the plugins that `auth` needs, as the outermost ones. */
+function withPluginsOfAuth(options: ServeOptions): ServeOptions {
   const { auth, plugins = [] } = options
-  return auth?.plugin ? { ...options, plugins: [auth.plugin, ...plugins] } : options
+  return auth?.plugins?.length ? { ...options, plugins: [...auth.plugins, ...plugins] } : options
 }
 
 /** A server with the plugins and options of one `serve()`. */

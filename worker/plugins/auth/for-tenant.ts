@@ -50,7 +50,7 @@ export function forTenant(tenant: string, auth: Auth, options: ForTenantOptions 
 
   return {
     tenant,
-    plugin: auth.plugin,
+    plugins: auth.plugins,
     credentialHeaders: auth.credentialHeaders,
     validate: (server) => auth.validate?.(server),
     async authenticate(request, serverInfo, incoming) {

@@ -89,7 +89,7 @@ export interface SignInClass {
 }
 
 /** Authenticates the users of `serve()`, and has the class that the Worker exports. */
-export type SignInAuth = Auth & { readonly plugin: Plugin<{ readonly McpSignIn: SignInClass }> }
+export type SignInAuth = Auth & { readonly plugins: readonly [Plugin<{ readonly McpSignIn: SignInClass }>] }
 
 const provider: typeof kind.auth = [
   (value) => [value].flat().length > 0 && [value].flat().every((one) => Object(one).authorizationUrl !== undefined),
@@ -233,11 +233,13 @@ class SignInServer {
       ...resource,
       ...(storedClaims && { storedClaims }),
       ...(reauthorize && { reauthorize }),
-      plugin: {
-        name: 'signIn',
-        objects: { McpSignIn: (runtime) => this.#classFor(runtime) },
-        upstream: (ctx, name, options, runtime) => readUpstream(ctx, name, options, this.#providers, runtime),
-      },
+      plugins: [
+        {
+          name: 'signIn',
+          objects: { McpSignIn: (runtime) => this.#classFor(runtime) },
+          upstream: (ctx, name, options, runtime) => readUpstream(ctx, name, options, this.#providers, runtime),
+        },
+      ],
       routes: [...this.#paths].filter((path) => path !== authorizationServer),
       handleRequest: (request, serverInfo) =>
         this.#answer(request, serverInfo) ?? resource.handleRequest?.(request, serverInfo),
