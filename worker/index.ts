@@ -50,7 +50,7 @@ export {
   type Server,
   type ServerOptions,
 } from './declarations/server.ts'
-export type { StoredPrincipals } from './declarations/stored-principal.ts'
+export type { StoredByIssuer, StoredPrincipals } from './declarations/stored-principal.ts'
 export type { ToolDefinition, ToolDefinitionByCaller, ToolHandler, ToolInput, ToolReturn } from './declarations/tool.ts'
 export type { Call, CallEnvironment, Seals } from './engine/call.ts'
 export type { Method, MethodContext } from './engine/methods/method.ts'
@@ -82,6 +82,7 @@ export type {
   AuditHook,
   Auth,
   Credential,
+  CredentialForm,
   IncomingRequest,
   Limiter,
   ServerInfo,

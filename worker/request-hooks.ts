@@ -8,7 +8,7 @@ import type { Declarations } from './declarations/declarations.ts'
 import type { RequestContext } from './declarations/request-context.ts'
 import type { Server } from './declarations/server.ts'
 import type { StateRpc } from './declarations/state.ts'
-import type { StoredPrincipals } from './declarations/stored-principal.ts'
+import type { StoredByIssuer } from './declarations/stored-principal.ts'
 import type { Seals } from './engine/call.ts'
 import type { AnyPlugin } from './plugin.ts'
 import type { McpError } from './protocol/errors.ts'
@@ -140,11 +140,27 @@ export type TestUser = {
 }
 
 /**
+ * Describes credentials by where a request carries them, and by how they look, whether they are valid or not.
+ *
+ * - `header`: all values of a header, such as `X-API-Key`.
+ * - `prefix`: bearer tokens that start with this text.
+ * - `pattern`: bearer tokens that match.
+ * - `issuer`: bearer tokens that are JWTs with this `iss`.
+ * - `tokens`: all other bearer tokens: `'opaque'` those that are no JWTs, `'any'` JWTs too.
+ */
+export type CredentialForm =
+  | { readonly header: string }
+  | { readonly prefix: string }
+  | { readonly pattern: RegExp }
+  | { readonly issuer: string }
+  | { readonly tokens: 'opaque' | 'any' }
+
+/**
  * Authenticates and authorizes the callers of an endpoint, and serves its OAuth metadata and pages. `bearer()` of `edgemcp/auth` returns one.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
  */
-export interface Auth extends StoredPrincipals {
+export interface Auth extends StoredByIssuer {
   /** Plugins that the auth needs: `serve()` adds them before those of the endpoint. Default: none. */
   readonly plugins?: readonly AnyPlugin[] | undefined
   /** The only tenant whose principals it accepts, as `forTenant()` sets it. Default: principals of every tenant. */
@@ -156,6 +172,10 @@ export interface Auth extends StoredPrincipals {
    * contain them. Default: none.
    */
   readonly credentialHeaders?: readonly string[] | undefined
+  /** The credentials that it verifies: `oneOf()` gives it these, and no others. Default: none; `oneOf()` does not accept the auth. */
+  readonly credentials?: readonly CredentialForm[] | undefined
+  /** Issuers of its principals, for `oneOf()`. Default: any issuer that no other auth has. */
+  readonly issuers?: readonly string[] | undefined
   /** Checks the declarations of a server, once. @throws Error when they need something that is missing. The message names the fix */
   validate?(server: Server): void
   /**

@@ -394,14 +394,17 @@ class ServedEndpoint {
   #host(): Host {
     const objects = this.#objects
     const { identity, declarations, seals } = this.#runtime
-    const { sessions, origins = [], hosts = [], cors } = this.#options
+    const { auth, sessions, origins = [], hosts = [], cors } = this.#options
     reportMissingClasses(this.#plugins, objects)
     const hasSessions = sessions !== false && objects.has('McpSession')
     const host: Host = {
       server: this.#endpoint.server,
       limits: this.#limits,
       policy: { origins, hosts },
-      cors: new Cors(cors),
+      cors: new Cors(
+        cors,
+        auth?.credentials?.flatMap((form) => ('header' in form ? form.header : [])),
+      ),
       auth: this.#auth,
       limit: this.#limiter,
       paths: this.#paths,

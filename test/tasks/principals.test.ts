@@ -78,6 +78,17 @@ describe('the principal of a task', () => {
     expect(textOf(await client.until(await client.begin('pro', {}, ada), 'completed', ada))).toBe('done')
   })
 
+  test('has the storedClaims of the auth of its credential, without reauthorize of another one', async () => {
+    const ada: Sent = { capabilities: knowing, user: 'Bearer key_ada' }
+    for (const { url } of [plain, hooked]) {
+      const client = new TaskClient(url)
+      const task = await client.until(await client.begin('who', {}, ada), 'completed', ada)
+      expect(JSON.parse(String(textOf(task)))).toEqual({ subject: 'ada', scopes: [], claims: { city: 'Turin' } })
+      // A principal that no reauthorize has returned keeps what was visible to it at the call.
+      expect(textOf(await client.until(await client.begin('pro', {}, ada), 'completed', ada))).toBe('done')
+    }
+  })
+
   test('is what reauthorize returns', async () => {
     const ada = as({ sub: 'ada', scope: 'a', email: 'ada@example.com', secret: 'x' })
     const client = new TaskClient(hooked.url)

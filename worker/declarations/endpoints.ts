@@ -7,11 +7,11 @@ import { McpError } from '../protocol/errors.ts'
 import type { CountRound } from './call-attempt.ts'
 import type { Declarations, StandInTerms } from './declarations.ts'
 import type { Server } from './server.ts'
-import type { StoredPrincipals } from './stored-principal.ts'
+import type { StoredByIssuer, StoredPrincipals } from './stored-principal.ts'
 
 export type Endpoint = {
   readonly server: Server
-  readonly auth: StoredPrincipals | undefined
+  readonly auth: StoredByIssuer | undefined
   /** Counts a round of a call in a session; `undefined`: the endpoint has no limits. */
   readonly countRound: CountRound | undefined
   /** Names of its plugins, with their `variant`. */
@@ -31,6 +31,8 @@ export type Admitted = {
   readonly storedClaims: readonly string[]
   /** Whether the auth has `reauthorize`: a task of this call must not run without it. */
   readonly isReauthorized: boolean
+  /** The same two for the principals of some issuers. A Worker of an older release leaves it out. */
+  readonly storedByIssuer?: Readonly<Record<string, Pick<Admitted, 'storedClaims' | 'isReauthorized'>>>
   /** Whether the endpoint counts rounds of calls. */
   readonly isLimited: boolean
   /** Milliseconds that a handler may run. Default: no limit. */
@@ -95,12 +97,22 @@ export const admittedBy = (
   maxResultBytes: Math.min(server.declarations.maxResultBytes ?? Number.POSITIVE_INFINITY, Number.MAX_SAFE_INTEGER),
 })
 
-export const storingTerms = (
-  auth: StoredPrincipals | undefined,
-): Pick<Admitted, 'storedClaims' | 'isReauthorized'> => ({
-  storedClaims: auth?.storedClaims ?? [],
-  isReauthorized: auth?.reauthorize !== undefined,
-})
+/** What decides how the principals of an endpoint are stored, as data. */
+export type StoringTerms = Pick<Admitted, 'storedClaims' | 'isReauthorized' | 'storedByIssuer'>
+
+export function storingTerms(auth: StoredByIssuer | undefined): StoringTerms {
+  const termsOf = (stored: StoredPrincipals | undefined) => ({
+    storedClaims: stored?.storedClaims ?? [],
+    isReauthorized: stored?.reauthorize !== undefined,
+  })
+  const byIssuer = Object.entries(auth?.storedByIssuer ?? {})
+  return {
+    ...termsOf(auth),
+    ...(byIssuer.length > 0 && {
+      storedByIssuer: Object.fromEntries(byIssuer.map(([issuer, stored]) => [issuer, termsOf(stored)])),
+    }),
+  }
+}
 
 /**
  * Returns the function that counts the calls of a session: that of the endpoint that admitted the call or, if this isolate does not have

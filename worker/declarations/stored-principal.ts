@@ -27,6 +27,21 @@ export interface StoredPrincipals {
   ): Awaitable<Principal | undefined>
 }
 
+/** Decides it for the principals of several issuers. */
+export interface StoredByIssuer extends StoredPrincipals {
+  /** Decides it for the principals of some issuers. Default: all principals have the same `storedClaims` and `reauthorize`. */
+  readonly storedByIssuer?: Readonly<Record<string, StoredPrincipals>> | undefined
+}
+
+/** Returns what decides for a principal. @param all decides for the principals of other issuers */
+export function storedFor<T>(
+  { issuer }: Principal,
+  all: T & { readonly storedByIssuer?: Readonly<Record<string, T>> | undefined },
+): T {
+  const { storedByIssuer = {} } = all
+  return (Object.hasOwn(storedByIssuer, issuer) && storedByIssuer[issuer]) || all
+}
+
 /** The principal without the claims that may not be stored. */
 export function storable(principal: Principal, storedClaims: readonly string[] = []): Principal {
   const names = storedClaims.filter((name) => Object.hasOwn(principal.claims, name))

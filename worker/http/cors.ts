@@ -44,8 +44,12 @@ export class Cors {
   readonly #exposedHeaders: string
   readonly #maxAge: string
 
-  constructor({ headers = [], exposeHeaders = [], maxAgeSeconds = 86_400 }: CorsOptions = {}) {
-    this.#allowedHeaders = [allowedHeaders, ...headers].join(', ')
+  /** @param credentialHeaders names of request headers in which `auth` expects a credential */
+  constructor(
+    { headers = [], exposeHeaders = [], maxAgeSeconds = 86_400 }: CorsOptions = {},
+    credentialHeaders: readonly string[] = [],
+  ) {
+    this.#allowedHeaders = [allowedHeaders, ...credentialHeaders, ...headers].join(', ')
     this.#exposedHeaders = [exposedHeaders, ...exposeHeaders].join(', ')
     this.#maxAge = String(maxAgeSeconds)
   }

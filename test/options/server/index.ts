@@ -2,7 +2,7 @@
 import { type Auth, createGuard, createServer, pageCursor, policies, type Server, serve } from 'edgemcp'
 import { app } from 'edgemcp/apps'
 import { analyticsEngineSink, audit, consoleSink } from 'edgemcp/audit'
-import { bearer, cloudflareAccess, forTenant, oauthProvider } from 'edgemcp/auth'
+import { bearer, cloudflareAccess, forTenant, oauthProvider, oneOf } from 'edgemcp/auth'
 import { combine, mount, proxy, routeByHost, routeByTenant, routeHandler, rpcEntrypoint } from 'edgemcp/compose'
 import { extension } from 'edgemcp/extensions'
 import { inspector } from 'edgemcp/inspector'
@@ -1169,6 +1169,64 @@ const impossible: readonly Case[] = [
     'signIn: two providers of one name',
     () => signIn({ with: [gitHub, gitHub] }),
     `Two providers of signIn() have the name "github": give one another name, as in github({ name: 'work', … })`,
+  ],
+  [
+    'oneOf: no auth',
+    () => Reflect.apply(oneOf, undefined, []),
+    'oneOf() needs at least one auth, such as bearer({ issuer })',
+  ],
+  [
+    'oneOf: an auth that was not called',
+    () => oneOf(loose(bearer)),
+    '"argument 1" of oneOf() must be an auth such as bearer({ issuer }), not a function',
+  ],
+  [
+    'oneOf: an auth without credentials',
+    () =>
+      oneOf(
+        bearer({ issuer: 'https://a.example' }),
+        oauthProvider(() => undefined),
+      ),
+    'Argument 2 of oneOf() does not describe its credentials: give your own auth the member credentials. oauthProvider() cannot be combined',
+  ],
+  [
+    'oneOf: the header Authorization',
+    () => oneOf({ credentials: [{ header: 'authorization' }], authenticate: async () => undefined }),
+    'The credentials of an auth of oneOf() name the header Authorization: describe its bearer tokens',
+  ],
+  [
+    'oneOf: an empty prefix',
+    () => oneOf({ credentials: [{ prefix: '' }], authenticate: async () => undefined }),
+    "The credentials of an auth of oneOf() have an empty prefix: write { tokens: 'any' }",
+  ],
+  [
+    'oneOf: one issuer twice',
+    () => oneOf(bearer({ issuer: 'https://a.example' }), bearer({ issuer: 'https://a.example' })),
+    'Two auths of oneOf() have the same credentials, {"issuer":"https://a.example"} and {"issuer":"https://a.example"}: each credential must be of one auth',
+  ],
+  [
+    'oneOf: one prefix that starts with the other',
+    () =>
+      oneOf(
+        bearer({ issuer: 'https://a.example', introspection: { clientId: 'a', clientSecret: 'b', tokenPrefix: 'k_' } }),
+        { credentials: [{ prefix: 'k_live' }], authenticate: async () => undefined },
+      ),
+    'Two auths of oneOf() have the same credentials, {"prefix":"k_"} and {"prefix":"k_live"}: each credential must be of one auth',
+  ],
+  [
+    'oneOf: the issuers of two auths are not known',
+    () => oneOf(bearer({ verify: () => undefined }), signIn({ with: gitHub })),
+    'Two auths of oneOf() may have principals of any issuer: set origin of signIn(), name the issuers of your own auth, or verify with one bearer({ verify })',
+  ],
+  [
+    'oneOf: the issuer of another auth',
+    () =>
+      oneOf(bearer({ issuer: 'https://a.example' }), {
+        credentials: [{ prefix: 'k_' }],
+        issuers: ['https://a.example'],
+        authenticate: async () => undefined,
+      }),
+    'Two auths of oneOf() have the issuer "https://a.example": combine them in one auth',
   ],
   [
     'serve: two plugins with one class',

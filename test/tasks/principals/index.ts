@@ -1,7 +1,7 @@
 /** Tasks of signed-in callers. A token is the base64 of its claims; with the variable HOOK, `reauthorize` decides before each run. */
 import { env } from 'cloudflare:workers'
-import { type Caller, createServer, serve } from 'edgemcp'
-import { bearer } from 'edgemcp/auth'
+import { type Auth, type Caller, createServer, serve } from 'edgemcp'
+import { bearer, oneOf } from 'edgemcp/auth'
 import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
@@ -111,6 +111,17 @@ const auth = bearer({
   }),
 })
 
-const worker = serve(server, { auth, plugins: [subscriptions(), tasks()] })
+/** Keys that are subjects. Their claims are those of a professional. */
+const keys: Auth = {
+  credentials: [{ prefix: 'key_' }],
+  issuers: ['keys'],
+  storedClaims: ['city'],
+  async authenticate(request) {
+    const [, subject = ''] = /key_(\w+)$/.exec(request.headers.get('Authorization') ?? '') ?? []
+    return { issuer: 'keys', subject, scopes: [], claims: { plan: 'pro', city: 'Turin', email: 'ada@example.com' } }
+  },
+}
+
+const worker = serve(server, { auth: oneOf(auth, keys), plugins: [subscriptions(), tasks()] })
 export default worker
 export const { McpSession, McpSubscriptions, McpTask } = worker

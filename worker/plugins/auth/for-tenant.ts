@@ -52,6 +52,8 @@ export function forTenant(tenant: string, auth: Auth, options: ForTenantOptions 
     tenant,
     plugins: auth.plugins,
     credentialHeaders: auth.credentialHeaders,
+    credentials: auth.credentials,
+    issuers: auth.issuers,
     validate: (server) => auth.validate?.(server),
     async authenticate(request, serverInfo, incoming) {
       const principal = checkPrincipal(await auth.authenticate(request, serverInfo, incoming))
@@ -64,6 +66,7 @@ export function forTenant(tenant: string, auth: Auth, options: ForTenantOptions 
     routes: auth.routes,
     handleRequest: (request, serverInfo) => auth.handleRequest?.(request, serverInfo),
     storedClaims: auth.storedClaims,
+    storedByIssuer: auth.storedByIssuer,
     ...(auth.reauthorize && { reauthorize: (principal, call) => auth.reauthorize?.(principal, call) }),
   }
 }

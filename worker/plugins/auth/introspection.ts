@@ -5,7 +5,7 @@
  */
 
 import { BoundedMap } from '../../protocol/bounded-map.ts'
-import type { ServerInfo } from '../../request-hooks.ts'
+import type { CredentialForm, ServerInfo } from '../../request-hooks.ts'
 import type { TokenClaims } from './claims.ts'
 import { type Fetch, fetchJson, Refused } from './fetch-json.ts'
 
@@ -52,6 +52,12 @@ export class Introspection {
   constructor(options: IntrospectionOptions, fetch: Fetch) {
     this.#options = options
     this.#fetch = fetch
+  }
+
+  /** The form of the tokens that it verifies. */
+  get form(): CredentialForm {
+    const { tokenPrefix } = this.#options
+    return tokenPrefix === undefined ? { tokens: 'opaque' } : { prefix: tokenPrefix }
   }
 
   /** Whether an opaque token can be of this issuer. */

@@ -54,6 +54,7 @@ export function cloudflareAccess(access: CloudflareAccessOptions): Auth {
       },
       // Access repeats the assertion in a cookie, and passes on what its clients send to it.
       credentialHeaders: ['Cf-Access-Jwt-Assertion', 'Cookie', 'Cf-Access-Token', 'Cf-Access-Client-Secret'],
+      credentials: [{ header: 'Cf-Access-Jwt-Assertion' }],
       isDescribed: false,
     },
   )

@@ -10,7 +10,7 @@ import type { Declarations } from '../../declarations/declarations.ts'
 import type { Server } from '../../declarations/server.ts'
 import type { McpError } from '../../protocol/errors.ts'
 import { holdsScopes, type Principal } from '../../protocol/principal.ts'
-import type { Auth, IncomingRequest, ServerInfo, TestUser } from '../../request-hooks.ts'
+import type { Auth, CredentialForm, IncomingRequest, ServerInfo, TestUser } from '../../request-hooks.ts'
 import { BadToken } from './bad-token.ts'
 import type { BearerOptions } from './bearer.ts'
 import { challengeError, insufficientScope, metadataUrlFor, missingScopes, type Refusal } from './challenge-error.ts'
@@ -36,6 +36,8 @@ export type Carrier = {
    * that their user entered: RFC 9728, section 3.3.
    */
   acceptsSlash?: boolean
+  /** The credentials of the verifier, or those in a header. Default: the tokens of the issuers. */
+  credentials?: readonly CredentialForm[]
 }
 
 /** @throws Error with one sentence that names the fix */
@@ -45,6 +47,8 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
   return {
     tenantClaim,
     credentialHeaders: carrier.credentialHeaders,
+    credentials: carrier.credentials ?? server.tokenForms(),
+    issuers: server.issuers(),
     validate: server.validate.bind(server),
     authenticate: server.authenticate.bind(server),
     authenticateTestUser: server.authenticateTestUser.bind(server),
@@ -72,6 +76,21 @@ class ResourceServer {
     this.#options = options
     this.#carrier = carrier
     this.#requiredScopes = options.requiredScopes ?? []
+  }
+
+  /** Returns the forms of the tokens that the issuers verify. */
+  tokenForms(): readonly CredentialForm[] {
+    if (this.#options.verify) return [{ tokens: 'any' }]
+    return this.#verifier.issuers.flatMap(({ name, introspection }): CredentialForm[] => [
+      { issuer: name },
+      ...(introspection ? [introspection.form] : []),
+    ])
+  }
+
+  /** Returns the issuers of the principals; `undefined` if they are not known before a request. */
+  issuers(): readonly string[] | undefined {
+    if (this.#options.verify) return undefined
+    return this.#carrier.verifier ? this.#carrier.verifier.issuers : this.#verifier.issuers.map(({ name }) => name)
   }
 
   /** @throws Error for an entry without scopes, with `requireScopesEverywhere` */

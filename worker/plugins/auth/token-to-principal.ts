@@ -1,11 +1,11 @@
 /** Converts the token of a request into a principal: finds the issuer, verifies the token, and reads its claims. */
-import { decodeJwt } from 'jose'
 import { holdsScopes, type Principal, principalKey } from '../../protocol/principal.ts'
 import type { IncomingRequest, ServerInfo, TestUser } from '../../request-hooks.ts'
 import { BadToken } from './bad-token.ts'
 import type { BearerOptions } from './bearer.ts'
 import { audiencesOf, checkTimes, expiryOf, principalOf, type TokenClaims } from './claims.ts'
 import { checkTokenPrefixes } from './introspection.ts'
+import { issuerIn } from './token-form.ts'
 import { type Verified, VerifiedTokens } from './verified-token-cache.ts'
 import { type Expected, Issuer, unavailable } from './verify-jwt.ts'
 
@@ -13,6 +13,8 @@ import { type Expected, Issuer, unavailable } from './verify-jwt.ts'
 export interface OwnVerifier {
   /** Returns the issuer of the tokens for this request. */
   issuer(request: Request): string
+  /** All issuers, if they are known before a request. */
+  readonly issuers?: readonly string[] | undefined
   /** Returns the claims of a token; `undefined` for one that this issuer did not issue. @throws McpError `unavailable` */
   claims(token: string, request: Request, serverInfo: ServerInfo): Promise<TokenClaims | undefined>
 }
@@ -223,16 +225,6 @@ function untrustedIssuer(iss: unknown, issuers: readonly Issuer[]): BadToken {
   return new BadToken(
     `This server does not trust the issuer of the token: iss is ${found}, and this server accepts tokens of ${accepted.join(' and ')}`,
   )
-}
-
-/** Returns `iss` of a token, unverified; `undefined` for a token that is not a JWT. */
-function issuerIn(token: string): { readonly iss: unknown } | undefined {
-  if (token.split('.').length !== 3) return undefined
-  try {
-    return { iss: decodeJwt(token).iss }
-  } catch {
-    return undefined
-  }
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Test users: a developer enters them in the inspector instead of a token. */
 
 import { type InspectorUser, parseTestUser } from '../../client/test-users.ts'
+import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
 import type { Auth } from '../../request-hooks.ts'
 import { isOwnPage } from './own-page.ts'
 
@@ -12,11 +13,12 @@ export function withTestUsers(auth: Auth, env: object): Auth {
     authorize: auth.authorize?.bind(auth),
     routes: auth.routes,
     handleRequest: auth.handleRequest?.bind(auth),
-    storedClaims: auth.storedClaims,
-    // The server's own hook knows no made-up users.
-    reauthorize:
-      auth.reauthorize &&
-      (async (principal, call) => (principal.client === inspector ? principal : auth.reauthorize?.(principal, call))),
+    ...storingTestUsers(auth),
+    storedByIssuer:
+      auth.storedByIssuer &&
+      Object.fromEntries(
+        Object.entries(auth.storedByIssuer).map(([issuer, stored]) => [issuer, storingTestUsers(stored)]),
+      ),
     async authenticate(request, serverInfo, incoming) {
       const user = inspectorUserOf(request, env)
       if (!user) return auth.authenticate(request, serverInfo, incoming)
@@ -31,6 +33,14 @@ export function withTestUsers(auth: Auth, env: object): Auth {
     },
   }
 }
+
+/** Principals of test users are current: the server's own `reauthorize` does not know them. */
+const storingTestUsers = (stored: StoredPrincipals): StoredPrincipals => ({
+  storedClaims: stored.storedClaims,
+  reauthorize:
+    stored.reauthorize &&
+    (async (principal, call) => (principal.client === inspector ? principal : stored.reauthorize?.(principal, call))),
+})
 
 /** The client of test users. */
 const inspector = 'edgemcp-inspector'

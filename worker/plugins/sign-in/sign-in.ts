@@ -220,11 +220,13 @@ class SignInServer {
       {
         // `<user>:<grant>:<secret>`
         token: (request) => bearerToken(request, /^[\w.~:-]+$/),
+        credentials: [{ pattern: /^[^:]+:[^:]+:[^:]+$/ }],
         isDescribed: true,
         origin: this.#options.origin,
         acceptsSlash: true,
         verifier: {
           issuer: (request) => this.#originOf(request),
+          issuers: options.origin === undefined ? undefined : [options.origin],
           claims: (token, request, serverInfo) => this.#claims(token, request, serverInfo),
         },
       },

@@ -4,8 +4,8 @@
  */
 import type { TaskCall } from '../../../durable-objects/rpc.ts'
 import type { RunPrincipal } from '../../../durable-objects/task/object.ts'
-import type { Admitted } from '../../declarations/endpoints.ts'
-import { type StoredPrincipals, storable } from '../../declarations/stored-principal.ts'
+import type { StoringTerms } from '../../declarations/endpoints.ts'
+import { type StoredByIssuer, storable, storedFor } from '../../declarations/stored-principal.ts'
 import type { Seals } from '../../engine/call.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { type Principal, principalKey } from '../../protocol/principal.ts'
@@ -18,11 +18,12 @@ const purpose = 'principal of a task'
 /** @param lifeMs milliseconds that the task may run */
 export async function sealPrincipal(
   principal: Principal | undefined,
-  { storedClaims, isReauthorized }: Pick<Admitted, 'storedClaims' | 'isReauthorized'>,
+  terms: StoringTerms,
   seals: Seals,
   lifeMs: number,
 ): Promise<string | undefined> {
   if (!principal) return undefined
+  const { storedClaims, isReauthorized } = storedFor(principal, terms)
   const value: Sealed = { principal: storable(principal, storedClaims), isReauthorized }
   return seals.seal(purpose, value, lifeMs)
 }
@@ -35,7 +36,7 @@ export async function sealPrincipal(
  */
 export async function principalOf(
   { principal: sealed, params }: TaskCall,
-  authFor: (principal: Principal) => StoredPrincipals | undefined,
+  authFor: (principal: Principal) => StoredByIssuer | undefined,
   seals: Seals,
 ): Promise<RunPrincipal> {
   if (sealed === undefined) return { principal: undefined, isCurrent: false }
@@ -43,7 +44,8 @@ export async function principalOf(
   const opened = (await seals.open(purpose, sealed)) as Sealed | undefined
   if (!opened) throw stopped('its stored principal cannot be read, because its key is no longer in EDGEMCP_KEYS')
   const { principal, isReauthorized } = opened
-  const auth = authFor(principal)
+  const endpointAuth = authFor(principal)
+  const auth = endpointAuth && storedFor(principal, endpointAuth)
   if (!auth?.reauthorize) {
     if (!isReauthorized) return { principal, isCurrent: false }
     if (!auth) throw stopped(unknownEndpoint)

@@ -7,7 +7,7 @@ import { endpointKey, endpointOf, standIn, storingTerms } from '../../declaratio
 import * as kind from '../../declarations/option-kinds.ts'
 import { toolError } from '../../declarations/result-constructors.ts'
 import type { Checked } from '../../declarations/schema.ts'
-import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
+import type { StoredByIssuer, StoredPrincipals } from '../../declarations/stored-principal.ts'
 import type { TaskOptions, Tool } from '../../declarations/tool.ts'
 import { cacheableResults, isVisible } from '../../engine/methods/lists.ts'
 import type { Method, MethodContext } from '../../engine/methods/method.ts'
@@ -151,7 +151,7 @@ async function decidedInput(context: MethodContext): Promise<Checked | undefined
 /** Returns what the Durable Objects of tasks need. */
 function hostOf({ declarations, object, plugins, seals, report }: Runtime, options: TasksOptions): TaskHost {
   /** Returns the auth of a stored principal. An endpoint without `auth` has no principals, so it stores none. */
-  const authFor = (call: TaskCall, principal: Principal): StoredPrincipals | undefined => {
+  const authFor = (call: TaskCall, principal: Principal): StoredByIssuer | undefined => {
     if (options.auth) return options.auth
     const endpoint = endpointFor(call, principal)
     return endpoint && (endpoint.auth ?? {})

@@ -1,0 +1,69 @@
+/** Endpoints that accept several kinds of credentials. */
+import { env } from 'cloudflare:workers'
+import { type Auth, createServer, McpError, serve } from 'edgemcp'
+import { audit } from 'edgemcp/audit'
+import { bearer, forTenant, oneOf } from 'edgemcp/auth'
+import { combine } from 'edgemcp/compose'
+import { github, signIn } from 'edgemcp/sign-in'
+
+const { ISSUER, OTHER } = env as unknown as { ISSUER: string; OTHER: string }
+
+const server = createServer({ name: 'combined', version: '1.0.0' })
+server.tool('who', { description: 'Who asks', scopes: [] }, (_, { principal, request }) =>
+  JSON.stringify([
+    principal?.issuer ?? null,
+    principal?.subject ?? null,
+    principal?.tenant ?? null,
+    request?.headers.has('X-API-Key') || request?.headers.has('Authorization'),
+  ]),
+)
+server.tool('read', { description: 'Reads', scopes: ['notes:read'] }, () => 'read')
+server.tool('starred', { description: 'Asks GitHub', scopes: [] }, async (_, ctx) => ctx.upstream('github'))
+
+/** Keys in a header, as a developer would verify them. */
+const keys: Auth = {
+  credentials: [{ header: 'X-API-Key' }],
+  credentialHeaders: ['X-API-Key'],
+  issuers: ['keys'],
+  async authenticate(request) {
+    const key = request.headers.get('X-API-Key')
+    const scopes = key === 'reader-key' ? ['notes:read'] : []
+    if (key === 'reader-key' || key === 'plain-key') return { issuer: 'keys', subject: 'ada', scopes, claims: {} }
+    throw new McpError('unauthorized', 'Send a valid key in the header X-API-Key')
+  },
+}
+
+const first = bearer({ issuer: ISSUER, tenantClaim: 'org_id' })
+const second = bearer({
+  issuer: OTHER,
+  introspection: { clientId: 'mcp', clientSecret: 'secret', tokenPrefix: 'opq_' },
+  requiredScopes: ['second'],
+})
+const verified = bearer({
+  verify(token) {
+    if (token === 'impostor') return { iss: ISSUER, sub: 'ada' }
+    return token.startsWith('v-') ? { iss: 'https://verified.example', sub: 'ada' } : undefined
+  },
+})
+const common = {
+  sessions: false,
+  plugins: [audit({ sinks: [(event) => console.log(`audit ${JSON.stringify(event)}`)] })],
+} as const
+
+const all = serve(server, { path: '/all/mcp', auth: oneOf(first, second, keys), ...common })
+const open = serve(server, {
+  path: '/open/mcp',
+  auth: oneOf(bearer({ issuer: ISSUER, allowAnonymous: true }), keys),
+  ...common,
+})
+const verify = serve(server, { path: '/verify/mcp', auth: oneOf(verified, first, keys), ...common })
+const tenant = serve(server, { path: '/tenant/mcp', auth: oneOf(forTenant('acme', first), keys), ...common })
+const signed = serve(server, {
+  path: '/signed/mcp',
+  auth: oneOf(first, signIn({ with: github({ clientId: 'a', clientSecret: 'b' }) }), keys),
+  ...common,
+})
+
+export const { McpSignIn } = signed
+// The first one answers for the authorization server of this origin.
+export default combine(signed, all, open, verify, tenant)

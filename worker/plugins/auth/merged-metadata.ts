@@ -1,0 +1,31 @@
+/** The metadata of an endpoint with several auths. */
+import { isObject } from '../../protocol/jsonrpc.ts'
+import type { Params } from '../../protocol/types.ts'
+
+/** Returns the metadata of a resource, with the authorization servers and the scopes of all auths. RFC 9728, section 2. */
+export async function mergedMetadata(
+  first: Promise<Response>,
+  others: readonly Promise<Response>[],
+): Promise<Response> {
+  const response = await first
+  const metadata = await jsonOf(response)
+  if (!metadata) return response
+  const more = others.map(async (other) => jsonOf(await other))
+  const all = [metadata, ...(await Promise.all(more))].filter((one) => one?.resource === metadata.resource)
+  const union = (name: string) => {
+    const values = new Set(all.flatMap((one) => one?.[name] ?? []))
+    return values.size > 0 ? { [name]: [...values] } : {}
+  }
+  const merged = { ...metadata, ...union('authorization_servers'), ...union('scopes_supported') }
+  return new Response(JSON.stringify(merged), { headers: response.headers })
+}
+
+/** Returns the object that a response contains; `undefined` for an error, or the answer to a preflight. */
+async function jsonOf(response: Response): Promise<Readonly<Params> | undefined> {
+  if (response.status !== 200) return undefined
+  const value: unknown = await response
+    .clone()
+    .json()
+    .catch(() => undefined)
+  return isObject(value) ? value : undefined
+}
