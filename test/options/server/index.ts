@@ -201,7 +201,7 @@ const misspelt: readonly Case[] = [
   [
     'openApiTools',
     () => openApiTools([], loose({ baseUrl: base, scope: ['pets'] })),
-    'openApiTools() does not take "scope" (did you mean "scopes"?): it takes baseUrl, headers, prefix, timeout, attemptTimeout, retries, circuitBreaker, tools, include, exclude and scopes',
+    'openApiTools() does not take "scope" (did you mean "scopes"?): it takes baseUrl, headers, upstream, prefix, timeout, attemptTimeout, retries, circuitBreaker, tools, include, exclude and scopes',
   ],
   [
     'parseOpenApi',
@@ -738,7 +738,7 @@ const wrong: readonly Case[] = [
   [
     'openApiTools: nothing',
     () => openApiTools([], loose()),
-    'openApiTools() takes an object with baseUrl, headers, prefix, timeout, attemptTimeout, retries, circuitBreaker, tools, include, exclude and scopes, not undefined',
+    'openApiTools() takes an object with baseUrl, headers, upstream, prefix, timeout, attemptTimeout, retries, circuitBreaker, tools, include, exclude and scopes, not undefined',
   ],
   [
     'openApiTools: a document',

@@ -1,11 +1,13 @@
 /** A server whose users sign in: with one of two providers, or as `CASE` says. */
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
+import { jsonSchema } from 'edgemcp/json-schema'
+import { openApiTools, parseOpenApi } from 'edgemcp/openapi'
 import { github, oidc, type SignInOptions, signIn } from 'edgemcp/sign-in'
 
 const vars = env as unknown as Record<'CASE' | 'GITHUB' | 'WORK' | 'OPENID' | 'ORIGIN', string> & { PAGE?: string }
 
-const server = createServer({ name: 'notes', title: 'Notes', version: '1.0.0' })
+const server = createServer({ name: 'notes', title: 'Notes', version: '1.0.0', jsonSchema })
 server.tool('whoami', { description: 'Returns the principal', scopes: ['notes:read'] }, (_, { principal }) =>
   JSON.stringify(principal),
 )
@@ -45,6 +47,16 @@ const cases: Readonly<Record<string, SignInOptions>> = {
   engines: { with: github({ ...client, url: vars.GITHUB, organizations: ['engines', 'looms'] }) },
   openid: { with: oidc({ ...client, issuer: vars.OPENID, title: 'Company', tenantClaim: 'org_id' }) },
 }
+
+server.use(
+  openApiTools(
+    parseOpenApi({
+      openapi: '3.1.0',
+      paths: { '/user': { get: { operationId: 'user' } }, '/user/repos': { post: { operationId: 'makeRepository' } } },
+    }),
+    { baseUrl: `${vars.GITHUB}/api/v3`, upstream: 'github', scopes: [] },
+  ),
+)
 
 const worker = serve(server, {
   auth: signIn(cases[vars.CASE] as SignInOptions),

@@ -2,6 +2,7 @@
 import type { RequestGuard, Resilience } from '../../client/request-guard.ts'
 import { audio, image, text } from '../../declarations/content.ts'
 import type { Context } from '../../declarations/context.ts'
+import type { UpstreamToken } from '../../declarations/upstream-token.ts'
 import { maxAnswerBytes } from '../../protocol/bounded-body.ts'
 import { ToolError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
@@ -29,6 +30,7 @@ export async function callOperation(
   args: Params,
   headers: readonly [name: string, value: string | undefined][],
   ctx: Pick<Context, 'signal'>,
+  token?: UpstreamToken,
 ): Promise<CallToolResult> {
   const url = new URL(baseUrl.replace(/\/$/, '') + path.replace(/\{([^}]+)\}/g, (_, name) => inPath(name)))
   const sent = new Headers({ Accept: 'application/json' })
@@ -49,8 +51,15 @@ export async function callOperation(
   for (const [name, value] of headers) if (value !== undefined) sent.set(name, value)
   if (hasBody && args.body !== undefined) sent.set('Content-Type', bodyType)
   const body = hasBody && args.body !== undefined ? JSON.stringify(args.body) : null
-  const request = { method, headers: sent, body }
-  const answer = await sendGuarded(guard, resilience, url, request, JSON.stringify(headers), ctx)
+  const send = (accessToken: string | undefined) => {
+    if (accessToken !== undefined) sent.set('Authorization', `Bearer ${accessToken}`)
+    const credential = JSON.stringify([headers, accessToken])
+    return sendGuarded(guard, resilience, url, { method, headers: sent, body }, credential, ctx)
+  }
+  const first = await send(await token?.get())
+  const other = await token?.after(first)
+  // A request that was refused for its token had no effect.
+  const answer = other === undefined ? first : await send(other)
   const { status, ok, bytes, length } = answer
   const where = `${method} ${url.pathname}: HTTP ${status}`
   if (length > maxAnswerBytes) {

@@ -10,6 +10,7 @@ import {
   readResilience,
   resilienceKinds,
 } from '../../declarations/upstream-options.ts'
+import { UpstreamToken, type UpstreamTokenOptions, upstreamKind } from '../../declarations/upstream-token.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import { isSecureUrl } from '../../protocol/secure-url.ts'
 import type { Params } from '../../protocol/types.ts'
@@ -22,6 +23,7 @@ type HeaderValue = string | undefined
 
 /** Configures `openApiTools()`. */
 export type OpenApiToolsOptions = ResilienceOptions &
+  UpstreamTokenOptions &
   ToolSelection & {
     /** URL of the API, which paths are appended to: https, or http on this machine, without query and credentials. */
     baseUrl: string
@@ -48,6 +50,7 @@ const kinds: KindsOf<OpenApiToolsOptions> = {
     (value) => typeof value === 'function' || isHeaders(value),
     "a function, or an object such as { 'X-Key': key }",
   ],
+  upstream: upstreamKind,
   prefix: kind.string,
   ...resilienceKinds,
   ...selectionKinds,
@@ -84,7 +87,7 @@ export function openApiTools(list: readonly Operation[], options: OpenApiToolsOp
     'a list such as the result of parseOpenApi(document)',
   ])
   checkOptions('openApiTools()', options, kinds)
-  const { baseUrl, headers = {}, prefix = '', scopes } = options
+  const { baseUrl, headers = {}, prefix = '', scopes, upstream } = options
   if (!isSecureUrl(baseUrl)) {
     throw new Error(
       `openApiTools(): the baseUrl "${baseUrl}" must be an https URL, or http on localhost, as in "https://api.example/v1"`,
@@ -129,10 +132,11 @@ export function openApiTools(list: readonly Operation[], options: OpenApiToolsOp
         ...(outputSchema && { outputSchema }),
       }
       const target = { ...api, isStructured: Boolean(outputSchema) }
-      server.tool(prefix + selected.nameOf(name), definition, async (args, ctx) =>
+      server.tool(prefix + selected.nameOf(name), definition, async (args, ctx) => {
+        const token = upstream === undefined ? undefined : new UpstreamToken(ctx, upstream)
         // The input schema is an object schema.
-        callOperation(operation, target, args as Params, await headersFor(headers, ctx), ctx),
-      )
+        return callOperation(operation, target, args as Params, await headersFor(headers, ctx), ctx, token)
+      })
     }
   }
 }

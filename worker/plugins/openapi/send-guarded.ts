@@ -22,6 +22,8 @@ export type Answer = BodyBytes & {
   readonly ok: boolean
   /** The media type in lower case, without parameters. */
   readonly mimeType: string
+  /** The header `WWW-Authenticate`. */
+  readonly challenge: string | null
 }
 
 /** A response with a status that says nothing about the operation itself. */
@@ -90,7 +92,15 @@ export async function sendGuarded(
     const body = await readBody(response.body, maxAnswerBytes)
     const [type = ''] = (headers.get('Content-Type') ?? '').split(';')
     const mimeType = type.trim().toLowerCase()
-    return { status, ok, mimeType, ...body, retryAfterMs: retryAfterMs(headers.get('Retry-After'), Date.now()) }
+    const challenge = headers.get('WWW-Authenticate')
+    return {
+      status,
+      ok,
+      mimeType,
+      challenge,
+      ...body,
+      retryAfterMs: retryAfterMs(headers.get('Retry-After'), Date.now()),
+    }
   }
   return guard
     .run(attempt, {

@@ -47,7 +47,7 @@ export async function readUpstream(
       `The user has to connect ${provider.title} first. Give them this link, and call again afterwards: ${url}`,
     )
   }
-  const { action } = await ctx.elicitUrl(`upstream ${name}`, message, url, { required: true })
+  const { action } = await ctx.elicitUrl(['upstream', name, ...scopes].join(' '), message, url, { required: true })
   if (action !== 'accept') throw new ToolError(`The user did not connect ${provider.title}`)
   const connected = await storedToken(principal, provider, { scopes, rejected }, runtime)
   if ('accessToken' in connected) return connected.accessToken

@@ -1,0 +1,125 @@
+/** `openApiTools()` with the token of the user: the option `upstream`. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { GitHub } from '../../examples/github/auth-server/github.ts'
+import { connect, type TestClient } from '../../worker/testing/index.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import { Browser } from './browser.ts'
+import { signInAs } from './tokens.ts'
+
+let gitHub: GitHub
+let server: TestServer
+beforeAll(async () => {
+  gitHub = await GitHub.start()
+  server = await startServer('test/sign-in/server', { GITHUB: gitHub.url })
+})
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]()
+  await gitHub?.[Symbol.asyncDispose]()
+})
+
+/** The header `Authorization` of each request to the API, in their order. */
+const sent: (string | undefined)[] = []
+/** What the stand-in answers to `POST /user/repos`. */
+let answer: (request: IncomingMessage, response: ServerResponse) => unknown = () => {}
+beforeEach(() => {
+  sent.length = 0
+  gitHub.expiresIn = 3600
+  gitHub.account = { id: Math.floor(Math.random() * 1e9), login: 'ada', name: 'Ada' }
+  gitHub.instead.set('/api/v3/user/repos', (request, response) => {
+    sent.push(request.headers.authorization)
+    return answer(request, response)
+  })
+})
+
+const tokenIn = ({ headers }: IncomingMessage) => headers.authorization?.replace('Bearer ', '') ?? ''
+const textOf = (result: unknown) => (result as { content: { text: string }[] }).content[0]?.text ?? ''
+
+const isCurrent = (request: IncomingMessage, response: ServerResponse) =>
+  gitHub.tokens.has(tokenIn(request)) ? response.writeHead(201).end('made') : response.writeHead(401).end()
+
+describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
+  const client = async (opens = true, browser = new Browser()): Promise<TestClient> => {
+    const { access_token: token } = await signInAs(server.url, browser)
+    return connect(server.url, {
+      revision,
+      token,
+      ...(opens && {
+        capabilities: { elicitation: { url: {} } },
+        answers: {
+          async elicit(params: object) {
+            await browser.open(new URL(String('url' in params && params.url)))
+            return { action: 'accept' as const }
+          },
+        },
+      }),
+    })
+  }
+
+  /** Calls a tool for a user who opens each link. In sessions, the client calls again then. */
+  const callAndConnect = async (tool: string): Promise<string> => {
+    const browser = new Browser()
+    await using ada = await client(true, browser)
+    const result = await ada.callTool(tool).catch(async ({ data }) => {
+      await browser.open(new URL(data.elicitations[0].url))
+      return ada.callTool(tool)
+    })
+    return textOf(result)
+  }
+
+  test('the API receives the token of the user', async () => {
+    await using ada = await client(false)
+    expect(JSON.parse(textOf(await ada.callTool('user')))).toMatchObject({ login: 'ada', id: gitHub.account.id })
+  })
+
+  test('a token that the API refuses is refreshed, and the request is sent once more', async () => {
+    answer = isCurrent
+    await using ada = await client(false)
+    gitHub.tokens.clear()
+    expect(textOf(await ada.callTool('makeRepository'))).toBe('made')
+    expect(sent).toHaveLength(2)
+    expect(new Set(sent).size).toBe(2)
+  })
+
+  test('a token that is refused again is refused for the model', async () => {
+    answer = (_, response) => response.writeHead(401).end('bad credentials')
+    await using ada = await client(false)
+    const text = textOf(await ada.callTool('makeRepository'))
+    expect(text).toBe('POST /api/v3/user/repos: HTTP 401. bad credentials')
+    expect(sent).toHaveLength(2)
+    for (const token of sent) expect(text).not.toContain(token?.slice(7))
+  })
+
+  test('a token that cannot be refreshed is connected again', async () => {
+    answer = (request, response) => {
+      if (sent.length > 1) return isCurrent(request, response)
+      gitHub.tokens.clear()
+      gitHub.refreshTokens.clear()
+      return response.writeHead(401).end()
+    }
+    expect(await callAndConnect('makeRepository')).toBe('made')
+  })
+
+  test('a scope that the API names is granted by the user', async () => {
+    let granted: string | undefined
+    answer = (request, response) => {
+      granted ??= tokenIn(request)
+      if (granted !== tokenIn(request)) return response.writeHead(201).end('made')
+      const challenge = 'Bearer error="insufficient_scope", scope="repo", error_description="more"'
+      return response.writeHead(403, { 'WWW-Authenticate': challenge }).end('no')
+    }
+    expect(await callAndConnect('makeRepository')).toBe('made')
+  })
+
+  test.each([
+    'Bearer error="insufficient_scope"',
+    'Bearer scope="repo"',
+    'Basic realm="api"',
+    'Bearer error="insufficient_scope", scope=""',
+  ])('status 403 with the challenge %s goes to the model', async (challenge) => {
+    answer = (_, response) => response.writeHead(403, { 'WWW-Authenticate': challenge }).end('no')
+    await using ada = await client()
+    expect(textOf(await ada.callTool('makeRepository'))).toBe('POST /api/v3/user/repos: HTTP 403. no')
+    expect(sent).toHaveLength(1)
+  })
+})
