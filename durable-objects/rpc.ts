@@ -408,6 +408,8 @@ export type KeptTokens = {
   /** Milliseconds since 1970: when the access token expires. */
   readonly expires?: number | undefined
   readonly scopes: readonly string[]
+  /** How often the user was asked for each scope that the provider did not grant. */
+  readonly refused?: Readonly<Record<string, number>> | undefined
   /** The client at the provider to which they were issued. */
   readonly clientId?: string | undefined
 }
@@ -416,7 +418,13 @@ export type KeptTokens = {
 export type UpstreamAnswer =
   | { readonly accessToken: string }
   | { readonly missing: 'tokens' | 'answer' }
-  | { readonly missing: 'scopes' /** The scopes that the tokens have. */; readonly held: readonly string[] }
+  | {
+      readonly missing: 'scopes'
+      /** The scopes that the tokens have. */
+      readonly held: readonly string[]
+      /** How often the user was asked for each scope that the provider did not grant. */
+      readonly refused: Readonly<Record<string, number>>
+    }
 
 /** What the authorization server of sign-in stores. */
 export interface EntryStorage {
@@ -434,8 +442,20 @@ export interface EntryStorage {
 export interface SignInRpc extends EntryStorage {
   /** Returns a random text of 43 characters, which this object creates once. */
   secret(): Promise<string>
-  /** Stores the tokens of the user of this object. @param user its id @param isSignIn tokens with more scopes stay */
-  keepUpstream(user: string, provider: string, tokens: KeptTokens, isSignIn: boolean): Promise<void>
+  /**
+   * Stores the tokens of the user of this object.
+   *
+   * @param user its id
+   * @param requested the scopes that were requested
+   * @param isSignIn tokens with more scopes stay
+   */
+  keepUpstream(
+    user: string,
+    provider: string,
+    tokens: KeptTokens,
+    requested: readonly string[],
+    isSignIn: boolean,
+  ): Promise<void>
   /** Returns an access token of the user of this object. @param rejected an access token that is not returned any more */
   upstreamToken(user: string, provider: string, scopes: readonly string[], rejected?: string): Promise<UpstreamAnswer>
   /** Deletes the tokens of the user of this object, and revokes them at their providers. */

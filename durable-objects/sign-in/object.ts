@@ -123,10 +123,16 @@ export class SignIn extends DurableObject implements SignInRpc {
     return response
   }
 
-  async keepUpstream(user: string, provider: string, tokens: KeptTokens, isSignIn: boolean): Promise<void> {
+  async keepUpstream(
+    user: string,
+    provider: string,
+    tokens: KeptTokens,
+    requested: readonly string[],
+    isSignIn: boolean,
+  ): Promise<void> {
     this.#schema.check()
     this.#schema.store()
-    await this.#upstream.put(user, provider, tokens, isSignIn)
+    await this.#upstream.put(user, provider, tokens, requested, isSignIn)
   }
 
   upstreamToken(user: string, provider: string, scopes: readonly string[], rejected?: string): Promise<UpstreamAnswer> {

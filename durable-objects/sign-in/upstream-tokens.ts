@@ -15,6 +15,8 @@ export interface UpstreamHost {
   refresh(provider: string, tokens: KeptTokens): Promise<KeptTokens | undefined>
   /** Revokes tokens at the provider, after they were deleted here. Failures are reported. */
   revoke(provider: string, tokens: KeptTokens): Promise<void>
+  /** Whether granted scopes include another one. */
+  holds(provider: string, tokens: KeptTokens, scope: string): boolean
   /** Logs a problem. */
   report(problem: unknown): void
 }
@@ -40,10 +42,24 @@ export class UpstreamTokens {
   }
 
   /** @param isSignIn the tokens of a sign-in: tokens that were connected with more scopes stay */
-  async put(user: string, provider: string, tokens: KeptTokens, isSignIn: boolean): Promise<void> {
-    const old = isSignIn ? await this.#open(user, provider) : undefined
-    if (old && isUsable(old) && isWider(old, tokens)) return
-    const sealed = await this.#host.seal(user, provider, tokens)
+  async put(
+    user: string,
+    provider: string,
+    tokens: KeptTokens,
+    requested: readonly string[],
+    isSignIn: boolean,
+  ): Promise<void> {
+    const old = await this.#open(user, provider)
+    const hasAll = (one: KeptTokens, other: KeptTokens) =>
+      other.scopes.every((scope) => this.#host.holds(provider, one, scope))
+    if (isSignIn && old && isUsable(old) && hasAll(old, tokens) && !hasAll(tokens, old)) return
+    const refused = { ...old?.refused }
+    for (const scope of requested) {
+      // A page of sign-in does not tell what a scope is for.
+      refused[scope] = isSignIn ? Math.max(refused[scope] ?? 0, 1) : (refused[scope] ?? 0) + 1
+    }
+    for (const scope of Object.keys(refused)) if (this.#host.holds(provider, tokens, scope)) delete refused[scope]
+    const sealed = await this.#host.seal(user, provider, { ...tokens, refused })
     this.#storage.kv.put(prefix + provider, sealed)
   }
 
@@ -51,7 +67,9 @@ export class UpstreamTokens {
   async token(user: string, provider: string, scopes: readonly string[], rejected?: string): Promise<UpstreamAnswer> {
     const tokens = await this.#open(user, provider)
     if (!tokens) return { missing: 'tokens' }
-    if (!scopes.every((scope) => tokens.scopes.includes(scope))) return { missing: 'scopes', held: tokens.scopes }
+    if (!scopes.every((scope) => this.#host.holds(provider, tokens, scope))) {
+      return { missing: 'scopes', held: tokens.scopes, refused: tokens.refused ?? {} }
+    }
     const { accessToken, expires = Number.POSITIVE_INFINITY } = tokens
     if (accessToken !== rejected && expires - refreshBeforeMs > Date.now()) return { accessToken }
     const running = this.#refreshing.get(provider)
@@ -89,7 +107,8 @@ export class UpstreamTokens {
     kv.put(marker + provider, Date.now())
     await this.#storage.sync()
     try {
-      const tokens = await this.#host.refresh(provider, old)
+      const refreshed = await this.#host.refresh(provider, old)
+      const tokens = refreshed && { ...refreshed, refused: old.refused }
       const sealed = tokens && (await this.#host.seal(user, provider, tokens))
       // The user may have been signed out, or have signed in again, meanwhile.
       const current = await this.#open(user, provider)
@@ -114,7 +133,3 @@ export class UpstreamTokens {
 /** Whether tokens are valid, or can be refreshed. One that never expires may have been revoked by the user. */
 const isUsable = ({ refreshToken, expires = 0 }: KeptTokens): boolean =>
   refreshToken !== undefined || expires > Date.now()
-
-/** Whether tokens have all scopes of others, and more. */
-const isWider = ({ scopes }: KeptTokens, { scopes: others }: KeptTokens): boolean =>
-  scopes.length > others.length && others.every((scope) => scopes.includes(scope))

@@ -31,6 +31,8 @@ export class GitHub implements AsyncDisposable {
   readonly instead = new Map<string, (request: IncomingMessage, response: ServerResponse) => unknown>()
   /** Seconds for which access tokens are valid; `undefined`: for ever, and there are no refresh tokens. */
   expiresIn: number | undefined
+  /** Returns the scopes that the user grants, as GitHub spells them; `undefined` leaves them out of the response. */
+  grantedScopes: (requested: string) => string | undefined = (requested) => requested
   /** Refresh tokens that work. */
   readonly refreshTokens = new Map<string, { account: Account; scope: string }>()
   /** Refresh tokens that were sent, in order. */
@@ -111,7 +113,7 @@ export class GitHub implements AsyncDisposable {
     return json(response, {
       access_token: token,
       token_type: 'bearer',
-      scope: scope.replaceAll(' ', ','),
+      scope: this.grantedScopes(scope)?.replaceAll(' ', ','),
       ...(expiresIn !== undefined && { expires_in: expiresIn, refresh_token: refreshToken }),
     })
   }

@@ -23,6 +23,18 @@ server.tool('push', { description: 'Returns a token with more scopes', scopes: [
   ctx.upstream('github', { scopes: ['repo'] }),
 )
 
+server.tool('emails', { description: 'Returns a token for addresses', scopes: [] }, async (_, ctx) =>
+  ctx.upstream('github', { scopes: ['user:email'] }),
+)
+server.tool('clone', { description: 'Returns a token for public repositories', scopes: [] }, async (_, ctx) =>
+  ctx.upstream('github', { scopes: ['public_repo'] }),
+)
+server.tool(
+  'runners',
+  { description: 'Requests a scope that the provider does not list', scopes: [] },
+  async (_, ctx) => ctx.upstream('github', { scopes: ['manage_runners:org'] }),
+)
+
 const client = { clientId: 'edge', clientSecret: 'hush' }
 const gitHub = github({ ...client, url: vars.GITHUB, additionalScopes: ['repo', 'gist'] })
 

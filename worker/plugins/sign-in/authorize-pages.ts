@@ -203,6 +203,7 @@ export class AuthorizePages {
         userId,
         provider.name,
         { ...tokens, clientId: provider.clientId },
+        provider.signInScopes,
         true,
       )
       headers.set('Location', redirectTo)

@@ -72,8 +72,9 @@ export class LinkPages {
     if (grants.length === 0) {
       return messagePage(request, 403, 'Nothing was connected', 'Sign in to this server in your app first.')
     }
+    const requested = [...provider.signInScopes, ...purpose.upstreamScopes]
     const kept = { ...tokens, clientId: provider.clientId }
-    await objectOf(upstreamKeyOf(userId)).keepUpstream(userId, provider.name, kept, false)
+    await objectOf(upstreamKeyOf(userId)).keepUpstream(userId, provider.name, kept, requested, false)
     return messagePage(request, 200, `${provider.title} is connected`, 'You can close this page and go on in your app.')
   }
 

@@ -7,11 +7,18 @@ import type { Runtime } from '../../plugin.ts'
 import { McpError, ToolError } from '../../protocol/errors.ts'
 import type { Principal } from '../../protocol/principal.ts'
 import { upstreamKeyOf } from './authorization-server.ts'
+import { holdsScope, requestableFor } from './held-scopes.ts'
 import { objectName } from './object-names.ts'
 import { type IdentityProvider, RefreshRejected } from './providers/provider.ts'
 
 /** Milliseconds for which a sealed token can be read: longer than any provider keeps one. */
 const sealLifeMs = 10 * 365 * 24 * 60 * 60_000
+
+/** Requests for a scope that the provider does not grant, before a call says so instead of asking again. */
+const maxRequests = 2
+
+/** Scopes that the stored tokens have, and how often others were requested and not granted. */
+type Lacking = { readonly held: readonly string[]; readonly refused: Readonly<Record<string, number>> }
 
 /** Path of the page that connects a provider, without its name. */
 export const linkPath = '/oauth/link/'
@@ -39,8 +46,12 @@ export async function readUpstream(
   if (!principal) throw new McpError('unauthorized', `${provider.title} needs a signed-in user`)
   const stored = await storedToken(principal, provider, { scopes, rejected }, runtime)
   if ('accessToken' in stored) return stored.accessToken
+  const needed = scopesToRequest(provider, scopes, stored.held)
   // The provider issues tokens with the scopes of one request: those that the user connected before are requested, too.
-  const url = linkUrl(principal, provider, [...scopes, ...stored.held])
+  const before = provider.knownScopes.filter((scope) => holdsScope(provider, stored.held, scope))
+  const url = linkUrl(principal, provider, [...needed, ...before])
+  const refused = needed.filter((scope) => (stored.refused[scope] ?? 0) >= maxRequests)
+  if (refused.length > 0) throw notGranted(provider, refused, url)
   const message = `Connect ${provider.title}, so that this server can use it for you.`
   if (!ctx.supports('elicitation.url')) {
     throw new ToolError(
@@ -51,8 +62,31 @@ export async function readUpstream(
   if (action !== 'accept') throw new ToolError(`The user did not connect ${provider.title}`)
   const connected = await storedToken(principal, provider, { scopes, rejected }, runtime)
   if ('accessToken' in connected) return connected.accessToken
+  const lacked = needed.filter((scope) => (connected.refused[scope] ?? 0) > 0)
+  if (lacked.length > 0) throw notGranted(provider, lacked, url)
   throw new ToolError(`The user has not connected ${provider.title} yet. Call again when they have opened ${url}`)
 }
+
+/** Returns the scopes to request for those that are needed and not held. @throws Error for one that the provider does not list */
+function scopesToRequest(
+  provider: IdentityProvider,
+  scopes: readonly string[],
+  held: readonly string[],
+): readonly string[] {
+  const lacked = scopes.filter((scope) => !holdsScope(provider, held, scope))
+  return lacked.map((scope) => {
+    const found = requestableFor(provider, scope)
+    if (found !== undefined) return found
+    throw new Error(
+      `ctx.upstream("${provider.name}") needs the scope "${scope}", which signIn() does not request: add it to additionalScopes of the provider`,
+    )
+  })
+}
+
+const notGranted = ({ title }: IdentityProvider, scopes: readonly string[], url: string): ToolError =>
+  new ToolError(
+    `${title} did not grant the scope ${scopes.join(' ')}. The user can connect ${title} again, and allow it: ${url}`,
+  )
 
 /** @throws McpError `unavailable` when the provider does not answer */
 async function storedToken(
@@ -60,13 +94,13 @@ async function storedToken(
   { name, title }: IdentityProvider,
   { scopes = [], rejected }: UpstreamOptions,
   runtime: Pick<Runtime, 'object' | 'identity'>,
-): Promise<{ readonly accessToken: string } | { readonly held: readonly string[] }> {
+): Promise<{ readonly accessToken: string } | Lacking> {
   const realm = { origin: issuer, identity: runtime.identity }
   const object = runtime.object<SignInRpc>('McpSignIn', objectName(realm, upstreamKeyOf(subject)))
   const answer = await object.upstreamToken(subject, name, scopes, rejected)
   if ('accessToken' in answer) return answer
-  if (answer.missing === 'scopes') return { held: answer.held }
-  if (answer.missing === 'tokens') return { held: [] }
+  if (answer.missing === 'scopes') return answer
+  if (answer.missing === 'tokens') return { held: [], refused: {} }
   throw new McpError('unavailable', `${title} does not answer: try again later`, { reason: 'upstream', provider: name })
 }
 
@@ -113,6 +147,7 @@ export function upstreamHost(
         ?.revoke?.(tokens.refreshToken ?? tokens.accessToken)
         .catch(report)
     },
+    holds: (name, tokens, scope) => holdsScope(find(name, tokens) ?? {}, tokens.scopes, scope),
     report,
   }
 }

@@ -1,6 +1,7 @@
 /** Options that every identity provider has: the client that a developer registered there. */
 import type { KindsOf } from '../../../declarations/check-options.ts'
 import * as kind from '../../../declarations/option-kinds.ts'
+import { bearerKinds } from '../../auth/bearer.ts'
 import type { Fetch } from '../../auth/fetch-json.ts'
 
 /** Describes the client that you registered with a provider, and what it asks for. */
@@ -13,6 +14,11 @@ export type ClientOptions = {
   scopes?: readonly string[]
   /** Scopes that `ctx.upstream()` may request later, beyond `scopes`. Default: none. */
   additionalScopes?: readonly string[]
+  /**
+   * Scopes of the provider that include others, and other spellings with which it answers: `{ 'files.all': ['files.read'] }`.
+   * Default: those of the function, such as the scopes of GitHub.
+   */
+  impliedScopes?: Readonly<Record<string, readonly string[]>>
   /** Name of the provider in URLs and in `ctx.upstream()`. Default: that of the function. */
   name?: string
   /** Name of the provider for users. Default: that of the function. */
@@ -32,6 +38,7 @@ export const clientKinds: KindsOf<ClientOptions> = {
   clientSecret: kind.required(kind.name),
   scopes: kind.strings,
   additionalScopes: kind.strings,
+  impliedScopes: bearerKinds.impliedScopes,
   name: [
     (value) => typeof value === 'string' && /^[a-z][a-z\d-]{0,31}$/.test(value),
     'lower-case letters, digits and -',

@@ -30,6 +30,28 @@ const kinds: KindsOf<GitHubOptions> = {
 }
 
 /**
+ * GitHub leaves out of its response what another granted scope includes.
+ *
+ * @see https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/scopes-for-oauth-apps
+ */
+const impliedScopes = {
+  repo: ['repo:status', 'repo_deployment', 'public_repo', 'repo:invite', 'security_events'],
+  user: ['read:user', 'user:email', 'user:follow'],
+  'admin:org': ['write:org', 'manage_runners:org'],
+  'write:org': ['read:org'],
+  'admin:repo_hook': ['write:repo_hook'],
+  'write:repo_hook': ['read:repo_hook'],
+  'admin:public_key': ['write:public_key'],
+  'write:public_key': ['read:public_key'],
+  'admin:gpg_key': ['write:gpg_key'],
+  'write:gpg_key': ['read:gpg_key'],
+  'write:packages': ['read:packages'],
+  'write:discussion': ['read:discussion'],
+  project: ['read:project'],
+  codespace: ['codespace:secrets'],
+}
+
+/**
  * Creates the provider GitHub. Register an OAuth app or a GitHub App, with the callback `https://<your host>/oauth/callback/github`.
  *
  * @throws Error for an invalid option. The message names the fix
@@ -47,6 +69,7 @@ export function github(options: GitHubOptions): IdentityProvider {
     title: 'GitHub',
     scopes: ['read:user', 'user:email', ...(organizations ? ['read:org'] : [])],
     ...client,
+    impliedScopes: { ...impliedScopes, ...client.impliedScopes },
     authorizationUrl: `${site}/login/oauth/authorize`,
     tokenUrl: `${site}/login/oauth/access_token`,
     async user(_, get): Promise<User> {

@@ -38,6 +38,9 @@ export abstract class OAuthClient {
   /** The scopes that tell who the user is. */
   protected readonly ownScopes: readonly string[] = []
 
+  /** Scopes that include others, besides those of the options. */
+  protected readonly ownImpliedScopes: Readonly<Record<string, readonly string[]>> = {}
+
   /** Whether an ID token with the nonce of the visit is required. */
   protected readonly isOpenId: boolean = false
 
@@ -51,6 +54,10 @@ export abstract class OAuthClient {
 
   get knownScopes(): readonly string[] {
     return [...this.#scopes(), ...(this.#options.additionalScopes ?? [])]
+  }
+
+  get impliedScopes(): Readonly<Record<string, readonly string[]>> {
+    return { ...this.ownImpliedScopes, ...this.#options.impliedScopes }
   }
 
   #scopes(more: readonly string[] = []): readonly string[] {

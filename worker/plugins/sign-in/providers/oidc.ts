@@ -63,20 +63,29 @@ export type OidcDifferences = {
   readonly scopes?: readonly string[]
   /** Whether its access tokens are JWTs with claims of the user that the ID token does not have. Default: false. */
   readonly readsAccessToken?: boolean
+  readonly impliedScopes?: Readonly<Record<string, readonly string[]>>
 }
 
 export class OidcProvider extends OAuthClient implements IdentityProvider {
   readonly #options: OidcOptions
   readonly #readsAccessToken: boolean
   protected override readonly ownScopes: readonly string[]
+  protected override readonly ownImpliedScopes: Readonly<Record<string, readonly string[]>>
   protected override readonly isOpenId = true
   #metadata: { readonly server: oauth.AuthorizationServer; readonly until: number } | undefined
 
   constructor(options: OidcOptions, differences: OidcDifferences) {
-    const { name: ownName = 'oidc', title: ownTitle, scopes, readsAccessToken = false } = differences
+    const {
+      name: ownName = 'oidc',
+      title: ownTitle,
+      scopes,
+      impliedScopes = {},
+      readsAccessToken = false,
+    } = differences
     const { name = ownName, title = ownTitle ?? new URL(options.issuer).hostname } = options
     super({ ...options, name, title })
     this.#options = options
+    this.ownImpliedScopes = impliedScopes
     this.#readsAccessToken = readsAccessToken
     this.ownScopes = scopes ?? ['openid', 'profile', 'email']
   }

@@ -52,6 +52,12 @@ const domainKinds: KindsOf<DomainOptions> = {
   ]),
 }
 
+/** Google answers with other names for these scopes. @see https://developers.google.com/identity/protocols/oauth2/scopes */
+const googleScopes = {
+  'https://www.googleapis.com/auth/userinfo.email': ['email'],
+  'https://www.googleapis.com/auth/userinfo.profile': ['profile'],
+}
+
 /**
  * Creates the provider Google. Create an OAuth client of the type "Web application", with the callback
  * `https://<your host>/oauth/callback/google`.
@@ -83,7 +89,7 @@ export function google(options: GoogleOptions): IdentityProvider {
           ? undefined
           : `Sign in with an account of ${domains.join(' or ')}.`,
     },
-    { name: 'google', title: 'Google' },
+    { name: 'google', title: 'Google', impliedScopes: googleScopes },
   )
 }
 
@@ -110,8 +116,20 @@ export function entra(options: EntraOptions): IdentityProvider {
   const issuer = `https://login.microsoftonline.com/${tenant.toLowerCase()}/v2.0`
   // offline_access asks for a refresh token.
   const scopes = ['openid', 'profile', 'email', 'offline_access']
-  return new OidcProvider({ ...client, issuer, tenantClaim: 'tid' }, { name: 'entra', title: 'Microsoft', scopes })
+  const impliedScopes = graphNames([...(client.scopes ?? []), ...(client.additionalScopes ?? [])])
+  return new OidcProvider(
+    { ...client, issuer, tenantClaim: 'tid' },
+    { name: 'entra', title: 'Microsoft', scopes, impliedScopes },
+  )
 }
+
+const graph = 'https://graph.microsoft.com/'
+
+/** Scopes of Microsoft Graph have two names: with its URL, and without. */
+const graphNames = (scopes: readonly string[]): Record<string, readonly string[]> =>
+  Object.fromEntries(
+    scopes.map((scope) => [scope.startsWith(graph) ? scope.slice(graph.length) : graph + scope, [scope]]),
+  )
 
 /**
  * Creates the provider Okta. Create an app integration of the type "OIDC - Web Application", with the callback

@@ -60,6 +60,8 @@ export interface IdentityProvider {
   readonly signInScopes: readonly string[]
   /** Scopes that `ctx.upstream()` may request. */
   readonly knownScopes: readonly string[]
+  /** Scopes that include others, as the provider defines them: `{ user: ['user:email'] }`. Default: none. */
+  readonly impliedScopes?: Readonly<Record<string, readonly string[]>>
   /** Returns the URL of the provider's authorization page. */
   authorizationUrl(visit: Visit): Promise<URL>
   /**
