@@ -54,7 +54,7 @@ export class AccountPages {
     const [only, ...others] = this.#providers
     const provider = others.length === 0 ? only : this.#providers.find(({ name }) => name === chosen)
     if (!provider) return chooseProvider(request, this.#providers)
-    return beginVisit(provider, { page: 'account' } satisfies AccountPurpose, serverInfo, services)
+    return beginVisit(request, provider, { page: 'account' } satisfies AccountPurpose, serverInfo, services)
   }
 
   /** Called when the person came back from a provider: signs them in to the page. */

@@ -53,7 +53,7 @@ export class LinkPages {
       return messagePage(request, 400, 'Nothing to connect', 'The address names a scope that this server does not use.')
     }
     const purpose: LinkPurpose = { page: 'link', upstream: upstream.name, upstreamScopes: scopes }
-    return this.#visit(primary, purpose, serverInfo, services)
+    return this.#visit(request, primary, purpose, serverInfo, services)
   }
 
   /** Called when the user came back from a provider. */
@@ -66,7 +66,8 @@ export class LinkPages {
   ): Promise<Response> {
     const userId = purpose.userId ?? visitor
     const upstream = this.#all.find(({ name }) => name === purpose.upstream)
-    if (upstream && upstream !== provider) return this.#visit(upstream, { ...purpose, userId }, serverInfo, services)
+    if (upstream && upstream !== provider)
+      return this.#visit(request, upstream, { ...purpose, userId }, serverInfo, services)
     const { objectOf } = services
     const grants = await objectOf(`user:${userId}`).list('grant:')
     if (grants.length === 0) {
@@ -79,8 +80,14 @@ export class LinkPages {
   }
 
   /** Sends the user to a provider, with the scopes to connect if it is the one to connect. */
-  #visit(provider: IdentityProvider, purpose: LinkPurpose, serverInfo: ServerInfo, services: VisitServices) {
+  #visit(
+    request: Request,
+    provider: IdentityProvider,
+    purpose: LinkPurpose,
+    serverInfo: ServerInfo,
+    services: VisitServices,
+  ) {
     const scopes = provider.name === purpose.upstream ? purpose.upstreamScopes : []
-    return beginVisit(provider, { ...purpose, scopes }, serverInfo, services)
+    return beginVisit(request, provider, { ...purpose, scopes }, serverInfo, services)
   }
 }

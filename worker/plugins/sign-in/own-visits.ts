@@ -10,7 +10,7 @@ import { isObject } from '../../protocol/jsonrpc.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
 import type { ObjectOf } from './authorization-server.ts'
 import { messagePage } from './consent-page.ts'
-import { readCookie, setCookie } from './cookies.ts'
+import { cookieNames, readCookie, setCookie } from './cookies.ts'
 import { AccessDenied, type IdentityProvider, type UpstreamTokens, type User } from './providers/provider.ts'
 import { callbackPath } from './upstream.ts'
 import { userIdOf } from './user-id.ts'
@@ -28,6 +28,8 @@ export type Finished<P> = {
   /** The id of the user among those of all providers. */
   readonly userId: string
   readonly tokens: UpstreamTokens
+  /** A header `Set-Cookie` for the response. */
+  readonly endCookie: string
 }
 
 type Sealed<P> = {
@@ -39,7 +41,12 @@ type Sealed<P> = {
   readonly browser: string
 }
 
-const cookieName = '__Host-oauth-visit'
+/** Each visit has a cookie of its own, so that the tabs of a browser are independent. */
+const cookiePrefix = '__Host-oauth-visit-'
+const cookieNameOf = ({ nonce }: Pick<Sealed<unknown>, 'nonce'>) => cookiePrefix + nonce.slice(0, 16)
+
+/** Visits of a browser at the same time. A site that opens more of them makes no request too large. */
+const maxVisits = 5
 const sealPurpose = ({ origin }: OAuthSite) => `sign-in visit ${origin}`
 
 /** Milliseconds that a user has to sign in. */
@@ -50,6 +57,7 @@ export const isOwnState = (state: string): boolean => state.includes('.')
 
 /** Sends the user to a provider. */
 export async function beginVisit(
+  request: Request,
   provider: IdentityProvider,
   purpose: VisitPurpose,
   { seals }: ServerInfo,
@@ -66,15 +74,14 @@ export async function beginVisit(
     redirectUri: redirectUriOf(site, provider),
     ...(scopes && { scopes }),
   })
-  return new Response(null, {
-    status: 302,
-    headers: {
-      Location: url.href,
-      'Set-Cookie': setCookie(cookieName, browser, lifeMs, 'Lax'),
-      'Cache-Control': 'no-store',
-    },
-  })
+  const headers = new Headers({ Location: url.href, 'Cache-Control': 'no-store' })
+  for (const name of cookieNames(request, cookiePrefix).slice(0, 1 - maxVisits))
+    headers.append('Set-Cookie', ended(name))
+  headers.append('Set-Cookie', setCookie(cookieNameOf(visit), browser, lifeMs, 'Lax'))
+  return new Response(null, { status: 302, headers })
 }
+
+const ended = (cookieName: string): string => setCookie(cookieName, '', 0, 'Lax')
 
 /** Returns who came back from a provider, and why; or a page that tells what went wrong. */
 export async function finishVisit<P extends VisitPurpose>(
@@ -90,7 +97,7 @@ export async function finishVisit<P extends VisitPurpose>(
   const sealed = isObject(opened) ? (opened as Sealed<P>) : undefined
   const failed = (status: number, sentence: string) => messagePage(request, status, 'Sign-in failed', sentence)
   // The answer of another provider, or in another browser: RFC 9700, sections 4.4 and 4.7.
-  if (sealed?.provider !== provider.name || readCookie(request, cookieName) !== sealed.browser) {
+  if (sealed?.provider !== provider.name || readCookie(request, cookieNameOf(sealed)) !== sealed.browser) {
     return failed(400, 'The page is too old, or was opened in another browser. Start again.')
   }
   const key = `visit-jti:${sealed.nonce}`
@@ -99,7 +106,8 @@ export async function finishVisit<P extends VisitPurpose>(
   try {
     const visit = { ...sealed, state, redirectUri: redirectUriOf(site, provider), ...scopesOf(sealed.purpose) }
     const { user, tokens } = await provider.finish(callback, visit)
-    return { purpose: sealed.purpose, user, tokens, userId: await userIdOf(user, provider) }
+    const userId = await userIdOf(user, provider)
+    return { purpose: sealed.purpose, user, tokens, userId, endCookie: ended(cookieNameOf(sealed)) }
   } catch (problem) {
     if (problem instanceof AccessDenied) return failed(403, problem.message)
     report(problem)

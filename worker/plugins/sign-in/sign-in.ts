@@ -283,9 +283,12 @@ class SignInServer {
     const finished = await finishVisit<LinkPurpose | AccountPurpose>(request, provider, serverInfo, services)
     if (finished instanceof Response) return finished
     const { purpose } = finished
-    return purpose.page === 'link'
-      ? this.#links.finish(request, { ...finished, purpose }, provider, serverInfo, services)
-      : this.#accounts.finish({ ...finished, purpose }, serverInfo, services)
+    const response =
+      purpose.page === 'link'
+        ? await this.#links.finish(request, { ...finished, purpose }, provider, serverInfo, services)
+        : await this.#accounts.finish({ ...finished, purpose }, serverInfo, services)
+    response.headers.append('Set-Cookie', finished.endCookie)
+    return response
   }
 
   /** Answers a registration, which is stored as it was sent. */
