@@ -139,7 +139,7 @@ const misspelt: readonly Case[] = [
   [
     'github',
     () => github(loose({ clientId: 'a', clientSecret: 'b', organisations: ['c'] })),
-    'github() does not take "organisations" (did you mean "organizations"?): it takes clientId, clientSecret, scopes, additionalScopes, name, title, authorizationParams, fetch, organizations, url and apiUrl',
+    'github() does not take "organisations" (did you mean "organizations"?): it takes clientId, clientSecret, scopes, additionalScopes, impliedScopes, name, title, authorizationParams, fetch, organizations, url and apiUrl',
   ],
   [
     'bearer: an issuer',
