@@ -255,8 +255,20 @@ export interface KeysRpc {
   keys(mint: boolean): Promise<KeyRing | undefined>
 }
 
+/** The RPC interface of an object that stores used DPoP proofs of one key. */
+export interface UsedProofsRpc {
+  /**
+   * Uses a proof.
+   *
+   * @param id the hash of `jti`
+   * @param expires milliseconds since 1970: until when all proofs are stored; the same for all proofs of the object
+   * @returns `used` for a proof that was used before; `full` if no more can be stored
+   */
+  useProof(id: string, expires: number): Promise<'first' | 'used' | 'full'>
+}
+
 /** The RPC interface of objects of the session class that are not sessions: see `store/object.ts`. */
-export interface StoreRpc extends KeysRpc, RequestStateRpc {}
+export interface StoreRpc extends KeysRpc, RequestStateRpc, UsedProofsRpc {}
 
 /** The RPC interface of a task. Methods of a task that does not exist return `undefined`. */
 export interface TaskRpc extends TaskListRpc {

@@ -193,7 +193,10 @@ function headersOf({ requestHeaders, responseHeaders }: Exchange, direction: str
 
 /** Tokens are removed, so that they do not get into screenshots and reports. */
 const shown = (headers: Headers): [string, string][] =>
-  [...headers].map(([name, value]) => [name, name === 'authorization' ? value.replace(/ .*/, ' …') : value])
+  [...headers].map(([name, value]) => {
+    if (name === 'dpop') return [name, '…']
+    return [name, name === 'authorization' ? value.replace(/ .*/, ' …') : value]
+  })
 
 /** A frame in the format of the copy button. */
 const plain = (frame: Frame) => ({

@@ -94,6 +94,8 @@ export type IncomingRequest = {
    * successful status: a batch, an event stream, a 202. `undefined` if nothing was counted.
    */
   refusals?: Promise<Map<Message, McpError>>
+  /** Headers that `auth` adds to the response. Default: none. */
+  responseHeaders?: Readonly<Record<string, string>>
   /** The error with which the request was rejected. */
   rejection?: McpError
 }
@@ -168,7 +170,7 @@ export interface Auth extends StoredByIssuer {
   /** The claim that names the tenant. If it is set, `forTenant()` rejects principals without this claim. Default: none. */
   readonly tenantClaim?: string | undefined
   /**
-   * Names of the request headers that carry the credential, besides `Authorization`. `ctx.request.headers` and the log of `audit()` do not
+   * Names of the request headers that carry the credential, besides `Authorization` and `DPoP`. `ctx.request.headers` and the log of `audit()` do not
    * contain them. Default: none.
    */
   readonly credentialHeaders?: readonly string[] | undefined

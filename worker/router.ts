@@ -43,6 +43,7 @@ export function router(host: Host, routes: readonly Route[], hooks: readonly Aud
       } catch (thrown) {
         response = rejectionResponse(thrown, incoming, host)
       }
+      for (const [name, value] of Object.entries(incoming.responseHeaders ?? {})) response.headers.set(name, value)
       runHooks(hooks, incoming, response, host)
       return cors.addHeaders(limit?.track?.(incoming, response) ?? response, request, error !== undefined)
     }

@@ -9,6 +9,7 @@
  * |                        | `lease`        | milliseconds since 1970: until when its Worker counts as working  | `expires`, by alarm |
  * |                        | `kept:<part>`  | the answer to that use, or a journal: see `split-texts.ts`        | `expires`, by alarm |
  * |                        | `kept`         | the same, of an older release                                     | `expires`, by alarm |
+ * | `dpop <jkt> <window>`  | `proof:<hash>` | a DPoP proof that was used, by the hash of its `jti`              | `expires`, by alarm |
  */
 
 import { DurableObject } from 'cloudflare:workers'
@@ -16,6 +17,9 @@ import { type KeyRing, mintKeyRing } from '../../worker/sealing/seal.ts'
 import type { Consumed, StoreRpc } from '../rpc.ts'
 import { Schema } from '../shared/schema.ts'
 import { RequestState } from './request-state.ts'
+
+/** Bytes of the database of an object with used proofs: more than 100,000 of them. */
+const maxProofBytes = 16 * 1024 * 1024
 
 export class Store extends DurableObject implements StoreRpc {
   protected readonly schema = new Schema(this.ctx.storage)
@@ -54,7 +58,19 @@ export class Store extends DurableObject implements StoreRpc {
     return this.#requestState.extend()
   }
 
-  /** Deletes an expired request state. */
+  async useProof(id: string, expires: number): Promise<'first' | 'used' | 'full'> {
+    this.schema.check()
+    const { kv, sql } = this.ctx.storage
+    // Nothing is awaited until it is written, so that of two uses at once one is the first.
+    if (kv.get(`proof:${id}`) !== undefined) return 'used'
+    if (sql.databaseSize > maxProofBytes) return 'full'
+    if (kv.get('schema') === undefined) void this.ctx.storage.setAlarm(expires)
+    this.schema.store()
+    kv.put(`proof:${id}`, 1)
+    return 'first'
+  }
+
+  /** Deletes an expired request state, or expired proofs. */
   override async alarm(): Promise<void> {
     if (await this.schema.putOffAlarm()) return
     await this.ctx.storage.deleteAll()

@@ -58,7 +58,7 @@ describe('an opaque token', () => {
       { iss: 'https://other.example' },
       'does not trust the issuer of the token: iss is "https://other.example", and this server accepts tokens of http://',
     ],
-    ['is bound to a key', { cnf: { jkt: 'AAAA' } }, 'bound to a key'],
+    ['is bound to a key', { cnf: { jkt: 'A'.repeat(43) } }, 'bound to a key'],
     ['names no principal', { sub: undefined, client_id: undefined }, 'The token has no subject'],
     ['is not good yet', { nbf: now() + 60 }, 'The token is not valid yet'],
     [

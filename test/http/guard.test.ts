@@ -104,6 +104,7 @@ describe('a preflight', () => {
       'Accept',
       'Authorization',
       'Content-Type',
+      'DPoP',
       'Last-Event-ID',
       'MCP-Protocol-Version',
       'Mcp-Method',
@@ -118,7 +119,7 @@ describe('a preflight', () => {
   test('allows requested headers of mirrored parameters, and no others', () => {
     const asked =
       'content-type, mcp-param-region ,Mcp-Param-X_Y.z, mcp-param-, mcp-param-a b, x-other, mcp-param-a\u007f'
-    const more = allowed({ 'Access-Control-Request-Headers': asked.replace('\u007f', '=') })?.slice(11)
+    const more = allowed({ 'Access-Control-Request-Headers': asked.replace('\u007f', '=') })?.slice(12)
     expect(more).toEqual(['mcp-param-region', 'Mcp-Param-X_Y.z'])
   })
 })
@@ -133,6 +134,7 @@ describe('every response', () => {
     expect(headers.get('Access-Control-Expose-Headers')?.split(', ')).toEqual([
       'Mcp-Session-Id',
       'WWW-Authenticate',
+      'DPoP-Nonce',
       'Retry-After',
       'Allow',
       'CF-Ray',

@@ -168,7 +168,7 @@ export const headers: Row[] = [
       headers: {
         'Access-Control-Allow-Origin': 'http://localhost:9',
         'Access-Control-Allow-Headers':
-          'Accept, Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, traceparent, tracestate, baggage, mcp-param-region',
+          'Accept, Authorization, Content-Type, DPoP, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, traceparent, tracestate, baggage, mcp-param-region',
       },
     },
   ),

@@ -5,7 +5,7 @@ export interface HttpRequest {
   /** The URL that the client requested. */
   readonly url: string
   /**
-   * The headers that the client sent. If the endpoint has `auth`, without `Authorization` and the `credentialHeaders` of the auth. Others
+   * The headers that the client sent. If the endpoint has `auth`, without `Authorization`, `DPoP` and the `credentialHeaders` of the auth. Others
    * may contain credentials: do not log or store them.
    */
   // biome-ignore lint/style/noRestrictedGlobals: a type; the Worker hands the value in

@@ -50,7 +50,7 @@ class HttpRequestFromFetch implements HttpRequest {
 
 function withoutCredential(headers: Headers, { credentialHeaders = [] }: Auth): Headers {
   const kept = new Headers(headers)
-  for (const name of ['Authorization', ...credentialHeaders]) kept.delete(name)
+  for (const name of ['Authorization', 'DPoP', ...credentialHeaders]) kept.delete(name)
   return kept
 }
 

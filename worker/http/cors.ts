@@ -33,10 +33,10 @@ export const corsKinds: KindsOf<CorsOptions> = {
 }
 
 const allowedHeaders =
-  'Accept, Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, ' +
+  'Accept, Authorization, Content-Type, DPoP, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, ' +
   'traceparent, tracestate, baggage'
 // With `CF-Ray` the user of a page can report which request was refused.
-const exposedHeaders = 'Mcp-Session-Id, WWW-Authenticate, Retry-After, Allow, CF-Ray'
+const exposedHeaders = 'Mcp-Session-Id, WWW-Authenticate, DPoP-Nonce, Retry-After, Allow, CF-Ray'
 
 /** The CORS headers of one endpoint. */
 export class Cors {

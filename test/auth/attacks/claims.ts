@@ -8,7 +8,17 @@ const notAString = (claim: string, found: string) =>
 const notAccepted = invalid('This server does not trust the issuer of the token: iss is …')
 const anotherAudience = invalid('The token is for a different audience: this server accepts http://here/mcp')
 const expired = invalid('The token has expired')
-const bound = invalid('Tokens that are bound to a key (DPoP or mutual TLS) are not supported')
+/** The same, in a request without a proof: the challenge offers DPoP. */
+const bound = (message: string) => {
+  const refused = invalid(message)
+  const algorithms = 'ES256 ES384 ES512 EdDSA Ed25519 PS256 PS384 PS512 RS256 RS384 RS512'
+  return { ...refused, challenge: `${refused.challenge}, DPoP algs="${algorithms}"` }
+}
+const boundToKey = bound(
+  'The token is bound to a key: send "Authorization: DPoP" with it, and a proof in the header DPoP',
+)
+const boundToCertificate = bound('Tokens that are bound to a certificate (mutual TLS) are not supported')
+const boundToNothing = bound('The claim cnf of the token must have jkt, the thumbprint of a key: RFC 9449, section 6')
 const noAccessToken = invalid('The token is not an access token')
 const letIn = (...seen: unknown[]) => ({ status: 200, result: JSON.stringify(seen) })
 
@@ -223,10 +233,10 @@ const kinds: Attack[] = [
       outcome: noAccessToken,
     }),
   ),
-  claiming('bound to a key by its thumbprint (DPoP)', () => ({ cnf: { jkt: 'a'.repeat(43) } }), bound),
-  claiming('bound to a certificate', () => ({ cnf: { 'x5t#S256': 'a'.repeat(43) } }), bound),
-  claiming('bound by an empty cnf', () => ({ cnf: {} }), bound),
-  claiming('cnf is null', () => ({ cnf: null }), bound),
+  claiming('bound to a key by its thumbprint (DPoP)', () => ({ cnf: { jkt: 'a'.repeat(43) } }), boundToKey),
+  claiming('bound to a certificate', () => ({ cnf: { 'x5t#S256': 'a'.repeat(43) } }), boundToCertificate),
+  claiming('bound by an empty cnf', () => ({ cnf: {} }), boundToNothing),
+  claiming('cnf is null', () => ({ cnf: null }), boundToNothing),
 ]
 
 const names: Attack[] = [

@@ -1,11 +1,19 @@
 /** Ways to send a token, most of which nobody may use. */
 
+import { expect } from 'vitest'
 import { type Attack, anonymous, invalid, json, malformed, newest, type Stage } from './stage.ts'
 import { wire } from './wire.ts'
 
 const notOne = malformed('The header Authorization must be "Bearer", a space and one token')
 
 const inUrl = malformed('Tokens in the URL are not accepted: send the header Authorization')
+
+const withoutProof = {
+  ...invalid('The header DPoP is missing: send a proof with each request'),
+  challenge: expect.stringMatching(
+    /^DPoP resource_metadata="[^"]+", scope="[^"]+", algs="[^"]+", error="invalid_dpop_proof"/,
+  ),
+}
 
 const read = { name: 'read', arguments: {} }
 
@@ -40,7 +48,7 @@ export const sending: Readonly<Record<string, readonly Attack[]>> = {
     header('two spaces after the scheme are accepted', (token) => `Bearer  ${token}`, good),
     header('Basic followed by the token', (token) => `Basic ${token}`, anonymous),
     header('Basic with a name and a password', () => `Basic ${btoa('ada:secret')}`, anonymous),
-    header('DPoP', (token) => `DPoP ${token}`, anonymous),
+    header('DPoP without a proof', (token) => `DPoP ${token}`, withoutProof),
     header('Token', (token) => `Token ${token}`, anonymous),
     header('the token without a scheme', (token) => token, anonymous),
     header('a scheme that begins with Bearer', (token) => `Bearerish ${token}`, anonymous),

@@ -129,7 +129,7 @@ const misspelt: readonly Case[] = [
   [
     'bearer',
     () => bearer(loose({ issuer, audiences: 'x' })),
-    'bearer() does not take "audiences" (did you mean "audience"?): it takes issuer, keys, audience, algorithms, introspection, verify, resource, scopes, requireScopesEverywhere, requiredScopes, allowAnonymous, clockTolerance, tokenCacheMs, fetch, resourceName, resourceDocumentation, tenantClaim, requireTenant, getScopes, impliedScopes, storedClaims and reauthorize',
+    'bearer() does not take "audiences" (did you mean "audience"?): it takes issuer, keys, audience, algorithms, introspection, verify, resource, scopes, requireScopesEverywhere, requiredScopes, allowAnonymous, clockTolerance, tokenCacheMs, dpop, fetch, resourceName, resourceDocumentation, tenantClaim, requireTenant, getScopes, impliedScopes, storedClaims and reauthorize',
   ],
   [
     'signIn',
@@ -417,6 +417,36 @@ const wrong: readonly Case[] = [
     'bearer: clockTolerance',
     () => bearer(loose({ issuer, clockTolerance: '30s' })),
     '"clockTolerance" of bearer() must be a number of 0 or more, not "30s"',
+  ],
+  [
+    'bearer: dpop',
+    () => bearer(loose({ issuer, dpop: 'require' })),
+    `"dpop" of bearer() must be true, false, 'required', or an object, not "require"`,
+  ],
+  [
+    'bearer: dpop.nonces',
+    () => bearer(loose({ issuer, dpop: { nonces: true } })),
+    'bearer() does not take "dpop.nonces" (did you mean "nonce"?): "dpop" takes required, nonce, algorithms, maxAge and replay',
+  ],
+  [
+    'bearer: dpop.nonce',
+    () => bearer(loose({ issuer, dpop: { nonce: 500 } })),
+    '"dpop.nonce" of bearer() must be true, false, or a duration of at least 1s, not 500',
+  ],
+  [
+    'bearer: dpop.algorithms',
+    () => bearer(loose({ issuer, dpop: { algorithms: ['HS256'] } })),
+    '"dpop.algorithms" of bearer() must be a list of ES256, ES384, ES512, EdDSA, Ed25519, PS256, PS384, PS512, RS256, RS384, RS512, not ["HS256"]',
+  ],
+  [
+    'bearer: dpop.maxAge',
+    () => bearer(loose({ issuer, dpop: { maxAge: '2h' } })),
+    '"dpop.maxAge" of bearer() must be a duration of at most 1h, such as 5m, not "2h"',
+  ],
+  [
+    'bearer: dpop.replay',
+    () => bearer(loose({ issuer, dpop: { replay: 'none' } })),
+    `"dpop.replay" of bearer() must be 'object' or 'isolate', not "none"`,
   ],
   [
     'bearer: introspection',
@@ -708,7 +738,7 @@ const wrong: readonly Case[] = [
   [
     'bearer: nothing',
     () => bearer(loose()),
-    'bearer() takes an object with issuer, keys, audience, algorithms, introspection, verify, resource, scopes, requireScopesEverywhere, requiredScopes, allowAnonymous, clockTolerance, tokenCacheMs, fetch, resourceName, resourceDocumentation, tenantClaim, requireTenant, getScopes, impliedScopes, storedClaims and reauthorize, not undefined',
+    'bearer() takes an object with issuer, keys, audience, algorithms, introspection, verify, resource, scopes, requireScopesEverywhere, requiredScopes, allowAnonymous, clockTolerance, tokenCacheMs, dpop, fetch, resourceName, resourceDocumentation, tenantClaim, requireTenant, getScopes, impliedScopes, storedClaims and reauthorize, not undefined',
   ],
   [
     'cloudflareAccess: nothing',

@@ -8,6 +8,7 @@ import * as kind from '../../declarations/option-kinds.ts'
 import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
 import type { Auth } from '../../request-hooks.ts'
 import type { ClaimOptions, TokenClaims } from './claims.ts'
+import { type DpopOptions, dpopKind } from './dpop.ts'
 import type { Fetch } from './fetch-json.ts'
 import type { IntrospectionOptions } from './introspection.ts'
 import { bearerToken } from './request-token.ts'
@@ -50,6 +51,14 @@ export type BearerOptions = ClaimOptions &
      * stays valid for this time. Not together with `verify`. Default: 1 minute.
      */
     tokenCacheMs?: number
+    /**
+     * Verifies that the client has the key of a token that is bound to one. `true` accepts bound tokens and plain bearer tokens,
+     * `'required'` only bound ones, `false` only plain ones; an object sets more. Default: as `true`, but challenges and metadata do not
+     * offer DPoP.
+     *
+     * @see https://www.rfc-editor.org/rfc/rfc9449
+     */
+    dpop?: boolean | 'required' | DpopOptions
     /** Sends requests to the authorization server, for example through a service binding. Default: the global `fetch`. */
     fetch?: Fetch
     /**
@@ -98,6 +107,7 @@ export const bearerKinds: KindsOf<BearerOptions> = {
   allowAnonymous: kind.flag,
   clockTolerance: kind.amount,
   tokenCacheMs: kind.amount,
+  dpop: dpopKind,
   fetch: kind.fn,
   resourceName: kind.string,
   resourceDocumentation: kind.string,

@@ -11,11 +11,26 @@ export type Refusal = {
   challenge: Challenge
   /** The member `data` of the error. */
   data?: unknown
+  /** The schemes that the client may use. The first has the parameters of the challenge. Default: `Bearer`. */
+  schemes?: readonly Scheme[] | undefined
+  /** Signature algorithms of DPoP proofs. RFC 9449, section 7.1. */
+  algorithms?: readonly string[] | undefined
 }
 
+export type Scheme = 'Bearer' | 'DPoP'
+
 /** @param metadata the URL of the metadata of this server, if it publishes any */
-export function challengeError({ kind, message, challenge, data }: Refusal, metadata: string | undefined): McpError {
-  return new McpError(kind, message, data, { 'WWW-Authenticate': challengeText({ ...challenge, metadata }) })
+export function challengeError(
+  { kind, message, challenge, data, schemes = ['Bearer'], algorithms = [] }: Refusal,
+  metadata: string | undefined,
+): McpError {
+  const texts = schemes.map((scheme, index) =>
+    challengeText({
+      ...(index === 0 && { ...challenge, metadata }),
+      ...(scheme === 'DPoP' && { algs: algorithms.join(' ') }),
+    }),
+  )
+  return new McpError(kind, message, data, { 'WWW-Authenticate': texts.join(', ') })
 }
 
 /**

@@ -2,6 +2,7 @@
 export { type BearerOptions, bearer } from './bearer.ts'
 export type { ClaimOptions, TokenClaims } from './claims.ts'
 export { findUnscoped } from './declared-scopes.ts'
+export type { DpopOptions } from './dpop.ts'
 export type { Fetch } from './fetch-json.ts'
 export { type ForTenantOptions, forTenant } from './for-tenant.ts'
 export type { IntrospectionOptions } from './introspection.ts'

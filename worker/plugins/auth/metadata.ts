@@ -17,6 +17,8 @@ export type Description = {
   scopes: readonly string[]
   /** Whether the URL of an endpoint with a slash at its end names the endpoint, too. */
   acceptsSlash: boolean
+  /** `undefined`: DPoP is not offered. */
+  dpop: { readonly algorithms: readonly string[]; readonly isRequired: boolean } | undefined
 }
 
 /** Returns the path of the endpoint that answers a request. What the older transport posts to is part of the endpoint beside it. */
@@ -56,7 +58,7 @@ export function metadataUrl(resource: string): string {
 export function resourceMetadata(
   request: Request,
   serverInfo: ServerInfo,
-  { resource, name, documentation, issuers, scopes, acceptsSlash }: Description,
+  { resource, name, documentation, issuers, scopes, acceptsSlash, dpop }: Description,
 ): Promise<Response> | undefined {
   const { pathname } = new URL(request.url)
   if (!pathname.startsWith(protectedResource)) return undefined
@@ -70,6 +72,8 @@ export function resourceMetadata(
     authorization_servers: issuers.length > 0 ? issuers : undefined,
     scopes_supported: scopes.length > 0 ? scopes : undefined,
     bearer_methods_supported: ['header'],
+    dpop_signing_alg_values_supported: dpop?.algorithms,
+    dpop_bound_access_tokens_required: dpop?.isRequired || undefined,
     resource_name: name,
     resource_documentation: documentation,
   })

@@ -13,7 +13,7 @@ import { resourceServer } from './resource-server.ts'
 /** Configures `cloudflareAccess()`. The other options are those of `bearer()`. */
 export type CloudflareAccessOptions = Omit<
   BearerOptions,
-  'issuer' | 'keys' | 'audience' | 'introspection' | 'resource'
+  'issuer' | 'keys' | 'audience' | 'introspection' | 'resource' | 'dpop'
 > & {
   /** Name of the team: `<team>.cloudflareaccess.com`. */
   team: string
@@ -21,7 +21,14 @@ export type CloudflareAccessOptions = Omit<
   audience: string | readonly string[]
 }
 
-const { issuer: _issuer, keys: _keys, introspection: _introspection, resource: _resource, ...common } = bearerKinds
+const {
+  issuer: _issuer,
+  keys: _keys,
+  introspection: _introspection,
+  resource: _resource,
+  dpop: _dpop,
+  ...common
+} = bearerKinds
 const accessKinds: KindsOf<CloudflareAccessOptions> = {
   team: kind.required(kind.name),
   ...common,
@@ -46,7 +53,7 @@ export function cloudflareAccess(access: CloudflareAccessOptions): Auth {
   const issuer = `https://${team}.cloudflareaccess.com`
   const keys = `${issuer}/cdn-cgi/access/certs`
   return resourceServer(
-    { ...options, issuer, keys, audience },
+    { ...options, issuer, keys, audience, dpop: false },
     {
       token({ headers }) {
         const token = headers.get('Cf-Access-Jwt-Assertion')

@@ -8,14 +8,23 @@
  */
 import type { Declarations } from '../../declarations/declarations.ts'
 import type { Server } from '../../declarations/server.ts'
-import type { McpError } from '../../protocol/errors.ts'
+import { McpError } from '../../protocol/errors.ts'
 import { holdsScopes, type Principal } from '../../protocol/principal.ts'
 import type { Auth, CredentialForm, IncomingRequest, ServerInfo, TestUser } from '../../request-hooks.ts'
 import { BadToken } from './bad-token.ts'
 import type { BearerOptions } from './bearer.ts'
-import { challengeError, insufficientScope, metadataUrlFor, missingScopes, type Refusal } from './challenge-error.ts'
+import {
+  challengeError,
+  insufficientScope,
+  metadataUrlFor,
+  missingScopes,
+  type Refusal,
+  type Scheme,
+} from './challenge-error.ts'
 import { missingTenantClaim, tokenScopes } from './claims.ts'
 import { countDeclared, declaredScopes, findUnscoped } from './declared-scopes.ts'
+import { Dpop, type Presented } from './dpop.ts'
+import { BadProof, readProof } from './dpop-proof.ts'
 import { authorizationServerMetadata, endpointPath, resourceMetadata, resourceOf, writtenAs } from './metadata.ts'
 import type { Found } from './request-token.ts'
 import { type OwnVerifier, TokenVerifier } from './token-to-principal.ts'
@@ -64,6 +73,8 @@ class ResourceServer {
   readonly #carrier: Carrier
   readonly #requiredScopes: readonly string[]
   readonly #verifier: TokenVerifier
+  /** `undefined`: tokens that are bound to a key are refused. */
+  readonly #dpop: Dpop | undefined
   /** Number of entries of each server when all of them had scopes. */
   readonly #scopedEntries = new WeakMap<Declarations, number>()
 
@@ -74,6 +85,7 @@ class ResourceServer {
       throw new Error(`The resource "${options.resource}" must be an absolute URL: write "https://mcp.example.com/mcp"`)
     }
     this.#options = options
+    this.#dpop = options.dpop === false ? undefined : new Dpop(options.dpop)
     this.#carrier = carrier
     this.#requiredScopes = options.requiredScopes ?? []
   }
@@ -116,26 +128,90 @@ class ResourceServer {
     incoming: IncomingRequest,
   ): Promise<Principal | undefined> {
     this.validate(serverInfo.server)
-    const match = this.#carrier.token(request)
+    const match = this.#credentialOf(request)
     if (!match) {
       if (this.#options.allowAnonymous) return undefined
-      const message = 'Authorization is required: send a bearer token'
+      const message = this.#dpop?.isRequired
+        ? 'Authorization is required: send a token with DPoP'
+        : 'Authorization is required: send a bearer token'
       const challenge = { scopes: this.#scopesToRequest(serverInfo) }
-      throw this.#challengeError({ kind: 'unauthorized', message, challenge }, request, serverInfo)
+      const schemes = this.#schemes()
+      throw this.#challengeError({ kind: 'unauthorized', message, challenge, schemes }, request, serverInfo)
     }
     if ('malformed' in match) {
-      const { malformed: message } = match
+      const { malformed: message, scheme } = match
       const challenge = { error: 'invalid_request', description: message } as const
-      throw this.#challengeError({ kind: 'invalid_request', message, challenge }, request, serverInfo)
+      const schemes = this.#schemes(scheme)
+      throw this.#challengeError({ kind: 'invalid_request', message, challenge, schemes }, request, serverInfo)
     }
+    const { token, scheme } = match
     const audiences = this.#audiencesFor(request, serverInfo)
+    let isBound = scheme === 'DPoP'
     try {
-      const { principal, credential } = await this.#verifier.principal(match.token, audiences, request, serverInfo)
+      // A request without a proof is refused before the issuer is asked about its token.
+      const proof = scheme === 'DPoP' ? readProof(request) : undefined
+      const { principal, credential } = await this.#verifier.principal(token, audiences, request, serverInfo)
+      isBound ||= principal.claims.cnf !== undefined
+      await this.#verifyPossession(principal, { token, scheme, proof }, request, serverInfo, incoming)
       incoming.credential = credential
       return this.#admit(principal, request, serverInfo, incoming)
     } catch (problem) {
-      throw problem instanceof BadToken ? this.#invalidToken(problem, request, serverInfo) : problem
+      throw this.#refused(problem, this.#schemes(scheme, isBound), request, serverInfo)
     }
+  }
+
+  /** Returns the credential of a request; `undefined` for one that this server does not take. */
+  #credentialOf(request: Request): Found {
+    const found = this.#carrier.token(request)
+    return found?.scheme === 'DPoP' && !this.#dpop ? undefined : found
+  }
+
+  /** @throws BadToken for a token that is bound to a key, unless the request proves possession of the key; BadProof; McpError */
+  async #verifyPossession(
+    { claims }: Principal,
+    presented: Presented,
+    request: Request,
+    serverInfo: ServerInfo,
+    incoming: IncomingRequest,
+  ): Promise<void> {
+    if (this.#dpop) return this.#dpop.verify(claims, presented, this.#urlsOf(request, serverInfo), serverInfo, incoming)
+    if (claims.cnf === undefined) return
+    throw new BadToken('Tokens that are bound to a key (DPoP or mutual TLS) are not supported')
+  }
+
+  /** Returns the URLs by which the client may have sent the request: the host and the path are those of `resource`, if it is set. */
+  #urlsOf({ url }: Request, serverInfo: ServerInfo): readonly string[] {
+    const { paths } = serverInfo
+    const resource = this.#resourceOf(serverInfo)
+    if (resource === undefined) return [url]
+    const { pathname } = new URL(url)
+    const own = new URL(resource)
+    own.pathname = pathname
+    return endpointPath(pathname, paths) === paths.mcp ? [resource, own.href] : [own.href]
+  }
+
+  /**
+   * Returns the authentication schemes that a challenge names. The first has the error.
+   *
+   * @param used by the client
+   * @param isBound whether the client has a token that is bound to a key
+   */
+  #schemes(used?: Scheme, isBound = false): readonly Scheme[] {
+    if (!this.#dpop) return ['Bearer']
+    if (used === 'DPoP' || this.#dpop.isRequired) return ['DPoP']
+    return isBound || this.#dpop.isOffered ? ['Bearer', 'DPoP'] : ['Bearer']
+  }
+
+  /** Returns the error for the client, for a problem with its credential. Other errors are returned as they are. */
+  #refused(problem: unknown, schemes: readonly Scheme[], request: Request, serverInfo: ServerInfo): unknown {
+    const isProof = problem instanceof BadProof
+    if (!isProof && !(problem instanceof BadToken)) return problem
+    const { message } = problem
+    const error = isProof ? problem.code : 'invalid_token'
+    const challenge = { error, description: message, scopes: this.#scopesToRequest(serverInfo) } as const
+    const refused = this.#challengeError({ kind: 'unauthorized', message, challenge, schemes }, request, serverInfo)
+    if (!isProof || problem.nonce === undefined) return refused
+    return new McpError('unauthorized', message, undefined, { ...refused.headers, 'DPoP-Nonce': problem.nonce })
   }
 
   /** @throws McpError as `authenticate` does */
@@ -150,7 +226,7 @@ class ResourceServer {
       const principal = this.#verifier.testPrincipal(user, request)
       return this.#admit(principal, request, serverInfo, incoming)
     } catch (problem) {
-      throw problem instanceof BadToken ? this.#invalidToken(problem, request, serverInfo) : problem
+      throw this.#refused(problem, this.#schemes(), request, serverInfo)
     }
   }
 
@@ -173,6 +249,7 @@ class ResourceServer {
         issuers: this.#carrier.verifier ? [this.#carrier.verifier.issuer(request)] : issuers.map(({ name }) => name),
         scopes: this.#scopesToRequest(serverInfo),
         acceptsSlash: this.#carrier.acceptsSlash === true,
+        dpop: this.#dpop?.isOffered ? this.#dpop : undefined,
       }) ?? authorizationServerMetadata(request, serverInfo, issuers[0])
     )
   }
@@ -190,12 +267,6 @@ class ResourceServer {
     throw this.#scopeError(this.#requiredScopes, principal, request, serverInfo)
   }
 
-  #invalidToken({ message }: BadToken, request: Request, serverInfo: ServerInfo): McpError {
-    const scopes = this.#scopesToRequest(serverInfo)
-    const challenge = { error: 'invalid_token', description: message, scopes } as const
-    return this.#challengeError({ kind: 'unauthorized', message, challenge }, request, serverInfo)
-  }
-
   #scopeError(
     scopes: readonly string[],
     principal: Principal | undefined,
@@ -204,17 +275,19 @@ class ResourceServer {
   ): McpError {
     const held = principal ? (this.#options.getScopes ?? tokenScopes)(principal.claims) : []
     const refused = insufficientScope(scopes, held)
+    const schemes = this.#schemes(principal?.claims.cnf === undefined ? undefined : 'DPoP')
     // An anonymous caller has no token to replace.
     return principal
-      ? this.#challengeError(refused, request, serverInfo)
-      : this.#challengeError({ ...refused, kind: 'unauthorized', challenge: { scopes } }, request, serverInfo)
+      ? this.#challengeError({ ...refused, schemes }, request, serverInfo)
+      : this.#challengeError({ ...refused, kind: 'unauthorized', challenge: { scopes }, schemes }, request, serverInfo)
   }
 
   #challengeError(refused: Refusal, request: Request, serverInfo: ServerInfo): McpError {
     const { isDescribed, acceptsSlash } = this.#carrier
-    if (!isDescribed) return challengeError(refused, undefined)
+    const challenged = { ...refused, algorithms: this.#dpop?.algorithms }
+    if (!isDescribed) return challengeError(challenged, undefined)
     const url = metadataUrlFor(request, serverInfo, this.#resourceOf(serverInfo))
-    return challengeError(refused, acceptsSlash ? writtenAs(url, new URL(request.url).pathname) : url)
+    return challengeError(challenged, acceptsSlash ? writtenAs(url, new URL(request.url).pathname) : url)
   }
 
   /** Returns the URL of the first endpoint, if it does not depend on the request. */

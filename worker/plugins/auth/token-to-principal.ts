@@ -156,9 +156,7 @@ export class TokenVerifier {
     const issuer = this.issuers.find(({ name }) => name === from.iss)
     if (!issuer) throw untrustedIssuer(from.iss, this.issuers)
     if (!isSpelledOnce(token)) throw new BadToken('The token is malformed')
-    const claims = await issuer.verify(token, expected, serverInfo)
-    rejectBoundToken(claims)
-    return claims
+    return issuer.verify(token, expected, serverInfo)
   }
 
   async #introspect(token: string, expected: Expected, serverInfo: ServerInfo): Promise<TokenClaims> {
@@ -170,17 +168,11 @@ export class TokenVerifier {
     const audience = issuer.audience(expected)
     if (iss !== issuer.name) throw untrustedIssuer(iss, [issuer])
     checkTimes(claims, expected.clockTolerance, Date.now())
-    rejectBoundToken(claims)
     if (audience && !audiencesOf(claims).some((text) => audience.includes(text))) {
       throw new BadToken(`The token is for a different audience: this server accepts ${audience[0]}`)
     }
     return { ...claims, iss }
   }
-}
-
-/** Rejects tokens that are bound to a key, whose holder would have to prove possession of it: RFC 9449, section 7.1, and RFC 8705. */
-function rejectBoundToken({ cnf }: TokenClaims): void {
-  if (cnf !== undefined) throw new BadToken('Tokens that are bound to a key (DPoP or mutual TLS) are not supported')
 }
 
 /** @throws McpError `unavailable` when the issuer gives no answer */

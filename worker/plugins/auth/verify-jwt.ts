@@ -34,7 +34,7 @@ export type IssuerOptions = {
   introspection?: IntrospectionOptions
 }
 
-const asymmetric = [
+export const asymmetric = [
   'ES256',
   'ES384',
   'ES512',

@@ -10,7 +10,7 @@ const longest = 200
 /** Characters of a credential that is removed. A shorter one would match ordinary words. */
 const shortestSecret = 8
 
-const secretHeaders = ['Authorization', 'Cf-Access-Jwt-Assertion', 'Mcp-Session-Id']
+const secretHeaders = ['Authorization', 'DPoP', 'Cf-Access-Jwt-Assertion', 'Mcp-Session-Id']
 
 export type Write = (text: unknown) => string | undefined
 

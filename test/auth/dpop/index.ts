@@ -1,0 +1,61 @@
+/** Endpoints with each setting of DPoP. `X-Instance: 2` reaches a second instance of each, which has nothing in memory in common. */
+import { env } from 'cloudflare:workers'
+import { createServer, serve } from 'edgemcp'
+import { audit, consoleSink } from 'edgemcp/audit'
+import { type BearerOptions, bearer } from 'edgemcp/auth'
+import { combine } from 'edgemcp/compose'
+import { setClock } from '../clock.ts'
+
+const { ISSUER: issuer = '' } = env as { ISSUER?: string }
+
+const server = createServer({ name: 'dpop', version: '1.0.0' })
+server.tool('who', { description: 'Who asks', scopes: [] }, (_, { principal, request }) =>
+  JSON.stringify({
+    subject: principal?.subject,
+    cnf: principal?.claims.cnf,
+    headers: [...(request?.headers.keys() ?? [])].filter((name) => name === 'dpop' || name === 'authorization'),
+  }),
+)
+server.tool('write', { description: 'Writes', scopes: ['notes:write'] }, () => 'written')
+server.tool('slow', { description: 'Reports progress', scopes: [] }, async (_, ctx) => {
+  await ctx.progress(1, 2)
+  ctx.closeStream({ retryMs: 10 })
+  return 'done'
+})
+
+const options: Readonly<Record<string, BearerOptions>> = {
+  mcp: { dpop: true },
+  'unset/mcp': {},
+  'off/mcp': { dpop: false },
+  'required/mcp': { dpop: 'required' },
+  'nonce/mcp': { dpop: { nonce: true } },
+  'isolate/mcp': { dpop: { replay: 'isolate' } },
+  'tuned/mcp': { dpop: { algorithms: ['ES256'], maxAge: '30s' } },
+  'named/mcp': { resource: 'https://mcp.example.com/app', dpop: true },
+  'open/mcp': { allowAnonymous: true, dpop: true },
+  'opaque/mcp': { dpop: true, introspection: { clientId: 'mcp', clientSecret: 'secret' } },
+  // The token is its claims.
+  'verified/mcp': { verify: (token) => JSON.parse(atob(token)) },
+}
+
+const instance = () =>
+  Object.entries(options).map(([path, bound]) =>
+    serve(server, {
+      path: `/${path}`,
+      auth: bearer({ issuer, ...bound }),
+      plugins: [audit({ sinks: consoleSink() })],
+    }),
+  )
+
+const first = instance()
+const [one, two] = [combine(...first), combine(...instance())] as const
+
+export default {
+  async fetch(request: Request, bindings: unknown, ctx: ExecutionContext): Promise<Response> {
+    const clock = setClock(new URL(request.url))
+    if (clock) return clock
+    const reached = request.headers.get('X-Instance') === '2' ? two : one
+    return reached.fetch(request as never, bindings as never, ctx)
+  },
+}
+export const { McpSession } = first[0] as (typeof first)[number]
