@@ -1,5 +1,6 @@
 /** When a task runs next, and when it is deleted. */
 import { waitAtMost } from '../shared/wait-at-most.ts'
+import { redeliveryOf } from './redelivery.ts'
 import type { TaskParts } from './task-parts.ts'
 import type { TaskRecord } from './task-store.ts'
 
@@ -9,8 +10,6 @@ const maxAlarmMs = 14 * 60_000
 const retryAlarmMs = 3000
 /** Milliseconds for which a call is stored beyond the time at which it can be resumed, because requests and alarms may be late. */
 const graceMs = 60_000
-/** Milliseconds until a status that may not have been delivered is delivered again: the first time, and at most. */
-const [firstRedeliveryMs, maxRedeliveryMs] = [10_000, 60 * 60_000]
 
 export const isOver = ({ status }: Pick<TaskRecord, 'status'>): boolean =>
   status !== 'working' && status !== 'input_required'
@@ -25,12 +24,6 @@ export const isAwake = ({ status, wakes = Number.POSITIVE_INFINITY }: TaskRecord
 /** Milliseconds since 1970: when the task is deleted. A call that is not a task yet is stored for as long as it can be resumed. */
 export const expiryOf = ({ announced, createdAt, ttl, after, resumableUntil = createdAt }: TaskRecord): number =>
   announced ? createdAt + ttl : resumableUntil + after + graceMs
-
-/** Milliseconds since 1970: when a status that may not have been delivered is delivered again. Each pause is twice the one before. */
-export const redeliveryOf = ({ undelivered }: TaskRecord): number =>
-  undelivered === undefined
-    ? Number.POSITIVE_INFINITY
-    : Date.now() + Math.min(firstRedeliveryMs * 2 ** undelivered, maxRedeliveryMs)
 
 /** Sets the alarm to what comes first: the next run, a status that is delivered again, or the end of the task. */
 export async function schedule(task: Pick<TaskParts, 'alarms' | 'record'>, record: TaskRecord): Promise<void> {

@@ -1,7 +1,8 @@
 /** The status of a task: stores it, sends it to its session and to clients that listen, and lets requests wait for it. */
 import type { InputRequest } from '../../worker/protocol/types.ts'
 import type { TaskStatus, TaskView } from '../rpc.ts'
-import { isOver, redeliveryOf } from './lifetime.ts'
+import { isOver } from './lifetime.ts'
+import { redeliveryOf } from './redelivery.ts'
 import type { TaskHost } from './task-host.ts'
 import type { TaskRecord, TaskStore } from './task-store.ts'
 
