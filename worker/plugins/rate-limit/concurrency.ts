@@ -11,6 +11,16 @@ export type Slot = {
 
 export type Entered = { readonly release: () => void }
 
+/** Milliseconds that a call may take besides the time of its handler. */
+const leaseMarginMs = 10_000
+
+/**
+ * Returns the milliseconds after which the slots of a call are free again if the runtime ended it without notice.
+ *
+ * @param handlerTimeMs the time limit of handlers. Default: none, so that the call holds its slots until the isolate ends
+ */
+export const leaseOf = (handlerTimeMs = Number.POSITIVE_INFINITY): number => handlerTimeMs + leaseMarginMs
+
 /** Milliseconds between two checks of a resumed call for a free slot. */
 const pauseMs = 50
 /** Milliseconds after which a waiting call that has not checked again counts as lost, with the object that ran it. */

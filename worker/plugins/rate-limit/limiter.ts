@@ -17,7 +17,7 @@ import { McpError, tooManyRequests } from '../../protocol/errors.ts'
 import { isRequest } from '../../protocol/jsonrpc.ts'
 import type { IncomingRequest, Limiter, ServerInfo } from '../../request-hooks.ts'
 import { callerOf } from './caller.ts'
-import { type Entered, type Slot, Slots } from './concurrency.ts'
+import { type Entered, leaseOf, type Slot, Slots } from './concurrency.ts'
 import { type DeclaredLimit, DeclaredLimits, limitsWithState, readLimit } from './declared-limits.ts'
 import { bindingOf, type Rate, rateText } from './parse-rate.ts'
 import { type Counted, take } from './quota.ts'
@@ -41,9 +41,6 @@ type RateLimiting = { limit(options: { key: string }): Promise<{ success: boolea
 type LimitReason = 'rate' | 'quota' | 'concurrent' | 'streams'
 
 const defaults = { concurrent: 50, streams: 50, time: 5 * 60_000 }
-
-/** Milliseconds that a call may take besides the time of its handler. */
-const leaseMarginMs = 10_000
 
 const kinds: KindsOf<RateLimitOptions> = {
   rate: kind.string,
@@ -99,7 +96,7 @@ class RateLimiter {
     this.#bindings = bindings
     this.#maxStreams = options.streams ?? defaults.streams
     this.#maxArguments = options.arguments ?? Number.POSITIVE_INFINITY
-    this.#leaseMs = (timeOf(options) ?? Number.POSITIVE_INFINITY) + leaseMarginMs
+    this.#leaseMs = leaseOf(timeOf(options))
   }
 
   /** Counts one round of a call. @throws McpError see `Limiter` */
