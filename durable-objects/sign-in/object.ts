@@ -23,6 +23,7 @@ import type { EntryStorage, KeptTokens, OAuthSite, SignInRpc, StoredKey, Upstrea
 import { Alarms } from '../shared/alarms.ts'
 import { Schema } from '../shared/schema.ts'
 import { LastRefresh } from './last-refresh.ts'
+import { deleteUpstreamTokens, upstreamWithoutGrants } from './sign-out.ts'
 import { type UpstreamHost, UpstreamTokens } from './upstream-tokens.ts'
 
 /** A stored value. `expires`: milliseconds since 1970; `undefined`: never. */
@@ -142,7 +143,7 @@ export class SignIn extends DurableObject implements SignInRpc {
 
   async clearUpstream(user: string): Promise<void> {
     this.#schema.check()
-    await this.#upstream.clear(user)
+    await deleteUpstreamTokens(this.ctx.storage.kv, this.#host, user)
     await this.#deleteIfEmpty()
   }
 
@@ -160,11 +161,8 @@ export class SignIn extends DurableObject implements SignInRpc {
   /** Deletes entries, after the user was signed out if they are its last grants. */
   async #delete(keys: readonly string[]): Promise<void> {
     const { kv } = this.ctx.storage
-    const [upstream] = keys.flatMap((key) => upstreamObjectIn(key, kv.get<Entry>(key)) ?? [])
-    if (upstream !== undefined) {
-      const others = [...kv.list<Entry>({ prefix: 'grant:' })].filter(([key]) => !keys.includes(key))
-      if (others.length === 0) await this.#host.signOut(upstream)
-    }
+    const upstream = upstreamWithoutGrants(kv, keys)
+    if (upstream !== undefined) await this.#host.signOut(upstream)
     for (const key of keys) kv.delete(key)
     await this.#deleteIfEmpty()
   }
@@ -231,9 +229,5 @@ function tokenResponse(text: string, { headers }: Request): Response {
     },
   })
 }
-
-/** Returns the value of a grant in an object `user:<user>`; `undefined` for any other entry. A grant itself is a JSON object. */
-const upstreamObjectIn = (key: string, entry: Entry | undefined): string | undefined =>
-  key.startsWith('grant:') && !entry?.value.startsWith('{') ? entry?.value : undefined
 
 const isExpired = ({ expires = Number.POSITIVE_INFINITY }: Entry): boolean => expires <= Date.now()

@@ -27,8 +27,10 @@ const refreshBeforeMs = 60_000
 /** Milliseconds after which a refresh that was sent, and whose answer was lost with the object, is repeated. */
 const lostAfterMs = 15_000
 
-const prefix = 'tokens:'
-const marker = 'refreshing:'
+/** Starts the keys of tokens. */
+export const prefix = 'tokens:'
+/** Starts the keys of refreshes that were sent. */
+export const marker = 'refreshing:'
 
 export class UpstreamTokens {
   readonly #storage: DurableObjectStorage
@@ -77,19 +79,6 @@ export class UpstreamTokens {
     const refreshing = this.#refresh(user, provider, tokens).finally(() => this.#refreshing.delete(provider))
     this.#refreshing.set(provider, refreshing)
     return refreshing
-  }
-
-  /** Deletes all tokens of the user, and revokes them at their providers. */
-  async clear(user: string): Promise<void> {
-    const stored = [...this.#storage.kv.list<string>({ prefix })]
-    const all = await Promise.all(
-      stored.map(async ([key, sealed]) => {
-        const provider = key.slice(prefix.length)
-        return { provider, tokens: await this.#host.open(user, provider, sealed) }
-      }),
-    )
-    for (const [key] of [...stored, ...this.#storage.kv.list({ prefix: marker })]) this.#storage.kv.delete(key)
-    await Promise.all(all.map(({ provider, tokens }) => tokens && this.#host.revoke(provider, tokens)))
   }
 
   async #open(user: string, provider: string): Promise<KeptTokens | undefined> {
