@@ -1,7 +1,7 @@
 /** What a host program does for authorization, step by step, as its published code or documentation shows. */
 import { createHash, randomBytes } from 'node:crypto'
 import { extractWWWAuthenticateParams } from '@modelcontextprotocol/client'
-import { Browser } from '../browser.ts'
+import type { Browser } from '../browser.ts'
 import type { Tokens } from '../client.ts'
 
 export type Json = Readonly<Record<string, unknown>>
@@ -218,5 +218,3 @@ async function json<T>(url: URL): Promise<T> {
 export function sibling({ host, entered, client, tokens }: Program): Program {
   return Object.assign(new Program(host, entered), { client, tokens })
 }
-
-export const newBrowser = () => new Browser()

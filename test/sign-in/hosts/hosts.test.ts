@@ -1,6 +1,9 @@
 /** Host programs whose users sign in: the first time, with more scopes, in two processes, and after the server forgot them. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { GitHub } from '../../../examples/github/auth-server/github.ts'
+import { Journal } from '../../auth/flow/journal.ts'
+import { published } from '../../auth/flow/programs.ts'
+import { Wallet } from '../../auth/flow/wallet.ts'
 import { representatives } from '../../support/full.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
 import { Browser } from '../browser.ts'
@@ -76,3 +79,22 @@ describe.each(representatives(hosts, ({ document, authentication }) => `${docume
     )
   },
 )
+
+describe.each(published)('$name', ({ start }) => {
+  test('registers and signs in again when the server does not know it any more', async () => {
+    const [wallet, browser] = [new Wallet(), new Browser()]
+    const program = start(server.url, wallet, new Journal())
+    await expect(program.connect()).rejects.toThrow('Unauthorized')
+    await program.finish(await browser.authorize(wallet.sentTo as URL, { decision: 'github' }))
+    await program.connect()
+    wallet.client = { ...wallet.client, client_id: 'MfS4jXq0Dk2LwZ7a' } as NonNullable<Wallet['client']>
+    wallet.held = { ...wallet.held, access_token: 'expired', token_type: 'bearer' }
+    await expect(program.call('whoami')).rejects.toThrow('Unauthorized')
+    expect(wallet.sentTo?.searchParams.get('client_id')).not.toBe('MfS4jXq0Dk2LwZ7a')
+    await program.finish(await browser.authorize(wallet.sentTo as URL, { decision: 'github' }))
+    // A session belongs to a user and a client.
+    await program.connect()
+    expect(await program.call('whoami')).toContain('github.1815')
+    await program.close()
+  })
+})

@@ -29,6 +29,9 @@ type Visit = {
   readonly scope: string
 }
 
+/** That of all stand-ins: it takes a while to generate. */
+let key: Promise<CryptoKey> | undefined
+
 export class StandIn {
   readonly description: Description
   /** Requests of the Worker: `POST /token`. */
@@ -40,7 +43,6 @@ export class StandIn {
   readonly #codes = new Map<string, Visit>()
   readonly #accessTokens = new Set<string>()
   readonly #refreshTokens = new Map<string, string>()
-  readonly #key: Promise<CryptoKey> = generateKeyPair('RS256').then(({ privateKey }) => privateKey)
 
   constructor(description: Description) {
     this.description = description
@@ -116,13 +118,14 @@ export class StandIn {
 
   async #tokens(scope: string, nonce: string | undefined): Promise<Json> {
     const { issuer, idToken, accessToken, grantedScope = scope } = this.description
-    const key = await this.#key
+    key ??= generateKeyPair('RS256').then(({ privateKey }) => privateKey)
+    const signing = await key
     const sign = (claims: Json) =>
       new SignJWT({ iss: issuer, ...claims })
         .setProtectedHeader({ alg: 'RS256', kid: 'k1' })
         .setIssuedAt()
         .setExpirationTime('1h')
-        .sign(key)
+        .sign(signing)
     const token = accessToken ? await sign({ ...accessToken, jti: randomUUID() }) : `at-${randomUUID()}`
     const refreshToken = `rt-${randomUUID()}`
     this.#accessTokens.add(token)
