@@ -1,4 +1,4 @@
-/** New code while fifty streams run: what their clients miss, nothing, and what they see of the change. */
+/** New code while a hundred streams run: what their clients miss, nothing, and what they see of the change. */
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { resolve } from 'node:path'
@@ -19,8 +19,8 @@ const root = resolve(import.meta.dirname, '../..')
 const versions = ['test/chaos/server', 'test/chaos/server/next'] as const
 const published: readonly Generation[] = [sdk20251125, legacy, sdk20250618, sdk20250326]
 /** Calls at once: of each published client, and of clients of our own. */
-const [callsEach, ownCalls] = [5, 30]
-const deploys = 4
+const [callsEach, ownCalls] = [5, 80]
+const deploys = 8
 /** Events of a call before its answer. */
 const steps = 40
 /** Milliseconds one deploy and everything after it may take. */

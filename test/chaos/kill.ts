@@ -22,7 +22,7 @@ type Reply = { word: string; kills: number; taken: boolean }
 /** A call whose client does not come back before the alarm of its session, due at this time, has run it again. */
 type Absence = { call: StreamedCall; due: number; back: boolean }
 
-export async function kill({ seed = 1, rounds = 55 } = {}): Promise<string> {
+export async function kill({ seed = 1, rounds = 100 } = {}): Promise<string> {
   const began = performance.now()
   await using diary = await openDiary()
   await using server = await serverProcess(({ port, data }) => ['test/chaos/serve.ts', port, data])
