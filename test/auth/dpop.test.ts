@@ -215,13 +215,27 @@ describe('nonces', () => {
     const start = Date.now()
     const token = await issuer.token(url.href, { ...holder.bound, exp: Math.floor(start / 1000) + 3600 })
     const nonce = await nonceOf(url, token)
+    const abort = new AbortController()
+    const streamAfter = async (seconds: number, proofNonce: string) => {
+      await fetch(new URL(`/clock?ahead=${seconds * 1000}`, url))
+      const claims = { nonce: proofNonce, iat: Math.floor(start / 1000) + seconds }
+      const sse = new URL('/nonce/sse', url)
+      const sent = await holder.headers(sse, token, { claims, method: 'GET' })
+      const { status, headers } = await fetch(sse, {
+        headers: { Accept: 'text/event-stream', ...sent },
+        signal: abort.signal,
+      })
+      return [status, headers.get('DPoP-Nonce')]
+    }
     const callAfter = async (seconds: number, proofNonce: string) => {
       await fetch(new URL(`/clock?ahead=${seconds * 1000}`, url))
       const claims = { nonce: proofNonce, iat: Math.floor(start / 1000) + seconds }
       const { status, headers } = await call(url, await holder.headers(url, token, { claims }))
       return [status, headers.get('DPoP-Nonce'), headers.get('WWW-Authenticate')] as const
     }
+    expect(await streamAfter(139, nonce)).toEqual([200, null])
     expect(await callAfter(140, nonce)).toEqual([200, null, null])
+    expect(await streamAfter(160, nonce)).toEqual([200, expect.stringMatching(/^[\w-]{39}$/)])
     const [status, renewed] = await callAfter(160, nonce)
     expect([status, renewed]).toEqual([200, expect.stringMatching(/^[\w-]{39}$/)])
     expect(renewed).not.toBe(nonce)
@@ -231,6 +245,7 @@ describe('nonces', () => {
       expect.stringContaining('error="use_dpop_nonce"'),
     ])
     expect(await callAfter(311, renewed ?? '')).toMatchObject([200, expect.any(String), null])
+    abort.abort()
   })
 })
 
@@ -271,6 +286,39 @@ describe('replay', () => {
     const alone = await declare(declared, { issuer: issuer.issuer, dpop: { replay: 'isolate' } })
     const own = await tokenFor(alone)
     expect(await call(alone, await holder.headers(alone, own), 'open')).toMatchObject({ status: 200, text: 'ada' })
+  })
+})
+
+describe('oneOf()', () => {
+  const url = () => at('/several/mcp')
+
+  test('the auth of a token decides whether it has to be bound, and asks for its nonce', async () => {
+    const token = await issuer.token(url().href)
+    expect(outcomeOf(await call(url(), bearing(token)))).toMatchObject({
+      status: 401,
+      text: 'This server accepts only tokens that are bound to a key (DPoP)',
+    })
+    const boundToken = await tokenFor(url())
+    const asked = await call(url(), await holder.headers(url(), boundToken))
+    expect([asked.status, asked.headers.get('WWW-Authenticate')]).toEqual([
+      401,
+      expect.stringMatching(/^DPoP [^,]+, scope="notes:write", algs="ES256", error="use_dpop_nonce", .*, Bearer /),
+    ])
+    const nonce = asked.headers.get('DPoP-Nonce')
+    const answer = await call(url(), await holder.headers(url(), boundToken, { claims: { nonce } }))
+    expect(answer).toMatchObject({ status: 200 })
+    expect(await call(url(), bearing(boundToken))).toMatchObject({ status: 401 })
+  })
+
+  test('the metadata has the algorithms of all, and requires bound tokens only if all do', async () => {
+    const metadata = await (await fetch(metadataOf(url()))).json()
+    expect(metadata).toEqual({
+      resource: url().href,
+      authorization_servers: [issuer.issuer, 'https://other.example'],
+      scopes_supported: ['notes:write'],
+      bearer_methods_supported: ['header'],
+      dpop_signing_alg_values_supported: ['ES256', 'RS256'],
+    })
   })
 })
 

@@ -2,7 +2,7 @@
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { audit, consoleSink } from 'edgemcp/audit'
-import { type BearerOptions, bearer } from 'edgemcp/auth'
+import { type BearerOptions, bearer, oneOf } from 'edgemcp/auth'
 import { combine } from 'edgemcp/compose'
 import { setClock } from '../clock.ts'
 
@@ -38,14 +38,22 @@ const options: Readonly<Record<string, BearerOptions>> = {
   'verified/mcp': { verify: (token) => JSON.parse(atob(token)) },
 }
 
-const instance = () =>
-  Object.entries(options).map(([path, bound]) =>
+/** DPoP is required of the tokens of the first issuer only. */
+const several = oneOf(
+  bearer({ issuer, dpop: { required: true, nonce: true, algorithms: ['ES256'] } }),
+  bearer({ issuer: 'https://other.example', dpop: { algorithms: ['ES256', 'RS256'] } }),
+)
+
+const instance = () => [
+  ...Object.entries(options).map(([path, bound]) =>
     serve(server, {
       path: `/${path}`,
       auth: bearer({ issuer, ...bound }),
       plugins: [audit({ sinks: consoleSink() })],
     }),
-  )
+  ),
+  serve(server, { path: '/several/mcp', auth: several }),
+]
 
 const first = instance()
 const [one, two] = [combine(...first), combine(...instance())] as const

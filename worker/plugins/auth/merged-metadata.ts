@@ -2,7 +2,7 @@
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
 
-/** Returns the metadata of a resource, with the authorization servers and the scopes of all auths. RFC 9728, section 2. */
+/** Returns the metadata of a resource, with the authorization servers, scopes and algorithms of all auths. RFC 9728, section 2. */
 export async function mergedMetadata(
   first: Promise<Response>,
   others: readonly Promise<Response>[],
@@ -16,7 +16,16 @@ export async function mergedMetadata(
     const values = new Set(all.flatMap((one) => one?.[name] ?? []))
     return values.size > 0 ? { [name]: [...values] } : {}
   }
-  const merged = { ...metadata, ...union('authorization_servers'), ...union('scopes_supported') }
+  const merged = {
+    ...metadata,
+    ...union('authorization_servers'),
+    ...union('scopes_supported'),
+    ...union('dpop_signing_alg_values_supported'),
+    // Another auth accepts plain tokens.
+    ...(!all.every((one) => one?.dpop_bound_access_tokens_required) && {
+      dpop_bound_access_tokens_required: undefined,
+    }),
+  }
   return new Response(JSON.stringify(merged), { headers: response.headers })
 }
 
