@@ -4,21 +4,14 @@ import type { CallInfo } from '../../declarations/interceptor.ts'
 import { paramsOfRun } from '../../engine/interceptors.ts'
 import { scopesOf } from '../../engine/required-scopes.ts'
 import type { Runtime } from '../../plugin.ts'
-import { decodeBase64 } from '../../protocol/base64.ts'
 import type { CallToolResult, ContentBlock, Params } from '../../protocol/types.ts'
 import { utf8 } from '../../protocol/utf8.ts'
+import { jsonSize, measured, sizeOf, sizeOfAll } from './block-size.ts'
 import { isTextType, uriOf } from './read-result.ts'
 import type { Settings } from './result-store.ts'
+import { type Content, type Replacements, storeBlocks } from './store-blocks.ts'
 import { headBytes, keyOf, ownerOf, randomId, type Stored, store } from './stored-object.ts'
-import { cancelStreams, type Pending, pendingOf } from './stored-result.ts'
-
-/** Content that may be stored, and the block that it is now. */
-type Candidate = { readonly block: ContentBlock; readonly bytes: number }
-
-/** What takes the place of blocks. */
-export type Replacements = Map<ContentBlock, readonly ContentBlock[]>
-
-type Content = Pick<Pending, 'source' | 'mimeType'> & { readonly name?: string | undefined }
+import { cancelStreams, pendingOf } from './stored-result.ts'
 
 /** Stores content of one result. */
 export class ResultWriter {
@@ -69,7 +62,12 @@ export class ResultWriter {
     const changed: { structuredContent?: undefined } = {}
     const added: ContentBlock[] = []
     if (bytes > this.#settings.overBytes) {
-      const rest = await this.#fit(left, bytes, stored)
+      const rest = await storeBlocks(left, bytes, stored, {
+        overBytes: this.#settings.overBytes,
+        linkBytes: (content) => this.#linkBytes(content),
+        maxLinkBytes: this.#maxLinkBytes(),
+        replace: (content, replaced) => this.#replace(content, replaced),
+      })
       const mayMove = structured !== '' && this.#hasNoOutputSchema()
       // toolResult() without content has written the structured content as text.
       const isStored = [...stored.keys()].some((block) => block.type === 'text' && block.text === structured)
@@ -87,51 +85,13 @@ export class ResultWriter {
     return { ...result, ...changed, content }
   }
 
-  /**
-   * Stores blocks until the rest fits: the largest ones one by one, then as many as necessary together.
-   *
-   * @param stored gets what takes the place of each stored block
-   * @returns the bytes of the result now; `undefined` if the bucket failed
-   */
-  async #fit(left: readonly Candidate[], bytes: number, stored: Replacements): Promise<number | undefined> {
-    const { overBytes } = this.#settings
-    const candidates = left.filter(({ block }) => block.type !== 'resource_link')
-    candidates.sort((one, other) => other.bytes - one.bytes)
-    let now = bytes
-    let from = 0
-    for (; from < maxSingleBlocks; from += 1) {
-      const candidate = candidates[from]
-      const content = candidate && now > overBytes && contentOf(candidate.block)
-      // A block that is not much larger than its preview and link is stored together with others.
-      if (!content || candidate.bytes < 2 * sizeOfAll(this.#describe(content, headOf(content)))) break
-      const links = await this.#replace(content, candidate.bytes)
-      if (!links) return undefined
-      stored.set(candidate.block, links)
-      now += sizeOfAll(links) - candidate.bytes
-    }
-    const group = new Set<ContentBlock>()
-    let size = 0
-    for (const { block, bytes: more } of candidates.slice(from)) {
-      // The place that the preview and the link of the group take.
-      if (now - size + this.#linkBytes() <= overBytes) break
-      group.add(block)
-      size += more
-    }
-    const [first, ...others] = left.map(({ block }) => block).filter((block) => group.has(block))
-    if (!first || now <= overBytes) return now
-    const together = { source: JSON.stringify([first, ...others]), mimeType: 'application/json' }
-    const single = others.length === 0 ? contentOf(first) : undefined
-    const content = single ?? together
-    if (sizeOfAll(this.#describe(content, headOf(content))) >= size) return now
-    const links = await this.#replace(content, size)
-    if (!links) return undefined
-    stored.set(first, links)
-    for (const block of others) stored.set(block, [])
-    return now - size + sizeOfAll(links)
+  /** Returns the bytes of the preview and the link that take the place of content. */
+  #linkBytes(content: Content): number {
+    return sizeOfAll(this.#describe(content, headOf(content)))
   }
 
   /** An upper bound of the bytes of a preview and a link, but for long names and media types. */
-  #linkBytes(): number {
+  #maxLinkBytes(): number {
     return (
       sizeOfAll(this.#describe({ source: '', mimeType: 'application/json' }, noBytes)) +
       4 * this.#settings.previewCharacters +
@@ -158,7 +118,7 @@ export class ResultWriter {
   /** Stores content that could be sent as well: if the bucket fails, or the link would be larger, it is. */
   async #replace(content: Content, bytes: number): Promise<readonly ContentBlock[] | undefined> {
     try {
-      if (sizeOfAll(this.#describe(content, headOf(content))) >= bytes) return undefined
+      if (this.#linkBytes(content) >= bytes) return undefined
       return await this.#store(content)
     } catch (problem) {
       this.#runtime.report(problem)
@@ -199,9 +159,6 @@ export class ResultWriter {
   }
 }
 
-/** Blocks of one result that are stored one by one, at most. */
-const maxSingleBlocks = 8
-
 /** The last time that a Date can have is the end of a longer `ttl`. */
 const expiryOf = (ttlMs: number): number => Math.min(Date.now() + ttlMs, 8.64e15)
 
@@ -209,49 +166,11 @@ const sampleId = '0'.repeat(32)
 
 const noBytes: Stored = { bytes: 0, head: new Uint8Array() }
 
-const sizeOf = (value: string): number => (value.length > 0 ? utf8(value).byteLength : 0)
-
-const jsonSize = (value: unknown): number => sizeOf(JSON.stringify(value))
-
-const sizeOfAll = (blocks: readonly ContentBlock[]): number => blocks.reduce((sum, block) => sum + jsonSize(block), 0)
-
 /** Returns what `store()` will return for content in memory. */
 function headOf({ source }: Content): Stored {
   if (source instanceof ReadableStream) return noBytes
   const data = typeof source === 'string' ? utf8(source) : source
   return { bytes: data.byteLength, head: data.subarray(0, headBytes) }
-}
-
-/** Measures a block. The long member is not copied into JSON. */
-function measured(block: ContentBlock): Candidate {
-  if (block.type === 'text') return { block, bytes: sizeOf(block.text) + jsonSize({ ...block, text: '' }) }
-  if (block.type === 'image' || block.type === 'audio') {
-    return { block, bytes: sizeOf(block.data) + jsonSize({ ...block, data: '' }) }
-  }
-  if (block.type !== 'resource') return { block, bytes: jsonSize(block) }
-  const { resource } = block
-  const long = 'text' in resource ? resource.text : resource.blob
-  const short = 'text' in resource ? { ...resource, text: '' } : { ...resource, blob: '' }
-  return { block, bytes: sizeOf(long) + jsonSize({ ...block, resource: short }) }
-}
-
-/** Returns what is stored of a block; `undefined` for a link, and for data that is not base64. */
-function contentOf(block: ContentBlock): Content | undefined {
-  if (block.type === 'text') return { source: block.text, mimeType: 'text/plain' }
-  if (block.type === 'image' || block.type === 'audio') return decoded(block.data, block.mimeType)
-  if (block.type !== 'resource') return undefined
-  const { resource } = block
-  const { uri: name, mimeType } = resource
-  if ('text' in resource) return { source: resource.text, mimeType: mimeType ?? 'text/plain', name }
-  return decoded(resource.blob, mimeType ?? 'application/octet-stream', name)
-}
-
-function decoded(data: string, mimeType: string, name?: string): Content | undefined {
-  try {
-    return { source: decodeBase64(data), mimeType, name }
-  } catch {
-    return undefined
-  }
 }
 
 /** Returns the first characters of a stored text. */
