@@ -11,6 +11,7 @@ import { asMcpError, McpError } from '../../worker/protocol/errors.ts'
 import { newestStateless as revision } from '../../worker/protocol/revisions/index.ts'
 import type { InputRequest } from '../../worker/protocol/types.ts'
 import type { TaskCall } from '../rpc.ts'
+import { lostRunsError } from './lost-runs.ts'
 import type { RunPrincipal } from './task-host.ts'
 import type { TaskParts } from './task-parts.ts'
 import { TaskSleeps } from './task-sleeps.ts'
@@ -32,9 +33,6 @@ type RunEnd =
   /** The handler did not run: `reauthorize` threw. */
   | { readonly reauthorizeError: unknown }
 
-/** Runs that may be lost one after another without an effect, a sleep or an input request in between. */
-const maxLostRuns = 20
-
 type Parts = Pick<TaskParts, 'host' | 'storage' | 'store' | 'status'>
 
 /** Runs the handler until it returns, needs input, or sleeps. */
@@ -50,7 +48,8 @@ async function endOf(task: Parts, record: TaskRecord, signal: AbortSignal, isBes
   const { call } = task.store
   const journal = signal.aborted ? withoutAnswers(task.store.journal, record.unread) : task.store.journal
   const stoppedAt = signal.aborted ? (record.stoppedAt ?? Number(record.due) - 1) : undefined
-  if ((record.lostRuns ?? 0) > maxLostRuns) return { thrown: lostTooOften() }
+  const thrown = lostRunsError(record)
+  if (thrown) return { thrown }
   let runPrincipal: RunPrincipal
   try {
     // A run that is lost at once must have been counted.
@@ -239,13 +238,6 @@ const withoutAnswers = (journal: Journal, keys: readonly string[] = []): Journal
   ...journal,
   answers: Object.fromEntries(Object.entries(journal.answers).filter(([key]) => !keys.includes(key))),
 })
-
-const lostTooOften = () =>
-  new McpError(
-    'call_interrupted',
-    `The task was lost ${maxLostRuns} times without progress: do its work in smaller steps, each in ctx.once`,
-    { reason: 'interrupted', retryable: false },
-  )
 
 /** Returns a server with one tool wrapped, and without the methods of plugins: the run of a task starts no task. */
 function withTool({ declarations }: Pick<Server, 'declarations'>, name: string, wrap: (tool: Tool) => Tool): Server {
