@@ -11,12 +11,11 @@ import type { TaskCall, TaskEnd, TaskStatus } from '../rpc.ts'
 import { rpcLimit } from '../shared/message-size.ts'
 import type { RunResult, RunStart } from './handler-run.ts'
 import { isOver, schedule } from './lifetime.ts'
+import { handlerPauseMs, maxReauthorizeAttempts, reauthorizePauseMs } from './retry-pause.ts'
 import { errorOf } from './task-errors.ts'
 import type { TaskParts } from './task-parts.ts'
 import { removeProblemMessage, type TaskRecord } from './task-store.ts'
 
-/** Consecutive times that `reauthorize` may throw before the task fails. */
-const maxReauthorizeAttempts = 10
 
 /** Stores the outcome of a run. An outcome that cannot be stored ends the task, so that its handler does not run again. */
 export async function settleRun(task: TaskParts, record: TaskRecord, result: RunResult): Promise<void> {
@@ -145,8 +144,7 @@ async function storeThrown(task: TaskParts, record: TaskRecord, thrown: unknown)
   if (thrown instanceof McpError) return finishTask(task, record, 'failed', { error: errorOf(thrown) })
   // The handler threw it: `tools/call` has reported it.
   record.failures += 1
-  // Each pause is twice the one before.
-  return suspendUntil(task, record, Date.now() + 1000 * 2 ** (record.failures - 1), false)
+  return suspendUntil(task, record, Date.now() + handlerPauseMs(record.failures), false)
 }
 
 /** Opens an input request again whose response the handler could not use. */
@@ -164,7 +162,7 @@ async function retryReauthorize(task: TaskParts, record: TaskRecord, problem: un
     return finishTask(task, record, 'failed', { error: errorOf(new McpError('unavailable', message)) })
   }
   record.reauthorizeFailures = failures
-  const pauseMs = Math.min(1000 * 2 ** (failures - 1), 60_000)
+  const pauseMs = reauthorizePauseMs(failures)
   const statusMessage = `reauthorize failed; edgemcp calls it again in ${pauseMs / 1000} s`
   Object.assign(record, { statusMessage, hasProblemMessage: true })
   return suspendUntil(task, record, Date.now() + pauseMs, record.asleep === true)
