@@ -3,7 +3,6 @@
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
  */
-import type { RequestStateRpc } from '../../../durable-objects/rpc.ts'
 import type { Call, Outcome, Seals } from '../../engine/call.ts'
 import { emptyJournal, isJournal, type Journal, maxAnswerTimeoutMs, withAnswers } from '../../engine/journal.ts'
 import { isSingleUse } from '../../engine/retry-policy.ts'
@@ -13,16 +12,12 @@ import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
 import { utf8 } from '../../protocol/utf8.ts'
 import type { Host } from '../host.ts'
-import type { HttpAnswer } from '../json-response.ts'
 
 /** Methods whose handlers may request input. Other methods ignore `requestState` and `inputResponses`. */
 const methodsThatAsk = new Set(['tools/call', 'prompts/get', 'resources/read'])
 
 /** Characters of a journal that the client carries. A longer journal is stored, and the client carries its name. */
 const maxInlineCharacters = 64 * 1024
-
-/** Milliseconds between two extensions of the lease of the Worker that answers a state. */
-const leaseRenewalMs = 8000
 
 /** The sealed content. Clients carry it across deployments, so its members keep their names. */
 type SealedState = {
@@ -91,7 +86,7 @@ async function open(
   throw invalidState()
 }
 
-const invalidState = (): McpError =>
+export const invalidState = (): McpError =>
   new McpError('invalid_params', 'params.requestState is not valid for this request: send the request without it')
 
 /** @param round the round with this outcome */
@@ -118,70 +113,14 @@ export async function sealRound(
   return seals.seal(await purposeOf(call), sealedState, lifeMs)
 }
 
-/**
- * Runs a round of a `singleUse` tool once, however often the client sends it. A client that lost the response gets the same one.
- *
- * @throws McpError `request_state_used` when the state was used with other responses; `call_interrupted` with `retryable: true` while the
- * first request with it still runs
- */
-export function answerOnce(
-  { name, answers, isLate = false }: Required<Pick<Round, 'name' | 'answers'>> & Pick<Round, 'isLate'>,
-  host: Host,
-  work: () => Promise<HttpAnswer>,
-): Promise<HttpAnswer> {
-  const answering = consumeAndAnswer(host.requestState(name), { answers, isLate }, work, host.report)
-  // Also for a client that has disconnected: it will send the request again.
-  host.waitUntil(answering.catch(() => {}))
-  return answering
-}
-
-async function consumeAndAnswer(
-  state: RequestStateRpc,
-  { answers, isLate }: { answers: Params; isLate: boolean },
-  work: () => Promise<HttpAnswer>,
-  report: Host['report'],
-): Promise<HttpAnswer> {
-  const expires = Date.now() + maxAnswerTimeoutMs
-  const claim = await state.consume(await digest(canonical(answers)), expires, isLate)
-  switch (claim.is) {
-    case 'first': {
-      const renewal = setInterval(() => state.extend().catch(report), leaseRenewalMs)
-      try {
-        const answer = await work()
-        // The effects of the call are done: when its answer cannot be stored, the client gets it all the same, once.
-        await state.put(JSON.stringify(answer), expires).catch(report)
-        return answer
-      } finally {
-        clearInterval(renewal)
-      }
-    }
-    case 'answered':
-      return JSON.parse(claim.text)
-    case 'late':
-      throw invalidState()
-    case 'working':
-      throw new McpError(
-        'call_interrupted',
-        'The call is still in progress: send the same request again for its outcome',
-        {
-          reason: 'in_progress',
-          retryable: true,
-        },
-      )
-    case 'lost':
-      throw new McpError('call_interrupted', 'The call was interrupted', { reason: 'interrupted', retryable: false })
-    case 'other':
-      throw new McpError('request_state_used', 'This requestState was already used with other answers: call again', {
-        reason: 'used',
-      })
-  }
-}
-
 /** Returns the purpose that a journal is sealed for: the method and its arguments. */
 async function purposeOf({ method, params }: Call): Promise<string> {
   const target = method === 'resources/read' ? params.uri : params.name
   return `journal:${method}:${await digest([target, canonical(params.arguments)])}`
 }
+
+/** Returns a hash of input responses: equal for equal ones, whatever the order of their members. */
+export const answersDigest = (answers: Params): Promise<string> => digest(canonical(answers))
 
 async function digest(value: unknown): Promise<string> {
   const text = utf8(JSON.stringify(value))

@@ -16,9 +16,10 @@ import { CallMessages } from '../call-messages.ts'
 import { sessionRequired } from '../error-response.ts'
 import { type Host, sealsOf } from '../host.ts'
 import type { HttpAnswer } from '../json-response.ts'
+import { answerOnce } from './answer-once.ts'
 import type { StatelessCall, StatelessCalls } from './read.ts'
 import { errorAnswer, outcomeAnswer, resultAnswer } from './reply.ts'
-import { answerOnce, type Round, readRound } from './request-state.ts'
+import { type Round, readRound } from './request-state.ts'
 
 /** Runs the calls of a POST. @returns their notifications, which end with the response; errors are responses, too */
 export function runStateless(
