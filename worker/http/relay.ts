@@ -8,11 +8,11 @@ import * as closeCode from '../protocol/close-code.ts'
 import { readRelayMessage } from '../protocol/relay-messages.ts'
 import { retryFrame } from '../protocol/server-sent-events.ts'
 import type { Credential } from '../request-hooks.ts'
+import { dialUntilAnswered } from './dial-until-answered.ts'
 import { EventStream, type EventStreamOptions, eventStreamHeaders } from './event-stream.ts'
 import { startAgeTimer } from './stream-age.ts'
 
 const finalCodes = new Set<number>([closeCode.complete, closeCode.released, closeCode.replaced])
-const maxDials = 6
 /** Close code for a message of another format: the two ends run different releases, so the client must reconnect. */
 const unreadable = 4004
 /** The code of a WebSocket that ends with an error (RFC 6455, section 7.4.1). */
@@ -248,22 +248,5 @@ class Relay {
     } catch {
       this.#end()
     }
-  }
-}
-
-/**
- * Reconnects until it succeeds: an object that was lost is available again soon.
- *
- * @param isInVain whether the client has disconnected, so that the first failure is the last
- * @throws the error of the last attempt
- */
-async function dialUntilAnswered(dial: () => Promise<Response>, isInVain: () => boolean): Promise<Response> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await dial()
-    } catch (problem) {
-      if (isInVain() || attempt === maxDials) throw problem
-    }
-    await new Promise((resolve) => setTimeout(resolve, 50 * 2 ** attempt))
   }
 }
