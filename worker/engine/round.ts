@@ -2,7 +2,7 @@
 import type { AskOptions } from '../declarations/context.ts'
 import { milliseconds } from '../declarations/duration.ts'
 import * as bounds from '../protocol/bounds.ts'
-import { ClientError, McpError } from '../protocol/errors.ts'
+import { ClientError, type McpError } from '../protocol/errors.ts'
 import { jsonText } from '../protocol/json-text.ts'
 import type { InputRequest } from '../protocol/types.ts'
 import { AwaitGuard } from './await-guard.ts'
@@ -11,11 +11,8 @@ import { checkOnce } from './check-arguments.ts'
 import { InvalidInputResponse } from './invalid-input-response.ts'
 import { type Answer, type Journal, maxAnswerTimeoutMs } from './journal.ts'
 import { fingerprint } from './request-input.ts'
+import { roundLimitError } from './round-limits.ts'
 
-/** Rounds with input requests that a call may have. */
-const maxRounds = 100
-/** Consecutive rounds that may use none of the input responses. One round may do so by chance, because branches of a handler race. */
-const maxUnusedRounds = 2
 /** Turns of the microtask queue in which a handler ends when the error of a request that cannot be sent is not caught. */
 const turnsToEnd = 50
 
@@ -251,9 +248,8 @@ export class Round {
     const isUseless = unused.length > 0 && unused.length === this.#records.responses.size
     const unusedRounds = isUseless ? this.#journal.unusedRounds + 1 : 0
     const rounds = this.#journal.rounds + 1
-    if (unusedRounds === maxUnusedRounds || rounds > maxRounds) {
-      return void this.fail(tooManyRounds(unused, [...this.#records.open.keys()]))
-    }
+    const error = roundLimitError({ all: rounds, unused: unusedRounds }, unused, [...this.#records.open.keys()])
+    if (error) return void this.fail(error)
     this.#end({
       type: 'input_required',
       inputRequests: Object.fromEntries(this.#records.open),
@@ -272,14 +268,4 @@ export class Round {
       unusedRounds,
     }
   }
-}
-
-/** @param unused keys of input responses that the handler did not use */
-function tooManyRounds(unused: readonly string[], openKeys: readonly string[]): McpError {
-  const list = (keys: readonly string[]) => keys.map((key) => `"${key}"`).join(', ')
-  const message =
-    unused.length > 0
-      ? `Keys must be the same in each round: the handler no longer requests ${list(unused)}, but ${list(openKeys)}`
-      : `Too many input rounds: at most ${maxRounds} in one call`
-  return new McpError('internal_error', message)
 }
