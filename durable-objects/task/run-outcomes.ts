@@ -16,7 +16,6 @@ import { errorOf } from './task-errors.ts'
 import type { TaskParts } from './task-parts.ts'
 import { removeProblemMessage, type TaskRecord } from './task-store.ts'
 
-
 /** Stores the outcome of a run. An outcome that cannot be stored ends the task, so that its handler does not run again. */
 export async function settleRun(task: TaskParts, record: TaskRecord, result: RunResult): Promise<void> {
   try {

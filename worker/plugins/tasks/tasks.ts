@@ -1,5 +1,5 @@
 /** `tasks()`: runs tools with the option `task` in Durable Objects. */
-import type { SessionRpc, SubscriptionsRpc, TaskCall, TaskRpc, TaskView } from '../../../durable-objects/rpc.ts'
+import type { SessionRpc, SubscriptionsRpc, TaskCall, TaskRpc } from '../../../durable-objects/rpc.ts'
 import { ClientTasks } from '../../../durable-objects/task/client-tasks.ts'
 import { Task, type TaskHost } from '../../../durable-objects/task/object.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
@@ -22,6 +22,7 @@ import type { Result } from '../../protocol/types.ts'
 import { problemOf } from './check-input-responses.ts'
 import { openTaskId, type Site, scopesOfTask, topicOf } from './task-ids.ts'
 import { principalOf, sealPrincipal } from './task-principal.ts'
+import { checkCallSize, notificationSizeError } from './task-size.ts'
 import { termsOf } from './task-terms.ts'
 import * as experimental from './tasks-2025-11.ts'
 import * as extended from './tasks-extension.ts'
@@ -111,9 +112,7 @@ const siteOf = ({ object, seals }: Runtime, options: TasksOptions): Site => ({
       throw new Error('An interceptor cannot start a task of another tool: keep the name that the client called')
     }
     const input = await decidedInput(context)
-    if (JSON.stringify({ params, capabilities, client }).length > mostKept || (input && isTooLong(input))) {
-      throw new McpError('invalid_params', `The arguments are too long for a task: at most ${mostKept} characters`)
-    }
+    checkCallSize({ params, capabilities, client }, input)
     const terms = options.auth
       ? storingTerms(options.auth)
       : (admitted ?? storingTerms(endpointFor({ identity }, principal)?.auth))
@@ -174,8 +173,8 @@ function hostOf({ declarations, object, plugins, seals, report }: Runtime, optio
       }
       if (shards.length === 0) return
       const notification = extended.taskNotification(task)
-      const { length } = JSON.stringify(notification)
-      if (length > maxNotificationCharacters) return report(tooLargeToNotify(task, length))
+      const tooLarge = notificationSizeError(notification, task)
+      if (tooLarge) return report(tooLarge)
       // Changes with the same first topic are coalesced. The unique topic prevents that.
       const topics = [crypto.randomUUID(), topicOf(name)]
       const shardOf = (shard: number) =>
@@ -185,21 +184,6 @@ function hostOf({ declarations, object, plugins, seals, report }: Runtime, optio
     report,
   }
 }
-
-/** Characters of a call: it is stored as a value, which may have two million bytes. */
-const mostKept = 900_000
-
-/** Whether the JSON form of a value is too long. Values without one, such as a `bigint`, count as their text. */
-const isTooLong = (value: unknown): boolean =>
-  (JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? String(member) : member)) ?? '').length > mostKept
-
-/** Characters of a notification about a task. A larger status is only in the response to `tasks/get`. */
-const maxNotificationCharacters = 500_000
-
-const tooLargeToNotify = ({ status, tool = 'unknown' }: TaskView, length: number): Error =>
-  new Error(
-    `The status "${status}" of a task of the tool "${tool}" has ${length} characters as a notification, and at most ${maxNotificationCharacters} are sent: subscribed clients must poll tasks/get. Return a reference to large data instead`,
-  )
 
 type Work = (context: MethodContext, site: Site) => Promise<Result>
 
