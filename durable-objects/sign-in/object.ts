@@ -14,7 +14,7 @@
  * | `client:<id>`          | `client:<id>`                  | a registered client                         | `expires`, by alarm   |
  * | `transaction:<hash>`   | `transaction:<hash>`           | a consent page, or a visit to the provider  | 10 minutes            |
  * | `settings`             | `secret`                       | the key that signs remembered approvals     | as the class          |
- * | `<kind>-jti:<id>`      | `<kind>-jti:<id>`              | an assertion that was used                  | that of the assertion |
+ * | `<kind>-jti:<id>`      | `<kind>-jti:<id>`              | an assertion that was used                  | longer than the assertion |
  */
 import { DurableObject } from 'cloudflare:workers'
 import { encodeBase64url } from '../../worker/protocol/base64url.ts'
@@ -44,6 +44,9 @@ export interface SignInHost extends UpstreamHost {
 /** Keys that are no entries, and do not outlive them. */
 const unnamed = new Set(['schema', 'refresh'])
 
+/** Milliseconds for which a reserved key is stored: longer than an assertion is accepted. */
+const reservedMs = 15 * 60_000
+
 /** Milliseconds for which a value that is used once belongs to the reader that read it first. */
 const leaseMs = 10_000
 
@@ -72,7 +75,11 @@ export class SignIn extends DurableObject implements SignInRpc {
 
   async reserve(key: string): Promise<string | null> {
     this.#schema.check()
-    return this.#entry(key)?.value ?? (this.#lease(key) ? null : 'reserved')
+    const stored = this.#entry(key)
+    if (stored) return stored.value
+    // Stored in the turn of the read: whoever reads next, also in another instance, finds it.
+    await this.#write(key, 'reserved', undefined, Date.now() + reservedMs)
+    return null
   }
 
   async write(key: string, value: string, metadata: unknown, expires: number | undefined): Promise<void> {

@@ -134,7 +134,7 @@ const misspelt: readonly Case[] = [
   [
     'signIn',
     () => signIn(loose({ with: gitHub, accessTokenTTL: '1h' })),
-    'signIn() does not take "accessTokenTTL" (did you mean "accessTokenTtl"?): it takes with, upstreams, origin, allow, grantScopes, accessTokenTtl, refreshTokenTtl, rememberConsent, privateUseRedirectUris, scopes, requireScopesEverywhere, requiredScopes, impliedScopes, allowAnonymous, requireTenant, tokenCacheMs, resourceName, resourceDocumentation, storedClaims and reauthorize',
+    'signIn() does not take "accessTokenTTL" (did you mean "accessTokenTtl"?): it takes with, upstreams, origin, allow, grantScopes, enterprise, accessTokenTtl, refreshTokenTtl, rememberConsent, privateUseRedirectUris, scopes, requireScopesEverywhere, requiredScopes, impliedScopes, allowAnonymous, requireTenant, tokenCacheMs, resourceName, resourceDocumentation, storedClaims and reauthorize',
   ],
   [
     'github',

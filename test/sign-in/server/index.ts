@@ -57,6 +57,25 @@ const cases: Readonly<Record<string, SignInOptions>> = {
   proxied: { with: gitHub, origin: vars.ORIGIN },
   uncached: { with: gitHub, tokenCacheMs: 0 },
   engines: { with: github({ ...client, url: vars.GITHUB, organizations: ['engines', 'looms'] }) },
+  enterprise: {
+    with: gitHub,
+    allow: ({ id }) => (id === 'mallory' ? 'Mallory may not.' : id !== 'nobody'),
+    grantScopes: ({ groups = [] }, approved) =>
+      groups.includes('readers') ? approved.filter((scope) => scope === 'notes:read') : approved,
+    enterprise: {
+      issuers: [
+        { name: 'acme', issuer: 'https://acme.example', tenant: 'acme', algorithms: ['RS256', 'ES256'] },
+        {
+          name: 'globex',
+          issuer: 'https://globex.example',
+          jwksUri: 'https://globex.example/keys',
+          algorithms: ['ES256'],
+          tenantClaim: 'org_id',
+        },
+      ],
+      clients: [{ clientId: 'desktop', clientSecret: 'a secret', name: 'Desktop' }],
+    },
+  },
   openid: { with: oidc({ ...client, issuer: vars.OPENID, title: 'Company', tenantClaim: 'org_id' }) },
 }
 

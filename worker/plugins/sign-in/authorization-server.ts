@@ -6,6 +6,7 @@ import {
 } from '@cloudflare/workers-oauth-provider'
 import type { EntryStorage, OAuthSite, SignInRpc } from '../../../durable-objects/rpc.ts'
 import { BoundedMap } from '../../protocol/bounded-map.ts'
+import type { Enterprise } from './enterprise.ts'
 import { type GrantStorage, grantStorage, objectKeyOf } from './grant-storage.ts'
 import { objectName } from './object-names.ts'
 import type { User } from './providers/provider.ts'
@@ -16,17 +17,14 @@ export type GrantProps = { readonly user: User; readonly provider: string }
 /** Options of the library that sign-in passes on. */
 export type ServerOptions = Pick<
   OAuthAuthorizationServerOptions<Env>,
-  | 'accessTokenTTL'
-  | 'refreshTokenTTL'
-  | 'refreshTokenIdleTTL'
-  | 'clientRegistrationTTL'
-  | 'enterpriseManagedAuthorization'
->
+  'accessTokenTTL' | 'refreshTokenTTL' | 'refreshTokenIdleTTL' | 'clientRegistrationTTL'
+> & { readonly enterprise?: Enterprise | undefined }
 
 /** Paths of the authorization server, on the origin of the endpoint. */
 export const paths = { authorize: '/authorize', token: '/oauth/token', register: '/oauth/register' } as const
 
-type Env = { readonly OAUTH_KV: GrantStorage }
+/** What the library finds its storage in. */
+export type Env = { readonly OAUTH_KV: GrantStorage }
 
 /** Returns the storage of the object of a key. */
 export type StorageOf = (key: string) => EntryStorage
@@ -48,7 +46,7 @@ export class AuthorizationServers {
   /** Returns the pages of the authorization server: parsing, consent, visits to a provider, grants. */
   helpers(site: OAuthSite, objectOf: StorageOf): OAuthHelpers {
     // The authorization page refuses other private-use redirect URIs than those of `signIn()`.
-    return this.#at(site, true).getOAuthApi(environment(site, objectOf))
+    return this.#at(site, true).getOAuthApi(this.#environment(site, objectOf))
   }
 
   /**
@@ -65,7 +63,7 @@ export class AuthorizationServers {
   ) {
     // The library uses nothing else of the context.
     const context = { waitUntil, passThroughOnException() {}, props: {} } as unknown as ExecutionContext
-    return this.#at(site, allowPrivateUse).fetch(request, environment(site, objectOf), context)
+    return this.#at(site, allowPrivateUse).fetch(request, this.#environment(site, objectOf), context)
   }
 
   #at(site: OAuthSite, allowPrivateUseRedirectUris: boolean): OAuthAuthorizationServer<Env> {
@@ -73,8 +71,10 @@ export class AuthorizationServers {
     const known = this.#servers.get(key)
     if (known) return known
     const { origin, resources, scopes } = site
+    const { enterprise, ...options } = this.#options
     const server = new OAuthAuthorizationServer<Env>({
-      ...this.#options,
+      ...options,
+      ...(enterprise && { enterpriseManagedAuthorization: enterprise.at(site) }),
       issuer: origin,
       authorizeEndpoint: paths.authorize,
       tokenEndpoint: paths.token,
@@ -88,11 +88,16 @@ export class AuthorizationServers {
     this.#servers.set(key, server)
     return server
   }
-}
 
-const environment = (site: OAuthSite, objectOf: StorageOf): Env => ({
-  OAUTH_KV: grantStorage(objectOf, (user) => objectName(site, upstreamKeyOf(user))),
-})
+  #environment(site: OAuthSite, objectOf: StorageOf): Env {
+    const { enterprise } = this.#options
+    const storage = grantStorage(objectOf, (user) => objectName(site, upstreamKeyOf(user)))
+    if (!enterprise) return { OAUTH_KV: storage }
+    const get: GrantStorage['get'] = async (key, options) =>
+      (await enterprise.clientAt(key)) ?? storage.get(key, options)
+    return { OAUTH_KV: { ...storage, get } }
+  }
+}
 
 /**
  * Whether `fetch` reaches public addresses only. Otherwise the URL of a client's metadata document could name a service of the Worker's own

@@ -187,7 +187,7 @@ export class AuthorizePages {
       const { user, tokens } = await provider.finish(new URL(request.url), visit)
       await this.#checkAllowed(user, provider)
       const approved = authorization.scope
-      const granted = await this.#scopesFor(user, approved)
+      const granted = await scopesFor(this.#options, user, approved)
       const userId = await userIdOf(user, provider)
       const props: GrantProps = { user, provider: provider.name }
       const { redirectTo } = await oauth.completeAuthorization({
@@ -213,14 +213,6 @@ export class AuthorizePages {
     return new Response(null, { status: 302, headers })
   }
 
-  /** @throws Error for another value than a list of scopes */
-  async #scopesFor(user: User, approved: readonly string[]): Promise<readonly string[]> {
-    const { grantScopes } = this.#options
-    const granted = grantScopes ? await grantScopes(user, approved) : approved
-    if (isStrings(granted)) return granted
-    throw new Error('grantScopes of signIn() must return a list of scopes')
-  }
-
   /** @throws AccessDenied */
   async #checkAllowed(user: User, provider: IdentityProvider): Promise<void> {
     const { allow } = this.#options
@@ -233,6 +225,17 @@ export class AuthorizePages {
   #provider(name: string): IdentityProvider | undefined {
     return this.#options.providers.find((provider) => provider.name === name)
   }
+}
+
+/** Returns the scopes that a user grants. @throws Error for another value than a list of scopes */
+export async function scopesFor(
+  { grantScopes }: Pick<PageOptions, 'grantScopes'>,
+  user: User,
+  approved: readonly string[],
+): Promise<readonly string[]> {
+  const granted = grantScopes ? await grantScopes(user, approved) : approved
+  if (isStrings(granted)) return granted
+  throw new Error('grantScopes of signIn() must return a list of scopes')
 }
 
 const redirect = (url: string) =>

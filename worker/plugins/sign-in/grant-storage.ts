@@ -46,7 +46,8 @@ export function grantStorage(
     async put(key, value, { expirationTtl, expiration, metadata } = {}) {
       const expires = expirationTtl === undefined ? expiration && expiration * 1000 : Date.now() + expirationTtl * 1000
       if (key.startsWith('grant:')) await addToUser(key, metadata, expires)
-      await objectOf(objectKeyOf(key)).write(key, value, metadata, expires)
+      const until = isReplayMarker(key) && expires !== undefined ? expires + clockSkewMs : expires
+      await objectOf(objectKeyOf(key)).write(key, value, metadata, until)
     },
     async delete(key) {
       await objectOf(objectKeyOf(key)).remove(key)
@@ -57,6 +58,9 @@ export function grantStorage(
     },
   }
 }
+
+/** Milliseconds for which the library accepts an assertion after its expiry, with a reserve. It stores the marker until the expiry. */
+const clockSkewMs = 2 * 60_000
 
 /** The library reads such a key, and then stores it: an assertion that was used. */
 const isReplayMarker = (key: string): boolean => /^[\w-]*jti:/.test(key)

@@ -1,4 +1,6 @@
 /** edgemcp/sign-in: Sign users in with an identity provider, and issue the tokens of the server to MCP clients. */
+
+export type { EnterpriseClient, EnterpriseIssuer, EnterpriseOptions } from './enterprise.ts'
 export type { ClientOptions } from './providers/client-options.ts'
 export { type GitHubOptions, github } from './providers/github.ts'
 export { type OAuth2Options, oauth2 } from './providers/oauth2.ts'

@@ -30,8 +30,9 @@ import {
   upstreamKeyOf,
   withCanonicalResource,
 } from './authorization-server.ts'
-import { AuthorizePages } from './authorize-pages.ts'
+import { AuthorizePages, scopesFor } from './authorize-pages.ts'
 import { Endpoints } from './endpoints.ts'
+import { Enterprise, type EnterpriseClient, type EnterpriseIssuer, type EnterpriseOptions } from './enterprise.ts'
 import { LinkPages, type LinkPurpose } from './link-pages.ts'
 import { objectName, type Realm, readObjectName } from './object-names.ts'
 import { finishVisit, isOwnState, type VisitServices } from './own-visits.ts'
@@ -67,6 +68,11 @@ export type SignInOptions = StoredPrincipals &
     allow?(user: User, provider: string): boolean | string | Promise<boolean | string>
     /** Returns the scopes that a user grants, among those that the user approved. Default: all that the user approved. */
     grantScopes?(user: User, approved: readonly string[]): readonly string[] | Promise<readonly string[]>
+    /**
+     * Accepts assertions of identity providers of organizations (ID-JAG), whose users have no consent page: enterprise-managed
+     * authorization. `allow` and `grantScopes` decide on these users, too. Default: no assertion is accepted.
+     */
+    enterprise?: EnterpriseOptions
     /** How long an access token is valid: milliseconds, or a text such as `1h`. Default: 1 hour. */
     accessTokenTtl?: Duration
     /** How long a user stays signed in: milliseconds, or a text such as `30d`. Default: 30 days. */
@@ -102,6 +108,33 @@ const ttl: typeof kind.duration = [
   `${kind.duration[1]}, and at least 1m`,
 ]
 
+const httpsUrl: typeof kind.string = [
+  (value) => typeof value === 'string' && URL.parse(value)?.protocol === 'https:',
+  'an https URL',
+]
+
+const issuerKinds: KindsOf<EnterpriseIssuer> = {
+  name: kind.required([
+    (value) => typeof value === 'string' && /^[a-z0-9][a-z0-9-]*$/.test(value),
+    'lower-case letters, digits and hyphens',
+  ]),
+  issuer: kind.required(httpsUrl),
+  jwksUri: httpsUrl,
+  algorithms: [
+    (value) => kind.isListOf(value, (one) => one === 'RS256' || one === 'ES256') && [value].flat().length > 0,
+    "a list with 'RS256', 'ES256' or both",
+  ],
+  tenant: kind.name,
+  tenantClaim: kind.name,
+  groupsClaim: kind.name,
+}
+
+const clientKinds: KindsOf<EnterpriseClient> = {
+  clientId: kind.required(kind.name),
+  clientSecret: kind.required(kind.name),
+  name: kind.name,
+}
+
 /** Schemes that are no app's: browsers run or open them, or they have a way of their own. */
 const reservedSchemes = /^(?:https?|javascript|data|vbscript|file|mailto|blob|about|view-source):/i
 
@@ -123,6 +156,14 @@ const kinds: KindsOf<SignInOptions> = {
   ],
   allow: kind.fn,
   grantScopes: kind.fn,
+  enterprise: kind.object({
+    issuers: kind.required([
+      (value) => kind.isListOf(value, (one) => kind.object()[0](one)),
+      'a list of issuers',
+      issuerKinds,
+    ]),
+    clients: [(value) => kind.isListOf(value, (one) => kind.object()[0](one)), 'a list of clients', clientKinds],
+  } satisfies KindsOf<EnterpriseOptions>),
   accessTokenTtl: ttl,
   refreshTokenTtl: ttl,
   rememberConsent: kind.duration,
@@ -187,17 +228,24 @@ class SignInServer {
     this.#servers = new AuthorizationServers({
       accessTokenTTL: seconds(accessTokenTtl, 'accessTokenTtl'),
       refreshTokenTTL: seconds(refreshTokenTtl, 'refreshTokenTtl'),
+      enterprise:
+        options.enterprise &&
+        new Enterprise({
+          ...options.enterprise,
+          isAllowed: async (user, name) => (options.allow ? (await options.allow(user, name)) === true : true),
+          scopesFor: (user, requested) => scopesFor(options, user, requested),
+        }),
     })
     const providers = [options.with].flat()
     this.#providers = [...providers, ...(options.upstreams ?? [])]
     this.#links = new LinkPages(providers, this.#providers)
     this.#accounts = new AccountPages(providers)
-    const names = this.#providers.map(({ name }) => name)
+    const names = [...this.#providers, ...(options.enterprise?.issuers ?? [])].map(({ name }) => name)
     this.#paths = new Set([
       authorizationServer,
       ...Object.values(paths),
       accountPath,
-      ...names.flatMap((name) => [callbackPath + name, linkPath + name]),
+      ...this.#providers.flatMap(({ name }) => [callbackPath + name, linkPath + name]),
     ])
     const twice = names.find((name, index) => names.indexOf(name) !== index)
     if (twice !== undefined) {

@@ -46,6 +46,10 @@ export async function readUpstream(
   if (!principal) throw new McpError('unauthorized', `${provider.title} needs a signed-in user`)
   const stored = await storedToken(principal, provider, { scopes, rejected }, runtime)
   if ('accessToken' in stored) return stored.accessToken
+  const primary = providerOfUser(principal.subject)
+  if (!providers.some((one) => one.name === primary)) {
+    throw new ToolError(`Users of ${primary} cannot connect ${provider.title}: their organization signs them in`)
+  }
   const needed = scopesToRequest(provider, scopes, stored.held)
   // The provider issues tokens with the scopes of one request: those that the user connected before are requested, too.
   const before = provider.knownScopes.filter((scope) => holdsScope(provider, stored.held, scope))

@@ -9,7 +9,10 @@ const maxUserIdCharacters = 256
  * Returns the id of a user among those of all providers. It is a part of tokens, so other characters than letters, digits, `-`, `_` and `.`
  * are written in hexadecimal: `auth0~7C123`.
  */
-export async function userIdOf({ id }: User, { name, title }: IdentityProvider): Promise<string> {
+export async function userIdOf(
+  { id }: User,
+  { name, title }: Pick<IdentityProvider, 'name' | 'title'>,
+): Promise<string> {
   if (typeof id !== 'string' || id === '') throw new Error(`${title} named no user: user() must return an id`)
   const escaped = encodeURIComponent(id).replace(/[~!*'()]/g, (character) => `%${character.charCodeAt(0).toString(16)}`)
   const userId = `${name}.${escaped.replaceAll('%', '~')}`
