@@ -16,10 +16,10 @@ export type Placement = {
 }
 
 /** @throws what the platform throws for a jurisdiction that it does not know */
-export function objectIn<T>(namespace: DurableObjectNamespace, name: string, placement: Placement): T {
+export function objectIn<T>(namespace: DurableObjectNamespace, name: string, placement: Placement): T & object {
   const { jurisdiction, locationHint } = placement
-  // The caller names a class, and the RPC interface that the class implements.
-  return restrictedTo(jurisdiction, namespace).getByName(name, { locationHint }) as T
+  const stub: object = restrictedTo(jurisdiction, namespace).getByName(name, { locationHint })
+  return stub as T & object // the caller names a class, and the RPC interface that the class implements
 }
 
 function restrictedTo(jurisdiction: DurableObjectJurisdiction | undefined, all: DurableObjectNamespace) {

@@ -13,7 +13,7 @@ import type { AsExpression, Node, SourceFile } from 'typescript/unstable/ast'
 import { SyntaxKind } from 'typescript/unstable/ast'
 import { API } from 'typescript/unstable/sync'
 
-const maxCasts = 120
+const maxCasts = 115
 
 /** Characters of a cast in the list: a longer one is cut at its start. */
 const maxTextCharacters = 100

@@ -254,7 +254,7 @@ export const isOverSse = (socket: WebSocket): boolean => attachmentOf(socket).ov
 type Attachment = Pick<StreamOptions, 'relay' | 'overSse'>
 
 // `#open` attached it before it returned the other end of the socket.
-const attachmentOf = (socket: WebSocket) => socket.deserializeAttachment() as Attachment
+const attachmentOf = (socket: WebSocket): Attachment => socket.deserializeAttachment()
 
 // A Worker that has not waited yet is that of the only connection so far.
 const isOf = (reader: WebSocket | Follower, relay: string): boolean =>

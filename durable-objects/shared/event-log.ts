@@ -269,8 +269,19 @@ export class EventLog {
     const messageTotal = last.messageTotal + (isMessage ? characters : 0)
     this.#positions.set(stream, { seq, total, messages, messageTotal })
     const scopedNumber = scoped ? scopedNumbers[scoped] : null
-    const row = [stream, seq, data, total, call, sentCount, scopedNumber, isMessage ? 1 : null, messages, messageTotal]
-    this.#unwrittenEvents.push(row as EventRow) // the values are in the order of the columns
+    const row: EventRow = [
+      stream,
+      seq,
+      data,
+      total,
+      call,
+      sentCount,
+      scopedNumber,
+      isMessage ? 1 : null,
+      messages,
+      messageTotal,
+    ]
+    this.#unwrittenEvents.push(row)
     this.#unwrittenCharacters += data.length
     if (this.#unwrittenCharacters > maxUnwrittenCharacters) this.write()
     return { stream, seq }

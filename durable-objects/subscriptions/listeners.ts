@@ -25,7 +25,7 @@ export function filterOf(attachment: Attachment): (topic: string) => boolean {
 /** Returns the texts by which a socket is found: its topics, and its user. */
 function keysOf(socket: WebSocket): string[] {
   // `accept` attached it.
-  const attachment = socket.deserializeAttachment() as Attachment
+  const attachment: Attachment = socket.deserializeAttachment()
   const [, user = []] = /^(user:[\w-]+\/)/.exec(attachment.subscriber ?? '') ?? []
   return [topicsIn(attachment), user].flat()
 }

@@ -94,7 +94,7 @@ export async function bodyMessages(response: Response): Promise<Message[]> {
 }
 
 /** Parses a message of a server without validation: a test checks what it expects. */
-export const parseMessage = (text: string): Message => JSON.parse(text) as Message
+export const parseMessage = (text: string): Message => JSON.parse(text)
 
 /** @see https://www.rfc-editor.org/rfc/rfc9110#section-8.3.1 media types ignore case */
 export const isEventStream = ({ headers }: Response): boolean =>

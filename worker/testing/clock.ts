@@ -20,7 +20,7 @@ const translated = new WeakSet<object>()
 /** Makes every storage of this isolate set its alarms by the clock of the isolate. */
 export function translate(storage: DurableObjectStorage): void {
   // Storages inherit their methods.
-  const all = Object.getPrototypeOf(storage) as Alarms
+  const all: Alarms = Object.getPrototypeOf(storage)
   if (translated.has(all)) return
   translated.add(all)
   const { getAlarm, setAlarm } = all

@@ -80,11 +80,11 @@ export async function fakeIssuer(issuer: string): Promise<FakeIssuer> {
 }
 
 async function keyPairOf(issuer: string): Promise<GenerateKeyPairResult> {
-  if (!keyPairs.has(issuer)) {
-    const generated = await generateKeyPair(algorithm)
-    // Another call may have stored a pair meanwhile: the first one counts.
-    if (!keyPairs.has(issuer)) keyPairs.set(issuer, generated)
-  }
-  // The lines above stored it.
-  return keyPairs.get(issuer) as GenerateKeyPairResult
+  const known = keyPairs.get(issuer)
+  if (known) return known
+  const generated = await generateKeyPair(algorithm)
+  // Another call may have stored a pair meanwhile: the first one counts.
+  const first = keyPairs.get(issuer) ?? generated
+  keyPairs.set(issuer, first)
+  return first
 }

@@ -19,9 +19,9 @@ export const seenObjects = (): SeenObject[] => Array.from(seen, ([, object]) => 
 export const hasSeen = (className: string, name: string): boolean => seen.has(`${className} ${name}`)
 
 /** Returns a stub that records its calls. */
-export function watched<T>(object: T, className: string, name: string): T {
+export function watched<T extends object>(object: T, className: string, name: string): T {
   // A stub of an object: its members are what the proxy passes on.
-  return new Proxy(object as object, {
+  return new Proxy(object, {
     get(target, key) {
       const value: unknown = Reflect.get(target, key)
       if (typeof key !== 'string' || typeof value !== 'function') return value
@@ -37,7 +37,7 @@ export function watched<T>(object: T, className: string, name: string): T {
         return answer
       }
     },
-  }) as T // a proxy is of the type of its target
+  })
 }
 
 function see(className: string, name: string, at: number): void {

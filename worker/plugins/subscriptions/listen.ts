@@ -24,7 +24,6 @@ import {
   changesIn,
   eventNotification,
   readFilter,
-  type ServerEvent,
   subscriberKey,
   supportedFilter,
   tenantKey,
@@ -107,7 +106,7 @@ async function openStream(request: ListenRequest): Promise<SubscriptionStream> {
       return shards.at(shard).fetch(new Request(`https://subscriptions/listen?${query}`, { headers }))
     },
     // The Subscriptions object sends what was published.
-    frame: (payload) => tagged(eventNotification(JSON.parse(payload) as ServerEvent)),
+    frame: (payload) => tagged(eventNotification(JSON.parse(payload))),
     firstFrame: tagged({
       method: 'notifications/subscriptions/acknowledged',
       params: { notifications: { ...filter, ...extra?.filter } },

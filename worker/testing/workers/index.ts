@@ -106,7 +106,7 @@ function watchNamespaces(): void {
     for (const method of ['get', 'getByName']) {
       if (!Object.hasOwn(level, method)) continue
       // Both methods return a stub.
-      const real = Reflect.get(level, method) as (...args: unknown[]) => DurableObjectStub
+      const real: (...args: unknown[]) => DurableObjectStub = Reflect.get(level, method)
       const watched = function (this: unknown, ...args: unknown[]) {
         const stub = real.apply(this, args)
         objects.add(String(stub.id))
