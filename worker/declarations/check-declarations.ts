@@ -1,7 +1,13 @@
 /** Validates declarations beyond the members of definitions, which `check-members.ts` validates. Errors name the fix. */
 
 import { isObject } from '../protocol/jsonrpc.ts'
-import { type Annotation, annotation, type HeaderParameter, headerParameters } from '../protocol/param-headers.ts'
+import {
+  type Annotation,
+  annotation,
+  type HeaderParameter,
+  headerParameters,
+  isToken,
+} from '../protocol/param-headers.ts'
 import type { JsonSchema } from '../protocol/types.ts'
 import { normalizeUri, uriProblem } from '../protocol/uri.ts'
 import { checkOptions, checkValue } from './check-options.ts'
@@ -53,7 +59,7 @@ export function mirroringProblem(inputSchema: JsonSchema): string | undefined {
 /** Returns why clients would have to reject a tool with this annotation. */
 function wrongIn([header, type, path, reachable]: Annotation, others: readonly HeaderParameter[]) {
   const where = path.join('.') || 'the root'
-  if (typeof header !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(header)) {
+  if (!isToken(header)) {
     return `${annotation} on ${where} must be a header name of letters, digits and dashes`
   }
   if (!reachable) return `${annotation} "${header}" must be on a property reached through "properties" only`

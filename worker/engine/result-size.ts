@@ -16,8 +16,8 @@ export type ResultLimit = {
   readonly place: string
 }
 
-/** Methods with a result of a handler, which `limits.maxResultBytes` limits. */
-const limited = new Set(['tools/call', 'prompts/get', 'resources/read'])
+/** Methods with a result of a handler: it may request input, and `limits.maxResultBytes` limits its result. */
+export const handlerMethods: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
 
 /** Returns the smaller one of `limits.maxResultBytes` and another limit. */
 export function limitOf(
@@ -25,7 +25,7 @@ export function limitOf(
   { method }: Pick<Call, 'method'>,
   limit?: ResultLimit,
 ): ResultLimit {
-  const maxBytes = limited.has(method) ? maxResultBytes : Number.POSITIVE_INFINITY
+  const maxBytes = handlerMethods.has(method) ? maxResultBytes : Number.POSITIVE_INFINITY
   return limit && limit.maxBytes < maxBytes ? limit : { maxBytes, place: 'this server' }
 }
 

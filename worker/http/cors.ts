@@ -6,6 +6,7 @@
 import type { KindsOf } from '../declarations/check-options.ts'
 import { isListOf, size } from '../declarations/option-kinds.ts'
 import * as bounds from '../protocol/bounds.ts'
+import { isToken } from '../protocol/param-headers.ts'
 
 /**
  * Adds headers to those of MCP in the CORS headers of an endpoint. Names that MCP has already may be repeated. `*` stands for all headers.
@@ -21,8 +22,7 @@ export type CorsOptions = {
   maxAgeSeconds?: number
 }
 
-// RFC 9110, section 5.6.2. `*` is one of its characters, and the name that stands for all headers.
-const isToken = (value: unknown) => typeof value === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(value)
+// `*` is a token, and the name that stands for all headers.
 const headerNames = (example: string) =>
   [(value: unknown) => isListOf(value, isToken), `a list of header names, such as ['${example}']`] as const
 

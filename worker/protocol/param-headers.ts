@@ -18,8 +18,12 @@ export type HeaderParameter = {
 
 export const annotation = 'x-mcp-header'
 
-/** Keywords whose values are not schemas. */
-const literals = new Set(['const', 'enum', 'default', 'examples'])
+/** Whether a value is a token, such as the name of a header (RFC 9110, section 5.6.2). */
+export const isToken = (value: unknown): value is string =>
+  typeof value === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(value)
+
+/** Keywords of JSON Schema whose values are not schemas. */
+export const dataKeywords: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples'])
 
 /**
  * Returns the mirrored parameters of an input schema.
@@ -38,7 +42,7 @@ export function headerParameters(
     if (typeof node !== 'object' || node === null) return
     if (annotation in node) add(node, path, reachable && path.length > 0)
     for (const [keyword, value] of Object.entries(node)) {
-      if (literals.has(keyword)) continue
+      if (dataKeywords.has(keyword)) continue
       if (keyword === 'properties' && isObject(value)) {
         for (const [name, property] of Object.entries(value)) visit(property, [...path, name], reachable)
       } else visit(value, path, false)

@@ -5,6 +5,7 @@
  */
 import type { Call, Outcome, Seals } from '../../engine/call.ts'
 import { emptyJournal, isJournal, type Journal, maxAnswerTimeoutMs, withAnswers } from '../../engine/journal.ts'
+import { handlerMethods } from '../../engine/result-size.ts'
 import { isSingleUse } from '../../engine/retry-policy.ts'
 import { encodeBase64 } from '../../protocol/base64.ts'
 import { McpError } from '../../protocol/errors.ts'
@@ -12,9 +13,6 @@ import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
 import { utf8 } from '../../protocol/utf8.ts'
 import type { Host } from '../host.ts'
-
-/** Methods whose handlers may request input. Other methods ignore `requestState` and `inputResponses`. */
-const methodsThatAsk = new Set(['tools/call', 'prompts/get', 'resources/read'])
 
 /** Characters of a journal that the client carries. A longer journal is stored, and the client carries its name. */
 const maxInlineCharacters = 64 * 1024
@@ -50,7 +48,7 @@ type InputRequiredOutcome = Extract<Outcome, { type: 'input_required' }>
  */
 export async function readRound(call: Call, seals: Seals, host: Host): Promise<Round> {
   const { requestState, inputResponses = {} } = call.params
-  if (!methodsThatAsk.has(call.method)) return { journal: emptyJournal }
+  if (!handlerMethods.has(call.method)) return { journal: emptyJournal }
   if (!isObject(inputResponses)) throw new McpError('invalid_params', 'params.inputResponses must be an object')
   const isOnce = isSingleUse(host.server.declarations, call)
   if (requestState === undefined) {

@@ -5,6 +5,7 @@
  * @see https://modelcontextprotocol.io/specification/2025-11-25/server/tools#structured-content
  */
 import { isObject } from '../jsonrpc.ts'
+import { dataKeywords } from '../param-headers.ts'
 import type { JsonSchema, Params, Result } from '../types.ts'
 
 /** Wraps the output schema of a tool of `tools/list` in an object schema. */
@@ -40,8 +41,7 @@ function wrapSchema(schema: Params): JsonSchema {
 /** A schema with an id is the root of its own references. An id that begins with "#" is an anchor. */
 const hasOwnBase = ({ $id }: Params): boolean => typeof $id === 'string' && !$id.startsWith('#')
 
-/** Keywords whose value is data, and those whose value has schemas by names of the developer's choice. */
-const dataKeywords = new Set(['const', 'enum', 'default', 'examples'])
+/** Keywords whose value has schemas by names of the developer's choice. */
 const mapKeywords = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
 
 /** Returns a copy of a schema whose references to its root point to `#/properties/result`. */
