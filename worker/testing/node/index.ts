@@ -1,5 +1,6 @@
 /** edgemcp/testing/node: Start a Worker in workerd for tests in Node.js. */
 import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
 import { createTestHarness, type TestHarness } from 'wrangler'
 import { mintKeyRing } from '../../sealing/seal.ts'
@@ -80,9 +81,8 @@ export async function startIssuer(): Promise<FakeIssuer & { close(): Promise<voi
     answer.end(await response?.text())
   })
   await new Promise<void>((listening) => httpServer.listen(0, '127.0.0.1', listening))
-  const address = httpServer.address()
-  if (address === null || typeof address === 'string') throw new Error('The issuer listens on no port')
-  issuer = await fakeIssuer(`http://127.0.0.1:${address.port}`)
+  // It listens on a port, not on a socket of the file system.
+  issuer = await fakeIssuer(`http://127.0.0.1:${(httpServer.address() as AddressInfo).port}`)
   const close = () =>
     new Promise<void>((closed) => {
       httpServer.close(() => closed())
