@@ -7,6 +7,7 @@ import { type PageServer, servePage } from '../auth/browser/serve-page.ts'
 import { found, launch, missing } from '../support/chromium.ts'
 import { sample } from '../support/full.ts'
 import { startServer, type TestServer } from '../support/server.ts'
+import { RawClient } from './client.ts'
 import { OpenId } from './openid.ts'
 
 const patience = { timeout: 30_000 }
@@ -181,6 +182,23 @@ describe.skipIf(!found)(`a page in Chromium${missing}`, () => {
         expect(network.requests(origin)).toContain('POST /oauth/token 200')
       } finally {
         await context.close()
+      }
+    })
+
+    test.each(['button.allow', '[value=deny]'])('opens an app by its scheme, after a click on %s', async (button) => {
+      const uri = 'cursor://anysphere.cursor-mcp/oauth/callback'
+      const client = new RawClient(setting.server.url)
+      const asked = client.ask(await client.registered({ redirect_uris: [uri] }), { redirect_uri: uri })
+      const page = await browser.newPage()
+      try {
+        await page.goto(asked.url.href)
+        expect(await page.innerText('body')).toContain(`Access is sent to ${uri}, a program on this computer`)
+        const opened = page.waitForRequest((request) => request.url().startsWith(uri))
+        await page.click(button)
+        await signInAtProvider(page, opened)
+        expect((await opened).url()).toMatch(button === 'button.allow' ? /[?&]code=/ : /[?&]error=access_denied/)
+      } finally {
+        await page.close()
       }
     })
 
