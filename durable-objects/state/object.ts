@@ -16,19 +16,15 @@ import type { StateAnswer, StateCall, StateRpc } from '../../worker/declarations
 import {
   type Declaration,
   declarationOf,
-  declared,
   type SqlValue,
   type Store,
 } from '../../worker/declarations/state-declaration.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
-import { isLaterUse, lastUse } from '../shared/last-use.ts'
 import { replaceAll } from '../shared/replace-all.ts'
 import { Schema } from '../shared/schema.ts'
+import { StateExpiry } from './state-expiry.ts'
 
 const prefix = 'of:'
-
-/** `at`: see `last-use.ts`. `state` names the declaration, because the alarm reads its current `ttl`. */
-type Use = { state: string; at: number; ttl: number }
 
 /** Thrown to undo a transaction that only created tables to read from. */
 const unchanged = Symbol('unchanged')
@@ -43,6 +39,7 @@ const unchanged = Symbol('unchanged')
  */
 export class State extends DurableObject implements StateRpc {
   readonly #schema = new Schema(this.ctx.storage)
+  readonly #expiry = new StateExpiry(this.ctx.storage, this.#schema)
 
   async run({ state, operation, args, expires }: StateCall): Promise<StateAnswer> {
     this.#schema.check()
@@ -52,11 +49,11 @@ export class State extends DurableObject implements StateRpc {
     try {
       const declaration = declarationOf(state)
       // The alarm may be late.
-      if ((this.#lapses() ?? now + 1) <= now) await this.#clear()
+      if ((this.#expiry.at ?? now + 1) <= now) await this.#clear()
       return storage.transactionSync(() => {
         const writing = { done: false }
         const answer = this.#attempt(declaration, operation, args, writing)
-        this.#recordUse(declaration, expires, now, writing.done)
+        if (writing.done || this.#isStored) this.#expiry.recordUse(declaration, expires, now)
         return answer
       })
     } catch (thrown) {
@@ -80,7 +77,7 @@ export class State extends DurableObject implements StateRpc {
 
   override async alarm(): Promise<void> {
     if (await this.#schema.putOffAlarm()) return
-    const until = this.ctx.storage.kv.get<number>('ended') ?? this.#lapses()
+    const until = this.ctx.storage.kv.get<number>('ended') ?? this.#expiry.at
     // Its declaration has no `ttl` any more.
     if (until === undefined) return
     if (until > Date.now()) return this.ctx.storage.setAlarm(until)
@@ -90,15 +87,6 @@ export class State extends DurableObject implements StateRpc {
   async #clear(): Promise<void> {
     await this.ctx.storage.deleteAll()
     this.#schema.reset()
-  }
-
-  /** Returns when the state expires, in milliseconds since 1970; `undefined`: never, or nothing is stored. */
-  #lapses(): number | undefined {
-    const { kv } = this.ctx.storage
-    const used = kv.get<Use>('used')
-    if (!used) return kv.get<number>('lapses')
-    const { ttl } = declared(used.state) ?? used
-    return ttl && used.at + ttl
   }
 
   /** Performs an operation. Undoes what it wrote if it throws, and the tables of a state that has stored nothing. */
@@ -170,28 +158,6 @@ export class State extends DurableObject implements StateRpc {
       },
     }
     return store
-  }
-
-  /** Stores when the state expires or when it was used: with the first value, and then rarely. A state without `ttl` stores neither. */
-  #recordUse({ name, ttl }: Declaration, expires: number | undefined, now: number, wrote: boolean): void {
-    const { kv } = this.ctx.storage
-    const used = kv.get<Use>('used')
-    const isNoted = kv.get('lapses') !== undefined || used !== undefined
-    if (!isNoted && !wrote && !this.#isStored) return
-    this.#schema.store()
-    if (expires !== undefined) {
-      if (!isNoted) kv.put('lapses', expires)
-    } else if (ttl === undefined) {
-      // A release that gives it a ttl again must not take this time for that of its last use.
-      if (used) kv.delete('used')
-    } else if (!used || used.ttl !== ttl || isLaterUse(now, used.at, ttl)) {
-      kv.put('used', { state: name, at: lastUse(now, ttl), ttl })
-    }
-    // An alarm that is early sets the next one. One that was set for a longer ttl would be late.
-    const isShortened = used !== undefined && ttl !== undefined && ttl < used.ttl
-    if (isNoted && !isShortened) return
-    const lapses = this.#lapses()
-    if (lapses !== undefined) void this.ctx.storage.setAlarm(lapses)
   }
 }
 
