@@ -2,35 +2,28 @@
 import type { CallerContext, Guarded } from '../../worker/declarations/caller.ts'
 import type { Declarations } from '../../worker/declarations/declarations.ts'
 import type { Server } from '../../worker/declarations/server.ts'
-import { callerContextOf, callerOf } from '../../worker/engine/caller.ts'
+import { callerContextOf } from '../../worker/engine/caller.ts'
 import { Cancellation } from '../../worker/engine/cancellation.ts'
 import { guardStep } from '../../worker/engine/failure.ts'
 import { emptyJournal } from '../../worker/engine/journal.ts'
 import { methodIn } from '../../worker/engine/methods/index.ts'
-import { notifyOfClient } from '../../worker/engine/methods/initialize.ts'
 import { isVisible } from '../../worker/engine/methods/lists.ts'
-import type {
-  InitializeMethod,
-  NegotiatedSession,
-  ProtocolMethod,
-  SessionControls,
-} from '../../worker/engine/methods/method.ts'
+import type { NegotiatedSession, ProtocolMethod, SessionControls } from '../../worker/engine/methods/method.ts'
 import { openContext } from '../../worker/engine/request-context.ts'
 import { runCall } from '../../worker/engine/run.ts'
 import { serializeResult } from '../../worker/engine/serialize-result.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import { type Message, type RequestMessage, resultText } from '../../worker/protocol/jsonrpc.ts'
-import { revisionOf } from '../../worker/protocol/revisions/index.ts'
 import type { Result } from '../../worker/protocol/types.ts'
 import type { Post } from '../rpc.ts'
 import { requestKey } from '../shared/call-ledger.ts'
 import { rpcLimit, streamLimit } from '../shared/message-size.ts'
 import { callOf, environmentOf } from './call-environment.ts'
 import { scopesIn } from './call-scopes.ts'
+import { initializeSse } from './initialize-sse.ts'
 import { askClient, takeAnswer } from './input-requests.ts'
 import { holdAwake } from './keep-awake.ts'
 import type { PendingPost, SessionCall } from './pending-post.ts'
-import { httpRequestFrom } from './posted-request.ts'
 import { hasSubscriptions } from './registration.ts'
 import { answer, fail, recordCall, restOfPost } from './replies.ts'
 import type { SessionParts } from './session-parts.ts'
@@ -69,7 +62,7 @@ export function startCall(
         .catch(lose)
     }
     if (method?.requires === 'handshake') {
-      return void initialize(method, session, post, request, from).then(succeed, refuse).catch(lose)
+      return void initializeSse(method, session, post, request, from).then(succeed, refuse).catch(lose)
     }
     if (!negotiated) throw new McpError('invalid_request', 'The first request must be initialize')
     if (!isOffered(session, declarations, request.method, method)) {
@@ -92,41 +85,6 @@ function isOffered(
 ): boolean {
   if (method?.requires === 'session') return method.offered(declarations, { updates: hasSubscriptions(session) })
   return method !== undefined || declarations.methods.has(name)
-}
-
-async function initialize(
-  method: InitializeMethod,
-  session: SessionParts,
-  { revision }: PendingPost,
-  request: RequestMessage,
-  from: Post,
-): Promise<Result> {
-  if (from.handshake || session.values.get('handshake')) {
-    throw new McpError('invalid_request', 'This session is already initialized')
-  }
-  const { epoch } = session.lifetime
-  const negotiated = method.negotiate(request.params)
-  const { declarations } = session.host.serverFor(from.admitted)
-  const agreed = revisionOf(negotiated.version) ?? revision
-  const { principal, identity, http, address } = from
-  const caller = callerOf({
-    principal,
-    client: negotiated.client,
-    capabilities: agreed.client(negotiated.capabilities),
-    requestContext: await openContext(from.requestContext, session.host.seals(principal, identity)),
-    request: httpRequestFrom(http, address),
-    protocolVersion: agreed.date,
-  })
-  await notifyOfClient(declarations, agreed, caller, from.session)
-  // The stream may have been closed meanwhile, or another request may have initialized the session.
-  if (epoch !== session.lifetime.epoch) throw new McpError('session_not_found', 'The session has ended')
-  if (session.values.get('handshake')) throw new McpError('invalid_request', 'This session is already initialized')
-  session.values.put('handshake', negotiated)
-  if (declarations.hooks?.onSessionEnd) setOwner(session, negotiated, from)
-  // What fails now is done when its client next subscribes or, if it never does, not missed.
-  await session.subscriptions?.listen(from.principal).catch(session.host.report)
-  const features = { updates: hasSubscriptions(session), hasSessions: true }
-  return method.answer(declarations, agreed, features, caller)
 }
 
 function setOwner(session: SessionParts, { client }: NegotiatedSession, from: Post): void {
