@@ -3,14 +3,13 @@
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
  */
-import type { TaskEnded, TaskRpc, TaskTerms, TaskView } from '../../../durable-objects/rpc.ts'
+import type { TaskEnded, TaskTerms, TaskView } from '../../../durable-objects/rpc.ts'
 import type { Context } from '../../declarations/context.ts'
 import { toolError } from '../../declarations/result-constructors.ts'
 import type { TaskOptions } from '../../declarations/tool.ts'
 import type { Answer } from '../../engine/journal.ts'
 import { isPermitted } from '../../engine/methods/lists.ts'
 import type { MethodContext } from '../../engine/methods/method.ts'
-import { wait } from '../../engine/wait.ts'
 import { encodeBase64 } from '../../protocol/base64.ts'
 import { ClientError, McpError, markReported } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
@@ -18,6 +17,7 @@ import { principalKey } from '../../protocol/principal.ts'
 import type { InputRequest, Notification, Params, Result } from '../../protocol/types.ts'
 import { utf8 } from '../../protocol/utf8.ts'
 import { errorIn, newTask, openTaskId, orUnknownTask, type Site, scopesOfTask, taskNamed, timesOf } from './task-ids.ts'
+import { settled, waitUntilDue } from './wait-for-task.ts'
 
 export const experimentalCapabilities: Params = { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } }
 
@@ -26,10 +26,6 @@ const relatedTaskKey = 'io.modelcontextprotocol/related-task'
 export const purpose = 'experimental task'
 /** Tasks on one page. The status of each is requested. */
 const pageSize = 20
-/** Milliseconds between two checks of a sleeping task, and of a task whose Durable Object was lost. */
-const [mostPause, lostPause] = [10_000, 500]
-/** Consecutive losses of the Durable Object while a request waits for the task. */
-const mostLosses = 10
 
 /** Returns how `tools/list` describes the tool's support for tasks. */
 export const supportOf = ({ required }: TaskOptions): Params => ({
@@ -146,20 +142,7 @@ export async function taskResult(methodContext: MethodContext, site: Site): Prom
     } else if (view.status === 'cancelled') {
       throw new McpError('invalid_params', cancelled)
     } else {
-      await wait(Math.min(Math.max((view.due ?? 0) - Date.now(), lostPause), mostPause), environment.signal())
-    }
-  }
-}
-
-/** Returns the task when it has stopped running, or while it still runs after some time. */
-async function settled(task: TaskRpc, signal: AbortSignal): Promise<TaskView> {
-  for (let losses = 0; ; losses += 1) {
-    try {
-      return await orUnknownTask(task.settled())
-    } catch (problem) {
-      // The task continues in another instance.
-      if (problem instanceof McpError || losses === mostLosses) throw problem
-      await wait(lostPause, signal)
+      await waitUntilDue(view, environment.signal())
     }
   }
 }

@@ -1,0 +1,27 @@
+/** How a request waits for a task: while it runs, sleeps, or its Durable Object is lost. */
+import type { TaskRpc, TaskView } from '../../../durable-objects/rpc.ts'
+import { wait } from '../../engine/wait.ts'
+import { McpError } from '../../protocol/errors.ts'
+import { orUnknownTask } from './task-ids.ts'
+
+/** Milliseconds between two checks of a sleeping task, and of a task whose Durable Object was lost. */
+const [mostPause, lostPause] = [10_000, 500]
+/** Consecutive losses of the Durable Object while a request waits for the task. */
+const mostLosses = 10
+
+/** Waits until a sleeping task may run again. @throws the reason of the signal */
+export const waitUntilDue = ({ due = 0 }: TaskView, signal: AbortSignal): Promise<void> =>
+  wait(Math.min(Math.max(due - Date.now(), lostPause), mostPause), signal)
+
+/** Returns the task when it has stopped running, or while it still runs after some time. */
+export async function settled(task: TaskRpc, signal: AbortSignal): Promise<TaskView> {
+  for (let losses = 0; ; losses += 1) {
+    try {
+      return await orUnknownTask(task.settled())
+    } catch (problem) {
+      // The task continues in another instance.
+      if (problem instanceof McpError || losses === mostLosses) throw problem
+      await wait(lostPause, signal)
+    }
+  }
+}
