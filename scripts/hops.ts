@@ -1,6 +1,7 @@
 /**
  * Counts how often a request moves from one file of the server to another, and how often it returns to a file. Every
- * function of worker/ and durable-objects/ is traced, except those of worker/protocol, which call no other folder.
+ * function of worker/ and durable-objects/ is traced, except those of worker/protocol, which call no other folder. An entry into a
+ * function counts, its return does not. `files` is the number of different files: a walk cannot have fewer moves than that, less one.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -139,13 +140,14 @@ const walks: readonly [name: string, goal: { moves: number; returns: number }, a
   ],
 ]
 const isVerbose = process.argv.includes('--verbose')
-console.log('walk                             moves  goal  returns  goal')
+console.log('walk                             moves  goal  returns  goal    files')
 for (const [name, goal, act] of walks) {
   // The first call of each kind fills caches that later calls use.
   await act()
   const trace = await traceOf(act)
   const { moves, returns } = count(trace)
-  const row = [moves, goal.moves, returns, goal.returns].map((number, index) =>
+  const files = new Set(trace).size
+  const row = [moves, goal.moves, returns, goal.returns, files].map((number, index) =>
     String(number).padStart(index % 2 ? 6 : 9),
   )
   console.log(`${name.padEnd(30)}${row.join('')}`)
