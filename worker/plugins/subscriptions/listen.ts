@@ -5,7 +5,6 @@
  */
 import type { Shards } from '../../../durable-objects/rpc.ts'
 import {
-  anonymousListener,
   type SubscriptionsOptions,
   subscriberKeyHeader,
   tenantKeyHeader,
@@ -18,7 +17,6 @@ import { guardStep } from '../../engine/failure.ts'
 import { hasResources } from '../../engine/methods/resources.ts'
 import { canSubscribe } from '../../engine/topics.ts'
 import type { SubscriptionStream } from '../../plugin.ts'
-import { encodeBase64 } from '../../protocol/base64.ts'
 import * as bounds from '../../protocol/bounds.ts'
 import {
   changesIn,
@@ -29,18 +27,14 @@ import {
   tenantKey,
   topicOf,
 } from '../../protocol/changes.ts'
-import { asMcpError, McpError, tooManyRequests } from '../../protocol/errors.ts'
-import { networkOf } from '../../protocol/ip-address.ts'
+import { asMcpError, McpError } from '../../protocol/errors.ts'
 import { notificationText, type RequestMessage, resultText } from '../../protocol/jsonrpc.ts'
 import { subscriptionIdKey } from '../../protocol/meta.ts'
-import { type Principal, principalKey } from '../../protocol/principal.ts'
+import { principalKey } from '../../protocol/principal.ts'
 import { newestStateless } from '../../protocol/revisions/index.ts'
 import { eventFrame } from '../../protocol/server-sent-events.ts'
 import type { Notification, SubscriptionFilter } from '../../protocol/types.ts'
-import { utf8 } from '../../protocol/utf8.ts'
-
-/** Seconds after which a client may retry: an estimate, because it is unknown when an open stream will end. */
-const retryAfterSeconds = 60
+import { listenerOf, maxStreamsOf, tooManyStreams } from './stream-limit.ts'
 
 export type ListenRequest = {
   readonly message: RequestMessage
@@ -92,7 +86,7 @@ async function openStream(request: ListenRequest): Promise<SubscriptionStream> {
   const shard = shards.of(principalKey(principal))
   const tenant = principal && tenantKey(principal)
   const subscriber = principal && subscriberKey(principal)
-  const most = String(principal ? options.listenersEach : options.listenersPerAddress)
+  const most = String(maxStreamsOf(principal, options))
   // A URL has at most 16 KB, and platforms log it.
   const headers = {
     Upgrade: 'websocket',
@@ -112,11 +106,7 @@ async function openStream(request: ListenRequest): Promise<SubscriptionStream> {
       params: { notifications: { ...filter, ...extra?.filter } },
     }),
     lastFrame: eventFrame(resultText(message.id, { resultType: 'complete', _meta })),
-    rejection: tooManyRequests(
-      `Too many subscription streams are open: close one, or wait ${retryAfterSeconds} seconds, then try again`,
-      retryAfterSeconds,
-      'listeners',
-    ),
+    rejection: tooManyStreams(),
     ...(extra && { onOpened: () => extra.onOpened(shard) }),
     ...(onClosed && { onClosed }),
   }
@@ -159,13 +149,6 @@ function topicsText(topics: readonly string[]): string {
     'out_of_bounds',
     `The filter params.notifications has ${text.length} bytes: at most ${bounds.topicBytes} are allowed. Split it over several streams`,
   )
-}
-
-/** Returns a text for the caller of a stream: a principal, or an address; empty without both. */
-async function listenerOf(principal: Principal | undefined, address: string | undefined): Promise<string> {
-  if (!principal) return address ? `${anonymousListener}${networkOf(address)}` : ''
-  // Short, and different for each principal, whatever length its claims have.
-  return encodeBase64(new Uint8Array(await crypto.subtle.digest('SHA-256', utf8(principalKey(principal)))))
 }
 
 /** Returns the part of a filter that the server offers and that this caller may use. */
