@@ -27,7 +27,7 @@ export type Classified =
   /** A notification of a stateless protocol version, which has no effect. */
   | { ignored: true }
   | { handshake: RequestMessage }
-  /** Messages of a session. `batch`: they arrived as an array. */
+  /** Messages of a session, or of a request without one: see `default-version.ts`. `batch`: they arrived as an array. */
   | { messages: Message[]; batch: boolean }
   | { refused: McpError; id?: string | number }
 

@@ -1,4 +1,4 @@
-/** The id of a client's response in a body that cannot be read: it is too large, no UTF-8 or no JSON. The call that waits for it fails. */
+/** The id of a client's response in a body that cannot be read: one that is too large, not UTF-8 or not JSON. The call that waits for it fails. */
 import type { McpError } from './errors.ts'
 import type { Parsed } from './jsonrpc.ts'
 
