@@ -17,6 +17,7 @@ const extra = (entry: string) => `${everything};export * from 'edgemcp/${entry}'
 const bundles = [
   { name: 'hello, without its schema library', source: hello, external: schemaLibraries, budget: 69 },
   { name: 'everything of edgemcp', source: everything, external: schemaLibraries, budget: 71 },
+  { name: 'with edgemcp/api-keys', source: extra('api-keys'), external: schemaLibraries },
   { name: 'with edgemcp/apps', source: extra('apps'), external: schemaLibraries },
   { name: 'with edgemcp/audit', source: extra('audit'), external: schemaLibraries },
   { name: 'with edgemcp/auth', source: extra('auth'), external: schemaLibraries },

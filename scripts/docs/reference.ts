@@ -39,6 +39,7 @@ const root = resolve(import.meta.dirname, '../..')
 /** The guide of each entry point: a path from docs/, and its title. */
 const guides: Readonly<Record<string, readonly [path: string, title: string]>> = {
   edgemcp: ['guides/tools.md', 'Tools'],
+  'edgemcp/api-keys': ['guides/api-keys.md', 'API keys'],
   'edgemcp/apps': ['guides/apps.md', 'Apps'],
   'edgemcp/audit': ['guides/audit.md', 'Audit log'],
   'edgemcp/auth': ['guides/authentication.md', 'Authentication'],

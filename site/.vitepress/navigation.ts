@@ -39,6 +39,7 @@ export const sections: readonly Section[] = [
     text: 'Secure',
     pages: [
       ['guides/authentication', 'Authentication'],
+      ['guides/api-keys', 'API keys'],
       ['guides/sign-in', 'Sign-in'],
       ['guides/scopes', 'Scopes'],
       ['guides/authorization-servers', 'Authorization servers'],
@@ -102,6 +103,7 @@ export const sections: readonly Section[] = [
     pages: [
       ['reference/api/index', 'Entry points'],
       ['reference/api/edgemcp', 'edgemcp'],
+      ['reference/api/api-keys', 'edgemcp/api-keys'],
       ['reference/api/apps', 'edgemcp/apps'],
       ['reference/api/audit', 'edgemcp/audit'],
       ['reference/api/auth', 'edgemcp/auth'],

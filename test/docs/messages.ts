@@ -65,6 +65,8 @@ const parts = new Set([
   '… has the rate',
   '… has the quota',
   '… of signIn()',
+  '…() of apiKeys()',
+  '"claims" of create() of apiKeys() has',
   '…, and at least 1m',
   'Cloudflare Access',
   'The parameter "…" of the API',

@@ -93,6 +93,7 @@ type Need = { why: string; fix: string; place?: Place | undefined; change?: Chan
 
 /** The purpose of the classes of plugins. */
 const reasons: Readonly<Record<string, string>> = {
+  McpApiKeys: 'Durable Objects store the hashes of API keys',
   McpSignIn: 'Durable Objects store the grants of signIn(), and its clients',
   McpSubscriptions: 'Durable Objects store the subscriptions',
   McpTask: 'A Durable Object stores each task',

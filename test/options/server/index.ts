@@ -1,5 +1,6 @@
 /** Functions that are called as JavaScript may call them, each with what it has to say. */
 import { type Auth, createGuard, createServer, pageCursor, policies, type Server, serve } from 'edgemcp'
+import { apiKeys } from 'edgemcp/api-keys'
 import { app } from 'edgemcp/apps'
 import { analyticsEngineSink, audit, consoleSink } from 'edgemcp/audit'
 import { bearer, cloudflareAccess, forTenant, oauthProvider, oneOf } from 'edgemcp/auth'
@@ -1199,6 +1200,40 @@ const impossible: readonly Case[] = [
     'signIn: two providers of one name',
     () => signIn({ with: [gitHub, gitHub] }),
     `Two providers of signIn() have the name "github": give one another name, as in github({ name: 'work', … })`,
+  ],
+  [
+    'apiKeys: a misspelt option',
+    () => apiKeys(loose({ prefx: 'notes' })),
+    'apiKeys() does not take "prefx" (did you mean "prefix"?): it takes prefix, header, audience, maxPerOwner, requireScopesEverywhere, requiredScopes, impliedScopes, allowAnonymous, requireTenant, tokenCacheMs, storedClaims and reauthorize',
+  ],
+  ...['', 'a-b', '1a', '_a', 'a__b', 'a_', 'a'.repeat(33)].map(
+    (prefix): Case => [
+      `apiKeys: the prefix "${prefix}"`,
+      () => apiKeys({ prefix }),
+      `"prefix" of apiKeys() must be 1 to 32 letters, digits and single '_', such as 'notes_live', not ${JSON.stringify(prefix)}`,
+    ],
+  ),
+  [
+    'apiKeys: the header Authorization',
+    () => apiKeys({ header: 'authorization' }),
+    `"header" of apiKeys() must be the name of a header, such as 'X-API-Key', not "authorization"`,
+  ],
+  [
+    'apiKeys: two endpoints',
+    () => {
+      const auth = apiKeys()
+      for (const path of ['/a/mcp', '/b/mcp']) serve(newServer(), { path, auth, sessions: false })
+    },
+    "Two endpoints have the same apiKeys(): call it for each of them, or name the audience of the keys, as in apiKeys({ audience: 'notes' })",
+  ],
+  [
+    'apiKeys: one prefix that starts with that of other tokens',
+    () =>
+      oneOf(
+        apiKeys({ prefix: 'k' }),
+        bearer({ issuer: 'https://a.example', introspection: { clientId: 'a', clientSecret: 'b', tokenPrefix: 'k' } }),
+      ),
+    'Two auths of oneOf() have the same credentials, {"prefix":"k_"} and {"prefix":"k"}: each credential must be of one auth',
   ],
   [
     'oneOf: no auth',

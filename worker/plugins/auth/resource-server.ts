@@ -34,6 +34,8 @@ export type Carrier = {
   token(request: Request): Found
   /** Names of the headers that carry it, besides `Authorization`. */
   credentialHeaders?: readonly string[]
+  /** The message for a request without a credential. Default: one that names a bearer token. */
+  required?: string
   /** Whether the server publishes its metadata, so that clients can get a token. */
   isDescribed: boolean
   /** Origin under which clients know the server, whatever the URL of a request is. Default: that of the URL. */
@@ -133,7 +135,7 @@ class ResourceServer {
       if (this.#options.allowAnonymous) return undefined
       const message = this.#dpop?.isRequired
         ? 'Authorization is required: send a token with DPoP'
-        : 'Authorization is required: send a bearer token'
+        : (this.#carrier.required ?? 'Authorization is required: send a bearer token')
       const challenge = { scopes: this.#scopesToRequest(serverInfo) }
       const schemes = this.#schemes()
       throw this.#challengeError({ kind: 'unauthorized', message, challenge, schemes }, request, serverInfo)

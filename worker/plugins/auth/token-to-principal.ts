@@ -15,6 +15,8 @@ export interface OwnVerifier {
   issuer(request: Request): string
   /** All issuers, if they are known before a request. */
   readonly issuers?: readonly string[] | undefined
+  /** `false`: it issues tokens for this endpoint only, so they need no audience. Default: they name the URL of the endpoint. */
+  readonly audience?: false
   /** Returns the claims of a token; `undefined` for one that this issuer did not issue. @throws McpError `unavailable` */
   claims(token: string, request: Request, serverInfo: ServerInfo): Promise<TokenClaims | undefined>
 }
@@ -145,7 +147,7 @@ export class TokenVerifier {
     const claims = await own.claims(token, request, serverInfo)
     if (!claims) throw new BadToken('The token is not valid for this resource')
     checkTimes(claims, 0, Date.now())
-    if (audiencesOf(claims).some((text) => audience.includes(text))) return claims
+    if (own.audience === false || audiencesOf(claims).some((text) => audience.includes(text))) return claims
     throw new BadToken(`The token is for a different audience: this server accepts ${audience[0]}`)
   }
 
