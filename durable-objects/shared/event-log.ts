@@ -269,18 +269,8 @@ export class EventLog {
     const messageTotal = last.messageTotal + (isMessage ? characters : 0)
     this.#positions.set(stream, { seq, total, messages, messageTotal })
     const scopedNumber = scoped ? scopedNumbers[scoped] : null
-    const row: EventRow = [
-      stream,
-      seq,
-      data,
-      total,
-      call,
-      sentCount,
-      scopedNumber,
-      isMessage ? 1 : null,
-      messages,
-      messageTotal,
-    ]
+    const flag = isMessage ? 1 : null
+    const row: EventRow = [stream, seq, data, total, call, sentCount, scopedNumber, flag, messages, messageTotal]
     this.#unwrittenEvents.push(row)
     this.#unwrittenCharacters += data.length
     if (this.#unwrittenCharacters > maxUnwrittenCharacters) this.write()
