@@ -186,7 +186,7 @@ const misspelt: readonly Case[] = [
   [
     'proxy',
     () => proxy(upstream, loose({ header: () => ({}) })),
-    'proxy() does not take "header" (did you mean "headers"?): it takes prefix, headers, timeout, attemptTimeout, retries, circuitBreaker, tools, include, exclude, listTimeout, listMaxAge, scopes, sharedSessions and fetch',
+    'proxy() does not take "header" (did you mean "headers"?): it takes prefix, headers, upstream, timeout, attemptTimeout, retries, circuitBreaker, tools, include, exclude, listTimeout, listMaxAge, scopes, sharedSessions and fetch',
   ],
   ['mount', () => mount(newServer(), loose({ name: 'a' })), 'mount() does not take "name": it takes prefix'],
   [

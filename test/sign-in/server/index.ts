@@ -1,11 +1,15 @@
 /** A server whose users sign in: with one of two providers, or as `CASE` says. */
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
+import { proxy } from 'edgemcp/compose'
 import { jsonSchema } from 'edgemcp/json-schema'
 import { openApiTools, parseOpenApi } from 'edgemcp/openapi'
 import { github, oidc, type SignInOptions, signIn } from 'edgemcp/sign-in'
 
-const vars = env as unknown as Record<'CASE' | 'GITHUB' | 'WORK' | 'OPENID' | 'ORIGIN', string> & { PAGE?: string }
+const vars = env as unknown as Record<'CASE' | 'GITHUB' | 'WORK' | 'OPENID' | 'ORIGIN', string> & {
+  PAGE?: string
+  FAR?: string
+}
 
 const server = createServer({ name: 'notes', title: 'Notes', version: '1.0.0', jsonSchema })
 server.tool('whoami', { description: 'Returns the principal', scopes: ['notes:read'] }, (_, { principal }) =>
@@ -88,6 +92,8 @@ server.use(
     { baseUrl: `${vars.GITHUB}/api/v3`, upstream: 'github', scopes: [] },
   ),
 )
+
+if (vars.FAR !== undefined) server.use(proxy(vars.FAR, { prefix: 'far_', upstream: 'github', scopes: [] }))
 
 const worker = serve(server, {
   auth: signIn(cases[vars.CASE] as SignInOptions),

@@ -22,16 +22,20 @@ export async function upstreamCapabilities(
   hasUpdates = false,
 ): Promise<ServerCapabilities> {
   const ownServer = capabilitiesOf(declarations, { updates: false })
-  const all = await Promise.all(proxies.map((proxied) => offeredBy(proxied, caller)))
+  const all = await Promise.all(proxies.map((proxied) => offeredBy(proxied, caller, declarations)))
   const capabilities = features.filter((feature) => !ownServer[feature] && all.some((offered) => offered[feature]))
   return Object.fromEntries(
     capabilities.map((feature) => [feature, hasUpdates && feature !== 'completions' ? { listChanged: true } : {}]),
   )
 }
 
-async function offeredBy(proxied: Proxied, caller: Omit<HeadersContext, 'signal'>): Promise<ServerCapabilities> {
+async function offeredBy(
+  proxied: Proxied,
+  caller: Omit<HeadersContext, 'signal'>,
+  declarations: Declarations,
+): Promise<ServerCapabilities> {
   try {
-    return await proxied.capabilities({ ...caller, signal: AbortSignal.timeout(timeoutMs) })
+    return await proxied.capabilities({ ...caller, signal: AbortSignal.timeout(timeoutMs) }, declarations)
   } catch (problem) {
     console.error(problem)
     return assumed

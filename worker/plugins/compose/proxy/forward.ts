@@ -8,6 +8,7 @@ import { isInputRequired } from './check-results.ts'
 import { interceptPart } from './intercept-part.ts'
 import { Notices, type RelayedNotices } from './notices.ts'
 import type { Proxied } from './proxied.ts'
+import { TokenRefused } from './upstream-errors.ts'
 
 type Requests = Readonly<Record<string, InputRequest>>
 
@@ -30,9 +31,16 @@ async function relay(methodContext: MethodContext, proxied: Proxied, upstream: P
   let more: Params = {}
   // For all rounds in which the client is not asked.
   const signal = proxied.timed(methodContext)
+  await proxied.connect(methodContext)
   for (let round = 1; round <= maxRounds; round += 1) {
     const sent = { ...params, ...upstream, ...more }
-    const result = await requestOnce(methodContext, proxied, sent, `${index} ${round}`, signal)
+    const key = `${index} ${round}`
+    const result = await requestOnce(methodContext, proxied, sent, key, signal).catch(async (problem) => {
+      if (!(problem instanceof TokenRefused)) throw problem
+      // The upstream has not read the request. The user may be asked for another token.
+      await proxied.connect(methodContext, problem)
+      return requestOnce(methodContext, proxied, sent, `${key} again`, signal)
+    })
     if (!isInputRequired(result)) return proxied.access.uris.result(result)
     const { inputRequests, requestState } = result
     const hasRequests = Object.keys(inputRequests).length > 0

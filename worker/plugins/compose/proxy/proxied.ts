@@ -1,6 +1,7 @@
 /** An upstream as a part of this server: its lists, names, scopes and requests. */
 
 import { checkToolName } from '../../../declarations/check-declarations.ts'
+import type { Declarations } from '../../../declarations/declarations.ts'
 import type { ForwardedEntry } from '../../../declarations/forwarded.ts'
 import type { Interceptor } from '../../../declarations/interceptor.ts'
 import type { SelectedTools } from '../../../declarations/tool-selection.ts'
@@ -24,6 +25,7 @@ import { maxEntries, mostPages, readPages } from './read-pages.ts'
 import type { Remote } from './remote.ts'
 import type { Listener } from './send-request.ts'
 import { isOfOneCall, UpstreamCallers } from './upstream-callers.ts'
+import type { TokenRefused } from './upstream-errors.ts'
 import { isTimeout } from './upstream-http.ts'
 import { headersKey } from './upstream-sessions.ts'
 
@@ -51,7 +53,7 @@ export type List = keyof typeof lists
 const hungMs = 30_000
 
 export type ProxiedOptions = Required<Pick<ProxyOptions, 'prefix' | 'headers' | 'sharedSessions'>> &
-  Pick<ProxyOptions, 'scopes'> & {
+  Pick<ProxyOptions, 'scopes' | 'upstream'> & {
     readonly selected: SelectedTools
     readonly timeoutMs: number
     readonly listTimeoutMs: number
@@ -97,19 +99,26 @@ export class Proxied {
 
   /** Whether every caller may use what the upstream gives to everyone: no scopes here, and no headers for the upstream. */
   async isOpen(context: MethodContext, kind: ForwardedEntry['kind'], name: string): Promise<boolean> {
+    if (this.#options.upstream !== undefined) return false
     const headers = await this.#callers.headers(context, this.timed(context))
     return Object.keys(headers).length === 0 && this.access.accessOf({ kind, name })?.scopes?.length === 0
   }
 
   /** @throws McpError `unavailable` when the upstream does not respond, or the error of its response */
-  async capabilities(reader: HeadersContext): Promise<ServerCapabilities> {
-    const caller = await this.#callers.starting(reader, withTimeout(reader.signal, this.#options.timeoutMs))
+  async capabilities(reader: HeadersContext, declarations: Declarations): Promise<ServerCapabilities> {
+    const signal = withTimeout(reader.signal, this.#options.timeoutMs)
+    const caller = await this.#callers.starting(reader, signal, declarations)
     return this.#remote.capabilities(caller).finally(() => isOfOneCall(caller) && this.#remote.end(caller.sessionKey))
   }
 
   async offers(context: MethodContext, feature: Feature, signal = this.timed(context)): Promise<boolean> {
     const capabilities = await this.#remote.capabilities(await this.#callers.of(context, signal))
     return capabilities[feature] !== undefined
+  }
+
+  /** Gets the token of the user for the rest of this round: see `UpstreamCallers.connect`. */
+  connect(context: MethodContext, problem?: TokenRefused): Promise<void> {
+    return this.#callers.connect(context, this.timed(context), problem)
   }
 
   /** Ends the upstream session of a call that has one of its own. Called when the call has ended. */

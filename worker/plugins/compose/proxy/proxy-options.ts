@@ -3,9 +3,11 @@ import type { Duration } from '../../../declarations/duration.ts'
 import type { ForwardedEntry } from '../../../declarations/forwarded.ts'
 import type { ToolSelection } from '../../../declarations/tool-selection.ts'
 import type { HeadersContext, ResilienceOptions } from '../../../declarations/upstream-options.ts'
+import type { UpstreamTokenOptions } from '../../../declarations/upstream-token.ts'
 
 /** Configures `proxy()`. */
 export type ProxyOptions = ResilienceOptions &
+  UpstreamTokenOptions &
   ToolSelection & {
     /**
      * Start of the names of the upstream's tools and prompts, and of the authority of its `ui://`, `skill://` and `result://` URIs. Entries of this server take precedence over equal names. At most 127 letters, digits, `_`, `.` and `-`. Default: an empty

@@ -6,6 +6,7 @@ import * as kind from '../../../declarations/option-kinds.ts'
 import type { Module } from '../../../declarations/server.ts'
 import { SelectedTools, selectionKinds } from '../../../declarations/tool-selection.ts'
 import { readResilience, resilienceKinds } from '../../../declarations/upstream-options.ts'
+import { upstreamKind } from '../../../declarations/upstream-token.ts'
 import { isSecureUrl } from '../../../protocol/secure-url.ts'
 import { mountUpstreams } from './mount-upstreams.ts'
 import { Proxied } from './proxied.ts'
@@ -19,6 +20,7 @@ const kinds: KindsOf<ProxyOptions> = {
     'at most 127 letters, digits, "_", "." or "-"',
   ],
   headers: kind.fn,
+  upstream: upstreamKind,
   ...resilienceKinds,
   ...selectionKinds,
   listTimeout: kind.positiveDuration,
@@ -49,6 +51,7 @@ export function proxy(url: string, options: ProxyOptions = {}): Module {
     listMaxAge = 30_000,
     sharedSessions = false,
     scopes,
+    upstream,
   } = options
   if (!isSecureUrl(url)) {
     throw new Error(
@@ -69,6 +72,7 @@ export function proxy(url: string, options: ProxyOptions = {}): Module {
   const proxied = new Proxied(new Remote(url, platform, resilience), {
     prefix,
     headers,
+    ...(upstream !== undefined && { upstream }),
     timeoutMs: resilience.timeoutMs,
     listTimeoutMs: milliseconds(listTimeout, 'proxy() listTimeout'),
     listMaxAgeMs: milliseconds(listMaxAge, 'proxy() listMaxAge'),

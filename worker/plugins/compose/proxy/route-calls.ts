@@ -5,7 +5,7 @@ import { isVisible, uncached } from '../../../engine/methods/lists.ts'
 import { type Method, type MethodContext, readObject, readText } from '../../../engine/methods/method.ts'
 import { findResource, readUri } from '../../../engine/methods/resources.ts'
 import { insufficientScope } from '../../../engine/required-scopes.ts'
-import { type ErrorKind, McpError } from '../../../protocol/errors.ts'
+import { type ErrorKind, McpError, ToolError } from '../../../protocol/errors.ts'
 import type { Result } from '../../../protocol/types.ts'
 import { canonicalTemplate, canonicalUri } from '../../../protocol/uri.ts'
 import { isOffered } from './capabilities.ts'
@@ -171,6 +171,7 @@ const stripPrefix = ({ prefix }: Proxied, name: string): string => name.slice(pr
  * registered here.
  */
 function toToolError({ call }: MethodContext, thrown: unknown): Result {
+  if (thrown instanceof ToolError) return { content: [{ type: 'text', text: thrown.message }], isError: true }
   if (!(thrown instanceof McpError)) throw thrown
   const { kind, message } = thrown
   const isTold = kind === 'client_error' || (kind === 'missing_client_capability' && !call.revision.stateless)

@@ -1,10 +1,14 @@
+import type { Declarations } from '../../../declarations/declarations.ts'
 import type { HeadersContext } from '../../../declarations/upstream-options.ts'
+import { UpstreamToken } from '../../../declarations/upstream-token.ts'
 import { callerContextOf } from '../../../engine/caller.ts'
 import type { MethodContext } from '../../../engine/methods/method.ts'
+import { McpError, ToolError } from '../../../protocol/errors.ts'
 import { type Principal, principalKey } from '../../../protocol/principal.ts'
 import { deadlineOf } from './deadlines.ts'
 import type { ProxyOptions } from './proxy-options.ts'
 import type { RemoteCaller } from './send-request.ts'
+import type { TokenRefused } from './upstream-errors.ts'
 import { readHeaders, type UpstreamHeaders, waitForHeaders } from './upstream-headers.ts'
 import { headersKey } from './upstream-sessions.ts'
 
@@ -15,24 +19,30 @@ let callCount = 0
 /** Whether the upstream session of a caller is for one call only. */
 export const isOfOneCall = ({ sessionKey }: RemoteCaller): boolean => sessionKey.startsWith('call ')
 
+type CallerOptions = Required<Pick<ProxyOptions, 'headers' | 'sharedSessions'>> & Pick<ProxyOptions, 'upstream'>
+
 /** Describes the callers of this server to an upstream: their headers, and their sessions there. */
 export class UpstreamCallers {
   readonly #what: string
-  readonly #options: Required<Pick<ProxyOptions, 'headers' | 'sharedSessions'>>
+  readonly #options: CallerOptions
   /** The headers of each round of a call, by its `roundEnded`: all requests of a round have the same. */
   readonly #headersOfRounds = new WeakMap<MethodContext['roundEnded'], Promise<UpstreamHeaders>>()
 
+  /** The tokens of each round of a call that asks for one. */
+  readonly #tokens = new WeakMap<MethodContext['roundEnded'], UpstreamToken>()
+
   /** @param what names the proxy */
-  constructor(what: string, options: Required<Pick<ProxyOptions, 'headers' | 'sharedSessions'>>) {
+  constructor(what: string, options: CallerOptions) {
     this.#what = what
     this.#options = options
   }
 
   /** Returns a caller whose call has not started: it has no upstream session yet, unless its principal has one. */
-  async starting(reader: HeadersContext, signal: AbortSignal): Promise<RemoteCaller> {
-    const headers = await waitForHeaders(this.#readHeaders({ ...reader, signal }), signal, this.#what)
+  async starting(reader: HeadersContext, signal: AbortSignal, declarations: Declarations): Promise<RemoteCaller> {
+    const reading = this.#withToken(this.#readHeaders({ ...reader, signal }), quietToken(reader, declarations))
+    const headers = await waitForHeaders(reading, signal, this.#what)
     const sessionKey = this.#sharedKey(reader.principal, headers) ?? newCallKey()
-    return { sessionKey, headers, capabilities: {}, signal, untilMs: deadlineOf(signal) }
+    return { sessionKey, headers, ...this.#mark(headers), capabilities: {}, signal, untilMs: deadlineOf(signal) }
   }
 
   async of(context: MethodContext, signal: AbortSignal): Promise<RemoteCaller> {
@@ -44,17 +54,62 @@ export class UpstreamCallers {
       sessionKey: this.#sharedKey(call.principal, headers) ?? own ?? callKeyOf(environment),
       capabilities: { roots, sampling, elicitation }, // undefined members are left out as JSON
       headers,
+      ...this.#mark(headers),
       signal,
       untilMs: deadlineOf(signal),
     }
   }
 
   /** Returns the headers for the upstream. Calls the option once for each round of a call. @throws see `waitForHeaders` */
-  headers({ call, environment, roundEnded }: MethodContext, signal: AbortSignal): Promise<UpstreamHeaders> {
-    const caller = () => callerContextOf(call, { ...environment, signal: () => signal })
-    const reading = this.#headersOfRounds.get(roundEnded) ?? this.#readHeaders(caller())
+  headers(methodContext: MethodContext, signal: AbortSignal): Promise<UpstreamHeaders> {
+    const { context, server, roundEnded } = methodContext
+    const reading =
+      this.#headersOfRounds.get(roundEnded) ??
+      this.#withToken(this.#ownHeaders(methodContext, signal), quietToken(context, server.declarations))
     this.#headersOfRounds.set(roundEnded, reading)
     return waitForHeaders(reading, signal, this.#what)
+  }
+
+  /**
+   * Gets the token of the user for the rest of this round, which may request input. Does nothing without the option `upstream`.
+   *
+   * @param problem the refusal of the last token. It is thrown if no other token helps
+   * @throws ToolError for a tool, McpError for others, without a token
+   */
+  async connect(methodContext: MethodContext, signal: AbortSignal, problem?: TokenRefused): Promise<void> {
+    const { upstream } = this.#options
+    const { context, call, roundEnded } = methodContext
+    if (upstream === undefined) return
+    const token = this.#tokens.get(roundEnded) ?? new UpstreamToken(context, upstream)
+    this.#tokens.set(roundEnded, token)
+    const getting = problem ? token.after(problem.refused) : token.get()
+    const accessToken = await getting.catch((thrown) => {
+      throw thrown instanceof ToolError && call.method !== 'tools/call'
+        ? new McpError('unavailable', thrown.message)
+        : thrown
+    })
+    if (accessToken === undefined) throw problem
+    const headers = await waitForHeaders(this.#ownHeaders(methodContext, signal), signal, this.#what)
+    this.#headersOfRounds.set(roundEnded, Promise.resolve(withBearer(headers, accessToken)))
+  }
+
+  #ownHeaders({ call, environment }: MethodContext, signal: AbortSignal): Promise<UpstreamHeaders> {
+    return this.#readHeaders(callerContextOf(call, { ...environment, signal: () => signal }))
+  }
+
+  /** Adds the token of a user who has one. The user is not asked for one: a list is no reason to. */
+  async #withToken(
+    reading: Promise<UpstreamHeaders>,
+    read: (upstream: NonNullable<ProxyOptions['upstream']>) => Promise<string>,
+  ): Promise<UpstreamHeaders> {
+    const { upstream } = this.#options
+    if (upstream === undefined) return reading
+    const [headers, token] = await Promise.all([reading, read(upstream).catch(withoutToken)])
+    return token === undefined ? headers : withBearer(headers, token)
+  }
+
+  #mark({ authorization }: UpstreamHeaders): { readonly hasToken?: boolean } {
+    return this.#options.upstream !== undefined && authorization !== undefined ? { hasToken: true } : {}
   }
 
   /** Returns the key of the upstream session that a call has for itself. */
@@ -71,6 +126,33 @@ export class UpstreamCallers {
     if (this.#options.sharedSessions) return JSON.stringify(['headers', headersKey(headers)])
     return principal && JSON.stringify(['principal', principalKey(principal)])
   }
+}
+
+const withBearer = (headers: UpstreamHeaders, token: string): UpstreamHeaders => ({
+  ...headers,
+  authorization: `Bearer ${token}`,
+})
+
+/** Returns what reads the token of a caller whose client cannot be asked to connect. */
+const quietToken =
+  (caller: Pick<HeadersContext, 'principal'>, { upstream: readUpstream }: Declarations) =>
+  (upstream: NonNullable<ProxyOptions['upstream']>): Promise<string> => {
+    const quiet = Object.create(caller, { supports: { value: () => false } })
+    return new UpstreamToken(
+      {
+        async upstream(provider, options = {}) {
+          if (!readUpstream) throw new Error(`proxy() needs signIn() as auth of serve() for the upstream "${provider}"`)
+          return readUpstream(quiet, provider, options)
+        },
+      },
+      upstream,
+    ).get()
+  }
+
+/** @throws what is no answer about this user */
+function withoutToken(thrown: unknown): undefined {
+  if (thrown instanceof ToolError || (thrown instanceof McpError && thrown.kind === 'unauthorized')) return undefined
+  throw thrown
 }
 
 function callKeyOf(environment: object): string {

@@ -2,6 +2,7 @@
 
 import { type Failure, failureOfStatus } from '../../../client/request-guard.ts'
 import { retryAfterMs } from '../../../client/retry.ts'
+import type { Refused } from '../../../declarations/upstream-token.ts'
 import { type ErrorKind, errorTable, McpError } from '../../../protocol/errors.ts'
 import { negotiateVersion } from '../../../protocol/negotiate-version.ts'
 
@@ -21,6 +22,16 @@ export function errorKindOf(code: number, method: string): ErrorKind {
 
 export const invalidResult = (host: string, method: string, reason: string): McpError =>
   new McpError('unavailable', `The server at ${host} answered ${method} with an invalid result: ${reason}`)
+
+/** An upstream refused the token of the user. */
+export class TokenRefused extends McpError {
+  readonly refused: Refused
+
+  constructor(host: string, refused: Refused) {
+    super('unavailable', `The server at ${host} refuses the token of the user with HTTP ${refused.status}`)
+    this.refused = refused
+  }
+}
 
 /** An upstream did not respond, or responded with an error status. */
 export class UpstreamFailure extends McpError {

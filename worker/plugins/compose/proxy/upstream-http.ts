@@ -1,10 +1,11 @@
 /** The HTTP requests to an upstream: a POST per message, a GET that resumes a stream, a DELETE that ends a session. */
 
 import { isTimeoutError } from '../../../client/request-guard.ts'
+import { scopesIn } from '../../../declarations/upstream-token.ts'
 import { errorTable, McpError } from '../../../protocol/errors.ts'
 import type { RequestMessage } from '../../../protocol/jsonrpc.ts'
 import type { Peer } from './match-response.ts'
-import { httpError } from './upstream-errors.ts'
+import { httpError, TokenRefused } from './upstream-errors.ts'
 import { type ProtocolHeaders, withProtocolHeaders } from './upstream-headers.ts'
 import type { UpstreamSession } from './upstream-sessions.ts'
 
@@ -17,6 +18,8 @@ export type RemotePlatform = {
 export type Sender = {
   /** Headers from the option `headers` of `proxy()`. */
   readonly headers: Readonly<Record<string, string>>
+  /** Whether `headers` have a token of the user. */
+  readonly hasToken?: boolean
   readonly signal: AbortSignal
   /** Time of the timeout of `signal`, in milliseconds since 1970. */
   readonly untilMs: number
@@ -38,7 +41,7 @@ export class UpstreamHttp {
   }
 
   /** @throws McpError `unavailable` when the response is a redirect, or not that of an MCP server */
-  async post(message: object, { headers, signal }: Sender, own: ProtocolHeaders): Promise<Response> {
+  async post(message: object, { headers, signal, hasToken }: Sender, own: ProtocolHeaders): Promise<Response> {
     const protocol = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', ...own }
     const response = await this.#platform.fetch(this.url, {
       method: 'POST',
@@ -48,6 +51,11 @@ export class UpstreamHttp {
       headers: withProtocolHeaders(headers, protocol),
       body: JSON.stringify({ jsonrpc: '2.0', ...message }),
     })
+    const refused = { status: response.status, challenge: response.headers.get('WWW-Authenticate') }
+    if (hasToken && (refused.status === 401 || (refused.status === 403 && scopesIn(refused.challenge).length > 0))) {
+      await response.body?.cancel()
+      throw new TokenRefused(this.host, refused)
+    }
     const isRefused = response.status >= 500 && !isJson(response)
     const isRedirect = response.status >= 300 && response.status < 400
     if (!isRefused && !isRedirect) return response

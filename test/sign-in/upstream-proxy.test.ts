@@ -1,0 +1,149 @@
+/** `proxy()` with the token of the user: the option `upstream`. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { GitHub } from '../../examples/github/auth-server/github.ts'
+import { connect } from '../../worker/testing/index.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import { Browser } from './browser.ts'
+import { signInAs } from './tokens.ts'
+
+let gitHub: GitHub
+let server: TestServer
+beforeAll(async () => {
+  gitHub = await GitHub.start()
+  server = await startServer('test/sign-in/server', { GITHUB: gitHub.url, FAR: `${gitHub.url}/mcp` })
+})
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]()
+  await gitHub?.[Symbol.asyncDispose]()
+})
+
+/** The method and the token of each request to the upstream. */
+const received: { method: string; token: string }[] = []
+/** Answers a call; `undefined` to answer it as usual. */
+let refuse: (token: string, response: ServerResponse) => boolean = () => false
+
+/** An MCP server whose tools are named after the user of the token. */
+async function answer(request: IncomingMessage, response: ServerResponse) {
+  const { id, method } = JSON.parse(await text(request))
+  const token = request.headers.authorization?.replace('Bearer ', '') ?? ''
+  received.push({ method, token })
+  const account = gitHub.tokens.get(token)
+  if (!account) return response.writeHead(401, { 'WWW-Authenticate': 'Bearer error="invalid_token"' }).end()
+  if (method === 'tools/call' && refuse(token, response)) return
+  const results: Record<string, object> = {
+    'server/discover': { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } },
+    'tools/list': { tools: [{ name: `as-${account.login}`, inputSchema: { type: 'object' } }] },
+    'tools/call': { content: [{ type: 'text', text: `called as ${account.login}` }] },
+  }
+  const result = { resultType: 'complete', ttlMs: 60_000, cacheScope: 'public', ...results[method] }
+  response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+}
+
+beforeEach(() => {
+  received.length = 0
+  refuse = () => false
+  gitHub.expiresIn = 3600
+  gitHub.instead.set('/mcp', answer)
+})
+
+const textOf = (result: unknown) => (result as { content: { text: string }[] }).content[0]?.text ?? ''
+
+describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
+  const as = async (login: string) => {
+    gitHub.account = { id: Math.floor(Math.random() * 1e9), login, name: login }
+    const browser = new Browser()
+    const { access_token: token } = await signInAs(server.url, browser)
+    const client = await connect(server.url, {
+      revision,
+      token,
+      capabilities: { elicitation: { url: {} } },
+      answers: {
+        async elicit(params: object) {
+          await browser.open(new URL(String('url' in params && params.url)))
+          return { action: 'accept' as const }
+        },
+      },
+    })
+    /** Calls a tool. In sessions, the client opens links and calls again. */
+    const call = async (name: string) =>
+      textOf(
+        await client.callTool(name).catch(async ({ data, message }) => {
+          if (!data?.elicitations) throw new Error(message)
+          await browser.open(new URL(data.elicitations[0].url))
+          return client.callTool(name)
+        }),
+      )
+    const list = async () => {
+      const { tools } = await client.request('tools/list')
+      return (tools as { name: string }[]).map(({ name }) => name).filter((name) => name.startsWith('far_'))
+    }
+    return { client, call, list, [Symbol.asyncDispose]: () => client.close() }
+  }
+
+  test('each user has the list and the calls of the own token', async () => {
+    await using ada = await as('ada')
+    await using eve = await as('eve')
+    for (let time = 1; time <= 2; time += 1) {
+      expect(await ada.list()).toEqual(['far_as-ada'])
+      expect(await eve.list()).toEqual(['far_as-eve'])
+    }
+    expect(await ada.call('far_as-ada')).toBe('called as ada')
+    expect(await eve.call('far_as-eve')).toBe('called as eve')
+    expect(received.filter(({ token }) => !gitHub.tokens.has(token))).toEqual([])
+  })
+
+  test('a token that the upstream refuses is refreshed, and the call is sent once more', async () => {
+    await using ada = await as('ada')
+    await ada.list()
+    let refused: string | undefined
+    refuse = (token, response) => {
+      refused ??= token
+      if (refused !== token) return false
+      response.writeHead(401).end()
+      return true
+    }
+    expect(await ada.call('far_as-ada')).toBe('called as ada')
+    expect(received.filter(({ method }) => method === 'tools/call')).toHaveLength(2)
+  })
+
+  test('a token that cannot be refreshed is connected again', async () => {
+    await using ada = await as('ada')
+    await ada.list()
+    gitHub.tokens.clear()
+    gitHub.refreshTokens.clear()
+    expect(await ada.call('far_as-ada')).toBe('called as ada')
+  })
+
+  test('a scope that the upstream names is granted by the user', async () => {
+    await using ada = await as('ada')
+    let refused: string | undefined
+    refuse = (token, response) => {
+      refused ??= token
+      if (refused !== token) return false
+      const challenge = 'Bearer error="insufficient_scope", scope="repo"'
+      response.writeHead(403, { 'WWW-Authenticate': challenge }).end()
+      return true
+    }
+    expect(await ada.call('far_as-ada')).toBe('called as ada')
+  })
+
+  test('an upstream that refuses every token ends the call with an error that has no token', async () => {
+    await using ada = await as('ada')
+    refuse = (_, response) => {
+      response.writeHead(401).end()
+      return true
+    }
+    const problem = await ada.call('far_as-ada').catch(({ message }) => message)
+    expect(problem).toContain('refuses the token of the user with HTTP 401')
+    const logs = JSON.stringify(server.harness.getLogs())
+    for (const { token } of received) expect(problem + logs).not.toContain(token || 'no token')
+  })
+
+  test('a list leaves the upstream out while the user has no token that it accepts', async () => {
+    await using ada = await as('ada')
+    gitHub.tokens.clear()
+    expect(await ada.list()).toEqual([])
+  })
+})
