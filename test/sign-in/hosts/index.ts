@@ -1,12 +1,18 @@
-/** Two endpoints on two hosts, whose users sign in with different providers of one name. They share one class. */
+/**
+ * Two endpoints on two hosts, whose users sign in with different providers of one name. They share one class. Or, as `CASE` says, two
+ * endpoints of one host that share one `signIn()`, of which a header chooses one.
+ */
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { routeByHost, routeHandler } from 'edgemcp/compose'
-import { github, signIn } from 'edgemcp/sign-in'
+import { github, type SignInAuth, signIn } from 'edgemcp/sign-in'
 
-const vars = env as unknown as { GITHUB: string; WORK: string }
+const vars = env as unknown as Record<'CASE' | 'GITHUB' | 'WORK', string>
 
-function endpoint(name: string, url: string) {
+const authOf = (url: string) =>
+  signIn({ with: github({ clientId: 'edge', clientSecret: 'hush', url }), tokenCacheMs: 0 })
+
+function endpoint(name: string, auth: SignInAuth) {
   const server = createServer({ name, version: '1.0.0' })
   server.tool('whoami', { description: 'Returns the principal', scopes: ['notes:read'] }, (_, { principal }) =>
     JSON.stringify(principal),
@@ -14,13 +20,18 @@ function endpoint(name: string, url: string) {
   server.tool('starred', { description: 'Returns the token for GitHub', scopes: [] }, async (_, ctx) =>
     ctx.upstream('github'),
   )
-  const provider = github({ clientId: 'edge', clientSecret: 'hush', url })
-  return serve(server, { auth: signIn({ with: provider, tokenCacheMs: 0 }) })
+  return serve(server, { auth })
 }
 
-const first = endpoint('first', vars.GITHUB)
-const second = endpoint('second', vars.WORK)
-const route = routeByHost({ '127.0.0.1': routeHandler(first), localhost: second })
+const isShared = vars.CASE === 'shared'
+const auth = isShared
+  ? signIn({ with: github({ clientId: 'edge', clientSecret: 'hush', url: vars.GITHUB }) })
+  : authOf(vars.GITHUB)
+const first = endpoint('first', auth)
+const second = endpoint('second', isShared ? auth : authOf(vars.WORK))
+const byHost = routeByHost({ '127.0.0.1': routeHandler(first), localhost: second })
+const byHeader: typeof second.fetch = (request, ...others) =>
+  (request.headers.get('X-Endpoint') === 'second' ? second : first).fetch(request, ...others)
 
 export const { McpSession, McpSignIn } = first
-export default { fetch: route }
+export default { fetch: isShared ? byHeader : byHost }

@@ -88,8 +88,9 @@ export class TokenVerifier {
     serverInfo: ServerInfo,
   ): Promise<Verified> {
     const { verify } = this.#options
+    const names = this.#endpointNames(audiences, request, serverInfo)
     // What `verify` decided may depend on anything of the request.
-    const cached = verify ? undefined : this.#verified.get(token, audiences)
+    const cached = verify ? undefined : this.#verified.get(token, names)
     if (cached) return cached
     const claims = verify
       ? await this.#verifyByOption(verify, token, request)
@@ -101,7 +102,12 @@ export class TokenVerifier {
     const tokenExpires = expiryOf(claims, this.#own ? 0 : this.#clockTolerance)
     if (verify) return { principal, tokenExpires, isRevocable: true, expiresAt: Date.now() + recheckAfterMs }
     const isRevocable = this.#own !== undefined || issuerIn(token) === undefined
-    return this.#verified.add(token, audiences, { principal, tokenExpires, isRevocable })
+    return this.#verified.add(token, names, { principal, tokenExpires, isRevocable })
+  }
+
+  /** Returns all of an endpoint that a verification depends on. Verifiers in this Worker have tokens for each identity and issuer. */
+  #endpointNames(audiences: readonly string[], request: Request, { seals }: ServerInfo): readonly string[] {
+    return this.#own ? [seals(undefined).identity, this.#own.issuer(request), ...audiences] : audiences
   }
 
   /** Returns the principal of a token with the claims of a test user. @throws BadToken for claims that no token of the issuers has */

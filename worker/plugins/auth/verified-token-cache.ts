@@ -13,7 +13,7 @@ export type Verified = {
 
 /**
  * Caches recently verified tokens, so that a signature is not verified for every request. The key contains all that the decision depends
- * on: the token, and the audiences that the endpoint accepts.
+ * on: the token, and the names of the endpoint, such as the audiences that it accepts.
  */
 export class VerifiedTokens {
   readonly #entries: BoundedMap<string, Verified>
@@ -24,8 +24,8 @@ export class VerifiedTokens {
     this.#ttlMs = ttlMs
   }
 
-  get(token: string, audiences: readonly string[]): Verified | undefined {
-    const key = keyOf(token, audiences)
+  get(token: string, names: readonly string[]): Verified | undefined {
+    const key = keyOf(token, names)
     const verified = this.#entries.get(key)
     if (!verified) return undefined
     if (verified.expiresAt > Date.now()) return verified
@@ -33,11 +33,11 @@ export class VerifiedTokens {
     return undefined
   }
 
-  add(token: string, audiences: readonly string[], verified: Omit<Verified, 'expiresAt'>): Verified {
+  add(token: string, names: readonly string[], verified: Omit<Verified, 'expiresAt'>): Verified {
     const entry = { ...verified, expiresAt: Math.min(verified.tokenExpires, Date.now() + this.#ttlMs) }
-    if (this.#ttlMs > 0) this.#entries.set(keyOf(token, audiences), entry)
+    if (this.#ttlMs > 0) this.#entries.set(keyOf(token, names), entry)
     return entry
   }
 }
 
-const keyOf = (token: string, audiences: readonly string[]): string => JSON.stringify([token, ...audiences])
+const keyOf = (token: string, names: readonly string[]): string => JSON.stringify([token, ...names])
