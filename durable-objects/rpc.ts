@@ -428,7 +428,7 @@ export type KeptTokens = {
 
 /** An access token for the API of a provider; or what is missing: the tokens, scopes of them, or the answer of the provider. */
 export type UpstreamAnswer =
-  | { readonly accessToken: string }
+  | { readonly accessToken: string; readonly expires?: number | undefined }
   | { readonly missing: 'tokens' | 'answer' }
   | {
       readonly missing: 'scopes'

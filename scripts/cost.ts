@@ -9,6 +9,7 @@ import { type Bill, type Cost, type Leaving, Stage, statelessRevision } from '..
 import type { Tally } from '../test/support/counted/tally.ts'
 import { startServer, type TestServer } from '../test/support/server.ts'
 import { mintKeyRing } from '../worker/sealing/seal.ts'
+import { measureSignIn, type SignInCost } from './cost-sign-in.ts'
 
 /** Dollars for each, beyond those included in a paid plan. */
 const prices = { http: 0.3e-6, object: 0.15e-6, rowRead: 0.001e-6, rowWritten: 1e-6 }
@@ -290,13 +291,39 @@ function table(head: readonly string[], rows: readonly string[][]): string {
   return [line(head), `|${'---|'.repeat(head.length)}`, ...rows.map(line)].join('\n')
 }
 
-const [begin, end] = ['<!-- npm run cost -->\n', '\n<!-- end -->']
+const [begin, beginSignIn, end] = [
+  '<!-- npm run cost -->\n',
+  '<!-- npm run cost: sign-in -->\n',
+  '\n<!-- end -->',
+] as const
 
 /** Returns a document with these tables between its two marks. */
 export function withTables(document: string, tables: string): string {
-  const [from, to] = [document.indexOf(begin), document.indexOf(end)]
-  if (from < 0 || to < from) throw new Error('The document has no place for the tables')
-  return `${document.slice(0, from)}${begin}\n${tables}\n${document.slice(to)}`
+  return between(document, begin, tables)
+}
+
+/** Returns a document with this table of the costs of sign-in between its two marks. */
+export const withSignIn = (document: string, costs: readonly SignInCost[]): string =>
+  between(document, beginSignIn, signInTable(costs))
+
+function between(document: string, mark: string, text: string): string {
+  const from = document.indexOf(mark)
+  const to = document.indexOf(end, from)
+  if (from < 0 || to < from) throw new Error(`The document has no place for the tables: ${mark.trim()}`)
+  return `${document.slice(0, from)}${mark}\n${text}\n${document.slice(to)}`
+}
+
+function signInTable(costs: readonly SignInCost[]): string {
+  const head = ['operation', 'HTTP', 'objects', 'read', 'written', 'woken', 'alarms set', '$']
+  const rows = costs.map(({ operation, http, calls, rowsRead, rowsWritten, woken, alarmsSet }) => {
+    const price =
+      http * prices.http + calls * prices.object + rowsRead * prices.rowRead + rowsWritten * prices.rowWritten
+    const counts = [http, calls, rowsRead, rowsWritten, woken, alarmsSet].map((count) =>
+      count === 0 ? '' : `${count}`,
+    )
+    return [operation, ...counts, (price * 1e6).toFixed(3)]
+  })
+  return table(head, rows)
 }
 
 if (import.meta.main) {
@@ -307,6 +334,7 @@ if (import.meta.main) {
   })
   const { values } = parseArgs({ options: { write: { type: 'boolean' } } })
   const tables = tablesOf(await measure())
-  console.log(tables)
-  if (values.write) await writeFile(doc, withTables(await readFile(doc, 'utf8'), tables))
+  const signIn = await measureSignIn()
+  console.log(`${tables}\n\n### Sign-in\n\n${signInTable(signIn)}`)
+  if (values.write) await writeFile(doc, withSignIn(withTables(await readFile(doc, 'utf8'), tables), signIn))
 }

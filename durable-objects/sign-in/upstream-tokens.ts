@@ -72,8 +72,9 @@ export class UpstreamTokens {
     if (!scopes.every((scope) => this.#host.holds(provider, tokens, scope))) {
       return { missing: 'scopes', held: tokens.scopes, refused: tokens.refused ?? {} }
     }
-    const { accessToken, expires = Number.POSITIVE_INFINITY } = tokens
-    if (accessToken !== rejected && expires - refreshBeforeMs > Date.now()) return { accessToken }
+    const { accessToken, expires } = tokens
+    const isFresh = (expires ?? Number.POSITIVE_INFINITY) - refreshBeforeMs > Date.now()
+    if (accessToken !== rejected && isFresh) return { accessToken, expires }
     const running = this.#refreshing.get(provider)
     if (running) return running
     const refreshing = this.#refresh(user, provider, tokens).finally(() => this.#refreshing.delete(provider))
@@ -104,10 +105,10 @@ export class UpstreamTokens {
       const isCurrent = current?.refreshToken === refreshToken
       if (!tokens || sealed === undefined) {
         if (isCurrent) kv.delete(prefix + provider)
-        return !isCurrent && current ? { accessToken: current.accessToken } : { missing: 'tokens' }
+        return !isCurrent && current ? tokenOf(current) : { missing: 'tokens' }
       }
       if (isCurrent) kv.put(prefix + provider, sealed)
-      if (current) return { accessToken: tokens.accessToken }
+      if (current) return tokenOf(tokens)
       await this.#host.revoke(provider, tokens)
       return { missing: 'tokens' }
     } catch (problem) {
@@ -118,6 +119,8 @@ export class UpstreamTokens {
     }
   }
 }
+
+const tokenOf = ({ accessToken, expires }: KeptTokens): UpstreamAnswer => ({ accessToken, expires })
 
 /** Whether tokens are valid, or can be refreshed. One that never expires may have been revoked by the user. */
 const isUsable = ({ refreshToken, expires = 0 }: KeptTokens): boolean =>

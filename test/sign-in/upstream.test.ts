@@ -39,6 +39,17 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     expect(gitHub.refreshed).toEqual([])
   })
 
+  test('replaces a token that the API rejected, also for the calls that follow', async () => {
+    gitHub.expiresIn = 3600
+    await using ada = await client()
+    const first = textOf(await ada.callTool('starred'))
+    const second = textOf(await ada.callTool('renew'))
+    expect(second).not.toBe(first)
+    expect(gitHub.tokens.has(second)).toBe(true)
+    expect(textOf(await ada.callTool('starred'))).toBe(second)
+    expect(gitHub.refreshed).toHaveLength(1)
+  })
+
   test('refreshes an expired token once, however many calls ask at the same time', async () => {
     gitHub.expiresIn = 30
     await using ada = await client()

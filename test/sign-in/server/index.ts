@@ -27,6 +27,9 @@ server.tool('push', { description: 'Returns a token with more scopes', scopes: [
   ctx.upstream('github', { scopes: ['repo'] }),
 )
 
+server.tool('renew', { description: 'Says that the API rejected the token', scopes: [] }, async (_, ctx) =>
+  ctx.upstream('github', { rejected: await ctx.upstream('github') }),
+)
 server.tool('emails', { description: 'Returns a token for addresses', scopes: [] }, async (_, ctx) =>
   ctx.upstream('github', { scopes: ['user:email'] }),
 )

@@ -56,6 +56,7 @@ export function countStorage(state: DurableObjectState, tally: Tally): DurableOb
       return storage.setAlarm(time + keptBack)
     },
     transactionSync: <T>(perform: () => T) => storage.transactionSync(perform),
+    sync: () => storage.sync(),
     // Its price is not documented.
     deleteAll: () => storage.deleteAll(),
   })
@@ -69,8 +70,8 @@ const countKeys = (kv: SyncKvStorage, tally: Tally) =>
       tally.rowsRead += 1
       return kv.get(key)
     },
-    list() {
-      const entries = [...kv.list()]
+    list(options?: SyncKvListOptions) {
+      const entries = [...kv.list(options)]
       tally.rowsRead += entries.length
       return entries
     },

@@ -38,6 +38,7 @@ import { objectName, type Realm, readObjectName } from './object-names.ts'
 import { finishVisit, isOwnState, type VisitServices } from './own-visits.ts'
 import type { IdentityProvider, User } from './providers/provider.ts'
 import { callbackPath, linkPath, readUpstream, upstreamHost } from './upstream.ts'
+import { UpstreamCache } from './upstream-cache.ts'
 
 /** Configures `signIn()`. */
 export type SignInOptions = StoredPrincipals &
@@ -215,6 +216,7 @@ class SignInServer {
   readonly #privateUseRedirectUris: readonly string[]
   /** Providers with which users sign in, and those that are only connected. */
   readonly #providers: readonly IdentityProvider[]
+  readonly #upstreamCache: UpstreamCache
   /** Paths of the authorization server. */
   readonly #paths: ReadonlySet<string>
 
@@ -224,6 +226,7 @@ class SignInServer {
     const { privateUseRedirectUris = [cursor] } = options
     const seconds = (value: Duration, name: string) => Math.ceil(milliseconds(value, `${name} of signIn()`) / 1000)
     this.#options = options
+    this.#upstreamCache = new UpstreamCache(options.tokenCacheMs ?? 60_000)
     this.#privateUseRedirectUris = privateUseRedirectUris
     this.#servers = new AuthorizationServers({
       accessTokenTTL: seconds(accessTokenTtl, 'accessTokenTtl'),
@@ -287,7 +290,8 @@ class SignInServer {
         {
           name: 'signIn',
           objects: { McpSignIn: (runtime) => this.#classFor(runtime) },
-          upstream: (ctx, name, options, runtime) => readUpstream(ctx, name, options, this.#providers, runtime),
+          upstream: (ctx, name, options, runtime) =>
+            readUpstream(ctx, name, options, this.#providers, runtime, this.#upstreamCache),
         },
       ],
       routes: [...this.#paths].filter((path) => path !== authorizationServer),

@@ -10,6 +10,7 @@ import { upstreamKeyOf } from './authorization-server.ts'
 import { holdsScope, requestableFor } from './held-scopes.ts'
 import { objectName } from './object-names.ts'
 import { type IdentityProvider, RefreshRejected } from './providers/provider.ts'
+import type { UpstreamCache } from './upstream-cache.ts'
 
 /** Milliseconds for which a sealed token can be read: longer than any provider keeps one. */
 const sealLifeMs = 10 * 365 * 24 * 60 * 60_000
@@ -36,6 +37,7 @@ export async function readUpstream(
   { scopes = [], rejected }: UpstreamOptions,
   providers: readonly IdentityProvider[],
   runtime: Pick<Runtime, 'object' | 'identity'>,
+  cache: UpstreamCache,
 ): Promise<string> {
   const provider = providers.find((one) => one.name === name)
   if (!provider) {
@@ -44,7 +46,7 @@ export async function readUpstream(
   }
   const { principal } = ctx
   if (!principal) throw new McpError('unauthorized', `${provider.title} needs a signed-in user`)
-  const stored = await storedToken(principal, provider, { scopes, rejected }, runtime)
+  const stored = await storedToken(principal, provider, { scopes, rejected }, runtime, cache)
   if ('accessToken' in stored) return stored.accessToken
   const primary = providerOfUser(principal.subject)
   if (!providers.some((one) => one.name === primary)) {
@@ -64,7 +66,7 @@ export async function readUpstream(
   }
   const { action } = await ctx.elicitUrl(['upstream', name, ...scopes].join(' '), message, url, { required: true })
   if (action !== 'accept') throw new ToolError(`The user did not connect ${provider.title}`)
-  const connected = await storedToken(principal, provider, { scopes, rejected }, runtime)
+  const connected = await storedToken(principal, provider, { scopes, rejected }, runtime, cache)
   if ('accessToken' in connected) return connected.accessToken
   const lacked = needed.filter((scope) => (connected.refused[scope] ?? 0) > 0)
   if (lacked.length > 0) throw notGranted(provider, lacked, url)
@@ -98,11 +100,19 @@ async function storedToken(
   { name, title }: IdentityProvider,
   { scopes = [], rejected }: UpstreamOptions,
   runtime: Pick<Runtime, 'object' | 'identity'>,
+  cache: UpstreamCache,
 ): Promise<{ readonly accessToken: string } | Lacking> {
+  const key = JSON.stringify([runtime.identity, issuer, subject, name])
+  const cached = scopes.length === 0 && rejected === undefined ? cache.get(key) : undefined
+  if (cached !== undefined) return { accessToken: cached }
   const realm = { origin: issuer, identity: runtime.identity }
   const object = runtime.object<SignInRpc>('McpSignIn', objectName(realm, upstreamKeyOf(subject)))
   const answer = await object.upstreamToken(subject, name, scopes, rejected)
-  if ('accessToken' in answer) return answer
+  if ('accessToken' in answer) {
+    cache.set(key, answer.accessToken, answer.expires)
+    return answer
+  }
+  cache.delete(key)
   if (answer.missing === 'scopes') return answer
   if (answer.missing === 'tokens') return { held: [], refused: {} }
   throw new McpError('unavailable', `${title} does not answer: try again later`, { reason: 'upstream', provider: name })
