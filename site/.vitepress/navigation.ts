@@ -41,6 +41,7 @@ export const sections: readonly Section[] = [
       ['guides/authentication', 'Authentication'],
       ['guides/api-keys', 'API keys'],
       ['guides/sign-in', 'Sign-in'],
+      ['guides/sign-in-providers', 'Identity providers'],
       ['guides/scopes', 'Scopes'],
       ['guides/authorization-servers', 'Authorization servers'],
       ['guides/token-verification', 'Token verification'],
