@@ -126,3 +126,17 @@ describe('the API', () => {
     expect(await signIn()).toEqual(failed)
   })
 })
+
+test('the log says what was wrong with a token response, without its tokens', async () => {
+  const secret = 'gho_8dd1b1f0c4b24f0e'
+  const body = { access_token: secret, refresh_token: secret, token_type: 5 }
+  stage.harness.clearLogs()
+  stage.gitHub.instead.set('/login/oauth/access_token', (_, response) => json(response, body as never))
+  expect(await signIn()).toEqual(failed)
+  const log = stage.harness
+    .getLogs()
+    .map(({ message }) => message)
+    .join('\n')
+  expect(log).toContain('GitHub sent an invalid answer')
+  expect(log).not.toContain(secret)
+})

@@ -4,7 +4,7 @@ import { createServer, serve } from 'edgemcp'
 import { proxy } from 'edgemcp/compose'
 import { jsonSchema } from 'edgemcp/json-schema'
 import { openApiTools, parseOpenApi } from 'edgemcp/openapi'
-import { github, oidc, type SignInOptions, signIn } from 'edgemcp/sign-in'
+import { github, oauth2, oidc, type SignInOptions, signIn } from 'edgemcp/sign-in'
 
 const vars = env as unknown as Record<'CASE' | 'GITHUB' | 'WORK' | 'OPENID' | 'ORIGIN', string> & {
   PAGE?: string
@@ -62,6 +62,17 @@ const cases: Readonly<Record<string, SignInOptions>> = {
       login === 'guest' ? approved.filter((scope) => scope === 'notes:read') : approved,
   },
   proxied: { with: gitHub, origin: vars.ORIGIN },
+  revocable: {
+    with: oauth2({
+      ...client,
+      name: 'github',
+      title: 'GitHub',
+      authorizationUrl: `${vars.GITHUB}/login/oauth/authorize`,
+      tokenUrl: `${vars.GITHUB}/login/oauth/access_token`,
+      revocationUrl: `${vars.GITHUB}/revoke`,
+      user: () => ({ id: '1' }),
+    }),
+  },
   uncached: { with: gitHub, tokenCacheMs: 0 },
   engines: { with: github({ ...client, url: vars.GITHUB, organizations: ['engines', 'looms'] }) },
   enterprise: {
