@@ -48,7 +48,7 @@ const metadata: Attack[] = [
   document('of an unknown endpoint', `${base}/admin`, nothing),
   document('with the path glued on', `${base}mcp`, nothing),
   document('of a path below the endpoint', `${base}/mcp/x`, nothing),
-  document('with a slash behind it', `${base}/mcp/`, nothing),
+  document('with a slash behind it', `${base}/mcp/`, { ...open, resource: 'http://here/mcp' }),
   document('with "..", percent-encoded', `${base}/%2e%2e/%2e%2e/etc/passwd`, nothing),
   document('with "..", its slashes percent-encoded', `${base}/..%2f..%2fetc%2fpasswd`, nothing),
   document('with a null byte', `${base}/mcp%00`, nothing),

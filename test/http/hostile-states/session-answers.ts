@@ -256,24 +256,28 @@ const elsewhere: SessionRow[] = [
       asked.session.post(response(asked, { result: evil }), { 'Mcp-Session-Id': await stage.state() }),
     unknownSession,
   ),
-  row(
-    'a response of a stateless client is refused',
-    (asked) => asked.session.post(response(asked, { result: evil }), { 'MCP-Protocol-Version': '2026-07-28' }),
-    malformed('A stateless client sends no responses'),
+  ends(
+    row(
+      'a response of a stateless client is refused',
+      (asked) => asked.session.post(response(asked, { result: evil }), { 'MCP-Protocol-Version': '2026-07-28' }),
+      malformed('A stateless client sends no responses'),
+    ),
   ),
-  row(
-    'a response with an unsupported protocol version is refused',
-    (asked) => asked.session.post(response(asked, { result: evil }), { 'MCP-Protocol-Version': '2020-01-01' }),
-    {
-      status: 400,
-      error: {
-        code: -32022,
-        message:
-          'Unsupported protocol version 2020-01-01: this server supports 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, ' +
-          '2024-11-05',
-        data: { supported: ['2026-07-28'], requested: '2020-01-01' },
+  ends(
+    row(
+      'a response with an unsupported protocol version is refused',
+      (asked) => asked.session.post(response(asked, { result: evil }), { 'MCP-Protocol-Version': '2020-01-01' }),
+      {
+        status: 400,
+        error: {
+          code: -32022,
+          message:
+            'Unsupported protocol version 2020-01-01: this server supports 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, ' +
+            '2024-11-05',
+          data: { supported: ['2026-07-28'], requested: '2020-01-01' },
+        },
       },
-    },
+    ),
   ),
   row(
     'a second call with the id of the first does not answer it',

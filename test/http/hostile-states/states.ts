@@ -420,7 +420,7 @@ const sealed: Row[] = [
     { journal: {} },
     { journal: { ...emptyJournal, answers: [] } },
     { journal: { ...emptyJournal, effects: null } },
-    { journal: { ...emptyJournal, asked: undefined } },
+    { journal: { ...emptyJournal, requestFingerprints: undefined } },
     { name: 'somebody' },
     { kept: '' },
     { kept: 'nothing' },
