@@ -103,8 +103,16 @@ const unmeasuredPart = 1 / 64
 /** Characters of events that wait until they are written together. */
 const maxUnwrittenCharacters = 256 * 1024
 
-const insertEvents = (rows: number) =>
-  `INSERT INTO events (stream, seq, data, total, call, said, scoped, isMessage, messages, messageTotal) VALUES ${Array(rows).fill('(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)').join(', ')}`
+function insertEvents(sql: SqlStorage, rows: readonly EventRow[]): void {
+  for (let first = 0; first < rows.length; first += rowsPerStatement) {
+    const some = rows.slice(first, first + rowsPerStatement)
+    const values = Array(some.length).fill('(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)').join(', ')
+    sql.exec(
+      `INSERT INTO events (stream, seq, data, total, call, said, scoped, isMessage, messages, messageTotal) VALUES ${values}`,
+      ...some.flat(),
+    )
+  }
+}
 
 /**
  * Writes the streams and events of a turn together: `write()` runs before each read, and its caller runs it before it sends the events.
@@ -159,10 +167,7 @@ export class EventLog {
     this.#unwrittenStreams.clear()
     const rows = this.#unwrittenEvents
     if (rows.length === 0) return
-    for (let first = 0; first < rows.length; first += rowsPerStatement) {
-      const some = rows.slice(first, first + rowsPerStatement)
-      this.#sql.exec(insertEvents(some.length), ...some.flat())
-    }
+    insertEvents(this.#sql, rows)
     // Until they are written, each call throws: no later event may be written without them.
     this.#unwrittenEvents = []
     this.#unmeasured += this.#unwrittenCharacters
@@ -193,8 +198,7 @@ export class EventLog {
     this.#lastStream ??=
       this.#query<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'streams'")[0]?.seq ?? 0
     const id = ++this.#lastStream
-    const scopesText = scopes.length > 0 ? JSON.stringify(scopes) : null
-    this.#unwrittenStreams.set(id, { unanswered, at: null, scopes: scopesText })
+    this.#unwrittenStreams.set(id, { unanswered, at: null, scopes: scopes.length > 0 ? JSON.stringify(scopes) : null })
     this.#positions.set(id, { seq: 0, total: 0, messages: 0, messageTotal: 0 })
     return id
   }

@@ -137,13 +137,13 @@ class ResourceServer {
         ? 'Authorization is required: send a token with DPoP'
         : (this.#carrier.required ?? 'Authorization is required: send a bearer token')
       const challenge = { scopes: this.#scopesToRequest(serverInfo) }
-      const schemes = this.#schemes()
+      const schemes = schemesOf(this.#dpop)
       throw this.#challengeError({ kind: 'unauthorized', message, challenge, schemes }, request, serverInfo)
     }
     if ('malformed' in match) {
       const { malformed: message, scheme } = match
       const challenge = { error: 'invalid_request', description: message } as const
-      const schemes = this.#schemes(scheme)
+      const schemes = schemesOf(this.#dpop, scheme)
       throw this.#challengeError({ kind: 'invalid_request', message, challenge, schemes }, request, serverInfo)
     }
     const { token, scheme } = match
@@ -158,7 +158,7 @@ class ResourceServer {
       incoming.credential = credential
       return this.#admit(principal, request, serverInfo, incoming)
     } catch (problem) {
-      throw this.#refused(problem, this.#schemes(scheme, isBound), request, serverInfo)
+      throw this.#refused(problem, schemesOf(this.#dpop, scheme, isBound), request, serverInfo)
     }
   }
 
@@ -192,18 +192,6 @@ class ResourceServer {
     return endpointPath(pathname, paths) === paths.mcp ? [resource, own.href] : [own.href]
   }
 
-  /**
-   * Returns the authentication schemes that a challenge names. The first has the error.
-   *
-   * @param used by the client
-   * @param isBound whether the client has a token that is bound to a key
-   */
-  #schemes(used?: Scheme, isBound = false): readonly Scheme[] {
-    if (!this.#dpop) return ['Bearer']
-    if (used === 'DPoP' || this.#dpop.isRequired) return ['DPoP']
-    return isBound || this.#dpop.isOffered ? ['Bearer', 'DPoP'] : ['Bearer']
-  }
-
   /** Returns the error for the client, for a problem with its credential. Other errors are returned as they are. */
   #refused(problem: unknown, schemes: readonly Scheme[], request: Request, serverInfo: ServerInfo): unknown {
     const isProof = problem instanceof BadProof
@@ -228,7 +216,7 @@ class ResourceServer {
       const principal = this.#verifier.testPrincipal(user, request)
       return this.#admit(principal, request, serverInfo, incoming)
     } catch (problem) {
-      throw this.#refused(problem, this.#schemes(), request, serverInfo)
+      throw this.#refused(problem, schemesOf(this.#dpop), request, serverInfo)
     }
   }
 
@@ -277,7 +265,7 @@ class ResourceServer {
   ): McpError {
     const held = principal ? (this.#options.getScopes ?? tokenScopes)(principal.claims) : []
     const refused = insufficientScope(scopes, held)
-    const schemes = this.#schemes(principal?.claims.cnf === undefined ? undefined : 'DPoP')
+    const schemes = schemesOf(this.#dpop, principal?.claims.cnf === undefined ? undefined : 'DPoP')
     // An anonymous caller has no token to replace.
     return principal
       ? this.#challengeError({ ...refused, schemes }, request, serverInfo)
@@ -312,4 +300,16 @@ class ResourceServer {
     // The canonical name of an origin has no path.
     return [...new Set(names.flatMap((name) => (name.endsWith('/') ? [name, name.slice(0, -1)] : [name])))]
   }
+}
+
+/**
+ * Returns the authentication schemes that a challenge names. The first has the error.
+ *
+ * @param used by the client
+ * @param isBound whether the client has a token that is bound to a key
+ */
+function schemesOf(dpop: Dpop | undefined, used?: Scheme, isBound = false): readonly Scheme[] {
+  if (!dpop) return ['Bearer']
+  if (used === 'DPoP' || dpop.isRequired) return ['DPoP']
+  return isBound || dpop.isOffered ? ['Bearer', 'DPoP'] : ['Bearer']
 }
