@@ -116,6 +116,12 @@ const walkAlone = (token: string) =>
     }),
   })
 
+/** Waits for the end of a stream whose token expires after those of all streams before it. */
+const untilExpired = async () => readAll(await sendExpiring((token) => listen(token, ['note://never'])))
+
+/** Versions whose clients have no event id before the first event. */
+const older = ['2025-03-26', '2025-06-18']
+
 describe('when its token expires', () => {
   test.each(['2025-03-26', '2025-06-18', '2025-11-25'])('a GET stream of %s ends, and continues', async (revision) => {
     const session = await startSession(revision)
@@ -135,17 +141,47 @@ describe('when its token expires', () => {
     expect((await continued).map(({ params }) => params?.uri)).toEqual([`note://${ids[1]}`, `note://${ids[2]}`])
   })
 
-  test.each(['2025-03-26', '2025-06-18', '2025-11-25'])(
-    'the stream of a call of %s ends, the call goes on, and its result waits for the client',
-    async (revision) => {
+  test.each(older)('a GET stream of %s without an event ends after its first one, and continues', async (revision) => {
+    const session = await startSession(revision)
+    const ids = [1, 2].map((index) => `quiet-${revision}-${index}`)
+    await subscribe(session, ids)
+    const stream = readAll(await sendExpiring((token) => open(session, token)))
+    await untilExpired()
+    await call(session, lasting, 'change', { ids: [ids[0]] })
+    const { uris, lastId } = await stream
+    expect(uris).toEqual([`note://${ids[0]}`])
+    await call(session, lasting, 'change', { ids: [ids[1]] })
+    await readUntil(await open(session, lasting, lastId), ({ params }) => params?.uri === `note://${ids[1]}`)
+  })
+
+  test('the stream of a call of 2025-11-25 ends, the call goes on, and its result waits for the client', async () => {
+    const session = await startSession('2025-11-25')
+    const { messages, lastId } = await readAll(await sendExpiring((token) => call(session, token, 'walk')))
+    expect(messages.map(({ params }) => params?.progress)).toEqual([1])
+    await call(session, lasting, 'arrive')
+    const rest = await readAll(await open(session, lasting, lastId))
+    expect(rest.messages).toMatchObject([{ params: { progress: 2 } }, { result: { content: [{ text: 'arrived' }] } }])
+  })
+
+  test.each(older.flatMap((revision) => ['walk', 'wait'].map((tool) => [revision, tool] as const)))(
+    'the stream of a call of %s goes on to its result: %s',
+    async (revision, tool) => {
       const session = await startSession(revision)
-      const { messages, lastId } = await readAll(await sendExpiring((token) => call(session, token, 'walk')))
-      expect(messages.map(({ params }) => params?.progress)).toEqual([1])
+      const stream = readAll(await sendExpiring((token) => call(session, token, tool)))
+      await untilExpired()
       await call(session, lasting, 'arrive')
-      const rest = await readAll(await open(session, lasting, lastId))
-      expect(rest.messages).toMatchObject([{ params: { progress: 2 } }, { result: { content: [{ text: 'arrived' }] } }])
+      expect((await stream).messages.at(-1)).toMatchObject({ result: { content: [{ text: 'arrived' }] } })
     },
   )
+
+  test('the stream of a call of 2025-11-25 that sends nothing ends with an event id, and its result waits', async () => {
+    const session = await startSession('2025-11-25')
+    const { messages, lastId } = await readAll(await sendExpiring((token) => call(session, token, 'wait')))
+    expect(messages).toEqual([])
+    await call(session, lasting, 'arrive')
+    const rest = await readAll(await open(session, lasting, lastId))
+    expect(rest.messages).toMatchObject([{ result: { content: [{ text: 'arrived' }] } }])
+  })
 
   test('a stream of HTTP+SSE ends, and its session with it', async () => {
     const sse = new URL('/sse', server.url)
@@ -172,8 +208,7 @@ describe('when its token expires', () => {
   test('the response of a stateless call goes on to its result', async () => {
     const session = await startSession('2025-11-25')
     const response = await sendExpiring(walkAlone)
-    // A stream of the same age has ended.
-    await readAll(await sendExpiring((token) => listen(token, ['note://never'])))
+    await untilExpired()
     await call(session, lasting, 'arrive')
     expect((await readAll(response)).messages.at(-1)).toMatchObject({ result: { content: [{ text: 'arrived' }] } })
   })
@@ -197,6 +232,22 @@ describe('when its token is revoked', () => {
     const { uris, lastId } = await stream
     expect(uris).toEqual(['note://revoked-1'])
     await readUntil(await open(session, lasting, lastId), ({ params }) => params?.uri === 'note://revoked-2')
+  })
+
+  test.each(older)('a GET stream of %s without an event ends after its first one, and continues', async (revision) => {
+    await setAhead()
+    const session = await startSession(revision)
+    const ids = [1, 2].map((index) => `first-${revision}-${index}`)
+    await subscribe(session, ids)
+    const token = `ada.never.${revision}`
+    const stream = readAll(await open(session, token))
+    await revoke(token)
+    await setAhead(61_000)
+    await call(session, lasting, 'change', { ids: [ids[0]] })
+    await call(session, lasting, 'change', { ids: [ids[1]] })
+    const { uris, lastId } = await stream
+    expect(uris).toEqual([`note://${ids[0]}`])
+    await readUntil(await open(session, lasting, lastId), ({ params }) => params?.uri === `note://${ids[1]}`)
   })
 
   test('a stream of subscriptions/listen ends before the next event', async () => {

@@ -28,7 +28,7 @@ export type RelayOptions = Omit<EventStreamOptions, 'onGone' | 'onRoom'> & {
   dial(after: string | undefined, again: boolean): Promise<Response>
   /** See `Limits`. Default: the stream has no maximum age. */
   maxStreamAgeMs?: number
-  /** The credential that opened the stream, which ends with it. Default: none. */
+  /** The credential that opened the stream, which ends with it once its client has an event id, or needs none. Default: none. */
   credential?: Credential | undefined
   /** Notifies the object that the client has disconnected, even without a socket at that time. */
   notifyOnClose?: boolean
@@ -75,21 +75,24 @@ class Relay {
   #hasEnded = false
   /** Whether the client reads slowly: there is no socket until there is room again. */
   #isPaused = false
-  /** Whether the stream has reached its maximum age without a socket: it ends when the next one opens. */
+  /** Whether the stream has reached its maximum age, and ends when its next socket opens, or after an event id. */
   #isAged = false
-  readonly #ageTimer: ReturnType<typeof startAgeTimer>
+  /** Whether the client can continue when the stream ends: it has an event id, or needs none. */
+  #canContinue: boolean
+  readonly #stopAgeTimer: () => void
   #credential: Credential
   /** What came from the object while the credential is verified again. */
-  #held: (() => void)[] = []
+  #held: (() => unknown)[] = []
   #heldCharacters = 0
   #verifying: Promise<void> | undefined
 
   constructor(options: RelayOptions, after: string | undefined) {
     this.#options = options
     this.#lastId = after
+    this.#canContinue = after !== undefined || options.lastFrame !== undefined || options.notifyOnClose === true
     const { maxStreamAgeMs = Number.POSITIVE_INFINITY, credential = {} } = options
     this.#credential = credential
-    this.#ageTimer = startAgeTimer(maxStreamAgeMs, credential.expires, () => this.#onMaxAge())
+    this.#stopAgeTimer = startAgeTimer(maxStreamAgeMs, credential.expires, () => this.#onMaxAge())
     this.#stream = new EventStream({ ...options, onGone: () => this.#onClientGone(), onRoom: () => this.#resume() })
     if (options.firstFrame !== undefined) this.#stream.send(options.firstFrame)
   }
@@ -117,7 +120,7 @@ class Relay {
   /** Sends what the object returns, until it closes the stream like a socket. */
   async follow({ messages, code, next }: Following, name: string): Promise<void> {
     for (let followed: Followed = { messages, code }; ; ) {
-      for (const message of followed.messages) this.#inOrder(() => this.#onMessage(message), message)
+      for (const message of followed.messages) this.#inOrder(() => this.#hasEnded || this.#onMessage(message), message)
       await this.#verifying
       if (this.#isPaused || this.#hasEnded) break
       if (followed.code !== undefined) {
@@ -131,17 +134,20 @@ class Relay {
   }
 
   /** Runs `work` after what came before it, and not before a credential that may have been revoked is verified again. */
-  #inOrder(work: () => void, data: unknown = ''): void {
+  #inOrder(work: () => unknown, data: unknown = ''): void {
     const { recheck } = this.#credential
     if (recheck && recheck.at <= Date.now()) this.#verifying ??= this.#verifyAgain(recheck.verify)
-    if (!this.#verifying) return work()
+    if (!this.#verifying) {
+      work()
+      return
+    }
     this.#held.push(work)
     this.#heldCharacters += typeof data === 'string' ? data.length : 0
     // Its client continues after the last event that it received.
     if (this.#heldCharacters > this.#options.maxBufferedBytes) this.#onMaxAge()
   }
 
-  /** Sends nothing to a client whose credential was revoked: its stream ends, and it can continue with another credential. */
+  /** Ends the stream of a client whose credential was revoked. It can continue with another credential. */
   async #verifyAgain(verify: () => Promise<Credential>): Promise<void> {
     try {
       this.#credential = await verify()
@@ -171,6 +177,10 @@ class Relay {
     const { frame } = this.#options
     this.#lastId = message.id ?? this.#lastId
     this.#stream.send(frame ? frame(message.payload) : message.payload)
+    if (!this.#canContinue && message.id !== undefined) {
+      this.#canContinue = true
+      if (this.#isAged) return this.#onMaxAge()
+    }
     if (this.#stream.hasRoom) return
     if (this.#lastId === undefined) {
       this.#stream.end()
@@ -187,8 +197,13 @@ class Relay {
     socket?.close(code, reason)
   }
 
-  /** Ends the stream as if its client had disconnected. The client has an event id, or the last frame says what to do. */
+  /** Ends the stream as if its client had disconnected, once the client has an event id or the last frame says what to do. */
   #onMaxAge(): void {
+    // Its client would lose all that comes: without an event id, the next stream begins with the next event.
+    if (!this.#canContinue) {
+      this.#isAged = true
+      return
+    }
     const { lastFrame } = this.#options
     // Only the object knows where a client without an event id continues.
     if (!this.#socket && lastFrame !== undefined) {
@@ -203,7 +218,7 @@ class Relay {
   }
 
   #end(): void {
-    clearTimeout(this.#ageTimer)
+    this.#stopAgeTimer()
     const { lastFrame } = this.#options
     if (lastFrame !== undefined) this.#stream.send(lastFrame)
     this.#stream.end()
@@ -218,7 +233,7 @@ class Relay {
   }
 
   #onClientGone(): void {
-    clearTimeout(this.#ageTimer)
+    this.#stopAgeTimer()
     this.#isClientGone = true
     this.#callOnEnd()
     if (this.#isPaused) {

@@ -10,14 +10,16 @@ const maxTimerMs = 2 ** 31 - 1
  * Calls back when a stream has reached its age.
  *
  * @param expires milliseconds since 1970: the expiry of the credential. Default: it does not expire
- * @returns the timer; `null` for a stream that does not end
+ * @returns stops the timer
  */
-export function startAgeTimer(
-  maxStreamAgeMs: number,
-  expires: number | undefined,
-  onAge: () => void,
-): ReturnType<typeof setTimeout> | null {
-  const randomAgeMs = maxStreamAgeMs * (1 - Math.random() / 5)
-  const ageMs = expires === undefined ? randomAgeMs : Math.min(randomAgeMs, expires - Date.now())
-  return ageMs <= maxTimerMs ? setTimeout(onAge, ageMs) : null
+export function startAgeTimer(maxStreamAgeMs: number, expires: number | undefined, onAge: () => void): () => void {
+  const end = Math.min(Date.now() + maxStreamAgeMs * (1 - Math.random() / 5), expires ?? Number.POSITIVE_INFINITY)
+  let stop = () => {}
+  const wait = () => {
+    const leftMs = end - Date.now()
+    const timer = leftMs > maxTimerMs ? setTimeout(wait, maxTimerMs) : setTimeout(onAge, leftMs)
+    stop = () => clearTimeout(timer)
+  }
+  if (end < Number.POSITIVE_INFINITY) wait()
+  return () => stop()
 }

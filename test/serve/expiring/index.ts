@@ -22,12 +22,19 @@ server.tool('walk', { description: 'Sends progress, and ends when another call s
   ctx.progress(2, 2)
   return 'arrived'
 })
+server.tool('wait', { description: 'Sends nothing, and ends when another call says so' }, async () => {
+  await new Promise<void>((resolve) => {
+    arrive = resolve
+  })
+  return 'arrived'
+})
 server.tool('arrive', { description: 'Ends the walk' }, () => arrive())
 
 const revoked = new Set<string>()
 
 const worker = serve(server, {
   plugins: [subscriptions()],
+  limits: { streamAfterMs: 100 },
   auth: bearer({
     clockTolerance: 0,
     verify(token) {

@@ -99,7 +99,9 @@ async function openSessionRelay(
   }
   // Clients of older versions take the end of a stream as final, and have no event id before its first event.
   const maxStreamAgeMs = isPolling ? host.limits.maxStreamAgeMs : Number.POSITIVE_INFINITY
-  const options = { ...host.limits, dial, maxStreamAgeMs, credential }
+  // Their calls go on to the result, as a stateless call does: the token was valid when the call began.
+  const isLasting = !isPolling && settings.relay === 'post'
+  const options = { ...host.limits, dial, maxStreamAgeMs, credential: isLasting ? undefined : credential }
   if (following) return followStream(options, following, settings.relay)
   const response = await openRelay(options, after)
   if (response.status === 200) return response
