@@ -230,6 +230,15 @@ describe('what clients find', () => {
     expect(signed).toMatchObject({ authorization_servers: [issuer.issuer, server.url.origin] })
   })
 
+  test.each(['signed', 'swapped'])(
+    'the metadata of %s names all authorization servers also with a slash at the end',
+    async (name) => {
+      const at = new URL(`${metadataUrl(name)}/`)
+      const { authorization_servers: found } = (await (await fetch(at)).json()) as { authorization_servers: string[] }
+      expect(found.sort()).toEqual([issuer.issuer, server.url.origin].sort())
+    },
+  )
+
   test('the metadata of an authorization server at this origin is its own', async () => {
     const found = (path: string) => fetch(new URL(path, server.url)).then((response) => response.json())
     expect(await found('/.well-known/oauth-authorization-server')).toMatchObject({ issuer: server.url.origin })

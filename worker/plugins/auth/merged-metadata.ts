@@ -2,7 +2,10 @@
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
 
-/** Returns the metadata of a resource, with the authorization servers, scopes and algorithms of all auths. RFC 9728, section 2. */
+/**
+ * Returns the metadata of a resource, with the authorization servers, scopes and algorithms of all auths. The first one names the resource:
+ * others may spell its URL without the slash at its end. RFC 9728, section 2.
+ */
 export async function mergedMetadata(
   first: Promise<Response>,
   others: readonly Promise<Response>[],
@@ -10,10 +13,10 @@ export async function mergedMetadata(
   const response = await first
   const metadata = await jsonOf(response)
   if (!metadata) return response
-  const more = others.map(async (other) => jsonOf(await other))
-  const all = [metadata, ...(await Promise.all(more))].filter((one) => one?.resource === metadata.resource)
+  const more = await Promise.all(others.map(async (other) => jsonOf(await other)))
+  const all = [metadata, ...more.filter((one) => one !== undefined)]
   const union = (name: string) => {
-    const values = new Set(all.flatMap((one) => one?.[name] ?? []))
+    const values = new Set(all.flatMap((one) => one[name] ?? []))
     return values.size > 0 ? { [name]: [...values] } : {}
   }
   const merged = {
@@ -22,7 +25,7 @@ export async function mergedMetadata(
     ...union('scopes_supported'),
     ...union('dpop_signing_alg_values_supported'),
     // Another auth accepts plain tokens.
-    ...(!all.every((one) => one?.dpop_bound_access_tokens_required) && {
+    ...(!all.every((one) => one.dpop_bound_access_tokens_required) && {
       dpop_bound_access_tokens_required: undefined,
     }),
   }
