@@ -46,6 +46,15 @@ test('shows the apps of the signed-in person, and ends the access of one', async
   expect((await refresh(second)).status).toBe(200)
 })
 
+test('switches to the account of the provider that the person chooses, and shows the page for any other choice', async () => {
+  const browser = new Browser()
+  const shown = await openAccount(browser)
+  const choosing = (name: string) => browser.visit(new URL(`/oauth/account?with=${name}`, server.url))
+  const { status, headers } = await choosing('work')
+  expect([status, new URL(headers.get('Location') ?? '').origin]).toEqual([302, 'http://127.0.0.1:1'])
+  for (const name of ['github', '', 'unknown']) expect(await (await choosing(name)).text()).toBe(shown)
+})
+
 test('shows nothing of another person, and ends none of their grants', async () => {
   const ada = await signInAs(server.url, new Browser())
   gitHub.account = { id: 666, login: 'eve', name: 'Eve' }

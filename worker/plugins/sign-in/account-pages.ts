@@ -9,6 +9,7 @@ import { htmlPage, messagePage } from './consent-page.ts'
 import { readCookie, setCookie } from './cookies.ts'
 import { beginVisit, type Finished, type VisitPurpose, type VisitServices } from './own-visits.ts'
 import type { IdentityProvider } from './providers/provider.ts'
+import { providerOfUser } from './upstream.ts'
 
 /** A visit that signs a person in to this page. */
 export type AccountPurpose = VisitPurpose & { readonly page: 'account' }
@@ -49,10 +50,13 @@ export class AccountPages {
       return new Response(null, { status: 405, headers: { Allow: 'GET, POST' } })
     const userId = await signedInUser(request, serverInfo, services)
     if (method === 'POST') return this.#end(request, userId, services)
-    if (userId !== undefined) return this.#show(request, userId, serverInfo, services)
     const chosen = new URL(request.url).searchParams.get('with')
     const [only, ...others] = this.#providers
     const provider = others.length === 0 ? only : this.#providers.find(({ name }) => name === chosen)
+    // A person who chooses a provider may be signed in to the page with another one.
+    if (userId !== undefined && (!chosen || !provider || providerOfUser(userId) === provider.name)) {
+      return this.#show(request, userId, serverInfo, services)
+    }
     if (!provider) return chooseProvider(request, this.#providers)
     return beginVisit(request, provider, { page: 'account' } satisfies AccountPurpose, serverInfo, services)
   }
