@@ -1,8 +1,10 @@
 /** Types of plugins: what the compiler accepts, and what it knows of the result. */
 import { createServer, type DurableObjectClass, type Plugin, serve } from 'edgemcp'
 import { type AuditEvent, audit } from 'edgemcp/audit'
+import { bearer, forTenant, oneOf } from 'edgemcp/auth'
 import { type MethodEvent, observe } from 'edgemcp/observe'
 import { rateLimit } from 'edgemcp/rate-limit'
+import { github, type SignInClass, signIn } from 'edgemcp/sign-in'
 import { tasks } from 'edgemcp/tasks'
 
 const server = createServer({ name: 'types', version: '1.0.0' })
@@ -56,3 +58,11 @@ serve(server, {
     },
   ],
 })
+
+const users = signIn({ with: github({ clientId: 'a', clientSecret: 'b' }) })
+const tokens = bearer({ issuer: 'https://auth.example.com' })
+serve(server, { auth: forTenant('acme', users) }).McpSignIn satisfies SignInClass
+serve(server, { auth: oneOf(forTenant('acme', users), tokens) }).McpSignIn satisfies SignInClass
+serve(server, { auth: forTenant('acme', oneOf(tokens, users)) }).McpSignIn satisfies SignInClass
+// @ts-expect-error the auth has no plugins
+serve(server, { auth: forTenant('acme', tokens) }).McpSignIn

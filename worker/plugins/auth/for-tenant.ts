@@ -16,6 +16,9 @@ export type ForTenantOptions = {
   allowMissingClaim?: boolean
 }
 
+/** Authenticates the principals of one tenant, and has the plugins of another auth. */
+export type TenantAuth<A extends Auth> = Auth & { readonly plugins: A['plugins'] }
+
 /**
  * Creates an auth that accepts principals of one tenant only, and sets `ctx.principal.tenant` to it. Either the issuer or the audience must
  * belong to this tenant alone (the default audience is the URL of the endpoint), or `bearer({ tenantClaim })` must name the claim that
@@ -28,7 +31,7 @@ export type ForTenantOptions = {
  * @example
  * serve(server, { auth: forTenant('acme', bearer({ issuer: 'https://login.acme.example' })) })
  */
-export function forTenant(tenant: string, auth: Auth, options: ForTenantOptions = {}): Auth {
+export function forTenant<A extends Auth>(tenant: string, auth: A, options: ForTenantOptions = {}): TenantAuth<A> {
   checkValue('forTenant()', 'tenant', tenant, kind.name)
   checkValue('forTenant()', 'auth', auth, kind.auth)
   checkOptions('forTenant()', options, { allowMissingClaim: kind.flag } satisfies KindsOf<ForTenantOptions>)
