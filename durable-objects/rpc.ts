@@ -424,15 +424,17 @@ export type KeptTokens = {
   readonly refused?: Readonly<Record<string, number>> | undefined
   /** The client at the provider to which they were issued. */
   readonly clientId?: string | undefined
+  /** Whether the API refused the access token, which cannot be refreshed. */
+  readonly isRejected?: boolean | undefined
 }
 
 /** An access token for the API of a provider; or what is missing: the tokens, scopes of them, or the answer of the provider. */
 export type UpstreamAnswer =
   | { readonly accessToken: string; readonly expires?: number | undefined }
-  | { readonly missing: 'tokens' | 'answer' }
+  | { readonly missing: 'answer' }
   | {
-      readonly missing: 'scopes'
-      /** The scopes that the tokens have. */
+      readonly missing: 'tokens' | 'scopes'
+      /** The scopes that the tokens have, or had before they were revoked. */
       readonly held: readonly string[]
       /** How often the user was asked for each scope that the provider did not grant. */
       readonly refused: Readonly<Record<string, number>>

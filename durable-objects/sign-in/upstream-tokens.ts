@@ -68,10 +68,8 @@ export class UpstreamTokens {
   /** Returns an access token that is valid for a minute at least, with these scopes. */
   async token(user: string, provider: string, scopes: readonly string[], rejected?: string): Promise<UpstreamAnswer> {
     const tokens = await this.#open(user, provider)
-    if (!tokens) return { missing: 'tokens' }
-    if (!scopes.every((scope) => this.#host.holds(provider, tokens, scope))) {
-      return { missing: 'scopes', held: tokens.scopes, refused: tokens.refused ?? {} }
-    }
+    if (!tokens) return lacking('tokens', tokens)
+    if (!scopes.every((scope) => this.#host.holds(provider, tokens, scope))) return lacking('scopes', tokens)
     const { accessToken, expires } = tokens
     const isFresh = (expires ?? Number.POSITIVE_INFINITY) - refreshBeforeMs > Date.now()
     if (accessToken !== rejected && isFresh) return { accessToken, expires }
@@ -87,10 +85,21 @@ export class UpstreamTokens {
     return sealed === undefined ? undefined : this.#host.open(user, provider, sealed)
   }
 
+  /** Notes that tokens do not work any more: those of the next sign-in replace them, also if these have less scopes. */
+  async #reject(user: string, provider: string, old: KeptTokens): Promise<UpstreamAnswer> {
+    if (isUsable(old)) {
+      const sealed = await this.#host.seal(user, provider, { ...old, isRejected: true })
+      // The user may have been signed out, or have signed in again, meanwhile.
+      const current = await this.#open(user, provider)
+      if (current?.accessToken === old.accessToken) this.#storage.kv.put(prefix + provider, sealed)
+    }
+    return lacking('tokens', old)
+  }
+
   /** Sends a refresh token at most once at a time, also when this object was lost while it waited for an answer. */
   async #refresh(user: string, provider: string, old: KeptTokens): Promise<UpstreamAnswer> {
     const { refreshToken } = old
-    if (refreshToken === undefined) return { missing: 'tokens' }
+    if (refreshToken === undefined) return this.#reject(user, provider, old)
     const { kv } = this.#storage
     const sent = kv.get<number>(marker + provider)
     if (sent !== undefined) await scheduler.wait(Math.max(0, sent + lostAfterMs - Date.now()))
@@ -98,19 +107,17 @@ export class UpstreamTokens {
     await this.#storage.sync()
     try {
       const refreshed = await this.#host.refresh(provider, old)
-      const tokens = refreshed && { ...refreshed, refused: old.refused }
-      const sealed = tokens && (await this.#host.seal(user, provider, tokens))
+      // The scopes of refused tokens are requested again, when the user connects the provider.
+      const kept = { ...(refreshed ?? { ...old, refreshToken: undefined, expires: 0 }), refused: old.refused }
+      const sealed = await this.#host.seal(user, provider, kept)
       // The user may have been signed out, or have signed in again, meanwhile.
       const current = await this.#open(user, provider)
       const isCurrent = current?.refreshToken === refreshToken
-      if (!tokens || sealed === undefined) {
-        if (isCurrent) kv.delete(prefix + provider)
-        return !isCurrent && current ? tokenOf(current) : { missing: 'tokens' }
-      }
       if (isCurrent) kv.put(prefix + provider, sealed)
-      if (current) return tokenOf(tokens)
-      await this.#host.revoke(provider, tokens)
-      return { missing: 'tokens' }
+      if (!refreshed) return !isCurrent && current ? tokenOf(current) : lacking('tokens', current)
+      if (current) return tokenOf(refreshed)
+      await this.#host.revoke(provider, refreshed)
+      return lacking('tokens', current)
     } catch (problem) {
       this.#host.report(problem)
       return { missing: 'answer' }
@@ -122,6 +129,12 @@ export class UpstreamTokens {
 
 const tokenOf = ({ accessToken, expires }: KeptTokens): UpstreamAnswer => ({ accessToken, expires })
 
-/** Whether tokens are valid, or can be refreshed. One that never expires may have been revoked by the user. */
-const isUsable = ({ refreshToken, expires = 0 }: KeptTokens): boolean =>
-  refreshToken !== undefined || expires > Date.now()
+const lacking = (missing: 'tokens' | 'scopes', tokens: KeptTokens | undefined): UpstreamAnswer => ({
+  missing,
+  held: tokens?.scopes ?? [],
+  refused: tokens?.refused ?? {},
+})
+
+/** Whether tokens are valid, or can be refreshed. */
+const isUsable = ({ refreshToken, expires = Number.POSITIVE_INFINITY, isRejected = false }: KeptTokens): boolean =>
+  refreshToken !== undefined || (!isRejected && expires > Date.now())

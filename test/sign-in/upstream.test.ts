@@ -90,6 +90,42 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     }
   })
 
+  test.each([undefined, 3600])(
+    'keeps the scopes that the user connected when they sign in again: tokens expire in %s',
+    async (expiresIn) => {
+      gitHub.expiresIn = expiresIn
+      const browser = new Browser()
+      await using ada = await client(browser)
+      await browser.open(new URL('/oauth/link/github?scope=repo', server.url))
+      await using _ = await client(browser)
+      expect(gitHub.tokens.has(textOf(await ada.callTool('push')))).toBe(true)
+    },
+  )
+
+  test.each([undefined, 3600])(
+    'asks for all connected scopes after a revocation, and a sign-in replaces the tokens: they expire in %s',
+    async (expiresIn) => {
+      gitHub.expiresIn = expiresIn
+      const browser = new Browser()
+      await using ada = await client(browser)
+      await browser.open(new URL('/oauth/link/github?scope=gist+repo', server.url))
+      const revoke = () => {
+        gitHub.tokens.clear()
+        gitHub.refreshTokens.clear()
+      }
+      revoke()
+      for (let time = 0; time < 2; time++) {
+        expect(textOf(await ada.callTool('user'))).toContain('/oauth/link/github?scope=gist+repo')
+      }
+      await browser.open(new URL('/oauth/link/github?scope=gist+repo', server.url))
+      for (const tool of ['push', 'gist']) expect(gitHub.tokens.has(textOf(await ada.callTool(tool)))).toBe(true)
+      revoke()
+      expect(textOf(await ada.callTool('user'))).toContain('has to connect')
+      await using _ = await client(browser)
+      expect(textOf(await ada.callTool('user'))).toContain('ada')
+    },
+  )
+
   test('keeps the tokens of a new sign-in when a late answer refuses the old refresh token', async () => {
     gitHub.expiresIn = 30
     const browser = new Browser()

@@ -18,7 +18,7 @@ const sealLifeMs = 10 * 365 * 24 * 60 * 60_000
 /** Requests for a scope that the provider does not grant, before a call says so instead of asking again. */
 const maxRequests = 2
 
-/** Scopes that the stored tokens have, and how often others were requested and not granted. */
+/** Scopes that the stored tokens have or had, and how often others were requested and not granted. */
 type Lacking = { readonly held: readonly string[]; readonly refused: Readonly<Record<string, number>> }
 
 /** Path of the page that connects a provider, without its name. */
@@ -113,8 +113,7 @@ async function storedToken(
     return answer
   }
   cache.delete(key)
-  if (answer.missing === 'scopes') return answer
-  if (answer.missing === 'tokens') return { held: [], refused: {} }
+  if (answer.missing !== 'answer') return answer
   throw new McpError('unavailable', `${title} does not answer: try again later`, { reason: 'upstream', provider: name })
 }
 
