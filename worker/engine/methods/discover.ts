@@ -42,16 +42,15 @@ export function capabilitiesOf(
   declarations: Declarations,
   { updates }: Pick<CallEnvironment, 'updates'>,
 ): ServerCapabilities {
-  // What is undefined is not sent.
-  return {
-    logging: {},
-    completions: hasCompletions(declarations) ? {} : undefined,
-    tools: declarations.tools.size > 0 ? { listChanged: updates } : undefined,
-    resources: hasResources(declarations) ? { subscribe: updates, listChanged: updates } : undefined,
-    extensions: declarations.extensions,
-    experimental: declarations.experimental,
-    prompts: declarations.prompts.size > 0 ? { listChanged: updates } : undefined,
-  }
+  // Proxies add the members that are absent.
+  const capabilities: ServerCapabilities = { logging: {} }
+  if (hasCompletions(declarations)) capabilities.completions = {}
+  if (declarations.tools.size > 0) capabilities.tools = { listChanged: updates }
+  if (hasResources(declarations)) capabilities.resources = { subscribe: updates, listChanged: updates }
+  capabilities.extensions = declarations.extensions
+  if (declarations.experimental) capabilities.experimental = declarations.experimental
+  if (declarations.prompts.size > 0) capabilities.prompts = { listChanged: updates }
+  return capabilities
 }
 
 export function implementationOf({ options }: Declarations): Implementation {
