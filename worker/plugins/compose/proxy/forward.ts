@@ -31,14 +31,14 @@ async function relay(methodContext: MethodContext, proxied: Proxied, upstream: P
   let more: Params = {}
   // For all rounds in which the client is not asked.
   const signal = proxied.timed(methodContext)
-  await proxied.connect(methodContext)
+  await proxied.connect(methodContext, signal)
   for (let round = 1; round <= maxRounds; round += 1) {
     const sent = { ...params, ...upstream, ...more }
     const key = `${index} ${round}`
     const result = await requestOnce(methodContext, proxied, sent, key, signal).catch(async (problem) => {
       if (!(problem instanceof TokenRefused)) throw problem
       // The upstream has not read the request. The user may be asked for another token.
-      await proxied.connect(methodContext, problem)
+      await proxied.connect(methodContext, signal, problem)
       return requestOnce(methodContext, proxied, sent, `${key} again`, signal)
     })
     if (!isInputRequired(result)) return proxied.access.uris.result(result)

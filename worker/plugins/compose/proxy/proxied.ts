@@ -117,8 +117,8 @@ export class Proxied {
   }
 
   /** Gets the token of the user for the rest of this round: see `UpstreamCallers.connect`. */
-  connect(context: MethodContext, problem?: TokenRefused): Promise<void> {
-    return this.#callers.connect(context, this.timed(context), problem)
+  connect(context: MethodContext, signal: AbortSignal, problem?: TokenRefused): Promise<void> {
+    return this.#callers.connect(context, signal, problem)
   }
 
   /** Ends the upstream session of a call that has one of its own. Called when the call has ended. */
