@@ -194,12 +194,18 @@ const openCalls = (stub: Stub) =>
   })
 
 describe('a stream with a maximum age', () => {
+  function silentSocket() {
+    const { 0: client, 1: socket } = new WebSocketPair()
+    socket.accept()
+    return { socket, dial: async () => new Response(null, { status: 101, webSocket: client }) }
+  }
+
   /** Opens a stream whose object sends nothing, and lets time pass until it ends. Returns its age in milliseconds. */
   async function ageAtEnd(random: number, maxStreamAgeMs: number): Promise<number> {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const jitter = vi.spyOn(Math, 'random').mockReturnValue(random)
     try {
-      const response = await openRelay({ ...limits, maxStreamAgeMs, dial: connection(session()) })
+      const response = await openRelay({ ...limits, maxStreamAgeMs, dial: silentSocket().dial }, '0.1')
       const read = reading(response)
       let ageMs = 0
       for (; vi.getTimerCount() > 0; ageMs += 10) await vi.advanceTimersByTimeAsync(10)
@@ -218,23 +224,54 @@ describe('a stream with a maximum age', () => {
     expect(await ageAtEnd(1, 1000)).toBe(800)
   })
 
-  test.each([Number.POSITIVE_INFINITY, 2 ** 32, undefined])(
-    'of %s milliseconds needs no timer',
-    async (maxStreamAgeMs) => {
-      const timer = vi.spyOn(globalThis, 'setTimeout')
-      try {
-        const response = await openRelay({
-          ...limits,
-          ...(maxStreamAgeMs && { maxStreamAgeMs }),
-          dial: connection(session()),
-        })
-        expect(timer).not.toHaveBeenCalled()
-        await response.body?.cancel()
-      } finally {
-        timer.mockRestore()
-      }
-    },
-  )
+  test('stays open without an event id until its first event', async () => {
+    const { socket, dial } = silentSocket()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
+    try {
+      const read = reading(await openRelay({ ...limits, maxStreamAgeMs: 1000, dial }))
+      await vi.advanceTimersByTimeAsync(10_000)
+      expect(read).toEqual({ text: '', ended: false })
+      vi.useRealTimers()
+      socket.send(relayMessage('id: 1\ndata: {}\n\n', '1'))
+      await vi.waitUntil(() => read.ended)
+      expect(read.text).toBe('id: 1\ndata: {}\n\nretry: 1000\n\n')
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test('of more milliseconds than a timer takes ends as late', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] })
+    const jitter = vi.spyOn(Math, 'random').mockReturnValue(0)
+    try {
+      const maxStreamAgeMs = 2 ** 32
+      const read = reading(await openRelay({ ...limits, maxStreamAgeMs, dial: silentSocket().dial }, '0.1'))
+      await vi.advanceTimersByTimeAsync(maxStreamAgeMs - 1)
+      expect(read.ended).toBe(false)
+      expect(vi.getTimerCount()).toBe(1)
+      await vi.advanceTimersByTimeAsync(1)
+      vi.useRealTimers()
+      await vi.waitUntil(() => read.ended)
+    } finally {
+      jitter.mockRestore()
+      vi.useRealTimers()
+    }
+  })
+
+  test.each([Number.POSITIVE_INFINITY, undefined])('of %s milliseconds needs no timer', async (maxStreamAgeMs) => {
+    const timer = vi.spyOn(globalThis, 'setTimeout')
+    try {
+      const response = await openRelay({
+        ...limits,
+        ...(maxStreamAgeMs && { maxStreamAgeMs }),
+        dial: connection(session()),
+      })
+      expect(timer).not.toHaveBeenCalled()
+      await response.body?.cancel()
+    } finally {
+      timer.mockRestore()
+    }
+  })
 
   test('leaves no timer when its client disconnects first', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
