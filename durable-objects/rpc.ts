@@ -422,6 +422,8 @@ export type KeptTokens = {
   readonly scopes: readonly string[]
   /** How often the user was asked for each scope that the provider did not grant. */
   readonly refused?: Readonly<Record<string, number>> | undefined
+  /** Milliseconds since 1970: when the user last replaced a rejected access token. */
+  readonly replaced?: number | undefined
   /** The client at the provider to which they were issued. */
   readonly clientId?: string | undefined
   /** Whether the API refused the access token, which cannot be refreshed. */
@@ -470,7 +472,7 @@ export interface SignInRpc extends EntryStorage {
     requested: readonly string[],
     isSignIn: boolean,
   ): Promise<void>
-  /** Returns an access token of the user of this object. @param rejected an access token that is not returned any more */
+  /** Returns an access token of the user of this object. @param rejected an access token that is returned only if another one is no help */
   upstreamToken(user: string, provider: string, scopes: readonly string[], rejected?: string): Promise<UpstreamAnswer>
   /** Deletes the tokens of the user of this object, and revokes them at their providers. */
   clearUpstream(user: string): Promise<void>

@@ -116,7 +116,7 @@ export function messages(): Message[] {
 
 const isSaid = (node: Node) =>
   (node.kind === SyntaxKind.NewExpression || node.kind === SyntaxKind.CallExpression) &&
-  /^(?:(?:Mcp|Type)?Error|console\.warn)$/.test((node as NewExpression).expression.getText())
+  /^(?:(?:Mcp|Type|UnlistedScope)?Error|console\.warn)$/.test((node as NewExpression).expression.getText())
 
 const isFunction = (node: Node) => node.kind === SyntaxKind.ArrowFunction || node.kind === SyntaxKind.FunctionExpression
 

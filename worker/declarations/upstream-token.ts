@@ -7,7 +7,7 @@ export type UpstreamTokenOptions = {
   /**
    * Name of a provider of `signIn()`, or an object with the scopes that requests need. Each request has the token of the user that
    * `ctx.upstream()` returns, in the header `Authorization`. A token that the other server refuses is replaced once; the user is asked to
-   * connect the provider, or to grant the scopes that the other server names. Default: none.
+   * connect the provider, or to grant the scopes that the other server names and `signIn()` can request. Default: none.
    */
   upstream?: string | { readonly provider: string; readonly scopes?: readonly string[] }
 }
@@ -17,6 +17,9 @@ export const upstreamKind: typeof kind.string = [
   "the name of a provider, or an object such as { provider: 'github', scopes: ['repo'] }",
   { provider: kind.required(kind.name), scopes: kind.strings },
 ]
+
+/** Thrown by `ctx.upstream()` for a scope that it cannot request. */
+export class UnlistedScopeError extends Error {}
 
 /** Returns tokens of one user. */
 export class UpstreamToken {
@@ -46,10 +49,19 @@ export class UpstreamToken {
   async after({ status, challenge }: Refused): Promise<string | undefined> {
     const rejected = this.#latest
     if (rejected === undefined) return undefined
-    if (status === 401) return this.#ctx.upstream(this.#provider, { scopes: this.#scopes, rejected })
+    if (status === 401) {
+      const other = await this.#ctx.upstream(this.#provider, { scopes: this.#scopes, rejected })
+      return other === rejected ? undefined : other
+    }
     const scopes = [...new Set([...this.#scopes, ...scopesIn(challenge)])]
     if (status !== 403 || scopes.length === this.#scopes.length) return undefined
-    return this.#ctx.upstream(this.#provider, { scopes })
+    try {
+      return await this.#ctx.upstream(this.#provider, { scopes })
+    } catch (problem) {
+      // The refusal of the other server says more.
+      if (problem instanceof UnlistedScopeError) return undefined
+      throw problem
+    }
   }
 }
 

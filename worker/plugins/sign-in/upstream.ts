@@ -2,6 +2,7 @@
 import type { KeptTokens, SignInRpc } from '../../../durable-objects/rpc.ts'
 import type { UpstreamHost } from '../../../durable-objects/sign-in/upstream-tokens.ts'
 import type { Context, UpstreamOptions } from '../../declarations/context.ts'
+import { UnlistedScopeError } from '../../declarations/upstream-token.ts'
 import type { Seals } from '../../engine/call.ts'
 import type { Runtime } from '../../plugin.ts'
 import { McpError, ToolError } from '../../protocol/errors.ts'
@@ -73,7 +74,7 @@ export async function readUpstream(
   throw new ToolError(`The user has not connected ${provider.title} yet. Call again when they have opened ${url}`)
 }
 
-/** Returns the scopes to request for those that are needed and not held. @throws Error for one that the provider does not list */
+/** Returns the scopes to request for those that are needed and not held. @throws UnlistedScopeError for one that the provider does not list */
 function scopesToRequest(
   provider: IdentityProvider,
   scopes: readonly string[],
@@ -83,7 +84,7 @@ function scopesToRequest(
   return lacked.map((scope) => {
     const found = requestableFor(provider, scope)
     if (found !== undefined) return found
-    throw new Error(
+    throw new UnlistedScopeError(
       `ctx.upstream("${provider.name}") needs the scope "${scope}", which signIn() does not request: add it to additionalScopes of the provider`,
     )
   })
