@@ -20,8 +20,8 @@ async function api(ctx: Context, path: string, init: RequestInit = {}, scopes: s
 }
 
 server.tool('whoami', { description: 'Returns the user at GitHub', scopes: ['github:read'] }, (_, { principal }) => {
-  const { preferred_username: login, name } = principal?.claims ?? {}
-  return `${name} (${login})`
+  const claims = principal?.claims
+  return `${claims?.name} (${claims?.preferred_username})`
 })
 
 server.tool(

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { pageAt } from '../docs/pages.ts'
@@ -40,6 +40,7 @@ async function pack(folder: string): Promise<string> {
 /** Lets the project import what the repository has installed. */
 function link(name: string): void {
   const place = join(project, 'node_modules', name)
+  mkdirSync(dirname(place), { recursive: true })
   if (!existsSync(place)) symlinkSync(bin(name), place)
 }
 
@@ -129,7 +130,7 @@ test('the project writes declarations of every export of the examples with the o
   cpSync(join(root, 'examples'), join(folder, 'src/examples'), {
     recursive: true,
     // This project has neither the packages of an authorization server nor those of an OAuth provider.
-    filter: (path) => !/\/(auth-server|oauth-provider|github)$/.test(path),
+    filter: (path) => !/\/(auth-server|oauth-provider)$/.test(path),
   })
   writeFileSync(join(folder, 'src/index.ts'), server)
   writeFileSync(
@@ -146,6 +147,7 @@ test('the project writes declarations of every export of the examples with the o
   )
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'declared', private: true, type: 'module' }))
   link('zod')
+  link('@cloudflare/workers-oauth-provider')
   const tsc = (...args: string[]) => run(process.execPath, [bin('typescript/bin/tsc'), ...args], { cwd: folder })
   await tsc('--init')
   expect(readFileSync(join(folder, 'tsconfig.json'), 'utf8')).toMatch(/^ *"declaration": true/m)
