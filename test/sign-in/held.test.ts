@@ -1,0 +1,40 @@
+/** A grant that is revoked while a refresh of it runs. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { GitHub } from '../../examples/github/auth-server/github.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import { RawClient, type Tokens } from './client.ts'
+import { objectAt } from './tokens.ts'
+
+let gitHub: GitHub
+let server: TestServer
+let client: RawClient
+beforeAll(async () => {
+  gitHub = await GitHub.start()
+  server = await startServer('test/sign-in/held', { GITHUB: gitHub.url })
+  client = new RawClient(server.url)
+})
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]()
+  await gitHub?.[Symbol.asyncDispose]()
+})
+
+const state = async (path = '/state') =>
+  (await fetch(client.at(path))).json() as Promise<{ held: number; arrived: number }>
+
+test('a grant that is revoked while a refresh has read it stays revoked', async () => {
+  const { client: registered, tokens } = await client.signIn()
+  await state('/hold')
+  const refresh = client.token(client.refreshForm(registered, tokens.refresh_token))
+  await expect.poll(async () => (await state()).held).toBe(1)
+  const revocation = client.token({ token: tokens.refresh_token, client_id: registered.id })
+  await expect.poll(async () => (await state()).arrived).toBe(2)
+  // A revocation that does not wait for the refresh has ended by then.
+  for (let times = 0; times < 20; times++) await state()
+  const [user, grant] = tokens.refresh_token.split(':')
+  const name = objectAt(server.url, `grant:${user}:${grant}`)
+  await state(`/release?name=${encodeURIComponent(name)}`)
+  const next = (await (await refresh).json()) as Tokens
+  expect((await revocation).status).toBe(200)
+  expect(await client.call(next.access_token)).toMatch(/^401 /)
+  expect((await client.token(client.refreshForm(registered, next.refresh_token))).status).toBe(400)
+})
