@@ -422,8 +422,8 @@ export type KeptTokens = {
   readonly scopes: readonly string[]
   /** How often the user was asked for each scope that the provider did not grant. */
   readonly refused?: Readonly<Record<string, number>> | undefined
-  /** Milliseconds since 1970: when the user last replaced a rejected access token. */
-  readonly replaced?: number | undefined
+  /** Milliseconds since 1970: when the user last replaced rejected access tokens. */
+  readonly replaced?: readonly number[] | undefined
   /** The client at the provider to which they were issued. */
   readonly clientId?: string | undefined
   /** Whether the API refused the access token, which cannot be refreshed. */

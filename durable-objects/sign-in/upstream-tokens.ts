@@ -27,8 +27,9 @@ const refreshBeforeMs = 60_000
 /** Milliseconds after which a refresh that was sent, and whose answer was lost with the object, is repeated. */
 const lostAfterMs = 15_000
 
-/** Milliseconds for which a user who has replaced a rejected token is not asked for another one: the API refuses for a reason of its own. */
-const keptAfterReplacementMs = 24 * 60 * 60_000
+/** How many rejected tokens a user is asked to replace in `replacementsMs`. After that, the API refuses for a reason of its own. */
+const maxReplacements = 2
+const replacementsMs = 24 * 60 * 60_000
 
 /** Starts the keys of tokens. */
 export const prefix = 'tokens:'
@@ -64,7 +65,7 @@ export class UpstreamTokens {
       refused[scope] = isSignIn ? Math.max(refused[scope] ?? 0, 1) : (refused[scope] ?? 0) + 1
     }
     for (const scope of Object.keys(refused)) if (this.#host.holds(provider, tokens, scope)) delete refused[scope]
-    const replaced = old?.isRejected ? Date.now() : old?.replaced
+    const replaced = [...(old?.replaced ?? []), ...(old?.isRejected ? [Date.now()] : [])].slice(-maxReplacements)
     const sealed = await this.#host.seal(user, provider, { ...tokens, refused, replaced })
     this.#storage.kv.put(prefix + provider, sealed)
   }
@@ -91,8 +92,8 @@ export class UpstreamTokens {
 
   /** Notes that tokens do not work any more: those of the next sign-in replace them, also if these have less scopes. */
   async #reject(user: string, provider: string, old: KeptTokens): Promise<UpstreamAnswer> {
-    const { replaced = 0 } = old
-    if (isUsable(old) && replaced + keptAfterReplacementMs > Date.now()) return tokenOf(old)
+    const replaced = old.replaced?.filter((time) => time + replacementsMs > Date.now()) ?? []
+    if (isUsable(old) && replaced.length === maxReplacements) return tokenOf(old)
     if (isUsable(old)) {
       const sealed = await this.#host.seal(user, provider, { ...old, isRejected: true })
       // The user may have been signed out, or have signed in again, meanwhile.

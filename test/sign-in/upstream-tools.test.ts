@@ -100,17 +100,17 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     expect(await callAndConnect('makeRepository')).toBe('made')
   })
 
-  test('an API that refuses each token asks for one connection, and then answers the model', async () => {
+  test('an API that refuses each token asks for two connections, and then answers the model', async () => {
     gitHub.expiresIn = undefined
     answer = (_, response) => response.writeHead(401).end('needs SSO')
     const refused = 'POST /api/v3/user/repos: HTTP 401. needs SSO'
-    expect(await callAndConnect('makeRepository')).toBe(refused)
-    gitHub.account = { id: Math.floor(Math.random() * 1e9), login: 'eve', name: 'Eve' }
     const browser = new Browser()
-    await using eve = await client(false, browser)
-    const [url = ''] = /http\S+$/.exec(textOf(await eve.callTool('makeRepository'))) ?? []
-    await browser.open(new URL(url))
-    for (let time = 1; time <= 3; time += 1) expect(textOf(await eve.callTool('makeRepository'))).toBe(refused)
+    await using ada = await client(false, browser)
+    for (let time = 1; time <= 2; time += 1) {
+      const [url = ''] = /http\S+$/.exec(textOf(await ada.callTool('makeRepository'))) ?? []
+      await browser.open(new URL(url))
+    }
+    for (let time = 1; time <= 3; time += 1) expect(textOf(await ada.callTool('makeRepository'))).toBe(refused)
   })
 
   test('a scope that the API names is granted by the user', async () => {

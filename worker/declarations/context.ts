@@ -128,8 +128,8 @@ export type UpstreamOptions = {
   /** Scopes of the provider that the token needs: among `scopes` and `additionalScopes` of the provider. Default: none. */
   scopes?: readonly string[]
   /**
-   * An access token that the API has rejected: another one is returned. It is returned again if the user has replaced a rejected token within
-   * a day, so the API refuses for another reason. Default: none.
+   * An access token that the API has rejected: another one is returned. It is returned again if the user has replaced two rejected tokens
+   * within a day, so the API refuses for another reason. Default: none.
    */
   rejected?: string | undefined
 }
