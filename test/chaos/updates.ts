@@ -12,7 +12,7 @@ import { Book } from './listening/book.ts'
 import { type Filter, Listener } from './listening/listener.ts'
 import { type Sample, sample, slopeOf } from './listening/memory.ts'
 import { ListeningServer, shards } from './listening/server.ts'
-import { Subscriber } from './listening/subscriber.ts'
+import { SessionExpired, Subscriber } from './listening/subscriber.ts'
 import { Watch } from './listening/watch.ts'
 
 const [listeners, sessions, announcers] = [24, 12, 4]
@@ -52,6 +52,7 @@ class Soak {
   #dismissed = 0
   #sessions = 0
   #returns = 0
+  #expired = 0
   #fresh = 0
   readonly #busy = new Set<string>()
   readonly #listening = new Set<Listener>()
@@ -107,7 +108,7 @@ class Soak {
     const { sockets, sessions, changes } = this.#watch.most
     const [first, last] = [this.#samples[0], this.#samples.at(-1)] as [Sample, Sample]
     return [
-      `${this.#streams} listen streams and ${this.#sessions} sessions, which returned ${this.#returns} times`,
+      `${this.#streams} listen streams and ${this.#sessions} sessions, which returned ${this.#returns} times (${this.#expired} too late)`,
       `${this.#kills} kills; ${this.#lost.McpSubscriptions} Subscriptions objects and ${this.#lost.McpSession} sessions were lost, ` +
         `${this.#evicted.McpSubscriptions} and ${this.#evicted.McpSession} were evicted (${this.#evicted.not} were not)`,
       `${book.announced} announcements in ${book.bursts} bursts, ${book.heard} times heard, ${book.fulfilled} times as was due, ` +
@@ -170,6 +171,10 @@ class Soak {
         await this.#server.up
         await this.#visit()
       } catch (problem) {
+        if (problem instanceof SessionExpired) {
+          this.#expired += 1
+          continue
+        }
         const isLost = /ECONNRE|socket hang up/.test(String(problem))
         if (!isLost || Date.now() - this.book.lastLoss > 10_000) this.book.problem(String(problem))
         await sleep(100)

@@ -10,6 +10,7 @@ import { env, exports } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { subscriptions } from 'edgemcp/subscriptions'
 import type { Holding } from './holding.ts'
+import { ttl } from './ttl.ts'
 
 const server = createServer({ name: 'listening', version: '1.0.0' })
 server.tool('nothing', { description: 'Does nothing' }, () => 'done')
@@ -20,7 +21,7 @@ server.resource('note://{id}', { name: 'note', description: 'A note' }, ({ id })
 const { KEEP_ALIVE = '500' } = env as { KEEP_ALIVE?: string }
 const worker = serve(server, {
   limits: { keepAliveMs: Number(KEEP_ALIVE) },
-  sessions: { ttl: 20_000 },
+  sessions: { ttl },
   plugins: [subscriptions({ shards: 3, listenersPerAddress: 10_000 })],
 })
 

@@ -5,11 +5,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { bodyOf } from '../session.ts'
 import type { Book, Hearer } from './book.ts'
 import { topicOf } from './listener.ts'
+import { ttl } from './ttl.ts'
 import { heardOn, send } from './wire.ts'
 
 const lists = ['tools', 'prompts', 'resources']
 /** How often a request is sent that meets an object, or a process, that is being lost. */
 const mostTries = 40
+
+/** A client that was away for longer than sessions live, as on a machine that restarts slowly, has lost its session. */
+export class SessionExpired extends Error {}
 
 export class Subscriber implements Hearer {
   readonly kind = 'session'
@@ -20,6 +24,8 @@ export class Subscriber implements Hearer {
   /** Resolves when the server is there. */
   readonly #up: () => Promise<void>
   #stream: IncomingMessage | undefined
+  /** Milliseconds since 1970: when its last stream broke, or was dropped. */
+  #awaySince = Date.now()
   #last: number | undefined
   /** What it must hear of, since when in milliseconds, and what it may. */
   readonly #sure = new Map<string, number>()
@@ -77,14 +83,19 @@ export class Subscriber implements Hearer {
         const headers: Record<string, string> = { ...this.#headers, Accept: 'text/event-stream' }
         if (this.#last !== undefined) headers['Last-Event-ID'] = `0.${this.#last}`
         const stream = await send(this.#url, { method: 'GET', headers })
-        if (stream.statusCode !== 200) throw new Error(`${stream.statusCode} ${await bodyOf(stream)}`)
+        if (stream.statusCode !== 200) {
+          const answer = `${stream.statusCode} ${await bodyOf(stream)}`
+          const awayMs = Date.now() - this.#awaySince
+          if (awayMs > ttl) throw new SessionExpired(`${this.name} was away for ${awayMs} ms: ${answer}`)
+          throw new Error(`${this.name} was away for ${awayMs} ms: ${answer}`)
+        }
         this.#stream = stream
         const { promise, resolve } = Promise.withResolvers<boolean>()
         this.#read(stream, () => resolve(true)).finally(() => resolve(false))
         // The first time an event without a message says where it begins: from then on it can be gone on with.
         if (this.#last !== undefined || (await promise)) break
       } catch (problem) {
-        if (tries === mostTries) throw problem
+        if (tries === mostTries || problem instanceof SessionExpired) throw problem
       }
       await sleep(100)
     }
@@ -101,6 +112,7 @@ export class Subscriber implements Hearer {
 
   /** From now on its stream may break at any time. */
   cut(): void {
+    if (this.#stream) this.#awaySince = Date.now()
     this.#stream = undefined
   }
 
@@ -172,6 +184,6 @@ export class Subscriber implements Hearer {
     } catch (problem) {
       if (stream === this.#stream) this.#book.problem(`The stream of ${this.name} broke: ${problem}`)
     }
-    if (stream === this.#stream) this.#stream = undefined
+    if (stream === this.#stream) this.cut()
   }
 }

@@ -3,9 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Book } from './book.ts'
 import type { Holding } from './holding.ts'
 import { type ListeningServer, shards } from './server.ts'
+import { ttl } from './ttl.ts'
 
-/** Milliseconds: how long a session may be idle, as the server says. */
-const ttl = 20_000
 /** Milliseconds that changes are kept, and that an alarm may be late. */
 const [keptFor, late] = [5 * 60_000, 60_000]
 /** Milliseconds until the server has noticed that the reader of a stream has gone. */

@@ -1,0 +1,2 @@
+/** How long sessions of this server live without a request, in milliseconds. */
+export const ttl = 20_000
