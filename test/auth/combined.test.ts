@@ -96,6 +96,18 @@ describe('a refused credential is refused', () => {
       { status: 401, text: unknownKind },
     ],
     [
+      'DPoP, where anonymous callers and bearer tokens are admitted',
+      'without-dpop',
+      async () => ({ Authorization: `DPoP ${await issuer.token(at('without-dpop').href)}` }),
+      { status: 401, text: required },
+    ],
+    [
+      'DPoP, where one auth admits anonymous callers and bearer tokens',
+      'alone',
+      async () => ({ Authorization: `DPoP ${await issuer.token(at('alone').href)}` }),
+      { status: 401, text: required },
+    ],
+    [
       'Bearer without a token, where anonymous callers are admitted',
       'open',
       () => ({ Authorization: 'Bearer' }),

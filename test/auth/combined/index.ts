@@ -56,6 +56,16 @@ const open = serve(server, {
   auth: oneOf(bearer({ issuer: ISSUER, allowAnonymous: true }), keys),
   ...common,
 })
+const withoutDpop = serve(server, {
+  path: '/without-dpop/mcp',
+  auth: oneOf(bearer({ issuer: ISSUER, allowAnonymous: true, dpop: false }), keys),
+  ...common,
+})
+const alone = serve(server, {
+  path: '/alone/mcp',
+  auth: bearer({ issuer: ISSUER, allowAnonymous: true, dpop: false }),
+  ...common,
+})
 const verify = serve(server, { path: '/verify/mcp', auth: oneOf(verified, first, keys), ...common })
 const tenant = serve(server, { path: '/tenant/mcp', auth: oneOf(forTenant('acme', first), keys), ...common })
 const users = signIn({ with: github({ clientId: 'a', clientSecret: 'b' }) })
@@ -64,4 +74,4 @@ const swapped = serve(server, { path: '/swapped/mcp', auth: oneOf(users, first, 
 
 export const { McpSignIn } = signed
 // The first one answers for the authorization server of this origin.
-export default combine(signed, swapped, all, open, verify, tenant)
+export default combine(signed, swapped, all, open, withoutDpop, alone, verify, tenant)

@@ -130,9 +130,11 @@ class ResourceServer {
     incoming: IncomingRequest,
   ): Promise<Principal | undefined> {
     this.validate(serverInfo.server)
-    const match = this.#credentialOf(request)
+    const found = this.#carrier.token(request)
+    // Without DPoP, its scheme is one that this server does not take.
+    const match = found?.scheme === 'DPoP' && !this.#dpop ? undefined : found
     if (!match) {
-      if (this.#options.allowAnonymous) return undefined
+      if (this.#options.allowAnonymous && !found) return undefined
       const message = this.#dpop?.isRequired
         ? 'Authorization is required: send a token with DPoP'
         : (this.#carrier.required ?? 'Authorization is required: send a bearer token')
@@ -160,12 +162,6 @@ class ResourceServer {
     } catch (problem) {
       throw this.#refused(problem, schemesOf(this.#dpop, scheme, isBound), request, serverInfo)
     }
-  }
-
-  /** Returns the credential of a request; `undefined` for one that this server does not take. */
-  #credentialOf(request: Request): Found {
-    const found = this.#carrier.token(request)
-    return found?.scheme === 'DPoP' && !this.#dpop ? undefined : found
   }
 
   /** @throws BadToken for a token that is bound to a key, unless the request proves possession of the key; BadProof; McpError */
