@@ -110,6 +110,10 @@ export class RawClient {
   }
 }
 
+/** The page for a client that this server does not know, as `seen` returns it. */
+export const unknownApp =
+  '400 page: Your app is not registered at this server, or its registration has expired. Remove this server in the app and add it again.'
+
 /** What a response says, in one line: `400 invalid_grant`, `400 page: The form has no decision.`, `302 http://… code state`. */
 export async function seen(response: Response): Promise<string> {
   const { status, headers } = response

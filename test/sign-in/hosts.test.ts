@@ -4,7 +4,7 @@ import { GitHub } from '../../examples/github/auth-server/github.ts'
 import { connect } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { Browser } from './browser.ts'
-import { RawClient, seen } from './client.ts'
+import { RawClient, seen, unknownApp } from './client.ts'
 
 describe.each([
   { what: 'two endpoints on two hosts', folder: 'test/sign-in/hosts', instance: 'choice', isOne: false },
@@ -46,7 +46,7 @@ describe.each([
 
   test('know the clients, codes and tokens of their own only', async () => {
     const { client, tokens } = await first.signIn()
-    expect(await seen(await fetch(second.ask(client).url, { redirect: 'manual' }))).toBe('400 page: Invalid client_id.')
+    expect(await seen(await fetch(second.ask(client).url, { redirect: 'manual' }))).toBe(unknownApp)
     expect(await seen(await second.token(second.refreshForm(client, tokens.refresh_token)))).toBe('401 invalid_client')
     expect(await first.call(tokens.access_token)).toMatch(/^200 /)
     const other = await second.signIn()

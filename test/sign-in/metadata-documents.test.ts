@@ -228,6 +228,6 @@ test.each([
 ])('%s is no such URL', async (id) => {
   const { url } = client.ask({ id, secret: undefined })
   expect(await seen(await fetch(url, { redirect: 'manual' }))).toMatch(
-    /^400 page: (?:Invalid client_id|This server cannot verify the app)\.$/,
+    /^400 page: (?:Your app is not registered .*|This server cannot verify the app\.)$/,
   )
 })

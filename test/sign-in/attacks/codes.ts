@@ -1,4 +1,4 @@
-import { seen } from '../client.ts'
+import { seen, unknownApp } from '../client.ts'
 import type { Attack, Stage } from './stage.ts'
 
 /** Redeems a good code with a changed form. */
@@ -203,7 +203,7 @@ export const codes: Readonly<Record<string, readonly Attack[]>> = {
       const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(form.code_verifier))
       form.code_verifier = Buffer.from(hash).toString('base64url')
     }),
-    redeeming('has a verifier of 100,000 characters', '413', (form) => {
+    redeeming('has a verifier of 100,000 characters', '413 invalid_request', (form) => {
       form.code_verifier = 'x'.repeat(100_000)
     }),
   ],
@@ -218,12 +218,12 @@ export const codes: Readonly<Record<string, readonly Attack[]>> = {
       response_type: 'code token',
     }),
     asking('lack the client', '400 page: client_id is required.', { client_id: undefined }),
-    asking('name an unknown client', '400 page: Invalid client_id.', { client_id: 'AAAAAAAAAAAAAAAA' }),
-    asking('name an object of another kind', '400 page: Invalid client_id.', { client_id: 'settings' }),
-    asking('name a client with separators', '400 page: Invalid client_id.', { client_id: 'a:b:c' }),
-    asking('name a client of 10,000 characters', '400 page: Invalid client_id.', { client_id: 'a'.repeat(10_000) }),
-    asking('name a client in another script', '400 page: Invalid client_id.', { client_id: '𝒜\u0000%00' }),
-    asking('name the URL of a metadata document, which this server does not read', '400 page: Invalid client_id.', {
+    asking('name an unknown client', unknownApp, { client_id: 'AAAAAAAAAAAAAAAA' }),
+    asking('name an object of another kind', unknownApp, { client_id: 'settings' }),
+    asking('name a client with separators', unknownApp, { client_id: 'a:b:c' }),
+    asking('name a client of 10,000 characters', unknownApp, { client_id: 'a'.repeat(10_000) }),
+    asking('name a client in another script', unknownApp, { client_id: '𝒜\u0000%00' }),
+    asking('name the URL of a metadata document, which this server does not read', unknownApp, {
       client_id: 'https://app.example/client.json',
     }),
     asking('name the resource of another server', `${client} error=invalid_target error_description iss state`, {

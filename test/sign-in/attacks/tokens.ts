@@ -169,7 +169,7 @@ export const tokens: Readonly<Record<string, readonly Attack[]>> = {
     refreshing('has 60,000 characters', '400 invalid_grant', (form) => {
       form.refresh_token = `${'x'.repeat(60_000)}:a:b`
     }),
-    refreshing('has 100,000 characters', '413', (form) => {
+    refreshing('has 100,000 characters', '413 invalid_request', (form) => {
       form.refresh_token = 'x'.repeat(100_000)
     }),
     refreshing('asks for more scopes than were granted', '400 invalid_scope', (form) => {

@@ -17,7 +17,7 @@ import { readBodyText } from '../../protocol/bounded-body.ts'
 import { isStrings } from '../../protocol/check-principal.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
 import { type GrantProps, type ObjectOf, paths, upstreamKeyOf, withCanonicalResource } from './authorization-server.ts'
-import { consentPage, problemPage } from './consent-page.ts'
+import { consentPage, messagePage, problemPage } from './consent-page.ts'
 import { AccessDenied, type IdentityProvider, type User } from './providers/provider.ts'
 import { callbackPath } from './upstream.ts'
 import { userIdOf } from './user-id.ts'
@@ -49,6 +49,11 @@ type VisitData = { readonly provider: string; readonly nonce: string; readonly c
 /** Scopes of OpenID Connect, which give no access to this server. Hosts request them when they know no others. */
 const openIdScopes: ReadonlySet<string> = new Set(['openid', 'profile', 'email', 'address', 'phone', 'offline_access'])
 
+/** What the library says of a client that it does not know. */
+const unknownClient = /^Invalid client_id$/
+const unknownClientAdvice =
+  'Your app is not registered at this server, or its registration has expired. Remove this server in the app and add it again.'
+
 /** Bytes of the form of the consent page. */
 const maxFormBytes = 64 * 1024
 
@@ -77,7 +82,10 @@ export class AuthorizePages {
       return await answer()
     } catch (problem) {
       if (problem instanceof AuthorizationError) {
-        return problem.redirectTo ? redirect(problem.redirectTo) : problemPage(request, 400, `${problem.description}.`)
+        if (problem.redirectTo) return redirect(problem.redirectTo)
+        if (unknownClient.test(problem.description ?? ''))
+          return messagePage(request, 400, 'Sign-in failed', unknownClientAdvice)
+        return problemPage(request, 400, `${problem.description}.`)
       }
       if (problem instanceof CimdFetchError) return problemPage(request, 400, 'This server cannot verify the app.')
       report(problem)

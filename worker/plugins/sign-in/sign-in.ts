@@ -467,7 +467,11 @@ function redirectUrisIn(body: string): readonly string[] {
   }
 }
 
-const tooLarge = () => new Response(null, { status: 413, headers: { 'Access-Control-Allow-Origin': '*' } })
+const tooLarge = () =>
+  Response.json(
+    { error: 'invalid_request', error_description: 'The body of the request is too large' },
+    { status: 413, headers: { 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-store' } },
+  )
 
 const objectsOf =
   (serverInfo: Pick<ServerInfo, 'object'>, realm: Realm): ObjectOf =>
