@@ -40,8 +40,8 @@ const byName = Object.entries(manifest.exports)
 export default defineConfig({
   logLevel: 'error',
   test: {
-    // Each file may start a Workers runtime of its own, and waits for it: three keep two cores busy.
-    maxWorkers: 3,
+    // Files wait for servers, streams and deadlines for more than half of their time: five keep two cores busy.
+    maxWorkers: 5,
     sequence: isShuffled ? {} : { sequencer: LongestFirst },
     reporters: ['default', './test/support/skipped-browser.ts'],
     projects: [
@@ -54,8 +54,10 @@ export default defineConfig({
             'test/worker/**',
             'test/testing/workers/**',
             'test/testing/outside/**',
-            // They build the site, and compare hundreds of answers with the reference server: npm run test:slow.
+            // They build the site, install published hosts, and compare hundreds of answers with the reference server:
+            // npm run test:slow.
             'test/slow/site.test.ts',
+            'test/slow/hosts.test.ts',
             'test/everything/everything.test.ts',
           ],
           // To load wrangler costs more than most files do with it.
