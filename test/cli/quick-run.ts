@@ -1,16 +1,21 @@
 /** Starts a project in this process without wrangler, for `npm test`: wrangler starts two runtimes, and bundles again. */
 import { join } from 'node:path'
+import type { WorkerdStructuredLog } from 'miniflare'
 import { unstable_readConfig as readConfig } from 'wrangler'
 import { remoteBindings } from '../../cli/doctor/config.ts'
+import { tested } from '../../cli/doctor/rules/platform.ts'
 import { description, type Ran, type Wrangler } from '../../cli/doctor/wrangler.ts'
 import { startWorker } from '../support/server.ts'
 
-/** @returns `undefined` for a project that does not start or respond, whose problem wrangler reports */
+/** @returns `undefined` for a project that does not build or respond, whose problem wrangler reports */
 export async function quickRun(folder: string, file: string, wrangler: Wrangler): Promise<Ran | undefined> {
   if (remoteBindings(wrangler.readConfig(file)).length > 0) return undefined
+  const logs: WorkerdStructuredLog[] = []
   try {
     const config = readConfig({ config: join(folder, file) }, { hideWarnings: true })
-    await using server = await startWorker(config, { EDGEMCP_DESCRIBE: 'yes' }, 'development')
+    // Wrangler runs a Worker without a date with that of today.
+    const dated = { ...config, compatibility_date: config.compatibility_date ?? tested }
+    await using server = await startWorker(dated, { EDGEMCP_DESCRIBE: 'yes' }, 'development', undefined, logs)
     const log = () => server.harness.getLogs().map(({ message }) => message)
     for (let tries = 0; tries < 40 && !isDescribed(log()); tries += 1) {
       await new Promise((resolve) => setTimeout(resolve, 50))
@@ -19,8 +24,11 @@ export async function quickRun(folder: string, file: string, wrangler: Wrangler)
     const { body } = await server.harness.fetch('http://localhost/mcp', { method: 'OPTIONS' })
     await body?.cancel()
     return { isUp: true, lacksFetchHandler: false, log: lines }
-  } catch {
-    return undefined
+  } catch (problem) {
+    const { code, message } = problem as Error & { code?: string }
+    // Wrangler tells what a Worker without a default export lacks, and what does not build.
+    if (code !== 'ERR_RUNTIME_FAILURE' || message.includes('from an undefined')) return undefined
+    return { isUp: false, lacksFetchHandler: false, log: [...logs.map((log) => log.message), message] }
   }
 }
 

@@ -44,17 +44,23 @@ export async function startServer(
   return await startWorker(config, secrets, undefined, internet)
 }
 
-/** @param mode the value of `process.env.NODE_ENV` in the Worker. Default: that of this process */
+/**
+ * @param mode the value of `process.env.NODE_ENV` in the Worker. Default: that of this process
+ * @param logs receives what the Worker prints, also when it does not start
+ */
 export async function startWorker(
   config: WorkerConfig,
   secrets: Record<string, string>,
   mode = process.env.NODE_ENV ?? 'development',
   internet: Internet = () => undefined,
+  logs: WorkerdStructuredLog[] = [],
 ): Promise<TestServer> {
-  const logs: WorkerdStructuredLog[] = []
   const runtime = new Miniflare(await runtimeOptions(config, secrets, mode, internet, (log) => logs.push(log)))
   const close = () => runtime.dispose()
-  const url = await runtime.ready
+  const url = await runtime.ready.catch(async (problem) => {
+    await close()
+    throw problem
+  })
   const name = config.name ?? ''
   const harness: Harness = {
     // Types of undici come from the runtime here, and from Node.js there.
