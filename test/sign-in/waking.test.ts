@@ -1,0 +1,46 @@
+/** Tasks that sleep for longer than the token of their user for the API of the provider lives. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { GitHub } from '../../examples/github/auth-server/github.ts'
+import { type ControlledServer, startControlled } from '../support/objects.ts'
+import { TaskClient, textOf } from '../tasks/client.ts'
+import { Browser } from './browser.ts'
+import { signInAs, type Tokens, tokenRequest } from './tokens.ts'
+
+let gitHub: GitHub
+let server: ControlledServer
+beforeAll(async () => {
+  gitHub = await GitHub.start()
+  gitHub.expiresIn = 8 * 60 * 60
+  server = await startControlled('test/sign-in/waking', {
+    GITHUB: gitHub.url,
+    EDGEMCP_KEYS: 'k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8',
+  })
+})
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]()
+  await gitHub?.[Symbol.asyncDispose]()
+})
+
+const halfDay = 12 * 60 * 60_000
+
+test.each(['evicted', 'in memory'])(
+  'a task whose object is %s wakes with a token that is refreshed once',
+  async (state) => {
+    gitHub.refreshed.length = 0
+    const { access_token, refresh_token, client_id } = await signInAs(server.url, new Browser())
+    const client = new TaskClient(server.url)
+    const user = `Bearer ${access_token}`
+    const taskId = await client.begin('nightly', {}, { user })
+    await expect.poll(() => client.get(taskId, { user })).toMatchObject({ status: 'working', statusMessage: 'asleep' })
+    if (state === 'evicted') await server.evict({ task: taskId })
+    await server.advance(halfDay)
+    // The token of the client has expired, too.
+    const response = await tokenRequest(server.url, { grant_type: 'refresh_token', refresh_token, client_id })
+    const later = { user: `Bearer ${((await response.json()) as Tokens).access_token}` }
+    const { before, after } = JSON.parse(String(textOf(await client.until(taskId, 'completed', later))))
+    expect(after[0]).not.toBe(before)
+    expect(after).toEqual([after[0], after[0]])
+    expect(gitHub.tokens.has(after[0])).toBe(true)
+    expect(gitHub.refreshed).toHaveLength(1)
+  },
+)
