@@ -12,13 +12,16 @@
  * | `upstream:<user>`      | `tokens:<provider>`            | tokens for the API of a provider, sealed    | the grants of the user |
  * |                        | `refreshing:<provider>`        | when a refresh was sent, in milliseconds since 1970 | until its answer |
  * | `client:<id>`          | `client:<id>`                  | a registered client                         | `expires`, by alarm   |
+ * | `ended:<user>:<hash of client>` | the same              | a client whose access the user has ended: see `ended-access.ts` | as approvals are remembered |
  * | `transaction:<hash>`   | `transaction:<hash>`           | a consent page, or a visit to the provider  | 10 minutes            |
  * | `settings`             | `secret`                       | the key that signs remembered approvals     | as the class          |
  * | `<kind>-jti:<id>`      | `<kind>-jti:<id>`              | an assertion that was used                  | longer than the assertion |
  */
 import { DurableObject } from 'cloudflare:workers'
 import { encodeBase64url } from '../../worker/protocol/base64url.ts'
+import { hex } from '../../worker/protocol/hex.ts'
 import { randomBytes } from '../../worker/sealing/bytes.ts'
+import { sha256 } from '../../worker/sealing/sha256.ts'
 import type { EntryStorage, KeptTokens, OAuthSite, SignInRpc, StoredKey, UpstreamAnswer } from '../rpc.ts'
 import { Alarms } from '../shared/alarms.ts'
 import { Schema } from '../shared/schema.ts'
@@ -125,10 +128,21 @@ export class SignIn extends DurableObject implements SignInRpc {
     if (new URLSearchParams(form).get('grant_type') !== 'refresh_token') return this.#host.answer(request, site, own)
     const sent = `${form}\n${request.headers.get('Authorization') ?? ''}`
     const known = this.#entry(key) && (await this.#lastRefresh.find(sent))
-    if (known !== undefined) return tokenResponse(known, request)
+    const repeated = known === undefined ? undefined : await this.#repeat(known, key)
+    if (repeated !== undefined) return tokenResponse(repeated, request)
     const response = await this.#host.answer(request, site, own)
     if (response.status === 200) await this.#lastRefresh.store(sent, await response.clone().text())
     return response
+  }
+
+  /** Returns a response with the remaining lifetime of its access token; `undefined` when the token has expired or was revoked. */
+  async #repeat(response: string, key: string): Promise<string | undefined> {
+    // The library wrote it.
+    const tokens: { access_token: string; expires_in: number } = JSON.parse(response)
+    const hash = hex(await sha256(tokens.access_token))
+    const expires = this.#entry(`${key.replace(/^grant:/, 'token:')}:${hash}`)?.expires
+    if (expires === undefined) return undefined
+    return JSON.stringify({ ...tokens, expires_in: Math.ceil((expires - Date.now()) / 1000) })
   }
 
   async keepUpstream(

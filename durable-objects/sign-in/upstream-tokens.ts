@@ -40,7 +40,7 @@ export class UpstreamTokens {
   readonly #storage: DurableObjectStorage
   readonly #host: UpstreamHost
   /** Refreshes that run, by provider: all calls that ask at the same time share one. */
-  readonly #refreshing = new Map<string, Promise<UpstreamAnswer>>()
+  readonly #refreshing = new Map<string, Promise<KeptTokens | Missing>>()
 
   constructor(storage: DurableObjectStorage, host: UpstreamHost) {
     this.#storage = storage
@@ -74,15 +74,21 @@ export class UpstreamTokens {
   async token(user: string, provider: string, scopes: readonly string[], rejected?: string): Promise<UpstreamAnswer> {
     const tokens = await this.#open(user, provider)
     if (!tokens) return lacking('tokens', tokens)
-    if (!scopes.every((scope) => this.#host.holds(provider, tokens, scope))) return lacking('scopes', tokens)
     const { accessToken, expires } = tokens
     const isFresh = (expires ?? Number.POSITIVE_INFINITY) - refreshBeforeMs > Date.now()
-    if (accessToken !== rejected && isFresh) return { accessToken, expires }
+    const answer = this.#withScopes(provider, tokens, scopes)
+    if ('missing' in answer || (accessToken !== rejected && isFresh)) return answer
     const running = this.#refreshing.get(provider)
-    if (running) return running
-    const refreshing = this.#refresh(user, provider, tokens).finally(() => this.#refreshing.delete(provider))
+    const refreshing = running ?? this.#refresh(user, provider, tokens).finally(() => this.#refreshing.delete(provider))
     this.#refreshing.set(provider, refreshing)
-    return refreshing
+    const refreshed = await refreshing
+    // A provider may take scopes away with a refresh.
+    return 'missing' in refreshed ? refreshed : this.#withScopes(provider, refreshed, scopes)
+  }
+
+  #withScopes(provider: string, tokens: KeptTokens, scopes: readonly string[]): UpstreamAnswer {
+    const hasAll = scopes.every((scope) => this.#host.holds(provider, tokens, scope))
+    return hasAll ? tokenOf(tokens) : lacking('scopes', tokens)
   }
 
   async #open(user: string, provider: string): Promise<KeptTokens | undefined> {
@@ -91,9 +97,9 @@ export class UpstreamTokens {
   }
 
   /** Notes that tokens do not work any more: those of the next sign-in replace them, also if these have less scopes. */
-  async #reject(user: string, provider: string, old: KeptTokens): Promise<UpstreamAnswer> {
+  async #reject(user: string, provider: string, old: KeptTokens): Promise<KeptTokens | Missing> {
     const replaced = old.replaced?.filter((time) => time + replacementsMs > Date.now()) ?? []
-    if (isUsable(old) && replaced.length === maxReplacements) return tokenOf(old)
+    if (isUsable(old) && replaced.length === maxReplacements) return old
     if (isUsable(old)) {
       const sealed = await this.#host.seal(user, provider, { ...old, isRejected: true })
       // The user may have been signed out, or have signed in again, meanwhile.
@@ -104,7 +110,7 @@ export class UpstreamTokens {
   }
 
   /** Sends a refresh token at most once at a time, also when this object was lost while it waited for an answer. */
-  async #refresh(user: string, provider: string, old: KeptTokens): Promise<UpstreamAnswer> {
+  async #refresh(user: string, provider: string, old: KeptTokens): Promise<KeptTokens | Missing> {
     const { refreshToken } = old
     if (refreshToken === undefined) return this.#reject(user, provider, old)
     const { kv } = this.#storage
@@ -121,8 +127,8 @@ export class UpstreamTokens {
       const current = await this.#open(user, provider)
       const isCurrent = current?.refreshToken === refreshToken
       if (isCurrent) kv.put(prefix + provider, sealed)
-      if (!refreshed) return !isCurrent && current ? tokenOf(current) : lacking('tokens', current)
-      if (current) return tokenOf(refreshed)
+      if (!refreshed) return !isCurrent && current ? current : lacking('tokens', current)
+      if (current) return { ...refreshed, refused: old.refused }
       await this.#host.revoke(provider, refreshed)
       return lacking('tokens', current)
     } catch (problem) {
@@ -134,9 +140,12 @@ export class UpstreamTokens {
   }
 }
 
+/** An answer without a token. */
+type Missing = Extract<UpstreamAnswer, { readonly missing: unknown }>
+
 const tokenOf = ({ accessToken, expires }: KeptTokens): UpstreamAnswer => ({ accessToken, expires })
 
-const lacking = (missing: 'tokens' | 'scopes', tokens: KeptTokens | undefined): UpstreamAnswer => ({
+const lacking = (missing: 'tokens' | 'scopes', tokens: KeptTokens | undefined): Missing => ({
   missing,
   held: tokens?.scopes ?? [],
   refused: tokens?.refused ?? {},

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { GitHub } from '../../examples/github/auth-server/github.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { Browser } from './browser.ts'
+import { RawClient } from './client.ts'
 import { objectAt, signInAs, tokenRequest } from './tokens.ts'
 
 let gitHub: GitHub
@@ -44,6 +45,38 @@ test('shows the apps of the signed-in person, and ends the access of one', async
     tokenRequest(server.url, { grant_type: 'refresh_token', refresh_token, client_id })
   expect((await refresh(first)).status).toBe(400)
   expect((await refresh(second)).status).toBe(200)
+})
+
+test('an app whose access has ended asks again, also in a browser that remembers the approval', async () => {
+  await using single = await startServer('test/sign-in/server', { GITHUB: gitHub.url, CASE: 'single' })
+  const account = new URL('/oauth/account', single.url)
+  const [laptop, phone] = [new Browser(), new Browser()]
+  const client = new RawClient(single.url)
+  const app = await client.registered()
+  /** Signs in on the laptop. Returns the number of consent pages. */
+  const signIn = async () => {
+    laptop.pages.length = 0
+    const asked = client.ask(app)
+    const code = await client.code(asked, laptop)
+    expect((await client.token(client.codeForm(asked, code))).status).toBe(200)
+    return laptop.pages.length
+  }
+  expect([await signIn(), await signIn()]).toEqual([1, 0])
+  await phone.open(account)
+  const [, grant] = /name="grant" value="([^"]+)"/.exec(await phone.open(account)) ?? []
+  await phone.visit(account, new URLSearchParams({ grant: grant as string }))
+  // The approval is remembered again, once it is given again.
+  expect([await signIn(), await signIn()]).toEqual([1, 0])
+})
+
+test('shows the names of apps without letters that hide or turn around what follows', async () => {
+  const client = new RawClient(server.url)
+  const app = await client.registered({ client_name: `evil\u202egnp.exe\u200b${'x'.repeat(3000)}` })
+  const browser = new Browser()
+  await client.code(client.ask(app), browser)
+  const shown = await openAccount(browser)
+  expect(shown).toContain('evilgnp.exe')
+  expect(shown).not.toMatch(/[\u202e\u200b]|x{200}/)
 })
 
 test('switches to the account of the provider that the person chooses, and shows the page for any other choice', async () => {

@@ -40,6 +40,15 @@ test('a refresh whose response was lost with the object is answered with the sam
   await expect(refresh(first)).resolves.toHaveProperty('access_token')
 })
 
+test('a repeated refresh does not return an access token that was revoked', async () => {
+  const signedIn = await signInAs(server.url, new Browser())
+  const { access_token: token } = await refresh(signedIn)
+  expect((await tokenRequest(server.url, { token, client_id: signedIn.client_id })).status).toBe(200)
+  const again = await refresh(signedIn)
+  expect(again.access_token).not.toBe(token)
+  await expect(refresh(again)).resolves.toHaveProperty('access_token')
+})
+
 test('a refresh token is refused once a later one was used', async () => {
   const signedIn = await signInAs(server.url, new Browser())
   const first = await refresh(signedIn)

@@ -65,6 +65,18 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     expect((await called(ada, 'push')).text).toBe('token')
   })
 
+  test('does not get a token that lost its scope when it was refreshed', async () => {
+    const { client, browser } = await signedIn(revision)
+    await using ada = client
+    gitHub.expiresIn = 30
+    await browser.open((await called(ada, 'push')).url as URL)
+    gitHub.expiresIn = undefined
+    gitHub.grantedScopes = (requested) => requested.replace(/ ?repo/, '')
+    const { text, url } = await called(ada, 'push')
+    expect([text, url?.search]).toEqual([asked, '?scope=repo'])
+    expect((await called(ada, 'starred')).text).toBe('token')
+  })
+
   test('is asked twice for a scope that the user does not grant, and then reads so', async () => {
     const { client, browser } = await signedIn(revision)
     await using ada = client

@@ -1,4 +1,4 @@
-/** Tasks that sleep for longer than the token of their user for the API of the provider lives. */
+/** What sign-in does as time passes: tasks that sleep for longer than the tokens of their user live, and refreshes that are repeated late. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { GitHub } from '../../examples/github/auth-server/github.ts'
 import { type ControlledServer, startControlled } from '../support/objects.ts'
@@ -44,3 +44,21 @@ test.each(['evicted', 'in memory'])(
     expect(gitHub.refreshed).toHaveLength(1)
   },
 )
+
+test('a repeated refresh has the remaining lifetime of its access token, and another token once that has expired', async () => {
+  const { refresh_token, client_id } = await signInAs(server.url, new Browser())
+  const refresh = async () => {
+    const response = await tokenRequest(server.url, { grant_type: 'refresh_token', refresh_token, client_id })
+    return (await response.json()) as Tokens
+  }
+  const first = await refresh()
+  expect(first.expires_in).toBe(180)
+  await server.advance(60_000)
+  const second = await refresh()
+  expect(second.access_token).toBe(first.access_token)
+  expect(second.expires_in).toBeLessThanOrEqual(120)
+  await server.advance(180_000)
+  const third = await refresh()
+  expect(third.access_token).not.toBe(first.access_token)
+  expect(third.expires_in).toBe(180)
+})

@@ -17,7 +17,7 @@ server.tool('nightly', { description: 'Works before and after a night', scopes: 
 })
 
 const worker = serve(server, {
-  auth: signIn({ with: github({ clientId: 'edge', clientSecret: 'hush', url: GITHUB }) }),
+  auth: signIn({ with: github({ clientId: 'edge', clientSecret: 'hush', url: GITHUB }), accessTokenTtl: '3m' }),
   plugins: [tasks()],
 })
 const timed = withTestClock({ default: worker, ...worker })

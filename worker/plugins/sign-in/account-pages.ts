@@ -5,8 +5,9 @@ import { readBodyText } from '../../protocol/bounded-body.ts'
 import { type Html, html } from '../../protocol/html.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
-import { htmlPage, messagePage } from './consent-page.ts'
-import { readCookie, setCookie } from './cookies.ts'
+import { htmlPage, messagePage, printable } from './consent-page.ts'
+import { forgetApprovals, readCookie, setCookie } from './cookies.ts'
+import { EndedAccess } from './ended-access.ts'
 import { beginVisit, type Finished, type VisitPurpose, type VisitServices } from './own-visits.ts'
 import type { IdentityProvider } from './providers/provider.ts'
 import { providerOfUser } from './upstream.ts'
@@ -21,9 +22,6 @@ export const accountPath = '/oauth/account'
 
 const cookieName = '__Host-oauth-account'
 
-/** The cookie in which the library remembers approvals. */
-const approvalsCookie = '__Host-oauth-approvals'
-
 const sealPurpose = ({ origin }: OAuthSite) => `sign-in account ${origin}`
 
 /** Milliseconds for which a person is signed in to the page. */
@@ -33,9 +31,12 @@ const maxFormBytes = 4096
 
 export class AccountPages {
   readonly #providers: readonly IdentityProvider[]
+  readonly #rememberSeconds: number
 
-  constructor(providers: readonly IdentityProvider[]) {
+  /** @param rememberSeconds for which browsers remember an approval */
+  constructor(providers: readonly IdentityProvider[], rememberSeconds: number) {
     this.#providers = providers
+    this.#rememberSeconds = rememberSeconds
   }
 
   /** Answers a request for the page; `undefined` for another path. */
@@ -87,14 +88,15 @@ export class AccountPages {
     const grants = await Promise.all(
       items.map(async (grant) => ({ grant, client: await oauth.lookupClient(grant.clientId).catch(report) })),
     )
-    const list = grants.map(({ grant, client }) => describe(grant, client?.clientName ?? grant.clientId))
+    const list = grants.map(({ grant, client }) => describe(grant, printable(client?.clientName ?? grant.clientId)))
     const content = html`<h1>Apps with access to ${title}</h1>
 ${list.length > 0 ? list : html`<p>No app has access.</p>`}`
     return htmlPage(request, 200, `Apps with access to ${title}`, content, ["form-action 'self'"])
   }
 
   /** Ends the access of an app. */
-  async #end(request: Request, userId: string | undefined, { oauth, site }: AccountServices): Promise<Response> {
+  async #end(request: Request, userId: string | undefined, services: AccountServices): Promise<Response> {
+    const { oauth, site } = services
     const origin = request.headers.get('Origin')
     const isForeign = origin !== null && origin !== site.origin
     if (userId === undefined || isForeign) {
@@ -104,12 +106,17 @@ ${list.length > 0 ? list : html`<p>No app has access.</p>`}`
     const grant = new URLSearchParams(text).get('grant')
     if (length > maxFormBytes || !grant)
       return messagePage(request, 400, 'Nothing was changed', 'The form is not complete.')
+    const { items } = await oauth.listUserGrants(userId)
+    const ended = items.find(({ id }) => id === grant)
+    if (ended && this.#rememberSeconds > 0) {
+      await new EndedAccess(services.objectOf, userId, ended.clientId).store(this.#rememberSeconds * 1000)
+    }
     await oauth.revokeGrant(grant, userId)
     const headers = {
       Location: accountPath,
       'Cache-Control': 'no-store',
-      // The app asks again: approvals of this browser are not remembered any more.
-      'Set-Cookie': setCookie(approvalsCookie, '', 0, 'Lax'),
+      // The app asks again.
+      'Set-Cookie': forgetApprovals(),
     }
     return new Response(null, { status: 303, headers })
   }

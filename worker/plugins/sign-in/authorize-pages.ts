@@ -18,6 +18,8 @@ import { isStrings } from '../../protocol/check-principal.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
 import { type GrantProps, type ObjectOf, paths, upstreamKeyOf, withCanonicalResource } from './authorization-server.ts'
 import { consentPage, messagePage, problemPage } from './consent-page.ts'
+import { forgetApprovals } from './cookies.ts'
+import { authorizeUrl, EndedAccess } from './ended-access.ts'
 import { AccessDenied, type IdentityProvider, type User } from './providers/provider.ts'
 import { callbackPath } from './upstream.ts'
 import { userIdOf } from './user-id.ts'
@@ -44,7 +46,13 @@ export type PageServices = {
 type ShownRequest = AuthRequest & { readonly offered?: readonly string[] }
 
 /** What is stored during a visit to a provider, encrypted with the state. */
-type VisitData = { readonly provider: string; readonly nonce: string; readonly codeVerifier: string }
+type VisitData = {
+  readonly provider: string
+  readonly nonce: string
+  readonly codeVerifier: string
+  /** Whether the browser remembered the approval. */
+  readonly isRemembered?: boolean
+}
 
 /** Scopes of OpenID Connect, which give no access to this server. Hosts request them when they know no others. */
 const openIdScopes: ReadonlySet<string> = new Set(['openid', 'profile', 'email', 'address', 'phone', 'offline_access'])
@@ -163,6 +171,7 @@ export class AuthorizePages {
       provider: provider.name,
       nonce: generateRandomNonce(),
       codeVerifier: generateRandomCodeVerifier(),
+      ...(!approved && { isRemembered: true }),
     }
     const { state, headers } = await oauth.beginUpstream(authorization, {
       data,
@@ -197,6 +206,12 @@ export class AuthorizePages {
       const approved = authorization.scope
       const granted = await scopesFor(this.#options, user, approved)
       const userId = await userIdOf(user, provider)
+      const ended = new EndedAccess(objectOf, userId, authorization.clientId)
+      if (data.isRemembered && (await ended.exists())) {
+        headers.append('Set-Cookie', forgetApprovals())
+        headers.set('Location', authorizeUrl(site.origin, authorization).href)
+        return new Response(null, { status: 302, headers })
+      }
       const props: GrantProps = { user, provider: provider.name }
       const { redirectTo } = await oauth.completeAuthorization({
         request: authorization,
@@ -214,6 +229,7 @@ export class AuthorizePages {
         provider.signInScopes,
         true,
       )
+      if (!data.isRemembered && this.#options.rememberSeconds > 0) await ended.delete()
       headers.set('Location', redirectTo)
     } catch (problem) {
       headers.set('Location', errorUrl(authorization, provider, problem, report))

@@ -94,7 +94,7 @@ export async function htmlPage(
 }
 
 /** Returns a name that a client chose without letters that hide or turn around what follows, and not longer than a line or two. */
-function printable(name: string): string {
+export function printable(name: string): string {
   const text = name.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '')
   return text.length > maxNameCharacters ? `${text.slice(0, maxNameCharacters)}…` : text
 }

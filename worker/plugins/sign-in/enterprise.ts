@@ -8,6 +8,7 @@ import type { EmaClaimsMapperInput, EmaClaimsMapperResult, EmaOptions } from '@c
 import type { OAuthSite } from '../../../durable-objects/rpc.ts'
 import { BoundedMap } from '../../protocol/bounded-map.ts'
 import { isStrings } from '../../protocol/check-principal.ts'
+import { hex } from '../../protocol/hex.ts'
 import type { Params } from '../../protocol/types.ts'
 import { sha256 } from '../../sealing/sha256.ts'
 import { fetchJson } from '../auth/fetch-json.ts'
@@ -172,5 +173,3 @@ function textIn(claims: Params, name: string | undefined): string | undefined {
   if (value === undefined || (typeof value === 'string' && value !== '')) return value
   throw new Error(`The claim "${name}" of the assertion must be a non-empty string`)
 }
-
-const hex = (bytes: Uint8Array): string => [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')

@@ -242,7 +242,8 @@ class SignInServer {
     const providers = [options.with].flat()
     this.#providers = [...providers, ...(options.upstreams ?? [])]
     this.#links = new LinkPages(providers, this.#providers)
-    this.#accounts = new AccountPages(providers)
+    const rememberSeconds = seconds(rememberConsent, 'rememberConsent')
+    this.#accounts = new AccountPages(providers, rememberSeconds)
     const names = [...this.#providers, ...(options.enterprise?.issuers ?? [])].map(({ name }) => name)
     this.#paths = new Set([
       authorizationServer,
@@ -260,7 +261,7 @@ class SignInServer {
       ...options,
       providers,
       privateUseRedirectUris,
-      rememberSeconds: seconds(rememberConsent, 'rememberConsent'),
+      rememberSeconds,
     })
   }
 

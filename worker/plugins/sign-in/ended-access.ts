@@ -1,0 +1,54 @@
+/**
+ * Access that a user has ended. Approvals are remembered in browsers, so another browser of the user may still remember one: the app must not
+ * get access again without a question.
+ */
+import type { AuthRequest } from '@cloudflare/workers-oauth-provider'
+import { encodeBase64url } from '../../protocol/base64url.ts'
+import { sha256 } from '../../sealing/sha256.ts'
+import { type ObjectOf, paths } from './authorization-server.ts'
+
+export class EndedAccess {
+  readonly #objectOf: ObjectOf
+  readonly #key: Promise<string>
+
+  constructor(objectOf: ObjectOf, userId: string, clientId: string) {
+    this.#objectOf = objectOf
+    this.#key = sha256(clientId).then((hash) => `ended:${userId}:${encodeBase64url(hash)}`)
+  }
+
+  /** Whether the user has ended the access of the client, and has not approved it since. */
+  async exists(): Promise<boolean> {
+    const key = await this.#key
+    return (await this.#objectOf(key).read(key)) !== null
+  }
+
+  /** @param rememberMs milliseconds for which browsers remember an approval */
+  async store(rememberMs: number): Promise<void> {
+    const key = await this.#key
+    await this.#objectOf(key).write(key, 'ended', undefined, Date.now() + rememberMs)
+  }
+
+  /** Deletes the record: the user has approved the client again. */
+  async delete(): Promise<void> {
+    const key = await this.#key
+    await this.#objectOf(key).remove(key)
+  }
+}
+
+/** Returns the URL of the authorization page for a request that was read from it. */
+export function authorizeUrl(origin: string, request: AuthRequest): URL {
+  const { responseType, clientId, redirectUri, scope, state, codeChallenge, codeChallengeMethod, resource } = request
+  const url = new URL(paths.authorize, origin)
+  const params = {
+    response_type: responseType,
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    scope: scope.join(' '),
+    state,
+    code_challenge: codeChallenge,
+    code_challenge_method: codeChallengeMethod,
+    resource,
+  }
+  for (const [name, value] of Object.entries(params)) if (value) url.searchParams.set(name, value)
+  return url
+}
