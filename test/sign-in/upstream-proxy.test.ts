@@ -1,5 +1,7 @@
 /** `proxy()` with the token of the user: the option `upstream`. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { GitHub } from '../../examples/github/auth-server/github.ts'
@@ -43,6 +45,7 @@ async function answer(request: IncomingMessage, response: ServerResponse) {
 
 beforeEach(() => {
   received.length = 0
+  gitHub.refreshed.length = 0
   refuse = () => false
   gitHub.expiresIn = 3600
   gitHub.instead.set('/mcp', answer)
@@ -141,9 +144,39 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     for (const { token } of received) expect(problem + logs).not.toContain(token || 'no token')
   })
 
+  test('a list has the entries of the upstream after a refresh of the token that it refuses', async () => {
+    await using ada = await as('ada')
+    gitHub.tokens.clear()
+    expect(await ada.list()).toEqual(['far_as-ada'])
+    expect(gitHub.refreshed).toHaveLength(1)
+  })
+
+  test('an upstream that redirects does not get the token at another place', async () => {
+    await using ada = await as('ada')
+    const tokens: (string | undefined)[] = []
+    const elsewhere = createServer((request, response) => {
+      tokens.push(request.headers.authorization)
+      response.writeHead(404).end()
+    }).listen(0, '127.0.0.1')
+    await once(elsewhere, 'listening')
+    const { port } = elsewhere.address() as AddressInfo
+    try {
+      refuse = (_, response) => {
+        response.writeHead(307, { Location: `http://127.0.0.1:${port}/mcp` }).end()
+        return true
+      }
+      const problem = await ada.call('far_as-ada').catch(({ message }) => message)
+      expect(problem).toContain(`redirects to http://127.0.0.1:${port}/mcp`)
+      expect(tokens).toEqual([])
+    } finally {
+      elsewhere.close()
+    }
+  })
+
   test('a list leaves the upstream out while the user has no token that it accepts', async () => {
     await using ada = await as('ada')
     gitHub.tokens.clear()
+    gitHub.refreshTokens.clear()
     expect(await ada.list()).toEqual([])
   })
 })

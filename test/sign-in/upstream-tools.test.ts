@@ -1,5 +1,7 @@
 /** `openApiTools()` with the token of the user: the option `upstream`. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { GitHub } from '../../examples/github/auth-server/github.ts'
 import { connect, type TestClient } from '../../worker/testing/index.ts'
@@ -111,6 +113,24 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
       await browser.open(new URL(url))
     }
     for (let time = 1; time <= 3; time += 1) expect(textOf(await ada.callTool('makeRepository'))).toBe(refused)
+  })
+
+  test('an API that redirects does not get the token at another place', async () => {
+    const tokens: (string | undefined)[] = []
+    const elsewhere = createServer((request, response) => {
+      tokens.push(request.headers.authorization)
+      response.writeHead(404).end()
+    }).listen(0, '127.0.0.1')
+    await once(elsewhere, 'listening')
+    const { port } = elsewhere.address() as AddressInfo
+    try {
+      answer = (_, response) => response.writeHead(307, { Location: `http://127.0.0.1:${port}/user/repos` }).end()
+      await using ada = await client()
+      expect(textOf(await ada.callTool('makeRepository'))).toContain('follows only redirects of GET')
+      expect(tokens).toEqual([])
+    } finally {
+      elsewhere.close()
+    }
   })
 
   test('a scope that the API names is granted by the user', async () => {

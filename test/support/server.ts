@@ -108,12 +108,16 @@ async function runtimeOptions(
         modules: [{ type: 'ESModule', path: 'index.js', contents }],
         // Types of undici come from the runtime here, and from Node.js there.
         outboundService: async (request) =>
-          ((await internet(request as never)) ?? (await fetch(request.url, request as never))) as never,
+          ((await internet(request as never)) ?? (await send(request as never))) as never,
       },
       ...externalWorkers,
     ],
   })
 }
+
+/** Sends a request of a Worker, which follows redirects itself, or does not. */
+const send = ({ url, method, headers, body, signal }: Request) =>
+  fetch(url, { method, headers, signal, redirect: 'manual', ...(body && { body, duplex: 'half' }) })
 
 /** Starts a Worker through wrangler. Its harness can deploy another version of it. */
 export async function startWithWrangler(folder: string, secrets?: Record<string, string>): Promise<DeployableServer> {

@@ -25,7 +25,7 @@ import { maxEntries, mostPages, readPages } from './read-pages.ts'
 import type { Remote } from './remote.ts'
 import type { Listener } from './send-request.ts'
 import { isOfOneCall, UpstreamCallers } from './upstream-callers.ts'
-import type { TokenRefused } from './upstream-errors.ts'
+import { TokenRefused } from './upstream-errors.ts'
 import { isTimeout } from './upstream-http.ts'
 import { headersKey } from './upstream-sessions.ts'
 
@@ -153,7 +153,11 @@ export class Proxied {
     const key = headersKey(await this.#callers.headers(context, signal))
     if (Date.now() < (this.#hungUntilMs.get(key) ?? 0)) throw this.#remote.noAnswer('timed out recently')
     try {
-      return await this.#list(context, list, signal)
+      return await this.#list(context, list, signal).catch(async (problem) => {
+        if (!(problem instanceof TokenRefused)) throw problem
+        await this.#callers.replaceToken(context, signal, problem)
+        return this.#list(context, list, signal)
+      })
     } finally {
       if (isTimeout(signal) && !context.context.signal.aborted) this.#hungUntilMs.set(key, Date.now() + hungMs)
     }

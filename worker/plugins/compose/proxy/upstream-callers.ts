@@ -31,6 +31,9 @@ export class UpstreamCallers {
   /** The tokens of each round of a call that asks for one. */
   readonly #tokens = new WeakMap<MethodContext['roundEnded'], UpstreamToken>()
 
+  /** The tokens of each round that does not ask for one. */
+  readonly #quietTokens = new WeakMap<MethodContext['roundEnded'], UpstreamToken>()
+
   /** @param what names the proxy */
   constructor(what: string, options: CallerOptions) {
     this.#what = what
@@ -39,7 +42,9 @@ export class UpstreamCallers {
 
   /** Returns a caller whose call has not started: it has no upstream session yet, unless its principal has one. */
   async starting(reader: HeadersContext, signal: AbortSignal, declarations: Declarations): Promise<RemoteCaller> {
-    const reading = this.#withToken(this.#readHeaders({ ...reader, signal }), quietToken(reader, declarations))
+    const { upstream } = this.#options
+    const token = upstream === undefined ? undefined : quietToken(reader, declarations, upstream)
+    const reading = withToken(this.#readHeaders({ ...reader, signal }), token?.get())
     const headers = await waitForHeaders(reading, signal, this.#what)
     const sessionKey = this.#sharedKey(reader.principal, headers) ?? newCallKey()
     return { sessionKey, headers, ...this.#mark(headers), capabilities: {}, signal, untilMs: deadlineOf(signal) }
@@ -62,12 +67,33 @@ export class UpstreamCallers {
 
   /** Returns the headers for the upstream. Calls the option once for each round of a call. @throws see `waitForHeaders` */
   headers(methodContext: MethodContext, signal: AbortSignal): Promise<UpstreamHeaders> {
-    const { context, server, roundEnded } = methodContext
+    const { roundEnded } = methodContext
+    const known = this.#headersOfRounds.get(roundEnded)
     const reading =
-      this.#headersOfRounds.get(roundEnded) ??
-      this.#withToken(this.#ownHeaders(methodContext, signal), quietToken(context, server.declarations))
+      known ?? withToken(this.#ownHeaders(methodContext, signal), this.#quietTokenOf(methodContext)?.get())
     this.#headersOfRounds.set(roundEnded, reading)
     return waitForHeaders(reading, signal, this.#what)
+  }
+
+  /**
+   * Replaces a token that the upstream has refused, for the rest of this round, without the user.
+   *
+   * @throws TokenRefused the problem, if there is no other token
+   */
+  async replaceToken(methodContext: MethodContext, signal: AbortSignal, problem: TokenRefused): Promise<void> {
+    const accessToken = await this.#quietTokenOf(methodContext)?.after(problem.refused).catch(withoutToken)
+    if (accessToken === undefined) throw problem
+    const headers = withToken(this.#ownHeaders(methodContext, signal), Promise.resolve(accessToken))
+    this.#headersOfRounds.set(methodContext.roundEnded, headers)
+  }
+
+  /** Returns the token of a user who is not asked for one: a list is no reason to. */
+  #quietTokenOf({ context, server, roundEnded }: MethodContext): UpstreamToken | undefined {
+    const { upstream } = this.#options
+    if (upstream === undefined) return undefined
+    const token = this.#quietTokens.get(roundEnded) ?? quietToken(context, server.declarations, upstream)
+    this.#quietTokens.set(roundEnded, token)
+    return token
   }
 
   /**
@@ -97,17 +123,6 @@ export class UpstreamCallers {
     return this.#readHeaders(callerContextOf(call, { ...environment, signal: () => signal }))
   }
 
-  /** Adds the token of a user who has one. The user is not asked for one: a list is no reason to. */
-  async #withToken(
-    reading: Promise<UpstreamHeaders>,
-    read: (upstream: NonNullable<ProxyOptions['upstream']>) => Promise<string>,
-  ): Promise<UpstreamHeaders> {
-    const { upstream } = this.#options
-    if (upstream === undefined) return reading
-    const [headers, token] = await Promise.all([reading, read(upstream).catch(withoutToken)])
-    return token === undefined ? headers : withBearer(headers, token)
-  }
-
   #mark({ authorization }: UpstreamHeaders): { readonly hasToken?: boolean } {
     return this.#options.upstream !== undefined && authorization !== undefined ? { hasToken: true } : {}
   }
@@ -133,21 +148,30 @@ const withBearer = (headers: UpstreamHeaders, token: string): UpstreamHeaders =>
   authorization: `Bearer ${token}`,
 })
 
-/** Returns what reads the token of a caller whose client cannot be asked to connect. */
-const quietToken =
-  (caller: Pick<HeadersContext, 'principal'>, { upstream: readUpstream }: Declarations) =>
-  (upstream: NonNullable<ProxyOptions['upstream']>): Promise<string> => {
-    const quiet = Object.create(caller, { supports: { value: () => false } })
-    return new UpstreamToken(
-      {
-        async upstream(provider, options = {}) {
-          if (!readUpstream) throw new Error(`proxy() needs signIn() as auth of serve() for the upstream "${provider}"`)
-          return readUpstream(quiet, provider, options)
-        },
-      },
-      upstream,
-    ).get()
+/** Adds the token of a user who has one. */
+async function withToken(
+  reading: Promise<UpstreamHeaders>,
+  getting: Promise<string> | undefined,
+): Promise<UpstreamHeaders> {
+  const [headers, token] = await Promise.all([reading, getting?.catch(withoutToken)])
+  return token === undefined ? headers : withBearer(headers, token)
+}
+
+/** Returns the tokens of a caller whose client cannot be asked to connect. */
+function quietToken(
+  caller: Pick<HeadersContext, 'principal'>,
+  { upstream: readUpstream }: Declarations,
+  upstream: NonNullable<ProxyOptions['upstream']>,
+): UpstreamToken {
+  const quiet = Object.create(caller, { supports: { value: () => false } })
+  const reader: ConstructorParameters<typeof UpstreamToken>[0] = {
+    async upstream(provider, options = {}) {
+      if (!readUpstream) throw new Error(`proxy() needs signIn() as auth of serve() for the upstream "${provider}"`)
+      return readUpstream(quiet, provider, options)
+    },
   }
+  return new UpstreamToken(reader, upstream)
+}
 
 /** @throws what is no answer about this user */
 function withoutToken(thrown: unknown): undefined {
