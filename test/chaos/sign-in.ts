@@ -151,8 +151,11 @@ compatibility_date = "2026-10-15"
 compatibility_flags = ["enable_request_signal"]
 [vars]
 EDGEMCP_KEYS = "k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
+CASE = "choice"
 GITHUB = "${gitHub}"
+WORK = "http://127.0.0.1:1"
 OPENID = "http://127.0.0.1:1"
+ORIGIN = "http://127.0.0.1:1"
 [[migrations]]
 tag = "v1"
 new_sqlite_classes = ["McpSession", "McpSignIn"]
