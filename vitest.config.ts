@@ -62,6 +62,8 @@ export default defineConfig({
           ],
           // To load wrangler costs more than most files do with it.
           isolate: false,
+          // Bodies and bundles are large and live briefly.
+          execArgv: ['--max-semi-space-size=64'],
           setupFiles: 'test/support/afresh.ts',
           ...patience,
           expect: { poll: { timeout: 30_000 } },

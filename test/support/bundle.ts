@@ -1,4 +1,4 @@
-/** Bundles Workers of tests once for all servers and processes of a run. */
+/** Bundles Workers of tests once for all servers, processes and runs. */
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,8 +7,12 @@ import { build, type Loader, version } from 'esbuild'
 
 const root = resolve(import.meta.dirname, '../..')
 
-/** Processes of one run share it. A bundle whose inputs have changed is made again. */
-const folder = join(tmpdir(), 'edgemcp-bundles')
+/** Runs share the bundles of Workers of the repository. A bundle whose inputs have changed is made again. */
+const lasting = join(root, 'node_modules/.cache/edgemcp-bundles')
+/** Processes of one run share those of projects that tests write elsewhere. */
+const passing = join(tmpdir(), 'edgemcp-bundles')
+/** They decide which files an import finds, and how they are bundled. */
+const settings = ['package.json', 'package-lock.json', 'tsconfig.json', 'test/support/bundle.ts']
 
 export type Source = Options & {
   /** Absolute path of the main module. */
@@ -51,6 +55,8 @@ export async function bundleAll(
     bundle: true,
     metafile: true,
     keepNames: true,
+    // Each start of a runtime copies the text several times.
+    minifyWhitespace: true,
     format: 'esm',
     target: 'es2024',
     conditions: ['workerd', 'worker', 'browser'],
@@ -64,11 +70,11 @@ export async function bundleAll(
     loader: { '.txt': 'text', '.html': 'text', '.sql': 'text', ...loader },
     logLevel: 'silent',
   })
-  const inputs = Object.keys(metafile.inputs).map((path) => {
+  const inputs = [...settings, ...Object.keys(metafile.inputs)].map((path) => {
     const absolute = resolve(root, path)
     return [absolute, versionOf(absolute)] as const
   })
-  mkdirSync(folder, { recursive: true })
+  for (const folder of [lasting, passing]) mkdirSync(folder, { recursive: true })
   for (const [index, main] of mains.entries()) {
     const code = outputFiles.find(({ path }) => path === resolve(root, `out/${index}.js`))?.text ?? ''
     const file = fileOf(main, { mode, define, loader })
@@ -80,7 +86,8 @@ export async function bundleAll(
 
 function fileOf(main: string, { mode, define, loader }: Options): string {
   const key = JSON.stringify([version, root, main, mode, define, loader])
-  return join(folder, createHash('sha256').update(key).digest('hex'))
+  const isOfRepository = main.startsWith(join(root, '/')) && !main.includes('/.wrangler/')
+  return join(isOfRepository ? lasting : passing, createHash('sha256').update(key).digest('hex'))
 }
 
 function read(file: string): Bundle | undefined {
