@@ -5,12 +5,13 @@ import { type InspectorUser, inspectorUserToken } from '../../worker/client/test
 import { connect, everyRevision } from '../../worker/testing/index.ts'
 import { startIssuer } from '../../worker/testing/node/index.ts'
 import { inspectorCookie, inspectorSecrets } from '../support/inspector-key.ts'
-import { startWithWrangler, type TestServer } from '../support/server.ts'
+import { startServer, startWithWrangler, type TestServer } from '../support/server.ts'
 
 afterEach(() => vi.unstubAllEnvs())
 
-async function start(environment = 'development') {
-  vi.stubEnv('NODE_ENV', environment)
+/** As a developer starts it, with wrangler, which requests go through. */
+async function start() {
+  vi.stubEnv('NODE_ENV', 'development')
   const issuer = await startIssuer()
   const server = await startWithWrangler('examples/protected', { ISSUER: issuer.issuer, ...inspectorSecrets })
   return {
@@ -22,6 +23,12 @@ async function start(environment = 'development') {
     },
   }
 }
+
+let server: Awaited<ReturnType<typeof start>>
+beforeAll(async () => {
+  server = await start()
+})
+afterAll(() => server[Symbol.asyncDispose]())
 
 const ada: InspectorUser = { subject: 'Ada Łovelace', scopes: ['notes:read'], tenant: undefined, claims: {} }
 /** Headers as a browser sends them that was opened with the link of the terminal. */
@@ -43,7 +50,6 @@ function ask(url: URL, headers: Record<string, string>): Promise<number> {
 }
 
 test('a test user is signed in for every protocol version, with the given scopes only', async () => {
-  await using server = await start()
   for (const revision of everyRevision) {
     const inBrowser = (request: Request) =>
       fetch(new Request(request, { headers: withKey(request.headers, server.url) }))
@@ -55,14 +61,12 @@ test('a test user is signed in for every protocol version, with the given scopes
 })
 
 test('a token of the issuer is verified beside test users', async () => {
-  await using server = await start()
   const token = server.issuer.tokenFor({ sub: 'grace', scope: 'notes:read' })
   await using client = await connect(server.url, { revision: '2026-07-28', token })
   expect((await client.callTool('whoami')).content).toEqual([{ type: 'text', text: 'grace, who may notes:read' }])
 })
 
 test('a test user is refused from other origins and hosts, and when it is malformed', async () => {
-  await using server = await start()
   const token = inspectorUserToken(ada)
   const as = (credential: string, headers = {}) =>
     ask(server.url, { Authorization: `Bearer ${credential}`, ...inspectorCookie(server.url), ...headers })
@@ -80,7 +84,6 @@ test('a test user is refused from other origins and hosts, and when it is malfor
 })
 
 test('a test user is refused with the CF-Connecting-IP of another machine, which a tunnel adds', async () => {
-  await using server = await start()
   const from = (address: string) =>
     ask(server.url, {
       Authorization: `Bearer ${inspectorUserToken(ada)}`,
@@ -94,12 +97,7 @@ test('a test user is refused with the CF-Connecting-IP of another machine, which
 })
 
 test('the page without the inspector key explains how to use test users', async () => {
-  vi.stubEnv('NODE_ENV', 'development')
-  await using guarded = await startWithWrangler('examples/protected', {
-    ISSUER: 'https://issuer.example',
-    ...inspectorSecrets,
-  })
-  const url = new URL('/', guarded.url)
+  const url = new URL('/', server.url)
   const sentence = 'open the link that npm start or wrangler dev prints, in a browser'
   const says = async (headers = {}) => (await (await fetch(url, { headers })).text()).includes(sentence)
   expect(await says()).toBe(true)
@@ -110,27 +108,27 @@ test('the page without the inspector key explains how to use test users', async 
 
 test('the page offers test users when the server requires tokens', async () => {
   vi.stubEnv('NODE_ENV', 'development')
-  await using guarded = await startWithWrangler('examples/protected', {
-    ISSUER: 'https://issuer.example',
-    ...inspectorSecrets,
-  })
-  await using open = await startWithWrangler('examples/hello', inspectorSecrets)
-  const page = async ({ url }: typeof open) =>
+  await using open = await startServer('examples/hello', inspectorSecrets)
+  const page = async ({ url }: { url: URL }) =>
     (await fetch(new URL('/', url), { headers: inspectorCookie(url) })).text()
-  expect(await page(guarded)).toContain(' data-users>')
+  expect(await page(server)).toContain(' data-users>')
   expect(await page(open)).not.toContain('data-users')
 })
 
 test('a test user is refused in a deployment', async () => {
-  await using server = await start('production')
-  expect(await ask(server.url, { Authorization: `Bearer ${inspectorUserToken(ada)}` })).toBe(401)
+  vi.stubEnv('NODE_ENV', 'production')
+  await using deployed = await startServer('examples/protected', {
+    ISSUER: 'https://issuer.example',
+    ...inspectorSecrets,
+  })
+  expect(await ask(deployed.url, { Authorization: `Bearer ${inspectorUserToken(ada)}` })).toBe(401)
 })
 
 describe('bearer() gives a test user the principal of a token with the same claims', () => {
   let server: TestServer
   beforeAll(async () => {
     vi.stubEnv('NODE_ENV', 'development')
-    server = await startWithWrangler('test/development/users', inspectorSecrets)
+    server = await startServer('test/development/users', inspectorSecrets)
   })
   afterAll(() => server[Symbol.asyncDispose]())
 
