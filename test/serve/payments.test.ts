@@ -139,14 +139,14 @@ async function playAll(people: People, all: readonly number[]): Promise<void> {
 
 const timeout = (all: readonly number[]) => 120_000 + all.length * 2_000
 
-const honestSeeds = seeds(count(72, 720))
+const honestSeeds = seeds(count(36, 720))
 test(
   'a user who consents is charged once and gets the receipt, whatever requests are repeated, lost or cancelled',
   () => playAll(honest, honestSeeds),
   timeout(honestSeeds),
 )
 
-const repeatingSeeds = seeds(count(30, 300))
+const repeatingSeeds = seeds(count(15, 300))
 test(
   'without a session, a repeated round charges again, unless the tool has singleUse or the bank knows the order',
   () => playAll(repeating, repeatingSeeds),

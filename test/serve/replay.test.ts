@@ -377,7 +377,7 @@ async function change(session: Session, id: string, sessions: readonly Session[]
 }
 
 function seeds(): number[] {
-  const [first = 1, last = first] = (process.env.REPLAY_SEEDS ?? `1-${count(60, 520)}`).split('-').map(Number)
+  const [first = 1, last = first] = (process.env.REPLAY_SEEDS ?? `1-${count(30, 520)}`).split('-').map(Number)
   return Array.from({ length: last - first + 1 }, (_, index) => first + index)
 }
 
