@@ -512,8 +512,17 @@ export interface ApiKeyRpc {
 
 /** The RPC interface of the object that lists the API keys of an owner. */
 export interface ApiKeyOwnerRpc {
-  /** Adds a key before it is created. Returns false if the owner has `maxKeys` without those that were replaced, or twice as many in all. */
-  add(id: string, createdAt: number, expiresAt: number | undefined, maxKeys: number): Promise<boolean>
+  /**
+   * Adds a key before it is created. Returns why it does not: the owner has as many keys that are not replaced, or as many that are.
+   *
+   * @param maxKeys keys that are not replaced
+   */
+  add(
+    id: string,
+    createdAt: number,
+    expiresAt: number | undefined,
+    maxKeys: number,
+  ): Promise<'too many keys' | 'too many replaced keys' | undefined>
   setReplaced(id: string, expiresAt: number): Promise<void>
   list(): Promise<readonly { readonly id: string; readonly createdAt: number }[]>
   remove(ids: readonly string[]): Promise<void>

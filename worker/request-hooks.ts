@@ -169,6 +169,8 @@ export interface Auth extends StoredByIssuer {
   readonly tenant?: string | undefined
   /** The claim that names the tenant. If it is set, `forTenant()` rejects principals without this claim. Default: none. */
   readonly tenantClaim?: string | undefined
+  /** Returns the claim that names the tenant of a principal, if it depends on the principal. Default: `tenantClaim` for all. */
+  tenantClaimOf?(principal: Principal): string | undefined
   /**
    * Names of the request headers that carry the credential, besides `Authorization` and `DPoP`. `ctx.request.headers` and the log of `audit()` do not
    * contain them. Default: none.

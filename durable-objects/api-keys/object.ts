@@ -23,6 +23,9 @@ const useIntervalMs = 60 * 60_000
 /** Milliseconds after which the creation of a key is too late: its entry may have been removed. */
 const creationMs = 30_000
 
+/** Keys of an owner that are replaced and still valid. */
+const maxReplaced = 100
+
 const prefix = 'of:'
 
 export class ApiKeys extends DurableObject implements ApiKeyRpc, ApiKeyOwnerRpc {
@@ -69,12 +72,13 @@ export class ApiKeys extends DurableObject implements ApiKeyRpc, ApiKeyOwnerRpc 
     return expiresAt
   }
 
-  async add(id: string, createdAt: number, expiresAt: number | undefined, maxKeys: number): Promise<boolean> {
+  async add(id: string, createdAt: number, expiresAt: number | undefined, maxKeys: number) {
     const entries = this.#entries()
-    const current = entries.filter(([, { isReplaced }]) => !isReplaced)
-    if (current.length >= maxKeys || entries.length >= 2 * maxKeys) return false
+    const replacedCount = entries.filter(([, { isReplaced }]) => isReplaced).length
+    if (entries.length - replacedCount >= maxKeys) return 'too many keys' as const
+    if (replacedCount >= maxReplaced) return 'too many replaced keys' as const
     await this.#putEntry(id, { createdAt, expiresAt })
-    return true
+    return undefined
   }
 
   async setReplaced(id: string, expiresAt: number): Promise<void> {

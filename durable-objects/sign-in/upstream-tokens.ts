@@ -66,7 +66,9 @@ export class UpstreamTokens {
     }
     for (const scope of Object.keys(refused)) if (this.#host.holds(provider, tokens, scope)) delete refused[scope]
     const replaced = [...(old?.replaced ?? []), ...(old?.isRejected ? [Date.now()] : [])].slice(-maxReplacements)
-    const sealed = await this.#host.seal(user, provider, { ...tokens, refused, replaced })
+    // RFC 6749, section 5.1: an answer need not repeat the refresh token.
+    const refreshToken = tokens.refreshToken ?? (old?.clientId === tokens.clientId ? old?.refreshToken : undefined)
+    const sealed = await this.#host.seal(user, provider, { ...tokens, refreshToken, refused, replaced })
     this.#storage.kv.put(prefix + provider, sealed)
   }
 
@@ -125,7 +127,7 @@ export class UpstreamTokens {
       const sealed = await this.#host.seal(user, provider, kept)
       // The user may have been signed out, or have signed in again, meanwhile.
       const current = await this.#open(user, provider)
-      const isCurrent = current?.refreshToken === refreshToken
+      const isCurrent = current?.refreshToken === refreshToken && current?.accessToken === old.accessToken
       if (isCurrent) kv.put(prefix + provider, sealed)
       if (!refreshed) return !isCurrent && current ? current : lacking('tokens', current)
       if (current) return { ...refreshed, refused: old.refused }

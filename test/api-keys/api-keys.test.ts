@@ -122,6 +122,29 @@ describe('a key', () => {
     expect(await manager.ask('create', owner)).toEqual(full)
   })
 
+  test('is rotated at any number of keys, all at once, and again while the keys before it are valid', async () => {
+    const owner = someone()
+    const manager = managing('plain')
+    const keys = await Promise.all([1, 2, 3].map(() => manager.create(owner)))
+    const rotated = await Promise.all(keys.map(({ id }) => manager.rotate(owner, id)))
+    let { id } = rotated[0] as { id: string }
+    for (let count = 0; count < 8; count += 1) ({ id } = await manager.rotate(owner, id))
+    expect((await manager.list(owner)).filter(({ replacedBy }) => replacedBy === undefined)).toHaveLength(3)
+  })
+
+  test('has no claims of toJSON() that the key decides, and no lifetime beyond a century', async () => {
+    const owner = someone()
+    const manager = managing('plain')
+    const claims = { toJSON: { tenant: 'evil', scp: 'admin' } }
+    expect((await manager.ask('create', owner, { claims })).error).toMatch(/"claims" .*an object without iss/)
+    for (let count = 0; count < 4; count += 1) {
+      expect((await manager.ask('create', owner, { expiresIn: '99999d' })).error).toBe(
+        'expiresIn of create() of apiKeys() must be at most 36500 days, or Infinity',
+      )
+    }
+    await manager.create(owner)
+  })
+
   test('costs one request when it is cold, and none when it is warm', async () => {
     const { key } = await managing('cached').create(someone())
     const calls = async () => (await (await fetch(new URL('/calls', server.url))).json()) as Record<string, number>

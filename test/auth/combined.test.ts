@@ -57,6 +57,18 @@ describe('each credential goes to its auth', () => {
 
   test('requiredScopes of one auth do not hold for another', async () => {
     expect(await call(at('all'), bearing(await other.token(at('all').href)))).toMatchObject({ status: 403 })
+  })
+
+  test('of each issuer has the tenant claim of its own auth, behind forTenant()', async () => {
+    const url = at('tenants')
+    const tenantOf = async (token: string) => {
+      const { status, text } = await call(url, bearing(token))
+      return status === 200 ? JSON.parse(text)[2] : `${status} ${text}`
+    }
+    expect(await tenantOf(await issuer.token(url.href))).toBe('acme')
+    expect(await tenantOf(await other.token(url.href, { org_id: 'acme' }))).toBe('acme')
+    expect(await tenantOf(await other.token(url.href, { org_id: 'globex' }))).toMatch(/^403 /)
+    expect(await tenantOf(await other.token(url.href))).toMatch(/^403 The token has no claim "org_id"/)
     expect(await call(at('all'), key('plain-key'))).toMatchObject({ status: 200 })
   })
 

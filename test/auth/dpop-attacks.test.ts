@@ -346,7 +346,11 @@ const groups: Record<string, Row[]> = {
     claiming('iat 4 minutes ago is accepted', () => ({ iat: now() - 240 }), served),
     claiming('iat in 4 minutes is accepted', () => ({ iat: now() + 240 }), served),
     claiming('iat that is a text', () => ({ iat: `${now()}` }), malformed),
-    claiming('exp in the past', () => ({ exp: now() - 100 }), malformed),
+    claiming(
+      'exp in the past',
+      () => ({ exp: now() - 100 }),
+      badProof('The DPoP proof has expired: make one for each request'),
+    ),
     claiming('nbf in the future', () => ({ nbf: now() + 100 }), malformed),
     claiming('no jti', () => ({ jti: undefined }), wrongId),
     claiming('jti that is empty', () => ({ jti: '' }), wrongId),

@@ -142,6 +142,26 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     expect(gitHub.tokens.has(textOf(await ada.callTool('starred')))).toBe(true)
   })
 
+  test('keeps the refresh token when the answer to another sign-in has none', async () => {
+    gitHub.expiresIn = 30
+    const browser = new Browser()
+    await using ada = await client(browser)
+    const path = '/login/oauth/access_token'
+    gitHub.instead.set(path, (_, response) => {
+      const answer = { access_token: 'gho_short', token_type: 'bearer', scope: 'read:user,user:email', expires_in: 30 }
+      gitHub.tokens.set(answer.access_token, gitHub.account)
+      response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(answer))
+    })
+    try {
+      await signInAs(server.url, browser)
+    } finally {
+      gitHub.instead.delete(path)
+    }
+    gitHub.expiresIn = 3600
+    const token = textOf(await ada.callTool('starred'))
+    expect([gitHub.tokens.has(token), token === 'gho_short']).toEqual([true, false])
+  })
+
   test('asks the user again when the provider does not accept the refresh token any more', async () => {
     gitHub.expiresIn = 30
     await using ada = await client()

@@ -69,6 +69,10 @@ export default {
     if (pathname !== '/manage') return combined.fetch(request, environment, context)
     const { endpoint, method, args } = (await request.json()) as { endpoint: string; method: string; args: never[] }
     const auth = (keys[endpoint] ?? unserved) as unknown as Record<string, (...args: never[]) => Promise<unknown>>
+    for (const value of args as { claims?: { toJSON?: unknown } }[]) {
+      const written = value?.claims?.toJSON
+      if (written && value.claims) value.claims.toJSON = () => written
+    }
     try {
       return Response.json({ value: await auth[method]?.(...args) })
     } catch (problem) {

@@ -56,6 +56,11 @@ const open = serve(server, {
   auth: oneOf(bearer({ issuer: ISSUER, allowAnonymous: true }), keys),
   ...common,
 })
+const tenants = serve(server, {
+  path: '/tenants/mcp',
+  auth: forTenant('acme', oneOf(bearer({ issuer: ISSUER }), bearer({ issuer: OTHER, tenantClaim: 'org_id' }))),
+  ...common,
+})
 const withoutDpop = serve(server, {
   path: '/without-dpop/mcp',
   auth: oneOf(bearer({ issuer: ISSUER, allowAnonymous: true, dpop: false }), keys),
@@ -74,4 +79,4 @@ const swapped = serve(server, { path: '/swapped/mcp', auth: oneOf(users, first, 
 
 export const { McpSignIn } = signed
 // The first one answers for the authorization server of this origin.
-export default combine(signed, swapped, all, open, withoutDpop, alone, verify, tenant)
+export default combine(signed, swapped, all, open, withoutDpop, alone, tenants, verify, tenant)

@@ -107,13 +107,18 @@ const ownerKinds: KindsOf<ApiKeyOwner> = { subject: kind.required(textOf(256)), 
 const reserved = ['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti', 'scope', 'scp', 'tenant', 'cnf']
 const clients = ['client_id', 'azp', 'appid', 'common_name']
 
+const claimsKind: Kind = [
+  (value) => isObject(value) && ![...reserved, ...clients].some((name) => Object.hasOwn(value, name)),
+  `an object without ${[...reserved, ...clients].join(', ')}`,
+]
+
+/** Durable Objects accept no alarms after the year 2189. */
+const maxLifeMs = 36_500 * 24 * 60 * 60_000
+
 const newKinds: KindsOf<NewApiKeyOptions> = {
   name: textOf(100),
   scopes: kind.scopes,
-  claims: [
-    (value) => isObject(value) && ![...reserved, ...clients].some((name) => Object.hasOwn(value, name)),
-    `an object without ${[...reserved, ...clients].join(', ')}`,
-  ],
+  claims: claimsKind,
   expiresIn: kind.durationOrInfinity,
 }
 
@@ -137,8 +142,11 @@ export class ManagedKeys implements ApiKeyManager {
     const json = jsonText(claims, '"claims" of create() of apiKeys() has') ?? '{}'
     if (json.length > 4_096)
       throw new Error('"claims" of create() of apiKeys() must have at most 4096 characters as JSON')
-    const lifeMs = millisecondsOrInfinity(expiresIn, 'expiresIn of create()')
-    return this.#create(owner, { name, scopes: [...new Set(scopes)], claims: JSON.parse(json) }, lifeMs)
+    const written: unknown = JSON.parse(json)
+    // A value with `toJSON` has other members now.
+    checkOptions('create() of apiKeys()', { claims: written }, { claims: claimsKind })
+    const lifeMs = lifeOf(expiresIn, 'create')
+    return this.#create(owner, { name, scopes: [...new Set(scopes)], claims: written as Params }, lifeMs)
   }
 
   async list(owner: ApiKeyOwner): Promise<readonly ApiKey[]> {
@@ -173,7 +181,7 @@ export class ManagedKeys implements ApiKeyManager {
     const { name, scopes, claims, createdAt, expiresAt = Number.POSITIVE_INFINITY } = old
     const { grace = '1d', expiresIn = expiresAt - createdAt } = options
     const graceMs = milliseconds(grace, 'grace of rotate()')
-    const lifeMs = millisecondsOrInfinity(expiresIn, 'expiresIn of rotate()')
+    const lifeMs = lifeOf(expiresIn, 'rotate')
     const created = await this.#create(owner, { name, scopes, claims }, lifeMs, true)
     const until = await objects.key(id).replace(subject, tenant, created.id, Date.now() + graceMs)
     if (until === undefined) {
@@ -199,11 +207,15 @@ export class ManagedKeys implements ApiKeyManager {
     const expiresAt = lifeMs === Number.POSITIVE_INFINITY ? undefined : createdAt + lifeMs
     const key: StoredApiKey = { ...described, id, hash, subject, tenant, createdAt, expiresAt }
     const index = objects.owner({ subject, tenant })
-    // Listed first: a key that nobody can list could not be revoked. The old key of a rotation has its place until it is replaced.
-    if (!(await index.add(id, createdAt, expiresAt, this.#maxPerOwner + (isRotation ? 1 : 0)))) {
+    // Listed first: a key that nobody can list could not be revoked. A rotation replaces a key, or its new key is revoked.
+    const refused = await index.add(id, createdAt, expiresAt, isRotation ? Number.POSITIVE_INFINITY : this.#maxPerOwner)
+    if (refused === 'too many keys') {
       throw new ToolError(
         `The owner has ${this.#maxPerOwner} API keys, the maximum: revoke one, or set maxPerOwner of apiKeys()`,
       )
+    }
+    if (refused) {
+      throw new ToolError('The owner has too many API keys that are replaced and still valid: revoke them')
     }
     try {
       await objects.key(id).create(key)
@@ -213,6 +225,13 @@ export class ManagedKeys implements ApiKeyManager {
     }
     return { ...publicOf(key), key: text }
   }
+}
+
+/** @param operation names the caller in errors */
+function lifeOf(expiresIn: Duration, operation: string): number {
+  const lifeMs = millisecondsOrInfinity(expiresIn, `expiresIn of ${operation}()`)
+  if (lifeMs === Number.POSITIVE_INFINITY || lifeMs <= maxLifeMs) return lifeMs
+  throw new Error(`expiresIn of ${operation}() of apiKeys() must be at most 36500 days, or Infinity`)
 }
 
 function publicOf({ id, name, scopes, claims, createdAt, expiresAt, lastUsedAt, replacedBy }: StoredApiKey): ApiKey {

@@ -78,7 +78,7 @@ export async function verifyProof(proof: string, expected: ExpectedProof): Promi
   if (htm !== expected.method) throw new BadProof(`The claim htm of the DPoP proof must be ${expected.method}`)
   const url = typeof htu === 'string' ? normalizedUrl(htu) : undefined
   if (url === undefined || !expected.urls.some((own) => normalizedUrl(own) === url))
-    throw new BadProof(`The claim htu of the DPoP proof must be ${expected.urls[0]}`)
+    throw new BadProof(`The claim htu of the DPoP proof must be ${normalizedUrl(expected.urls[0] ?? '')}`)
   if (ath !== encodeBase64url(await sha256(expected.token)))
     throw new BadProof('The claim ath of the DPoP proof must be the SHA-256 of the token, as base64url')
   if (typeof iat !== 'number' || !(Math.abs(Date.now() - iat * 1000) <= expected.maxAgeMs))
@@ -116,6 +116,8 @@ async function verifiedClaims(proof: string, { algorithms }: ExpectedProof) {
   } catch (problem) {
     if (problem instanceof errors.JWSSignatureVerificationFailed)
       throw new BadProof('The signature of the DPoP proof is invalid')
+    if (problem instanceof errors.JWTExpired)
+      throw new BadProof('The DPoP proof has expired: make one for each request')
     // The curve or size of the key does not fit its algorithm, or a claim has the wrong type.
     throw new BadProof('The DPoP proof is malformed')
   }

@@ -7,6 +7,10 @@ import type { Principal } from '../../protocol/principal.ts'
 import type { Auth } from '../../request-hooks.ts'
 import { missingTenantClaim } from './claims.ts'
 
+/** Returns the claim that names the tenant of a principal of an auth; `undefined` without one. */
+export const tenantClaimFor = (auth: Auth | undefined, principal: Principal): string | undefined =>
+  auth?.tenantClaimOf ? auth.tenantClaimOf(principal) : auth?.tenantClaim
+
 /** Configures `forTenant()`. */
 export type ForTenantOptions = {
   /**
@@ -47,8 +51,9 @@ export function forTenant<A extends Auth>(tenant: string, auth: A, options: ForT
         `The token is for a different tenant: this endpoint accepts only tokens of the tenant ${tenant}`,
       )
     }
-    if (auth.tenantClaim === undefined || allowMissingClaim) return { ...principal, tenant }
-    throw missingTenantClaim(auth.tenantClaim, `of the tenant ${tenant}`)
+    const claim = tenantClaimFor(auth, principal)
+    if (claim === undefined || allowMissingClaim) return { ...principal, tenant }
+    throw missingTenantClaim(claim, `of the tenant ${tenant}`)
   }
 
   return {

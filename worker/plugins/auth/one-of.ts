@@ -13,6 +13,7 @@ import { protectedResource } from '../../protocol/well-known.ts'
 import { challengeText } from '../../protocol/www-authenticate.ts'
 import type { Auth, IncomingRequest, ServerInfo, TestUser } from '../../request-hooks.ts'
 import { CredentialForms } from './credential-forms.ts'
+import { tenantClaimFor } from './for-tenant.ts'
 import { mergedMetadata } from './merged-metadata.ts'
 
 /** Computes the plugins of several auths. */
@@ -67,7 +68,7 @@ class OneOf {
     return {
       plugins: auths.flatMap((auth) => (auth.plugins ?? []).map((plugin) => this.#forOwnPrincipals(plugin, auth))),
       tenant: tenants.size === 1 ? auths[0]?.tenant : undefined,
-      tenantClaim: auths.find(({ tenantClaim }) => tenantClaim !== undefined)?.tenantClaim,
+      tenantClaimOf: (principal) => tenantClaimFor(this.#ownerOf(principal.issuer), principal),
       credentialHeaders: [...new Set(auths.flatMap(({ credentialHeaders = [] }) => credentialHeaders))],
       credentials: auths.flatMap(({ credentials = [] }) => credentials),
       issuers: others ? undefined : auths.flatMap(({ issuers = [] }) => issuers),
