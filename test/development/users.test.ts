@@ -121,7 +121,8 @@ test('a test user is refused in a deployment', async () => {
     ISSUER: 'https://issuer.example',
     ...inspectorSecrets,
   })
-  expect(await ask(deployed.url, { Authorization: `Bearer ${inspectorUserToken(ada)}` })).toBe(401)
+  const headers = { ...inspectorCookie(deployed.url), Authorization: `Bearer ${inspectorUserToken(ada)}` }
+  expect(await ask(deployed.url, headers)).toBe(401)
 })
 
 describe('bearer() gives a test user the principal of a token with the same claims', () => {

@@ -146,7 +146,8 @@ export class ManagedKeys implements ApiKeyManager {
     // A value with `toJSON` has other members now.
     checkOptions('create() of apiKeys()', { claims: written }, { claims: claimsKind })
     const lifeMs = lifeOf(expiresIn, 'create')
-    return this.#create(owner, { name, scopes: [...new Set(scopes)], claims: written as Params }, lifeMs)
+    const checked = written as Params // an object, by its kind
+    return this.#create(owner, { name, scopes: [...new Set(scopes)], claims: checked }, lifeMs)
   }
 
   async list(owner: ApiKeyOwner): Promise<readonly ApiKey[]> {
