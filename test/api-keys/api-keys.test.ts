@@ -381,6 +381,20 @@ describe('attacks across owners, tenants and endpoints', () => {
     expect(await from('192.0.2.2', foreignKey('notes'))).toMatchObject({ status: 401 })
     expect(await from('192.0.2.3', key)).toMatchObject({ status: 200 })
   })
+
+  test('a flood of unknown keys does not lock out a key of its network that is verified on each call', async () => {
+    const from = (key: string) => call(at('plain'), { ...bearing(key), 'CF-Connecting-IP': '192.0.2.9' })
+    const manager = managing('plain')
+    const owner = someone()
+    const { key, id } = await manager.create(owner)
+    expect(await from(key)).toMatchObject({ status: 200 })
+    for (let sent = 0; sent < 50; sent += 1) await from(foreignKey('notes'))
+    expect(await from(foreignKey('notes'))).toMatchObject({ status: 429 })
+    expect(await from(key)).toMatchObject({ status: 200 })
+    await manager.revoke(owner, id)
+    expect(await from(key)).toMatchObject({ status: 401, text: unknown })
+    expect(await from(foreignKey('notes'))).toMatchObject({ status: 429 })
+  })
 })
 
 test('no key is in the files of the objects, in the log or in a response', async () => {

@@ -180,7 +180,7 @@ class ApiKeyServer {
     const { hash, id } = await hashOf(text)
     const unknown = new BadToken('The API key is unknown, expired or revoked')
     if (this.#unknown.has(hash)) throw unknown
-    this.#unknown.check(request)
+    this.#unknown.check(hash, request)
     const object = this.#objects(serverInfo).key(id)
     const found = await object.verify(hash).catch((problem: unknown) => {
       serverInfo.report(problem)
@@ -192,6 +192,7 @@ class ApiKeyServer {
       this.#unknown.add(hash, request)
       throw unknown
     }
+    this.#unknown.addValid(hash)
     if (found.isUseDue) serverInfo.waitUntil(object.recordUse().catch((problem: unknown) => serverInfo.report(problem)))
     return claimsOf(found.key)
   }
