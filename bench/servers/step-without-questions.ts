@@ -7,6 +7,7 @@ import type { Context } from '../../worker/declarations/context.ts'
 import type { ResultOutcome } from '../../worker/declarations/outcome.ts'
 import type { Server } from '../../worker/declarations/server.ts'
 import type { Call, CallEnvironment } from '../../worker/engine/call.ts'
+import { callerContextOf } from '../../worker/engine/caller.ts'
 import type { Journal } from '../../worker/engine/journal.ts'
 import { callMethod } from '../../worker/engine/methods/index.ts'
 import type { Method } from '../../worker/engine/methods/method.ts'
@@ -31,7 +32,11 @@ export async function run(
   progressToken(call.params)
   const { principal, session, client } = call
   const context = { principal, session, client } as Context
-  return { type: 'result', result: await method.answer({ server, call, environment, context, roundEnded: never }) }
+  const caller = callerContextOf(call, environment)
+  return {
+    type: 'result',
+    result: await method.answer({ server, call, caller, environment, context, roundEnded: never }),
+  }
 }
 
 export const runCall = run
