@@ -424,6 +424,8 @@ export type KeptTokens = {
   readonly refused?: Readonly<Record<string, number>> | undefined
   /** Milliseconds since 1970: when the user last replaced rejected access tokens. */
   readonly replaced?: readonly number[] | undefined
+  /** Id of the account at the provider. */
+  readonly account: string
   /** The client at the provider to which they were issued. */
   readonly clientId?: string | undefined
   /** Whether the API refused the access token, which cannot be refreshed. */
@@ -474,8 +476,10 @@ export interface SignInRpc extends EntryStorage {
   ): Promise<void>
   /** Returns an access token of the user of this object. @param rejected an access token that is returned only if another one is no help */
   upstreamToken(user: string, provider: string, scopes: readonly string[], rejected?: string): Promise<UpstreamAnswer>
-  /** Deletes the tokens of the user of this object, and revokes them at their providers. */
-  clearUpstream(user: string): Promise<void>
+  /** Returns the names of the providers whose tokens this object stores. */
+  upstreamProviders(): Promise<readonly string[]>
+  /** Deletes the tokens of the user of this object, and revokes them at their providers. @param provider Default: all of them */
+  clearUpstream(user: string, provider?: string): Promise<void>
   /** Answers a token request of the grant that this object stores. @param key of the grant */
   answer(request: Request, site: OAuthSite, key: string): Promise<Response>
 }

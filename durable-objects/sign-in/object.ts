@@ -26,7 +26,7 @@ import type { EntryStorage, KeptTokens, OAuthSite, SignInRpc, StoredKey, Upstrea
 import { Alarms } from '../shared/alarms.ts'
 import { Schema } from '../shared/schema.ts'
 import { LastRefresh } from './last-refresh.ts'
-import { deleteUpstreamTokens, upstreamWithoutGrants } from './sign-out.ts'
+import { upstreamWithoutGrants } from './sign-out.ts'
 import { type UpstreamHost, UpstreamTokens } from './upstream-tokens.ts'
 
 /** A stored value. `expires`: milliseconds since 1970; `undefined`: never. */
@@ -162,9 +162,14 @@ export class SignIn extends DurableObject implements SignInRpc {
     return this.#upstream.token(user, provider, scopes, rejected)
   }
 
-  async clearUpstream(user: string): Promise<void> {
+  async upstreamProviders(): Promise<readonly string[]> {
     this.#schema.check()
-    await deleteUpstreamTokens(this.ctx.storage.kv, this.#host, user)
+    return this.#upstream.providers()
+  }
+
+  async clearUpstream(user: string, provider?: string): Promise<void> {
+    this.#schema.check()
+    await this.#upstream.delete(user, provider)
     await this.#deleteIfEmpty()
   }
 

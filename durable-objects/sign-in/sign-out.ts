@@ -1,5 +1,4 @@
 /** What happens when the last grant of a user ends: the upstream tokens of the user are deleted, and revoked at their providers. */
-import { marker, prefix, type UpstreamHost } from './upstream-tokens.ts'
 
 type GrantEntry = { readonly value: string }
 
@@ -19,16 +18,3 @@ export function upstreamWithoutGrants(kv: SyncKvStorage, keys: readonly string[]
 /** Returns the value of a grant in an object `user:<user>`; `undefined` for any other entry. A grant itself is a JSON object. */
 const upstreamObjectIn = (key: string, entry: GrantEntry | undefined): string | undefined =>
   key.startsWith('grant:') && !entry?.value.startsWith('{') ? entry?.value : undefined
-
-/** Deletes all upstream tokens of the user, and revokes them at their providers. */
-export async function deleteUpstreamTokens(kv: SyncKvStorage, host: UpstreamHost, user: string): Promise<void> {
-  const stored = [...kv.list<string>({ prefix })]
-  const all = await Promise.all(
-    stored.map(async ([key, sealed]) => {
-      const provider = key.slice(prefix.length)
-      return { provider, tokens: await host.open(user, provider, sealed) }
-    }),
-  )
-  for (const [key] of [...stored, ...kv.list({ prefix: marker })]) kv.delete(key)
-  await Promise.all(all.map(({ provider, tokens }) => tokens && host.revoke(provider, tokens)))
-}

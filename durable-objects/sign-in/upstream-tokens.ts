@@ -32,9 +32,9 @@ const maxReplacements = 2
 const replacementsMs = 24 * 60 * 60_000
 
 /** Starts the keys of tokens. */
-export const prefix = 'tokens:'
+const prefix = 'tokens:'
 /** Starts the keys of refreshes that were sent. */
-export const marker = 'refreshing:'
+const marker = 'refreshing:'
 
 export class UpstreamTokens {
   readonly #storage: DurableObjectStorage
@@ -47,7 +47,11 @@ export class UpstreamTokens {
     this.#host = host
   }
 
-  /** @param isSignIn the tokens of a sign-in: tokens that were connected with more scopes stay */
+  /**
+   * Stores tokens. Those of another account are replaced with all that is known of them, and revoked at the provider.
+   *
+   * @param isSignIn the tokens of a sign-in: tokens that were connected with more scopes stay
+   */
   async put(
     user: string,
     provider: string,
@@ -55,7 +59,8 @@ export class UpstreamTokens {
     requested: readonly string[],
     isSignIn: boolean,
   ): Promise<void> {
-    const old = await this.#open(user, provider)
+    const stored = await this.#open(user, provider)
+    const old = stored?.account === tokens.account ? stored : undefined
     const hasAll = (one: KeptTokens, other: KeptTokens) =>
       other.scopes.every((scope) => this.#host.holds(provider, one, scope))
     if (isSignIn && old && isUsable(old) && hasAll(old, tokens) && !hasAll(tokens, old)) return
@@ -70,6 +75,20 @@ export class UpstreamTokens {
     const refreshToken = tokens.refreshToken ?? (old?.clientId === tokens.clientId ? old?.refreshToken : undefined)
     const sealed = await this.#host.seal(user, provider, { ...tokens, refreshToken, refused, replaced })
     this.#storage.kv.put(prefix + provider, sealed)
+    if (stored && !old) await this.#host.revoke(provider, stored)
+  }
+
+  /** Returns the names of the providers whose tokens are stored. */
+  providers(): readonly string[] {
+    return [...this.#storage.kv.list({ prefix })].map(([key]) => key.slice(prefix.length))
+  }
+
+  /** Deletes tokens, and revokes them at their providers. @param provider Default: all of them */
+  async delete(user: string, provider?: string): Promise<void> {
+    const names = provider === undefined ? this.providers() : [provider]
+    const all = await Promise.all(names.map(async (name) => ({ name, tokens: await this.#open(user, name) })))
+    for (const name of names) for (const start of [prefix, marker]) this.#storage.kv.delete(start + name)
+    await Promise.all(all.map(({ name, tokens }) => tokens && this.#host.revoke(name, tokens)))
   }
 
   /** Returns an access token that is valid for a minute at least, with these scopes. */
@@ -129,10 +148,9 @@ export class UpstreamTokens {
       const current = await this.#open(user, provider)
       const isCurrent = current?.refreshToken === refreshToken && current?.accessToken === old.accessToken
       if (isCurrent) kv.put(prefix + provider, sealed)
-      if (!refreshed) return !isCurrent && current ? current : lacking('tokens', current)
-      if (current) return { ...refreshed, refused: old.refused }
-      await this.#host.revoke(provider, refreshed)
-      return lacking('tokens', current)
+      if (isCurrent && refreshed) return kept
+      if (refreshed && current?.account !== old.account) await this.#host.revoke(provider, refreshed)
+      return !isCurrent && current ? current : lacking('tokens', current)
     } catch (problem) {
       this.#host.report(problem)
       return { missing: 'answer' }

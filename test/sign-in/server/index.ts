@@ -27,6 +27,12 @@ server.tool('push', { description: 'Returns a token with more scopes', scopes: [
   ctx.upstream('github', { scopes: ['repo'] }),
 )
 
+server.tool('other', { description: 'Returns the token for another provider', scopes: [] }, async (_, ctx) =>
+  ctx.upstream('work'),
+)
+server.tool('renewOther', { description: 'Says that its API rejected the token', scopes: [] }, async (_, ctx) =>
+  ctx.upstream('work', { rejected: await ctx.upstream('work') }),
+)
 server.tool('renew', { description: 'Says that the API rejected the token', scopes: [] }, async (_, ctx) =>
   ctx.upstream('github', { rejected: await ctx.upstream('github') }),
 )
@@ -60,6 +66,20 @@ const cases: Readonly<Record<string, SignInOptions>> = {
     with: gitHub,
     grantScopes: ({ login }, approved) =>
       login === 'guest' ? approved.filter((scope) => scope === 'notes:read') : approved,
+  },
+  connecting: {
+    with: gitHub,
+    upstreams: [
+      oauth2({
+        ...client,
+        name: 'work',
+        title: 'Work',
+        authorizationUrl: `${vars.WORK}/login/oauth/authorize`,
+        tokenUrl: `${vars.WORK}/login/oauth/access_token`,
+        revocationUrl: `${vars.WORK}/revoke`,
+        user: async (_, get) => ({ id: String(Object(await get(`${vars.WORK}/api/v3/user`)).id) }),
+      }),
+    ],
   },
   proxied: { with: gitHub, origin: vars.ORIGIN },
   revocable: {

@@ -1,10 +1,11 @@
-/** The page that shows a signed-in person which apps have access, and lets them end it. */
+/** The page that shows a signed-in person which apps have access and which providers are connected, and lets them end both. */
 import type { GrantSummary, OAuthHelpers } from '@cloudflare/workers-oauth-provider'
 import type { OAuthSite } from '../../../durable-objects/rpc.ts'
 import { readBodyText } from '../../protocol/bounded-body.ts'
 import { type Html, html } from '../../protocol/html.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
+import { upstreamKeyOf } from './authorization-server.ts'
 import { htmlPage, messagePage, printable } from './consent-page.ts'
 import { forgetApprovals, readCookie, setCookie } from './cookies.ts'
 import { EndedAccess } from './ended-access.ts'
@@ -31,11 +32,17 @@ const maxFormBytes = 4096
 
 export class AccountPages {
   readonly #providers: readonly IdentityProvider[]
+  readonly #all: readonly IdentityProvider[]
   readonly #rememberSeconds: number
 
-  /** @param rememberSeconds for which browsers remember an approval */
-  constructor(providers: readonly IdentityProvider[], rememberSeconds: number) {
+  /**
+   * @param providers with which users sign in
+   * @param all these, and those that are only connected
+   * @param rememberSeconds for which browsers remember an approval
+   */
+  constructor(providers: readonly IdentityProvider[], all: readonly IdentityProvider[], rememberSeconds: number) {
     this.#providers = providers
+    this.#all = all
     this.#rememberSeconds = rememberSeconds
   }
 
@@ -50,7 +57,7 @@ export class AccountPages {
     if (method !== 'GET' && method !== 'POST')
       return new Response(null, { status: 405, headers: { Allow: 'GET, POST' } })
     const userId = await signedInUser(request, serverInfo, services)
-    if (method === 'POST') return this.#end(request, userId, services)
+    if (method === 'POST') return this.#change(request, userId, services)
     const chosen = new URL(request.url).searchParams.get('with')
     const [only, ...others] = this.#providers
     const provider = others.length === 0 ? only : this.#providers.find(({ name }) => name === chosen)
@@ -82,43 +89,61 @@ export class AccountPages {
     })
   }
 
-  async #show(request: Request, userId: string, { server, report }: ServerInfo, { oauth }: AccountServices) {
+  async #show(request: Request, userId: string, { server, report }: ServerInfo, { oauth, objectOf }: AccountServices) {
     const { name, title = name } = server.declarations.options
     const { items } = await oauth.listUserGrants(userId)
     const grants = await Promise.all(
       items.map(async (grant) => ({ grant, client: await oauth.lookupClient(grant.clientId).catch(report) })),
     )
     const list = grants.map(({ grant, client }) => describe(grant, printable(client?.clientName ?? grant.clientId)))
+    // The provider of the account is connected until no app has access.
+    const stored = await objectOf(upstreamKeyOf(userId)).upstreamProviders()
+    const connected = stored.filter((one) => one !== providerOfUser(userId))
     const content = html`<h1>Apps with access to ${title}</h1>
-${list.length > 0 ? list : html`<p>No app has access.</p>`}`
+${list.length > 0 ? list : html`<p>No app has access.</p>`}
+${
+  connected.length > 0 &&
+  html`<h1>Accounts that ${title} uses for you</h1>
+<form method="post">${connected.map(
+    (one) => html`<button name="disconnect" value="${one}">Disconnect ${this.#titleOf(one)}</button>`,
+  )}</form>`
+}`
     return htmlPage(request, 200, `Apps with access to ${title}`, content, ["form-action 'self'"])
   }
 
-  /** Ends the access of an app. */
-  async #end(request: Request, userId: string | undefined, services: AccountServices): Promise<Response> {
-    const { oauth, site } = services
+  #titleOf(provider: string): string {
+    return this.#all.find(({ name }) => name === provider)?.title ?? provider
+  }
+
+  /** Ends the access of an app, or disconnects a provider. */
+  async #change(request: Request, userId: string | undefined, services: AccountServices): Promise<Response> {
+    const { site } = services
     const origin = request.headers.get('Origin')
     const isForeign = origin !== null && origin !== site.origin
     if (userId === undefined || isForeign) {
       return messagePage(request, 403, 'Nothing was changed', 'Open this page again, and sign in.')
     }
     const { text, length } = await readBodyText(request.body, maxFormBytes)
-    const grant = new URLSearchParams(text).get('grant')
-    if (length > maxFormBytes || !grant)
+    const form = new URLSearchParams(text)
+    const [grant, provider] = [form.get('grant'), form.get('disconnect')]
+    if (length > maxFormBytes || !(grant || provider))
       return messagePage(request, 400, 'Nothing was changed', 'The form is not complete.')
+    const headers = new Headers({ Location: accountPath, 'Cache-Control': 'no-store' })
+    if (provider && provider !== providerOfUser(userId))
+      await services.objectOf(upstreamKeyOf(userId)).clearUpstream(userId, provider)
+    if (grant) await this.#end(grant, userId, services)
+    // The app asks again.
+    if (grant) headers.append('Set-Cookie', forgetApprovals())
+    return new Response(null, { status: 303, headers })
+  }
+
+  async #end(grant: string, userId: string, { oauth, objectOf }: AccountServices): Promise<void> {
     const { items } = await oauth.listUserGrants(userId)
     const ended = items.find(({ id }) => id === grant)
     if (ended && this.#rememberSeconds > 0) {
-      await new EndedAccess(services.objectOf, userId, ended.clientId).store(this.#rememberSeconds * 1000)
+      await new EndedAccess(objectOf, userId, ended.clientId).store(this.#rememberSeconds * 1000)
     }
     await oauth.revokeGrant(grant, userId)
-    const headers = {
-      Location: accountPath,
-      'Cache-Control': 'no-store',
-      // The app asks again.
-      'Set-Cookie': forgetApprovals(),
-    }
-    return new Response(null, { status: 303, headers })
   }
 }
 

@@ -225,7 +225,7 @@ export class AuthorizePages {
       await objectOf(upstreamKeyOf(userId)).keepUpstream(
         userId,
         provider.name,
-        { ...tokens, clientId: provider.clientId },
+        { ...tokens, account: user.id, clientId: provider.clientId },
         provider.signInScopes,
         true,
       )

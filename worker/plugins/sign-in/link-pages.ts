@@ -59,7 +59,7 @@ export class LinkPages {
   /** Called when the user came back from a provider. */
   async finish(
     request: Request,
-    { purpose, userId: visitor, tokens }: Finished<LinkPurpose>,
+    { purpose, user, userId: visitor, tokens }: Finished<LinkPurpose>,
     provider: IdentityProvider,
     serverInfo: ServerInfo,
     services: VisitServices,
@@ -74,7 +74,7 @@ export class LinkPages {
       return messagePage(request, 403, 'Nothing was connected', 'Sign in to this server in your app first.')
     }
     const requested = [...provider.signInScopes, ...purpose.upstreamScopes]
-    const kept = { ...tokens, clientId: provider.clientId }
+    const kept = { ...tokens, account: user.id, clientId: provider.clientId }
     await objectOf(upstreamKeyOf(userId)).keepUpstream(userId, provider.name, kept, requested, false)
     return messagePage(request, 200, `${provider.title} is connected`, 'You can close this page and go on in your app.')
   }

@@ -243,7 +243,7 @@ class SignInServer {
     this.#providers = [...providers, ...(options.upstreams ?? [])]
     this.#links = new LinkPages(providers, this.#providers)
     const rememberSeconds = seconds(rememberConsent, 'rememberConsent')
-    this.#accounts = new AccountPages(providers, rememberSeconds)
+    this.#accounts = new AccountPages(providers, this.#providers, rememberSeconds)
     const names = [...this.#providers, ...(options.enterprise?.issuers ?? [])].map(({ name }) => name)
     this.#paths = new Set([
       authorizationServer,

@@ -150,7 +150,7 @@ export function upstreamHost(
       // RFC 6749, section 6: a refresh token belongs to its client.
       if (!provider?.refresh) return undefined
       try {
-        return { ...(await provider.refresh(tokens)), clientId: provider.clientId }
+        return { ...(await provider.refresh(tokens)), account: tokens.account, clientId: provider.clientId }
       } catch (problem) {
         if (problem instanceof RefreshRejected) return undefined
         throw problem

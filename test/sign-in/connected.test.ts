@@ -1,0 +1,83 @@
+/** Providers that users connect besides the one that they sign in with: which account the tokens are of, and how users disconnect them. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { GitHub } from '../../examples/github/auth-server/github.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import { Browser } from './browser.ts'
+import { RawClient } from './client.ts'
+
+let gitHub: GitHub
+let work: GitHub
+let server: TestServer
+/** Tokens that were revoked at the other provider. */
+const revoked: string[] = []
+beforeAll(async () => {
+  ;[gitHub, work] = await Promise.all([GitHub.start(), GitHub.start()])
+  server = await startServer('test/sign-in/server', { GITHUB: gitHub.url, WORK: work.url, CASE: 'connecting' })
+  work.instead.set('/revoke', async (request, response) => {
+    revoked.push(new URLSearchParams(await text(request)).get('token') ?? '')
+    response.end()
+  })
+})
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]()
+  await Promise.all([gitHub?.[Symbol.asyncDispose](), work?.[Symbol.asyncDispose]()])
+})
+beforeEach(() => {
+  revoked.length = 0
+  work.expiresIn = 3600
+  work.account = { id: 1, login: 'ada', name: 'Ada' }
+})
+
+const tokenPath = '/login/oauth/access_token'
+const link = () => new URL('/oauth/link/work?with=github', server.url)
+const account = () => new URL('/oauth/account', server.url)
+
+/** Signs a new user in, and connects the other provider. */
+async function connected() {
+  gitHub.account = { id: Math.floor(Math.random() * 1e9), login: 'ada', name: 'Ada' }
+  const raw = new RawClient(server.url)
+  const browser = new Browser()
+  const { tokens } = await raw.signIn(browser)
+  expect(await browser.open(link())).toContain('Work is connected')
+  return { browser, call: (tool: string) => raw.call(tokens.access_token, tool) }
+}
+
+/** Answers as a provider that issues a refresh token with the first consent of an account only. */
+function answerWithoutRefreshToken(_: IncomingMessage, response: ServerResponse) {
+  work.tokens.set('gho_without_refresh', work.account)
+  const answer = { access_token: 'gho_without_refresh', token_type: 'bearer', expires_in: 3600 }
+  response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(answer))
+}
+
+test.each([
+  ['another account', 2, 'has to connect Work first', 1],
+  ['the same account', 1, '200 gho_', 0],
+] as const)('tokens of %s without a refresh token', async (_, id, renewed, revocations) => {
+  const { browser, call } = await connected()
+  const [old] = [...work.refreshTokens.keys()].slice(-1)
+  work.account = { id, login: 'other', name: 'Other' }
+  work.instead.set(tokenPath, answerWithoutRefreshToken)
+  try {
+    expect(await browser.open(link())).toContain('Work is connected')
+  } finally {
+    work.instead.delete(tokenPath)
+  }
+  expect(await call('other')).toBe('200 gho_without_refresh')
+  expect(await call('renewOther')).toContain(renewed)
+  expect(revoked).toEqual(Array.from({ length: revocations }, () => old))
+})
+
+test('a user disconnects a provider, whose tokens are revoked and not returned any more', async () => {
+  const { browser, call } = await connected()
+  const [token] = [...work.refreshTokens.keys()].slice(-1)
+  await browser.open(account())
+  expect(await browser.open(account())).toContain('<button name="disconnect" value="work">Disconnect Work</button>')
+  const answer = await browser.visit(account(), new URLSearchParams({ disconnect: 'work' }))
+  expect([answer.status, answer.headers.get('Location')]).toEqual([303, '/oauth/account'])
+  expect(revoked).toEqual([token])
+  expect(await browser.open(account())).not.toContain('Disconnect')
+  expect(await call('renewOther')).toContain('has to connect Work first')
+  expect(await call('whoami')).toContain('200')
+})
