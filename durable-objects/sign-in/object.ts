@@ -8,6 +8,7 @@
  * | `grant:<user>:<grant>` | `grant:<user>:<grant>`         | a grant                                     | `expires`, by alarm   |
  * |                        | `token:<user>:<grant>:<hash>`  | an access token of the grant                | `expires`, by alarm   |
  * |                        | `refresh`                      | the response to the last refresh: see `last-refresh.ts` | the grant |
+ * |                        | `issued`                       | hashes of its refresh tokens: see `issued-refresh-tokens.ts` | the grant |
  * | `user:<user>`          | `grant:<user>:<grant>`         | the metadata of each grant of the user; the value is the name of the object `upstream:<user>` | that of the grant |
  * | `upstream:<user>`      | `tokens:<provider>`            | tokens for the API of a provider, sealed    | the grants of the user |
  * |                        | `refreshing:<provider>`        | when a refresh was sent, in milliseconds since 1970 | until its answer |
@@ -25,6 +26,7 @@ import { sha256 } from '../../worker/sealing/sha256.ts'
 import type { EntryStorage, KeptTokens, OAuthSite, SignInRpc, StoredKey, UpstreamAnswer } from '../rpc.ts'
 import { Alarms } from '../shared/alarms.ts'
 import { Schema } from '../shared/schema.ts'
+import { IssuedRefreshTokens } from './issued-refresh-tokens.ts'
 import { LastRefresh } from './last-refresh.ts'
 import { upstreamWithoutGrants } from './sign-out.ts'
 import { type UpstreamHost, UpstreamTokens } from './upstream-tokens.ts'
@@ -32,20 +34,21 @@ import { type UpstreamHost, UpstreamTokens } from './upstream-tokens.ts'
 /** A stored value. `expires`: milliseconds since 1970; `undefined`: never. */
 type Entry = { readonly value: string; readonly metadata?: unknown; readonly expires?: number | undefined }
 
+/** The grant of an object, by its key, and its storage for a request that has its turn. */
+export type OwnGrant = { readonly key: string; readonly storage: EntryStorage }
+
 /** What the object needs of the plugin that made its class. */
 export interface SignInHost extends UpstreamHost {
   /** Called before the last grant of a user is deleted. @param upstream name of the object with the upstream tokens of the user */
   signOut(upstream: string): Promise<void>
-  /** Answers a request of a client to the token endpoint. @param own the object in which it runs, by the key of its grant */
-  answer(
-    request: Request,
-    site: OAuthSite,
-    own: { readonly key: string; readonly storage: EntryStorage },
-  ): Promise<Response>
+  /** Answers a request of a client to the token endpoint. */
+  answer(request: Request, site: OAuthSite, own: OwnGrant): Promise<Response>
+  /** Ends the grant of the object in which it runs. */
+  endGrant(site: OAuthSite, own: OwnGrant): Promise<void>
 }
 
 /** Keys that are no entries, and do not outlive them. */
-const unnamed = new Set(['schema', 'refresh'])
+const unnamed = new Set(['schema', 'refresh', 'issued'])
 
 /** Milliseconds for which a reserved key is stored: longer than an assertion is accepted. */
 const reservedMs = 15 * 60_000
@@ -59,6 +62,7 @@ export class SignIn extends DurableObject implements SignInRpc {
   readonly #alarms = new Alarms(this.ctx.storage)
   readonly #upstream: UpstreamTokens
   readonly #lastRefresh = new LastRefresh(this.ctx.storage)
+  readonly #issued = new IssuedRefreshTokens(this.ctx.storage)
   /** The requests of a grant run one after the other. */
   #last: Promise<unknown> = Promise.resolve()
   /** Until when each value that is used once belongs to its first reader, in milliseconds since 1970. */
@@ -124,14 +128,28 @@ export class SignIn extends DurableObject implements SignInRpc {
   async #answer(request: Request, site: OAuthSite, key: string): Promise<Response> {
     this.#schema.check()
     const form = await request.clone().text()
-    const own = { key, storage: this.#direct() }
-    if (new URLSearchParams(form).get('grant_type') !== 'refresh_token') return this.#host.answer(request, site, own)
+    const params = new URLSearchParams(form)
+    if (params.get('grant_type') !== 'refresh_token') return this.#issue(request, site, key)
     const sent = `${form}\n${request.headers.get('Authorization') ?? ''}`
     const known = this.#entry(key) && (await this.#lastRefresh.find(sent))
     const repeated = known === undefined ? undefined : await this.#repeat(known, key)
     if (repeated !== undefined) return tokenResponse(repeated, request)
-    const response = await this.#host.answer(request, site, own)
+    const response = await this.#issue(request, site, key, params.get('refresh_token') ?? '')
     if (response.status === 200) await this.#lastRefresh.store(sent, await response.clone().text())
+    return response
+  }
+
+  /** Answers a request for tokens, and ends the grant when the request has a refresh token that was replaced. */
+  async #issue(request: Request, site: OAuthSite, key: string, refreshToken?: string): Promise<Response> {
+    const own = { key, storage: this.#direct() }
+    const response = await this.#host.answer(request, site, own)
+    const text = await response.clone().text()
+    if (response.status === 200 && text !== '') await this.#issued.add(text)
+    // The client has proven its secret: with a wrong one, the error is `invalid_client`.
+    const isInvalid = response.status === 400 && JSON.parse(text).error === 'invalid_grant'
+    if (isInvalid && refreshToken !== undefined && (await this.#issued.has(refreshToken))) {
+      await this.#host.endGrant(site, own)
+    }
     return response
   }
 

@@ -1,6 +1,7 @@
 /** Refreshes of one grant that compete, are repeated, or come after the loss of its Durable Object. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { GitHub } from '../../examples/github/auth-server/github.ts'
+import { bearing, call } from '../auth/call.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { Browser } from './browser.ts'
 import { objectAt, signInAs, type Tokens, tokenRequest } from './tokens.ts'
@@ -54,6 +55,24 @@ test('a refresh token is refused once a later one was used', async () => {
   const first = await refresh(signedIn)
   await refresh(first)
   await expect(refresh(signedIn)).rejects.toThrow('invalid_grant')
+})
+
+test('a refresh token that is sent again after its successor was used ends the grant', async () => {
+  const signedIn = await signInAs(server.url, new Browser())
+  const [user, grant] = signedIn.refresh_token.split(':')
+  const first = await refresh(signedIn)
+  const last = await refresh(await refresh(first))
+  expect((await call(server.url, bearing(last.access_token), 'whoami')).status).toBe(200)
+  // Whoever knows the ids of the grant only, or is another client with a wrong secret, ends nothing.
+  await expect(refresh({ ...last, refresh_token: `${user}:${grant}:guessed` })).rejects.toThrow('invalid_grant')
+  await expect(refresh({ ...signedIn, client_id: 'unknown' })).rejects.toThrow('invalid_client')
+  const still = await refresh(last)
+  await server.harness
+    .getWorker()
+    .evictDurableObject('McpSignIn', { name: objectAt(server.url, `grant:${user}:${grant}`) })
+  await expect(refresh(first)).rejects.toThrow('invalid_grant')
+  await expect(refresh(still)).rejects.toThrow('invalid_grant')
+  expect((await call(server.url, bearing(still.access_token), 'whoami')).status).toBe(401)
 })
 
 test('the response is repeated to nobody who has not the same refresh token and the same client', async () => {

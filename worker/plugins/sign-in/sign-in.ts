@@ -4,7 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
  */
 import type { KeptTokens, OAuthSite, SignInRpc } from '../../../durable-objects/rpc.ts'
-import { SignIn } from '../../../durable-objects/sign-in/object.ts'
+import { type OwnGrant, SignIn } from '../../../durable-objects/sign-in/object.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import { type Duration, milliseconds } from '../../declarations/duration.ts'
 import * as kind from '../../declarations/option-kinds.ts'
@@ -27,6 +27,7 @@ import {
   grantObjectOfToken,
   type ObjectOf,
   paths,
+  type StorageOf,
   upstreamKeyOf,
   withCanonicalResource,
 } from './authorization-server.ts'
@@ -379,8 +380,8 @@ class SignInServer {
   /** Returns the class, whose objects may belong to other endpoints: each works with the options of its own. */
   #classFor(runtime: Runtime): SignInClass {
     const { seals, report, waitUntil } = runtime
-    const servers = this.#servers
-    endpoints.add(runtime.identity, servers, this.#providers)
+    const serversOf = ({ identity }: OAuthSite) => endpoints.servers(identity) ?? this.#servers
+    endpoints.add(runtime.identity, this.#servers, this.#providers)
     return class McpSignIn extends SignIn {
       constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
         // Objects that an alarm wakes may not know their name. They need no provider.
@@ -392,10 +393,13 @@ class SignInServer {
             const user = readObjectName(upstream).key.slice(upstreamKeyOf('').length)
             await runtime.object<SignInRpc>('McpSignIn', upstream).clearUpstream(user)
           },
-          answer(request, site, own) {
-            const objectOf = objectsOf(runtime, site)
-            const storageOf = (key: string) => (key === own.key ? own.storage : objectOf(key))
-            return (endpoints.servers(site.identity) ?? servers).fetch(request, site, storageOf, waitUntil)
+          answer: (request, site, own) =>
+            serversOf(site).fetch(request, site, storageWith(own, objectsOf(runtime, site)), waitUntil),
+          async endGrant(site, own) {
+            const [, user = '', grant = ''] = own.key.split(':')
+            await serversOf(site)
+              .helpers(site, storageWith(own, objectsOf(runtime, site)))
+              .revokeGrant(grant, user)
           },
         })
       }
@@ -478,6 +482,12 @@ const objectsOf =
   (serverInfo: Pick<ServerInfo, 'object'>, realm: Realm): ObjectOf =>
   (key) =>
     serverInfo.object<SignInRpc>('McpSignIn', objectName(realm, key))
+
+/** Returns the storage of all keys to a request that has its turn in the object of a grant. */
+const storageWith =
+  (own: OwnGrant, objectOf: ObjectOf): StorageOf =>
+  (key) =>
+    key === own.key ? own.storage : objectOf(key)
 
 /** Returns the options that `bearer()` has, too. */
 function pickBearer(options: SignInOptions | Omit<SignInOptions, 'scopes'>): BearerOptions {
