@@ -531,6 +531,8 @@ describe('keywords of older drafts', () => {
 describe('a schema with an invalid value is refused:', () => {
   const types = 'one of string, number, integer, boolean, object, array and null'
   const schema = 'a schema (an object, true or false)'
+  const slow =
+    'a pattern that takes little time: with lookaround or a backreference, "^" at its start and at most one "*", "+" or "{n,}"'
   test.each<[keyword: string, parameter: unknown, expected: string, found?: unknown]>([
     ['type', 'strng', types],
     ['type', 'toString', types],
@@ -545,6 +547,9 @@ describe('a schema with an invalid value is refused:', () => {
     ['maxItems', 1.5, 'a whole number of 0 or more'],
     ['pattern', '(', 'a regular expression'],
     ['pattern', 1, 'a string'],
+    ['pattern', '(?!a).*b.*', slow],
+    ['pattern', '^(a+|\\w)*\\1$', slow],
+    ['pattern', '^(a{1,200}b?){20}$', 'a pattern with fewer or shorter repetitions'],
     ['format', 1, 'a string'],
     ['minContains', 'x', 'a whole number of 0 or more'],
     ['uniqueItems', 'yes', 'true or false'],
@@ -586,6 +591,16 @@ describe('a schema with an invalid value is refused:', () => {
   })
 })
 
+test('a value that is too large is not read', () => {
+  expect(issues({ maxLength: 2, pattern: '^b' }, 'aaa')).toBe('must have 2 or fewer characters')
+  expect(issues({ maxItems: 1, items: { type: 'string' }, uniqueItems: true }, [1, 1])).toBe(
+    'must have 1 or fewer items',
+  )
+  expect(issues({ maxProperties: 1, required: ['c'], additionalProperties: false }, { a: 1, b: 2 })).toBe(
+    'must have 1 or fewer properties',
+  )
+})
+
 describe('validation in linear time', () => {
   // Each of these would take minutes or hours if the time it takes grew faster than the value.
   test('of alternatives in a recursive schema', () => {
@@ -617,6 +632,23 @@ describe('validation in linear time', () => {
     const found = compile({ items: { properties: { a: { type: 'string' } } } }, '')(value)
     expect(found).toHaveLength(20)
     expect(found[19]).toEqual({ path: '19.a', message: 'must be a string' })
+  })
+
+  test.each([
+    '^(a+)+$',
+    '^(a|a)*$',
+    '^(a|b|ab)*$',
+    '^(a*)*$',
+    'a+$',
+    'a.*a.*a.*b',
+    '^(\\w+\\s?)+$',
+    '^(a?){50}a{50}$',
+    '^([a-z]{1,20}){1,20}$',
+    '^(?=.*[A-Z])(?=.*\\d).{8,}$',
+  ])('of a text that does not match the pattern %s', (pattern) => {
+    const text = pattern.includes('{50}') ? 'a'.repeat(49) : `${'a'.repeat(100_000)}!`
+    expect(issues({ pattern }, text)).toBe(`must match the pattern ${pattern}`)
+    expect(issues({ patternProperties: { [pattern]: false } }, { [text]: 1 })).toBe('')
   })
 
   test('of a long text', () => {

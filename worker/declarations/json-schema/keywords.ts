@@ -12,6 +12,7 @@ import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
 import { type Issues, issuesText, mostIssues } from '../schema.ts'
 import { formats } from './formats.ts'
+import { compilePattern, SlowPattern } from './patterns.ts'
 
 /** @param seen collects the evaluated properties and items, if an `unevaluated…` keyword needs them */
 export type Check<V = unknown> = (value: V, seen?: Seen) => Issues
@@ -126,17 +127,12 @@ const size = (parameter: unknown) => valid(isSize, parameter, 'a whole number of
 const readAll = <C>(parameter: unknown, read: (schema: unknown) => C) =>
   Object.entries(valid(isObject, parameter, 'an object')).map(([name, schema]) => [name, read(schema)] as const)
 
-function regExp(pattern: unknown): RegExp {
+function matcher(pattern: unknown): (text: string) => boolean {
   const source = text(pattern)
   try {
-    return new RegExp(source, 'u')
-  } catch {
-    // Many a pattern escapes what needs no escape, which only this mode lets pass.
-    try {
-      return new RegExp(source)
-    } catch {
-      throw new InvalidParameter('a regular expression', source)
-    }
+    return compilePattern(source)
+  } catch (problem) {
+    throw new InvalidParameter(problem instanceof SlowPattern ? problem.message : 'a regular expression', source)
   }
 }
 
@@ -279,7 +275,7 @@ const group = <V>(is: (value: unknown) => value is V, keywords: Record<string, K
 
 /**
  * All keywords, in the order of their checks: a group runs if those before it found no issue. So the size of a value of the wrong type is
- * not checked, and `unevaluated…` keywords run last.
+ * not checked, a value that is too large is not read, and `unevaluated…` keywords run last.
  */
 export const groups: readonly Group[] = [
   group(isAnything, {
@@ -310,9 +306,11 @@ export const groups: readonly Group[] = [
   group(isText, {
     // Characters, not halves of them.
     ...range('Length', (value) => value.replace(/[\ud800-\udbff][\udc00-\udfff]/g, '_').length, 'characters'),
+  }),
+  group(isText, {
     pattern(parameter) {
-      const pattern = regExp(parameter)
-      return (value) => (pattern.test(value) ? none : issue(`must match the pattern ${parameter}`))
+      const matches = matcher(parameter)
+      return (value) => (matches(value) ? none : issue(`must match the pattern ${parameter}`))
     },
     format(parameter) {
       const format = formats.get(text(parameter))
@@ -323,6 +321,8 @@ export const groups: readonly Group[] = [
   }),
   group(isList, {
     ...range('Items', (value) => value.length, 'items'),
+  }),
+  group(isList, {
     uniqueItems(parameter) {
       const isWanted = valid(isBoolean, parameter, 'true or false')
       return (value) =>
@@ -360,6 +360,8 @@ export const groups: readonly Group[] = [
   }),
   group(isObject, {
     ...range('Properties', (value) => namesOf(value).length, 'properties'),
+  }),
+  group(isObject, {
     required,
     properties(parameter, { read }) {
       const checks = new Map(readAll(parameter, read))
@@ -368,15 +370,15 @@ export const groups: readonly Group[] = [
     patternProperties: (parameter, { read }) =>
       all(
         readAll(parameter, read).map(([source, check]) => {
-          const pattern = regExp(source)
-          return parts(namesOf, (name) => pattern.test(name) && check)
+          const matches = matcher(source)
+          return parts(namesOf, (name) => matches(name) && check)
         }),
       ),
     additionalProperties(parameter, { schema, read }) {
       const names = new Set(Object.keys(schema.properties ?? {}))
-      const patterns = Object.keys(schema.patternProperties ?? {}).map(regExp)
+      const patterns = Object.keys(schema.patternProperties ?? {}).map(matcher)
       const check = read(parameter)
-      return parts(namesOf, (name) => !names.has(name) && !patterns.some((pattern) => pattern.test(name)) && check)
+      return parts(namesOf, (name) => !names.has(name) && !patterns.some((matches) => matches(name)) && check)
     },
     propertyNames(parameter, { read }) {
       const check = read(parameter)

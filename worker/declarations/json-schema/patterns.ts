@@ -1,0 +1,284 @@
+/**
+ * Matches texts with the patterns of JSON Schema, in time that grows in proportion to the text.
+ *
+ * A RegExp backtracks: `^(a+)+$` doubles its time with each character of a text that does not match, and nothing can interrupt it. So a
+ * RegExp matches only for patterns that backtrack little. For the others, an automaton follows all alternatives at once and reads each
+ * character once.
+ *
+ * @see https://swtch.com/~rsc/regexp/regexp1.html
+ */
+
+type Assertion = (text: string, index: number) => boolean
+type Matches = (character: string) => boolean
+
+type Node =
+  | { readonly kind: 'character'; readonly matches: Matches }
+  | { readonly kind: 'assertion'; readonly holds: Assertion }
+  | { readonly kind: 'sequence' | 'choice'; readonly parts: readonly Node[] }
+  | { readonly kind: 'repeat'; readonly part: Node; readonly min: number; readonly max: number }
+  /** A lookahead or lookbehind. */
+  | { readonly kind: 'look'; readonly part: Node }
+  /** Anything else that only a RegExp has. `degree`: as in `Cost`. */
+  | { readonly kind: 'special'; readonly degree: number }
+
+/** A pattern that is too slow. The message is the pattern that was expected. */
+export class SlowPattern extends Error {}
+
+/**
+ * Compiles a pattern.
+ *
+ * @throws SyntaxError for a text that is no regular expression
+ * @throws SlowPattern for one that a RegExp may take long to match, and that the automaton does not support
+ */
+export function compilePattern(source: string): (text: string) => boolean {
+  const pattern = regExp(source)
+  const root = new PatternParser(source, pattern.unicode).parse()
+  const isAnchored = isAtStart(root)
+  if (isFast(costOf(root), isAnchored)) return (text) => pattern.test(text)
+  const automaton = new Automaton(root, isAnchored, pattern.unicode)
+  return (text) => automaton.matches(text)
+}
+
+function regExp(source: string): RegExp {
+  try {
+    return new RegExp(source, 'u')
+  } catch {
+    // Many a pattern escapes what needs no escape, which only this mode lets pass.
+    return new RegExp(source)
+  }
+}
+
+/** Reads a valid regular expression. */
+class PatternParser {
+  readonly #source: string
+  readonly #isUnicode: boolean
+  #index = 0
+
+  constructor(source: string, isUnicode: boolean) {
+    this.#source = source
+    this.#isUnicode = isUnicode
+  }
+
+  parse(): Node {
+    const parts = [this.#sequence()]
+    while (this.#take('\\|')) parts.push(this.#sequence())
+    return { kind: 'choice', parts }
+  }
+
+  #sequence(): Node {
+    const parts: Node[] = []
+    while (!/^[|)]?$/.test(this.#source.charAt(this.#index))) parts.push(this.#quantified(this.#atom()))
+    return { kind: 'sequence', parts }
+  }
+
+  #quantified(part: Node): Node {
+    const [quantifier, least, comma, most] = this.#take('(?:[*+?]|\\{(\\d+)(,?)(\\d*)\\})\\??') ?? []
+    if (quantifier === undefined) return part
+    const min = Number(least ?? (quantifier.startsWith('+') ? 1 : 0))
+    const isUnbounded = least === undefined ? !quantifier.startsWith('?') : comma && !most
+    return { kind: 'repeat', part, min, max: isUnbounded ? Number.POSITIVE_INFINITY : Number(most || least || 1) }
+  }
+
+  #atom(): Node {
+    const [group] = this.#take('\\((?:\\?(?:<?[=!]|<[^>]*>|[a-z-]*:))?') ?? []
+    if (group) {
+      const part = this.parse()
+      this.#take('\\)')
+      if (/^\((?:$|\?:|\?<[^=!])/.test(group)) return part
+      // With flags of its own, such as (?i:a).
+      if (group.endsWith(':')) return { kind: 'sequence', parts: [part, { kind: 'special', degree: 0 }] }
+      return { kind: 'look', part }
+    }
+    const [assertion = ''] = this.#take('[$^]|\\\\[bB]') ?? []
+    const holds = assertions.get(assertion)
+    if (holds) return { kind: 'assertion', holds }
+    // Without the flag `u`, the text behind them has several meanings.
+    if (this.#take(this.#isUnicode ? '\\\\(?:[1-9]\\d*|k<[^>]*>)' : '\\\\[1-9kpPuc]'))
+      return { kind: 'special', degree: 1 }
+    const [atom = ''] = this.#take(this.#isUnicode ? unicodeAtom : plainAtom) ?? []
+    if (!/^[.[\\]/.test(atom)) return { kind: 'character', matches: (character) => character === atom }
+    const one = new RegExp(`^${atom}$`, this.#isUnicode ? 'u' : '')
+    return { kind: 'character', matches: (character) => one.test(character) }
+  }
+
+  /** Returns the match at the current position, and moves behind it; `undefined` if there is none. */
+  #take(token: string): RegExpExecArray | undefined {
+    const sticky = new RegExp(token, this.#isUnicode ? 'uy' : 'y')
+    sticky.lastIndex = this.#index
+    const found = sticky.exec(this.#source) ?? undefined
+    this.#index += found?.[0].length ?? 0
+    return found
+  }
+}
+
+const characterClass = '\\[(?:\\\\[^]|[^\\]\\\\])*\\]'
+const plainAtom = `${characterClass}|\\\\x[\\da-fA-F]{2}|\\\\[^]|[^]`
+const unicodeAtom =
+  `${characterClass}|\\\\(?:[pP]\\{[^}]*\\}|u\\{[^}]*\\}|u[dD][89abAB][\\da-fA-F]{2}\\\\u[dD][c-fC-F][\\da-fA-F]{2}|` +
+  'u[\\da-fA-F]{4}|x[\\da-fA-F]{2}|c[a-zA-Z]|[^])|[^]'
+
+const isWordAt = (text: string, index: number) => /\w/.test(text.charAt(index))
+const isBoundary: Assertion = (text, index) => isWordAt(text, index - 1) !== isWordAt(text, index)
+const isStart: Assertion = (_, index) => index === 0
+
+const assertions: ReadonlyMap<string, Assertion> = new Map<string, Assertion>([
+  ['^', isStart],
+  ['$', (text, index) => index === text.length],
+  ['\\b', isBoundary],
+  ['\\B', (text, index) => !isBoundary(text, index)],
+])
+
+/** Whether a pattern matches only at the start of a text. */
+function isAtStart(node: Node): boolean {
+  if (node.kind === 'choice') return node.parts.every(isAtStart)
+  if (node.kind !== 'sequence') return node.kind === 'assertion' && node.holds === isStart
+  const first = node.parts.find(({ kind }) => kind !== 'look')
+  return first !== undefined && isAtStart(first)
+}
+
+/**
+ * An upper bound of what a RegExp tries at one position of a text.
+ *
+ * `degree`: the power of the length of the text. `paths`: ways through what does not repeat without a bound.
+ */
+type Cost = { readonly degree: number; readonly paths: number }
+
+function costOf(node: Node): Cost {
+  switch (node.kind) {
+    case 'sequence':
+      return sequenceCost(node.parts)
+    case 'choice': {
+      const costs = node.parts.map(costOf)
+      return { degree: Math.max(...costs.map(({ degree }) => degree)), paths: sum(costs.map(({ paths }) => paths)) }
+    }
+    case 'repeat':
+      return repeatCost(costOf(node.part), node.min, node.max)
+    case 'look':
+      return costOf(node.part)
+    case 'special':
+      return { degree: node.degree, paths: 1 }
+    default:
+      return { degree: 0, paths: 1 }
+  }
+}
+
+function sequenceCost(parts: readonly Node[]): Cost {
+  let [before, degree, paths] = [0, 0, 1]
+  for (const part of parts) {
+    const cost = costOf(part)
+    degree = Math.max(degree, before + cost.degree)
+    // A RegExp does not go back into a lookahead.
+    if (part.kind !== 'look') before += cost.degree
+    paths *= cost.paths
+  }
+  return { degree, paths }
+}
+
+function repeatCost({ degree, paths }: Cost, min: number, max: number): Cost {
+  const isSimple = degree === 0 && paths === 1
+  if (max === Number.POSITIVE_INFINITY) return { degree: isSimple ? 1 : max, paths }
+  const ways = isSimple ? max - min + 1 : (max - min + 1) * paths ** max
+  return { degree: degree * max, paths: ways }
+}
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0)
+
+/** Whether a RegExp takes time in proportion to the text. */
+function isFast({ degree, paths }: Cost, isAnchored: boolean): boolean {
+  // Otherwise it begins again at each character.
+  const power = degree + (isAnchored ? 0 : 1)
+  return power === 0 ? paths <= 10_000 : power === 1 && paths <= 100
+}
+
+/** A state, which an assertion guards or a character leaves. */
+type State = { holds?: Assertion; matches?: Matches; next: readonly State[]; reachedAt: number }
+
+/** Bounds the time for each character. */
+const maxStates = 2000
+
+/** A nondeterministic automaton, by Thompson's construction. */
+class Automaton {
+  readonly #isAnchored: boolean
+  readonly #isUnicode: boolean
+  readonly #end: State = { next: [], reachedAt: 0 }
+  readonly #start: State
+  #states = 0
+  /** Counts the positions of all texts: a state is reached once at each. */
+  #position = 0
+
+  /** @throws SlowPattern */
+  constructor(root: Node, isAnchored: boolean, isUnicode: boolean) {
+    this.#isAnchored = isAnchored
+    this.#isUnicode = isUnicode
+    this.#start = this.#build(root, this.#end)
+  }
+
+  matches(text: string): boolean {
+    let states: State[] = []
+    let index = 0
+    this.#position += 1
+    for (;;) {
+      if (index === 0 || !this.#isAnchored) this.#reach(this.#start, text, index, states)
+      if (this.#end.reachedAt === this.#position) return true
+      if (index >= text.length || (states.length === 0 && this.#isAnchored)) return false
+      const character = this.#isUnicode ? String.fromCodePoint(text.codePointAt(index) ?? 0) : text.charAt(index)
+      index += character.length
+      this.#position += 1
+      const reached: State[] = []
+      for (const { matches, next } of states) {
+        if (matches?.(character)) for (const state of next) this.#reach(state, text, index, reached)
+      }
+      states = reached
+    }
+  }
+
+  /** Adds the states that are reached from one without a character. */
+  #reach(from: State, text: string, index: number, states: State[]): void {
+    const open = [from]
+    for (let state = open.pop(); state; state = open.pop()) {
+      if (state.reachedAt === this.#position) continue
+      state.reachedAt = this.#position
+      if (state.matches) states.push(state)
+      else if (state.holds?.(text, index) ?? true) open.push(...state.next)
+    }
+  }
+
+  /** Returns the state from which a node leads to the next state. */
+  #build(node: Node, next: State): State {
+    switch (node.kind) {
+      case 'sequence':
+        return node.parts.reduceRight((after, part) => this.#build(part, after), next)
+      case 'choice':
+        return this.#state({ next: node.parts.map((part) => this.#build(part, next)) })
+      case 'repeat':
+        return this.#repeat(node.part, node.min, node.max, next)
+      case 'look':
+      case 'special':
+        throw new SlowPattern(
+          'a pattern that takes little time: with lookaround or a backreference, "^" at its start and at most one "*", "+" or "{n,}"',
+        )
+      default:
+        return this.#state({ ...node, next: [next] })
+    }
+  }
+
+  #repeat(part: Node, min: number, max: number, next: State): State {
+    let state = next
+    if (max === Number.POSITIVE_INFINITY) {
+      const loop = this.#state({ next: [] })
+      loop.next = [this.#build(part, loop), next]
+      state = loop
+    }
+    for (let count = min; count < max && max !== Number.POSITIVE_INFINITY; count += 1) {
+      state = this.#state({ next: [this.#build(part, state), next] })
+    }
+    for (let count = 0; count < min; count += 1) state = this.#build(part, state)
+    return state
+  }
+
+  #state(state: Omit<State, 'reachedAt'>): State {
+    this.#states += 1
+    if (this.#states > maxStates) throw new SlowPattern('a pattern with fewer or shorter repetitions')
+    return { ...state, reachedAt: 0 }
+  }
+}
