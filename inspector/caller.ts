@@ -16,15 +16,18 @@ export interface CallerFields {
 export function callerFields(mayMakeUp: boolean): CallerFields {
   const token = make('input', {
     id: newId(),
+    name: 'token',
     type: 'password',
     autocomplete: 'off',
     spellcheck: 'false',
     placeholder: 'anonymous',
   })
   const plain = { autocomplete: 'off', spellcheck: 'false', autocapitalize: 'none' }
-  const [subject, scopes, tenant, claims] = ['', 'notes:read notes:write', 'none', '{}'].map((placeholder) =>
-    make('input', { id: newId(), placeholder, ...plain }),
-  ) as [HTMLInputElement, HTMLInputElement, HTMLInputElement, HTMLInputElement]
+  const input = (name: string, placeholder: string) => make('input', { id: newId(), name, placeholder, ...plain })
+  const subject = input('subject', '')
+  const scopes = input('scopes', 'notes:read notes:write')
+  const tenant = input('tenant', 'none')
+  const claims = input('claims', '{}')
   return {
     token: field('Bearer token', token),
     testUser:

@@ -1,5 +1,6 @@
 /** Forms for JSON Schemas. They do not validate, so that the developer sees the server's errors for invalid input. */
 import { resolveFragment } from '../worker/protocol/json-pointer.ts'
+import { isObject } from '../worker/protocol/jsonrpc.ts'
 import type { JsonSchema, Params } from '../worker/protocol/types.ts'
 import { button, type Child, fill, make, newId } from './element.ts'
 import { pretty } from './json.ts'
@@ -13,22 +14,42 @@ export interface Field {
 /** Returns completions of the text in a field. */
 export type Complete = (name: string, value: string, others: Params) => Promise<readonly string[]>
 
+/** What the developer entered, and whether as JSON. */
+export type Entered = { readonly values: Params; readonly isText: boolean }
+
 export type Form = {
   readonly element: HTMLElement
   /** The button that switches between fields and JSON. */
   readonly toggle: HTMLElement
   /** `undefined`: the input is invalid, and the form shows the error. */
   read(): Params | undefined
+  /** As `read`, without showing an error. */
+  entered(): Entered | undefined
 }
 
-/** Creates a field for each property of an object, or one for its JSON, as the developer chooses. */
-export function form(schema: JsonSchema, values: Params = {}, complete?: Complete): Form {
-  let field = fieldsOf(schema, schema, values, complete)
-  let isText = false
+/**
+ * Creates a field for each property of an object, or one for its JSON, as the developer chooses.
+ *
+ * @param earlier what was entered before. Default: nothing
+ */
+export function form(schema: JsonSchema, earlier?: Entered, complete?: Complete): Form {
+  let isText = earlier?.isText ?? false
+  const fieldWith = (values: Params | undefined) =>
+    isText ? textOf('Arguments as JSON', values ?? {}) : fieldsOf(schema, schema, values, complete)
+  let field = fieldWith(earlier?.values)
   const place = make('div', {}, field.element)
-  const toggle = button('Edit as JSON', toggleEditor, { class: 'quiet' })
+  const otherEditor = () => (isText ? 'Edit as a form' : 'Edit as JSON')
+  const toggle = button(otherEditor(), toggleEditor, { class: 'quiet' })
   const complaint = make('p', { class: 'bad', role: 'alert', hidden: true })
-  return { element: make('div', { class: 'form' }, place, complaint), toggle, read }
+  return { element: make('div', { class: 'form' }, place, complaint), toggle, read, entered }
+
+  function entered(): Entered | undefined {
+    try {
+      return { values: (field.read() ?? {}) as Params, isText }
+    } catch {
+      return undefined
+    }
+  }
 
   function read(): Params | undefined {
     try {
@@ -45,8 +66,8 @@ export function form(schema: JsonSchema, values: Params = {}, complete?: Complet
     const stored = read()
     if (!stored) return
     isText = !isText
-    field = isText ? textOf('Arguments as JSON', stored) : fieldsOf(schema, schema, stored, complete)
-    toggle.textContent = isText ? 'Edit as a form' : 'Edit as JSON'
+    field = fieldWith(stored)
+    toggle.textContent = otherEditor()
     fill(place, field.element)
   }
 }
@@ -277,6 +298,9 @@ function variantField(schema: JsonSchema, declared: readonly unknown[], place: P
     make('option', { value: '' }, '–'),
     variants.map((variant, index) => make('option', { value: index }, nameOf(variant, index))),
   )
+  const fitting = place.value === undefined ? -1 : variants.findIndex((variant) => fits(place.value, variant))
+  if (fitting >= 0) select.value = String(fitting)
+  show()
   return { element: group(schema, place, select, inside), read: () => field?.read() }
 
   function show(): void {
@@ -284,6 +308,15 @@ function variantField(schema: JsonSchema, declared: readonly unknown[], place: P
     field = variant && fieldFor(variant, { ...place, isRequired: true })
     fill(inside, field?.element)
   }
+}
+
+/** Whether a value has the type of a schema and, if it is an object, members of it only. */
+function fits(value: unknown, schema: JsonSchema): boolean {
+  const { properties } = schema as { properties?: object }
+  if (properties) return isObject(value) && Object.keys(value).every((name) => name in properties)
+  const type = Array.isArray(value) ? 'array' : typeof value
+  const expected = typeOf(schema)
+  return expected === undefined || expected === type || (expected === 'integer' && type === 'number')
 }
 
 const nameOf = ({ title, type, properties }: JsonSchema, index: number): string =>

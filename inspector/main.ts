@@ -12,6 +12,7 @@ import { internals } from './internals.ts'
 import { notificationLog } from './notifications.ts'
 import { type Actions, type Offered, offers } from './offers.ts'
 import { questions } from './questions.ts'
+import { followReloads } from './reloads.ts'
 import { settings } from './settings.ts'
 import { openSubscriptions, type Subscriptions } from './subscriptions.ts'
 import { type TaskCard, taskCard, taskIn } from './tasks.ts'
@@ -61,8 +62,28 @@ fill(
 document.querySelector('header')?.append(setting.status)
 addEventListener('pagehide', () => void connection?.client.close())
 void open()
+if (insideAt !== undefined) {
+  let uris: readonly string[] = []
+  const reopen = async () => {
+    // The developer may have disconnected.
+    if (setting.status.dataset.state !== 'closed') await open(uris)
+  }
+  void followReloads(`${insideAt}=reload`, {
+    async onLost() {
+      if (setting.status.dataset.state === 'closed') return
+      uris = [...(connection?.subscriptions?.uris ?? [])]
+      await disconnect('connecting', 'The server reloads. Connecting …')
+    },
+    onBack: reopen,
+    async onRefused(text) {
+      await reopen()
+      fill(problem, make('p', {}, text))
+    },
+  })
+}
 
-async function open(): Promise<void> {
+/** @param uris resources to subscribe to. Default: none */
+async function open(uris: readonly string[] = []): Promise<void> {
   const attempt = await disconnect('connecting', 'Connecting …')
   // Another choice was made in the meantime, and connects itself.
   if (attempt !== attempts) return
@@ -93,6 +114,7 @@ async function open(): Promise<void> {
       ...(resources?.listChanged && { resourcesListChanged: true }),
     }
     connection.subscriptions = await openSubscriptions(client, lists, isStateless)
+    for (const uri of uris) await connection.subscriptions.subscribe(uri)
     await list()
     if (attempt !== attempts) return
     setting.setStatus(

@@ -3,8 +3,9 @@
 import type { Params, PromptItem, ResourceItem, ResourceTemplateItem, ToolItem } from '../worker/protocol/types.ts'
 import { uriTemplate } from '../worker/protocol/uri-template.ts'
 import { button, type Child, fill, make, newId } from './element.ts'
-import { type Complete, type Form, form } from './form.ts'
+import { type Complete, type Entered, type Form, form } from './form.ts'
 import { tree } from './json.ts'
+import { save, saved } from './saved.ts'
 
 export type Offered = {
   readonly tools: readonly ToolItem[]
@@ -48,8 +49,16 @@ export function offers(): Offers {
   })
   const element = make('nav', { class: 'offers', 'aria-label': 'Tools, prompts and resources' }, filter, list)
   const chosen = make('section', { class: 'chosen', 'aria-label': 'Selected' })
-  let choice: { kind: Kind; id: string; written: string } | undefined
+  let choice = saved(choiceName) as { kind: Kind; id: string; written: string } | undefined
+  let fields: Form | undefined
+  // Buttons of the form change the list fields.
+  for (const type of ['input', 'click']) chosen.addEventListener(type, saveForm)
   return { element, chosen, show }
+
+  function saveForm(): void {
+    const entered = choice && fields?.entered()
+    if (choice && entered) save(formName(choice.kind, choice.id), entered)
+  }
 
   function show(offered: Offered, actions: Actions): void {
     const shown = kinds.filter(([kind]) => offered[kind].length > 0)
@@ -81,7 +90,7 @@ export function offers(): Offers {
     const again = choice && (offered[choice.kind] as readonly Item[]).find((item) => idOf(item) === choice?.id)
     const [first] = shown
     if (choice && again) {
-      if (JSON.stringify(again) === choice.written) mark()
+      if (JSON.stringify(again) === choice.written && chosen.hasChildNodes()) mark()
       else choose(choice.kind, again, actions)
     } else if (first) choose(first[0], offered[first[0]][0] as Item, actions)
     else fill(chosen)
@@ -93,13 +102,16 @@ export function offers(): Offers {
     // Keeps the input.
     if (isSame && isWanted) return chosen.querySelector('h2')?.focus()
     choice = { kind, id: idOf(item), written }
+    save(choiceName, choice)
+    const work = workOf(kind, item, actions, saved(formName(kind, choice.id)) as Entered | undefined)
+    fields = work.fields
     const heading = make('h2', { tabIndex: -1, tabindex: -1 }, item.title ?? idOf(item))
     fill(
       chosen,
       heading,
       item.title !== undefined && make('p', {}, make('code', {}, idOf(item))),
       item.description !== undefined && make('p', { class: 'description' }, item.description),
-      workOf(kind, item, actions),
+      work.children,
       tree(item, 'List entry as JSON', 0),
     )
     mark()
@@ -128,29 +140,37 @@ type Item = ToolItem | PromptItem | ResourceItem | ResourceTemplateItem
 
 const idOf = (item: Item): string => ('uri' in item ? item.uri : 'uriTemplate' in item ? item.uriTemplate : item.name)
 
-function workOf(kind: Kind, item: Item, actions: Actions): Child {
-  if (kind === 'tools') return toolOf(item as ToolItem, actions)
-  if (kind === 'prompts') return promptOf(item as PromptItem, actions)
-  if (kind === 'resources') return resourceOf(item as ResourceItem, actions)
-  return templateOf(item as ResourceTemplateItem, actions)
+const choiceName = 'choice'
+const formName = (kind: Kind, id: string): string => `form of ${kind} ${id}`
+
+type Work = { readonly children: Child; readonly fields?: Form }
+
+/** @param earlier what was entered for this entry before */
+function workOf(kind: Kind, item: Item, actions: Actions, earlier: Entered | undefined): Work {
+  if (kind === 'tools') return toolOf(item as ToolItem, actions, earlier)
+  if (kind === 'prompts') return promptOf(item as PromptItem, actions, earlier)
+  if (kind === 'resources') return { children: resourceOf(item as ResourceItem, actions) }
+  return templateOf(item as ResourceTemplateItem, actions, earlier)
 }
 
-function toolOf(tool: ToolItem, { call }: Actions): Child {
+function toolOf(tool: ToolItem, { call }: Actions, earlier: Entered | undefined): Work {
   const { name, inputSchema, annotations = {} } = tool
   const hints = Object.entries(annotations).filter(([hint, isTrue]) => hint.endsWith('Hint') && isTrue)
   const words = hints.map(([hint]) =>
     hint.replace('Hint', '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
   )
   const asTask = taskBox(tool)
-  return [
+  const fields = form(inputSchema, earlier)
+  const children = [
     words.length > 0 && make('p', { class: 'hint' }, words.join(' · ')),
     sheet(
-      form(inputSchema),
+      fields,
       'Call',
       (args) => call(name, 'tools/call', { name, arguments: args, ...(asTask?.checked && { task: {} }) }),
       asTask && make('span', { class: 'check' }, asTask, make('label', { for: asTask.id }, 'As a task')),
     ),
   ]
+  return { children, fields }
 }
 
 /** The checkbox of tools that support tasks of 2025-11-25, where the client declares the choice. */
@@ -160,9 +180,13 @@ function taskBox(tool: ToolItem): HTMLInputElement | undefined {
   return make('input', { type: 'checkbox', id: newId(), checked: true, disabled: taskSupport === 'required' })
 }
 
-function promptOf({ name, arguments: args = [] }: PromptItem, { call, complete }: Actions): Child {
-  const fields = form(textsOf(args), {}, complete({ type: 'ref/prompt', name }))
-  return sheet(fields, 'Get', (values) => call(name, 'prompts/get', { name, arguments: values }))
+function promptOf(
+  { name, arguments: args = [] }: PromptItem,
+  { call, complete }: Actions,
+  earlier: Entered | undefined,
+): Work {
+  const fields = form(textsOf(args), earlier, complete({ type: 'ref/prompt', name }))
+  return { children: sheet(fields, 'Get', (values) => call(name, 'prompts/get', { name, arguments: values })), fields }
 }
 
 function resourceOf({ uri }: ResourceItem, actions: Actions): Child {
@@ -174,19 +198,25 @@ function resourceOf({ uri }: ResourceItem, actions: Actions): Child {
   )
 }
 
-function templateOf({ uriTemplate: text }: ResourceTemplateItem, actions: Actions): Child {
+function templateOf({ uriTemplate: text }: ResourceTemplateItem, actions: Actions, earlier: Entered | undefined): Work {
   const template = uriTemplate(text)
   const fields = form(
     textsOf(template.names.map((name) => ({ name }))),
-    {},
+    earlier,
     actions.complete({ type: 'ref/resource', uri: text }),
   )
   const uri = () => template.expand((fields.read() ?? {}) as Record<string, string>)
-  return sheet(fields, 'Read', () => actions.call(uri(), 'resources/read', { uri: uri() }), subscribing(uri, actions))
+  const read = () => actions.call(uri(), 'resources/read', { uri: uri() })
+  return { children: sheet(fields, 'Read', read, subscribing(uri, actions)), fields }
 }
 
 /** A form with its buttons. */
-function sheet(fields: Form, label: string, run: (values: Params) => void, ...others: Child[]): HTMLElement {
+function sheet(
+  fields: Omit<Form, 'entered'>,
+  label: string,
+  run: (values: Params) => void,
+  ...others: Child[]
+): HTMLElement {
   const onsubmit = (event: Event) => {
     event.preventDefault()
     const values = fields.read()

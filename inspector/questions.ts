@@ -120,7 +120,7 @@ export function questions(changed: (open: number) => void): Questions {
 
   function sampling(params: Params, resolve: Answering, refuse: HTMLElement): Drawn {
     const { messages, systemPrompt, maxTokens, ...others } = params
-    const answerIn = form(sampled, { text: '', model: 'a person', stopReason: 'endTurn' })
+    const answerIn = form(sampled, { values: { text: '', model: 'a person', stopReason: 'endTurn' }, isText: false })
     const accept = () => {
       const read = answerIn.read()
       if (!read) return

@@ -3,6 +3,7 @@ import { revisions } from '../worker/protocol/revisions/index.ts'
 import { type ClientCapabilities, type LogLevel, logLevels } from '../worker/protocol/types.ts'
 import { type Caller, callerFields } from './caller.ts'
 import { button, make, newId } from './element.ts'
+import { saveControls } from './saved.ts'
 import { tasksExtension } from './tasks.ts'
 
 export type Chosen = {
@@ -46,7 +47,7 @@ export function settings(
 ): Settings {
   const revision = make(
     'select',
-    { id: newId(), onchange: connect },
+    { id: newId(), name: 'revision', onchange: connect },
     revisions
       .filter((entry) => entry !== oldest || hasSse)
       .map((entry) =>
@@ -60,12 +61,12 @@ export function settings(
   const caller = callerFields(mayMakeUp)
   const level = make(
     'select',
-    { id: newId() },
+    { id: newId(), name: 'level' },
     make('option', { value: '' }, 'none'),
     logLevels.map((name) => make('option', { value: name, selected: name === 'debug' }, name)),
   )
   const boxes = abilities.map(([name, capabilities]) => {
-    const input = make('input', { type: 'checkbox', id: newId(), checked: true })
+    const input = make('input', { type: 'checkbox', id: newId(), name: `capability ${name}`, checked: true })
     return {
       input,
       capabilities,
@@ -93,6 +94,7 @@ export function settings(
     ),
     caller.testUser,
   )
+  saveControls(element, 'settings')
   return {
     element,
     status,

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, utimesSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -38,7 +38,7 @@ test.each([
     ],
   },
 ])(
-  '$command prints the line of the source',
+  '$command prints the line of the source, and keeps the inspector key when the source changes',
   async ({ args }) => {
     const data = mkdtempSync(join(tmpdir(), 'edgemcp-'))
     const port = String(await freePort())
@@ -75,11 +75,23 @@ test.each([
         expect.stringContaining(`at load (${inFunction}`),
         expect.stringContaining(`at the handler (${inHandler}`),
       ])
+
+      await (await fetch(url)).text()
+      const printedLink = /http:\S+\?inspector=[\w-]+/
+      await vi.waitFor(() => expect(output).toMatch(printedLink))
+      const [link = ''] = printedLink.exec(output) ?? []
+      const { headers } = await fetch(link, { redirect: 'manual' })
+      const Cookie = String(headers.get('Set-Cookie')).split(';')[0] as string
+      const reload = await fetch(`${url}/?inside=reload`, { headers: { Cookie } })
+      expect(reload.status).toBe(200)
+      utimesSync(source, new Date(), new Date())
+      await reload.text().catch(() => 'broken off')
+      expect(await (await fetch(url, { headers: { Cookie } })).text()).toContain('data-inside')
     } finally {
       process.kill(-(child.pid as number), 'SIGKILL')
       await closed
       rmSync(data, { recursive: true, force: true })
     }
   },
-  60_000,
+  90_000,
 )

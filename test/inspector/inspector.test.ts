@@ -279,6 +279,88 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
     expect(await page.getByLabel('text').inputValue()).toBe('kept')
   })
 
+  describe('after a reload of the server', () => {
+    const reload = async () => {
+      // The browser tells of the connections that the reload breaks.
+      expected = /ERR_(?:CONNECTION|EMPTY|INCOMPLETE|ABORTED)|Failed to load/
+      await server.reload()
+    }
+
+    test('connects again, with the form, the subscriptions and the settings', async () => {
+      const { page, call, choose } = await open('2025-11-25')
+      await choose('note://1')
+      await page.getByRole('button', { name: 'Subscribe' }).click()
+      await page.getByText('Subscribed to note://1').waitFor()
+      await choose('shape')
+      await page.getByLabel('text').fill('kept')
+      await page.getByLabel('Which either').selectOption('phone')
+      await page.getByRole('textbox', { name: 'phone' }).fill('123')
+      const connected = page.locator('[data-state="connected"]')
+      const session = await connected.innerText()
+      await reload()
+      await connected.filter({ hasNotText: session }).waitFor()
+      expect(await page.getByLabel('text').inputValue()).toBe('kept')
+      await call('touch')
+      await expect.poll(() => page.locator('.happenings').innerText(), patience).toContain('resources/updated note://1')
+      // As after a reload of the page.
+      await choose('shape')
+      expect(await page.getByLabel('text').inputValue()).toBe('kept')
+      expect(await page.getByRole('textbox', { name: 'phone' }).inputValue()).toBe('123')
+    })
+
+    test('stays disconnected when the developer has disconnected', async () => {
+      const { page } = await open()
+      await page.getByRole('button', { name: 'Disconnect' }).click()
+      await page.waitForSelector('[data-state="closed"]')
+      const followed = page.waitForRequest((request) => request.url().endsWith('?inside=reload'))
+      await reload()
+      await (await followed).response()
+      expect(await page.locator('.connection').getAttribute('data-state')).toBe('closed')
+    })
+
+    test('names a key of an earlier start, and continues when the new link is opened', async () => {
+      const { page } = await open()
+      await page
+        .context()
+        .addCookies([{ name: `edgemcp-inspector-${server.url.port}`, value: 'earlier', url: server.url.origin }])
+      await reload()
+      const alert = page.getByText('The inspector key of this browser is of an earlier start of the server')
+      await alert.waitFor()
+      await page.waitForSelector('[data-state="connected"]')
+      await page.context().addCookies([
+        {
+          name: `edgemcp-inspector-${server.url.port}`,
+          value: inspectorSecrets.EDGEMCP_INSPECTOR_KEY,
+          url: server.url.origin,
+        },
+      ])
+      await page.evaluate(() => dispatchEvent(new Event('focus')))
+      await alert.waitFor({ state: 'detached' })
+    })
+  })
+
+  test('keeps what was entered when the page is reloaded', async () => {
+    const { page, choose } = await open()
+    await page.getByLabel('Bearer token').fill('ada')
+    await page.getByLabel('Sampling', { exact: true }).uncheck()
+    await choose('greet')
+    await page.getByLabel('name', { exact: false }).last().fill('grace')
+    await choose('shape')
+    await page.getByLabel('text').fill('kept')
+    await page.getByRole('button', { name: 'Add to tags' }).click()
+    await page.getByRole('textbox', { name: 'tags 1', exact: true }).fill('one')
+    await page.getByRole('button', { name: 'Edit as JSON' }).click()
+    await page.reload()
+    await page.getByText(/^Connected as the principal of the token/).waitFor()
+    expect(await page.getByLabel('Sampling', { exact: true }).isChecked()).toBe(false)
+    expect(JSON.parse(await page.getByLabel('Arguments as JSON').inputValue())).toMatchObject({
+      text: 'kept',
+      tags: ['one'],
+    })
+    await choose('greet')
+    expect(await page.getByLabel('name', { exact: false }).last().inputValue()).toBe('grace')
+  })
+
   describe('a task', () => {
     const task = () => opened.page.locator('.task').first()
 
@@ -452,6 +534,8 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       'has every frame that the server received or sent, as a client of %s',
       async (revision) => {
         await using relay = await startRelay(server.url)
+        // The relay closes before the page, with the stream that follows reloads.
+        expected = /ERR_INCOMPLETE_CHUNKED_ENCODING/
         opened = await openInspector(browser, relay.url, { permissions: ['clipboard-read', 'clipboard-write'] })
         const { page, call, question, connect } = opened
         await connect(revision)

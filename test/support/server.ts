@@ -18,10 +18,15 @@ export type Harness = Pick<TestHarness, 'fetch' | 'getLogs' | 'clearLogs' | 'clo
   getWorker(): Pick<WorkerHandle, 'evictDurableObject' | 'listDurableObjectIds' | 'getDurableObjectStorage'>
 }
 
-export type TestServer = { url: URL; harness: Harness } & AsyncDisposable
+export type TestServer = {
+  url: URL
+  harness: Harness
+  /** Starts the Worker again, as `wrangler dev` does when a file changes: with its storage and caches, at the same URL. */
+  reload(): Promise<void>
+} & AsyncDisposable
 
 /** A server that can be deployed again. */
-export type DeployableServer = { url: URL; harness: TestHarness } & AsyncDisposable
+export type DeployableServer = Omit<TestServer, 'harness'> & { harness: TestHarness }
 
 /** Answers a request of a Worker in the place of the internet; `undefined`: the request is sent. */
 export type Internet = (request: Request) => Response | Promise<Response> | undefined
@@ -55,7 +60,8 @@ export async function startWorker(
   internet: Internet = () => undefined,
   logs: WorkerdStructuredLog[] = [],
 ): Promise<TestServer> {
-  const runtime = new Miniflare(await runtimeOptions(config, secrets, mode, internet, (log) => logs.push(log)))
+  const options = await runtimeOptions(config, secrets, mode, internet, (log) => logs.push(log))
+  const runtime = new Miniflare(options)
   const close = () => runtime.dispose()
   const url = await runtime.ready.catch(async (problem) => {
     await close()
@@ -77,7 +83,12 @@ export async function startWorker(
     }),
     close,
   }
-  return { url: new URL('/mcp', url), harness, [Symbol.asyncDispose]: close }
+  return {
+    url: new URL('/mcp', url),
+    harness,
+    reload: () => runtime.setOptions(options),
+    [Symbol.asyncDispose]: close,
+  }
 }
 
 async function runtimeOptions(
@@ -121,9 +132,15 @@ const send = ({ url, method, headers, body, signal }: Request) =>
 
 /** Starts a Worker through wrangler. Its harness can deploy another version of it. */
 export async function startWithWrangler(folder: string, secrets?: Record<string, string>): Promise<DeployableServer> {
-  const harness = createTestHarness({ root, workers: [{ configPath: `${folder}/wrangler.toml`, secrets }] })
+  const options = { root, workers: [{ configPath: `${folder}/wrangler.toml`, secrets }] }
+  const harness = createTestHarness(options)
   const { url } = await harness.listen()
-  return { url: new URL('/mcp', url), harness, [Symbol.asyncDispose]: () => harness.close() }
+  return {
+    url: new URL('/mcp', url),
+    harness,
+    reload: () => harness.update(options),
+    [Symbol.asyncDispose]: () => harness.close(),
+  }
 }
 
 export const startEverything = () => startServer('test/support/everything')

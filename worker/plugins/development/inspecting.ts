@@ -6,7 +6,7 @@ import type { ServerInfo } from '../../request-hooks.ts'
 import { inspectorPage } from '../page/inspector/page.ts'
 import { inspectorLink, signIn } from './inspector-key.ts'
 import { isInside, serveInternals } from './internals.ts'
-import { isOwnPage } from './own-page.ts'
+import { ownPageKey } from './own-page.ts'
 
 /**
  * Serves the inspector at `/`, and the page of a plugin at `/?page`.
@@ -28,13 +28,13 @@ export function withInspector(plugins: readonly AnyPlugin[], env: object, auth: 
   }))
   const handle: Route['handle'] = async (request, host) => {
     const url = new URL(request.url)
-    if (isInside(url)) return serveInternals(request, env)
     if (page && url.searchParams.has('page')) return page(request, { ...host, auth })
-    const signedIn = signIn(request, env)
+    const signedIn = await signIn(request, env)
     if (signedIn) return signedIn
-    const isOwn = isOwnPage(request, env)
-    if (!isOwn) printLink(url, env)
-    return inspectorPage(request, host, isOwn ? 'developer' : 'key missing')
+    const key = await ownPageKey(request, env)
+    if (key !== 'current') await printLink(url, env)
+    if (isInside(url)) return serveInternals(url, key)
+    return inspectorPage(request, host, accessOf[key])
   }
   return [
     ...others,
@@ -42,10 +42,12 @@ export function withInspector(plugins: readonly AnyPlugin[], env: object, auth: 
   ]
 }
 
+const accessOf = { current: 'developer', earlier: 'key of an earlier start', missing: 'key missing' } as const
+
 let isPrinted = false
 
-function printLink(url: URL, env: object): void {
+async function printLink(url: URL, env: object): Promise<void> {
   if (isPrinted) return
   isPrinted = true
-  console.log(`edgemcp: the inspector with test users and Durable Objects is at ${inspectorLink(url, env)}`)
+  console.log(`edgemcp: the inspector with test users and Durable Objects is at ${await inspectorLink(url, env)}`)
 }

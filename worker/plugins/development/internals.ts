@@ -1,33 +1,49 @@
 /** Data for the inspector that clients cannot read: Durable Objects with their storage, and timings of requests. On this machine only. */
 import { object } from '../../platform.ts'
+import { utf8 } from '../../protocol/utf8.ts'
 import type { RowsRpc } from './expose-storage.ts'
 import { hopsOf } from './hops.ts'
+import type { KeyState } from './inspector-key.ts'
 import { hasSeen, seenObjects } from './objects.ts'
-import { isOwnPage } from './own-page.ts'
 
 const parameter = 'inside'
 
 export const isInside = ({ searchParams }: URL): boolean => searchParams.has(parameter)
 
 /**
- * Answers `?inside` with the objects, `?inside=rows&class=…&name=…` with the storage of one, and `?inside=hops&request=…` with the timings
- * of a request.
+ * Answers `?inside` with the objects, `?inside=rows&class=…&name=…` with the storage of one, `?inside=hops&request=…` with the timings of a
+ * request, and `?inside=reload` with a stream that ends when the Worker reloads.
  */
-export async function serveInternals(request: Request, env: object): Promise<Response> {
-  if (!isOwnPage(request, env)) {
-    return jsonAnswer(
-      { problem: 'Only the inspector can read this: open it with the link that the terminal prints' },
-      403,
-    )
-  }
-  const { searchParams } = new URL(request.url)
+export async function serveInternals({ searchParams }: URL, key: KeyState): Promise<Response> {
+  if (key !== 'current') return jsonAnswer({ problem: problemOf[key] }, 403)
   const what = searchParams.get(parameter)
+  if (what === 'reload') return untilReload()
   if (what === 'hops') return jsonAnswer(hopsOf(Number(searchParams.get('request'))))
   if (what !== 'rows') return jsonAnswer(seenObjects())
   const [className, name] = [searchParams.get('class') ?? '', searchParams.get('name') ?? '']
   if (!hasSeen(className, name))
     return jsonAnswer({ problem: `No request has reached ${className} "${name}" since the server started` }, 404)
   return jsonAnswer(await object<RowsRpc>(className, name, {}).edgemcpRows())
+}
+
+const problemOf = {
+  missing: 'Only the inspector can read this: open it with the link that the terminal prints',
+  earlier:
+    'The inspector key of this browser is of an earlier start of the server: open the link that the terminal printed',
+}
+
+/** Milliseconds between two comments, with which the runtime notices that the page has gone. */
+const keepAliveMs = 10_000
+
+function untilReload(): Response {
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
+  const writer = writable.getWriter()
+  const write = () => writer.write(utf8(': keep-alive\n\n')).catch(() => clearInterval(timer))
+  const timer = setInterval(write, keepAliveMs)
+  void write()
+  return new Response(readable, {
+    headers: { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' },
+  })
 }
 
 const jsonAnswer = (value: unknown, status = 200): Response =>

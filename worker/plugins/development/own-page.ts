@@ -1,5 +1,5 @@
 import { isLoopback, isLoopbackAddress } from '../../protocol/loopback.ts'
-import { hasKey } from './inspector-key.ts'
+import { type KeyState, keyState } from './inspector-key.ts'
 
 /** Headers that proxies and tunnels add. */
 const forwarded =
@@ -9,8 +9,15 @@ const forwarded =
  * Whether a page of this server sends a request, from a browser on this machine that has the key, and not through a tunnel or from another
  * page.
  */
-export function isOwnPage(request: Request, env: object): boolean {
-  const { url, headers } = request
+export const isOwnPage = async (request: Request, env: object): Promise<boolean> =>
+  (await ownPageKey(request, env)) === 'current'
+
+/** Returns the state of the key in a request of a page of this server; `missing` for any other request. */
+export async function ownPageKey(request: Request, env: object): Promise<KeyState> {
+  return isLocalPage(request) ? keyState(request, env) : 'missing'
+}
+
+function isLocalPage({ url, headers }: Request): boolean {
   const { origin, hostname } = new URL(url)
   const site = headers.get('Sec-Fetch-Site') ?? 'none'
   const address = headers.get('CF-Connecting-IP')
@@ -19,7 +26,6 @@ export function isOwnPage(request: Request, env: object): boolean {
     (headers.get('Origin') ?? origin) === origin &&
     ['same-origin', 'none'].includes(site) &&
     (address === null || isLoopbackAddress(address)) &&
-    ![...headers.keys()].some((name) => forwarded.test(name)) &&
-    hasKey(request, env)
+    ![...headers.keys()].some((name) => forwarded.test(name))
   )
 }

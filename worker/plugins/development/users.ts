@@ -20,7 +20,7 @@ export function withTestUsers(auth: Auth, env: object): Auth {
         Object.entries(auth.storedByIssuer).map(([issuer, stored]) => [issuer, storingTestUsers(stored)]),
       ),
     async authenticate(request, serverInfo, incoming) {
-      const user = inspectorUserOf(request, env)
+      const user = await inspectorUserOf(request, env)
       if (!user) return auth.authenticate(request, serverInfo, incoming)
       const { subject, scopes, tenant } = user
       const claims = { ...user.claims, sub: subject, scope: scopes.join(' ') }
@@ -45,8 +45,8 @@ const storingTestUsers = (stored: StoredPrincipals): StoredPrincipals => ({
 /** The client of test users. */
 const inspector = 'edgemcp-inspector'
 
-function inspectorUserOf(request: Request, env: object): InspectorUser | undefined {
+async function inspectorUserOf(request: Request, env: object): Promise<InspectorUser | undefined> {
   const [, token] = /^Bearer (.+)$/.exec(request.headers.get('Authorization') ?? '') ?? []
   const user = token === undefined ? undefined : parseTestUser(token)
-  return user && isOwnPage(request, env) ? user : undefined
+  return user && (await isOwnPage(request, env)) ? user : undefined
 }
