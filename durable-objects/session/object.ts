@@ -50,13 +50,13 @@ import { resumeCall, startCall } from './calls.ts'
 import { abandonAll, cancelCall } from './cancel-calls.ts'
 import { expireSession } from './expiry.ts'
 import { FollowedStreams } from './followed-streams.ts'
-import { answersDue, holdAwake, holdRunning, keepAwakeAfterMs } from './keep-awake.ts'
+import { answersDue, holdRunning, keepAwakeAfterMs } from './keep-awake.ts'
 import { Lifetime } from './lifetime.ts'
 import { notifyOfEnd } from './notify-of-end.ts'
 import { PendingPost } from './pending-post.ts'
 import { recoverCalls } from './recover-calls.ts'
 import { deregister, dropSubscriptionsWithout } from './registration.ts'
-import { refusalsIn, respondToPost } from './respond-to-post.ts'
+import { respondToPost } from './respond-to-post.ts'
 import type { SessionHost } from './session-host.ts'
 import type { SessionParts } from './session-parts.ts'
 import type { SessionValues } from './session-values.ts'
@@ -125,8 +125,6 @@ export class Session extends Store implements SessionRpc {
       else if (isNotification(message)) this.#onNotification(message.method, message.params)
     }
     const requests = post.messages.filter(isRequest)
-    if (requests.length === 0) return { status: 202 }
-
     const { declarations } = session.host.server
     const pending = new PendingPost(revision ?? oldestRevision, {
       streams: post.streams,
@@ -136,10 +134,6 @@ export class Session extends Store implements SessionRpc {
       stream: overSse ? standingStream : undefined,
     })
     for (const request of requests) startCall(session, pending, request, negotiated, post)
-    if (overSse) {
-      void holdAwake(session)
-      return { status: 202, ...(await refusalsIn(pending, post)) }
-    }
     return respondToPost(session, pending, post)
   }
 

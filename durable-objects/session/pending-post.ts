@@ -69,6 +69,7 @@ export class PendingPost {
     this.unanswered = options.unanswered
     this.#batch = options.batch ? new BatchAnswers() : undefined
     this.scopes = options.scopes ?? []
+    if (this.isSettled) this.#settling.resolve()
   }
 
   /** Resolves when every request has its reply, or the POST has become a stream. */

@@ -2,13 +2,17 @@
 import { batchText } from '../../worker/engine/batch-answers.ts'
 import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
 import type { Post, Posted, PostedRefusals } from '../rpc.ts'
+import { standingStream } from '../shared/event-log.ts'
 import { maxRpcBytes } from '../shared/message-size.ts'
 import { holdAwake } from './keep-awake.ts'
 import type { PendingPost } from './pending-post.ts'
 import { becomeStream, fitted } from './replies.ts'
 import type { SessionParts } from './session-parts.ts'
 
-/** Waits until every request of a POST has its reply, or the POST has become a stream. */
+/**
+ * Waits until every request of a POST has its reply, or the POST has become a stream. Every POST ends here: what it has begun, changed or
+ * ended is stored before the response acknowledges it.
+ */
 export async function respondToPost(session: SessionParts, pending: PendingPost, post: Post): Promise<Posted> {
   const { lifetime } = session
   const { epoch } = lifetime
@@ -20,43 +24,33 @@ export async function respondToPost(session: SessionParts, pending: PendingPost,
   const timer = waits ? setTimeout(stream, lifetime.terms.streamAfterMs) : null
   await pending.settled
   clearTimeout(timer)
+  const refusals = await refusalsIn(pending, post)
+  const isStream = pending.stream !== undefined
+  if (isStream) void holdAwake(session)
+  // Calls that end in this turn are not written, and the others are written together.
+  if (isStream || pending.replies.length === 0) await drainMicrotasks()
   if (epoch !== lifetime.epoch) return { gone: true }
-  return pending.stream === undefined
-    ? respondWithReplies(pending, post)
-    : respondWithStream(session, pending, post, pending.stream)
-}
-
-async function respondWithStream(
-  session: SessionParts,
-  pending: PendingPost,
-  post: Post,
-  stream: number,
-): Promise<Posted> {
-  // The calls and events of this turn are written together.
-  await drainMicrotasks()
   session.streams.flush()
-  void holdAwake(session)
-  return {
-    stream,
-    ...session.followed.respond(stream, pending.revision.polling, post.follows),
-    ...(await refusalsIn(pending, post)),
-  }
+  return { ...(isStream ? respondWithStream(session, pending, post) : respondWithReplies(pending, post)), ...refusals }
 }
 
-async function respondWithReplies(pending: PendingPost, post: Post): Promise<Posted> {
+function respondWithStream({ followed }: SessionParts, { stream, revision }: PendingPost, { follows }: Post): Posted {
+  // The stream of an HTTP+SSE session is open, or its Worker reconnects.
+  if (stream === undefined || stream === standingStream) return { status: 202 }
+  return { stream, ...followed.respond(stream, revision.polling, follows) }
+}
+
+function respondWithReplies(pending: PendingPost, { batch }: Post): Posted {
   const [first] = pending.replies
   if (!first) return { status: 202 }
-  const refusals = await refusalsIn(pending, post)
-  if (!post.batch) {
-    const { status, text, headers } = fitted(pending, first, maxRpcBytes)
-    return { status, text, ...(headers && { headers }), ...refusals }
-  }
   // The bound on the answers of a batch keeps them below what an RPC returns.
-  return { status: 200, text: batchText(pending.replies.map(({ text }) => text)), ...refusals }
+  if (batch) return { status: 200, text: batchText(pending.replies.map(({ text }) => text)) }
+  const { status, text, headers } = fitted(pending, first, maxRpcBytes)
+  return { status, text, ...(headers && { headers }) }
 }
 
 /** Returns the requests of a POST that a limit rejected, once all are counted; `{}` if there are none. */
-export async function refusalsIn(post: PendingPost, { messages }: Post): Promise<PostedRefusals> {
+async function refusalsIn(post: PendingPost, { messages }: Post): Promise<PostedRefusals> {
   const refusals = await post.refusals()
   if (refusals.length === 0) return {}
   const error = refusals.map(({ request, error: { kind, message, data } }) => ({

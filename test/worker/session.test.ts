@@ -9,7 +9,7 @@ import { type Plugin, type ServeOptions, serve } from '../../worker/index.ts'
 import type { Message, RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
 import worker from '../support/everything/index.ts'
-import { post, week } from './session-post.ts'
+import { post, postOf, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
 const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession
@@ -567,6 +567,20 @@ describe('a call whose object was lost while it ran', () => {
     await stub.post({ ...post('ping'), handshake: undefined, messages: [{ jsonrpc: '2.0', id: 4, method: 'ping' }] })
     await said(3)
     expect(steps(relay.frames).slice(5)).toEqual(['3: 1', '3: 2', '3: 3'])
+    relay.socket?.close(4000)
+  })
+
+  test('over HTTP+SSE ends once it was acknowledged, also if it had sent nothing', async () => {
+    const stub = session()
+    const relay = await open(stub, 'sse=1')
+    const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
+    await stub.post(post('initialize', hello, { handshake: undefined }))
+    await vi.waitFor(() => expect(relay.frames).toHaveLength(1))
+    expect(await stub.post(postOf([lost(2, { steps: 0 })], { handshake: undefined }))).toEqual({ status: 202 })
+    await evictDurableObject(stub, { webSockets: 'hibernate' })
+    await stub.post(post('ping', {}, { handshake: undefined }))
+    await vi.waitFor(() => expect(relay.frames.join('')).toContain('"id":2,"result"'))
+    expect(relay.frames.join('')).toContain('run 2')
     relay.socket?.close(4000)
   })
 
