@@ -198,7 +198,7 @@ export class Session extends Store implements SessionRpc {
   /**
    * Opens a relay. `?after=<event id>` continues after an event, `?stream=<number>` starts a stream; without either, it opens the standing
    * stream from the next event. `?admitted`: the Worker has called `admit`. `?readmits`: it calls `admit` again for 412, if this
-   * instance does not know the token. `terms`: see `Opening`. `relay`, `again`, `polling`, `sse`: see
+   * instance does not know the token. `terms`: see `Opening`. `relay`, `again`, `primes`, `sse`: see
    * `StreamOptions`. The URL must not contain secrets, because platforms log it.
    */
   override async fetch(request: Request): Promise<Response> {
@@ -283,6 +283,6 @@ export class Session extends Store implements SessionRpc {
 const streamOptionsIn = (query: URLSearchParams) => ({
   relay: query.get('relay') ?? '',
   again: query.has('again'),
-  polling: query.has('polling'),
+  primes: query.has('primes'),
   overSse: query.has('sse'),
 })

@@ -30,8 +30,8 @@ type StreamOptions = {
   relay: string
   /** Whether the relay replaces one that was lost without the client's notice. */
   again: boolean
-  /** Whether the client understands priming events. */
-  polling: boolean
+  /** Whether to begin with an event that has an id and no data: the client understands it, and has no event id of this connection. */
+  primes: boolean
   /** Whether the stream is that of an HTTP+SSE session, which ends with it. */
   overSse: boolean
 }
@@ -82,7 +82,7 @@ export class SessionStreams {
    *
    * @param started all events after it, if this instance has them in memory
    */
-  #open(start: EventId, { relay, again, polling, overSse }: StreamOptions, started?: NewStream): Response {
+  #open(start: EventId, { relay, again, primes, overSse }: StreamOptions, started?: NewStream): Response {
     const { stream } = start
     this.flush()
     // A paused or lost connection must not replace one that its client has opened since.
@@ -93,7 +93,7 @@ export class SessionStreams {
     const { 0: client, 1: socket } = new WebSocketPair()
     this.#ctx.acceptWebSocket(socket, [tagOf(stream)])
     socket.serializeAttachment({ relay: relay, overSse } satisfies Attachment)
-    if (polling) socket.send(relayMessage(primingFrame(eventIdText(start)), eventIdText(start)))
+    if (primes) socket.send(relayMessage(primingFrame(eventIdText(start)), eventIdText(start)))
     const released = this.#released.get(stream)
     this.#released.delete(stream)
     if (released !== undefined) sendAway(socket, released)
@@ -118,8 +118,7 @@ export class SessionStreams {
     if (stream?.over && stream.last === start.seq) return new Response(null, { status: 405 })
     // A client that is to come back has not noticed it yet while its Worker opens another relay.
     if (!options.again) this.#released.delete(start.stream)
-    // Published clients forget the id with which they resumed: each connection tells it, unless its client has not noticed the loss.
-    const resumed = this.#open(start, { ...options, polling: options.polling && !options.again })
+    const resumed = this.#open(start, options)
     if (resumed.webSocket && start.stream === standingStream) this.#admission.setReader(options.relay)
     return resumed
   }

@@ -1,4 +1,4 @@
-import { runInDurableObject } from 'cloudflare:test'
+import { createExecutionContext, env, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { createParser } from 'eventsource-parser'
 import { describe, expect, test, vi } from 'vitest'
@@ -8,6 +8,8 @@ import { relayRequest } from '../../worker/http/session-object.ts'
 import * as closeCode from '../../worker/protocol/close-code.ts'
 import type { RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import { relayMessage } from '../../worker/protocol/relay-messages.ts'
+import { readNonce } from '../../worker/sealing/seal.ts'
+import worker from '../support/everything/index.ts'
 import { separators } from '../support/hostile-text.ts'
 import { post, postOf } from './session-post.ts'
 
@@ -49,6 +51,55 @@ test('a connection to an object that is lost while it opens is retried', async (
   })
   expect([response.status, dials]).toEqual([200, 3])
   await response.body?.cancel()
+})
+
+describe('a stream whose first connection to its object is lost before anything arrived on it', () => {
+  const url = 'https://mcp.example.com/mcp'
+  const send = (headers: HeadersInit, message?: object) =>
+    worker.fetch(
+      new Request(url, {
+        method: message ? 'POST' : 'GET',
+        headers: { Accept: 'application/json, text/event-stream', 'Content-Type': 'application/json', ...headers },
+        ...(message && { body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }) }),
+      }),
+      env,
+      createExecutionContext(),
+    )
+
+  /** Opens a session whose object loses the first socket that it opens. */
+  async function openSession() {
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
+    const id = String((await send({}, { method: 'initialize', params })).headers.get('Mcp-Session-Id'))
+    await runInDurableObject(namespace.getByName(String(readNonce(id))), (object: Pick<SessionRpc, 'fetch'>) => {
+      const open = object.fetch
+      object.fetch = async (request) => {
+        object.fetch = open
+        const { headers } = await object.fetch(request)
+        const { 0: socket, 1: lost } = new WebSocketPair()
+        lost.accept()
+        lost.close(1011)
+        return new Response(null, { status: 101, webSocket: socket, headers })
+      }
+    })
+    return { 'Mcp-Session-Id': id, 'MCP-Protocol-Version': '2025-11-25' }
+  }
+
+  test.each([
+    ['of a GET', undefined, 'id: 0.0\n'],
+    [
+      'of a call',
+      {
+        method: 'tools/call',
+        params: { name: 'stubborn', arguments: { key: crypto.randomUUID(), steps: 0, away: true } },
+      },
+      'id: 1.0\n',
+    ],
+  ])('gives its client an event id to resume with: that %s', async (_, message, id) => {
+    const response = await send(await openSession(), message)
+    const read = reading(response)
+    await vi.waitFor(() => expect(read.text).toContain(id))
+    expect(read.ended).toBe(false)
+  })
 })
 
 test('a paused connection does not replace the one that its client opened later', async () => {

@@ -452,8 +452,8 @@ describe('a stream', () => {
 
   test('belongs to the newest relay', async () => {
     const stub = session()
-    const older = await open(stub, 'polling=1&version=2025-11-25')
-    const newer = await open(stub, 'polling=1&version=2025-11-25')
+    const older = await open(stub, 'primes=1')
+    const newer = await open(stub, 'primes=1')
     expect(await older.closed).toBe(4002)
     await vi.waitFor(() => expect(newer.frames).toEqual(['id: 0.0\nretry: 1000\ndata: \n\n']))
     newer.socket?.close(4000)

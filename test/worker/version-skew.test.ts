@@ -22,7 +22,7 @@ const release01 = {
     streams: true,
   }),
   opening: { expires: 4_102_444_800_000, tenant: undefined, scopes: ['a'], after: undefined },
-  relay: 'https://session/relay?admitted=1&relay=one&expires=4102444800000&polling=1',
+  relay: 'https://session/relay?admitted=1&relay=one&expires=4102444800000&primes=1',
 }
 
 describe.each([

@@ -24,8 +24,9 @@ export type RelayOptions = Omit<EventStreamOptions, 'onGone' | 'onRoom'> & {
    * it the position is unknown, so the stream ends if its reader is slow.
    *
    * @param again for a client that had a socket before, and has not noticed its loss
+   * @param hasId whether this connection has brought the client an event id
    */
-  dial(after: string | undefined, again: boolean): Promise<Response>
+  dial(after: string | undefined, again: boolean, hasId: boolean): Promise<Response>
   /** See `Limits`. Default: the stream has no maximum age. */
   maxStreamAgeMs?: number
   /** The credential that opened the stream, which ends with it once its client has an event id, or needs none. Default: none. */
@@ -45,7 +46,7 @@ export type RelayOptions = Omit<EventStreamOptions, 'onGone' | 'onRoom'> & {
 /** @returns an event stream, or the response of the object if it opens no socket */
 export async function openRelay(options: RelayOptions, after?: string): Promise<Response> {
   const response = await dialUntilAnswered(
-    () => options.dial(after, false),
+    () => options.dial(after, false, false),
     () => false,
   )
   if (!response.webSocket) return response
@@ -71,6 +72,8 @@ class Relay {
   #socket: WebSocket | undefined
   /** The id of the last event that was sent. */
   #lastId: string | undefined
+  /** Whether the client has an event id of this connection: published clients forget the one with which they resumed. */
+  #hasSentId = false
   #isClientGone = false
   #hasEnded = false
   /** Whether the client reads slowly: there is no socket until there is room again. */
@@ -177,7 +180,8 @@ class Relay {
     const { frame } = this.#options
     this.#lastId = message.id ?? this.#lastId
     this.#stream.send(frame ? frame(message.payload) : message.payload)
-    if (!this.#canContinue && message.id !== undefined) {
+    if (message.id !== undefined) this.#hasSentId = true
+    if (!this.#canContinue && this.#hasSentId) {
       this.#canContinue = true
       if (this.#isAged) return this.#onMaxAge()
     }
@@ -252,7 +256,7 @@ class Relay {
   async #redial(): Promise<void> {
     try {
       const response = await dialUntilAnswered(
-        () => this.#options.dial(this.#lastId, true),
+        () => this.#options.dial(this.#lastId, true, this.#hasSentId),
         () => this.#isClientGone,
       )
       // The object has nothing more for this stream.

@@ -85,14 +85,16 @@ async function openSessionRelay(
     ...settings,
     terms: host.termsOf(name),
     expires: String(expires),
-    ...(isPolling && { polling: '1' }),
   }
   let isForgotten = false
-  const dial: RelayOptions['dial'] = async (last, again) => {
+  const dial: RelayOptions['dial'] = async (last, again, hasId) => {
     const admitted = again || isForgotten ? await admit?.(last) : undefined
     if (admitted && !('admitted' in admitted)) return new Response(null, { status: 404 })
     // A new stub for each dial: one whose object was lost may stay broken.
-    const response = await host.session(name).fetch(relayRequest(query, last, again))
+    const primes = isPolling && !hasId
+    const response = await host
+      .session(name)
+      .fetch(relayRequest({ ...query, ...(primes && { primes: '1' }) }, last, again))
     isForgotten = response.status === 412
     if (isForgotten) throw new Error('The object of the session was lost after it had admitted the stream')
     return response
