@@ -42,8 +42,11 @@ export class SessionStreams {
   readonly #ledger: CallLedger
   readonly #followed: FollowedStreams
   readonly #admission: StreamAdmission
-  /** Streams that were released before their client connected: milliseconds after which the client should reconnect. */
-  readonly #released = new Map<number, number>()
+  /**
+   * Streams that were released while they had no relay: the last event before, which the next relay gets, and milliseconds after which the
+   * client should reconnect.
+   */
+  readonly #released = new Map<number, { readonly last: number; readonly retry: number }>()
   /** Events of this turn, by stream. */
   readonly #unsent = new Map<number, { readonly frames: string; readonly last: string }>()
   #burst = { at: 0, sent: 0 }
@@ -94,10 +97,7 @@ export class SessionStreams {
     this.#ctx.acceptWebSocket(socket, [tagOf(stream)])
     socket.serializeAttachment({ relay: relay, overSse } satisfies Attachment)
     if (primes) socket.send(relayMessage(primingFrame(eventIdText(start)), eventIdText(start)))
-    const released = this.#released.get(stream)
-    this.#released.delete(stream)
-    if (released !== undefined) sendAway(socket, released)
-    else if (started) sendStarted(socket, started)
+    if (started) sendStarted(socket, started)
     else this.#catchUp(socket, start)
     const headers = { 'Last-Event-ID': eventIdText(start) }
     return new Response(null, { status: 101, webSocket: client, headers })
@@ -201,7 +201,7 @@ export class SessionStreams {
     this.flush()
     this.#followed.delete(stream)
     const readers = this.#readers(stream)
-    if (readers.length === 0) this.#released.set(stream, retry)
+    if (readers.length === 0) this.#released.set(stream, { last: this.#log.find(stream)?.last ?? 0, retry })
     for (const reader of readers) sendAway(reader, retry)
   }
 
@@ -221,11 +221,14 @@ export class SessionStreams {
     return this.#ctx.getWebSockets(tagOf(stream)).filter((socket) => socket.readyState === WebSocket.OPEN)
   }
 
-  /** Sends missed events, as many as may wait for a slow reader. */
+  /** Sends missed events, as many as may wait for a slow reader, and a client that is to come back away. */
   #catchUp(socket: WebSocket, start: EventId): void {
+    const { stream } = start
+    const released = this.#released.get(stream)
     let page = ''
     let last = start
     for (const { id, data } of this.#log.after(start)) {
+      if (released && id.seq > released.last) break
       if (page.length > pageSize) {
         socket.send(relayMessage(page, eventIdText(last)))
         return socket.close(closeCode.paused)
@@ -234,7 +237,9 @@ export class SessionStreams {
       last = id
     }
     if (page) socket.send(relayMessage(page, eventIdText(last)))
-    if (this.#log.find(start.stream)?.over) socket.close(closeCode.complete)
+    this.#released.delete(stream)
+    if (released) sendAway(socket, released.retry)
+    else if (this.#log.find(stream)?.over) socket.close(closeCode.complete)
   }
 
   /** Whether so much was just sent that more would fill the memory of this object. */

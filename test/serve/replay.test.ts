@@ -107,7 +107,7 @@ class Case {
       says: `${session.name} calls ${call.isSafeToRetry ? 'again and again' : 'once'} ${call.steps.join(', ')}`,
       touches: [stream],
       async play() {
-        const isSentAway = session.advance(call)
+        const awayAfter = session.advance(call)
         const stop = new AbortController()
         const params = {
           name: call.isSafeToRetry ? 'act_again' : 'act',
@@ -116,9 +116,9 @@ class Case {
         }
         const response = await session.post({ id, method: 'tools/call', params }, stop.signal)
         stream.connection = stream.attach(response, stop, 0, session.polling)
-        if (!isSentAway) return
-        // It is sent away as soon as it has come.
-        stream.connection.endsAfter = 0
+        if (awayAfter === undefined) return
+        // It is sent away as soon as it has come, after what was said before.
+        stream.connection.endsAfter = awayAfter
         stream.connection.isSentAway = true
       },
     }

@@ -139,9 +139,9 @@ describe('a stream that a Worker follows', () => {
     expect(posted).toEqual({ stream: 1 })
   })
 
-  test('sends its client away also while it moves to a relay', async () => {
+  test('sends its client away also while it moves to a relay, after the events before that', async () => {
     const stub = session()
-    await stub.post(post('tools/call', { name: 'disconnect', arguments: {} }))
+    await stub.post(post('tools/call', { name: 'disconnect', arguments: {}, _meta: { progressToken: 'p' } }))
     const { webSocket: socket } = await dialing(stub, 'relay').dial('1.0', true)
     const messages: unknown[] = []
     const closed = Promise.withResolvers<number>()
@@ -149,6 +149,11 @@ describe('a stream that a Worker follows', () => {
     socket?.addEventListener('close', ({ code }) => closed.resolve(code))
     socket?.accept()
     expect(await closed.promise).toBe(closeCode.released)
-    expect(messages).toEqual([relayMessage('retry: 20\n\n')])
+    const [before, last] = messages
+    expect(readRelayMessage(before)).toEqual({
+      id: '1.1',
+      payload: expect.stringMatching(/^id: 1\.1\ndata: .*"progress":1/),
+    })
+    expect([messages.length, last]).toEqual([2, relayMessage('retry: 20\n\n')])
   })
 })

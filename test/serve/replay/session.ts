@@ -133,10 +133,10 @@ export class Session implements Line {
     return added
   }
 
-  /** A call goes on, until it asks, waits or ends. Returns whether it sent its client away. */
-  advance(call: Call): boolean {
+  /** A call goes on, until it asks, waits or ends. Returns the last event before it sent its client away. */
+  advance(call: Call): number | undefined {
     const { name, steps, stream } = call
-    let isSentAway = false
+    let awayAfter: number | undefined
     call.isWaiting = false
     for (; call.at < steps.length; call.at++) {
       const { at } = call
@@ -144,7 +144,7 @@ export class Session implements Line {
       if (step === 'report') stream.carries.push(`reports ${name}: ${at} of ${steps.length}, ${name} ${at}`)
       if (step === 'log') stream.carries.push(`logs ${name} ${at}`)
       if (step === 'leave' && this.polling) {
-        isSentAway = true
+        awayAfter = stream.last
         this.#sendAway(stream)
       }
       if (step === 'ask') call.open = [`${name} ${at}`]
@@ -156,12 +156,12 @@ export class Session implements Line {
       call.isWaiting = step === 'wait'
       if (call.open.length > 0 || call.isWaiting) {
         call.at += 1
-        return isSentAway
+        return awayAfter
       }
     }
     stream.carries.push(`answers ${call.id} with ${name} is done`)
     stream.isOver = true
-    return isSentAway
+    return awayAfter
   }
 
   #sendAway(stream: Stream): void {

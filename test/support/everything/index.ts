@@ -381,6 +381,7 @@ server.tool(
 )
 
 server.tool('disconnect', { description: 'Sends the client away before it answers' }, async (_, ctx) => {
+  ctx.progress(1)
   ctx.closeStream({ retryMs: 20 })
   return 'You came back'
 })
