@@ -105,6 +105,7 @@ server.tool('touch_tenant', { description: 'Touches for one tenant', scopes: [] 
 const issuer = ISSUERS.split(',')
 const worker = serve(server, {
   origins: ['https://app.example.com'],
+  limits: { maxBodyBytes: 30_000 },
   auth: bearer({
     issuer,
     tenantClaim: 'org_id',
