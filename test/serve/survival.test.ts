@@ -28,7 +28,9 @@ const later = (passes: number, more: Partial<Column> = {}) => ({
 })
 
 const [minute, hour] = [60_000, 60 * 60_000]
-const aDay = 24 * hour + minute
+const day = 24 * hour
+/** Milliseconds: a session expires up to 1/24 of its ttl late. */
+const moreThanADay = day + day / 24 + minute
 const halfAnHour = { late: true, timeout: 30 * minute }
 
 const columns: Readonly<Record<string, Column>> = {
@@ -53,11 +55,11 @@ const columns: Readonly<Record<string, Column>> = {
   'an hour passes': { header: ['an hour', 'each'], ...later(hour) },
   'more than a day passes before the first answer': {
     header: ['a day', 'at first'],
-    ...later(aDay, { late: true, lapses: true, after: [0] }),
+    ...later(moreThanADay, { late: true, lapses: true, after: [0] }),
   },
   'more than a day passes before the last answer': {
     header: ['a day', 'at last'],
-    ...later(aDay, { late: true, lapses: true, after: [1] }),
+    ...later(moreThanADay, { late: true, lapses: true, after: [1] }),
   },
   'an hour passes before the first answer, which is wanted within half an hour': {
     header: ['30 min', 'at first'],
@@ -158,9 +160,9 @@ test('a session that expires soon after the timeout of its input request answers
   conversation.leave()
   await vi.waitFor(async () => expect(await leftIn(url, objects)).toMatchObject([{ calls: 1, sockets: 0 }]))
   // The question was asked before the client left.
-  await letPass(url, aDay - 1.5 * minute, objects)
+  await letPass(url, day - minute / 2, objects)
   expect(await leftIn(url, objects)).toMatchObject([{ calls: 0, keys: expect.arrayContaining(['lastSeenAt']) }])
-  await letPass(url, aDay / 24 + minute, objects)
+  await letPass(url, day / 24 + 2 * minute, objects)
   await conversation.answer()
   expect(conversation.heard.at(-1)).toBe('is answered with 404')
   expect(conversation.end).toBe(gone)

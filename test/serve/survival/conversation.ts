@@ -32,8 +32,10 @@ export interface Conversation {
   readonly returns: number
   /** Calls the tool, and hears its first questions. */
   begin(): Promise<void>
-  /** Drops its connection, if that is its way. Returns whether it had one. */
-  leave(): boolean
+  /** Whether it has a connection, and drops it before anything happens. */
+  readonly leaves: boolean
+  /** Drops its connection. */
+  leave(): void
   /** Answers the question that was asked first, and hears what comes of it. */
   answer(): Promise<void>
   /** Hears the end. */

@@ -79,10 +79,12 @@ export class SessionConversation implements Conversation {
     await this.#hear(() => this.#open.length === questions)
   }
 
-  leave(): boolean {
-    if (!this.#way.leaves || this.end !== undefined || this.#stop.signal.aborted) return false
+  get leaves(): boolean {
+    return this.#way.leaves === true && this.end === undefined && !this.#stop.signal.aborted
+  }
+
+  leave(): void {
     this.#stop.abort()
-    return true
   }
 
   async answer(): Promise<void> {

@@ -56,6 +56,8 @@ export async function play<Row>(
   const plays = rows.map((row) => ({
     row,
     conversation: open(row, url, timeout),
+    /** The objects that its first request needed. */
+    own: [] as string[],
     again: [] as (boolean | undefined)[],
   }))
 
@@ -63,16 +65,27 @@ export async function play<Row>(
     await Promise.all(plays.map(step))
     for (const name of Object.keys(await birthsIn(url))) if (!others.has(name)) objects.add(name)
   }
-  const sockets = async () => (await leftIn(url, [...objects])).reduce((sum, { sockets }) => sum + sockets, 0)
+  const sockets = async (names: Iterable<string> = objects) =>
+    (await leftIn(url, [...names])).reduce((sum, { sockets }) => sum + sockets, 0)
+  const leave = async ({ conversation, own }: (typeof plays)[number]) => {
+    if (!conversation.leaves) return
+    // A stream gets its socket some time after its first events.
+    await vi.waitUntil(async () => (await sockets(own)) === 1, waiting)
+    conversation.leave()
+    await vi.waitUntil(async () => (await sockets(own)) === 0, waiting)
+  }
   const happen = async () => {
-    const before = await sockets()
-    const leaving = plays.filter(({ conversation }) => conversation.leave()).length
-    if (leaving > 0) await vi.waitUntil(async () => (await sockets()) === before - leaving, waiting)
+    await Promise.all(plays.map(leave))
     await stage.happen([...objects])
     if (!late) await all(async ({ conversation, again }) => void again.push(await conversation.again()))
   }
 
-  await all(({ conversation }) => conversation.begin())
+  for (const { conversation, own } of plays) {
+    await conversation.begin()
+    const names = Object.keys(await birthsIn(url)).filter((name) => !others.has(name) && !objects.has(name))
+    own.push(...names)
+    for (const name of names) objects.add(name)
+  }
   const last = late ? Math.max(...after) + 1 : answers
   for (let answered = 0; answered < last; answered++) {
     if (after.includes(answered)) await happen()

@@ -36,9 +36,9 @@ export class StatelessConversation implements Conversation {
     this.traveller = trip.traveller
   }
 
-  leave(): boolean {
-    return false
-  }
+  readonly leaves = false
+
+  leave(): void {}
 
   begin(): Promise<void> {
     return this.#round({})
