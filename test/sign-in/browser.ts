@@ -1,6 +1,7 @@
 /** A browser with cookies of each origin, and a user who answers consent pages. */
 
-type Decision = { readonly decision: string; readonly scopes?: readonly string[] }
+/** @property tenant what the user answers the page that asks for an organization */
+type Decision = { readonly decision: string; readonly scopes?: readonly string[]; readonly tenant?: string }
 
 export class Browser {
   /** Pages that were shown. */
@@ -33,6 +34,7 @@ export class Browser {
         throw new Error(`${url.pathname} ${response.status} ${page}`)
       }
       body = formOf(page, answer)
+      url = new URL(/<form[^>]* action="([^"]+)"/.exec(page)?.[1] ?? '', url)
     }
     throw new Error('The pages send the browser in circles')
   }
@@ -76,8 +78,9 @@ export class Browser {
 }
 
 /** What a browser posts for a consent page. Default: all scopes that it offers. */
-export function formOf(page: string, { decision, scopes }: Decision): URLSearchParams {
+export function formOf(page: string, { decision, scopes, tenant }: Decision): URLSearchParams {
   const [, handle = ''] = /name="handle" value="([^"]+)"/.exec(page) ?? []
+  if (tenant !== undefined && page.includes('name="tenant"')) return new URLSearchParams({ handle, tenant })
   const offered = [...page.matchAll(/name="scope" value="([^"]+)"/g)].map(([, scope]) => scope as string)
   return new URLSearchParams([
     ['handle', handle],

@@ -133,6 +133,23 @@ describe('an assertion of an organization', () => {
     expect((await issued({ groups: ['readers'] })).scope).toBe('notes:read')
   })
 
+  test('tells grantScopes which issuer describes the user', async () => {
+    const email = { email: 'ada@globex.example', email_verified: true }
+    expect((await issued({ ...ofGlobex, ...email }, globex)).scope).toBe('notes:read notes:write')
+    expect((await issued({ ...ofGlobex, email: 'eve@globex.example' }, globex)).scope).toBe('notes:read')
+  })
+
+  test.each(['ada@acme.example', 'ada@acme.example@example.com', 'globex.example', 'ada@sub.globex.example'])(
+    'of globex cannot state the email address %s',
+    async (email) => {
+      const { access_token: token } = await issued({ ...ofGlobex, email, email_verified: true }, globex)
+      const { claims } = await principalOf(token)
+      expect(claims.provider).toBe('globex')
+      expect(claims).not.toHaveProperty('email')
+      expect(claims).not.toHaveProperty('email_verified')
+    },
+  )
+
   test.each([
     ['of the assertion', { scope: 'notes:read' }, {}, 'notes:read'],
     [
@@ -248,6 +265,12 @@ describe('is refused', () => {
     ],
     ['scopes that the server does not have', withClaims({ scope: 'admin' }), badGrant],
     ['groups that are no list of strings', withClaims({ groups: 'admins' }), badGrant],
+    ['the tenant of another organization', withHeader(globex, { ...ofGlobex, org_id: 'acme' }), badGrant],
+    [
+      'a verification of an address that is a list',
+      withClaims({ email: 'ada@acme.example', email_verified: ['true'] }),
+      badGrant,
+    ],
     ['a tenant that is no string', withHeader(globex, { ...ofGlobex, org_id: ['acme'] }), badGrant],
     ['a user whom allow refuses with a reason', withClaims({ sub: 'mallory' }), badGrant],
     ['a user whom allow refuses', withClaims({ sub: 'nobody' }), badGrant],

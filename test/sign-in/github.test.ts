@@ -2,7 +2,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { json } from '../auth/authorization-server.ts'
 import { Stage } from './attacks/stage.ts'
-import { Browser } from './browser.ts'
+import { Browser, formOf } from './browser.ts'
+import { seen, type Tokens } from './client.ts'
 
 const ada = { id: 1815, login: 'ada', name: 'Ada Lovelace', organizations: ['Engines'] }
 
@@ -18,9 +19,9 @@ afterEach(() => {
 afterAll(() => stage?.[Symbol.asyncDispose]())
 
 /** What the client receives: the principal, or the error. */
-async function signIn() {
+async function signIn(tenant?: string, browser = new Browser()) {
   const asked = stage.ask(await stage.registered())
-  const params = await new Browser().authorize(asked.url, { decision: 'github' })
+  const params = await browser.authorize(asked.url, { decision: 'github', ...(tenant !== undefined && { tenant }) })
   const code = params.get('code')
   if (code === null) return { error: params.get('error'), text: params.get('error_description') }
   const response = await stage.token(stage.codeForm(asked, code))
@@ -41,7 +42,7 @@ describe('a user', () => {
       stage.gitHub.account = { ...ada, organizations }
       expect(await signIn()).toEqual({
         error: 'access_denied',
-        text: 'You are not a member of engines or looms on GitHub.',
+        text: 'You are not a member of engines or looms or guests on GitHub.',
       })
     },
   )
@@ -79,6 +80,78 @@ describe('a user', () => {
     const { subject } = await signIn()
     stage.gitHub.account = { ...ada, login: 'countess' }
     expect((await signIn()).subject).toBe(subject)
+  })
+})
+
+describe('tenants that `tenant` of signIn() returns', () => {
+  const ofBoth = { ...ada, organizations: ['Engines', 'looms', 'Other'] }
+
+  test('a user of one acts for it, without a question', async () => {
+    const browser = new Browser()
+    expect(await signIn(undefined, browser)).toMatchObject({ tenant: 'engines', claims: { tenant: 'engines' } })
+    expect(browser.pages).toHaveLength(1)
+  })
+
+  test.each([
+    ['engines', ['notes:read', 'notes:write']],
+    ['looms', ['notes:read']],
+  ])('a user of two chooses %s on a page, and grantScopes decides for it', async (tenant, scopes) => {
+    stage.gitHub.account = ofBoth
+    const browser = new Browser()
+    const asked = stage.ask(await stage.registered())
+    const params = await browser.authorize(asked.url, { decision: 'github', tenant })
+    expect(browser.pages[1]).toContain('For which organization may <strong>A client</strong> act?')
+    const response = await stage.token(stage.codeForm(asked, params.get('code') ?? ''))
+    const { access_token, refresh_token } = (await response.json()) as Tokens
+    const principal = { subject: 'github.1815', tenant, scopes }
+    expect(JSON.parse((await stage.call(access_token)).slice(4))).toMatchObject(principal)
+    const refreshed = await stage.token(stage.refreshForm(asked.client, refresh_token))
+    const { access_token: next } = (await refreshed.json()) as Tokens
+    expect(JSON.parse((await stage.call(next)).slice(4))).toMatchObject(principal)
+  })
+
+  test('a user of none is refused before a token is issued', async () => {
+    stage.gitHub.account = { ...ada, organizations: ['guests'] }
+    expect(await signIn()).toEqual({
+      error: 'access_denied',
+      text: 'Your account belongs to no organization that has access to this server.',
+    })
+  })
+
+  /** Opens the page that asks for the organization. */
+  async function choosing(browser = new Browser()) {
+    stage.gitHub.account = ofBoth
+    const { url, asked } = await stage.callback({}, browser)
+    const response = await browser.visit(url)
+    expect(response.headers.get('Content-Security-Policy')).toContain("frame-ancestors 'none'")
+    const form = (tenant: string) => formOf(page, { decision: '', tenant })
+    const page = await response.text()
+    return { asked, browser, form }
+  }
+
+  test.each(['acme', 'guests', ''])('the choice %j, which the page did not offer, is refused', async (tenant) => {
+    const { browser, form } = await choosing()
+    expect(await seen(await stage.decide(browser, form(tenant)))).toMatch(/error=access_denied/)
+  })
+
+  test('a choice is made once, in the browser of the user', async () => {
+    const { browser, form } = await choosing()
+    const other = await stage.decide(new Browser(), form('engines'))
+    expect(await seen(other)).toMatch(/^400 page/)
+    expect(await seen(await stage.decide(browser, form('engines')))).toMatch(/^302 .* code /)
+    expect(await seen(await stage.decide(browser, form('looms')))).toMatch(/^400 page/)
+  })
+
+  test('the form of the consent page chooses no organization', async () => {
+    const { browser, form } = await stage.consent()
+    const forged = new URLSearchParams({ handle: form.get('handle') ?? '', tenant: 'engines' })
+    expect(await seen(await stage.decide(browser, forged))).toBe('400 page: The form is of another page.')
+  })
+
+  test('a user who denies on the page is sent back with that reason', async () => {
+    const { browser, form } = await choosing()
+    const denied = new URLSearchParams({ handle: form('').get('handle') ?? '', decision: 'deny' })
+    expect(await seen(await stage.decide(browser, denied))).toMatch(/error=access_denied/)
   })
 })
 

@@ -69,6 +69,18 @@ describe('a provider that answers well', () => {
     expect(openId.asked).not.toContain('GET /me')
   })
 
+  test('may send null or an empty text for what it does not know of a user', async () => {
+    openId.changeIdToken({ name: null, preferred_username: '', email: 'ada@example.com' })
+    const { client, asked, code } = await signIn()
+    const { access_token } = (await (await client.token(client.codeForm(asked, code))).json()) as {
+      access_token: string
+    }
+    const { claims } = JSON.parse((await client.call(access_token)).slice(4))
+    expect(claims).toMatchObject({ email: 'ada@example.com' })
+    expect(claims).not.toHaveProperty('name')
+    expect(claims).not.toHaveProperty('preferred_username')
+  })
+
   test('may answer a verified email address as a text', async () => {
     openId.changeIdToken({ email: 'ada@example.com', email_verified: 'true' })
     const { client, asked, code } = await signIn()
@@ -103,6 +115,32 @@ describe('refuses an ID token', () => {
   ])('$what', async ({ claims, header }) => {
     openId.changeIdToken(claims, header)
     expect(await signIn()).toMatchObject(denied)
+  })
+})
+
+describe('refuses claims', () => {
+  test.each([
+    { what: 'a tenant that is a number', claims: { org_id: 42 } },
+    { what: 'a tenant that is a list', claims: { org_id: ['engines'] } },
+    { what: 'a tenant that is an object', claims: { org_id: { id: 'engines' } } },
+    { what: 'a tenant that is null', claims: { org_id: null } },
+    { what: 'an empty tenant', claims: { org_id: '' } },
+    { what: 'groups that are a text', claims: { groups: 'suspended' } },
+    { what: 'groups with a number', claims: { groups: ['authors', 7] } },
+    { what: 'a verification that is a list', claims: { email: 'ada@example.com', email_verified: ['true'] } },
+    { what: 'a verification that is another text', claims: { email: 'ada@example.com', email_verified: 'yes' } },
+    { what: 'an email address that is a list', claims: { email: ['ada@example.com'] } },
+  ])('$what', async ({ claims }) => {
+    openId.changeIdToken({ email: 'ada@example.com', ...claims })
+    expect(await signIn()).toMatchObject(denied)
+  })
+
+  test('a tenant that is not among those of the provider', async () => {
+    openId.changeIdToken({ email: 'ada@example.com', org_id: 'acme' })
+    expect(await signIn()).toMatchObject({
+      error: 'access_denied',
+      text: 'The organization acme has no access to this server with Company.',
+    })
   })
 })
 

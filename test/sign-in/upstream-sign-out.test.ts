@@ -1,7 +1,10 @@
-/** Tokens of a provider when their user signs out while they are refreshed. */
+/** Users of `oauth2()`, and tokens of a provider when their user signs out while they are refreshed. */
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { json } from '../auth/authorization-server.ts'
 import { Stage } from './attacks/stage.ts'
+import { Browser } from './browser.ts'
+import type { Tokens } from './client.ts'
 
 let stage: Stage
 beforeAll(async () => {
@@ -33,4 +36,41 @@ test('tokens that arrive after the user has signed out are revoked, and returned
   expect(await call).toContain('The user has to connect GitHub first')
   const [next] = [...gitHub.refreshTokens.keys()]
   expect(revoked).toEqual([old, next])
+})
+
+describe('the user function of oauth2()', () => {
+  afterEach(() => stage.gitHub.instead.delete('/api/v3/user'))
+
+  /** Signs in a user whom the API describes in this way. Returns the subject, or the error of the client. */
+  async function subjectOf(profile: object) {
+    stage.gitHub.instead.set('/api/v3/user', (_, response) => json(response, profile as never))
+    const asked = stage.ask(await stage.registered())
+    const params = await new Browser().authorize(asked.url, { decision: 'github' })
+    const code = params.get('code')
+    if (code === null) return params.get('error')
+    const { access_token } = (await (await stage.token(stage.codeForm(asked, code))).json()) as Tokens
+    return JSON.parse((await stage.call(access_token)).slice(4)).subject
+  }
+
+  test.each([7, '7', 'a|7'])('a user whose id is %j is signed in', async (id) => {
+    expect(await subjectOf({ id, login: 'ada' })).toBe(`github.${String(id).replace('|', '~7C')}`)
+  })
+
+  test.each([undefined, null, '', 'undefined', 'null', 'NaN', 1.5, 0, 2 ** 53, true, {}, ['7']])(
+    'a user whose id is %j is not signed in',
+    async (id) => {
+      expect(await subjectOf({ id, login: 'ada' })).toBe('server_error')
+    },
+  )
+
+  test.each([
+    { login: 7 },
+    { email: ['ada@example.com'] },
+    { email: 'ada@example.com', emailVerified: ['true'] },
+    { groups: 'admins' },
+    { tenant: 'acme' },
+    { tenant: 7 },
+  ])('a user with %j is not signed in', async (profile) => {
+    expect(await subjectOf({ id: 7, login: 'ada', ...profile })).toBe('server_error')
+  })
 })

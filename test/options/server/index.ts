@@ -135,12 +135,12 @@ const misspelt: readonly Case[] = [
   [
     'signIn',
     () => signIn(loose({ with: gitHub, accessTokenTTL: '1h' })),
-    'signIn() does not take "accessTokenTTL" (did you mean "accessTokenTtl"?): it takes with, upstreams, origin, allow, grantScopes, enterprise, accessTokenTtl, refreshTokenTtl, rememberConsent, privateUseRedirectUris, scopes, requireScopesEverywhere, requiredScopes, impliedScopes, allowAnonymous, requireTenant, tokenCacheMs, resourceName, resourceDocumentation, storedClaims and reauthorize',
+    'signIn() does not take "accessTokenTTL" (did you mean "accessTokenTtl"?): it takes with, upstreams, origin, allow, tenant, grantScopes, requireTenant, enterprise, accessTokenTtl, refreshTokenTtl, rememberConsent, privateUseRedirectUris, scopes, requireScopesEverywhere, requiredScopes, impliedScopes, allowAnonymous, tokenCacheMs, resourceName, resourceDocumentation, storedClaims and reauthorize',
   ],
   [
     'github',
     () => github(loose({ clientId: 'a', clientSecret: 'b', organisations: ['c'] })),
-    'github() does not take "organisations" (did you mean "organizations"?): it takes clientId, clientSecret, scopes, additionalScopes, impliedScopes, name, title, authorizationParams, fetch, organizations, url and apiUrl',
+    'github() does not take "organisations" (did you mean "organizations"?): it takes clientId, clientSecret, scopes, additionalScopes, impliedScopes, name, title, emailDomains, authorizationParams, fetch, organizations, url and apiUrl',
   ],
   [
     'bearer: an issuer',
@@ -1195,6 +1195,30 @@ const impossible: readonly Case[] = [
     'serve: a host with a port',
     () => serve(newServer(), { sessions: false, hosts: ['mcp.example.com:8787'] }),
     'Invalid host name "mcp.example.com:8787": write "mcp.example.com"',
+  ],
+  [
+    'signIn: two providers that may state any tenant',
+    () => signIn({ with: [google(client), oidc({ ...client, issuer: 'https://a.example', tenantClaim: 'org_id' })] }),
+    '"google" of signIn() may state any tenant, also those of "oidc": list its own, as in tenants: [\'acme\'], or name the tenant of each user, as in tenant: ({ provider, tenant }) => tenant && provider + \':\' + tenant',
+  ],
+  [
+    'signIn: an issuer that may state the tenant of another one',
+    () =>
+      signIn({
+        with: gitHub,
+        enterprise: {
+          issuers: [
+            { name: 'acme', issuer: 'https://acme.example', tenant: 'acme' },
+            { name: 'globex', issuer: 'https://globex.example', tenantClaim: 'org_id' },
+          ],
+        },
+      }),
+    '"globex" of signIn() may state any tenant, also those of "acme": list its own, as in tenants: [\'acme\'], or name the tenant of each user, as in tenant: ({ provider, tenant }) => tenant && provider + \':\' + tenant',
+  ],
+  [
+    'signIn: users without a tenant, where one is required',
+    () => signIn({ with: [google(client), gitHub], requireTenant: true }),
+    'signIn() has requireTenant, but users of "github" have no tenant: name it, as in tenant: ({ groups }) => groups',
   ],
   [
     'signIn: two providers of one name',

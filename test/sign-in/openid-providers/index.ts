@@ -25,6 +25,7 @@ const worker = serve(server, {
       clerk({ ...client, domain: 'clerk.example.com' }),
       cloudflareAccess({ ...client, team: 'example' }),
     ],
+    tenant: ({ tenant }) => tenant,
   }),
 })
 

@@ -90,31 +90,52 @@ const cases: Readonly<Record<string, SignInOptions>> = {
       authorizationUrl: `${vars.GITHUB}/login/oauth/authorize`,
       tokenUrl: `${vars.GITHUB}/login/oauth/access_token`,
       revocationUrl: `${vars.GITHUB}/revoke`,
-      user: () => ({ id: '1' }),
+      user: async (_, get) => {
+        const { id, login, ...profile } = (await get(`${vars.GITHUB}/api/v3/user`)) as { id: number; login: string }
+        return { ...profile, id, login }
+      },
     }),
   },
   uncached: { with: gitHub, tokenCacheMs: 0 },
-  engines: { with: github({ ...client, url: vars.GITHUB, organizations: ['engines', 'looms'] }) },
+  engines: {
+    with: github({ ...client, url: vars.GITHUB, organizations: ['engines', 'looms', 'guests'] }),
+    tenant: async ({ groups = [] }) => groups.filter((group) => group !== 'guests'),
+    requireTenant: true,
+    grantScopes: (_, approved, tenant) =>
+      tenant === 'looms' ? approved.filter((scope) => scope === 'notes:read') : approved,
+  },
   enterprise: {
     with: gitHub,
     allow: ({ id }) => (id === 'mallory' ? 'Mallory may not.' : id !== 'nobody'),
-    grantScopes: ({ groups = [] }, approved) =>
-      groups.includes('readers') ? approved.filter((scope) => scope === 'notes:read') : approved,
+    grantScopes: ({ provider, email, groups = [] }, approved) =>
+      groups.includes('readers') || (provider === 'globex' && email !== 'ada@globex.example')
+        ? approved.filter((scope) => scope === 'notes:read')
+        : approved,
     enterprise: {
       issuers: [
-        { name: 'acme', issuer: 'https://acme.example', tenant: 'acme', algorithms: ['RS256', 'ES256'] },
+        {
+          name: 'acme',
+          issuer: 'https://acme.example',
+          tenant: 'acme',
+          emailDomains: ['acme.example'],
+          algorithms: ['RS256', 'ES256'],
+        },
         {
           name: 'globex',
           issuer: 'https://globex.example',
           jwksUri: 'https://globex.example/keys',
           algorithms: ['ES256'],
           tenantClaim: 'org_id',
+          tenants: ['east', 'west'],
+          emailDomains: ['globex.example'],
         },
       ],
       clients: [{ clientId: 'desktop', clientSecret: 'a secret', name: 'Desktop' }],
     },
   },
-  openid: { with: oidc({ ...client, issuer: vars.OPENID, title: 'Company', tenantClaim: 'org_id' }) },
+  openid: {
+    with: oidc({ ...client, issuer: vars.OPENID, title: 'Company', tenantClaim: 'org_id', tenants: ['engines'] }),
+  },
 }
 
 server.use(

@@ -94,10 +94,34 @@ export function audiencesOf({ aud = [] }: TokenClaims): readonly string[] {
 }
 
 /** @throws BadToken when the claim is present and no string, or empty */
-function readString(claims: TokenClaims, name: string): string | undefined {
+export function readString(claims: TokenClaims, name: string, of = 'token'): string | undefined {
   const value = claims[name]
   if (value === undefined || (typeof value === 'string' && value !== '')) return value
-  throw new BadToken(`The claim "${name}" of the token must be a non-empty string, not ${kindOf(value)}`)
+  throw new BadToken(`The claim "${name}" of the ${of} must be a non-empty string, not ${kindOf(value)}`)
+}
+
+/**
+ * Reads a text that describes a user and decides nothing. Some providers send `null` or an empty text for a missing one.
+ *
+ * @throws BadToken when it is another value than a text
+ * @see https://openid.net/specs/openid-connect-core-1_0.html#UserInfoResponse
+ */
+export const readText = (claims: TokenClaims, name: string, of = 'token'): string | undefined =>
+  claims[name] === null || claims[name] === '' ? undefined : readString(claims, name, of)
+
+/** Reads a boolean, which some providers send as a text. @throws BadToken when it is another value */
+export function readFlag(claims: TokenClaims, name: string, of = 'token'): boolean | undefined {
+  const value = claims[name]
+  if (value === undefined || typeof value === 'boolean') return value
+  if (value === 'true' || value === 'false') return value === 'true'
+  throw new BadToken(`The claim "${name}" of the ${of} must be true or false, not ${kindOf(value)}`)
+}
+
+/** @throws BadToken when the claim is present and no list of strings */
+export function readStrings(claims: TokenClaims, name: string, of = 'token'): readonly string[] | undefined {
+  const value = claims[name]
+  if (value === undefined || isStrings(value)) return value
+  throw new BadToken(`The claim "${name}" of the ${of} must be a list of strings, not ${kindOf(value)}`)
 }
 
 /** @throws BadToken when the claim is present and no finite number */

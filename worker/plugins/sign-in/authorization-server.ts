@@ -12,7 +12,11 @@ import { objectName } from './object-names.ts'
 import type { User } from './providers/provider.ts'
 
 /** What is stored with a grant, encrypted. Tokens of the provider are not part of it. */
-export type GrantProps = { readonly user: User; readonly provider: string }
+export type GrantProps = {
+  readonly user: User
+  /** The tenant for which the user has signed in. */
+  readonly tenant: string | undefined
+}
 
 /** Options of the library that sign-in passes on. */
 export type ServerOptions = Pick<

@@ -14,23 +14,21 @@ import {
 import { generateRandomCodeVerifier, generateRandomNonce } from 'oauth4webapi'
 import type { OAuthSite } from '../../../durable-objects/rpc.ts'
 import { readBodyText } from '../../protocol/bounded-body.ts'
-import { isStrings } from '../../protocol/check-principal.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
 import { type GrantProps, type ObjectOf, paths, upstreamKeyOf, withCanonicalResource } from './authorization-server.ts'
-import { consentPage, messagePage, problemPage } from './consent-page.ts'
+import { consentPage, messagePage, problemPage, tenantPage } from './consent-page.ts'
 import { forgetApprovals } from './cookies.ts'
+import { type DecidingOptions, decide, type Granted } from './decide.ts'
 import { authorizeUrl, EndedAccess } from './ended-access.ts'
-import { AccessDenied, type IdentityProvider, type User } from './providers/provider.ts'
+import { AccessDenied, type IdentityProvider, type UpstreamTokens, type User } from './providers/provider.ts'
 import { callbackPath } from './upstream.ts'
-import { userIdOf } from './user-id.ts'
+import { userIdOf, userOf } from './user.ts'
 
 /** What the pages need of the options of `signIn()`. */
-export type PageOptions = {
+export type PageOptions = DecidingOptions & {
   readonly providers: readonly IdentityProvider[]
   readonly rememberSeconds: number
   readonly privateUseRedirectUris: readonly string[]
-  allow?(user: User, provider: string): boolean | string | Promise<boolean | string>
-  grantScopes?(user: User, approved: readonly string[]): readonly string[] | Promise<readonly string[]>
 }
 
 /** The services of one request. */
@@ -42,8 +40,16 @@ export type PageServices = {
   secret(): Promise<string>
 }
 
-/** A request whose consent page is shown. The library stores it as it is. */
-type ShownRequest = AuthRequest & { readonly offered?: readonly string[] }
+/** A user who came back from a provider. */
+type SignedIn = { readonly user: User; readonly tokens: UpstreamTokens; readonly isRemembered: boolean }
+
+/** A request whose page is shown. The library stores it as it is, encrypted with the handle of the page. */
+type ShownRequest = AuthRequest & {
+  /** The scopes of the consent page. */
+  readonly offered?: readonly string[]
+  /** The user of the page that asks for the tenant. */
+  readonly signedIn?: SignedIn
+}
 
 /** What is stored during a visit to a provider, encrypted with the state. */
 type VisitData = {
@@ -140,6 +146,8 @@ export class AuthorizePages {
     const form = new URLSearchParams(text)
     const handle = form.get('handle') ?? ''
     const decision = form.get('decision') ?? ''
+    const tenant = form.get('tenant')
+    if (tenant !== null) return this.#chooseTenant(request, handle, tenant, serverInfo, services)
     const provider = this.#provider(decision)
     if (!provider && decision !== 'deny') return problemPage(request, 400, 'The form has no decision.')
     if (!provider) {
@@ -152,7 +160,7 @@ export class AuthorizePages {
       scope: scope.filter((name) => site.scopes.includes(name)),
       ...(rememberSeconds > 0 && { remember: { secret: await services.secret(), maxAgeSeconds: rememberSeconds } }),
     })
-    const { offered = [], ...authorization }: ShownRequest = approved.request
+    const { offered = [], signedIn: _, ...authorization }: ShownRequest = approved.request
     if (!scope.every((name) => offered.includes(name))) {
       return problemPage(request, 400, 'The form has a scope that the page did not offer.')
     }
@@ -191,59 +199,81 @@ export class AuthorizePages {
   async #callback(
     request: Request,
     provider: IdentityProvider,
-    { report }: ServerInfo,
-    { oauth, site, objectOf }: PageServices,
+    serverInfo: ServerInfo,
+    services: PageServices,
   ): Promise<Response> {
     if (request.method !== 'GET') return new Response(null, { status: 405, headers: { Allow: 'GET' } })
+    const { oauth, site } = services
     const { request: authorization, data, headers } = await oauth.finishUpstream<VisitData>(request)
     // The answer of another provider: RFC 9700, section 4.4.
     if (data.provider !== provider.name) return problemPage(request, 400, 'The answer is of another provider.', headers)
     const state = new URL(request.url).searchParams.get('state') ?? ''
-    try {
+    return answering(authorization, provider, headers, serverInfo, async () => {
       const visit = { ...data, state, redirectUri: redirectUriOf(site, provider) }
-      const { user, tokens } = await provider.finish(new URL(request.url), visit)
-      await this.#checkAllowed(user, provider)
-      const approved = authorization.scope
-      const granted = await scopesFor(this.#options, user, approved)
-      const userId = await userIdOf(user, provider)
-      const ended = new EndedAccess(objectOf, userId, authorization.clientId)
-      if (data.isRemembered && (await ended.exists())) {
+      const { user: profile, tokens } = await provider.finish(new URL(request.url), visit)
+      const signedIn = { user: userOf(profile, provider), tokens, isRemembered: data.isRemembered === true }
+      const decision = await decide(this.#options, signedIn.user, authorization.scope)
+      const ended = new EndedAccess(services.objectOf, await userIdOf(signedIn.user), authorization.clientId)
+      if (signedIn.isRemembered && (await ended.exists())) {
         headers.append('Set-Cookie', forgetApprovals())
-        headers.set('Location', authorizeUrl(site.origin, authorization).href)
-        return new Response(null, { status: 302, headers })
+        return authorizeUrl(site.origin, authorization).href
       }
-      const props: GrantProps = { user, provider: provider.name }
-      const { redirectTo } = await oauth.completeAuthorization({
-        request: authorization,
-        userId,
-        metadata: { provider: provider.name },
-        scope: granted.filter((scope) => approved.includes(scope)),
-        props,
-        // The id of a registered client is that of one installation; all installations of an app share the URL of its metadata document.
-        revokeExistingGrants: !URL.canParse(authorization.clientId),
-      })
-      await objectOf(upstreamKeyOf(userId)).keepUpstream(
-        userId,
-        provider.name,
-        { ...tokens, account: user.id, clientId: provider.clientId },
-        provider.signInScopes,
-        true,
+      if (!decision.choices) return this.#grant(authorization, signedIn, provider, decision, services)
+      const shown: ShownRequest = { ...authorization, signedIn }
+      const consent = await oauth.beginConsent(shown)
+      for (const cookie of consent.headers.getSetCookie()) headers.append('Set-Cookie', cookie)
+      const { choices: tenants } = decision
+      return tenantPage(
+        request,
+        { client: await oauth.describeConsent(shown), handle: consent.handle, tenants },
+        headers,
       )
-      if (!data.isRemembered && this.#options.rememberSeconds > 0) await ended.delete()
-      headers.set('Location', redirectTo)
-    } catch (problem) {
-      headers.set('Location', errorUrl(authorization, provider, problem, report))
-    }
-    return new Response(null, { status: 302, headers })
+    })
   }
 
-  /** @throws AccessDenied */
-  async #checkAllowed(user: User, provider: IdentityProvider): Promise<void> {
-    const { allow } = this.#options
-    // What `allow` does not decide is refused.
-    const allowed = allow ? await allow(user, provider.name) : true
-    if (allowed === true) return
-    throw new AccessDenied(typeof allowed === 'string' ? allowed : 'You do not have access to this server.')
+  /** Carries out the choice of the page that asks for the tenant. */
+  async #chooseTenant(
+    request: Request,
+    handle: string,
+    tenant: string,
+    serverInfo: ServerInfo,
+    services: PageServices,
+  ): Promise<Response> {
+    const { request: shown, headers } = await services.oauth.approveConsent(request, handle)
+    const { signedIn, ...authorization }: ShownRequest = shown
+    const provider = signedIn && this.#provider(signedIn.user.provider)
+    if (!provider) return problemPage(request, 400, 'The form is of another page.', headers)
+    return answering(authorization, provider, headers, serverInfo, async () => {
+      const granted = await decide(this.#options, signedIn.user, authorization.scope, tenant)
+      return this.#grant(authorization, signedIn, provider, granted, services)
+    })
+  }
+
+  /** Creates a grant. Returns the URL that tells the client. */
+  async #grant(
+    authorization: AuthRequest,
+    { user, tokens, isRemembered }: SignedIn,
+    { name, clientId, signInScopes }: IdentityProvider,
+    { tenant, scopes }: Granted,
+    { oauth, objectOf }: PageServices,
+  ): Promise<string> {
+    const userId = await userIdOf(user)
+    const props: GrantProps = { user, tenant }
+    const { redirectTo } = await oauth.completeAuthorization({
+      request: authorization,
+      userId,
+      metadata: { provider: name },
+      scope: [...scopes],
+      props,
+      // The id of a registered client is that of one installation; all installations of an app share the URL of its metadata document.
+      revokeExistingGrants: !URL.canParse(authorization.clientId),
+    })
+    const kept = { ...tokens, account: user.id, clientId }
+    await objectOf(upstreamKeyOf(userId)).keepUpstream(userId, name, kept, signInScopes, true)
+    if (!isRemembered && this.#options.rememberSeconds > 0) {
+      await new EndedAccess(objectOf, userId, authorization.clientId).delete()
+    }
+    return redirectTo
   }
 
   #provider(name: string): IdentityProvider | undefined {
@@ -251,15 +281,18 @@ export class AuthorizePages {
   }
 }
 
-/** Returns the scopes that a user grants. @throws Error for another value than a list of scopes */
-export async function scopesFor(
-  { grantScopes }: Pick<PageOptions, 'grantScopes'>,
-  user: User,
-  approved: readonly string[],
-): Promise<readonly string[]> {
-  const granted = grantScopes ? await grantScopes(user, approved) : approved
-  if (isStrings(granted)) return granted
-  throw new Error('grantScopes of signIn() must return a list of scopes')
+/** Answers with a page, or sends the browser to the URL that the work returns, or to the client with the reason why the work failed. */
+async function answering(
+  authorization: AuthRequest,
+  provider: IdentityProvider,
+  headers: Headers,
+  { report }: ServerInfo,
+  work: () => Promise<string | Response>,
+): Promise<Response> {
+  const answer = await work().catch((problem) => errorUrl(authorization, provider, problem, report))
+  if (typeof answer !== 'string') return answer
+  headers.set('Location', answer)
+  return new Response(null, { status: 302, headers })
 }
 
 const redirect = (url: string) =>

@@ -3,6 +3,7 @@ import type { ConsentDescription } from '@cloudflare/workers-oauth-provider'
 import { encodeBase64 } from '../../protocol/base64.ts'
 import { Html, html } from '../../protocol/html.ts'
 import { sha256 } from '../../sealing/sha256.ts'
+import { paths } from './authorization-server.ts'
 import type { IdentityProvider } from './providers/provider.ts'
 
 const style = `:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}
@@ -31,16 +32,35 @@ export type Consent = {
 
 /** @param headers bind the page to this browser */
 export async function consentPage(request: Request, consent: Consent, headers: Headers): Promise<Response> {
-  const { protocol } = new URL(consent.client.redirectUri)
-  // The form leads to the provider, or back to the client: browsers apply the directive to redirects too. `*` is http and https only.
   return htmlPage(
     request,
     200,
     `Allow access to ${consent.server}?`,
     consentOf(consent),
-    [`form-action * ${protocol}`],
+    [formPolicy(consent.client)],
     headers,
   )
+}
+
+/** The forms lead to the provider, or back to the client: browsers apply the directive to redirects too. `*` is http and https only. */
+const formPolicy = ({ redirectUri }: ConsentDescription): string => `form-action * ${new URL(redirectUri).protocol}`
+
+/** What the page shows that asks a user for the tenant. */
+export type TenantChoice = Pick<Consent, 'client' | 'handle'> & { readonly tenants: readonly string[] }
+
+/** @param headers bind the page to this browser */
+export const tenantPage = (
+  request: Request,
+  { client, handle, tenants }: TenantChoice,
+  headers: Headers,
+): Promise<Response> => {
+  const content = html`<h1>For which organization may <strong>${printable(client.clientName)}</strong> act?</h1>
+<form method="post" action="${paths.authorize}">
+<input type="hidden" name="handle" value="${handle}">
+${tenants.map((tenant) => html`<button name="tenant" value="${tenant}">${tenant}</button>`)}
+<button name="decision" value="deny">Deny</button>
+</form>`
+  return htmlPage(request, 200, 'Choose an organization', content, [formPolicy(client)], headers)
 }
 
 /** @param sentence tells the user what happened */

@@ -7,14 +7,13 @@
 import type { EmaClaimsMapperInput, EmaClaimsMapperResult, EmaOptions } from '@cloudflare/workers-oauth-provider'
 import type { OAuthSite } from '../../../durable-objects/rpc.ts'
 import { BoundedMap } from '../../protocol/bounded-map.ts'
-import { isStrings } from '../../protocol/check-principal.ts'
 import { hex } from '../../protocol/hex.ts'
-import type { Params } from '../../protocol/types.ts'
 import { sha256 } from '../../sealing/sha256.ts'
 import { fetchJson } from '../auth/fetch-json.ts'
 import type { Env, GrantProps } from './authorization-server.ts'
-import type { User } from './providers/provider.ts'
-import { userIdOf } from './user-id.ts'
+import { type DecidingOptions, decide } from './decide.ts'
+import { AccessDenied, type Authority } from './providers/provider.ts'
+import { profileOf, userIdOf, userOf } from './user.ts'
 
 /** Describes the identity provider of an organization, whose assertions are accepted. */
 export type EnterpriseIssuer = {
@@ -30,6 +29,10 @@ export type EnterpriseIssuer = {
   tenant?: string
   /** Claim that names the tenant of a user. Default: none; users have no tenant. */
   tenantClaim?: string
+  /** Tenants that its claim may name; other users are refused. Default: all, if no other issuer or provider may name tenants. */
+  tenants?: readonly string[]
+  /** Domains of the email addresses of its users; other addresses are left out. Default: none; users have no address. */
+  emailDomains?: readonly string[]
   /** Claim with the groups of a user, a list of strings. Default: `groups`. */
   groupsClaim?: string
 }
@@ -52,23 +55,32 @@ export type EnterpriseOptions = {
   clients?: readonly EnterpriseClient[]
 }
 
-/** What enterprise-managed authorization needs of the options of `signIn()`. */
-export type EnterpriseTerms = EnterpriseOptions & {
-  /** Whether a user may sign in. */
-  isAllowed(user: User, provider: string): Promise<boolean>
-  /** Returns the scopes that a user grants. */
-  scopesFor(user: User, requested: readonly string[]): Promise<readonly string[]>
-}
+/** Returns what an issuer may state. */
+export const authorityOf = ({
+  name,
+  issuer,
+  tenant,
+  tenantClaim,
+  tenants,
+  emailDomains = [],
+}: EnterpriseIssuer): Authority => ({
+  name,
+  title: issuer,
+  tenants: tenant !== undefined ? [tenant] : tenantClaim === undefined ? undefined : (tenants ?? 'any'),
+  emailDomains,
+})
 
 /** Milliseconds for which the address of the keys of an issuer is known. */
 const addressMs = 10 * 60_000
 
 export class Enterprise {
-  readonly #terms: EnterpriseTerms
+  readonly #options: EnterpriseOptions
+  readonly #deciding: DecidingOptions
   readonly #addresses = new BoundedMap<string, { readonly url: string; readonly untilMs: number }>({ maxEntries: 100 })
 
-  constructor(terms: EnterpriseTerms) {
-    this.#terms = terms
+  constructor(options: EnterpriseOptions, deciding: DecidingOptions) {
+    this.#options = options
+    this.#deciding = deciding
   }
 
   /** Returns the options of the library for one authorization server. */
@@ -81,7 +93,7 @@ export class Enterprise {
 
   /** Returns the stored form of a client of the options; `undefined` for another key. */
   async clientAt(key: string): Promise<object | undefined> {
-    const client = this.#terms.clients?.find(({ clientId }) => key === `client:${clientId}`)
+    const client = this.#options.clients?.find(({ clientId }) => key === `client:${clientId}`)
     if (!client) return undefined
     const { clientId, clientSecret, name = clientId } = client
     return {
@@ -100,13 +112,13 @@ export class Enterprise {
     try {
       return await work()
     } catch (problem) {
-      console.error(problem)
+      if (!(problem instanceof AccessDenied)) console.error(problem)
       return null
     }
   }
 
   async #issuer(iss: string) {
-    const known = this.#terms.issuers.find(({ issuer }) => issuer === iss)
+    const known = this.#options.issuers.find(({ issuer }) => issuer === iss)
     if (!known) return null
     const { issuer, algorithms, jwksUri = await this.#addressOf(issuer) } = known
     return { issuer, jwksUri, ...(algorithms && { algorithms: [...algorithms] }) }
@@ -130,46 +142,27 @@ export class Enterprise {
     { claims, requestedScope }: EmaClaimsMapperInput<Env>,
     site: OAuthSite,
   ): Promise<EmaClaimsMapperResult | null> {
-    const issuer = this.#terms.issuers.find((one) => one.issuer === claims.iss)
+    const issuer = this.#options.issuers.find((one) => one.issuer === claims.iss)
     if (!issuer) return null
-    const { name } = issuer
-    const user = userIn(claims, issuer)
-    if (!(await this.#terms.isAllowed(user, name))) return null
+    const { tenant, tenantClaim, groupsClaim } = issuer
+    const profile = profileOf(claims, { tenantClaim, groupsClaim })
+    const user = userOf({ ...profile, ...(tenant !== undefined && { tenant }) }, authorityOf(issuer))
     // An assertion or a request that names scopes gets no others, also if this server has none of them.
     const isDefault = requestedScope.length === 0 && claims.scope === undefined
     const known = isDefault ? site.scopes : requestedScope.filter((scope) => site.scopes.includes(scope))
     if (known.length === 0 && site.scopes.length > 0) return null
-    const granted = await this.#terms.scopesFor(user, known)
-    const props: GrantProps = { user, provider: name }
+    const decision = await decide(this.#deciding, user, known)
+    if (decision.choices) {
+      throw new Error(
+        `tenant of signIn() returned several tenants for a user of ${issuer.name}, who has no page to choose one`,
+      )
+    }
+    const props: GrantProps = { user, tenant: decision.tenant }
     return {
-      userId: await userIdOf(user, { name, title: issuer.issuer }),
-      scope: granted.filter((scope) => known.includes(scope)),
-      metadata: { provider: name },
+      userId: await userIdOf(user),
+      scope: [...decision.scopes],
+      metadata: { provider: issuer.name },
       props,
     }
   }
-}
-
-/** @throws Error for a claim of another type, which must not count as absent */
-function userIn(claims: Params & { readonly sub: string }, issuer: EnterpriseIssuer): User {
-  const { tenantClaim, groupsClaim = 'groups', tenant = textIn(claims, tenantClaim) } = issuer
-  const groups = claims[groupsClaim]
-  if (groups !== undefined && !isStrings(groups)) {
-    throw new Error(`The claim "${groupsClaim}" of the assertion must be a list of strings`)
-  }
-  return {
-    id: claims.sub,
-    name: textIn(claims, 'name'),
-    login: textIn(claims, 'preferred_username'),
-    email: textIn(claims, 'email'),
-    emailVerified: claims.email_verified === undefined ? undefined : claims.email_verified === true,
-    tenant,
-    groups,
-  }
-}
-
-function textIn(claims: Params, name: string | undefined): string | undefined {
-  const value = name === undefined ? undefined : claims[name]
-  if (value === undefined || (typeof value === 'string' && value !== '')) return value
-  throw new Error(`The claim "${name}" of the assertion must be a non-empty string`)
 }

@@ -13,7 +13,7 @@ import { messagePage } from './consent-page.ts'
 import { cookieNames, readCookie, setCookie } from './cookies.ts'
 import { AccessDenied, type IdentityProvider, type UpstreamTokens, type User } from './providers/provider.ts'
 import { callbackPath } from './upstream.ts'
-import { userIdOf } from './user-id.ts'
+import { userIdOf, userOf } from './user.ts'
 
 /** What a visit is for. `scopes` are requested besides those of each sign-in. */
 export type VisitPurpose = { readonly page: string; readonly scopes?: readonly string[] }
@@ -105,8 +105,9 @@ export async function finishVisit<P extends VisitPurpose>(
   await objectOf(key).write(key, '1', undefined, Date.now() + lifeMs)
   try {
     const visit = { ...sealed, state, redirectUri: redirectUriOf(site, provider), ...scopesOf(sealed.purpose) }
-    const { user, tokens } = await provider.finish(callback, visit)
-    const userId = await userIdOf(user, provider)
+    const { user: profile, tokens } = await provider.finish(callback, visit)
+    const user = userOf(profile, provider)
+    const userId = await userIdOf(user)
     return { purpose: sealed.purpose, user, tokens, userId, endCookie: ended(cookieNameOf(sealed)) }
   } catch (problem) {
     if (problem instanceof AccessDenied) return failed(403, problem.message)

@@ -31,13 +31,19 @@ import {
   upstreamKeyOf,
   withCanonicalResource,
 } from './authorization-server.ts'
-import { AuthorizePages, scopesFor } from './authorize-pages.ts'
+import { AuthorizePages } from './authorize-pages.ts'
 import { Endpoints } from './endpoints.ts'
-import { Enterprise, type EnterpriseClient, type EnterpriseIssuer, type EnterpriseOptions } from './enterprise.ts'
+import {
+  authorityOf,
+  Enterprise,
+  type EnterpriseClient,
+  type EnterpriseIssuer,
+  type EnterpriseOptions,
+} from './enterprise.ts'
 import { LinkPages, type LinkPurpose } from './link-pages.ts'
 import { objectName, type Realm, readObjectName } from './object-names.ts'
 import { finishVisit, isOwnState, type VisitServices } from './own-visits.ts'
-import type { IdentityProvider, User } from './providers/provider.ts'
+import type { Authority, IdentityProvider, User } from './providers/provider.ts'
 import { callbackPath, linkPath, readUpstream, upstreamHost } from './upstream.ts'
 import { UpstreamCache } from './upstream-cache.ts'
 
@@ -50,7 +56,6 @@ export type SignInOptions = StoredPrincipals &
     | 'requiredScopes'
     | 'impliedScopes'
     | 'allowAnonymous'
-    | 'requireTenant'
     | 'tokenCacheMs'
     | 'resourceName'
     | 'resourceDocumentation'
@@ -67,9 +72,22 @@ export type SignInOptions = StoredPrincipals &
     /**
      * Decides whether a user may sign in. A text is the reason, a sentence that the user reads. Default: every user of the provider may.
      */
-    allow?(user: User, provider: string): boolean | string | Promise<boolean | string>
-    /** Returns the scopes that a user grants, among those that the user approved. Default: all that the user approved. */
-    grantScopes?(user: User, approved: readonly string[]): readonly string[] | Promise<readonly string[]>
+    allow?(user: User): boolean | string | Promise<boolean | string>
+    /**
+     * Returns the tenants for which a user may act, such as the organizations in `groups`. The user chooses one of several, which becomes
+     * `ctx.principal.tenant`. Default: the tenant that the provider states.
+     */
+    tenant?(user: User): string | readonly string[] | undefined | Promise<string | readonly string[] | undefined>
+    /**
+     * Returns the scopes that a user grants, among those that the user approved, for a tenant. Default: all that the user approved.
+     */
+    grantScopes?(
+      user: User,
+      approved: readonly string[],
+      tenant: string | undefined,
+    ): readonly string[] | Promise<readonly string[]>
+    /** Refuses users without a tenant. Default: false. */
+    requireTenant?: boolean
     /**
      * Accepts assertions of identity providers of organizations (ID-JAG), whose users have no consent page: enterprise-managed
      * authorization. `allow` and `grantScopes` decide on these users, too. Default: no assertion is accepted.
@@ -128,6 +146,8 @@ const issuerKinds: KindsOf<EnterpriseIssuer> = {
   ],
   tenant: kind.name,
   tenantClaim: kind.name,
+  tenants: kind.strings,
+  emailDomains: kind.strings,
   groupsClaim: kind.name,
 }
 
@@ -157,7 +177,9 @@ const kinds: KindsOf<SignInOptions> = {
     "an origin such as 'https://mcp.example.com'",
   ],
   allow: kind.fn,
+  tenant: kind.fn,
   grantScopes: kind.fn,
+  requireTenant: kind.flag,
   enterprise: kind.object({
     issuers: kind.required([
       (value) => kind.isListOf(value, (one) => kind.object()[0](one)),
@@ -175,7 +197,6 @@ const kinds: KindsOf<SignInOptions> = {
   requiredScopes: bearerKinds.requiredScopes,
   impliedScopes: bearerKinds.impliedScopes,
   allowAnonymous: bearerKinds.allowAnonymous,
-  requireTenant: bearerKinds.requireTenant,
   tokenCacheMs: bearerKinds.tokenCacheMs,
   resourceName: bearerKinds.resourceName,
   resourceDocumentation: bearerKinds.resourceDocumentation,
@@ -232,15 +253,10 @@ class SignInServer {
     this.#servers = new AuthorizationServers({
       accessTokenTTL: seconds(accessTokenTtl, 'accessTokenTtl'),
       refreshTokenTTL: seconds(refreshTokenTtl, 'refreshTokenTtl'),
-      enterprise:
-        options.enterprise &&
-        new Enterprise({
-          ...options.enterprise,
-          isAllowed: async (user, name) => (options.allow ? (await options.allow(user, name)) === true : true),
-          scopesFor: (user, requested) => scopesFor(options, user, requested),
-        }),
+      enterprise: options.enterprise && new Enterprise(options.enterprise, options),
     })
     const providers = [options.with].flat()
+    checkTenants(options, [...providers, ...(options.enterprise?.issuers ?? []).map(authorityOf)])
     this.#providers = [...providers, ...(options.upstreams ?? [])]
     this.#links = new LinkPages(providers, this.#providers)
     const rememberSeconds = seconds(rememberConsent, 'rememberConsent')
@@ -413,8 +429,8 @@ class SignInServer {
     const site = this.#siteOf(request, serverInfo)
     const found = await this.#servers.helpers(site, objectsOf(serverInfo, site)).unwrapToken<GrantProps>(token)
     if (!found) return undefined
-    const { user, provider } = found.grant.props
-    const { name, login, email, emailVerified, tenant, groups } = user
+    const { user, tenant } = found.grant.props
+    const { provider, name, login, email, emailVerified, groups } = user
     return {
       iss: site.origin,
       sub: found.userId,
@@ -453,6 +469,25 @@ class SignInServer {
 
   #originOf({ url }: Request): string {
     return this.#options.origin ?? new URL(url).origin
+  }
+}
+
+/** @throws Error for two authorities that may state the same tenant, and for one without tenants where a tenant is required */
+function checkTenants({ tenant, requireTenant }: SignInOptions, authorities: readonly Authority[]): void {
+  if (tenant) return
+  const stating = authorities.filter(({ tenants }) => tenants)
+  const open = stating.find(({ tenants }) => tenants === 'any')
+  if (open && stating.length > 1) {
+    const others = stating.filter((one) => one !== open).map(({ name }) => `"${name}"`)
+    throw new Error(
+      `"${open.name}" of signIn() may state any tenant, also those of ${others.join(' and ')}: list its own, as in tenants: ['acme'], or name the tenant of each user, as in tenant: ({ provider, tenant }) => tenant && provider + ':' + tenant`,
+    )
+  }
+  const without = authorities.find(({ tenants }) => !tenants)
+  if (requireTenant && without) {
+    throw new Error(
+      `signIn() has requireTenant, but users of "${without.name}" have no tenant: name it, as in tenant: ({ groups }) => groups`,
+    )
   }
 }
 

@@ -23,6 +23,8 @@ export type ClientOptions = {
   name?: string
   /** Name of the provider for users. Default: that of the function. */
   title?: string
+  /** Domains of the email addresses that the provider may state; other addresses are left out. Default: all. */
+  emailDomains?: readonly string[]
   /** Additional parameters of the authorization request, such as `{ prompt: 'select_account' }`. Default: none. */
   authorizationParams?: Readonly<Record<string, string>>
   /** Sends requests to the provider. Default: the global `fetch`. */
@@ -44,6 +46,7 @@ export const clientKinds: KindsOf<ClientOptions> = {
     'lower-case letters, digits and -',
   ],
   title: kind.name,
+  emailDomains: kind.strings,
   authorizationParams: kind.object(),
   fetch: kind.fn,
 }

@@ -7,7 +7,7 @@ import { checkOptions, type KindsOf } from '../../../declarations/check-options.
 import * as kind from '../../../declarations/option-kinds.ts'
 import { type ClientOptions, clientKinds, url } from './client-options.ts'
 import { oauth2 } from './oauth2.ts'
-import { AccessDenied, type IdentityProvider, type User } from './provider.ts'
+import { AccessDenied, type IdentityProvider, type UserProfile } from './provider.ts'
 
 /** Configures `github()`. */
 export type GitHubOptions = ClientOptions & {
@@ -72,14 +72,13 @@ export function github(options: GitHubOptions): IdentityProvider {
     impliedScopes: { ...impliedScopes, ...client.impliedScopes },
     authorizationUrl: `${site}/login/oauth/authorize`,
     tokenUrl: `${site}/login/oauth/access_token`,
-    async user(_, get): Promise<User> {
+    async user(_, get): Promise<UserProfile> {
       // Its API has this shape.
-      const { id, login, name } = (await get(`${api}/user`)) as { id?: number; login: string; name: string | null }
-      // Without it, all users would be one.
-      if (!Number.isSafeInteger(id) || id === 0) throw new Error(`${site} named no user`)
+      const { id, login, name } = (await get(`${api}/user`)) as { id: unknown; login: string; name: string | null }
+      if (typeof id !== 'number') throw new Error(`${site} named no user`)
       const groups = organizations && (await memberships(organizations, () => get(`${api}/user/orgs?per_page=100`)))
       const email = await primaryEmail(() => get(`${api}/user/emails`))
-      return { id: String(id), login, name: name ?? login, ...email, ...(groups && { groups }) }
+      return { id, login, name: name ?? login, ...email, ...(groups && { groups }) }
     },
   })
 }
@@ -94,7 +93,7 @@ async function memberships(organizations: readonly string[], get: () => Promise<
 }
 
 /** Returns the primary address; nothing when the scope for it was not granted. */
-async function primaryEmail(get: () => Promise<unknown>): Promise<Pick<User, 'email' | 'emailVerified'>> {
+async function primaryEmail(get: () => Promise<unknown>): Promise<Pick<UserProfile, 'email' | 'emailVerified'>> {
   // Its API has this shape.
   const emails = (await get().catch(() => [])) as { email: string; primary: boolean; verified: boolean }[]
   const primary = emails.find((email) => email.primary)

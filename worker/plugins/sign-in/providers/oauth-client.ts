@@ -3,7 +3,7 @@ import * as oauth from 'oauth4webapi'
 import { messageOf } from '../../../protocol/errors.ts'
 import { isLoopback } from '../../../protocol/loopback.ts'
 import type { ClientOptions } from './client-options.ts'
-import { AccessDenied, RefreshRejected, type UpstreamTokens, type User, type Visit } from './provider.ts'
+import { AccessDenied, RefreshRejected, type UpstreamTokens, type UserProfile, type Visit } from './provider.ts'
 
 /** Milliseconds after which a provider that does not answer is given up. */
 const timeoutMs = 10_000
@@ -33,7 +33,7 @@ export abstract class OAuthClient {
   protected abstract server(): oauth.AuthorizationServer | Promise<oauth.AuthorizationServer>
 
   /** Returns who the user is. @param idToken claims of the ID token, if the provider issued one */
-  protected abstract userOf(tokens: UpstreamTokens, idToken: oauth.IDToken | undefined): Promise<User>
+  protected abstract profileFor(tokens: UpstreamTokens, idToken: oauth.IDToken | undefined): Promise<UserProfile>
 
   /** The scopes that tell who the user is. */
   protected readonly ownScopes: readonly string[] = []
@@ -43,6 +43,10 @@ export abstract class OAuthClient {
 
   /** Whether an ID token with the nonce of the visit is required. */
   protected readonly isOpenId: boolean = false
+
+  get emailDomains(): readonly string[] | undefined {
+    return this.#options.emailDomains
+  }
 
   get clientId(): string {
     return this.#options.clientId
@@ -103,7 +107,7 @@ export abstract class OAuthClient {
     })
     const received = await reading.catch((problem) => this.#throwWithoutTokens(problem))
     const tokens = tokensOf(received, { scopes: this.#scopes(scopes) })
-    return { user: await this.userOf(tokens, oauth.getValidatedIdTokenClaims(received)), tokens }
+    return { user: await this.profileFor(tokens, oauth.getValidatedIdTokenClaims(received)), tokens }
   }
 
   async refresh(old: UpstreamTokens): Promise<UpstreamTokens> {

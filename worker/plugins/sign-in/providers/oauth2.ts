@@ -8,7 +8,7 @@ import { checkOptions, type KindsOf } from '../../../declarations/check-options.
 import * as kind from '../../../declarations/option-kinds.ts'
 import { type ClientOptions, clientKinds, url } from './client-options.ts'
 import { OAuthClient } from './oauth-client.ts'
-import type { IdentityProvider, UpstreamTokens, User } from './provider.ts'
+import type { IdentityProvider, UpstreamTokens, UserProfile } from './provider.ts'
 
 /** Configures `oauth2()`. */
 export type OAuth2Options = ClientOptions & {
@@ -20,12 +20,14 @@ export type OAuth2Options = ClientOptions & {
   revocationUrl?: string
   /** How the client proves its secret: in the body (`post`) or in the header `Authorization` (`basic`). Default: `post`. */
   clientAuthentication?: 'post' | 'basic'
+  /** Tenants that `user` may return; `'any'`: all, if no other provider may name tenants. Default: none. */
+  tenants?: readonly string[] | 'any'
   /**
-   * Returns who the user is.
+   * Returns who the user is. Its `id` is a text or a whole number.
    *
    * @param get sends a GET request with the access token, and returns its JSON. It throws for any other status than 200
    */
-  user(tokens: UpstreamTokens, get: (url: string) => Promise<unknown>): User | Promise<User>
+  user(tokens: UpstreamTokens, get: (url: string) => Promise<unknown>): UserProfile | Promise<UserProfile>
 }
 
 const kinds: KindsOf<OAuth2Options> = {
@@ -34,6 +36,7 @@ const kinds: KindsOf<OAuth2Options> = {
   tokenUrl: kind.required(url),
   revocationUrl: url,
   clientAuthentication: [(value) => value === 'post' || value === 'basic', "'post' or 'basic'"],
+  tenants: [(value) => value === 'any' || kind.strings[0](value), "a list of tenants, or 'any'"],
   user: kind.required(kind.fn),
 }
 
@@ -52,7 +55,7 @@ const kinds: KindsOf<OAuth2Options> = {
  *   tokenUrl: 'https://example.com/oauth/token',
  *   user: async (_, get) => {
  *     const { id, name } = (await get('https://api.example.com/me')) as { id: number; name: string }
- *     return { id: String(id), name }
+ *     return { id, name }
  *   },
  * })
  */
@@ -62,6 +65,7 @@ export function oauth2(options: OAuth2Options): IdentityProvider {
 }
 
 class OAuth2Provider extends OAuthClient implements IdentityProvider {
+  readonly tenants: readonly string[] | 'any' | undefined
   readonly #options: OAuth2Options
 
   constructor(options: OAuth2Options) {
@@ -71,6 +75,7 @@ class OAuth2Provider extends OAuthClient implements IdentityProvider {
       clientAuthentication === 'basic' ? oauth.ClientSecretBasic : oauth.ClientSecretPost,
     )
     this.#options = options
+    this.tenants = options.tenants
   }
 
   protected override server(): oauth.AuthorizationServer {
@@ -84,7 +89,7 @@ class OAuth2Provider extends OAuthClient implements IdentityProvider {
     }
   }
 
-  protected override async userOf(tokens: UpstreamTokens): Promise<User> {
+  protected override async profileFor(tokens: UpstreamTokens): Promise<UserProfile> {
     return this.#options.user(tokens, (url) => this.getJson(url, tokens.accessToken))
   }
 }

@@ -7,9 +7,10 @@ import { decodeJwt } from 'jose'
 import * as oauth from 'oauth4webapi'
 import { checkOptions, type KindsOf } from '../../../declarations/check-options.ts'
 import * as kind from '../../../declarations/option-kinds.ts'
+import { profileOf } from '../user.ts'
 import { type ClientOptions, clientKinds, url } from './client-options.ts'
 import { OAuthClient } from './oauth-client.ts'
-import { AccessDenied, type IdentityProvider, type UpstreamTokens, type User } from './provider.ts'
+import { AccessDenied, type IdentityProvider, type UpstreamTokens, type UserProfile } from './provider.ts'
 
 /** Claims of the ID token and of the user info endpoint. */
 export type UserClaims = Readonly<Record<string, unknown>>
@@ -20,6 +21,8 @@ export type OidcOptions = ClientOptions & {
   issuer: string
   /** Claim that names the organization of the user, such as `tid` or `org_id`. Default: none. */
   tenantClaim?: string
+  /** Tenants that the claim may name; other users are refused. Default: all, if no other provider may name tenants. Needs `tenantClaim`. */
+  tenants?: readonly string[]
   /** Claim that lists the groups or roles of the user. Default: `groups`. */
   groupsClaim?: string
   /**
@@ -34,6 +37,7 @@ export const oidcKinds: KindsOf<OidcOptions> = {
   ...clientKinds,
   issuer: kind.required(url),
   tenantClaim: kind.name,
+  tenants: kind.strings,
   groupsClaim: kind.name,
   userInfo: kind.flag,
   reject: kind.fn,
@@ -67,6 +71,7 @@ export type OidcDifferences = {
 }
 
 export class OidcProvider extends OAuthClient implements IdentityProvider {
+  readonly tenants: readonly string[] | 'any' | undefined
   readonly #options: OidcOptions
   readonly #readsAccessToken: boolean
   protected override readonly ownScopes: readonly string[]
@@ -85,6 +90,7 @@ export class OidcProvider extends OAuthClient implements IdentityProvider {
     const { name = ownName, title = ownTitle ?? new URL(options.issuer).hostname } = options
     super({ ...options, name, title })
     this.#options = options
+    this.tenants = options.tenantClaim === undefined ? undefined : (options.tenants ?? 'any')
     this.ownImpliedScopes = impliedScopes
     this.#readsAccessToken = readsAccessToken
     this.ownScopes = scopes ?? ['openid', 'profile', 'email']
@@ -100,24 +106,16 @@ export class OidcProvider extends OAuthClient implements IdentityProvider {
     return server
   }
 
-  protected override async userOf(tokens: UpstreamTokens, idToken: oauth.IDToken | undefined): Promise<User> {
+  protected override async profileFor(
+    tokens: UpstreamTokens,
+    idToken: oauth.IDToken | undefined,
+  ): Promise<UserProfile> {
     const { sub = '' } = idToken ?? {}
     const more = this.#readsAccessToken ? claimsIn(tokens.accessToken, sub) : {}
     const claims: UserClaims = { ...(await this.#userInfo(tokens, idToken)), ...more, ...idToken }
-    const { tenantClaim, groupsClaim = 'groups', reject } = this.#options
-    const reason = reject?.(claims)
+    const reason = this.#options.reject?.(claims)
     if (reason !== undefined) throw new AccessDenied(reason)
-    const groups = claims[groupsClaim]
-    return {
-      id: sub,
-      name: textIn(claims.name),
-      login: textIn(claims.preferred_username),
-      email: textIn(claims.email),
-      // Some providers send it as a text.
-      emailVerified: claims.email_verified === undefined ? undefined : String(claims.email_verified) === 'true',
-      tenant: tenantClaim === undefined ? undefined : textIn(claims[tenantClaim]),
-      groups: Array.isArray(groups) ? groups.filter((group) => typeof group === 'string') : undefined,
-    }
+    return profileOf(claims, this.#options)
   }
 
   /** @throws Error when the endpoint answers for another user */
@@ -140,5 +138,3 @@ function claimsIn(accessToken: string, user: string): UserClaims {
     return {}
   }
 }
-
-const textIn = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)

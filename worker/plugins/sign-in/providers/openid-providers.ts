@@ -30,7 +30,7 @@ export type OktaOptions = ClientOptions &
 
 /** Configures `auth0()`, `clerk()` and `workos()`. */
 export type DomainOptions = ClientOptions &
-  Pick<OidcOptions, 'groupsClaim'> & {
+  Pick<OidcOptions, 'groupsClaim' | 'tenants'> & {
     /** Domain of your account at the provider, such as `example.eu.auth0.com`. */
     domain: string
   }
@@ -44,13 +44,14 @@ export type AccessOptions = ClientOptions &
 
 const openIdKinds = { ...clientKinds, groupsClaim: oidcKinds.groupsClaim }
 
-const domainKinds: KindsOf<DomainOptions> = {
-  ...openIdKinds,
+const domainKind = {
   domain: kind.required([
     (value) => typeof value === 'string' && URL.canParse(`https://${value}`) && !value.includes('/'),
     "a domain without https://, such as 'example.okta.com'",
   ]),
 }
+
+const domainKinds: KindsOf<DomainOptions> = { ...openIdKinds, tenants: oidcKinds.tenants, ...domainKind }
 
 /** Google answers with other names for these scopes. @see https://developers.google.com/identity/protocols/oauth2/scopes */
 const googleScopes = {
@@ -77,6 +78,7 @@ export function google(options: GoogleOptions): IdentityProvider {
       ...client,
       issuer: 'https://accounts.google.com',
       tenantClaim: 'hd',
+      ...(domains && { tenants: domains }),
       // Without them, Google issues no refresh token after the first sign-in.
       authorizationParams: {
         access_type: 'offline',
@@ -118,7 +120,8 @@ export function entra(options: EntraOptions): IdentityProvider {
   const scopes = ['openid', 'profile', 'email', 'offline_access']
   const impliedScopes = graphNames([...(client.scopes ?? []), ...(client.additionalScopes ?? [])])
   return new OidcProvider(
-    { ...client, issuer, tenantClaim: 'tid' },
+    // As the claim spells it.
+    { ...client, issuer, tenantClaim: 'tid', tenants: [tenant.toLowerCase()] },
     { name: 'entra', title: 'Microsoft', scopes, impliedScopes },
   )
 }
@@ -142,7 +145,11 @@ const graphNames = (scopes: readonly string[]): Record<string, readonly string[]
  * const login = okta({ clientId: env.OKTA_ID, clientSecret: env.OKTA_SECRET, domain: 'example.okta.com' })
  */
 export function okta(options: OktaOptions): IdentityProvider {
-  checkOptions('okta()', options, { ...domainKinds, authorizationServer: kind.name } satisfies KindsOf<OktaOptions>)
+  checkOptions('okta()', options, {
+    ...openIdKinds,
+    ...domainKind,
+    authorizationServer: kind.name,
+  } satisfies KindsOf<OktaOptions>)
   const { domain, authorizationServer, ...client } = options
   const issuer = `https://${domain}${authorizationServer === undefined ? '' : `/oauth2/${authorizationServer}`}`
   const scopes = ['openid', 'profile', 'email', 'offline_access']

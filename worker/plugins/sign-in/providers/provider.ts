@@ -1,9 +1,9 @@
 /** What sign-in needs of an identity provider. */
 
-/** Describes the signed-in user, as the provider does. */
-export type User = {
-  /** Identifies the user at the provider. Never an email address, which can be given to another person. */
-  readonly id: string
+/** Describes a user, as the provider does. */
+export type UserProfile = {
+  /** Identifies the user at the provider: a text, or a whole number. Never an email address, which can be given to another person. */
+  readonly id: string | number
   /** Name of the user for people. */
   readonly name?: string | undefined
   /** The name that the user chose, such as the login of GitHub. */
@@ -12,10 +12,30 @@ export type User = {
   readonly email?: string | undefined
   /** Whether the provider has verified the email address. */
   readonly emailVerified?: boolean | undefined
-  /** The organization, for a provider with tenants. Becomes `ctx.principal.tenant`. */
+  /** The organization of the user, one of the `tenants` of the provider. */
   readonly tenant?: string | undefined
   /** Names of the groups, organizations or roles of the user. */
   readonly groups?: readonly string[] | undefined
+}
+
+/** Describes a signed-in user: what the provider may state. */
+export type User = Omit<UserProfile, 'id'> & {
+  /** Name of the provider, or of the issuer of an organization, that describes the user. Others may state the same email address and groups. */
+  readonly provider: string
+  /** Identifies the user at the provider. */
+  readonly id: string
+}
+
+/** Names who describes users, and what it may state: an identity provider, or the issuer of an organization. */
+export interface Authority {
+  /** Identifies it in URLs, in the ids of its users and in `ctx.upstream()`: lower-case letters, digits and hyphens. */
+  readonly name: string
+  /** Its name for users. */
+  readonly title: string
+  /** Tenants that it may state; `'any'`: all. Default: none. */
+  readonly tenants?: readonly string[] | 'any' | undefined
+  /** Domains of the email addresses that it may state; others are left out. Default: all. */
+  readonly emailDomains?: readonly string[] | undefined
 }
 
 /** Holds the tokens that a provider issued for its API. */
@@ -49,11 +69,7 @@ export type Visit = {
  *
  * @see https://www.rfc-editor.org/rfc/rfc6749#section-4.1
  */
-export interface IdentityProvider {
-  /** Identifies the provider in URLs and in `ctx.upstream()`: lower-case letters, digits and hyphens. */
-  readonly name: string
-  /** Name of the provider for users. */
-  readonly title: string
+export interface IdentityProvider extends Authority {
   /** Id of the client at the provider. Its tokens are not sent to another client of the same name. Default: none. */
   readonly clientId?: string
   /** Scopes that each sign-in requests. */
@@ -70,7 +86,7 @@ export interface IdentityProvider {
    * @param callback the URL to which the provider sent the user
    * @throws Error that tells the developer what the provider answered; `AccessDenied` for users
    */
-  finish(callback: URL, visit: Visit): Promise<{ readonly user: User; readonly tokens: UpstreamTokens }>
+  finish(callback: URL, visit: Visit): Promise<{ readonly user: UserProfile; readonly tokens: UpstreamTokens }>
   /** Returns new tokens for the refresh token of `tokens`. @throws `RefreshRejected` when the provider does not accept it any more */
   refresh?(tokens: UpstreamTokens): Promise<UpstreamTokens>
   /** Revokes a token. */
