@@ -237,8 +237,8 @@ export interface SubscriptionsRpc {
   fetch(request: Request): Promise<Response>
 }
 
-/** The caller of a subscription. `principal` is its `principalKey`; an empty text for an anonymous caller. */
-export type Subscriber = { principal: string; address: string | undefined }
+/** The caller of a subscription. `owner`: see `ownerKey`; `undefined` for an anonymous caller. */
+export type Subscriber = { owner: string | undefined; address: string | undefined }
 
 /** The subscriptions objects of a server. */
 export type Shards = {

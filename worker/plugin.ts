@@ -260,7 +260,7 @@ export function withPlugins(
   plugins: readonly AnyPlugin[],
   runtime: () => Runtime,
   hasClasses: (plugin: AnyPlugin) => boolean,
-  own?: Pick<Declarations, 'handleFailure' | 'standIn' | 'maxResultBytes'>,
+  own?: Pick<Declarations, 'identity' | 'handleFailure' | 'standIn' | 'maxResultBytes'>,
 ): Declarations {
   const complete = pluginsWithClasses(plugins, hasClasses)
   const added = cachedBy(
@@ -364,6 +364,5 @@ function mergeCapabilities(declared: Declarations, plugins: readonly AnyPlugin[]
   const capabilities = plugins.flatMap((plugin) => plugin.capabilities ?? [])
   if (capabilities.length === 0) return declared.capabilities
   const all = [declared.capabilities ?? [], capabilities].flat()
-  return async (revision, principal, caller) =>
-    Object.assign({}, ...(await Promise.all(all.map((read) => read(revision, principal, caller)))))
+  return async (...from) => Object.assign({}, ...(await Promise.all(all.map((read) => read(...from)))))
 }

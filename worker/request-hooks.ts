@@ -24,6 +24,8 @@ export type DocumentSeals = { readonly sealer: Sealer; readonly identity: string
 export interface ServerInfo {
   /** The server. */
   readonly server: Server
+  /** Identifies the endpoint: see `identity` of `serve()`. */
+  readonly identity: string
   /** The `auth` of the endpoint. */
   readonly auth: Auth | undefined
   /** Whether clients can have sessions and streams. */
@@ -106,8 +108,8 @@ export interface Limiter {
   validate?(server: Server): void
   /** Milliseconds that a handler of the endpoint may run; the plugin enforces it. Default: no limit. */
   readonly handlerTimeMs?: number
-  /** Returns one text per caller: per principal or, without one, per IP address. */
-  callerOf?(incoming: IncomingRequest): string
+  /** Returns one text per caller: per user or, without a principal, per IP address. */
+  callerOf?(incoming: IncomingRequest, endpoint: Pick<ServerInfo, 'identity'>): string
   /**
    * Counts one round of a call where it runs: in the Worker, or in the Durable Object of its session.
    *
@@ -178,7 +180,7 @@ export interface Auth extends StoredByIssuer {
   readonly credentialHeaders?: readonly string[] | undefined
   /** The credentials that it verifies: `oneOf()` gives it these, and no others. Default: none; `oneOf()` does not accept the auth. */
   readonly credentials?: readonly CredentialForm[] | undefined
-  /** Issuers of its principals, for `oneOf()`. Default: any issuer that no other auth has. */
+  /** Issuers of its principals, for `oneOf()`. They are final once `serve()` has the auth. Default: any issuer that no other auth has. */
   readonly issuers?: readonly string[] | undefined
   /** Checks the declarations of a server, once. @throws Error when they need something that is missing. The message names the fix */
   validate?(server: Server): void

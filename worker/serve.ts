@@ -317,6 +317,7 @@ class ServedEndpoint {
             return known
           },
           maxResultBytes,
+          identity,
         },
       ),
       identity,
@@ -443,7 +444,7 @@ class ServedEndpoint {
     const subscriptions = this.#exportedSubscriptions()
     if (!subscriptions) return undefined
     const { listen, options, of } = subscriptions
-    const { declarations, seals } = this.#runtime
+    const { declarations, identity, seals } = this.#runtime
     const shards: Shards = {
       of,
       at: (shard) => this.#objects.subscriptions(this.#server.declarations.options.name, shard),
@@ -452,6 +453,7 @@ class ServedEndpoint {
       listen({
         message,
         caller,
+        identity,
         address,
         declarations,
         open: seals(caller.principal).open,

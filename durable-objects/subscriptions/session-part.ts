@@ -11,7 +11,7 @@ import {
   topicsFor,
 } from '../../worker/protocol/changes.ts'
 import { tooManyRequests } from '../../worker/protocol/errors.ts'
-import { principalKey } from '../../worker/protocol/principal.ts'
+import { ownerKey } from '../../worker/protocol/principal.ts'
 import { deliverEvent, type EventDetails, sendEvent } from '../session/deliver-event.ts'
 import type { SessionCall } from '../session/pending-post.ts'
 import {
@@ -104,7 +104,7 @@ export class Subscriptions {
    */
   async subscribe(
     uri: string,
-    { principal, address, expires, scopes = [] }: SessionCall,
+    { principal, identity, address, expires, scopes = [] }: SessionCall,
     signal: AbortSignal,
     caller: CallerContext,
     hooks: SubscriptionHooks,
@@ -122,7 +122,7 @@ export class Subscriptions {
       if (scopes.length > 0) {
         values.put('subscribedScopes', [...new Set([...subscribedScopes(this.#session), ...scopes])])
       }
-      const subscriber = { principal: principalKey(principal), address }
+      const subscriber = { owner: principal && ownerKey(principal, identity), address }
       const shard = subscriptionsOf(this.#session)
       const isAccepted = await shard?.subscribe(addressOf(this.#session), topics, subscriber)
       if (epoch !== lifetime.epoch) return void (await deregister(this.#session))

@@ -22,8 +22,8 @@ const callerPrefix = 'caller:'
 const addressPrefix = `${callerPrefix}${anonymousListener}`
 
 /** Returns `undefined` without a principal and an address. */
-const callerTopic = ({ principal, address }: Subscriber): string | undefined =>
-  principal ? callerPrefix + principal : address ? addressPrefix + networkOf(address) : undefined
+const callerTopic = ({ owner, address }: Subscriber): string | undefined =>
+  owner ? callerPrefix + owner : address ? addressPrefix + networkOf(address) : undefined
 
 export class SessionSubscriptions {
   readonly #tables: Tables

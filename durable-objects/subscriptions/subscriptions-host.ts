@@ -7,12 +7,12 @@ export type SubscriptionsOptions = {
   shards: number
   /** Streams of `subscriptions/listen` of one Durable Object. Default: 10,000. */
   listeners: number
-  /** Streams of `subscriptions/listen` of one principal. Default: 100. */
+  /** Streams of `subscriptions/listen` of one user. Default: 100. */
   listenersEach: number
   /** Streams of `subscriptions/listen` of anonymous clients from one IPv4 address or one /64 network of IPv6. Default: 100. */
   listenersPerAddress: number
   /**
-   * Bytes of storage beyond which a Durable Object rejects subscriptions to resources. Beyond half of it, it rejects those of a principal
+   * Bytes of storage beyond which a Durable Object rejects subscriptions to resources. Beyond half of it, it rejects those of a user
    * with `listenersEach` other subscribed sessions, and of an address with `listenersPerAddress`. Default: 1 GiB.
    */
   storageBytes: number

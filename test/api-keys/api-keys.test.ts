@@ -47,7 +47,12 @@ describe('a key', () => {
     for (const headers of [bearing(key), header(key)]) {
       const { status, text } = await call(at('plain'), headers)
       expect(status).toBe(200)
-      expect(JSON.parse(text)).toEqual({ issuer: 'api-keys', ...owner, plan: 'pro', hasCredential: false })
+      expect(JSON.parse(text)).toEqual({
+        issuer: 'api-keys:["notes","/plain/mcp"]',
+        ...owner,
+        plan: 'pro',
+        hasCredential: false,
+      })
       expect(await call(at('plain'), headers, 'read')).toMatchObject({ text: 'read' })
     }
   })
@@ -167,7 +172,7 @@ describe('a key', () => {
     const { key } = await managing('mixed').create({ subject: 'ada' }, { scopes: ['notes:read'] })
     const token = await issuer.token(at('mixed').href)
     expect(await call(at('mixed'), bearing(key), 'read')).toMatchObject({ status: 200 })
-    expect(await call(at('mixed'), header(key))).toMatchObject({ text: expect.stringContaining('"api-keys"') })
+    expect(await call(at('mixed'), header(key))).toMatchObject({ text: expect.stringContaining('"api-keys:[') })
     expect(await call(at('mixed'), bearing(token))).toMatchObject({ text: expect.stringContaining(issuer.issuer) })
     expect(await call(at('mixed'), bearing(token), 'read')).toMatchObject({ status: 403 })
     const refused = await call(at('mixed'), bearing(foreignKey('mcp')))
@@ -340,7 +345,7 @@ describe('attacks across owners, tenants and endpoints', () => {
   })
 
   test('a JWT cannot name the issuer of keys', async () => {
-    const token = await issuer.token(at('mixed').href, { iss: 'api-keys' })
+    const token = await issuer.token(at('mixed').href, { iss: 'api-keys:["notes","/mixed/mcp"]' })
     expect(await call(at('mixed'), bearing(token))).toMatchObject({ status: 401 })
     expect(await call(at('mixed'), header(token))).toMatchObject({ status: 401, text: malformed })
     const { key } = await managing('mixed').create(someone())

@@ -42,6 +42,12 @@ describe('an invalid declaration is an error at startup', () => {
       { per: 'tenant', ttl: 'a day' },
       'The ttl of the state "text" is "a day": use milliseconds, or a string such as',
     ],
+    [
+      'everywhere',
+      { per: 'session', allEndpoints: true },
+      'The state "everywhere" is per session, which only one endpoint has: remove allEndpoints',
+    ],
+    ['flagged', { ...forever, allEndpoints: 'yes' }, '"allEndpoints" of state() must be true or false, not "yes"'],
     ['handle', { per: 'handle' }, 'The state "handle" needs a ttl: how long its handles are valid'],
     ['eternal', { per: 'handle', ttl: Number.POSITIVE_INFINITY }, 'The state "eternal" needs a ttl'],
   ])('%s', (name, options, message, operations) => {
@@ -79,6 +85,7 @@ test('a state is stored under its owner', async () => {
     },
     session: undefined,
     principal: undefined,
+    identity: '["notes","/mcp"]',
     createId: async () => '',
     open: async () => undefined,
     ...more,
@@ -117,6 +124,7 @@ test('a handle above the maximum length is not unsealed', async () => {
     },
     session: undefined,
     principal: undefined,
+    identity: '',
     createId: async () => '',
     async open(_, handle) {
       opened.push(handle)

@@ -24,11 +24,16 @@ export type ExtraSubscription = {
   onOpened(shard: number): Promise<void>
 }
 
-/** Returns capabilities for `initialize`, for protocol versions that declare as a capability what others declare as an extension. */
+/**
+ * Returns capabilities for `initialize`, for protocol versions that declare as a capability what others declare as an extension.
+ *
+ * @param declarations those of the endpoint
+ */
 export type ReadCapabilities = (
   revision: Revision,
   principal: Principal | undefined,
   caller: Caller,
+  declarations: Declarations,
 ) => Awaitable<Params>
 
 /** The listed form of an entry that has a handler. */
@@ -98,6 +103,8 @@ export interface Declarations {
    * of that endpoint. Absent without an endpoint.
    */
   readonly standIn?: ((terms: StandInTerms) => Declarations) | undefined
+  /** Identity of the endpoint: see `identity` of `serve()`. Absent without an endpoint. */
+  readonly identity?: string | undefined
   /** Bytes of one result: see `limits` of `serve()`. Default: no limit. */
   readonly maxResultBytes?: number | undefined
   /** Hooks of the plugins; absent without plugins. */

@@ -56,9 +56,6 @@ export function addForwarded(draft: DeclarationsDraft, forwarded: readonly Forwa
 /** Adds capabilities. Those that exist already do not change. */
 export function addCapabilities(draft: DeclarationsDraft, read: ReadCapabilities): void {
   const { capabilities } = draft
-  draft.capabilities = async (revision, principal, caller) => ({
-    ...(await read(revision, principal, caller)),
-    ...(await capabilities?.(revision, principal, caller)),
-  })
+  draft.capabilities = async (...from) => ({ ...(await read(...from)), ...(await capabilities?.(...from)) })
   draft.version += 1
 }

@@ -19,6 +19,8 @@ export interface HandleState<T> {
 /** Where a call finds state, and which principal may use it. */
 export type StateAccess = StateHost & {
   readonly principal: Principal | undefined
+  /** Identity of the endpoint of the call. */
+  readonly identity: string
   /** Returns an id for this principal. @param lifetimeMs milliseconds */
   createId(purpose: string, lifetimeMs: number): Promise<string>
   /** Returns the `OpenedId` of an id; `undefined` for an unknown, foreign or expired one. */

@@ -116,7 +116,7 @@ export class Access {
 
   constructor(messages: readonly Message[], host: Host, incoming: IncomingRequest) {
     this.principal = incoming.principal
-    this.caller = host.limit?.callerOf?.(incoming)
+    this.caller = host.limit?.callerOf?.(incoming, host)
     this.#messages = messages
     this.#host = host
     this.#incoming = incoming

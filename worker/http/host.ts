@@ -27,8 +27,6 @@ export type Host = ServerInfo & {
   readonly listen: Listen | undefined
   /** Returns the object that stores one request state of a stateless call. */
   requestState(name: string): RequestStateRpc
-  /** Distinguishes this endpoint from others with the same keys: see `ServeOptions.identity`. */
-  readonly identity: string
   /** Returns the options of a session, by the name of its object: `SessionTerms` as a text. */
   termsOf(session: string): string
   /** Data that is stored with work that outlives its request. */

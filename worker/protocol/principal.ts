@@ -27,7 +27,26 @@ export type Principal = {
 // biome-ignore lint/suspicious/noEmptyInterface: it is there to be added to
 export interface Claims {}
 
-/** Returns one text per principal, which sealed values are bound to. The text of an anonymous caller is empty. */
+/** Identifies a user by issuer, tenant and subject; without a subject, a tenant. */
+export type Owner = Pick<Principal, 'issuer' | 'tenant'> & Partial<Pick<Principal, 'subject'>>
+
+/**
+ * Returns the name of a user or a tenant. Everything that is stored, counted or cached for a principal is found by this name, so that
+ * nothing crosses issuers, tenants or endpoints, and a user is one owner with all OAuth clients.
+ *
+ * @param endpoint the identity of the endpoint; `undefined` for what all endpoints of a Worker share
+ */
+export const ownerKey = ({ issuer, tenant, subject }: Owner, endpoint: string | undefined): string =>
+  JSON.stringify([endpoint ?? null, issuer, tenant ?? null, subject ?? null])
+
+/** Returns the name of one OAuth client of a user, for what each client has of its own. */
+export const clientKey = (principal: Principal, endpoint: string | undefined): string =>
+  JSON.stringify([ownerKey(principal, endpoint), principal.client ?? null])
+
+/**
+ * Returns one text per principal, without the endpoint: sealed texts are bound to it and to an endpoint, and two tokens with the same text
+ * have the same principal. The text of an anonymous caller is empty.
+ */
 export const principalKey = (principal: Principal | undefined): string =>
   principal ? JSON.stringify([principal.issuer, principal.subject, principal.client ?? '', principal.tenant ?? '']) : ''
 

@@ -51,7 +51,7 @@ async function initializeResult(
     protocolVersion: revision.date,
     capabilities: {
       ...revision.server(environment.hasSessions ? { logging, ...others } : others),
-      ...(await declarations.capabilities?.(revision, caller.principal, caller)),
+      ...(await declarations.capabilities?.(revision, caller.principal, caller, declarations)),
     },
     serverInfo: revision.implementation(implementationOf(declarations)),
     instructions: await instructionsFor(declarations, caller),

@@ -64,9 +64,6 @@ const kinds: KindsOf<ApiKeysOptions> = {
   ...storedKinds,
 }
 
-/** The issuer of the principals of all keys. */
-const issuer = 'api-keys'
-
 /**
  * Creates an auth that accepts API keys. Its methods create, list, revoke and rotate them. Export the class `McpApiKeys` of the Worker.
  *
@@ -96,6 +93,7 @@ class ApiKeyServer {
 
   auth(): ApiKeysAuth {
     const { prefix: _prefix, header, audience: _audience, maxPerOwner = 25, ...options } = this.#options
+    const issuers = () => [this.#issuer]
     const resource = resourceServer(
       { ...options, tenantClaim: 'tenant', dpop: false },
       {
@@ -105,8 +103,10 @@ class ApiKeyServer {
         credentials: [{ prefix: `${this.#prefix}_` }, ...(header === undefined ? [] : [{ header }])],
         isDescribed: false,
         verifier: {
-          issuer: () => issuer,
-          issuers: [issuer],
+          issuer: () => this.#issuer,
+          get issuers() {
+            return issuers()
+          },
           audience: false,
           claims: (text, request, serverInfo) => this.#claims(text, request, serverInfo),
         },
@@ -115,6 +115,9 @@ class ApiKeyServer {
     const managed = new ManagedKeys(this.#prefix, maxPerOwner, () => this.#objects(this.#served()))
     return {
       ...resource,
+      get issuers() {
+        return issuers()
+      },
       plugins: [
         {
           name: 'apiKeys',
@@ -127,6 +130,16 @@ class ApiKeyServer {
       revoke: (owner, id) => managed.revoke(owner, id),
       rotate: (...rotated) => managed.rotate(...rotated),
     }
+  }
+
+  /** The endpoints that accept the keys; `undefined` until `serve()` has the auth. */
+  get #audience(): string | undefined {
+    return this.#options.audience ?? this.#runtime?.identity
+  }
+
+  /** The issuer of the principals of the keys. Keys of another audience have another issuer, so their owners are other principals. */
+  get #issuer(): string {
+    return `api-keys:${this.#audience ?? ''}`
   }
 
   /** @throws Error if another endpoint has it: the methods would not know whose keys they manage */
@@ -149,7 +162,7 @@ class ApiKeyServer {
   }
 
   #objects({ object }: Pick<Runtime, 'object'>): KeyObjects {
-    const audience = this.#options.audience ?? this.#served().identity
+    const audience = this.#audience ?? this.#served().identity
     const named = <Rpc>(...name: readonly (string | null)[]) => object<Rpc>('McpApiKeys', JSON.stringify(name))
     return {
       key: (id) => named<ApiKeyRpc>('key', audience, id),
@@ -194,11 +207,14 @@ class ApiKeyServer {
     }
     this.#unknown.addValid(hash)
     if (found.isUseDue) serverInfo.waitUntil(object.recordUse().catch((problem: unknown) => serverInfo.report(problem)))
-    return claimsOf(found.key)
+    return claimsOf(found.key, this.#issuer)
   }
 }
 
-const claimsOf = ({ id, subject, tenant, scopes, claims, createdAt, expiresAt }: StoredApiKey): TokenClaims => ({
+const claimsOf = (
+  { id, subject, tenant, scopes, claims, createdAt, expiresAt }: StoredApiKey,
+  issuer: string,
+): TokenClaims => ({
   ...claims,
   iss: issuer,
   sub: subject,

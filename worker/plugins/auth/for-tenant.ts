@@ -61,7 +61,9 @@ export function forTenant<A extends Auth>(tenant: string, auth: A, options: ForT
     plugins: auth.plugins,
     credentialHeaders: auth.credentialHeaders,
     credentials: auth.credentials,
-    issuers: auth.issuers,
+    get issuers() {
+      return auth.issuers
+    },
     validate: (server) => auth.validate?.(server),
     async authenticate(request, serverInfo, incoming) {
       const principal = checkPrincipal(await auth.authenticate(request, serverInfo, incoming))
@@ -74,7 +76,9 @@ export function forTenant<A extends Auth>(tenant: string, auth: A, options: ForT
     routes: auth.routes,
     handleRequest: (request, serverInfo) => auth.handleRequest?.(request, serverInfo),
     storedClaims: auth.storedClaims,
-    storedByIssuer: auth.storedByIssuer,
+    get storedByIssuer() {
+      return auth.storedByIssuer
+    },
     ...(auth.reauthorize && { reauthorize: (principal, call) => auth.reauthorize?.(principal, call) }),
   }
 }

@@ -71,7 +71,9 @@ class OneOf {
       tenantClaimOf: (principal) => tenantClaimFor(this.#ownerOf(principal.issuer), principal),
       credentialHeaders: [...new Set(auths.flatMap(({ credentialHeaders = [] }) => credentialHeaders))],
       credentials: auths.flatMap(({ credentials = [] }) => credentials),
-      issuers: others ? undefined : auths.flatMap(({ issuers = [] }) => issuers),
+      get issuers() {
+        return others ? undefined : auths.flatMap(({ issuers = [] }) => issuers)
+      },
       validate: (server) => {
         for (const auth of auths) auth.validate?.(server)
       },
@@ -81,12 +83,14 @@ class OneOf {
       ...(pages.length > 0 && { routes: pages }),
       handleRequest: (request, serverInfo) => this.#handleRequest(request, serverInfo),
       ...(others && storedOf(others)),
-      storedByIssuer: Object.fromEntries(
-        auths.flatMap((auth) => [
-          ...(auth.issuers ?? []).map((issuer) => [issuer, storedOf(auth)] as const),
-          ...Object.entries(auth.storedByIssuer ?? {}),
-        ]),
-      ),
+      get storedByIssuer() {
+        return Object.fromEntries(
+          auths.flatMap((auth) => [
+            ...(auth.issuers ?? []).map((issuer) => [issuer, storedOf(auth)] as const),
+            ...Object.entries(auth.storedByIssuer ?? {}),
+          ]),
+        )
+      },
     }
   }
 

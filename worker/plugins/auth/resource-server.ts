@@ -59,7 +59,9 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
     tenantClaim,
     credentialHeaders: carrier.credentialHeaders,
     credentials: carrier.credentials ?? server.tokenForms(),
-    issuers: server.issuers(),
+    get issuers() {
+      return server.issuers()
+    },
     validate: server.validate.bind(server),
     authenticate: server.authenticate.bind(server),
     authenticateTestUser: server.authenticateTestUser.bind(server),

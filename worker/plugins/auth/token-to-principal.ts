@@ -106,8 +106,8 @@ export class TokenVerifier {
   }
 
   /** Returns all of an endpoint that a verification depends on. Verifiers in this Worker have tokens for each identity and issuer. */
-  #endpointNames(audiences: readonly string[], request: Request, { seals }: ServerInfo): readonly string[] {
-    return this.#own ? [seals(undefined).identity, this.#own.issuer(request), ...audiences] : audiences
+  #endpointNames(audiences: readonly string[], request: Request, { identity }: ServerInfo): readonly string[] {
+    return this.#own ? [identity, this.#own.issuer(request), ...audiences] : audiences
   }
 
   /** Returns the principal of a token with the claims of a test user. @throws BadToken for claims that no token of the issuers has */

@@ -14,11 +14,10 @@ export function withTestUsers(auth: Auth, env: object): Auth {
     routes: auth.routes,
     handleRequest: auth.handleRequest?.bind(auth),
     ...storingTestUsers(auth),
-    storedByIssuer:
-      auth.storedByIssuer &&
-      Object.fromEntries(
-        Object.entries(auth.storedByIssuer).map(([issuer, stored]) => [issuer, storingTestUsers(stored)]),
-      ),
+    get storedByIssuer() {
+      const stored = Object.entries(auth.storedByIssuer ?? {})
+      return Object.fromEntries(stored.map(([issuer, terms]) => [issuer, storingTestUsers(terms)]))
+    },
     async authenticate(request, serverInfo, incoming) {
       const user = await inspectorUserOf(request, env)
       if (!user) return auth.authenticate(request, serverInfo, incoming)

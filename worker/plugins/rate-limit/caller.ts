@@ -1,11 +1,18 @@
 /** The caller that a limit counts for. */
 
 import { networkOf } from '../../protocol/ip-address.ts'
-import { principalKey } from '../../protocol/principal.ts'
-import type { IncomingRequest } from '../../request-hooks.ts'
+import { clientKey, ownerKey } from '../../protocol/principal.ts'
+import type { IncomingRequest, ServerInfo } from '../../request-hooks.ts'
 
-/** Returns one text per principal or, without one, per IP address. Cloudflare sets the address, so clients cannot choose it. */
-export function callerOf({ principal, request: { headers } }: IncomingRequest): string {
-  if (principal) return principalKey(principal)
-  return `address ${networkOf(headers.get('CF-Connecting-IP') ?? '')}`
+/** `user`: all OAuth clients of a user are one caller. `client`: each is a caller of its own. */
+export type CountedPer = 'user' | 'client'
+
+/** Returns one text per caller or, without a principal, per network. Cloudflare sets the address, so clients cannot choose it. */
+export function callerOf(
+  { principal, request: { headers } }: IncomingRequest,
+  { identity }: Pick<ServerInfo, 'identity'>,
+  per: CountedPer,
+): string {
+  if (principal) return per === 'client' ? clientKey(principal, identity) : ownerKey(principal, identity)
+  return JSON.stringify([identity, 'address', networkOf(headers.get('CF-Connecting-IP') ?? '')])
 }

@@ -16,7 +16,7 @@ import { entryOf } from '../../engine/required-scopes.ts'
 import { McpError, tooManyRequests } from '../../protocol/errors.ts'
 import { isRequest } from '../../protocol/jsonrpc.ts'
 import type { IncomingRequest, Limiter, ServerInfo } from '../../request-hooks.ts'
-import { callerOf } from './caller.ts'
+import { type CountedPer, callerOf } from './caller.ts'
 import { type Entered, leaseOf, type Slot, Slots } from './concurrency.ts'
 import { type DeclaredLimit, DeclaredLimits, limitsWithState, readLimit } from './declared-limits.ts'
 import { bindingOf, type Rate, rateText } from './parse-rate.ts'
@@ -24,6 +24,11 @@ import { type Counted, take } from './quota.ts'
 
 /** Configures the limits for all calls of one caller together. */
 export type RateLimitOptions = RateLimit & {
+  /**
+   * The caller that all limits count for, those of single entries too. `'user'`: a user, whatever OAuth clients they use. `'client'`: each client
+   * of a user; where clients can register themselves, a user has as many as they want. Default: `'user'`.
+   */
+  per?: CountedPer
   /** Streams that one caller holds open at the same time, in one isolate. Default: 50. */
   streams?: number
   /**
@@ -43,6 +48,7 @@ type LimitReason = 'rate' | 'quota' | 'concurrent' | 'streams'
 const defaults = { concurrent: 50, streams: 50, time: 5 * 60_000 }
 
 const kinds: KindsOf<RateLimitOptions> = {
+  per: [(value) => value === 'user' || value === 'client', '"user" or "client"'],
   rate: kind.string,
   quota: kind.string,
   concurrent: kind.atLeastOne,
@@ -68,7 +74,7 @@ export function limiter(options: RateLimitOptions, bindings: Bindings): Limiter 
   return {
     validate: ({ declarations }) => declared.read(declarations),
     ...(handlerTimeMs !== undefined && { handlerTimeMs }),
-    callerOf,
+    callerOf: limits.callerOf.bind(limits),
     countRound: limits.countRound.bind(limits),
     check: limits.check.bind(limits),
     // Written out, so that bundlers leave nothing of it to a deployment.
@@ -82,6 +88,7 @@ export function limiter(options: RateLimitOptions, bindings: Bindings): Limiter 
 class RateLimiter {
   readonly #declared: DeclaredLimits
   readonly #bindings: Bindings
+  readonly #per: CountedPer
   readonly #maxStreams: number
   /** Characters, as JSON. */
   readonly #maxArguments: number
@@ -94,9 +101,14 @@ class RateLimiter {
   constructor(options: RateLimitOptions, declared: DeclaredLimits, bindings: Bindings) {
     this.#declared = declared
     this.#bindings = bindings
+    this.#per = options.per ?? 'user'
     this.#maxStreams = options.streams ?? defaults.streams
     this.#maxArguments = options.arguments ?? Number.POSITIVE_INFINITY
     this.#leaseMs = leaseOf(timeOf(options))
+  }
+
+  callerOf(incoming: IncomingRequest, endpoint: Pick<ServerInfo, 'identity'>): string {
+    return callerOf(incoming, endpoint, this.#per)
   }
 
   /** Counts one round of a call. @throws McpError see `Limiter` */
@@ -125,7 +137,7 @@ class RateLimiter {
 
   /** Counts streams and handshakes. @returns the error beyond a limit */
   async check(incoming: IncomingRequest, serverInfo: ServerInfo): Promise<McpError | undefined> {
-    const caller = callerOf(incoming)
+    const caller = this.callerOf(incoming, serverInfo)
     const { request, messages = [] } = incoming
     const isHeld = isStanding(incoming)
     const isHandshake = messages.some((message) => isRequest(message) && message.method === 'initialize')
@@ -201,9 +213,7 @@ class RateLimiter {
       const binding = this.#bindings()[bindingOf(rate)] as RateLimiting | undefined
       // Without the platform's the exact counter does it, which costs a request to an object.
       if (!binding) own.push({ what, limit: rate, reason: 'rate' })
-      else if (
-        !(await binding.limit({ key: `${serverInfo.server.declarations.options.name} ${caller} ${what}` })).success
-      )
+      else if (!(await binding.limit({ key: `${caller} ${what}` })).success)
         return spent(what, rate, rate.seconds, 'rate')
     }
     if (own.length === 0) return undefined

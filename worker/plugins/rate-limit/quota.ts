@@ -83,7 +83,7 @@ async function takeTogether(
   await undefined
   waiting.delete(post)
   const answer = await serverInfo
-    .state(JSON.stringify([name, serverInfo.server.declarations.options.name, caller]))
+    .state(JSON.stringify([name, caller]))
     .run({ state: name, operation: 'take', args: [calls], expires: undefined })
   // `takeEach` returned them.
   if ('value' in answer) return answer.value as Full[]

@@ -5,16 +5,19 @@
 import { preview } from '../../declarations/check-options.ts'
 import type { Runtime } from '../../plugin.ts'
 import { encodeBase64url } from '../../protocol/base64url.ts'
-import { type Principal, principalKey } from '../../protocol/principal.ts'
+import { clientKey, type Principal } from '../../protocol/principal.ts'
 import { utf8 } from '../../protocol/utf8.ts'
 import type { StoredResultSource } from './stored-result.ts'
 
 /** Bytes of one part of a multipart upload. R2 requires 5 MiB or more, and equal parts. */
 const partBytes = 8 * 1024 * 1024
 
-/** The owner of results, as a part of their keys: a hash of the endpoint and the principal. Anonymous callers share one. */
+/**
+ * Returns the owner of results, as a part of their keys: a hash of the endpoint, and of the client of the user that got the link. Anonymous
+ * callers share one.
+ */
 export async function ownerOf({ identity }: Runtime, principal: Principal | undefined): Promise<string> {
-  const text = JSON.stringify([identity, principalKey(principal)])
+  const text = principal ? clientKey(principal, identity) : JSON.stringify([identity])
   return encodeBase64url(new Uint8Array(await crypto.subtle.digest('SHA-256', utf8(text))))
 }
 

@@ -6,7 +6,7 @@ import { UnlistedScopeError } from '../../declarations/upstream-token.ts'
 import type { Seals } from '../../engine/call.ts'
 import type { Runtime } from '../../plugin.ts'
 import { McpError, ToolError } from '../../protocol/errors.ts'
-import type { Principal } from '../../protocol/principal.ts'
+import { ownerKey, type Principal } from '../../protocol/principal.ts'
 import { upstreamKeyOf } from './authorization-server.ts'
 import { holdsScope, requestableFor } from './held-scopes.ts'
 import { objectName } from './object-names.ts'
@@ -103,7 +103,8 @@ async function storedToken(
   runtime: Pick<Runtime, 'object' | 'identity'>,
   cache: UpstreamCache,
 ): Promise<{ readonly accessToken: string } | Lacking> {
-  const key = JSON.stringify([runtime.identity, issuer, subject, name])
+  // An account of a provider belongs to the user, in whichever tenant.
+  const key = `${name} ${ownerKey({ issuer, subject }, runtime.identity)}`
   const cached = scopes.length === 0 && rejected === undefined ? cache.get(key) : undefined
   if (cached !== undefined) return { accessToken: cached }
   const realm = { origin: issuer, identity: runtime.identity }

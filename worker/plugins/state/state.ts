@@ -6,6 +6,7 @@ import type { HandleState, KeyedState, StateAccess, StateCall } from '../../decl
 import { declare, type Operations, type StateOwner, type Store } from '../../declarations/state-declaration.ts'
 import * as bounds from '../../protocol/bounds.ts'
 import { DeveloperError, McpError } from '../../protocol/errors.ts'
+import { type Owner, ownerKey } from '../../protocol/principal.ts'
 import type { OpenedId } from '../../sealing/short-id.ts'
 
 /** Configures any state: the options that states of all owners have. */
@@ -28,17 +29,24 @@ export type SessionStateOptions = Common & {
   per: 'session'
   /** Not available: the state is deleted with its session. */
   ttl?: undefined
+  /** Not available: a session belongs to one endpoint. */
+  allEndpoints?: undefined
 }
 
 /**
  * Configures state of a user or of a tenant, which all its clients, sessions and protocol versions share. A user who acts for several
- * tenants has separate state in each.
+ * tenants has separate state in each, and so has a user of several endpoints.
  */
 export type UserStateOptions = Common & {
   /** Owner of the state: the subject of the token, or its tenant. */
   per: 'user' | 'tenant'
   /** Duration after its last use at which the state is deleted; `Infinity` keeps it until `deleteAll()`. */
   ttl: Duration
+  /**
+   * Whether all endpoints of the Worker share the state. Default: false; each endpoint, by its `identity`, has state of its own for the same
+   * user or tenant.
+   */
+  allEndpoints?: boolean
 }
 
 /** Configures state that is found by a handle: a text that one tool returns and other tools take as an argument. */
@@ -47,6 +55,8 @@ export type HandleStateOptions = Common & {
   per: 'handle'
   /** Duration after its creation at which the handle expires and its state is deleted. */
   ttl: Duration
+  /** Not available: a handle is valid at one endpoint. */
+  allEndpoints?: undefined
 }
 
 /** Types the operations of a state for callers: each is one request to the Durable Object of the state, and one transaction in it. */
@@ -80,6 +90,7 @@ const kinds: KindsOf<SessionStateOptions | UserStateOptions | HandleStateOptions
   ttl: kind.anything,
   tables: kind.strings,
   scopes: kind.strings,
+  allEndpoints: kind.flag,
 }
 
 /**
@@ -127,10 +138,13 @@ export function state(
   checkValue('state()', 'name', name, kind.string)
   checkValue('state()', 'operations', operations, kind.fn)
   checkOptions('state()', options, kinds)
-  const { per, tables = [], scopes = [] } = options
+  const { per, tables = [], scopes = [], allEndpoints = false } = options
   const ttl =
     options.ttl === undefined ? undefined : millisecondsOrInfinity(options.ttl, `The ttl of the state "${name}"`)
   checkLife(name, per, ttl)
+  if (allEndpoints && per !== 'user' && per !== 'tenant') {
+    throw new Error(`The state "${name}" is per ${per}, which only one endpoint has: remove allEndpoints`)
+  }
   const lasts = ttl === Number.POSITIVE_INFINITY ? undefined : ttl
   // namesOf() refuses what is no function.
   declare({ name, per, ttl: lasts, tables, operations: operations as (store: Store) => Operations })
@@ -146,7 +160,7 @@ export function state(
 
     open(access: StateAccess, handle?: string) {
       requireScopes(access)
-      const place = per === 'handle' ? () => handled(access, handle) : scoped(name, per, access)
+      const place = per === 'handle' ? () => handled(access, handle) : scoped(name, per, allEndpoints, access)
       const call = async (operation: string, args: unknown[]) => {
         const { object, expires } = await place()
         return run(access, object, { state: name, operation, args, expires })
@@ -190,9 +204,13 @@ async function run(access: StateAccess, object: string, call: StateCall): Promis
 type Place = { object: string; expires: number | undefined }
 
 /** Returns the place of the state that belongs to a call. */
-function scoped(name: string, per: Exclude<StateOwner, 'handle'>, access: StateAccess): () => Place {
+function scoped(name: string, per: Exclude<StateOwner, 'handle'>, isShared: boolean, access: StateAccess): () => Place {
   const object = (...owner: string[]) => JSON.stringify([name, per, ...owner])
-  const { principal, session } = access
+  const { principal, session, identity } = access
+  const owned = (owner: Owner) => () => ({
+    object: object(ownerKey(owner, isShared ? undefined : identity)),
+    expires: undefined,
+  })
   switch (per) {
     case 'session': {
       if (!session) {
@@ -206,15 +224,11 @@ function scoped(name: string, per: Exclude<StateOwner, 'handle'>, access: StateA
     }
     case 'user':
       if (!principal) throw lacks(name, 'the caller is anonymous: give serve() an auth, or use per: "handle"')
-      return () => {
-        const { issuer, subject, tenant } = principal
-        const owner = tenant === undefined ? [issuer, subject] : [issuer, subject, tenant]
-        return { object: object(...owner), expires: undefined }
-      }
+      return owned(principal)
     case 'tenant': {
-      const tenant = principal?.tenant
-      if (!tenant) throw lacks(name, 'the principal has no tenant: let auth return one, or use per: "user"')
-      return () => ({ object: object(principal.issuer, tenant), expires: undefined })
+      if (!principal?.tenant) throw lacks(name, 'the principal has no tenant: let auth return one, or use per: "user"')
+      const { issuer, tenant } = principal
+      return owned({ issuer, tenant })
     }
   }
 }

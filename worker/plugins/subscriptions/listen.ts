@@ -30,7 +30,7 @@ import {
 import { asMcpError, McpError } from '../../protocol/errors.ts'
 import { notificationText, type RequestMessage, resultText } from '../../protocol/jsonrpc.ts'
 import { subscriptionIdKey } from '../../protocol/meta.ts'
-import { principalKey } from '../../protocol/principal.ts'
+import { ownerKey } from '../../protocol/principal.ts'
 import { newestStateless } from '../../protocol/revisions/index.ts'
 import { eventFrame } from '../../protocol/server-sent-events.ts'
 import type { Notification, SubscriptionFilter } from '../../protocol/types.ts'
@@ -40,6 +40,8 @@ export type ListenRequest = {
   readonly message: RequestMessage
   readonly declarations: Declarations
   readonly caller: CallerContext
+  /** Identity of the endpoint. */
+  readonly identity: string
   /** IP address of the client, if the platform provides it. */
   readonly address: string | undefined
   /** Unseals values of the principal. */
@@ -75,7 +77,7 @@ async function openStream(request: ListenRequest): Promise<SubscriptionStream> {
   const readable = await permitted(requested, declarations, caller)
   const extra = await declarations.subscriptionFilters?.(message.params ?? {}, open, principal)
   topicsText([...topicsOf(readable), ...(extra?.topics ?? [])])
-  const listener = await listenerOf(principal, request.address)
+  const listener = await listenerOf(principal, request.identity, request.address)
   // Nothing throws after the hooks.
   const { filter, onClosed } = await withHooks(readable, request)
   const topics = topicsText([...topicsOf(filter), ...(extra?.topics ?? [])])
@@ -83,7 +85,7 @@ async function openStream(request: ListenRequest): Promise<SubscriptionStream> {
   const tagged = ({ method, params }: Notification) =>
     // A notification, with one member more in its params.
     eventFrame(notificationText({ method, params: { ...params, _meta } } as Notification))
-  const shard = shards.of(principalKey(principal))
+  const shard = shards.of(principal ? ownerKey(principal, request.identity) : '')
   const tenant = principal && tenantKey(principal)
   const subscriber = principal && subscriberKey(principal)
   const most = String(maxStreamsOf(principal, options))

@@ -3,7 +3,7 @@ import { anonymousListener, type SubscriptionsOptions } from '../../../durable-o
 import { encodeBase64 } from '../../protocol/base64.ts'
 import { tooManyRequests } from '../../protocol/errors.ts'
 import { networkOf } from '../../protocol/ip-address.ts'
-import { type Principal, principalKey } from '../../protocol/principal.ts'
+import { ownerKey, type Principal } from '../../protocol/principal.ts'
 import { utf8 } from '../../protocol/utf8.ts'
 
 /** Seconds after which a client may retry: an estimate, because it is unknown when an open stream will end. */
@@ -13,11 +13,15 @@ const retryAfterSeconds = 60
 export const maxStreamsOf = (principal: Principal | undefined, options: SubscriptionsOptions): number =>
   principal ? options.listenersEach : options.listenersPerAddress
 
-/** Returns a text for the caller of a stream: a principal, or an address; empty without both. */
-export async function listenerOf(principal: Principal | undefined, address: string | undefined): Promise<string> {
+/** Returns a text for the caller of a stream: a user of an endpoint, or a network; empty without both. */
+export async function listenerOf(
+  principal: Principal | undefined,
+  identity: string,
+  address: string | undefined,
+): Promise<string> {
   if (!principal) return address ? `${anonymousListener}${networkOf(address)}` : ''
-  // Short, and different for each principal, whatever length its claims have.
-  return encodeBase64(new Uint8Array(await crypto.subtle.digest('SHA-256', utf8(principalKey(principal)))))
+  // Short, and different for each user, whatever length its claims have.
+  return encodeBase64(new Uint8Array(await crypto.subtle.digest('SHA-256', utf8(ownerKey(principal, identity)))))
 }
 
 export const tooManyStreams = () =>

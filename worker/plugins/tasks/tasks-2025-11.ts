@@ -13,7 +13,7 @@ import type { MethodContext } from '../../engine/methods/method.ts'
 import { encodeBase64 } from '../../protocol/base64.ts'
 import { ClientError, McpError, markReported } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
-import { principalKey } from '../../protocol/principal.ts'
+import { clientKey } from '../../protocol/principal.ts'
 import type { InputRequest, Notification, Params, Result } from '../../protocol/types.ts'
 import { utf8 } from '../../protocol/utf8.ts'
 import { errorIn, newTask, openTaskId, orUnknownTask, type Site, scopesOfTask, taskNamed, timesOf } from './task-ids.ts'
@@ -66,13 +66,14 @@ function ttlIn(task: unknown): number | undefined {
 }
 
 /**
- * Returns the name of the object that lists the caller's tasks: those of its principal, else those of its session. The platform stores
- * names of objects in plain text, so a principal is hashed.
+ * Returns the name of the object that lists the caller's tasks: those of its principal, else those of its session. Task ids are sealed for
+ * one client of a user, so each client has a list. The platform stores names of objects in plain text, so a principal is hashed.
  */
 async function listOf({ call, environment }: Pick<MethodContext, 'call' | 'environment'>): Promise<string | undefined> {
-  const owner = principalKey(call.principal)
-  if (!owner) return environment.state.session && `list ${environment.state.session.name}`
-  const digest = await crypto.subtle.digest('SHA-256', utf8(`${environment.seals.identity}\n${owner}`))
+  const { principal } = call
+  if (!principal) return environment.state.session && `list ${environment.state.session.name}`
+  const owner = clientKey(principal, environment.seals.identity)
+  const digest = await crypto.subtle.digest('SHA-256', utf8(owner))
   return `list ${encodeBase64(new Uint8Array(digest))}`
 }
 

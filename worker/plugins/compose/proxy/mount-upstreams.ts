@@ -64,8 +64,8 @@ export function mountUpstreams(draft: DeclarationsDraft, proxies: readonly Proxi
     }
     replaceMethod(draft, name, method)
   }
-  addCapabilities(draft, async (revision, _, caller) =>
-    revision.server(await upstreamCapabilities(draft, all, startingCaller(caller), draft.changes.isConnected)),
+  addCapabilities(draft, async (revision, _, caller, declarations) =>
+    revision.server(await upstreamCapabilities(declarations, all, startingCaller(caller), draft.changes.isConnected)),
   )
 }
 

@@ -4,7 +4,7 @@ import { UpstreamToken } from '../../../declarations/upstream-token.ts'
 import { callerContextOf } from '../../../engine/caller.ts'
 import type { MethodContext } from '../../../engine/methods/method.ts'
 import { McpError, ToolError } from '../../../protocol/errors.ts'
-import { type Principal, principalKey } from '../../../protocol/principal.ts'
+import { clientKey, type Principal } from '../../../protocol/principal.ts'
 import { deadlineOf } from './deadlines.ts'
 import type { ProxyOptions } from './proxy-options.ts'
 import type { RemoteCaller } from './send-request.ts'
@@ -46,7 +46,7 @@ export class UpstreamCallers {
     const token = upstream === undefined ? undefined : quietToken(reader, declarations, upstream)
     const reading = withToken(this.#readHeaders({ ...reader, signal }), token?.get())
     const headers = await waitForHeaders(reading, signal, this.#what)
-    const sessionKey = this.#sharedKey(reader.principal, headers) ?? newCallKey()
+    const sessionKey = this.#sharedKey(reader.principal, declarations.identity, headers) ?? newCallKey()
     return { sessionKey, headers, ...this.#mark(headers), capabilities: {}, signal, untilMs: deadlineOf(signal) }
   }
 
@@ -56,7 +56,7 @@ export class UpstreamCallers {
     const headers = await this.headers(context, signal)
     const own = call.session && JSON.stringify(['session', call.session.id])
     return {
-      sessionKey: this.#sharedKey(call.principal, headers) ?? own ?? callKeyOf(environment),
+      sessionKey: this.#sharedKey(call.principal, environment.seals.identity, headers) ?? own ?? callKeyOf(environment),
       capabilities: { roots, sampling, elicitation }, // undefined members are left out as JSON
       headers,
       ...this.#mark(headers),
@@ -136,10 +136,17 @@ export class UpstreamCallers {
     return readHeaders(() => this.#options.headers(caller))
   }
 
-  /** Returns the key of an upstream session that several calls may use; `undefined` without a principal. */
-  #sharedKey(principal: Principal | undefined, headers: UpstreamHeaders): string | undefined {
+  /**
+   * Returns the key of an upstream session that several calls may use; `undefined` without a principal. Each client of a user has a session of
+   * its own, as it has here.
+   */
+  #sharedKey(
+    principal: Principal | undefined,
+    identity: string | undefined,
+    headers: UpstreamHeaders,
+  ): string | undefined {
     if (this.#options.sharedSessions) return JSON.stringify(['headers', headersKey(headers)])
-    return principal && JSON.stringify(['principal', principalKey(principal)])
+    return principal && JSON.stringify(['principal', clientKey(principal, identity)])
   }
 }
 

@@ -1,0 +1,81 @@
+/**
+ * Where the code reads who a principal is. Names of what is stored, counted or cached for a principal come from `ownerKey`; each other use
+ * is listed here with its reason.
+ */
+import { globSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { expect, test } from 'vitest'
+
+const root = resolve(import.meta.dirname, '../..')
+
+const claims = 'issuer|subject|tenant|client'
+const uses = [
+  /\bprincipalKey\(/g,
+  new RegExp(`\\bprincipal\\??\\.(?:${claims})\\b`, 'gi'),
+  // Destructured from a principal.
+  new RegExp(`\\{[^{}]*\\b(?:${claims})\\b[^{}]*\\}(?:\\s*=\\s*|\\s*:\\s*)[\\w.?() ]*principal\\b`, 'gi'),
+  // A key that is built from claims.
+  /JSON\.stringify\(\[[^\]]*\b(?:issuer|subject|tenant)\b/g,
+]
+
+const usesIn = (source: string) => {
+  const code = source.replace(/\/\*\*.*?\*\//gs, '')
+  return uses.flatMap((pattern) => code.match(pattern) ?? []).length
+}
+
+/** Uses, by file: how many, and why they are no names, or names of their own. */
+const allowed: Readonly<Record<string, readonly [count: number, reason: string]>> = {
+  'worker/protocol/principal.ts': [6, 'makes the keys'],
+  'worker/protocol/changes.ts': [
+    2,
+    'addresses of notifications: issuer, tenant and subject, at all endpoints of a server',
+  ],
+  // Bound to one client on purpose.
+  'worker/sealing/seal.ts': [1, 'sealed texts belong to the client that got them'],
+  'worker/http/session/session-id.ts': [1, 'as the sealed session id, in a cache for each endpoint'],
+  'worker/plugins/auth/token-to-principal.ts': [2, 'compares the principals of one token'],
+  'worker/plugins/tasks/task-principal.ts': [3, 'compares principals; a message'],
+  // Owners.
+  'worker/plugins/state/state.ts': [2, 'checks and passes the tenant to ownerKey()'],
+  'worker/plugins/sign-in/upstream.ts': [3, 'names objects of the authorization server, by its origin and identity'],
+  // Access.
+  'worker/declarations/endpoints.ts': [1, 'names an endpoint, by its identity and tenant'],
+  'worker/declarations/stored-principal.ts': [1, 'selects options by issuer'],
+  'worker/plugins/auth/for-tenant.ts': [2, 'compares the tenant'],
+  'worker/plugins/auth/one-of.ts': [2, 'finds the auth of an issuer'],
+  'worker/plugins/auth/resource-server.ts': [1, 'requires a tenant'],
+  'worker/plugins/tasks/tasks.ts': [1, 'finds the endpoint of a tenant'],
+  'worker/plugins/development/users.ts': [1, 'recognizes test users, in development'],
+  // Recipients of notifications.
+  'worker/http/session/run.ts': [1, 'sends the recipient to the session'],
+  'worker/plugins/compose/proxy/announce-change.ts': [2, 'recipients of a change'],
+  'worker/plugins/compose/proxy/proxied.ts': [2, 'what was announced to these recipients, in memory'],
+  'worker/plugins/subscriptions/check-recipients.ts': [1, 'a message'],
+  // Logs.
+  'worker/plugins/observe/who-of.ts': [4, 'logs all of them'],
+  'worker/plugins/observe/method-point.ts': [3, 'logs them'],
+  'worker/plugins/observe/audit/audit.ts': [4, 'logs all of them'],
+  'worker/plugins/observe/audit/audit-point.ts': [
+    5,
+    'logs all of them; the subject selects what Analytics Engine samples',
+  ],
+}
+
+test('names for principals come from ownerKey()', () => {
+  const files = globSync('{worker,durable-objects}/**/*.ts', { cwd: root, exclude: ['**/inspector/assets.ts'] })
+  const found = files.map((file) => [file, usesIn(readFileSync(join(root, file), 'utf8'))] as const)
+  expect(Object.fromEntries(found.filter(([, count]) => count > 0))).toEqual(
+    Object.fromEntries(Object.entries(allowed).map(([file, [count]]) => [file, count])),
+  )
+})
+
+test.each([
+  'const key = principal.subject',
+  'const { issuer, tenant } = call.principal',
+  'const { subject: owner } = incoming.principal ?? {}',
+  'cache.set(principalKey(principal), value)',
+  'function keyOf({ subject }: Principal): string {}',
+  'const name = JSON.stringify([issuer, subject])',
+])('%s is a use', (code) => {
+  expect(usesIn(code)).toBe(1)
+})
