@@ -56,6 +56,17 @@ test('the command reports operations and parameters that it leaves out', async (
   ])
 })
 
+test('the command reports an operation whose schema the server would refuse, and writes the others', async () => {
+  const schema = { type: 'object', properties: { rate: { minimum: 'auto' } } }
+  const post = { operationId: 'tune', requestBody: { content: { 'application/json': { schema } } } }
+  write('some.json', JSON.stringify({ openapi: '3.1.0', paths: { '/a': { get: { operationId: 'get' }, post } } }))
+  const { code, said, complained } = await edgemcp(['some.json', '--out', 'some.ts'])
+  expect({ code, said }).toMatchObject({ code: 0, said: expect.stringContaining('Wrote some.ts: one operation') })
+  expect(complained).toBe(
+    'Left out: POST /a, because the schema of its arguments is not a valid JSON Schema: expected a number at #/properties/body/properties/rate/minimum, found "auto".',
+  )
+})
+
 test('a YAML document gives the same module as JSON, and is printed without --out', async () => {
   write('pets.yaml', stringify(pets))
   const [json, yaml] = [await edgemcp(['pets.json']), await edgemcp(['pets.yaml'])]

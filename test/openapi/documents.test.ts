@@ -484,6 +484,44 @@ test('a pattern of another language is left out, and the rest of the document ha
   expect(() => newServer().use(openApiTools(list, { baseUrl: 'https://api.example' }))).not.toThrow()
 })
 
+test('a pattern that may take long to match is left out', () => {
+  const left: string[] = []
+  const parameters = [parameter('query', 'q', { schema: { pattern: '(?=.*a).*b' } })]
+  const paths = { '/a': { get: { operationId: 'a', parameters } } }
+  const list = parseOpenApi({ openapi: '3.1.0', paths }, { onSkipped: (sentence) => left.push(sentence) })
+  expect(list).toMatchObject([{ input: { properties: { q: {} } } }])
+  expect(left).toEqual(['GET /a without the pattern "(?=.*a).*b", which may take long to match'])
+})
+
+test.each<[what: string, schema: Json, problem: string]>([
+  [
+    'a keyword with a wrong value',
+    { minLength: 'auto' },
+    'is not a valid JSON Schema: expected a whole number of 0 or more at #/properties/body/minLength, found "auto"',
+  ],
+  [
+    'a property that is no schema',
+    { properties: { a: 'text' } },
+    'is not a valid JSON Schema: expected a schema (an object, true or false) at #/properties/body/properties, found "text"',
+  ],
+  [
+    'an invalid pattern of names',
+    { patternProperties: { '(': {} } },
+    'is not a valid JSON Schema: expected a regular expression at #/properties/body/patternProperties, found "("',
+  ],
+  ['a value that JSON does not have', { default: Number.NaN }, 'has NaN at properties.body.default'],
+])('an operation whose schema has %s is left out, and the rest of the document has tools', (_, schema, problem) => {
+  const left: string[] = []
+  const paths = {
+    '/a': { get: { operationId: 'a' }, post: { operationId: 'b', requestBody: json(schema) } },
+    '/c': { get: { operationId: 'c' } },
+  }
+  const list = parseOpenApi({ openapi: '3.1.0', paths }, { onSkipped: (sentence) => left.push(sentence) })
+  expect(list.map(({ name }) => name)).toEqual(['a', 'c'])
+  expect(left).toEqual([expect.stringContaining(`POST /a, because the schema of its arguments ${problem}`)])
+  expect(() => newServer().use(openApiTools(list, { baseUrl: 'https://api.example' }))).not.toThrow()
+})
+
 test('servers of a path or an operation are reported, if they are not those of the document', () => {
   const left: string[] = []
   const servers = [{ url: 'https://api.example' }]

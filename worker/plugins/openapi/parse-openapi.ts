@@ -4,7 +4,10 @@
  * @see https://spec.openapis.org/oas/v3.2.0.html
  */
 import { checkOptions } from '../../declarations/check-options.ts'
+import { jsonSchema } from '../../declarations/json-schema/index.ts'
 import { fn } from '../../declarations/option-kinds.ts'
+import { readSchema } from '../../declarations/schema.ts'
+import { messageOf } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
 import type { Operation } from './operation-type.ts'
@@ -54,11 +57,24 @@ export function parseOpenApi(document: unknown, options: ParseOpenApiOptions = {
       if (!isObject(item[method])) continue
       const source = { document, path, method, where: `${method.toUpperCase()} ${path}`, onSkipped }
       const operation = readOperation(source, item, item[method])
-      if (operation) operations.push({ operationId: item[method].operationId, method, operation })
+      if (operation && isValid(operation, source)) {
+        operations.push({ operationId: item[method].operationId, method, operation })
+      }
     }
   }
   const names = toolNames(operations.map(({ operation: { path }, ...named }) => ({ ...named, path })))
   return operations.map(({ operation }, index) => ({ name: names[index] as string, ...operation })) // one name for each
+}
+
+/** Whether the server accepts the schema of an operation. One that it refuses is reported: it would stop the whole Worker at startup. */
+function isValid({ input }: Pick<Operation, 'input'>, { where, onSkipped }: OperationSource): boolean {
+  try {
+    readSchema(input, 'input', 'schema of its arguments', jsonSchema)
+    return true
+  } catch (problem) {
+    onSkipped(`${where}, because ${messageOf(problem).replace(/^The/, 'the')}`)
+    return false
+  }
 }
 
 /**

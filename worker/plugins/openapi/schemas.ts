@@ -1,3 +1,4 @@
+import { compilePattern, SlowPattern } from '../../declarations/json-schema/patterns.ts'
 import { resolveFragment } from '../../protocol/json-pointer.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
@@ -44,7 +45,7 @@ export class Schemas {
     const isOld = isVersion30(this.#document)
     if ($ref && isOld) return { $ref }
     const members = Object.entries(lenient(schema)).filter(
-      ([key, member]) => !left.has(key) && !key.startsWith('x-') && !(key === 'pattern' && this.#isForeign(member)),
+      ([key, member]) => !left.has(key) && !key.startsWith('x-') && !(key === 'pattern' && this.#isInvalid(member)),
     )
     const copy = Object.fromEntries(
       members.map(([key, member]) => {
@@ -61,13 +62,16 @@ export class Schemas {
     return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, this.#copy(schema, outer)]))
   }
 
-  /** Whether a pattern is of another language, which is reported. It would stop the whole Worker at startup. */
-  #isForeign(pattern: unknown): boolean {
+  /** Whether the server would refuse a pattern, which is reported. It would stop the whole Worker at startup. */
+  #isInvalid(pattern: unknown): boolean {
     try {
-      new RegExp(String(pattern))
+      compilePattern(String(pattern))
       return false
-    } catch {
-      this.#onSkipped(`${this.#where} without the pattern "${pattern}", which is no regular expression of JavaScript`)
+    } catch (problem) {
+      const where = this.#where
+      if (problem instanceof SlowPattern)
+        this.#onSkipped(`${where} without the pattern "${pattern}", which may take long to match`)
+      else this.#onSkipped(`${where} without the pattern "${pattern}", which is no regular expression of JavaScript`)
       return true
     }
   }
