@@ -51,6 +51,19 @@ export class Browser {
     throw new Error('The pages send the browser in circles')
   }
 
+  /** Opens a page that connects a provider, presses its button, and follows all redirects. Returns the page that is shown. */
+  async connect(url: URL): Promise<string> {
+    const location = (await this.press(url)).headers.get('Location')
+    return location === null ? 'nothing was connected' : this.open(new URL(location))
+  }
+
+  /** Opens a page that connects a provider, and presses its button. */
+  async press(url: URL): Promise<Response> {
+    const page = await (await this.visit(url)).text()
+    const [, token = ''] = /name="token" value="([^"]+)"/.exec(page) ?? []
+    return this.visit(url, new URLSearchParams({ token }))
+  }
+
   /** Sends a request with the cookies of its origin, and stores those of the response. */
   async visit(url: URL, body?: URLSearchParams, { headers, ...init }: RequestInit = {}): Promise<Response> {
     const cookies = this.#cookies.get(url.origin) ?? new Map<string, string>()

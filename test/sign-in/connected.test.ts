@@ -40,7 +40,7 @@ async function connected() {
   const raw = new RawClient(server.url)
   const browser = new Browser()
   const { tokens } = await raw.signIn(browser)
-  expect(await browser.open(link())).toContain('Work is connected')
+  expect(await browser.connect(link())).toContain('Work is connected')
   return { browser, call: (tool: string) => raw.call(tokens.access_token, tool) }
 }
 
@@ -60,7 +60,7 @@ test.each([
   work.account = { id, login: 'other', name: 'Other' }
   work.instead.set(tokenPath, answerWithoutRefreshToken)
   try {
-    expect(await browser.open(link())).toContain('Work is connected')
+    expect(await browser.connect(link())).toContain('Work is connected')
   } finally {
     work.instead.delete(tokenPath)
   }

@@ -35,7 +35,7 @@ test('calls the API as the user, and asks the user for a scope when it is needed
     capabilities: { elicitation: { url: {} } },
     answers: {
       elicit: async ({ url }) => {
-        opened.push(await browser.open(new URL(String(url))))
+        opened.push(await browser.connect(new URL(String(url))))
         return { action: 'accept' }
       },
     },

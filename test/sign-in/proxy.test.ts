@@ -75,7 +75,7 @@ test('a user connects a provider, and ends access, on pages behind the proxy', a
   const { content } = await mcp.callTool('push')
   const [url = ''] = /http\S+$/.exec((content as { text: string }[])[0]?.text ?? '') ?? []
   expect(new URL(url).origin).toBe(client.server.origin)
-  expect(await browser.open(new URL(url))).toContain('GitHub is connected')
+  expect(await browser.connect(new URL(url))).toContain('GitHub is connected')
 
   const page = client.at('/oauth/account')
   await browser.open(page)

@@ -64,7 +64,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
       capabilities: { elicitation: { url: {} } },
       answers: {
         async elicit(params: object) {
-          await browser.open(new URL(String('url' in params && params.url)))
+          await browser.connect(new URL(String('url' in params && params.url)))
           return { action: 'accept' as const }
         },
       },
@@ -74,7 +74,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
       textOf(
         await client.callTool(name).catch(async ({ data, message }) => {
           if (!data?.elicitations) throw new Error(message)
-          await browser.open(new URL(data.elicitations[0].url))
+          await browser.connect(new URL(data.elicitations[0].url))
           return client.callTool(name)
         }),
       )

@@ -52,7 +52,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     // A scope that another one of the provider includes is requested by that one.
     const { url } = await called(ada, 'clone')
     expect(url?.search).toBe('?scope=repo')
-    await browser.open(url as URL)
+    await browser.connect(url as URL)
     for (const tool of ['clone', 'push', 'emails']) expect((await called(ada, tool)).text).toBe('token')
   })
 
@@ -61,7 +61,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     const { client, browser } = await signedIn(revision)
     await using ada = client
     expect((await called(ada, 'emails')).text).toBe('token')
-    await browser.open((await called(ada, 'push')).url as URL)
+    await browser.connect((await called(ada, 'push')).url as URL)
     expect((await called(ada, 'push')).text).toBe('token')
   })
 
@@ -69,7 +69,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     const { client, browser } = await signedIn(revision)
     await using ada = client
     gitHub.expiresIn = 30
-    await browser.open((await called(ada, 'push')).url as URL)
+    await browser.connect((await called(ada, 'push')).url as URL)
     gitHub.expiresIn = undefined
     gitHub.grantedScopes = (requested) => requested.replace(/ ?repo/, '')
     const { text, url } = await called(ada, 'push')
@@ -84,7 +84,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     for (let time = 0; time < 2; time++) {
       const { text, url } = await called(ada, 'push')
       expect(text).toBe(asked)
-      await browser.open(url as URL)
+      await browser.connect(url as URL)
     }
     const { text, url } = await called(ada, 'push')
     expect(text).toBe(notGranted)
@@ -94,7 +94,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     expect((await called(ada, 'starred')).text).toBe('token')
 
     gitHub.grantedScopes = (requested) => requested
-    await browser.open(url as URL)
+    await browser.connect(url as URL)
     expect((await called(ada, 'push')).text).toBe('token')
   })
 
@@ -104,7 +104,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     await using ada = client
     const { text, url } = await called(ada, 'emails')
     expect(text).toBe(asked)
-    await browser.open(url as URL)
+    await browser.connect(url as URL)
     expect((await called(ada, 'emails')).text).toBe(notGranted.replace('repo', 'user:email'))
   })
 
@@ -126,7 +126,7 @@ test('a client that opens pages reads that the scope was not granted, and opens 
   let opened = 0
   const elicit = async ({ url }: { url?: unknown }) => {
     opened += 1
-    await browser.open(new URL(String(url)))
+    await browser.connect(new URL(String(url)))
     return { action: 'accept' as const }
   }
   const options = { revision, token, capabilities: { elicitation: { url: {} } }, answers: { elicit } }

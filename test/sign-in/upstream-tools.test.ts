@@ -50,7 +50,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
         capabilities: { elicitation: { url: {} } },
         answers: {
           async elicit(params: object) {
-            await browser.open(new URL(String('url' in params && params.url)))
+            await browser.connect(new URL(String('url' in params && params.url)))
             return { action: 'accept' as const }
           },
         },
@@ -63,7 +63,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     const browser = new Browser()
     await using ada = await client(true, browser)
     const result = await ada.callTool(tool).catch(async ({ data }) => {
-      await browser.open(new URL(data.elicitations[0].url))
+      await browser.connect(new URL(data.elicitations[0].url))
       return ada.callTool(tool)
     })
     return textOf(result)
@@ -110,7 +110,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     await using ada = await client(false, browser)
     for (let time = 1; time <= 2; time += 1) {
       const [url = ''] = /http\S+$/.exec(textOf(await ada.callTool('makeRepository'))) ?? []
-      await browser.open(new URL(url))
+      await browser.connect(new URL(url))
     }
     for (let time = 1; time <= 3; time += 1) expect(textOf(await ada.callTool('makeRepository'))).toBe(refused)
   })

@@ -74,7 +74,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     expect(refused).toBe(
       `The user has to connect GitHub first. Give them this link, and call again afterwards: ${server.url.origin}/oauth/link/github?scope=repo`,
     )
-    expect(await browser.open(new URL(url))).toContain('GitHub is connected')
+    expect(await browser.connect(new URL(url))).toContain('GitHub is connected')
     expect(gitHub.tokens.has(textOf(await ada.callTool('push')))).toBe(true)
   })
 
@@ -83,7 +83,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     await using ada = await client(browser)
     for (const tool of ['push', 'gist']) {
       const [url = ''] = /http\S+$/.exec(textOf(await ada.callTool(tool))) ?? []
-      await browser.open(new URL(url))
+      await browser.connect(new URL(url))
     }
     for (const tool of ['push', 'gist', 'push']) {
       expect(gitHub.tokens.has(textOf(await ada.callTool(tool)))).toBe(true)
@@ -96,7 +96,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
       gitHub.expiresIn = expiresIn
       const browser = new Browser()
       await using ada = await client(browser)
-      await browser.open(new URL('/oauth/link/github?scope=repo', server.url))
+      await browser.connect(new URL('/oauth/link/github?scope=repo', server.url))
       await using _ = await client(browser)
       expect(gitHub.tokens.has(textOf(await ada.callTool('push')))).toBe(true)
     },
@@ -108,7 +108,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
       gitHub.expiresIn = expiresIn
       const browser = new Browser()
       await using ada = await client(browser)
-      await browser.open(new URL('/oauth/link/github?scope=gist+repo', server.url))
+      await browser.connect(new URL('/oauth/link/github?scope=gist+repo', server.url))
       const revoke = () => {
         gitHub.tokens.clear()
         gitHub.refreshTokens.clear()
@@ -117,7 +117,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
       for (let time = 0; time < 2; time++) {
         expect(textOf(await ada.callTool('user'))).toContain('/oauth/link/github?scope=gist+repo')
       }
-      await browser.open(new URL('/oauth/link/github?scope=gist+repo', server.url))
+      await browser.connect(new URL('/oauth/link/github?scope=gist+repo', server.url))
       for (const tool of ['push', 'gist']) expect(gitHub.tokens.has(textOf(await ada.callTool(tool)))).toBe(true)
       revoke()
       expect(textOf(await ada.callTool('user'))).toContain('has to connect')
@@ -187,7 +187,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     const eve = new Browser()
     await using _ = await client(eve)
     // Ada's link, in Eve's browser.
-    await eve.open(new URL('/oauth/link/github?scope=repo', server.url))
+    await eve.connect(new URL('/oauth/link/github?scope=repo', server.url))
     expect(textOf(await hers.callTool('push'))).toContain('has to connect')
     const token = textOf(await hers.callTool('starred'))
     expect(gitHub.tokens.get(token)).toEqual(ada)

@@ -18,7 +18,9 @@ afterAll(async () => {
 
 /** Opens a page in a tab, up to the callback of the provider. */
 async function begin(browser: Browser, path: string): Promise<URL> {
-  const toProvider = (await browser.visit(new URL(path, server.url))).headers.get('Location') as string
+  const url = new URL(path, server.url)
+  const response = path.includes('/link/') ? await browser.press(url) : await browser.visit(url)
+  const toProvider = response.headers.get('Location') as string
   return new URL((await browser.visit(new URL(toProvider))).headers.get('Location') as string)
 }
 
@@ -37,6 +39,28 @@ test('tabs of one browser do not end the visits of one another', async () => {
   expect(await browser.open(new URL('/oauth/account', server.url))).toContain('End access')
   expect(visitsOf(browser)).toEqual([])
   expect(await browser.open(callbacks[0] as URL)).toContain('opened in another browser')
+})
+
+test('a provider is connected after a click only, on the page that this browser got', async () => {
+  const browser = new Browser()
+  await signInAs(server.url, browser)
+  const url = new URL('/oauth/link/github?scope=repo', server.url)
+  gitHub.asked.length = 0
+  const shown = await browser.visit(url)
+  expect([shown.status, shown.headers.get('Location')]).toEqual([200, null])
+  expect(await shown.text()).toContain('Connect GitHub to Notes?')
+  const [, token = ''] = /name="token" value="([^"]+)"/.exec(await (await browser.visit(url)).text()) ?? []
+  for (const [who, form] of [
+    [browser, {}],
+    [browser, { token: 'other' }],
+    [new Browser(), { token }],
+    [new Browser(), { token: '' }],
+  ] as const) {
+    const refused = await who.visit(url, new URLSearchParams(form))
+    expect([refused.status, refused.headers.get('Location')]).toEqual([403, null])
+  }
+  expect(gitHub.asked).toEqual([])
+  expect((await browser.visit(url, new URLSearchParams({ token }))).headers.get('Location')).toContain(gitHub.url)
 })
 
 test('a browser holds the cookies of the last five visits', async () => {

@@ -4,9 +4,13 @@
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#phishing
  */
+import { generateRandomNonce } from 'oauth4webapi'
+import { readBodyText } from '../../protocol/bounded-body.ts'
+import { html } from '../../protocol/html.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
 import { upstreamKeyOf } from './authorization-server.ts'
-import { messagePage } from './consent-page.ts'
+import { htmlPage, messagePage } from './consent-page.ts'
+import { readCookie, setCookie } from './cookies.ts'
 import { beginVisit, type Finished, type VisitPurpose, type VisitServices } from './own-visits.ts'
 import type { IdentityProvider } from './providers/provider.ts'
 import { linkPath } from './upstream.ts'
@@ -18,6 +22,14 @@ export type LinkPurpose = VisitPurpose & {
   readonly upstreamScopes: readonly string[]
   readonly userId?: string
 }
+
+/** A random text that the form of the page repeats, so that no other site can send it. */
+const cookieName = '__Host-oauth-link'
+
+/** Milliseconds for which the page can be used. */
+const lifeMs = 10 * 60_000
+
+const maxFormBytes = 4096
 
 export class LinkPages {
   readonly #signIn: readonly IdentityProvider[]
@@ -43,7 +55,9 @@ export class LinkPages {
     serverInfo: ServerInfo,
     services: VisitServices,
   ): Promise<Response> {
-    if (request.method !== 'GET') return new Response(null, { status: 405, headers: { Allow: 'GET' } })
+    const { method } = request
+    if (method !== 'GET' && method !== 'POST')
+      return new Response(null, { status: 405, headers: { Allow: 'GET, POST' } })
     const { searchParams } = new URL(request.url)
     const account = searchParams.get('with') ?? upstream.name
     const primary = this.#signIn.find(({ name }) => name === account)
@@ -51,6 +65,10 @@ export class LinkPages {
     if (!primary) return messagePage(request, 400, 'Nothing to connect', 'The address of this page is not complete.')
     if (!scopes.every((scope) => upstream.knownScopes.includes(scope))) {
       return messagePage(request, 400, 'Nothing to connect', 'The address names a scope that this server does not use.')
+    }
+    if (method === 'GET') return askToConnect(request, upstream, scopes, serverInfo)
+    if (!(await isOwnForm(request))) {
+      return messagePage(request, 403, 'Nothing was connected', 'Open this page again, and press its button.')
     }
     const purpose: LinkPurpose = { page: 'link', upstream: upstream.name, upstreamScopes: scopes }
     return this.#visit(request, primary, purpose, serverInfo, services)
@@ -90,4 +108,30 @@ export class LinkPages {
     const scopes = provider.name === purpose.upstream ? purpose.upstreamScopes : []
     return beginVisit(request, provider, { ...purpose, scopes }, serverInfo, services)
   }
+}
+
+/** Shows what is connected, with the button that does it. */
+async function askToConnect(
+  request: Request,
+  { title: provider }: IdentityProvider,
+  scopes: readonly string[],
+  { server }: ServerInfo,
+): Promise<Response> {
+  const { name, title = name } = server.declarations.options
+  const token = readCookie(request, cookieName) ?? generateRandomNonce()
+  const content = html`<h1>Connect ${provider} to ${title}?</h1>
+<p>${title} uses your account at ${provider} when you call its tools${
+    scopes.length > 0 && html`, with ${scopes.map((scope) => html`<code>${scope}</code> `)}`
+  }. You can disconnect it later.</p>
+<form method="post"><input type="hidden" name="token" value="${token}"><button class="allow">Connect ${provider}</button></form>`
+  const headers = new Headers({ 'Set-Cookie': setCookie(cookieName, token, lifeMs, 'Strict') })
+  // The form leads to the provider.
+  return htmlPage(request, 200, `Connect ${provider}`, content, ['form-action *'], headers)
+}
+
+/** Whether a request is a form that this browser got from the page. */
+async function isOwnForm(request: Request): Promise<boolean> {
+  const { text, length } = await readBodyText(request.body, maxFormBytes)
+  const token = new URLSearchParams(text).get('token')
+  return length <= maxFormBytes && token !== null && token !== '' && token === readCookie(request, cookieName)
 }
