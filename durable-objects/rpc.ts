@@ -458,8 +458,6 @@ export interface EntryStorage {
 
 /** The RPC interface of an object of sign-in. */
 export interface SignInRpc extends EntryStorage {
-  /** Returns a random text of 43 characters, which this object creates once. */
-  secret(): Promise<string>
   /**
    * Stores the tokens of the user of this object.
    *

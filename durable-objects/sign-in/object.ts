@@ -15,13 +15,10 @@
  * | `client:<id>`          | `client:<id>`                  | a registered client                         | `expires`, by alarm   |
  * | `ended:<user>:<hash of client>` | the same              | a client whose access the user has ended: see `ended-access.ts` | as approvals are remembered |
  * | `transaction:<hash>`   | `transaction:<hash>`           | a consent page, or a visit to the provider  | 10 minutes            |
- * | `settings`             | `secret`                       | the key that signs remembered approvals     | as the class          |
  * | `<kind>-jti:<id>`      | `<kind>-jti:<id>`              | an assertion that was used                  | longer than the assertion |
  */
 import { DurableObject } from 'cloudflare:workers'
-import { encodeBase64url } from '../../worker/protocol/base64url.ts'
 import { hex } from '../../worker/protocol/hex.ts'
-import { randomBytes } from '../../worker/sealing/bytes.ts'
 import { sha256 } from '../../worker/sealing/sha256.ts'
 import type { EntryStorage, KeptTokens, OAuthSite, SignInRpc, StoredKey, UpstreamAnswer } from '../rpc.ts'
 import { Alarms } from '../shared/alarms.ts'
@@ -104,14 +101,6 @@ export class SignIn extends DurableObject implements SignInRpc {
     return entries
       .filter(([, entry]) => !isExpired(entry))
       .map(([name, { metadata, expires }]) => ({ name, metadata, expires }))
-  }
-
-  async secret(): Promise<string> {
-    const stored = this.#entry('secret')
-    if (stored) return stored.value
-    const value = encodeBase64url(randomBytes(32))
-    await this.#write('secret', value, undefined, undefined)
-    return value
   }
 
   /** Answers a token request of this grant, after those that arrived before it: a refresh reads the grant and writes it again. */

@@ -114,19 +114,23 @@ export class RawClient {
 export const unknownApp =
   '400 page: Your app is not registered at this server, or its registration has expired. Remove this server in the app and add it again.'
 
-/** What a response says, in one line: `400 invalid_grant`, `400 page: The form has no decision.`, `302 http://… code state`. */
+/** What a response says, in one line: `400 invalid_grant`, `400 page: The form has no decision.`, `302 http://… code state`, `400 page to http://… error=…`. */
 export async function seen(response: Response): Promise<string> {
   const { status, headers } = response
   const location = headers.get('Location')
   const text = await response.text()
-  if (location !== null) {
-    const { origin, pathname, searchParams } = new URL(location)
-    const params = [...searchParams].map(([name, value]) => (name === 'error' ? `error=${value}` : name)).sort()
-    return [status, `${origin.replace(/:\d+/, '')}${pathname}`, ...params].join(' ')
-  }
+  const [, linked] = /<a class="button" href="([^"]+)"/.exec(text) ?? []
+  if (location !== null) return `${status} ${urlIn(location)}`
+  if (linked !== undefined) return `${status} page to ${urlIn(linked.replaceAll('&#38;', '&'))}`
   if (headers.get('Content-Type')?.startsWith('text/html')) return `${status} page: ${paragraph(text)}`
   if (text.startsWith('{')) return `${status} ${JSON.parse(text).error ?? 'granted'}`
   return `${status} ${text}`.trim()
+}
+
+function urlIn(text: string): string {
+  const { origin, pathname, searchParams } = new URL(text)
+  const params = [...searchParams].map(([name, value]) => (name === 'error' ? `error=${value}` : name)).sort()
+  return [`${origin.replace(/:\d+/, '')}${pathname}`, ...params].join(' ')
 }
 
 const paragraph = (page: string): string =>

@@ -6,6 +6,7 @@ import { askAgain, type Published, published } from '../auth/flow/programs.ts'
 import { Wallet } from '../auth/flow/wallet.ts'
 import { Stage } from './attacks/stage.ts'
 import { Browser } from './browser.ts'
+import { seen } from './client.ts'
 
 const ada = { id: 1815, login: 'ada', name: 'Ada Lovelace' }
 
@@ -208,6 +209,55 @@ describe('a consent', () => {
     expect(await pagesFor(browser, single.ask(await single.registered()).url)).toBe(1)
     const { url } = single.ask(client, { redirect_uri: 'http://127.0.0.1:10/callback' })
     expect(await pagesFor(browser, url)).toBe(1)
+  })
+
+  test('of one user of a browser is none of another', async () => {
+    const browser = new Browser()
+    const client = await single.registered()
+    for (const [account, pages] of [
+      [ada, [1, 0]],
+      [{ id: 5, login: 'bob', name: 'Bob' }, [1, 0]],
+      [ada, [0]],
+    ] as const) {
+      single.gitHub.account = account
+      for (const shown of pages)
+        expect([account.login, await pagesFor(browser, single.ask(client).url)]).toEqual([account.login, shown])
+    }
+  })
+
+  test('is asked for again when the client sends prompt=consent', async () => {
+    const browser = new Browser()
+    const client = await single.registered()
+    await pagesFor(browser, single.ask(client).url)
+    expect(await pagesFor(browser, single.ask(client, { prompt: 'consent' }).url)).toBe(1)
+  })
+
+  test('lets errors of requests lead to the client, which is else a link on a page that names its host', async () => {
+    const redirect_uri = 'https://phish.example/login'
+    const client = await single.registered({ redirect_uris: [redirect_uri] })
+    const wrong = { redirect_uri, response_type: 'token', state: '"><script>' }
+    const error = 'https://phish.example/login error=unsupported_response_type error_description iss state'
+    const browser = new Browser()
+    const visited = async (changes: Record<string, string | undefined>) =>
+      seen(await browser.visit(single.ask(client, changes).url))
+    const page = await (await browser.visit(single.ask(client, wrong).url)).text()
+    expect(page).toContain('<strong>phish.example</strong>')
+    expect(page).not.toContain('<script>')
+    expect(await visited(wrong)).toBe(`400 page to ${error}`)
+    expect(await visited({ ...wrong, response_type: 'code', scope: 'admin' })).toContain('400 page to')
+    await pagesFor(browser, single.ask(client, { redirect_uri }).url)
+    expect(await visited(wrong)).toBe(`302 ${error}`)
+    // Other redirect URIs of the client, and other clients, were not approved.
+    const other = await single.registered({ redirect_uris: [redirect_uri] })
+    expect(await seen(await browser.visit(single.ask(other, wrong).url))).toBe(`400 page to ${error}`)
+  })
+
+  test('is not asked for without PKCE, also for a client with a secret', async () => {
+    const client = await single.registered({ token_endpoint_auth_method: 'client_secret_basic' })
+    const { url } = single.ask(client, { code_challenge: undefined, code_challenge_method: undefined })
+    expect(await seen(await fetch(url, { redirect: 'manual' }))).toBe(
+      '400 page to http://127.0.0.1/callback error=invalid_request error_description iss state',
+    )
   })
 
   test('for fewer scopes is not one for more', async () => {

@@ -24,7 +24,7 @@ const asking = (name: string, outcome: string, changes: Record<string, string | 
   by: async (stage) => seen(await fetch(stage.ask(await stage.registered(), changes).url, { redirect: 'manual' })),
 })
 
-const client = '302 http://127.0.0.1/callback'
+const client = '400 page to http://127.0.0.1/callback'
 
 export const codes: Readonly<Record<string, readonly Attack[]>> = {
   'an authorization code': [

@@ -15,11 +15,11 @@ import { generateRandomCodeVerifier, generateRandomNonce } from 'oauth4webapi'
 import type { OAuthSite } from '../../../durable-objects/rpc.ts'
 import { readBodyText } from '../../protocol/bounded-body.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
+import { Approvals } from './approvals.ts'
 import { type GrantProps, type ObjectOf, paths, upstreamKeyOf, withCanonicalResource } from './authorization-server.ts'
-import { consentPage, messagePage, problemPage, tenantPage } from './consent-page.ts'
-import { forgetApprovals } from './cookies.ts'
+import { consentPage, messagePage, problemPage, returnPage, tenantPage } from './consent-page.ts'
 import { type DecidingOptions, decide, type Granted } from './decide.ts'
-import { authorizeUrl, EndedAccess } from './ended-access.ts'
+import { consentUrl, EndedAccess } from './ended-access.ts'
 import { AccessDenied, type IdentityProvider, type UpstreamTokens, type User } from './providers/provider.ts'
 import { callbackPath } from './upstream.ts'
 import { userIdOf, userOf } from './user.ts'
@@ -36,8 +36,6 @@ export type PageServices = {
   readonly site: OAuthSite
   readonly oauth: OAuthHelpers
   readonly objectOf: ObjectOf
-  /** Returns the key that signs remembered approvals. */
-  secret(): Promise<string>
 }
 
 /** A user who came back from a provider. */
@@ -82,21 +80,28 @@ export class AuthorizePages {
   answer(request: Request, serverInfo: ServerInfo, services: PageServices): Promise<Response> | undefined {
     const { pathname } = new URL(request.url)
     if (pathname === paths.authorize)
-      return this.#reporting(request, serverInfo, () => this.#authorize(request, serverInfo, services))
+      return this.#reporting(request, serverInfo, services, () => this.#authorize(request, serverInfo, services))
     if (!pathname.startsWith(callbackPath)) return undefined
     const provider = this.#provider(pathname.slice(callbackPath.length))
     return (
-      provider && this.#reporting(request, serverInfo, () => this.#callback(request, provider, serverInfo, services))
+      provider &&
+      this.#reporting(request, serverInfo, services, () => this.#callback(request, provider, serverInfo, services))
     )
   }
 
   /** Shows a page for what the library and the pages throw. */
-  async #reporting(request: Request, { report }: ServerInfo, answer: () => Promise<Response>): Promise<Response> {
+  async #reporting(
+    request: Request,
+    { report, seals }: ServerInfo,
+    { site }: PageServices,
+    answer: () => Promise<Response>,
+  ): Promise<Response> {
     try {
       return await answer()
     } catch (problem) {
       if (problem instanceof AuthorizationError) {
-        if (problem.redirectTo) return redirect(problem.redirectTo)
+        if (problem.redirectTo)
+          return returnToClient(request, problem, await Approvals.read(request, seals(undefined), site))
         if (unknownClient.test(problem.description ?? ''))
           return messagePage(request, 400, 'Sign-in failed', unknownClientAdvice)
         return problemPage(request, 400, `${problem.description}.`)
@@ -118,18 +123,21 @@ export class AuthorizePages {
       return problemPage(request, 400, 'Invalid redirect URI.')
     }
     const parsed = await oauth.parseAuthRequest(new Request(url, request))
+    // The library requires it of public clients only. OAuth 2.1, section 4.1.1, does of all.
+    if (!parsed.codeChallenge) throw requestError(parsed, 'invalid_request', 'PKCE code_challenge is required')
     const wanted = parsed.scope.filter((name) => site.scopes.includes(name) || !openIdScopes.has(name))
     const known = wanted.filter((name) => site.scopes.includes(name))
     if (wanted.length > 0 && known.length === 0 && site.scopes.length > 0) {
-      return redirect(authorizationErrorRedirect(parsed, 'invalid_scope', 'This server has none of the scopes'))
+      throw requestError(parsed, 'invalid_scope', 'This server has none of the scopes')
     }
     // RFC 6749, section 3.3: a client that names no scope gets a default. The user takes away what it needs not have.
     const authorization = { ...parsed, scope: wanted.length > 0 ? known : [...site.scopes] }
     const { providers, rememberSeconds } = this.#options
     const [only, ...others] = providers
-    if (only && others.length === 0 && rememberSeconds > 0) {
-      const remembered = await oauth.isConsentRemembered(request, authorization, { secret: await services.secret() })
-      if (remembered) return this.#visit(authorization, only, serverInfo, services)
+    const isAsked = url.searchParams.get('prompt')?.split(' ').includes('consent')
+    if (only && others.length === 0 && rememberSeconds > 0 && !isAsked) {
+      const approvals = await Approvals.read(request, serverInfo.seals(undefined), site)
+      if (await approvals.cover(authorization)) return this.#visit(authorization, only, serverInfo, services)
     }
     const client = await oauth.describeConsent(authorization)
     const shown: ShownRequest = { ...authorization, offered: authorization.scope }
@@ -154,11 +162,9 @@ export class AuthorizePages {
       const { headers } = await oauth.denyConsent(request, handle)
       return new Response(null, { status: 302, headers })
     }
-    const { rememberSeconds } = this.#options
     const scope = form.getAll('scope')
     const approved = await oauth.approveConsent(request, handle, {
       scope: scope.filter((name) => site.scopes.includes(name)),
-      ...(rememberSeconds > 0 && { remember: { secret: await services.secret(), maxAgeSeconds: rememberSeconds } }),
     })
     const { offered = [], signedIn: _, ...authorization }: ShownRequest = approved.request
     if (!scope.every((name) => offered.includes(name))) {
@@ -213,12 +219,15 @@ export class AuthorizePages {
       const { user: profile, tokens } = await provider.finish(new URL(request.url), visit)
       const signedIn = { user: userOf(profile, provider), tokens, isRemembered: data.isRemembered === true }
       const decision = await decide(this.#options, signedIn.user, authorization.scope)
-      const ended = new EndedAccess(services.objectOf, await userIdOf(signedIn.user), authorization.clientId)
-      if (signedIn.isRemembered && (await ended.exists())) {
-        headers.append('Set-Cookie', forgetApprovals())
-        return authorizeUrl(site.origin, authorization).href
+      const userId = await userIdOf(signedIn.user)
+      const ended = new EndedAccess(services.objectOf, userId, authorization.clientId)
+      const approvals = await Approvals.read(request, serverInfo.seals(undefined), site)
+      if (signedIn.isRemembered && (!(await approvals.cover(authorization, userId)) || (await ended.exists()))) {
+        // Another user of the browser has approved the app, or this one has ended its access since.
+        return consentUrl(site.origin, authorization).href
       }
-      if (!decision.choices) return this.#grant(authorization, signedIn, provider, decision, services)
+      if (!decision.choices)
+        return this.#grant(authorization, signedIn, provider, decision, { ...services, approvals, headers })
       const shown: ShownRequest = { ...authorization, signedIn }
       const consent = await oauth.beginConsent(shown)
       for (const cookie of consent.headers.getSetCookie()) headers.append('Set-Cookie', cookie)
@@ -245,7 +254,8 @@ export class AuthorizePages {
     if (!provider) return problemPage(request, 400, 'The form is of another page.', headers)
     return answering(authorization, provider, headers, serverInfo, async () => {
       const granted = await decide(this.#options, signedIn.user, authorization.scope, tenant)
-      return this.#grant(authorization, signedIn, provider, granted, services)
+      const approvals = await Approvals.read(request, serverInfo.seals(undefined), services.site)
+      return this.#grant(authorization, signedIn, provider, granted, { ...services, approvals, headers })
     })
   }
 
@@ -255,7 +265,12 @@ export class AuthorizePages {
     { user, tokens, isRemembered }: SignedIn,
     { name, clientId, signInScopes }: IdentityProvider,
     { tenant, scopes }: Granted,
-    { oauth, objectOf }: PageServices,
+    {
+      oauth,
+      objectOf,
+      approvals,
+      headers,
+    }: PageServices & { readonly approvals: Approvals; readonly headers: Headers },
   ): Promise<string> {
     const userId = await userIdOf(user)
     const props: GrantProps = { user, tenant }
@@ -270,7 +285,9 @@ export class AuthorizePages {
     })
     const kept = { ...tokens, account: user.id, clientId }
     await objectOf(upstreamKeyOf(userId)).keepUpstream(userId, name, kept, signInScopes, true)
-    if (!isRemembered && this.#options.rememberSeconds > 0) {
+    const rememberMs = this.#options.rememberSeconds * 1000
+    if (!isRemembered && rememberMs > 0) {
+      headers.append('Set-Cookie', await approvals.cookieWith(authorization, userId, rememberMs))
       await new EndedAccess(objectOf, userId, authorization.clientId).delete()
     }
     return redirectTo
@@ -295,8 +312,27 @@ async function answering(
   return new Response(null, { status: 302, headers })
 }
 
-const redirect = (url: string) =>
-  new Response(null, { status: 302, headers: { Location: url, 'Cache-Control': 'no-store' } })
+/** Returns an error of a request, which the client learns. */
+const requestError = (request: AuthRequest, code: 'invalid_request' | 'invalid_scope', description: string) =>
+  new AuthorizationError(code, {
+    description,
+    redirectUri: request.redirectUri,
+    state: request.state,
+    ...(request.issuer !== undefined && { issuer: request.issuer }),
+  })
+
+/**
+ * Tells a client what is wrong with its request. Whoever registers a client chooses where it leads, so the user decides, unless a user of this
+ * browser has approved the client before.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc9700#section-4.11.2
+ */
+async function returnToClient(request: Request, problem: AuthorizationError, approvals: Approvals): Promise<Response> {
+  const { redirectTo = '', redirectUri = '', description } = problem
+  const clientId = new URL(request.url).searchParams.get('client_id') ?? ''
+  if (!(await approvals.know({ clientId, redirectUri }))) return returnPage(request, description, redirectTo)
+  return new Response(null, { status: 302, headers: { Location: redirectTo, 'Cache-Control': 'no-store' } })
+}
 
 const redirectUriOf = ({ origin }: OAuthSite, { name }: IdentityProvider): string => `${origin}${callbackPath}${name}`
 

@@ -12,9 +12,9 @@ h1{font-size:1.35rem;line-height:1.3}
 fieldset{border:1px solid #8886;border-radius:.5rem;margin:1rem 0;padding:.75rem 1rem}
 label{display:block}
 code{overflow-wrap:anywhere}
-button{display:block;width:100%;margin:.5rem 0;padding:.65rem;font:inherit;border:1px solid #8888;border-radius:.5rem;background:none;color:inherit;cursor:pointer}
+button,a.button{display:block;box-sizing:border-box;width:100%;margin:.5rem 0;padding:.65rem;font:inherit;border:1px solid #8888;border-radius:.5rem;background:none;color:inherit;cursor:pointer;text-align:center;text-decoration:none}
 button.allow{background:#0b6b4a;border-color:#0b6b4a;color:#fff}
-button:focus-visible{outline:3px solid #2a7de1;outline-offset:2px}
+button:focus-visible,a.button:focus-visible{outline:3px solid #2a7de1;outline-offset:2px}
 .note{border-left:4px solid #b58900;padding-left:.75rem}`
 
 /** Characters of the name of a client. */
@@ -76,6 +76,21 @@ export const messagePage = (
 /** @param reason a sentence for the user */
 export const problemPage = (request: Request, status: number, reason: string, headers?: Headers): Promise<Response> =>
   messagePage(request, status, 'Sign-in failed', `${reason} Start again in your app.`, headers)
+
+/** Shows an error of the request of a client, with a link to the client. @param url tells the client the error */
+export function returnPage(request: Request, description: string, url: string): Promise<Response> {
+  const { protocol, host } = new URL(url)
+  const place = /^https?:$/.test(protocol) ? host : protocol
+  return htmlPage(
+    request,
+    400,
+    'Sign-in failed',
+    html`<h1>Sign-in failed</h1><p>The app sent an invalid request: ${description}.</p>
+<p class="note">The app chose where this leads: to <strong>${place}</strong>. Go there only if you have just started the app.</p>
+<a class="button" href="${url}">Return to ${place}</a>`,
+    ["form-action 'none'"],
+  )
+}
 
 /** @param policy directives besides those that every page has @param extra headers whose cookies are set */
 export async function htmlPage(

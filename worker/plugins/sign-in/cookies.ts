@@ -13,6 +13,3 @@ export const cookieNames = ({ headers }: Request, prefix: string): string[] =>
 /** Returns a header that sets a cookie for this host, which scripts cannot read. @see https://www.rfc-editor.org/rfc/rfc6265#section-4.1 */
 export const setCookie = (name: string, value: string, lifeMs: number, sameSite: 'Lax' | 'Strict'): string =>
   `${name}=${value}; Max-Age=${lifeMs / 1000}; Path=/; Secure; HttpOnly; SameSite=${sameSite}`
-
-/** Returns a header that deletes the cookie in which the library remembers approvals. */
-export const forgetApprovals = (): string => setCookie('__Host-oauth-approvals', '', 0, 'Lax')

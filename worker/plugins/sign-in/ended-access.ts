@@ -35,8 +35,8 @@ export class EndedAccess {
   }
 }
 
-/** Returns the URL of the authorization page for a request that was read from it. */
-export function authorizeUrl(origin: string, request: AuthRequest): URL {
+/** Returns the URL of the authorization page that asks the user for a request, whatever the browser remembers. */
+export function consentUrl(origin: string, request: AuthRequest): URL {
   const { responseType, clientId, redirectUri, scope, state, codeChallenge, codeChallengeMethod, resource } = request
   const url = new URL(paths.authorize, origin)
   const params = {
@@ -48,6 +48,7 @@ export function authorizeUrl(origin: string, request: AuthRequest): URL {
     code_challenge: codeChallenge,
     code_challenge_method: codeChallengeMethod,
     resource,
+    prompt: 'consent',
   }
   for (const [name, value] of Object.entries(params)) if (value) url.searchParams.set(name, value)
   return url

@@ -335,10 +335,7 @@ class SignInServer {
       this.#links.answer(request, serverInfo, services) ??
       this.#accounts.answer(request, serverInfo, services)
     if (own) return own
-    return this.#pages.answer(request, serverInfo, {
-      ...services,
-      secret: () => objectOf('settings').secret(),
-    })
+    return this.#pages.answer(request, serverInfo, services)
   }
 
   /** Answers the callback of a visit that ends on a page of this server; `undefined` for any other request. */
