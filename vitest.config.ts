@@ -3,8 +3,10 @@ import { join, resolve } from 'node:path'
 import { cloudflareTest } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 import manifest from './package.json' with { type: 'json' }
+import { isFull } from './test/support/full.ts'
 import { writeInMemory } from './test/support/in-memory.ts'
 import { LongestFirst } from './test/support/longest-first.ts'
+import { inTests } from './test/support/next-version/replace.ts'
 
 const quiet = {
   CLOUDFLARE_CF_FETCH_ENABLED: 'false',
@@ -31,6 +33,16 @@ const isShuffled = process.argv.some((argument) => argument.startsWith('--sequen
 // Each process transforms the modules of the server again. Projects with another count than the rest run after them.
 const inWorkerd = { maxWorkers: 2, sequence: { groupOrder: 1 } }
 
+/** Tests that also run with a protocol version that does not exist. The slow suite runs all of `test/contract` and `test/compose` so. */
+const inNextVersion = isFull
+  ? ['test/support/next-version/*.test.ts', 'test/contract/**/*.test.ts', 'test/compose/**/*.test.ts']
+  : [
+      'test/support/next-version/*.test.ts',
+      'test/contract/unknown-version.test.ts',
+      'test/compose/eras.test.ts',
+      'test/protocol/classify.test.ts',
+    ]
+
 const source = (path: string) => resolve(import.meta.dirname, path)
 
 const sourceOf = (built: string) => built.replace('./dist/', '').replace(/\.js$/, '.ts')
@@ -39,6 +51,19 @@ const sourceOf = (built: string) => built.replace('./dist/', '').replace(/\.js$/
 const byName = Object.entries(manifest.exports)
   .map(([name, { default: built }]) => ({ find: join('edgemcp', name), replacement: source(sourceOf(built)) }))
   .sort((one, other) => other.find.length - one.find.length)
+
+const nextVersion = {
+  plugins: [inTests],
+  resolve: { alias: byName },
+  test: {
+    name: 'next-version',
+    include: inNextVersion,
+    isolate: false,
+    setupFiles: 'test/support/afresh.ts',
+    ...patience,
+    env: { ...quiet, NEXT_VERSION: '1' },
+  },
+}
 
 export default defineConfig({
   logLevel: 'error',
@@ -57,6 +82,7 @@ export default defineConfig({
             'test/worker/**',
             'test/testing/workers/**',
             'test/testing/outside/**',
+            'test/support/next-version/**',
             // They build the site, install published hosts, and compare hundreds of answers with the reference server:
             // npm run test:slow.
             'test/slow/site.test.ts',
@@ -100,6 +126,7 @@ export default defineConfig({
         ],
         test: { name: 'report', include: ['test/testing/workers/**/*.test.ts'], ...inWorkerd, ...patience },
       },
+      nextVersion,
     ],
   },
 })

@@ -355,7 +355,6 @@ export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' |
 
 export type TaskError = {
   readonly kind: ErrorKind
-  readonly code: number
   readonly message: string
   readonly data?: unknown
 }

@@ -449,9 +449,10 @@ class ServedEndpoint {
       of,
       at: (shard) => this.#objects.subscriptions(this.#server.declarations.options.name, shard),
     }
-    return (message, caller, address) =>
+    return (message, revision, caller, address) =>
       listen({
         message,
+        revision,
         caller,
         identity,
         address,

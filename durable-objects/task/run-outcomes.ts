@@ -5,7 +5,7 @@ import { InvalidInputResponse } from '../../worker/engine/invalid-input-response
 import { type Journal, maxAnswerTimeoutMs, sleepPrefix } from '../../worker/engine/journal.ts'
 import { instead, limitOf, resultTooLarge } from '../../worker/engine/result-size.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
-import { newestStateless } from '../../worker/protocol/revisions/index.ts'
+import { newestRevision } from '../../worker/protocol/revisions/index.ts'
 import type { Result } from '../../worker/protocol/types.ts'
 import type { TaskCall, TaskEnd, TaskStatus } from '../rpc.ts'
 import { rpcLimit } from '../shared/message-size.ts'
@@ -51,7 +51,7 @@ function jsonOf(result: Result): string {
 const stepOf = ({ params }: TaskCall) => ({
   method: 'tools/call',
   params,
-  revision: newestStateless,
+  revision: newestRevision,
   principal: undefined,
   isTask: true,
 })

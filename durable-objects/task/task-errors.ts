@@ -1,14 +1,8 @@
 import { McpError } from '../../worker/protocol/errors.ts'
-import { newestStateless } from '../../worker/protocol/revisions/index.ts'
 import type { TaskError } from '../rpc.ts'
 
 /** Converts an error into its stored form. */
-export const errorOf = ({ kind, message, data }: McpError): TaskError => ({
-  kind,
-  code: newestStateless.error(kind).code,
-  message,
-  data,
-})
+export const errorOf = ({ kind, message, data }: McpError): TaskError => ({ kind, message, data })
 
 /** The error for a client that sends input responses after the call was deleted. */
 export const callExpired = (): McpError =>

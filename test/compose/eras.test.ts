@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Server } from '../../worker/declarations/server.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
 import { newServer, play, refusal, result, textOf } from '../engine/stage.ts'
+import { hasNextVersion } from '../support/next-version/replace.ts'
 import { nodeProxy } from './node-proxy.ts'
 import { described, rpcError, type ScriptedRequest, scripted } from './scripted.ts'
 
@@ -64,6 +65,40 @@ const inFrontOf = ({ fetch }: { fetch: Parameters<typeof nodeProxy>[1] }, option
   newServer().use(nodeProxy('https://upstream.example/mcp', fetch, options))
 const call = async (server: Server, subject: string, args = {}) =>
   textOf(await result(server, 'tools/call', { name: 'work', arguments: args }, { principal: named(subject) }))
+
+test('an upstream without sessions is asked in the newest version that both support', async () => {
+  const supported = ['2099-01-01', '2026-07-28']
+  const { fetch, requests, asked } = scripted({
+    'server/discover': ({ id, headers: sent }) => {
+      const requested = sent.get('MCP-Protocol-Version')
+      if (requested === '2026-07-28') return { supportedVersions: supported, capabilities: { tools: {} } }
+      const error = { code: -32022, message: 'Unsupported protocol version', data: { supported, requested } }
+      return Response.json({ jsonrpc: '2.0', id, error }, { status: 400 })
+    },
+    'tools/list': { tools: [tool] },
+    'tools/call': said('done'),
+  })
+  const server = inFrontOf({ fetch }, { headers })
+  expect(await call(server, 'ada')).toBe('done')
+  aMinuteLater()
+  expect(await call(server, 'ada')).toBe('done')
+  expect(asked('initialize')).toEqual([])
+  const versions = requests.map(({ headers: sent }) => sent.get('MCP-Protocol-Version'))
+  // It is asked again in the version that it supported before.
+  expect(versions.filter((version) => version !== '2026-07-28')).toHaveLength(hasNextVersion ? 1 : 0)
+})
+
+test('an upstream that lists the version that it refuses is asked once more only', async () => {
+  const { fetch, asked } = scripted({
+    'server/discover': ({ id }) => {
+      const error = { code: -32022, message: 'Unsupported', data: { supported: ['2026-07-28'] } }
+      return Response.json({ jsonrpc: '2.0', id, error }, { status: 400 })
+    },
+    initialize: ({ id }) => rpcError(id, -32601, 'Method not found', 400),
+  })
+  expect(await result(inFrontOf({ fetch }), 'tools/list')).toMatchObject({ tools: [] })
+  expect(asked('server/discover')).toHaveLength(hasNextVersion ? 2 : 1)
+})
 
 describe('the capabilities of an upstream', () => {
   test('for one credential do not apply to another credential', async () => {

@@ -31,6 +31,6 @@ test.each(everyRevision)(
     expect(prompt.messages).toMatchObject([{ content: { text: 'Review tea' } }])
     const read = (uri: string) => client.request('resources/read', { uri })
     expect((await read('desk://notes/7')).contents).toMatchObject([{ text: 'Note 7' }])
-    await expect(read('desk://nothing/7')).rejects.toMatchObject({ code: revision === '2026-07-28' ? -32602 : -32002 })
+    await expect(read('desk://nothing/7')).rejects.toMatchObject({ code: revision >= '2026-07-28' ? -32602 : -32002 })
   },
 )

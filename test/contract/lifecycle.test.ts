@@ -1,23 +1,23 @@
 import { expect, vi } from 'vitest'
-import { behaviour, withServer } from '../support/behaviour.ts'
+import { behaviour, withoutSessions, withServer } from '../support/behaviour.ts'
 
 withServer()
 
-const sessionless = { revisions: ['2026-07-28'], because: 'it has no sessions' }
+const sessionless = { revisions: withoutSessions, because: 'it has no sessions' }
 
 behaviour('the server describes itself with the members of the protocol version', async ({ connect, kind }) => {
   const { initializeResult } = await connect()
   const { revision } = kind
   expect(initializeResult.instructions).toBe('Call the tools.')
   const info = (
-    revision === '2026-07-28'
+    revision >= '2026-07-28'
       ? (initializeResult._meta as Record<string, unknown>)['io.modelcontextprotocol/serverInfo']
       : initializeResult.serverInfo
   ) as Record<string, unknown>
   expect(info).toMatchObject({ name: 'everything', version: '1.0.0' })
   expect('title' in info).toBe(revision >= '2025-06-18')
   expect('icons' in info).toBe(revision >= '2025-11-25')
-  if (revision === '2026-07-28') expect(initializeResult.supportedVersions).toEqual(['2026-07-28'])
+  if (revision >= '2026-07-28') expect(initializeResult.supportedVersions).toEqual(withoutSessions)
   else expect(initializeResult.protocolVersion).toBe(revision)
   expect(initializeResult.capabilities).toMatchObject({
     tools: { listChanged: true },
@@ -29,7 +29,7 @@ behaviour('the server describes itself with the members of the protocol version'
 
 behaviour('unknown methods, and methods of other versions, are not found', async ({ connect, kind }) => {
   const client = await connect()
-  const modern = kind.revision === '2026-07-28'
+  const modern = kind.revision >= '2026-07-28'
   const foreign = modern
     ? ['initialize', 'ping', 'logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']
     : ['server/discover', 'subscriptions/listen']
@@ -85,7 +85,7 @@ behaviour('concurrent calls of one client run in parallel', async ({ connect }) 
 behaviour('a bad log level is refused', async ({ connect, kind }) => {
   const client = await connect()
   const refused =
-    kind.revision === '2026-07-28'
+    kind.revision >= '2026-07-28'
       ? connect({ logLevel: 'loud' as never })
       : client.request('logging/setLevel', { level: 'loud' })
   await expect(refused).rejects.toMatchObject({ code: -32602 })

@@ -106,7 +106,7 @@ const cases: [what: string, status: number, reason: string, write: (body: Body) 
   ],
 ]
 
-for (const kind of everyClient.filter(({ revision }) => revision !== '2026-07-28')) {
+for (const kind of everyClient.filter(({ revision }) => revision < '2026-07-28')) {
   describe(`with ${kind.name}, the call ends if the response`, () => {
     test.each(cases)('%s', async (_, status, reason, write) => {
       const { answer, result } = await callWith(kind, 'ask_roots', write)

@@ -32,14 +32,14 @@ behaviour('text and binary resources are read', async ({ connect, kind }) => {
   const bytes = await client.request('resources/read', { uri: 'data://pixel' })
   expect(bytes.contents).toEqual([{ uri: 'data://pixel', mimeType: 'image/png', blob: 'iVBORw==' }])
   const hints = [bytes.ttlMs, bytes.cacheScope]
-  expect(hints).toEqual(kind.revision === '2026-07-28' ? [60_000, 'public'] : [undefined, undefined])
+  expect(hints).toEqual(kind.revision >= '2026-07-28' ? [60_000, 'public'] : [undefined, undefined])
 })
 
 behaviour('an unknown resource is an error that names its URI', async ({ connect, kind }) => {
   const client = await connect()
   for (const uri of ['note://none', 'other://1', 'note://1/2']) {
     await expect(client.request('resources/read', { uri })).rejects.toMatchObject({
-      code: kind.revision === '2026-07-28' ? -32602 : -32002,
+      code: kind.revision >= '2026-07-28' ? -32602 : -32002,
       data: { uri },
     })
   }

@@ -3,7 +3,7 @@ import { behaviour, withServer } from '../support/behaviour.ts'
 
 withServer()
 
-const stateless = (revision: string) => revision === '2026-07-28'
+const stateless = (revision: string) => revision >= '2026-07-28'
 
 behaviour('tools are listed page by page, in the order they were declared', async ({ connect, kind }) => {
   const client = await connect()

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
+import { withoutSessions } from '../support/behaviour.ts'
 import { startEverything, type TestServer } from '../support/server.ts'
 
 let server: TestServer
@@ -46,7 +47,7 @@ describe.each(['2099-01-01', '2026-07-29', '2024-10-07', '1999', 'v999.0.0', 'DR
       error: {
         code: -32022,
         message: expect.stringContaining(`Unsupported protocol version ${version}`),
-        data: { supported: ['2026-07-28'], requested: version },
+        data: { supported: withoutSessions, requested: version },
       },
     })
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { methodIn, methods } from '../../worker/engine/methods/index.ts'
-import { newestStateless, revisions } from '../../worker/protocol/revisions/index.ts'
+import { newestRevision, revisions } from '../../worker/protocol/revisions/index.ts'
 
 describe('the methods of the protocol', () => {
   test('are the requests of all protocol versions', () => {
@@ -17,6 +17,6 @@ describe('the methods of the protocol', () => {
   })
 
   test.each(['constructor', '__proto__', 'toString'])('do not include %s', (name) => {
-    expect([methods[name], methodIn(newestStateless, name)]).toEqual([undefined, undefined])
+    expect([methods[name], methodIn(newestRevision, name)]).toEqual([undefined, undefined])
   })
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { clientCapabilitiesKey, protocolVersionKey } from '../../worker/protocol/meta.ts'
-import { newestStateless } from '../../worker/protocol/revisions/index.ts'
+import { newestRevision } from '../../worker/protocol/revisions/index.ts'
 import { type RunningServer, startServer } from '../../worker/testing/node/index.ts'
 
 const hourMs = 60 * 60_000
@@ -25,7 +25,7 @@ async function round(name: string, args: object, more: { requestState?: string |
     method: 'POST',
     headers: {
       'Content-Type': 'application/json',
-      'MCP-Protocol-Version': newestStateless.date,
+      'MCP-Protocol-Version': newestRevision.date,
       'Mcp-Method': 'tools/call',
       'Mcp-Name': name,
     },
@@ -36,7 +36,7 @@ async function round(name: string, args: object, more: { requestState?: string |
       params: {
         name,
         arguments: args,
-        _meta: { [protocolVersionKey]: newestStateless.date, [clientCapabilitiesKey]: { elicitation: {} } },
+        _meta: { [protocolVersionKey]: newestRevision.date, [clientCapabilitiesKey]: { elicitation: {} } },
         ...more,
       },
     }),

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { clientCapabilitiesKey, protocolVersionKey } from '../../worker/protocol/meta.ts'
-import { newestStateless, revisions } from '../../worker/protocol/revisions/index.ts'
+import { newestRevision, revisions } from '../../worker/protocol/revisions/index.ts'
 import { startEverything, startServer, type TestServer } from '../support/server.ts'
 
 let everything: TestServer
@@ -298,12 +298,12 @@ async function listAll({ url }: TestServer, method: string, member: string): Pro
   const all: Record<string, unknown>[] = []
   let cursor: string | undefined
   do {
-    const _meta = { [protocolVersionKey]: newestStateless.date, [clientCapabilitiesKey]: {} }
+    const _meta = { [protocolVersionKey]: newestRevision.date, [clientCapabilitiesKey]: {} }
     const response = await fetch(url, {
       method: 'POST',
       headers: {
         'Content-Type': 'application/json',
-        'MCP-Protocol-Version': newestStateless.date,
+        'MCP-Protocol-Version': newestRevision.date,
         'Mcp-Method': method,
       },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { cursor, _meta } }),

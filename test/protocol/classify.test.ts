@@ -3,6 +3,7 @@ import { classify } from '../../worker/protocol/classify.ts'
 import { errorTable } from '../../worker/protocol/errors.ts'
 import { parse } from '../../worker/protocol/jsonrpc.ts'
 import { supportedVersions } from '../../worker/protocol/revisions/index.ts'
+import { hasNextVersion } from '../support/next-version/replace.ts'
 
 const modern = '2026-07-28'
 const key = (name: string) => `io.modelcontextprotocol/${name}`
@@ -298,7 +299,7 @@ describe('an error response', () => {
     expect(recognised(request('tools/list', envelope('v999.0.0')), 'v999.0.0')).toMatchObject({
       refused: { data: { supported: supportedVersions, requested: 'v999.0.0' } },
     })
-    expect(supportedVersions).toEqual([modern])
+    expect(supportedVersions).toEqual(hasNextVersion ? ['2027-01-15', modern] : [modern])
   })
 
   test.each([

@@ -9,6 +9,9 @@ import { wireTruth } from './wire-truth.ts'
 
 export type ClientKind = { name: string; revision: string; sse: boolean }
 
+export const withoutSessions = everyRevision.filter((revision) => revision >= '2026-07-28')
+export const withSessions = everyRevision.filter((revision) => revision < '2026-07-28')
+
 /** Every protocol version over its own transport, and HTTP+SSE with the newest version that can use it. */
 export const everyClient: readonly ClientKind[] = [
   ...everyRevision.map((revision) => ({ name: revision, revision, sse: revision === '2024-11-05' })),

@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { build, type Loader, version } from 'esbuild'
+import { hasNextVersion, inBundles } from './next-version/replace.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
@@ -68,6 +69,7 @@ export async function bundleAll(
       ...define,
     },
     loader: { '.txt': 'text', '.html': 'text', '.sql': 'text', ...loader },
+    plugins: hasNextVersion ? [inBundles] : [],
     logLevel: 'silent',
   })
   const inputs = [...settings, ...Object.keys(metafile.inputs)].map((path) => {
@@ -85,7 +87,7 @@ export async function bundleAll(
 }
 
 function fileOf(main: string, { mode, define, loader }: Options): string {
-  const key = JSON.stringify([version, root, main, mode, define, loader])
+  const key = JSON.stringify([version, root, main, mode, define, loader, hasNextVersion])
   const isOfRepository = main.startsWith(join(root, '/')) && !main.includes('/.wrangler/')
   return join(isOfRepository ? lasting : passing, createHash('sha256').update(key).digest('hex'))
 }

@@ -5,7 +5,7 @@ import { wireTruth } from './wire-truth.ts'
 const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' } as const
 
 for (const revision of everyRevision) {
-  const caching = revision === '2026-07-28' ? { resultType: 'complete', ttlMs: 0, cacheScope: 'private' } : {}
+  const caching = revision >= '2026-07-28' ? { resultType: 'complete', ttlMs: 0, cacheScope: 'private' } : {}
   const tool = { name: 'a', description: 'b', inputSchema: { type: 'object' } }
 
   test(`accepts a valid ${revision} list`, () => {

@@ -65,7 +65,8 @@ const books = new Map<string, Book>()
 function bookOf(revision: string): Book {
   const known = books.get(revision)
   if (known) return known
-  const schema = wireSchemas[revision] as WireSchema
+  // The invented next version has no schema of its own.
+  const schema = (wireSchemas[revision] ?? wireSchemas['2026-07-28']) as WireSchema
   const place = schema.$defs ? '$defs' : 'definitions'
   const definitions = schema[place] as Record<string, Definition>
   const ajv = new (schema.$defs ? Ajv2020 : Ajv)({ strict: false, allErrors: true })

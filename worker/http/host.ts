@@ -8,6 +8,7 @@ import { maxAnswerTimeoutMs } from '../engine/journal.ts'
 import type { SubscriptionStream } from '../plugin.ts'
 import type { RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
+import type { Revision } from '../protocol/revision.ts'
 import type { IncomingRequest, Limiter, ServerInfo } from '../request-hooks.ts'
 import type { Sealer } from '../sealing/seal.ts'
 import type { Cors } from './cors.ts'
@@ -37,6 +38,7 @@ export type Host = ServerInfo & {
 
 export type Listen = (
   message: RequestMessage,
+  revision: Revision,
   caller: CallerContext,
   address: string | undefined,
 ) => Promise<SubscriptionStream>

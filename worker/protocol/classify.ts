@@ -15,7 +15,7 @@ import {
 } from './jsonrpc.ts'
 import { claimedVersion, clientCapabilitiesKey, type Envelope, metaOf, readEnvelope } from './meta.ts'
 import type { Revision } from './revision.ts'
-import { newestStateless, revisionOf } from './revisions/index.ts'
+import { oldestStateless, revisionOf } from './revisions/index.ts'
 import { unsupportedVersion } from './unsupported-version.ts'
 
 /** The headers that decide the version, as they arrived. */
@@ -102,7 +102,7 @@ const refuse = (kind: 'invalid_request' | 'header_mismatch', message: string, id
 
 /** Whether a version is a stateless one. Dates compare as text, but only dates do: `v999` is not newer than a date. */
 const claimsStateless = (version: unknown): boolean =>
-  typeof version === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(version) && version >= newestStateless.date
+  typeof version === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(version) && version >= oldestStateless.date
 
 /** Whether the body of a request names its protocol version. Then errors compare the body and the header. */
 const isStatelessRequest = (message: Message): boolean =>

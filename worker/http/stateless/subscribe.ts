@@ -25,7 +25,7 @@ export async function openSubscription(
     seals: sealsOf(host, principal),
     state: { object: host.state, session: undefined },
   })
-  const stream = await listen(message, caller, address)
+  const stream = await listen(message, call.revision, caller, address)
   const onEnd = () => {
     if (stream.onClosed) host.waitUntil(stream.onClosed().catch(host.report))
   }

@@ -3,7 +3,7 @@ import { checkOptions, type Kind } from '../../declarations/check-options.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
 import { callMethod, declaredMethod } from '../../engine/methods/index.ts'
 import { encodeHeader, parameterHeaders } from '../../protocol/param-headers.ts'
-import { newestStateless } from '../../protocol/revisions/index.ts'
+import { newestRevision } from '../../protocol/revisions/index.ts'
 import { enveloped, requestHeaders } from '../../protocol/stateless-request.ts'
 import type { CallToolResult, Params, Result } from '../../protocol/types.ts'
 import type { ServedWorker } from '../../served-worker.ts'
@@ -34,7 +34,7 @@ export interface McpRpc {
 /** Types an entrypoint with the methods of `McpRpc`. */
 export type RpcEntrypoint = new (ctx: ExecutionContext, env: Cloudflare.Env) => WorkerEntrypoint & McpRpc
 
-const { date } = newestStateless
+const { date } = newestRevision
 const envelope = { capabilities: {}, client: { name: 'service binding', version: '1' } }
 
 const absoluteUrl: Kind = [

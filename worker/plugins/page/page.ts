@@ -6,7 +6,7 @@ import { instructionsFor } from '../../engine/methods/discover.ts'
 import { visibleEntries } from '../../engine/methods/lists.ts'
 import { Html, html } from '../../protocol/html.ts'
 import { clientCapabilitiesKey, protocolVersionKey } from '../../protocol/meta.ts'
-import { newestStateless, revisions } from '../../protocol/revisions/index.ts'
+import { newestRevision, revisions } from '../../protocol/revisions/index.ts'
 import type { JsonSchema, ToolAnnotations } from '../../protocol/types.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
 import { script, style } from './assets.ts'
@@ -67,7 +67,7 @@ const client = ([name, place, line]: Line, index: number) =>
 
 function linesFor(name: string, url: string, method: string, auth: boolean): Line[] {
   const word = quoted(url)
-  const { date } = newestStateless
+  const { date } = newestRevision
   const params = { _meta: { [protocolVersionKey]: date, [clientCapabilitiesKey]: {} } }
   return [
     ['Claude Code', 'Terminal', `claude mcp add --transport http ${name} ${word}`],

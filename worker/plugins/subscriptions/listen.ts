@@ -29,15 +29,16 @@ import {
 } from '../../protocol/changes.ts'
 import { asMcpError, McpError } from '../../protocol/errors.ts'
 import { notificationText, type RequestMessage, resultText } from '../../protocol/jsonrpc.ts'
-import { subscriptionIdKey } from '../../protocol/meta.ts'
+import { metaOf, subscriptionIdKey } from '../../protocol/meta.ts'
 import { ownerKey } from '../../protocol/principal.ts'
-import { newestStateless } from '../../protocol/revisions/index.ts'
+import type { Revision } from '../../protocol/revision.ts'
 import { eventFrame } from '../../protocol/server-sent-events.ts'
 import type { Notification, SubscriptionFilter } from '../../protocol/types.ts'
 import { listenerOf, maxStreamsOf, tooManyStreams } from './stream-limit.ts'
 
 export type ListenRequest = {
   readonly message: RequestMessage
+  readonly revision: Revision
   readonly declarations: Declarations
   readonly caller: CallerContext
   /** Identity of the endpoint. */
@@ -61,15 +62,18 @@ export function listen(request: ListenRequest): Promise<SubscriptionStream> {
 }
 
 /** Runs functions of declarations and plugins for the request. @throws McpError for what they throw: see `guardStep` */
-function guarded<R>({ message, caller, declarations }: ListenRequest, work: () => R | Promise<R>): Promise<R> {
+function guarded<R>(
+  { message, revision, caller, declarations }: ListenRequest,
+  work: () => R | Promise<R>,
+): Promise<R> {
   const { principal, requestContext, request, client } = caller
   const { method, params = {} } = message
-  const step = { method, params, revision: newestStateless, principal, requestContext, request, client }
+  const step = { method, params, revision, principal, requestContext, request, client }
   return guardStep(declarations, step, work)
 }
 
 async function openStream(request: ListenRequest): Promise<SubscriptionStream> {
-  const { message, caller, declarations, shards, options, open } = request
+  const { message, revision, caller, declarations, shards, options, open } = request
   const { principal } = caller
   const requested = readFilter(message.params)
   // Measured before anything is asked about any of its URIs.
@@ -82,9 +86,15 @@ async function openStream(request: ListenRequest): Promise<SubscriptionStream> {
   const { filter, onClosed } = await withHooks(readable, request)
   const topics = topicsText([...topicsOf(filter), ...(extra?.topics ?? [])])
   const _meta = { [subscriptionIdKey]: message.id }
-  const tagged = ({ method, params }: Notification) =>
+  const tagged = (notification: Notification) => {
+    const converted = revision.notification(notification)
+    if (!converted) return ''
+    const { method, params } = converted
     // A notification, with one member more in its params.
-    eventFrame(notificationText({ method, params: { ...params, _meta } } as Notification))
+    return eventFrame(
+      notificationText({ method, params: { ...params, _meta: { ...metaOf(params), ..._meta } } } as Notification),
+    )
+  }
   const shard = shards.of(principal ? ownerKey(principal, request.identity) : '')
   const tenant = principal && tenantKey(principal)
   const subscriber = principal && subscriberKey(principal)

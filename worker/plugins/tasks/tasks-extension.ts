@@ -14,7 +14,8 @@ import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import { clientCapabilitiesKey, metaOf } from '../../protocol/meta.ts'
 import type { Principal } from '../../protocol/principal.ts'
-import { newestStateless } from '../../protocol/revisions/index.ts'
+import type { Revision } from '../../protocol/revision.ts'
+import { newestRevision } from '../../protocol/revisions/index.ts'
 import type { ClientCapabilities, Notification, Params, Result } from '../../protocol/types.ts'
 import {
   errorIn,
@@ -93,7 +94,7 @@ export async function callAsTask(
 }
 
 export async function getTask(context: MethodContext, site: Site): Promise<Result> {
-  return detailed(await orUnknownTask((await found(context, site)).get()))
+  return detailed(await orUnknownTask((await found(context, site)).get()), context.call.revision)
 }
 
 export async function updateTask(context: MethodContext, site: Site): Promise<Result> {
@@ -145,22 +146,23 @@ export async function listenToTasks(
   }
 }
 
+/** Returns the notification in the form of the newest version. Each stream converts it to the version of its client. */
 export const taskNotification = (task: TaskView): Notification => ({
   method: 'notifications/tasks',
-  params: detailed(task),
+  params: detailed(task, newestRevision),
 })
 
 const summary = (task: TaskView): Params => ({ ...timesOf(task), ttlMs: task.ttl, pollIntervalMs: task.poll })
 
-function detailed(task: TaskView): Result {
+function detailed(task: TaskView, revision: Revision): Result {
   const { inputRequests, result, error } = task
   return {
     ...summary(task),
     inputRequests:
       inputRequests &&
-      Object.fromEntries(Object.entries(inputRequests).map(([key, request]) => [key, newestStateless.ask(request)])),
+      Object.fromEntries(Object.entries(inputRequests).map(([key, request]) => [key, revision.ask(request)])),
     // What the call would have been answered with.
-    result: isObject(result) ? { resultType: 'complete', ...result } : undefined,
-    error: error && { code: error.code, message: error.message, data: error.data },
+    result: isObject(result) ? revision.result('tools/call', result) : undefined,
+    error: error && { code: revision.error(error.kind).code, message: error.message, data: error.data },
   }
 }

@@ -1,10 +1,10 @@
-/** How requests reach an upstream: without sessions if it supports the newest protocol version, else in sessions. */
+/** How requests reach an upstream: in the newest stateless protocol version that both support, else in sessions. */
 
 import { BoundedMap } from '../../../protocol/bounded-map.ts'
 import { errorTable } from '../../../protocol/errors.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import { negotiateVersion } from '../../../protocol/negotiate-version.ts'
-import { newestStateless, sessionRevisions } from '../../../protocol/revisions/index.ts'
+import { newestCommon, newestRevision, sessionRevisions } from '../../../protocol/revisions/index.ts'
 import type { Result, ServerCapabilities } from '../../../protocol/types.ts'
 import { resultOf } from './check-results.ts'
 import { matchResponse } from './match-response.ts'
@@ -13,13 +13,17 @@ import { httpError, invalidResult } from './upstream-errors.ts'
 import { sessionHeaders, type UpstreamHttp } from './upstream-http.ts'
 import { headersKey, type UpstreamSession, UpstreamSessions } from './upstream-sessions.ts'
 
-/** The capabilities of an upstream, and until when they are cached. */
-type Description = { readonly capabilities: ServerCapabilities; readonly untilMs: number }
-
 /** How a request reaches the upstream: in a session, which the request uses and releases, or without one. */
-export type Connection = { readonly capabilities: ServerCapabilities; readonly session?: UpstreamSession }
+export type Connection = {
+  readonly capabilities: ServerCapabilities
+  /** The date of the protocol version. */
+  readonly version: string
+  readonly session?: UpstreamSession
+}
 
-const { date } = newestStateless
+/** A connection without a session, and until when it is cached. */
+type Description = Connection & { readonly untilMs: number }
+
 const { date: newestSession } = negotiateVersion('')
 /** Milliseconds after which the capabilities and the kind of an upstream are requested again. */
 const descriptionMs = 60_000
@@ -35,11 +39,23 @@ const temporary = new Set([401, 403, 407, 408, 425, 429, 502, 503, 504])
 const declared = (capabilities: unknown): ServerCapabilities =>
   Object.fromEntries(Object.entries(isObject(capabilities) ? capabilities : {}).filter(([, value]) => value !== null))
 
+const inSession = (session: UpstreamSession): Connection => ({
+  capabilities: session.capabilities,
+  version: session.version,
+  session,
+})
+
+/** Returns the versions that the data of an error `unsupported_version` lists. */
+const versionsIn = (data: unknown): readonly unknown[] =>
+  isObject(data) && Array.isArray(data.supported) ? data.supported : []
+
 export class Connections {
   readonly sessions: UpstreamSessions
   readonly #http: UpstreamHttp
   /** By the developer's headers: what an upstream offers can depend on the credential. */
   readonly #descriptions = new BoundedMap<string, Description>({ maxEntries: maxDescriptions })
+  /** The date of the stateless protocol version in which the upstream is asked first. */
+  #version = newestRevision.date
   /** Until then the upstream counts as one with sessions. */
   #hasSessionsUntilMs = 0
   /** By session key and headers: when a running handshake counts as lost. */
@@ -59,10 +75,10 @@ export class Connections {
   /** @throws McpError see `Remote.request` */
   async connect(caller: RemoteCaller): Promise<Connection> {
     const session = this.sessions.acquire(caller.sessionKey, caller.headers)
-    if (session) return { capabilities: session.capabilities, session }
+    if (session) return inSession(session)
     const key = headersKey(caller.headers)
     const description = this.#descriptions.get(key)
-    if (description && Date.now() < description.untilMs) return { capabilities: description.capabilities }
+    if (description && Date.now() < description.untilMs) return description
     const hasSessions = this.#hasSessionsUntilMs > 0
     if (Date.now() < this.#hasSessionsUntilMs) {
       const connection = await this.#begin(caller).catch(() => undefined)
@@ -70,38 +86,43 @@ export class Connections {
       // The upstream may have no sessions any more.
       this.#hasSessionsUntilMs = 0
     }
-    let capabilities: ServerCapabilities | undefined
+    let discovered: Connection | undefined
     try {
-      capabilities = await this.#discover(caller)
+      discovered = await this.#discover(caller)
     } catch (problem) {
       // No evidence of another version: the earlier answer of the upstream holds.
-      if (description) return { capabilities: description.capabilities }
+      if (description) return description
       if (hasSessions) return this.#begin(caller)
       throw problem
     }
-    if (!capabilities) {
+    if (!discovered) {
       this.#descriptions.delete(key)
       return this.#begin(caller)
     }
     this.#hasSessionsUntilMs = 0
-    this.#descriptions.set(key, { capabilities, untilMs: Date.now() + descriptionMs })
-    return { capabilities }
+    this.#version = discovered.version
+    this.#descriptions.set(key, { ...discovered, untilMs: Date.now() + descriptionMs })
+    return discovered
   }
 
   /**
-   * Returns the capabilities of an upstream without sessions; `undefined` for one with sessions.
+   * Describes an upstream without sessions; `undefined` for one with sessions.
+   *
+   * @param version in which the upstream is asked. If it does not support that, the newest one that both support
    *
    * @throws McpError `unavailable` when the response leaves that open
    */
-  async #discover(caller: RemoteCaller): Promise<ServerCapabilities | undefined> {
+  async #discover(caller: RemoteCaller, version = this.#version): Promise<Connection | undefined> {
     const call = { ...caller, method: 'server/discover', params: {}, mirrored: {}, isSafeToRetry: true }
-    const { response, match } = await sendStateless(this.#http, call)
+    const { response, match } = await sendStateless(this.#http, version, call)
     const message = match.kind === 'response' || match.kind === 'refusal' ? match.message : undefined
     if (message && 'result' in message && Array.isArray(message.result.supportedVersions)) {
-      const { supportedVersions, capabilities } = message.result
-      if (!supportedVersions.includes(date)) return undefined
-      return declared(capabilities)
+      const { capabilities, supportedVersions } = message.result
+      const common = newestCommon(supportedVersions)
+      return common && { capabilities: declared(capabilities), version: common.date }
     }
+    const other = message && 'error' in message ? newestCommon(versionsIn(message.error.data)) : undefined
+    if (other && version === this.#version && version !== other.date) return this.#discover(caller, other.date)
     const code = message && 'error' in message ? message.error.code : undefined
     const isUnknown = code === errorTable.method_not_found.code || code === errorTable.invalid_request.code
     const isFailure = response.status === 500 || code === errorTable.internal_error.code
@@ -120,13 +141,12 @@ export class Connections {
       await new Promise((resolve) => setTimeout(resolve, handshakePollMs))
       signal.throwIfAborted()
       const session = this.sessions.acquire(sessionKey, headers)
-      if (session) return { capabilities: session.capabilities, session }
+      if (session) return inSession(session)
     }
     const untilMs = Date.now() + handshakeMs
     this.#handshakes.set(key, untilMs)
     try {
-      const session = await this.#initialize(caller)
-      return { capabilities: session.capabilities, session }
+      return inSession(await this.#initialize(caller))
     } finally {
       if (this.#handshakes.peek(key) === untilMs) this.#handshakes.delete(key)
     }

@@ -174,8 +174,8 @@ export class Remote {
     return resultOf(answered, method, !session, this.#http.host)
   }
 
-  async #sendOver({ session }: Connection, call: RemoteCall): Promise<Answered> {
-    if (!session) return sendStateless(this.#http, call)
+  async #sendOver({ session, version }: Connection, call: RemoteCall): Promise<Answered> {
+    if (!session) return sendStateless(this.#http, version, call)
     const release = () => this.#connections.sessions.release(session)
     let cancelling: Promise<void> | undefined
     try {

@@ -3,7 +3,6 @@
 import { isTimeoutError } from '../../../client/request-guard.ts'
 import type { NotificationMessage } from '../../../protocol/jsonrpc.ts'
 import { metaOf } from '../../../protocol/meta.ts'
-import { newestStateless } from '../../../protocol/revisions/index.ts'
 import { enveloped, requestHeaders } from '../../../protocol/stateless-request.ts'
 import {
   type ClientCapabilities,
@@ -48,16 +47,16 @@ export type Listener = {
   readonly onListChanged: (list: AnnouncedList) => void
 }
 
-const { date } = newestStateless
 export const clientInfo = { name: 'edgemcp', version: '1' }
 
-export async function sendStateless(http: UpstreamHttp, call: RemoteCall): Promise<Answered> {
+/** @param version the date of the protocol version */
+export async function sendStateless(http: UpstreamHttp, version: string, call: RemoteCall): Promise<Answered> {
   const { method, params, capabilities, mirrored, listener } = call
   const id = newRequestId()
   const logLevel = listener?.logLevel
   const envelope = { capabilities, client: clientInfo, ...(logLevel && { logLevel }) }
-  const message = { id, method, params: enveloped(withProgressToken(params, id, listener), date, envelope) }
-  const response = await http.post(message, call, { ...mirrored, ...requestHeaders(date, method, params) })
+  const message = { id, method, params: enveloped(withProgressToken(params, id, listener), version, envelope) }
+  const response = await http.post(message, call, { ...mirrored, ...requestHeaders(version, method, params) })
   return { response, match: await matchResponse(response, id, call.signal, notified(id, listener)) }
 }
 
