@@ -162,6 +162,13 @@ export interface SessionRpc {
     delivery?: string,
     topics?: readonly string[],
   ): Promise<boolean>
+  /**
+   * Notifies this session, which could not be called for long, that every list and each of these resources may have changed. Returns false
+   * if the session has ended.
+   *
+   * @param uris that it has subscribed to
+   */
+  missed(uris: readonly string[]): Promise<boolean>
   /** Decides on a stream before its relay is opened. Claims must not be in the URL of that request, because platforms log URLs. */
   admit(opening: Opening): Promise<Admission>
   /** Opens a relay. */

@@ -175,6 +175,11 @@ export class Session extends Store implements SessionRpc {
     return isThere
   }
 
+  async missed(uris: readonly string[]): Promise<boolean> {
+    this.schema.check()
+    return (await this.#session.subscriptions?.deliverAll(uris)) ?? false
+  }
+
   async admit(opening: Opening): Promise<Admission> {
     const { terms, expires, scopes, after, relay, owner } = opening
     this.schema.check()

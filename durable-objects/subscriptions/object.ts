@@ -14,10 +14,13 @@
  * |                 | `change`           | `ServerEvent`, as JSON                                       |                               |
  * |                 | `topics`           | of the change, as JSON                                       |                               |
  * |                 | `at`               | milliseconds since 1970: when it was sent; NULL: it waits    |                               |
- * |                 | `told`             | the last session that it was delivered to; NULL: to all      |                               |
+ * |                 | `deliveredTo`      | the last session that it was delivered to; NULL: to all      |                               |
  * | `agedStreams`   | `stream`           | caller and filter of a stream of a stateless client that ended at its maximum age | `listensAgainMs`, and until the next one ends |
  * |                 | `at`               | milliseconds since 1970: when it ended                       |                               |
  * |                 | `position`         | the last change that was received on it                      |                               |
+ * | `parkedSessions` | `session`         | a session that could not be called                           | until it is called, or its id has expired |
+ * |                 | `seq`              | the first change that it has not received                    |                               |
+ * |                 | `since`, `due`     | milliseconds since 1970: when it was parked, and when it is called next |                    |
  * | key                | meaning                                                                  | lifetime                              |
  * |--------------------|--------------------------------------------------------------------------|---------------------------------------|
  * | `shards`           | number of objects; first object                                          | as the server: it only grows          |
@@ -43,6 +46,7 @@ import { AgedStreams, agedStreamsSchema } from './aged-streams.ts'
 import { ChangeLog, changesSchema, retentionMs } from './change-log.ts'
 import { EnabledOverrides } from './enabled-overrides.ts'
 import { type Attachment, filterOf, Listeners } from './listeners.ts'
+import { ParkedSessions, parkedSessionsSchema } from './parked-sessions.ts'
 import { changeMessage, Publisher, retryAfterMs } from './publisher.ts'
 import { SessionSubscriptions, subscriptionsSchema } from './session-subscriptions.ts'
 import { ShardTree } from './shard-tree.ts'
@@ -78,7 +82,11 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
   constructor(ctx: DurableObjectState, env: Cloudflare.Env, host: SubscriptionsHost) {
     super(ctx, env)
     const { kv, sql } = ctx.storage
-    const tables = new Tables(sql, 'subscriptions', subscriptionsSchema + changesSchema + agedStreamsSchema)
+    const tables = new Tables(
+      sql,
+      'subscriptions',
+      subscriptionsSchema + changesSchema + agedStreamsSchema + parkedSessionsSchema,
+    )
     this.#host = host
     this.#schema = new Schema(ctx.storage)
     this.#alarms = new Alarms(ctx.storage)
@@ -92,6 +100,8 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
       log: this.#log,
       listeners: this.#listeners,
       sessions: this.#sessions,
+      parked: new ParkedSessions(tables),
+      id: String(ctx.id),
       alarms: this.#alarms,
       waitUntil: (work) => ctx.waitUntil(work),
     })
@@ -239,6 +249,7 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     this.#publisher.recover()
     await this.#overrides.announce().catch(this.#host.report)
     await this.#publisher.deliverToSessions()
+    this.#publisher.catchUp()
     const now = Date.now()
     // Another event may still be delivering to sessions, and a change may still wait. If this object is lost meanwhile, only an alarm
     // continues.

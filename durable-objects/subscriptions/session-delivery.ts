@@ -1,37 +1,31 @@
-import type { ServerEvent } from '../../worker/protocol/changes.ts'
+import type { SessionRpc } from '../rpc.ts'
 import { waitAtMost } from '../shared/wait-at-most.ts'
 import type { SubscriptionsHost } from './subscriptions-host.ts'
 
-/** Calls to a session that does not answer, and milliseconds to wait for each. */
-const [attempts, deliveryTimeoutMs] = [4, 5_000]
+/** Calls to a session whose object is lost, and milliseconds to wait for an answer. */
+const [maxAttempts, answerTimeoutMs] = [2, 5_000]
 
 /**
- * Delivers a change to a session. A call that hangs is repeated, because the object of the session may be lost: a session that is only slow
- * receives the change once.
+ * Calls a session. A call that fails is repeated once, because an object that was lost is available again at once. One without an answer is
+ * not, so that the session delays no other.
  *
- * @returns false if the session has ended. A failure of the last attempt is reported, so that it does not delay other changes
+ * @returns false if the session has ended
+ * @throws the error of the last call
  */
-export async function deliverToSession(
-  { session, report }: Pick<SubscriptionsHost, 'session' | 'report'>,
+export async function callSession(
+  { session }: Pick<SubscriptionsHost, 'session'>,
   address: string,
-  change: ServerEvent,
+  call: (session: SessionRpc) => Promise<boolean>,
 ): Promise<boolean> {
-  const delivery = crypto.randomUUID()
   for (let attempt = 1; ; attempt++) {
     try {
-      const isThere = await waitAtMost(
-        deliveryTimeoutMs,
-        session(address).changed(change, undefined, undefined, delivery),
-      )
-      if (isThere === undefined) throw new Error(`The session ${address} did not answer a change notification`)
-      return isThere
+      const isThere = await waitAtMost(answerTimeoutMs, call(session(address)))
+      if (isThere !== undefined) return isThere
     } catch (problem) {
-      if (attempt === attempts) {
-        report(problem)
-        return true
-      }
+      if (attempt === maxAttempts) throw problem
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      continue
     }
-    // An object that was lost is available again at once.
-    await new Promise((resolve) => setTimeout(resolve, 50 * attempt))
+    throw new Error(`The session ${address} did not answer a change notification`)
   }
 }

@@ -70,10 +70,22 @@ export class Subscriptions {
 
   /** Sends the change of each list of the server on the standing stream. */
   announceLists(): void {
+    for (const change of this.#offeredChanges) sendEvent(this.#session, change, [], false)
+  }
+
+  get #offeredChanges() {
     const { host } = this.#session
     const capabilities = capabilitiesOf(host.server.declarations, { updates: hasSubscriptions(this.#session) })
-    for (const { list } of listChanges)
-      if (capabilities[list]?.listChanged) sendEvent(this.#session, { list }, [], false)
+    return listChanges.filter(({ list }) => capabilities[list]?.listChanged)
+  }
+
+  /** See `SessionRpc.missed`. */
+  async deliverAll(uris: readonly string[]): Promise<boolean> {
+    const details = { taskEnded: undefined, scopes: undefined, topics: undefined }
+    for (const change of [...this.#offeredChanges, ...uris.map((resource) => ({ resource }))]) {
+      if (!(await deliverEvent(this.#session, change, details))) return false
+    }
+    return true
   }
 
   /** The declared lists: see `listsText`. */

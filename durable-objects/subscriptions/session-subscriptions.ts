@@ -25,6 +25,12 @@ const addressPrefix = `${callerPrefix}${anonymousListener}`
 const callerTopic = ({ owner, address }: Subscriber): string | undefined =>
   owner ? callerPrefix + owner : address ? addressPrefix + networkOf(address) : undefined
 
+/** Returns the user that the topics of a change are for, and the topics without it: they have the same recipients. */
+function splitTopics(topics: readonly string[]): readonly [prefix: string | undefined, rest: string[]] {
+  const split = topics.map(splitTopic)
+  return [split.find(([prefix]) => prefix)?.[0], split.map(([, rest]) => rest)]
+}
+
 export class SessionSubscriptions {
   readonly #tables: Tables
   readonly #sql: SqlStorage
@@ -82,11 +88,18 @@ export class SessionSubscriptions {
    * Calls a session, and removes it if it has ended.
    *
    * @param deliver returns false if the session has ended
+   * @returns the same
+   * @throws what `deliver` throws
    */
-  async call(session: string, deliver: () => Promise<boolean>): Promise<void> {
+  async call(session: string, deliver: () => Promise<boolean>): Promise<boolean> {
     this.#called.add(session)
-    if (!(await deliver()) && this.#called.has(session)) this.removeAll(session)
-    this.#called.delete(session)
+    try {
+      const isThere = await deliver()
+      if (!isThere && this.#called.has(session)) this.removeAll(session)
+      return isThere
+    } finally {
+      this.#called.delete(session)
+    }
   }
 
   /** Removes a session. Returns true if it was subscribed to resources. */
@@ -104,22 +117,29 @@ export class SessionSubscriptions {
     return this.#tables.query(sql, session, JSON.stringify(topics)).length > 0
   }
 
+  /** Whether a change with these topics is for a session. */
+  receives(session: string, topics: readonly string[]): boolean {
+    const [prefix, rest] = splitTopics(topics)
+    if (!prefix) return this.has(session, topics)
+    const sql = 'SELECT 1 FROM subscriptions WHERE session = ? AND topic >= ? AND topic < ? LIMIT 1'
+    const isOfUser = this.#tables.query(sql, session, prefix, `${prefix}~`).length > 0
+    return isOfUser && (rest.includes('') || this.has(session, rest))
+  }
+
+  /** Returns the URIs that a session has subscribed to. */
+  resourcesOf(session: string): string[] {
+    const sql = `SELECT topic FROM subscriptions WHERE session = ? AND topic >= '${resourcePrefix}' AND topic < 'resource;'`
+    return this.#tables.query<{ topic: string }>(sql, session).map(({ topic }) => topic.slice(resourcePrefix.length))
+  }
+
   hasAny(topics: readonly string[]): boolean {
     return this.of(topics, '', 1).length > 0
   }
 
   /** Returns the sessions that have subscribed to one of the topics, ordered by address. @param after the last session of the previous page */
   of(topics: readonly string[], after: string, limit: number): string[] {
-    // The topics of a change have the same recipients.
-    const split = topics.map(splitTopic)
-    const prefix = split.find(([start]) => start)?.[0]
-    if (prefix)
-      return this.#ofUser(
-        prefix,
-        split.map(([, rest]) => rest),
-        after,
-        limit,
-      )
+    const [prefix, rest] = splitTopics(topics)
+    if (prefix) return this.#ofUser(prefix, rest, after, limit)
     return this.#tables
       .query<{ session: string }>(
         `SELECT DISTINCT session FROM subscriptions WHERE topic IN (SELECT value FROM json_each(?)) AND session > ?

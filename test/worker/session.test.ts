@@ -450,6 +450,18 @@ describe('a stream', () => {
     relay.socket?.close(4000)
   })
 
+  test('has the change of each list and of each subscribed resource when the session could not be called for long', async () => {
+    const stub = session()
+    const { frames, socket } = await open(stub, '')
+    expect(await stub.missed(['note://1'])).toBe(true)
+    await vi.waitFor(() => expect(frames).toHaveLength(4))
+    const changes = ['tools/list_changed', 'prompts/list_changed', 'resources/list_changed', 'resources/updated']
+    expect(frames.map((frame) => /notifications\/([\w/]+)/.exec(frame)?.[1])).toEqual(changes)
+    expect(frames.at(-1)).toContain('"uri":"note://1"')
+    socket?.close(4000)
+    expect(await session().missed([])).toBe(false)
+  })
+
   test('belongs to the newest relay', async () => {
     const stub = session()
     const older = await open(stub, 'primes=1')

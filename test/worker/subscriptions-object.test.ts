@@ -548,31 +548,126 @@ describe('sessions', () => {
   })
 })
 
-test('a session that does not respond is called again with the same delivery', async () => {
-  await runInDurableObject(newShard(), async (_, state) => {
-    const changed = vi.fn((..._: unknown[]) => new Promise<boolean>(() => {}))
-    const report = vi.fn()
-    const host = {
-      options: { storageBytes: 1e9 },
-      session: () => ({ changed }),
-      report,
-    } as unknown as SubscriptionsHost
-    const instance = new SubscriptionsObject(state, {} as never, host)
-    await instance.subscribe('slow', ['tools'])
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    try {
-      await instance.publish(tools, ['tools'])
-      await vi.advanceTimersByTimeAsync(60_000)
-    } finally {
-      vi.useRealTimers()
-    }
-    expect(report).toHaveBeenCalledWith(new Error('The session slow did not answer a change notification'))
-    // The others are not kept waiting.
-    expect(state.storage.sql.exec('SELECT deliveredTo FROM changes').toArray()).toEqual([{ deliveredTo: null }])
-    const deliveries = changed.mock.calls.map((args) => args[3])
-    expect(deliveries).toEqual(Array.from({ length: 4 }, () => deliveries[0]))
-    expect(deliveries[0]).toBeTypeOf('string')
-  })
+describe('a session that cannot be called', () => {
+  type Call = (change: Change) => Promise<boolean>
+
+  /** An object with the sessions `absent` and `present`, and a clock of its own. Calls of `absent` do what a test says. */
+  const withSessions = (use: (scene: Scene) => Promise<void>) =>
+    runInDurableObject(newShard(), async (_, state) => {
+      const unavailable: Call = async () => {
+        throw new Error('unavailable')
+      }
+      const calls = { absent: vi.fn(unavailable), present: vi.fn<Call>(async () => true) }
+      const missed = vi.fn(async (_: readonly string[]) => true)
+      const report = vi.fn()
+      const session = (address: keyof typeof calls) => ({ changed: calls[address], missed })
+      const host = { options: { storageBytes: 1e9 }, session, report } as unknown as SubscriptionsHost
+      const instance = () => new SubscriptionsObject(state, {} as never, host)
+      // The runtime does not run the alarms of another year.
+      const now = Date.now() + 365 * 86_400_000
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'], now })
+      try {
+        const object = instance()
+        for (const name of Object.keys(calls))
+          await object.subscribe(name, ['tools', ...[1, 2, 3].map((id) => topicOf(note(id)))])
+        const told = (name: keyof typeof calls) => calls[name].mock.calls.map(([change]) => change)
+        const parked = () => state.storage.sql.exec('SELECT session FROM parkedSessions').toArray()
+        const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
+        /** The time of the alarm comes. */
+        const alarm = async (by = object) => {
+          const due = (await state.storage.getAlarm()) ?? Number.NaN
+          const pauseMs = due - Date.now()
+          await state.storage.deleteAlarm()
+          await pass(Math.max(0, pauseMs))
+          await by.alarm()
+          await pass(100)
+          return pauseMs
+        }
+        await use({ object, instance, told, parked, pass, alarm, report, missed, absent: calls.absent, state })
+      } finally {
+        vi.useRealTimers()
+      }
+    })
+  type Scene = {
+    object: SubscriptionsObject
+    instance(): SubscriptionsObject
+    told(name: 'absent' | 'present'): Change[]
+    parked(): unknown[]
+    pass(ms: number): Promise<unknown>
+    alarm(by?: SubscriptionsObject): Promise<number>
+    report: Mock
+    missed: Mock<(uris: readonly string[]) => Promise<boolean>>
+    absent: Mock<Call>
+    state: DurableObjectState
+  }
+  const publishAt = (object: SubscriptionsObject, change: Change) => object.publish(change, [topicOf(change)])
+
+  test('gets each change once it can be called, in order, also after its Subscriptions object was lost', () =>
+    withSessions(async ({ object, instance, told, parked, pass, alarm, report, absent }) => {
+      await publishAt(object, note(1))
+      await pass(100)
+      expect([absent.mock.calls.length, report.mock.calls]).toEqual([2, [[new Error('unavailable')]]])
+      await publishAt(object, note(2))
+      await pass(100)
+      expect([told('present'), absent.mock.calls.length, parked().length]).toEqual([[note(1), note(2)], 2, 1])
+      absent.mockResolvedValue(true)
+      absent.mockClear()
+      await alarm(instance())
+      expect([told('absent'), parked()]).toEqual([[note(1), note(2)], []])
+      await publishAt(object, note(3))
+      await pass(100)
+      expect(told('absent')).toEqual([note(1), note(2), note(3)])
+    }))
+
+  test('is called after pauses that grow to ten minutes, and is removed when its id has expired', () =>
+    withSessions(async ({ object, parked, pass, alarm, state, report }) => {
+      await publishAt(object, tools)
+      await pass(100)
+      await state.storage.setAlarm(Date.now() + 1000)
+      const age = (days: number) =>
+        state.storage.sql.exec('UPDATE parkedSessions SET since = since - ? * 86400000', days)
+      const pauses = [await alarm(), await alarm(), await alarm(), await alarm()]
+      expect(pauses.map((ms) => Math.round(ms / 1000))).toEqual([1, 1, 2, 4])
+      age(1)
+      await alarm()
+      expect(await alarm()).toBeGreaterThan(590_000)
+      age(6)
+      await alarm()
+      expect(parked()).toEqual([])
+      expect(state.storage.sql.exec("SELECT 1 FROM subscriptions WHERE session = 'absent'").toArray()).toEqual([])
+      expect(report).toHaveBeenCalledTimes(1)
+    }))
+
+  test('does not delay the others, and receives a change once if it was only slow', () =>
+    withSessions(async ({ object, told, pass, alarm, report, absent }) => {
+      const slow = Promise.withResolvers<boolean>()
+      absent.mockReturnValue(slow.promise)
+      await publishAt(object, note(1))
+      await pass(5_000)
+      expect(report).toHaveBeenCalledWith(new Error('The session absent did not answer a change notification'))
+      for (const change of [note(2), note(3), tools]) await publishAt(object, change)
+      await pass(0)
+      expect(told('present')).toEqual([note(1), note(2), note(3), tools])
+      expect(told('absent')).toEqual([note(1)])
+      await alarm()
+      const [first, second] = absent.mock.calls.map((args: unknown[]) => args[3])
+      expect([first, second]).toEqual([expect.stringMatching(/ 1$/), first])
+    }))
+
+  test('is notified that everything may have changed when the changes were deleted', () =>
+    withSessions(async ({ object, told, parked, pass, alarm, missed, absent, state }) => {
+      for (const change of [note(1), tools]) {
+        await publishAt(object, change)
+        await pass(100)
+      }
+      state.storage.sql.exec('UPDATE changes SET at = at - 3600000')
+      await alarm()
+      absent.mockResolvedValue(true)
+      absent.mockClear()
+      await alarm()
+      expect(missed.mock.calls).toEqual([[['note://1', 'note://2', 'note://3']]])
+      expect([told('absent'), parked()]).toEqual([[], []])
+    }))
 })
 
 test('a session whose object is lost during delivery is notified again', async () => {
