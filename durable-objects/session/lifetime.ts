@@ -151,7 +151,7 @@ export class Lifetime {
     this.epoch += 1
     const owner = this.#values.get('owner')
     const names = this.#stateObjects
-    const isRegistered = this.#values.get('updatesShard') !== undefined
+    const isRegistered = this.#values.get('registration') !== undefined
     // Before others delete what they have of it: `completeEnd` completes the end if this instance is lost meanwhile.
     if (isRegistered || owner || names.length) void this.#attempt(() => this.#values.put('ended', { reason, expires }))
     await this.#attempt(() => this.#hooks.stop())

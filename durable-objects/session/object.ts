@@ -13,7 +13,7 @@
  * | `roots`     | latest roots of a client that notifies of changes           | until that notification, or the session ends |
  * | `logLevel`  | least severe level of log messages for the client           | the session                        |
  * | `missedTimeout` | an input request timed out while the client was disconnected | the session                   |
- * | `updatesShard` | the shard of the Subscriptions objects that it registers with | the session                   |
+ * | `registration` | `Registration` at a Subscriptions object                 | the session                         |
  * | `terms`     | `SessionTerms` of its endpoint as a text, if they differ from those of the class | the session   |
  * | `subscribedScopes` | scopes of the resources that it has subscribed to    | until a stream is opened without them |
  * | `reader`    | `Reader`: scopes of the token that opened the standing stream | the session                      |
@@ -115,6 +115,7 @@ export class Session extends Store implements SessionRpc {
     const overSse = post.handshake === undefined
     if (overSse && !session.lifetime.id) return { gone: true }
     this.#wake(post.terms)
+    if (overSse) void session.subscriptions?.update(post.principal)
     const negotiated = post.handshake ?? session.values.get('handshake') ?? undefined
     const revision = negotiated && revisionOf(negotiated.version)
     const lacks = scopesOfOpenCalls(session, post)
@@ -193,7 +194,7 @@ export class Session extends Store implements SessionRpc {
     if (epoch !== session.lifetime.epoch) return { gone: true }
     const lacks = session.admission.admit(scopes, after, relay)
     if (lacks) return { lacks }
-    const isListening = session.values.get('updatesShard') !== undefined
+    const isListening = session.values.get('registration') !== undefined
     if (after !== undefined && !isRevoked && !isListening) return { admitted: true }
     session.lifetime.scheduleExpiry(expires)
     const isThere = await session.subscriptions?.listen(opening)
@@ -222,6 +223,8 @@ export class Session extends Store implements SessionRpc {
     else if (searchParams.has('readmits') && !session.admission.isAdmitted(options.relay)) {
       return new Response(null, { status: 412 })
     }
+    const isAdmitted = overSse || searchParams.has('admitted')
+    if (!isAdmitted && (await session.subscriptions?.update()) === false) return new Response(null, { status: 404 })
     if (after) {
       const resumed = session.streams.resume(after, options)
       if (resumed) return this.#announcing(resumed, overSse)
@@ -232,7 +235,6 @@ export class Session extends Store implements SessionRpc {
     if (stream) return session.streams.openPost(Number(stream), options)
     session.lifetime.scheduleExpiry(Number(searchParams.get('expires')))
     if (overSse && session.values.get('handshake') === undefined) session.values.put('handshake', null)
-    const isAdmitted = overSse || searchParams.has('admitted')
     if (!isAdmitted && (await session.subscriptions?.listen()) === false) return new Response(null, { status: 404 })
     // The Worker may have disconnected: a socket without another end would keep this session forever.
     if (request.signal.aborted) return new Response(null, { status: 408 })

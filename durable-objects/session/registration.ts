@@ -18,7 +18,7 @@ export const addressOf = (session: Context): string => sessionAddress(session.ho
 
 /** Returns the Subscriptions object of the session. A later increase of the number of shards does not change it. */
 export function subscriptionsOf(session: Context): SubscriptionsRpc | undefined {
-  const shard = session.values.get('updatesShard') ?? session.lifetime.terms.shard
+  const shard = session.values.get('registration')?.shard ?? session.lifetime.terms.shard
   return shard === undefined ? undefined : session.host.subscriptionsAt(shard)
 }
 
@@ -33,7 +33,7 @@ export async function dropSubscriptionsWithout(session: Context, scopes: readonl
   if (holdsScopes(scopes, subscribedScopes(session))) return false
   const shard = subscriptionsOf(session)
   // Also the next instance registers again, if this one is lost meanwhile.
-  session.values.delete('updatesShard')
+  session.values.delete('registration')
   // A failure fails the request, and the next one repeats this: what is still registered must not be forgotten.
   await shard?.unsubscribeAll(addressOf(session))
   session.log.eraseScoped('resource')

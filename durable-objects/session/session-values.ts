@@ -11,7 +11,7 @@ export type SessionValues = Values<{
   roots: Answer
   logLevel: LogLevel
   missedTimeout: true
-  updatesShard: number
+  registration: Registration
   terms: string
   subscribedScopes: string[]
   reader: Reader
@@ -33,6 +33,9 @@ export type Reader = { relay: string; scopes: readonly string[] }
  * absent without `subscriptions()`.
  */
 export type Id = { name: string; expires: number; since?: number; lists?: string }
+
+/** The shard of the Subscriptions objects where the session is registered, and the hash of the topics that it registered for. */
+export type Registration = { shard: number; topics: number }
 
 /** The decision that a session ends, with the arguments of `Lifetime.finish`. */
 export type Ending = { reason: SessionEndEvent['reason']; expires: number | undefined }

@@ -11,6 +11,7 @@ import {
   topicsFor,
 } from '../../worker/protocol/changes.ts'
 import { tooManyRequests } from '../../worker/protocol/errors.ts'
+import { hash } from '../../worker/protocol/hash.ts'
 import { ownerKey } from '../../worker/protocol/principal.ts'
 import { deliverEvent, type EventDetails, sendEvent } from '../session/deliver-event.ts'
 import type { SessionCall } from '../session/pending-post.ts'
@@ -45,22 +46,35 @@ export class Subscriptions {
   }
 
   /**
-   * Registers this session for list changes, once. Stores that afterwards, so that a failure is repeated. Returns false if the session
-   * ended meanwhile.
+   * Registers this session for list changes, once for each set of topics: a release may add some. Stores that afterwards, so that a failure
+   * is repeated. Returns false if the session ended meanwhile.
    */
   async listen(scope: SubscriberScope = {}): Promise<boolean> {
     const { host, values, lifetime } = this.#session
-    const { shard: own } = lifetime.terms
-    if (own === undefined || values.get('updatesShard') !== undefined) return true
-    const { epoch } = lifetime
+    if (lifetime.terms.shard === undefined) return true
+    const registered = values.get('registration')
+    const shard = registered?.shard ?? lifetime.terms.shard
     const topics = [...topicsFor(listChanges, scope), subscriberKey(scope) ?? []].flat()
-    await host.subscriptionsAt(own).subscribe(addressOf(this.#session), topics)
+    const topicsHash = hash(JSON.stringify(topics))
+    if (registered?.topics === topicsHash) return true
+    const { epoch } = lifetime
+    await host.subscriptionsAt(shard).subscribe(addressOf(this.#session), topics)
     if (epoch !== lifetime.epoch) {
       await deregister(this.#session)
       return false
     }
-    values.put('updatesShard', own)
+    values.put('registration', { shard, topics: topicsHash })
     return true
+  }
+
+  /**
+   * Registers a registered session for the topics that a release has added. A failure is repeated with the next request. Returns false if
+   * the session ended meanwhile.
+   */
+  async update(scope?: SubscriberScope): Promise<boolean> {
+    const { host, values } = this.#session
+    if (values.get('registration') === undefined) return true
+    return (await this.listen(scope).catch(host.report)) ?? true
   }
 
   /** See `deliverEvent`. */
@@ -162,7 +176,7 @@ export class Subscriptions {
   async unsubscribe(uri: string, { principal }: SessionCall): Promise<void> {
     const topics = topicsFor([{ resource: uri }], principal ?? {})
     await this.#oneByOne(async () => {
-      if (this.#session.values.get('updatesShard') !== undefined) await this.listen(principal)
+      if (this.#session.values.get('registration') !== undefined) await this.listen(principal)
       await subscriptionsOf(this.#session)?.unsubscribe(addressOf(this.#session), topics)
     })
   }

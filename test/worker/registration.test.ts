@@ -43,7 +43,7 @@ async function registered(use: (session: Session, storage: DurableObjectStorage,
   await runInDurableObject(McpSession.getByName(name), async (_, state) => {
     state.storage.kv.put('schema', 1)
     state.storage.kv.put('id', { name, expires: Date.now() + week })
-    state.storage.kv.put('updatesShard', 2)
+    state.storage.kv.put('registration', { shard: 2, topics: 0 })
     state.storage.kv.put('subscribedScopes', ['notes'])
     // Only what these tests use of a host.
     await use(new Session(state, {} as never, host as unknown as SessionHost), state.storage, left)
@@ -66,7 +66,7 @@ test('a token without the scopes of the subscriptions ends them', async () => {
     expect(await session.admit({ ...opening, scopes: ['notes'] })).toEqual({ admitted: true })
     expect(leftSoFar).toEqual([])
     expect(await session.admit({ ...opening, scopes: [] })).toEqual({ admitted: true })
-    expect(storage.kv.get('updatesShard')).toBeUndefined()
+    expect(storage.kv.get('registration')).toBeUndefined()
     expect(storage.kv.get('subscribedScopes')).toBeUndefined()
   })
   expect(left).toEqual([`2 ${name}`])

@@ -196,7 +196,7 @@ async function expiring(use: (session: Session, end: End, storage: DurableObject
     const { kv } = state.storage
     kv.put('schema', 1)
     kv.put('id', { name, expires })
-    kv.put('updatesShard', 0)
+    kv.put('registration', { shard: 0, topics: 0 })
     kv.put('lastSeenAt', Date.now() - day - day / 12)
     // Only what these tests use of a host.
     const session = new Session(state, {} as never, host as unknown as SessionHost)
@@ -241,7 +241,7 @@ describe('a request that arrives while a session expires', () => {
       release()
       expect(await posted).toMatchObject({ status: 200 })
       await session.alarm()
-      expect(valuesIn(storage)).toContain('updatesShard')
+      expect(valuesIn(storage)).toContain('registration')
     })
   })
 
@@ -263,7 +263,7 @@ describe('a request that arrives while a session expires', () => {
       ending.resolve('done')
       expect(await posted).toMatchObject({ status: 200, text: expect.stringContaining('done') })
       await alarm
-      expect(valuesIn(storage)).toContain('updatesShard')
+      expect(valuesIn(storage)).toContain('registration')
     })
   })
 

@@ -126,7 +126,7 @@ describe('a session whose expiry fails once', () => {
         id: { name, expires },
         terms,
         lastSeenAt: 1,
-        updatesShard: 0,
+        registration: { shard: 0, topics: 0 },
         stateObjects: ['board'],
       }
       for (const [key, value] of Object.entries(stored)) storage.kv.put(key, value)

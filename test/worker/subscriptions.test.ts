@@ -1,7 +1,8 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
-import { expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { SessionRpc, SubscriptionsRpc } from '../../durable-objects/rpc.ts'
+import type { Registration } from '../../durable-objects/session/session-values.ts'
 import { SubscriptionsObject } from '../../durable-objects/subscriptions/object.ts'
 import { post, week } from './session-post.ts'
 
@@ -10,6 +11,18 @@ const { McpSession, McpSubscriptions } = exports as unknown as {
   McpSession: { getByName(name: string): Stub }
   McpSubscriptions: { getByName(name: string): DurableObjectStub & SubscriptionsRpc }
 }
+
+const shard = McpSubscriptions.getByName('subscriptions 0 everything')
+const anyone = { expires: Date.now() + week, tenant: undefined, scopes: [] }
+
+/** The topics that a session is registered for. */
+const topicsOf = (session: Stub) =>
+  runInDurableObject(shard, (_, { storage: { sql } }) =>
+    sql
+      .exec<{ topic: string }>('SELECT topic FROM subscriptions WHERE session = ? ORDER BY topic', String(session.name))
+      .toArray()
+      .map(({ topic }) => topic),
+  )
 
 test('a subscription that is made while a narrower token ends earlier ones is kept', async () => {
   const name = crypto.randomUUID()
@@ -39,11 +52,56 @@ test('a subscription that is made while a narrower token ends earlier ones is ke
   } finally {
     leaving.mockRestore()
   }
-  const topics = await runInDurableObject(McpSubscriptions.getByName('subscriptions 0 everything'), (_, { storage }) =>
-    storage.sql
-      .exec<{ topic: string }>('SELECT topic FROM subscriptions WHERE session = ?', name)
-      .toArray()
-      .map(({ topic }) => topic),
-  )
+  const topics = await topicsOf(stub)
   expect(topics.filter((topic) => topic.startsWith('resource:'))).toEqual(['resource:note://2'])
+})
+
+describe('a session that registered before a release added a topic', () => {
+  const dial = async (stub: Stub, query: string) => {
+    const url = `https://session/relay?expires=${Date.now() + week}&relay=one&${query}`
+    const { status, webSocket } = await stub.fetch(new Request(url, { headers: { Upgrade: 'websocket' } }))
+    expect(status).toBe(101)
+    webSocket?.accept()
+  }
+  const ada = { issuer: 'https://issuer.example', subject: 'ada' }
+
+  test.each([
+    {
+      how: 'its stream continues',
+      begin: (stub: Stub) => dial(stub, ''),
+      next: (stub: Stub) => dial(stub, 'after=0.0&again=1'),
+    },
+    {
+      how: 'its caller is admitted',
+      begin: (stub: Stub) => stub.admit({ ...ada, ...anyone, after: undefined }),
+      next: (stub: Stub) => stub.admit({ ...ada, ...anyone, after: '0.0' }),
+    },
+    {
+      how: 'its client sends a message over HTTP+SSE',
+      async begin(stub: Stub) {
+        await dial(stub, 'sse=1')
+        const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
+        await stub.post(post('initialize', hello, { handshake: undefined }))
+        await vi.waitFor(async () => expect(await topicsOf(stub)).not.toEqual([]))
+      },
+      next: (stub: Stub) => stub.post(post('ping', {}, { handshake: undefined })),
+    },
+  ])('is registered for it when $how', async ({ begin, next }) => {
+    const stub = McpSession.getByName(crypto.randomUUID())
+    await begin(stub)
+    const topics = await topicsOf(stub)
+    expect(topics).toContain('prompts')
+    await runInDurableObject(shard, (_, { storage }) =>
+      storage.sql.exec("DELETE FROM subscriptions WHERE topic = 'prompts' AND session = ?", String(stub.name)),
+    )
+    await next(stub)
+    expect(await topicsOf(stub)).not.toContain('prompts')
+    // That of a release without prompts.
+    await runInDurableObject(stub, (_, { storage: { kv } }) => {
+      kv.put('registration', { ...kv.get<Registration>('registration'), topics: 1 })
+    })
+    await evictDurableObject(stub, { webSockets: 'hibernate' })
+    await next(stub)
+    await vi.waitFor(async () => expect(await topicsOf(stub)).toEqual(topics))
+  })
 })
