@@ -26,7 +26,7 @@ export async function openapi(document: string | undefined, { out }: { out?: str
 function operationsIn(document: string): Operation[] {
   const operations = readOperations(document)
   if (operations.length > 0) return operations
-  throw new CliError(`${document} has no operation that can be a tool: bodies other than JSON are not supported.`)
+  throw new CliError(`${document} has no operation that can be a tool.`)
 }
 
 function readOperations(document: string): Operation[] {

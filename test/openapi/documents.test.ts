@@ -445,7 +445,34 @@ test.each<[what: string, path: string, operation: Json, left: string]>([
     'a body of JSON text sequences',
     '/a',
     { requestBody: { required: true, content: { 'application/json-seq': { schema: {} } } } },
-    'POST /a, whose body is not JSON but application/json-seq',
+    'POST /a, whose body is neither JSON nor a supported form but application/json-seq',
+  ],
+  [
+    'an optional body that cannot be sent',
+    '/a',
+    { requestBody: { content: { 'text/csv': {}, 'image/png': {} } } },
+    'POST /a, whose body is neither JSON nor a supported form but text/csv, image/png',
+  ],
+  [
+    'a form without an object',
+    '/a',
+    { requestBody: { content: { 'multipart/form-data': { schema: { type: 'string' } } } } },
+    'POST /a, whose body is neither JSON nor a supported form but multipart/form-data',
+  ],
+  [
+    'a form with an object of the style form',
+    '/a',
+    {
+      requestBody: {
+        content: {
+          'application/x-www-form-urlencoded': {
+            schema: { type: 'object', properties: { a: { type: 'object' } } },
+            encoding: { a: { style: 'form' } },
+          },
+        },
+      },
+    },
+    'POST /a, whose body is neither JSON nor a supported form but application/x-www-form-urlencoded',
   ],
 ])('%s is left out', (_, path, operation, sentence) => {
   const left: string[] = []

@@ -377,25 +377,122 @@ test('a readOnly property is not an argument, required or not', async () => {
 })
 
 describe('a parameter with a list', () => {
-  const list = { type: 'array', items: { type: 'integer' } }
-  const sent = async (path: string, parameter: object) => {
+  const list = { type: 'array', items: { type: 'string' } }
+  const sent = async (path: string, parameter: object, ids: string[]) => {
     const base = await listen((request, response) => response.end(request.url))
     const document = { openapi: '3.1.0', paths: { [path]: { get: { operationId: 'get', parameters: [parameter] } } } }
     const server = newServer().use(openApiTools(parseOpenApi(document), { baseUrl: base }))
-    return textOf(await result(server, 'tools/call', { name: 'get', arguments: { ids: [1, 2] } }))
+    return textOf(await result(server, 'tools/call', { name: 'get', arguments: { ids } }))
   }
 
   test.each([
-    [{}, '/x?ids=1&ids=2'],
-    [{ explode: false }, '/x?ids=1%2C2'],
-    [{ style: 'pipeDelimited', explode: false }, '/x?ids=1%7C2'],
-    [{ style: 'spaceDelimited', explode: false }, '/x?ids=1+2'],
+    [{}, '/x?ids=a&ids=b%2Cc%7Cd+e'],
+    [{ explode: false }, '/x?ids=a,b%2Cc%7Cd+e'],
+    [{ style: 'pipeDelimited', explode: false }, '/x?ids=a%7Cb%2Cc%7Cd+e'],
+    [{ style: 'spaceDelimited', explode: false }, '/x?ids=a+b%2Cc%7Cd+e'],
   ])('in a query with %j is sent as %s', async (style, url) => {
-    expect(await sent('/x', { in: 'query', name: 'ids', schema: list, ...style })).toBe(url)
+    expect(await sent('/x', { in: 'query', name: 'ids', schema: list, ...style }, ['a', 'b,c|d e'])).toBe(url)
   })
 
-  test('in a path is sent separated by commas', async () => {
-    expect(await sent('/x/{ids}', { in: 'path', name: 'ids', required: true, schema: list })).toBe('/x/1%2C2')
+  test.each([
+    [{}, '/x/a,b%2Cc.d%3Be'],
+    [{ style: 'simple', explode: true }, '/x/a,b%2Cc.d%3Be'],
+    [{ style: 'label' }, '/x/.a,b%2Cc.d%3Be'],
+    [{ style: 'label', explode: true }, '/x/.a.b%2Cc.d%3Be'],
+    [{ style: 'matrix' }, '/x/;ids=a,b%2Cc.d%3Be'],
+    [{ style: 'matrix', explode: true }, '/x/;ids=a;ids=b%2Cc.d%3Be'],
+  ])('in a path with %j is sent as %s', async (style, url) => {
+    const parameter = { in: 'path', name: 'ids', required: true, schema: list, ...style }
+    expect(await sent('/x/{ids}', parameter, ['a', 'b,c.d;e'])).toBe(url)
+  })
+
+  test('in a path of the style label never makes another path', async () => {
+    const parameter = { in: 'path', name: 'ids', required: true, schema: list, style: 'label' }
+    expect(await sent('/x/{ids}', parameter, ['.'])).toBe('"." cannot be a segment of the path /x/{ids}')
+  })
+})
+
+describe('a body that is a form', () => {
+  const posted = async (type: string, schema: object, body: unknown, encoding = {}) => {
+    const base = await listen((request, response) => {
+      const { headers } = request
+      request.setEncoding('latin1')
+      let received = ''
+      request.on('data', (text) => {
+        received += text
+      })
+      request.on('end', () => response.end(JSON.stringify({ type: headers['content-type'], body: received })))
+    })
+    const requestBody = { content: { [type]: { schema, encoding } } }
+    const document = { openapi: '3.1.0', paths: { '/x': { post: { operationId: 'add', requestBody } } } }
+    const server = newServer().use(openApiTools(parseOpenApi(document), { baseUrl: base }))
+    return textOf(await result(server, 'tools/call', { name: 'add', arguments: { body } }))
+  }
+  const urlEncoded = 'application/x-www-form-urlencoded'
+  const strings = { type: 'array', items: { type: 'string' } }
+  const properties = { To: { type: 'string' }, MediaUrl: strings, price: { type: 'object' }, expand: strings }
+
+  test.each<[body: object, encoding: object, text: string]>([
+    [
+      { To: '+1 & 2', MediaUrl: ['https://a/?b=c', 'd'] },
+      {},
+      'To=%2B1+%26+2&MediaUrl=https%3A%2F%2Fa%2F%3Fb%3Dc&MediaUrl=d',
+    ],
+    [{ To: 'ü', absent: null, constructor: true, n: 1.5 }, {}, 'To=%C3%BC&constructor=true&n=1.5'],
+    [{ price: { a: 1 } }, {}, 'price=%7B%22a%22%3A1%7D'],
+    [
+      { price: { currency: 'eur', tiers: [{ up_to: 5 }, { up_to: 'inf' }] }, expand: ['a.b', 'c&'] },
+      { price: { style: 'deepObject', explode: true }, expand: { style: 'deepObject', explode: true } },
+      'price%5Bcurrency%5D=eur&price%5Btiers%5D%5B0%5D%5Bup_to%5D=5&price%5Btiers%5D%5B1%5D%5Bup_to%5D=inf&expand%5B0%5D=a.b&expand%5B1%5D=c%26',
+    ],
+    [{ MediaUrl: ['a', 'b,c'] }, { MediaUrl: { explode: false } }, 'MediaUrl=a,b%2Cc'],
+    [{ MediaUrl: ['a', 'b,c'] }, { MediaUrl: { style: 'pipeDelimited' } }, 'MediaUrl=a%7Cb%2Cc'],
+    [{}, {}, ''],
+  ])('sends %j with the encoding %j', async (body, encoding, text) => {
+    const schema = { allOf: [{ type: 'object', properties }] }
+    expect(JSON.parse(await posted(urlEncoded, schema, body, encoding))).toEqual({ type: urlEncoded, body: text })
+  })
+
+  test('sends files, which are base64 for the model', async () => {
+    const schema = {
+      type: 'object',
+      required: ['file'],
+      properties: {
+        file: { type: 'string', format: 'binary', description: 'The recording' },
+        more: { type: 'array', items: { contentMediaType: 'image/png' } },
+        tags: strings,
+      },
+    }
+    const data = Buffer.from([0xff, 0, 0x0d]).toString('base64')
+    const body = {
+      file: { data, filename: 'a.mp3', mimeType: 'audio/mpeg' },
+      more: [{ data }, { data }],
+      tags: ['x', 'ü'],
+    }
+    const sent = JSON.parse(await posted('multipart/form-data', schema, body))
+    const form = await new Response(Buffer.from(sent.body, 'latin1'), {
+      headers: { 'Content-Type': sent.type },
+    }).formData()
+    const files = [...form.getAll('file'), ...form.getAll('more')] as File[]
+    expect(files.map(({ name, type }) => [name, type])).toEqual([
+      ['a.mp3', 'audio/mpeg'],
+      ['more', 'application/octet-stream'],
+      ['more', 'application/octet-stream'],
+    ])
+    expect([...(await (files[0] as File).bytes())]).toEqual([0xff, 0, 0x0d])
+    expect(form.getAll('tags')).toEqual(['x', 'ü'])
+    expect(await posted('multipart/form-data', schema, { file: { data: '!' } })).toBe(
+      'The "data" of the file "file" must be base64',
+    )
+    expect(await posted('multipart/form-data', schema, { file: 'text' })).toContain('Invalid arguments for add')
+  })
+
+  test('is at most 16 MiB of text, however deep its names are', async () => {
+    const encoding = { price: { style: 'deepObject' } }
+    const body = { price: { ['n'.repeat(100_000)]: Array.from({ length: 200 }, () => 1) } }
+    expect(await posted(urlEncoded, { type: 'object', properties }, body, encoding)).toBe(
+      '"body" is a form of more than 16777216 characters: send less',
+    )
   })
 })
 

@@ -7,7 +7,9 @@ import { maxAnswerBytes } from '../../protocol/bounded-body.ts'
 import { ToolError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { CallToolResult, Params } from '../../protocol/types.ts'
+import { encodeForm, type Field, fieldsOf, textOf } from './form-fields.ts'
 import type { Operation } from './operation-type.ts'
+import { requestBody } from './request-body.ts'
 import { headerKey } from './reserved-headers.ts'
 import { type Answer, sendGuarded } from './send-guarded.ts'
 
@@ -25,32 +27,34 @@ export type Api = {
 
 /** Sends the request of an operation, and returns the response of the API as a result. */
 export async function callOperation(
-  { method, path, parameters, hasBody, bodyType = 'application/json' }: Operation,
+  operation: Operation,
   { baseUrl, guard, resilience, isStructured }: Api,
   args: Params,
   headers: readonly [name: string, value: string | undefined][],
   ctx: Pick<Context, 'signal'>,
   token?: UpstreamToken,
 ): Promise<CallToolResult> {
+  const { method, path, parameters, hasBody, bodyType = 'application/json' } = operation
   const url = new URL(baseUrl.replace(/\/$/, '') + path.replace(/\{([^}]+)\}/g, (_, name) => inPath(name)))
   const sent = new Headers({ Accept: 'application/json' })
+  const query: Field[] = []
   for (const [argument, { in: place, name, separator }] of Object.entries(parameters)) {
-    if (place === 'querystring') {
-      for (const [key, value] of membersOf(argument, argumentOf(argument) ?? {}))
-        url.searchParams.append(key, textOf(value))
-      continue
-    }
-    const values = [argumentOf(argument) ?? []].flat()
-    const queried = separator && values.length > 0 ? [values.map(textOf).join(separator)] : values
-    if (place === 'query') for (const value of queried) url.searchParams.append(name, textOf(value))
+    const value = argumentOf(argument)
+    if (place === 'query') query.push(...fieldsOf(name, value, { separator }, encodeForm))
+    if (place === 'querystring') query.push(...membersOf(argument, value ?? {}))
+    const values = [value ?? []].flat()
     if (place === 'header' && values.length > 0) setHeader(sent, name, values.map(textOf).join(', '))
   }
+  // Not by `searchParams`, which would encode separators too.
+  url.search = [url.search.slice(1), ...query.map((field) => field.join('='))].filter(Boolean).join('&')
   // After the arguments: the developer's value wins, also a missing one.
   const owned = new Set(headers.map(([name]) => headerKey(name)))
   for (const name of [...sent.keys()]) if (owned.has(headerKey(name))) sent.delete(name)
   for (const [name, value] of headers) if (value !== undefined) sent.set(name, value)
-  if (hasBody && args.body !== undefined) sent.set('Content-Type', bodyType)
-  const body = hasBody && args.body !== undefined ? JSON.stringify(args.body) : null
+  const body = hasBody && args.body !== undefined ? requestBody(operation, args.body) : null
+  if (typeof body === 'string') sent.set('Content-Type', bodyType)
+  // `fetch` sets it, with the boundary of the form.
+  else if (body) sent.delete('Content-Type')
   const send = (accessToken: string | undefined) => {
     if (accessToken !== undefined) sent.set('Authorization', `Bearer ${accessToken}`)
     const credential = JSON.stringify([headers, accessToken])
@@ -81,14 +85,16 @@ export async function callOperation(
   }
 
   function inPath(name: string): string {
-    const argument = Object.entries(parameters).find(([, place]) => place.in === 'path' && place.name === name)?.[0]
-    const value = argumentOf(argument ?? name)
-    const text = Array.isArray(value) ? value.map(textOf).join(',') : textOf(value)
+    const [argument, { prefix = '', separator = ',' }] = Object.entries(parameters).find(
+      ([, place]) => place.in === 'path' && place.name === name,
+    ) ?? [name, {}]
+    const texts = [argumentOf(argument)].flat().map(textOf)
+    const text = texts.join(separator)
     // Encoded or not, it would be another path.
-    if (/^\.{0,2}$/.test(text) || !text.isWellFormed()) {
+    if (text === '' || /^\.{0,2}$/.test(prefix + text) || !text.isWellFormed()) {
       throw new ToolError(`${JSON.stringify(text)} cannot be a segment of the path ${path}`)
     }
-    return encodeURIComponent(text)
+    return prefix + texts.map(encodeURIComponent).join(separator)
   }
 }
 
@@ -98,13 +104,11 @@ export async function callOperation(
  * @throws ToolError for a value that is no object
  * @see https://spec.openapis.org/oas/v3.2.0.html#parameter-locations
  */
-function membersOf(argument: string, value: unknown): [name: string, value: unknown][] {
+function membersOf(argument: string, value: unknown): Field[] {
   if (!isObject(value)) {
     throw new ToolError(`"${argument}" must be an object: its members are the parameters of the query`)
   }
-  return Object.entries(value).flatMap(([name, member]) =>
-    [member ?? []].flat().map((each): [string, unknown] => [name, each]),
-  )
+  return Object.entries(value).flatMap(([name, member]) => [...fieldsOf(name, member, {}, encodeForm)])
 }
 
 /** @throws ToolError for a value that HTTP cannot carry, such as one with a line break */
@@ -146,8 +150,6 @@ function textIn({ mimeType, bytes }: Answer): string | undefined {
     return undefined
   }
 }
-
-const textOf = (value: unknown): string => (typeof value === 'object' ? JSON.stringify(value) : String(value))
 
 function jsonObject(text: string): Params | undefined {
   try {

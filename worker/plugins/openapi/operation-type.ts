@@ -10,6 +10,14 @@ export const isSamePlace = (one: OperationParameter, other: OperationParameter):
 /** Whether `fetch` sends a body with a method. */
 export const canHaveBody = (method: string): boolean => !/^(?:get|head)$/i.test(method)
 
+/** How a value becomes fields. */
+export type FieldStyle = {
+  /** Separator of the entries of a list in one field. Default: each entry is a field of its own. */
+  readonly separator?: string | undefined
+  /** Whether each entry and each member is a field of its own, such as `a[b][0]`. Default: objects are sent as JSON. */
+  readonly isDeep?: boolean
+}
+
 /** Describes one operation of an API, as `parseOpenApi` returns it. It is JSON. */
 export type Operation = {
   /** Name of the tool. */
@@ -29,15 +37,33 @@ export type Operation = {
         in: 'path' | 'query' | 'querystring' | 'header'
         /** Without a meaning in a `querystring`. */
         name: string
-        /** Separator of the entries of a list in a query. Default: each entry is a parameter of its own. */
-        separator?: ',' | ' ' | '|'
+        /**
+         * Separator of the entries of a list. Default: in a query, each entry is a parameter of its own; in a path, a comma. In a path it may
+         * be any text, such as `;id=`.
+         */
+        separator?: string
+        /** Text in front of the value in a path, such as `;id=`. Default: none. */
+        prefix?: string
       }
     >
   >
-  /** Whether the argument `body` is sent as JSON. */
+  /** Whether the argument `body` is sent. */
   readonly hasBody: boolean
-  /** Media type of that JSON. Default: `application/json`. */
+  /**
+   * Media type of the body: `application/x-www-form-urlencoded` and `multipart/form-data` are sent as forms, others as JSON. Default:
+   * `application/json`.
+   */
   readonly bodyType?: string
+  /** How members of a form are sent. Default: each as one field, lists as a field for each entry, objects as JSON. */
+  readonly bodyFields?: Readonly<
+    Record<
+      string,
+      FieldStyle & {
+        /** Whether it is a file, or a list of files, of a multipart form: `{ data, filename, mimeType }`, with `data` in base64. */
+        readonly isFile?: boolean
+      }
+    >
+  >
   /** The schema of the arguments. */
   readonly input: JsonSchema
   /** Hints about side effects, from the HTTP method. */

@@ -31,7 +31,7 @@ export type ParseOpenApiOptions = {
 
 /**
  * Reads the operations of an OpenAPI document, in its order. Skips parameters in cookies, headers that a model must not set, and operations
- * whose body is not JSON. `npx edgemcp openapi` does the same at build time, so that the Worker contains only the operations.
+ * whose body is neither JSON nor a form. `npx edgemcp openapi` does the same at build time, so that the Worker contains only the operations.
  *
  * @param document OpenAPI 3.0, 3.1 or 3.2, complete: only references inside the document are resolved
  * @throws Error for an invalid document. The message names the problem and its place
@@ -112,6 +112,7 @@ function readOperation(source: OperationSource, item: Params, operation: Params)
     parameters: input.parameters,
     hasBody: body !== undefined,
     ...(body && body.type !== 'application/json' && { bodyType: body.type }),
+    ...(body?.fields && Object.keys(body.fields).length > 0 && { bodyFields: body.fields }),
     input: input.schema,
     annotations: {
       readOnlyHint: method === 'get' || method === 'head' || method === 'options',

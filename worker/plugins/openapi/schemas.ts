@@ -9,6 +9,8 @@ import { asciiName } from './tool-names.ts'
 /** Copies schemas of a document for one operation. All schemas that they refer to are in `definitions`, for `$defs` of the result. */
 export class Schemas {
   readonly definitions: Record<string, unknown> = {}
+  /** Whether the schemas are of a form with files. */
+  hasFiles = false
   readonly #document: Params
   readonly #where: string
   readonly #onSkipped: (sentence: string) => void
@@ -39,6 +41,7 @@ export class Schemas {
   #copy(schema: unknown, outer: readonly Params[], hidden: readonly string[] = []): unknown {
     if (Array.isArray(schema)) return schema.map((each) => this.#copy(each, outer, hidden))
     if (!isObject(schema)) return schema
+    if (this.hasFiles && isFile(schema)) return fileSchema(schema)
     const own = schemasAround(schema, outer)
     const names = [...hidden, ...this.#readOnlyOf(schema, outer)]
     const $ref = typeof schema.$ref === 'string' ? `#/$defs/${this.#nameFor(schema.$ref, own, names)}` : undefined
@@ -140,6 +143,25 @@ export class Schemas {
     return { target: targetOf(reference, this.#document, this.#where), around: [] }
   }
 }
+
+/** Whether a schema is for the bytes of a file: `format: binary` of OpenAPI 3.0, `contentMediaType` of 3.1. */
+export const isFile = ({ type, format, contentMediaType, contentEncoding }: Params): boolean =>
+  (type === undefined || [type].flat().includes('string')) &&
+  (format === 'binary' || (contentEncoding === undefined && !/json|^text\/|^undefined$/.test(String(contentMediaType))))
+
+/** A file, as the argument of a tool has it. */
+const fileSchema = ({ title, description }: Params): Params => ({
+  type: 'object',
+  ...(title !== undefined && { title }),
+  ...(description !== undefined && { description }),
+  properties: {
+    data: { type: 'string', contentEncoding: 'base64' },
+    filename: { type: 'string', examples: ['report.pdf'] },
+    mimeType: { type: 'string', examples: ['application/pdf'] },
+  },
+  required: ['data'],
+  additionalProperties: false,
+})
 
 /** Returns a schema whose alternatives may overlap, if a discriminator tells which one is meant. */
 function lenient(schema: Params): Params {

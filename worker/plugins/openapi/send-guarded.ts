@@ -62,7 +62,7 @@ export async function sendGuarded(
   guard: RequestGuard,
   { timeoutMs, attemptTimeoutMs }: Resilience,
   url: URL,
-  request: { readonly method: string; readonly headers: Headers; readonly body: string | null },
+  request: { readonly method: string; readonly headers: Headers; readonly body: string | FormData | null },
   credential: string,
   ctx: Pick<Context, 'signal'>,
 ): Promise<Answer> {

@@ -3,10 +3,11 @@ import { resolveFragment } from '../../protocol/json-pointer.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { JsonSchema, Params } from '../../protocol/types.ts'
 import { namesInPath } from './lost-arguments.ts'
-import { canHaveBody, type OperationParameter } from './operation-type.ts'
+import { canHaveBody, type Operation, type OperationParameter } from './operation-type.ts'
 import { followed, isVersion30 } from './references.ts'
+import { multipartForm, urlEncodedForm } from './request-body.ts'
 import { isHeaderName, isReservedHeader } from './reserved-headers.ts'
-import { Schemas } from './schemas.ts'
+import { isFile, Schemas } from './schemas.ts'
 import { asciiName } from './tool-names.ts'
 
 /** An operation, where a document describes it. */
@@ -21,8 +22,13 @@ export type OperationSource = {
   readonly onSkipped: (sentence: string) => void
 }
 
-/** A JSON body. `type`: its media type in lower case, without parameters. */
-type Body = { readonly schema: unknown; readonly type: string; readonly isRequired: boolean }
+/** `type`: the media type in lower case, without parameters. `fields`: those of a form. */
+type Body = {
+  readonly schema: unknown
+  readonly type: string
+  readonly isRequired: boolean
+  readonly fields?: NonNullable<Operation['bodyFields']>
+}
 
 const places = ['path', 'query', 'querystring', 'header'] as const
 const isPlace = (value: unknown): value is OperationParameter['in'] => places.some((place) => place === value)
@@ -77,15 +83,15 @@ export class ToolInput {
       return true
     }
     const isRequired = place === 'path' || parameter.required === true
-    const separator = separatorOf(parameter, document, where)
-    if (separator === 'unsupported') {
+    const style = styleOf(parameter, document, where)
+    if (style === 'unsupported') {
       if (isRequired)
         onSkipped(`${where}, whose required parameter "${name}" is serialized in a way that is not supported`)
       else onSkipped(`${where} without its parameter "${name}": it is serialized in a way that is not supported`)
       return !isRequired
     }
     const argument = freeArgument(place, name, this.#properties)
-    this.parameters[argument] = { in: place, name, ...(separator && { separator }) }
+    this.parameters[argument] = { in: place, name, ...style }
     const schema = schemaOf(parameter)
     const text = textFor(argument, parameter)
     this.#properties[argument] = {
@@ -102,7 +108,8 @@ export class ToolInput {
     return namesInPath(this.#source.path).find((name) => !declared.some((parameter) => parameter.name === name))
   }
 
-  addBody({ schema, isRequired }: Body): void {
+  addBody({ schema, type, isRequired }: Body): void {
+    this.#schemas.hasFiles = type === multipartForm
     this.#properties.body = isObject(schema) ? this.#schemas.copy(schema) : {}
     if (isRequired) this.#required.push('body')
   }
@@ -120,56 +127,111 @@ export class ToolInput {
 }
 
 /**
- * The JSON body of an operation; `undefined` for one that has none, which may be reported.
+ * The body of an operation; `undefined` for one that has none.
  *
- * @returns `'unsupported'`, reported too, when the operation cannot be called without a body that is not supported
+ * @returns `'unsupported'`, which is reported, for one that cannot be sent
  */
 export function bodyOf(
   { document, method, where, onSkipped }: OperationSource,
   requestBody: unknown,
 ): Body | 'unsupported' | undefined {
   const body = isObject(requestBody) ? followed(requestBody, document, where) : undefined
-  const content = body && isObject(body.content) ? body.content : undefined
-  if (!content) return undefined
-  const isRequired = body?.required === true
-  const without = isRequired ? 'unsupported' : undefined
-  const [type = '', json] = Object.entries(content).find(([type]) => jsonType.test(type)) ?? []
-  if (!json) {
-    const types = Object.keys(content).join(', ')
-    if (isRequired) onSkipped(`${where}, whose body is not JSON but ${types}`)
-    else onSkipped(`${where} without its body, which is not JSON but ${types}`)
-    return without
-  }
-  if (!isObject(json)) return undefined
+  const content = Object.entries(body && isObject(body.content) ? body.content : {})
+  if (!body || content.length === 0) return undefined
+  const isRequired = body.required === true
   if (!canHaveBody(method)) {
     if (isRequired) onSkipped(`${where}, because a request of this method cannot have a body`)
     else onSkipped(`${where} without its body, because a request of this method cannot have one`)
-    return without
+    return isRequired ? 'unsupported' : undefined
   }
-  // Parameters such as a charset mean nothing for JSON.
-  return { schema: json.schema, type: type.replace(/\s*;.*$/, '').toLowerCase(), isRequired }
+  const media = content.flatMap(([name, media]) => (isObject(media) ? [{ type: mediaType(name), media }] : []))
+  const json = media.find(({ type }) => jsonType.test(type))
+  if (json) return { schema: json.media.schema, type: json.type, isRequired }
+  for (const form of [urlEncodedForm, multipartForm]) {
+    const schema = media.find(({ type }) => type === form)?.media.schema
+    const { encoding } = media.find(({ type }) => type === form)?.media ?? {}
+    const fields = schema === undefined ? undefined : formFieldsOf(schema, encoding, document)
+    if (fields) return { schema, type: form, isRequired, fields }
+  }
+  onSkipped(`${where}, whose body is neither JSON nor a supported form but ${content.map(([type]) => type).join(', ')}`)
+  return 'unsupported'
 }
 
+/** Parameters such as a charset mean nothing for JSON. */
+const mediaType = (name: string): string =>
+  name
+    .replace(/\s*;.*$/, '')
+    .trim()
+    .toLowerCase()
+
 /**
- * The separator of the entries of a list in a query, if they are one parameter.
+ * Returns how the members of a form are sent; `undefined` if it is no object, or has a style that is not supported.
  *
- * @see https://spec.openapis.org/oas/v3.1.1.html#style-values
+ * @see https://spec.openapis.org/oas/v3.1.1.html#encoding-object
  */
-function separatorOf(parameter: Params, document: Params, where: string): ',' | ' ' | '|' | 'unsupported' | undefined {
-  const { in: place, content } = parameter
-  const value = schemaOf(parameter)
-  const isObjects = mayBe('object', value, document)
-  if (place === 'querystring') return isObjects ? undefined : 'unsupported'
-  const byDefault = place === 'query' ? 'form' : 'simple'
-  const { style = byDefault, explode = style === 'form' } = parameter
-  if (isObject(value)) followed(value, document, where)
-  if (content !== undefined || isObjects) return 'unsupported'
-  const isList = mayBe('array', value, document)
-  if (style === byDefault) return place === 'query' && explode === false && isList ? ',' : undefined
-  if (place !== 'query' || !isList) return 'unsupported'
+function formFieldsOf(schema: unknown, encoding: unknown, document: Params): Body['fields'] | undefined {
+  if (!mayBe('object', schema, document)) return undefined
+  const fields: Record<string, NonNullable<Body['fields']>[string]> = {}
+  for (const part of schemasOf(schema, document)) {
+    for (const [name, property] of Object.entries(isObject(part.properties) ? part.properties : {})) {
+      const style = isObject(encoding) && isObject(encoding[name]) ? encoding[name] : {}
+      const field = fieldOf(property, style, document)
+      if (!field) return undefined
+      if (Object.keys(field).length > 0) fields[name] = field
+    }
+  }
+  return fields
+}
+
+/** @returns `undefined` for a style that is not supported */
+function fieldOf(property: unknown, { style, explode }: Params, document: Params) {
+  const isList = mayBe('array', property, document)
+  const items = schemasOf(property, document).map((part) => part.items)
+  if ([property, ...items].some((each) => schemasOf(each, document).some(isFile))) return { isFile: true }
+  if (style === 'deepObject') return { isDeep: true }
+  if (style === undefined && explode === undefined) return {}
+  if (mayBe('object', property, document)) return undefined
+  const separator = separatorOf(style ?? 'form', explode)
+  if (separator === 'unsupported') return undefined
+  return separator && isList ? { separator } : {}
+}
+
+/** The separator of a list that is one field, if it is one. */
+function separatorOf(style: unknown, explode: unknown): ',' | ' ' | '|' | 'unsupported' | undefined {
+  if (style === 'form') return explode === false ? ',' : undefined
   if (style === 'spaceDelimited') return explode ? undefined : ' '
   if (style === 'pipeDelimited') return explode ? undefined : '|'
   return 'unsupported'
+}
+
+type ParameterStyle = Pick<OperationParameter, 'separator' | 'prefix'>
+
+/**
+ * How the value of a parameter is serialized.
+ *
+ * @see https://spec.openapis.org/oas/v3.1.1.html#style-values
+ */
+function styleOf(parameter: Params, document: Params, where: string): ParameterStyle | 'unsupported' {
+  const { in: place, content } = parameter
+  const value = schemaOf(parameter)
+  const isObjects = mayBe('object', value, document)
+  if (place === 'querystring') return isObjects ? {} : 'unsupported'
+  const { style = place === 'query' ? 'form' : 'simple', explode } = parameter
+  if (isObject(value)) followed(value, document, where)
+  if (content !== undefined || isObjects) return 'unsupported'
+  if (style === 'simple' && place !== 'query') return {}
+  if (place === 'path') return pathStyleOf(style, String(parameter.name), explode === true)
+  if (place === 'header') return 'unsupported'
+  const isList = mayBe('array', value, document)
+  const separator = separatorOf(style, explode)
+  if (separator === 'unsupported' || (style !== 'form' && !isList)) return 'unsupported'
+  return separator && isList ? { separator } : {}
+}
+
+/** @see https://www.rfc-editor.org/rfc/rfc6570#section-3.2.5 */
+function pathStyleOf(style: unknown, name: string, isExploded: boolean): ParameterStyle | 'unsupported' {
+  const prefix = style === 'label' ? '.' : style === 'matrix' ? `;${encodeURIComponent(name)}=` : undefined
+  return prefix === undefined ? 'unsupported' : { prefix, separator: isExploded ? prefix : ',' }
 }
 
 /**
@@ -190,18 +252,23 @@ const keywordsOf = {
 } as const
 
 /** Whether a schema is for lists, or for objects, at least among others. */
-function mayBe(type: 'array' | 'object', schema: unknown, document: Params, seen = new Set<unknown>()): boolean {
-  if (!isObject(schema) || seen.has(schema)) return false
+const mayBe = (type: 'array' | 'object', schema: unknown, document: Params): boolean =>
+  schemasOf(schema, document).some((part) =>
+    part.type === undefined
+      ? keywordsOf[type].some((key) => Object.hasOwn(part, key))
+      : [part.type].flat().includes(type),
+  )
+
+/** Returns a schema, and those that may apply to the same value by its references and alternatives. */
+function schemasOf(schema: unknown, document: Params, seen = new Set<Params>()): Params[] {
+  if (!isObject(schema) || seen.has(schema)) return []
   seen.add(schema)
-  const { $ref, type: types, allOf, anyOf, oneOf } = schema
-  if (typeof $ref === 'string') {
-    const target = resolveFragment(schema, $ref) ?? resolveFragment(document, $ref)
-    if (mayBe(type, target, document, seen)) return true
-    if (isVersion30(document)) return false
-  }
-  if (types === undefined ? keywordsOf[type].some((key) => Object.hasOwn(schema, key)) : [types].flat().includes(type))
-    return true
-  return [allOf, anyOf, oneOf].flat().some((each) => mayBe(type, each, document, seen))
+  const { $ref, allOf, anyOf, oneOf } = schema
+  const target =
+    typeof $ref === 'string' ? (resolveFragment(schema, $ref) ?? resolveFragment(document, $ref)) : undefined
+  const referred = schemasOf(target, document, seen)
+  if (typeof $ref === 'string' && isVersion30(document)) return referred
+  return [schema, ...referred, ...[allOf, anyOf, oneOf].flat().flatMap((each) => schemasOf(each, document, seen))]
 }
 
 /** The names of arguments that the APIs of models accept. */

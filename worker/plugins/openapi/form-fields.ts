@@ -1,0 +1,31 @@
+/** The fields of a query or a form, from the value of an argument. */
+
+import type { FieldStyle } from './operation-type.ts'
+
+export type Field = readonly [name: string, value: string]
+
+/**
+ * Returns the fields of a value; none for `null`.
+ *
+ * @param encode encodes the entries before they are joined, so that no entry can contain the separator
+ * @see https://spec.openapis.org/oas/v3.1.1.html#style-examples
+ */
+export function* fieldsOf(
+  name: string,
+  value: unknown,
+  { separator, isDeep }: FieldStyle,
+  encode: (text: string) => string,
+): Iterable<Field> {
+  if (isDeep && typeof value === 'object' && value !== null) {
+    for (const [key, member] of Object.entries(value)) yield* fieldsOf(`${name}[${key}]`, member, { isDeep }, encode)
+    return
+  }
+  const entries = [value ?? []].flat().map((entry) => encode(textOf(entry)))
+  const joint = separator === ',' ? ',' : encode(separator ?? '')
+  for (const entry of separator && entries.length > 0 ? [entries.join(joint)] : entries) yield [encode(name), entry]
+}
+
+/** Encodes a text as in `application/x-www-form-urlencoded`. */
+export const encodeForm = (text: string): string => new URLSearchParams([['', text]]).toString().slice(1)
+
+export const textOf = (value: unknown): string => (typeof value === 'object' ? JSON.stringify(value) : String(value))

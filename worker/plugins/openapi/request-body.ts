@@ -1,0 +1,67 @@
+/** The body of a request: JSON, or a form. */
+import { decodeBase64 } from '../../protocol/base64.ts'
+import { maxAnswerBytes } from '../../protocol/bounded-body.ts'
+import { ToolError } from '../../protocol/errors.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
+import type { Params } from '../../protocol/types.ts'
+import { encodeForm, type Field, fieldsOf } from './form-fields.ts'
+import type { Operation } from './operation-type.ts'
+
+export const urlEncodedForm = 'application/x-www-form-urlencoded'
+export const multipartForm = 'multipart/form-data'
+
+type FieldStyles = NonNullable<Operation['bodyFields']>
+
+/** The names of deep fields repeat those of their parents, so that a form can be far larger than the argument. */
+const maxFormCharacters = maxAnswerBytes
+
+/**
+ * Returns the body of a request.
+ *
+ * @throws ToolError for a form that is no object or too large, and for a file that is not base64
+ */
+export function requestBody(
+  { bodyType, bodyFields = {} }: Pick<Operation, 'bodyType' | 'bodyFields'>,
+  value: unknown,
+): string | FormData {
+  if (bodyType !== urlEncodedForm && bodyType !== multipartForm) return JSON.stringify(value)
+  if (!isObject(value)) throw new ToolError('"body" must be an object: its members are the fields of the form')
+  if (bodyType === multipartForm) return multipart(value, bodyFields)
+  return [...formFields(value, bodyFields, encodeForm)].map((field) => field.join('=')).join('&')
+}
+
+function multipart(value: Params, styles: FieldStyles): FormData {
+  const form = new FormData()
+  const isFile = (name: string) => styleOf(name, styles).isFile === true
+  const texts = Object.fromEntries(Object.entries(value).filter(([name]) => !isFile(name)))
+  for (const [name, text] of formFields(texts, styles, (text) => text)) form.append(name, text)
+  for (const [name, files] of Object.entries(value)) {
+    if (isFile(name)) for (const file of [files ?? []].flat()) form.append(name, fileOf(name, file))
+  }
+  return form
+}
+
+function* formFields(value: Params, styles: FieldStyles, encode: (text: string) => string): Iterable<Field> {
+  let characters = 0
+  for (const [name, member] of Object.entries(value)) {
+    for (const field of fieldsOf(name, member, styleOf(name, styles), encode)) {
+      characters += field[0].length + field[1].length
+      if (characters > maxFormCharacters) {
+        throw new ToolError(`"body" is a form of more than ${maxFormCharacters} characters: send less`)
+      }
+      yield field
+    }
+  }
+}
+
+/** Ignores names that objects inherit, such as `constructor`. */
+const styleOf = (name: string, styles: FieldStyles) => (Object.hasOwn(styles, name) && styles[name]) || {}
+
+function fileOf(field: string, value: unknown): File {
+  const { data, filename = field, mimeType = 'application/octet-stream' } = isObject(value) ? value : {}
+  try {
+    return new File([decodeBase64(String(data))], String(filename), { type: String(mimeType) })
+  } catch {
+    throw new ToolError(`The "data" of the file "${field}" must be base64`)
+  }
+}
