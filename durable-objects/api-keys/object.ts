@@ -14,6 +14,7 @@ import { utf8 } from '../../worker/protocol/utf8.ts'
 import type { ApiKeyOwnerRpc, ApiKeyRpc, StoredApiKey } from '../rpc.ts'
 import { Alarms } from '../shared/alarms.ts'
 import { Schema } from '../shared/schema.ts'
+import { migrations } from './migrations.ts'
 
 /** A key of an owner. Times are milliseconds since 1970. */
 type Entry = { readonly createdAt: number; readonly expiresAt?: number | undefined; readonly isReplaced?: boolean }
@@ -29,7 +30,7 @@ const maxReplaced = 100
 const prefix = 'of:'
 
 export class ApiKeys extends DurableObject implements ApiKeyRpc, ApiKeyOwnerRpc {
-  readonly #schema = new Schema(this.ctx.storage)
+  readonly #schema = new Schema(this.ctx.storage, migrations)
   readonly #alarms = new Alarms(this.ctx.storage)
 
   async verify(hash: string): Promise<{ readonly key: StoredApiKey; readonly isUseDue: boolean } | undefined> {

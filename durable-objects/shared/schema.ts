@@ -18,6 +18,9 @@ const retryAfterSeconds = 60
 /** Milliseconds after which the alarm of an object is repeated that this release cannot read. */
 const unreadableRetryMs = 60 * 60_000
 
+/** Returns the version of what the current release stores. */
+export const versionOf = (migrations: readonly Migration[]): number => migrations.length + 1
+
 export class Schema {
   readonly #storage: DurableObjectStorage
   readonly #version: number
@@ -26,11 +29,11 @@ export class Schema {
   /**
    * Migrates what an older release has stored, in one transaction. Call it before any read.
    *
-   * @param migrations from version 1 to 2, from 2 to 3, and so on; never changed after a release
+   * @param migrations of the kind of object: see `migrations.ts` beside each `object.ts`
    */
-  constructor(storage: DurableObjectStorage, migrations: readonly Migration[] = []) {
+  constructor(storage: DurableObjectStorage, migrations: readonly Migration[]) {
     this.#storage = storage
-    this.#version = migrations.length + 1
+    this.#version = versionOf(migrations)
     this.#stored = storage.kv.get<number>('schema')
     const stored = this.#stored
     if (stored === undefined || stored >= this.#version) return

@@ -25,6 +25,7 @@ import { Alarms } from '../shared/alarms.ts'
 import { Schema } from '../shared/schema.ts'
 import { IssuedRefreshTokens } from './issued-refresh-tokens.ts'
 import { LastRefresh } from './last-refresh.ts'
+import { migrations } from './migrations.ts'
 import { upstreamWithoutGrants } from './sign-out.ts'
 import { type UpstreamHost, UpstreamTokens } from './upstream-tokens.ts'
 
@@ -55,7 +56,7 @@ const leaseMs = 10_000
 
 export class SignIn extends DurableObject implements SignInRpc {
   readonly #host: SignInHost
-  readonly #schema = new Schema(this.ctx.storage)
+  readonly #schema = new Schema(this.ctx.storage, migrations)
   readonly #alarms = new Alarms(this.ctx.storage)
   readonly #upstream: UpstreamTokens
   readonly #lastRefresh = new LastRefresh(this.ctx.storage)

@@ -22,6 +22,7 @@ import {
 import { McpError } from '../../worker/protocol/errors.ts'
 import { replaceAll } from '../shared/replace-all.ts'
 import { Schema } from '../shared/schema.ts'
+import { migrations } from './migrations.ts'
 import { StateExpiry } from './state-expiry.ts'
 
 const prefix = 'of:'
@@ -38,7 +39,7 @@ const unchanged = Symbol('unchanged')
  * export { McpState } from 'edgemcp/state'
  */
 export class State extends DurableObject implements StateRpc {
-  readonly #schema = new Schema(this.ctx.storage)
+  readonly #schema = new Schema(this.ctx.storage, migrations)
   readonly #expiry = new StateExpiry(this.ctx.storage, this.#schema)
 
   async run({ state, operation, args, expires }: StateCall): Promise<StateAnswer> {

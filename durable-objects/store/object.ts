@@ -16,13 +16,14 @@ import { DurableObject } from 'cloudflare:workers'
 import { type KeyRing, mintKeyRing } from '../../worker/sealing/seal.ts'
 import type { Consumed, StoreRpc } from '../rpc.ts'
 import { Schema } from '../shared/schema.ts'
+import { migrationsOf } from './migrations.ts'
 import { RequestState } from './request-state.ts'
 
 /** Bytes of the database of an object with used proofs: more than 100,000 of them. */
 const maxProofBytes = 16 * 1024 * 1024
 
 export class Store extends DurableObject implements StoreRpc {
-  protected readonly schema = new Schema(this.ctx.storage)
+  protected readonly schema = new Schema(this.ctx.storage, migrationsOf(this.ctx.id.name, this.ctx.storage.kv))
   readonly #requestState = new RequestState(this.ctx.storage, this.schema)
 
   keys(): Promise<KeyRing>

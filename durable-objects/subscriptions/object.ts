@@ -46,6 +46,7 @@ import { AgedStreams, agedStreamsSchema } from './aged-streams.ts'
 import { ChangeLog, changesSchema, retentionMs } from './change-log.ts'
 import { EnabledOverrides } from './enabled-overrides.ts'
 import { type Attachment, filterOf, Listeners } from './listeners.ts'
+import { migrations } from './migrations.ts'
 import { ParkedSessions, parkedSessionsSchema } from './parked-sessions.ts'
 import { changeMessage, Publisher, retryAfterMs } from './publisher.ts'
 import { SessionSubscriptions, subscriptionsSchema } from './session-subscriptions.ts'
@@ -88,7 +89,7 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
       subscriptionsSchema + changesSchema + agedStreamsSchema + parkedSessionsSchema,
     )
     this.#host = host
-    this.#schema = new Schema(ctx.storage)
+    this.#schema = new Schema(ctx.storage, migrations)
     this.#alarms = new Alarms(ctx.storage)
     this.#log = new ChangeLog(tables, kv, this.#schema)
     this.#aged = new AgedStreams(tables)

@@ -41,6 +41,7 @@ import { waitAtMost } from '../shared/wait-at-most.ts'
 import { runHandler } from './handler-run.ts'
 import { type Answers, answersProblem, takeAnswers } from './input-requests.ts'
 import { deleteTask, expiryOf, isAwake, isDue, isOver, runInAlarm, schedule } from './lifetime.ts'
+import { migrations } from './migrations.ts'
 import { finishTask, settleRun } from './run-outcomes.ts'
 import { Runs } from './runs.ts'
 import { StatusPublisher } from './status-publisher.ts'
@@ -65,7 +66,7 @@ export class Task extends DurableObject implements TaskRpc {
   constructor(ctx: DurableObjectState, env: Cloudflare.Env, host: TaskHost) {
     super(ctx, env)
     const { storage } = ctx
-    this.#schema = new Schema(storage)
+    this.#schema = new Schema(storage, migrations)
     const alarms = new Alarms(storage)
     this.#list = new TaskList(storage, this.#schema, alarms)
     const store = new TaskStore(storage, this.#schema)

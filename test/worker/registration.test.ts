@@ -4,10 +4,12 @@ import { exports } from 'cloudflare:workers'
 import { createServer } from 'edgemcp'
 import { expect, test } from 'vitest'
 import type { SessionRpc } from '../../durable-objects/rpc.ts'
+import { migrations } from '../../durable-objects/session/migrations.ts'
 import { Session } from '../../durable-objects/session/object.ts'
 import type { SessionHost } from '../../durable-objects/session/session-host.ts'
 import { termsWith } from '../../durable-objects/session/session-terms.ts'
 import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
+import { versionOf } from '../../durable-objects/shared/schema.ts'
 import { ClientTasks } from '../../durable-objects/task/client-tasks.ts'
 import { post, week } from './session-post.ts'
 
@@ -41,7 +43,7 @@ async function registered(use: (session: Session, storage: DurableObjectStorage,
     },
   }
   await runInDurableObject(McpSession.getByName(name), async (_, state) => {
-    state.storage.kv.put('schema', 1)
+    state.storage.kv.put('schema', versionOf(migrations))
     state.storage.kv.put('id', { name, expires: Date.now() + week })
     state.storage.kv.put('registration', { shard: 2, topics: 0 })
     state.storage.kv.put('subscribedScopes', ['notes'])

@@ -33,7 +33,7 @@ test('a repeated use awaits the outcome after an eviction, while the Worker exte
   expect(await waiting).toEqual({ is: 'answered', text: 'paid' })
 
   await runInDurableObject(fresh(), async (_, { storage }) => {
-    const schema = new Schema(storage)
+    const schema = new Schema(storage, [])
     await new RequestState(storage, schema, { patienceMs: 20, leaseMs: 60_000 }).consume('yes', expires)
     // Another instance, as after an eviction.
     const impatient = new RequestState(storage, schema, { patienceMs: 20, leaseMs: 0 })

@@ -4,10 +4,12 @@ import { exports } from 'cloudflare:workers'
 import { createServer, type Server } from 'edgemcp'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Post, SessionRpc } from '../../durable-objects/rpc.ts'
+import { migrations } from '../../durable-objects/session/migrations.ts'
 import { Session } from '../../durable-objects/session/object.ts'
 import type { SessionHost } from '../../durable-objects/session/session-host.ts'
 import { readTerms, termsWith } from '../../durable-objects/session/session-terms.ts'
 import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
+import { versionOf } from '../../durable-objects/shared/schema.ts'
 import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
 import { postOf, post as postWith, week } from './session-post.ts'
 
@@ -194,7 +196,7 @@ async function expiring(use: (session: Session, end: End, storage: DurableObject
   const name = crypto.randomUUID()
   await runInDurableObject(McpSession.getByName(name), async (_, state) => {
     const { kv } = state.storage
-    kv.put('schema', 1)
+    kv.put('schema', versionOf(migrations))
     kv.put('id', { name, expires })
     kv.put('registration', { shard: 0, topics: 0 })
     kv.put('lastSeenAt', Date.now() - day - day / 12)

@@ -4,10 +4,12 @@ import { exports } from 'cloudflare:workers'
 import { createServer } from 'edgemcp'
 import { describe, expect, test, vi } from 'vitest'
 import type { SessionRpc, SubscriptionsRpc } from '../../durable-objects/rpc.ts'
+import { migrations } from '../../durable-objects/session/migrations.ts'
 import { Session } from '../../durable-objects/session/object.ts'
 import type { SessionHost } from '../../durable-objects/session/session-host.ts'
 import { termsWith } from '../../durable-objects/session/session-terms.ts'
 import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
+import { versionOf } from '../../durable-objects/shared/schema.ts'
 import { Subscriptions } from '../../durable-objects/subscriptions/session-part.ts'
 import * as closeCode from '../../worker/protocol/close-code.ts'
 import { post, week } from './session-post.ts'
@@ -74,7 +76,7 @@ describe('a session ends although', () => {
     }
     await running({ state }, async ({ session, storage, reported, name }) => {
       const expires = Date.now() + week
-      storage.kv.put('schema', 1)
+      storage.kv.put('schema', versionOf(migrations))
       storage.kv.put('id', { name, expires })
       storage.kv.put('stateObjects', ['first', 'second', 'third'])
       expect(await session.end(expires)).toBe(true)
@@ -122,7 +124,7 @@ describe('a session whose expiry fails once', () => {
       const { session, storage, name } = parts
       const terms = termsWith({ streamAfterMs: 1000, ttl: week, log: defaultLogBounds, revive })(0)
       const stored = {
-        schema: 1,
+        schema: versionOf(migrations),
         id: { name, expires },
         terms,
         lastSeenAt: 1,
