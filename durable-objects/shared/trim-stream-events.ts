@@ -8,8 +8,6 @@ export const position =
 /** The position of an event in its stream: see the columns. */
 export type Position = { seq: number; total: number; messages: number; messageTotal: number }
 
-type Oldest = Position & { characters: number }
-
 /** A row of `events` in the order of its columns, as SQLite takes it. */
 export type EventRow = [
   stream: number,
@@ -35,55 +33,64 @@ export function trimStreamEvents(sql: SqlStorage, bounds: ReplayLimits, rows: re
 
 function trimNotifications(
   sql: SqlStorage,
-  bounds: ReplayLimits,
+  { maxEvents, maxCharacters }: ReplayLimits,
   stream: number,
   { seq, total, messages, messageTotal }: Position,
 ): void {
-  const { maxEvents, maxCharacters } = bounds
   const [countNow, totalNow] = [seq - messages, total - messageTotal]
   // The counts include deleted events, so they are upper bounds.
   if (countNow <= maxEvents && totalNow <= maxCharacters) return
-  trimKind(sql, stream, 'droppedNotification', 'isMessage IS NULL', seq, (oldest) => {
-    const before = oldest.total - oldest.messageTotal - oldest.characters
-    return countNow - (oldest.seq - oldest.messages) < maxEvents && totalNow - before <= maxCharacters
-  })
+  const before = 'total - ifnull(messageTotal, 0) - length(data)'
+  trimKind(sql, stream, notifications, seq, `seq - ifnull(messages, 0) > ?3 AND ${before} >= ?4`, [
+    countNow - maxEvents,
+    totalNow - maxCharacters,
+  ])
 }
 
 function trimMessages(
   sql: SqlStorage,
-  bounds: ReplayLimits,
+  { maxResponses, maxResponseCharacters }: ReplayLimits,
   stream: number,
   { seq, messages, messageTotal }: Position,
 ): void {
-  const { maxResponses, maxResponseCharacters } = bounds
   if (messages <= maxResponses && messageTotal <= maxResponseCharacters) return
-  trimKind(sql, stream, 'droppedMessage', 'isMessage = 1', seq, (oldest) => {
-    const before = oldest.messageTotal - oldest.characters
-    return messages - oldest.messages < maxResponses && messageTotal - before <= maxResponseCharacters
-  })
+  trimKind(sql, stream, responses, seq, 'messages > ?3 AND messageTotal - length(data) >= ?4', [
+    messages - maxResponses,
+    messageTotal - maxResponseCharacters,
+  ])
 }
 
-/** Deletes the oldest events of one kind until the rest fits, and records the newest deleted one in the stream. */
+type Kind = { readonly dropped: 'droppedNotification' | 'droppedMessage'; readonly isOne: string }
+
+const notifications: Kind = { dropped: 'droppedNotification', isOne: 'isMessage IS NULL' }
+const responses: Kind = { dropped: 'droppedMessage', isOne: 'isMessage = 1' }
+
+/**
+ * Deletes the oldest events of one kind until the rest fits, and records the newest deleted one in the stream.
+ *
+ * @param newest is never deleted
+ * @param fits the condition of the first event that is not deleted, with `bounds` as ?3 and ?4
+ */
 function trimKind(
   sql: SqlStorage,
   stream: number,
-  dropped: 'droppedNotification' | 'droppedMessage',
-  kind: string,
+  { dropped, isOne }: Kind,
   newest: number,
-  fits: (oldest: Oldest) => boolean,
+  fits: string,
+  bounds: readonly [number, number],
 ): void {
-  for (;;) {
-    // The oldest of a kind are deleted first, so that the search begins after them.
-    const oldest = sql
-      .exec<Oldest>(
-        `SELECT ${position}, length(data) AS characters FROM events
-         WHERE stream = ?1 AND seq > ifnull((SELECT ${dropped} FROM streams WHERE id = ?1), 0) AND ${kind}
-         ORDER BY seq LIMIT 1`,
-        stream,
-      )
-      .one()
-    if (oldest.seq === newest || fits(oldest)) return
-    sql.exec('DELETE FROM events WHERE stream = ? AND seq = ?', stream, oldest.seq)
-    sql.exec(`UPDATE streams SET ${dropped} = ? WHERE id = ?`, oldest.seq, stream)
-  }
+  // The oldest of a kind are deleted first, so that the search begins after them.
+  const rest = `stream = ?1 AND seq > ifnull((SELECT ${dropped} FROM streams WHERE id = ?1), 0) AND ${isOne}`
+  const first = `SELECT seq FROM events WHERE ${rest} AND (seq = ?2 OR (${fits})) ORDER BY seq LIMIT 1`
+  const { last } = sql
+    .exec<{ last: number | null }>(
+      `SELECT max(seq) AS last FROM events WHERE ${rest} AND seq < (${first})`,
+      stream,
+      newest,
+      ...bounds,
+    )
+    .one()
+  if (last === null) return
+  sql.exec(`DELETE FROM events WHERE ${rest} AND seq <= ?2`, stream, last)
+  sql.exec(`UPDATE streams SET ${dropped} = ? WHERE id = ?`, last, stream)
 }

@@ -37,6 +37,28 @@ test('a stream stores its newest events, and refuses to resume from a deleted on
     ])
   }))
 
+test('a stream deletes all events beyond its limits with three statements', () =>
+  withLog({ maxEvents: 10, maxCharacters: 10_000 }, (_, sql) => {
+    const statements: string[] = []
+    const exec: SqlStorage['exec'] = (statement, ...bindings) => {
+      statements.push(statement)
+      return sql.exec(statement, ...bindings)
+    }
+    const counted = new Proxy(sql, { get: (_, key) => (key === 'exec' ? exec : Reflect.get(sql, key)) })
+    const log = new EventLog(counted, () => ({ ...defaultLogBounds, maxEvents: 10 }))
+    const stream = log.open(1, 0)
+    for (let event = 1; event <= 200; event++) log.append(stream, `event ${event}`)
+    log.write()
+    const others = statements.filter((statement) => !statement.startsWith('INSERT INTO events'))
+    expect(others.slice(others.findIndex((statement) => statement.includes('max(seq) AS last')))).toEqual([
+      expect.stringContaining('max(seq) AS last'),
+      expect.stringMatching(/^DELETE FROM events/),
+      expect.stringMatching(/^UPDATE streams/),
+    ])
+    expect(seqs(log, stream, 190)).toHaveLength(10)
+    expect(seqs(log, stream, 0)).toHaveLength(10)
+  }))
+
 test('a stream stores a limited number of characters, and always its newest event', () =>
   withLog({ maxCharacters: 10 }, (log) => {
     const stream = log.open(1, 0)
