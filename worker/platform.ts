@@ -4,6 +4,7 @@ import { objectIn, type Placement } from '../durable-objects/placement.ts'
 import type { KeysRpc, RequestStateRpc, SessionRpc, SubscriptionsRpc } from '../durable-objects/rpc.ts'
 import { readSessionAddress } from '../durable-objects/session/session-address.ts'
 import type { StateRpc } from './declarations/state.ts'
+import { dialUntilAnswered } from './http/dial-until-answered.ts'
 import { watched } from './plugins/development/objects.ts'
 import { shardName } from './protocol/changes.ts'
 import { DeveloperError } from './protocol/errors.ts'
@@ -133,11 +134,15 @@ export async function storedKeyRing(ownClass: string, placement: ObjectAccess): 
   return { ...ring, keys: Object.assign({}, ring.keys, ...rings.map(({ keys }) => keys)) }
 }
 
+/** Whether an object is of a class without the method. */
+const isMisnamed = (problem: unknown) => String(problem).includes('not implement')
+
 async function askForKeys(className: string, mint: boolean, placement: ObjectAccess): Promise<KeyRing | undefined> {
   try {
-    return await object<KeysRpc>(className, 'keys', placement).keys(mint)
+    // A deployment may restart the object.
+    return await dialUntilAnswered(() => object<KeysRpc>(className, 'keys', placement).keys(mint), isMisnamed, 3)
   } catch (problem) {
-    if (!String(problem).includes('not implement')) throw problem
+    if (!isMisnamed(problem)) throw problem
     throw mistake(
       `The exported class ${className} is not the McpSession of serve(): set durableObjects.names.McpSession to the name of its export`,
       placement,
