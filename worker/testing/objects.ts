@@ -26,7 +26,8 @@ export type EvictOptions = {
 export interface ServerUnderTest {
   /**
    * Evicts a Durable Object from memory, as the platform can do at any time. What it did not store is lost. Without `kept`, evicts all
-   * objects. Waits until the object is idle; an object that is not in memory does not change.
+   * objects. Waits until the object is idle; an object that is not in memory does not change. A running call can block it for 30
+   * seconds, and is blocked at its next `fetch`: let the calls of the object end, or wait for input, before.
    */
   evict(kept?: DurableObjectRef, options?: EvictOptions): Promise<void>
   /**
