@@ -59,7 +59,8 @@ describe('an opaque token', () => {
       'does not trust the issuer of the token: iss is "https://other.example", and this server accepts tokens of http://',
     ],
     ['is bound to a key', { cnf: { jkt: 'A'.repeat(43) } }, 'bound to a key'],
-    ['names no principal', { sub: undefined, client_id: undefined }, 'The token has no subject'],
+    ['names a client and a user name, but no subject', { sub: undefined, username: 'ada' }, 'The token has no subject'],
+    ['has a common name for a subject', { sub: '', common_name: 'ada' }, 'The claim "sub" of the token must be'],
     ['is not good yet', { nbf: now() + 60 }, 'The token is not valid yet'],
     [
       'expires at a text',
@@ -101,6 +102,17 @@ describe('an opaque token', () => {
   ])('that %s is accepted', async (_, claims) => {
     const url = await introspecting()
     expect(await call(url, bearing(issuer.opaqueToken(claims(url.href))))).toMatchObject({ status: 200 })
+  })
+
+  test('has the subject of the claim that subjectClaim names, and no other', async () => {
+    const url = await introspecting({ subjectClaim: 'username' })
+    const token = issuer.opaqueToken({ aud: url.href, sub: undefined, username: 'grace', scope: '' })
+    expect(JSON.parse((await call(url, bearing(token))).text)).toMatchObject({ subject: 'grace' })
+    const without = issuer.opaqueToken({ aud: url.href, sub: 'ada' })
+    expect(await call(url, bearing(without))).toMatchObject({
+      status: 401,
+      text: 'The token has no subject: it needs the claim username',
+    })
   })
 
   test('that no issuer knows is refused', async () => {

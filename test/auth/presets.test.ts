@@ -87,18 +87,27 @@ describe('behind Cloudflare Access', () => {
   })
 
   test('the principal of a service token is its common name', async () => {
-    const url = await behindAccess()
+    const url = await behindAccess({ serviceTokens: true })
     const service = { sub: '', common_name: 'e367826f93b8d71185e03fe518aff3b4.access', email: undefined }
     expect(principalIn(await call(url, assertion(await issued(service))))).toEqual({
       issuer: team,
       subject: service.common_name,
       scopes: [],
     })
+    expect(principalIn(await call(url, assertion(await issued({ common_name: 'grace' }))))).toMatchObject({
+      subject: 'ada',
+    })
   })
 
-  test('a token without a subject is refused', async () => {
-    const url = await behindAccess()
-    expect(await call(url, assertion(await issued({ sub: '' })))).toMatchObject({ status: 401 })
+  test.each([
+    ['a service token, unless serviceTokens is set', {}, { sub: '', common_name: 'e36.access' }],
+    ['a token without a subject', {}, { sub: '' }],
+    ['a token without a subject, also with serviceTokens', { serviceTokens: true }, { sub: '' }],
+    ['a token that has only a common name', { serviceTokens: true }, { sub: undefined, common_name: 'e36.access' }],
+    ['a service token whose name is a list', { serviceTokens: true }, { sub: '', common_name: ['e36.access'] }],
+  ])('%s is refused', async (_, options, claims) => {
+    const url = await behindAccess(options)
+    expect(await call(url, assertion(await issued(claims)))).toMatchObject({ status: 401 })
   })
 
   test('a request without an Access assertion is refused', async () => {

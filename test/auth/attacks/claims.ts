@@ -270,13 +270,13 @@ const names: Attack[] = [
     letIn('ada', 'client', null, []),
   ),
   claiming(
-    'no subject and no client',
-    () => ({ sub: undefined, client_id: undefined }),
-    invalid('The token has no subject: it needs the claim sub or client_id'),
+    'no subject, but a client, a common name and a user name',
+    () => ({ sub: undefined, azp: 'client', common_name: 'ada', preferred_username: 'ada' }),
+    invalid('The token has no subject: it needs the claim sub'),
   ),
   claiming(
-    'an empty subject and no client',
-    () => ({ sub: '', client_id: undefined }),
+    'an empty subject and a common name',
+    () => ({ sub: '', common_name: 'ada' }),
     notAString('sub', 'an empty string'),
   ),
   claiming('the subject is a list', () => ({ sub: ['ada'], client_id: undefined }), notAString('sub', 'a list')),

@@ -130,7 +130,7 @@ const misspelt: readonly Case[] = [
   [
     'bearer',
     () => bearer(loose({ issuer, audiences: 'x' })),
-    'bearer() does not take "audiences" (did you mean "audience"?): it takes issuer, keys, audience, algorithms, introspection, verify, resource, scopes, requireScopesEverywhere, requiredScopes, allowAnonymous, clockTolerance, tokenCacheMs, dpop, fetch, resourceName, resourceDocumentation, tenantClaim, requireTenant, getScopes, impliedScopes, storedClaims and reauthorize',
+    'bearer() does not take "audiences" (did you mean "audience"?): it takes issuer, keys, audience, algorithms, introspection, verify, resource, scopes, requireScopesEverywhere, requiredScopes, allowAnonymous, clockTolerance, tokenCacheMs, dpop, fetch, resourceName, resourceDocumentation, subjectClaim, tenantClaim, requireTenant, getScopes, impliedScopes, storedClaims and reauthorize',
   ],
   [
     'signIn',
@@ -155,7 +155,7 @@ const misspelt: readonly Case[] = [
   [
     'cloudflareAccess',
     () => cloudflareAccess(loose({ team: 'a', audience: 'b', issuer })),
-    'cloudflareAccess() does not take "issuer": it takes team, audience, algorithms, verify, scopes, requireScopesEverywhere, requiredScopes, allowAnonymous, clockTolerance, tokenCacheMs, fetch, resourceName, resourceDocumentation, tenantClaim, requireTenant, getScopes, impliedScopes, storedClaims and reauthorize',
+    'cloudflareAccess() does not take "issuer": it takes team, audience, algorithms, verify, scopes, requireScopesEverywhere, requiredScopes, allowAnonymous, clockTolerance, tokenCacheMs, fetch, resourceName, resourceDocumentation, subjectClaim, tenantClaim, requireTenant, getScopes, impliedScopes, storedClaims, reauthorize and serviceTokens',
   ],
   [
     'oauthProvider',
@@ -739,7 +739,7 @@ const wrong: readonly Case[] = [
   [
     'bearer: nothing',
     () => bearer(loose()),
-    'bearer() takes an object with issuer, keys, audience, algorithms, introspection, verify, resource, scopes, requireScopesEverywhere, requiredScopes, allowAnonymous, clockTolerance, tokenCacheMs, dpop, fetch, resourceName, resourceDocumentation, tenantClaim, requireTenant, getScopes, impliedScopes, storedClaims and reauthorize, not undefined',
+    'bearer() takes an object with issuer, keys, audience, algorithms, introspection, verify, resource, scopes, requireScopesEverywhere, requiredScopes, allowAnonymous, clockTolerance, tokenCacheMs, dpop, fetch, resourceName, resourceDocumentation, subjectClaim, tenantClaim, requireTenant, getScopes, impliedScopes, storedClaims and reauthorize, not undefined',
   ],
   [
     'cloudflareAccess: nothing',

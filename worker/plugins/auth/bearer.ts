@@ -111,6 +111,7 @@ export const bearerKinds: KindsOf<BearerOptions> = {
   fetch: kind.fn,
   resourceName: kind.string,
   resourceDocumentation: kind.string,
+  subjectClaim: kind.name,
   tenantClaim: kind.string,
   requireTenant: kind.flag,
   getScopes: kind.fn,

@@ -13,6 +13,13 @@ export type TokenClaims = Readonly<Params>
 
 /** Configures how a principal is read from the claims of a token. */
 export type ClaimOptions = {
+  /**
+   * Claim that identifies the subject, for an issuer whose tokens have no `sub`. Two users, or a user and a client, must never have the same
+   * value. Default: `sub`; tokens without it are rejected.
+   *
+   * @see https://www.rfc-editor.org/rfc/rfc9068#section-2.2
+   */
+  subjectClaim?: string
   /** Claim that identifies the organization of the subject, such as `org_id` or `tid`. Default: none; principals have no tenant. */
   tenantClaim?: string
   /** Rejects tokens without the claim `tenantClaim` with status 403. Needs `tenantClaim`. Default: false; their principals have no tenant. */
@@ -22,6 +29,9 @@ export type ClaimOptions = {
   /** Scopes that a scope includes: `{ 'notes:write': ['notes:read'] }`. Default: none. */
   impliedScopes?: Readonly<Record<string, readonly string[]>>
 }
+
+/** Tokens of Cloudflare Access for services are accepted: their name is in `common_name`, and their subject is empty. */
+export type ServiceTokens = { readonly serviceTokens?: boolean | undefined }
 
 /**
  * Returns the scopes that a token states.
@@ -40,14 +50,20 @@ export const tokenScopes = (claims: TokenClaims): readonly string[] => [
  */
 export function principalOf(
   claims: TokenClaims,
-  { tenantClaim, getScopes = tokenScopes, impliedScopes }: ClaimOptions,
+  {
+    tenantClaim,
+    subjectClaim = 'sub',
+    getScopes = tokenScopes,
+    impliedScopes,
+    serviceTokens = false,
+  }: ClaimOptions & ServiceTokens,
 ): Principal {
   const client = readString(claims, 'client_id') ?? readString(claims, 'azp') ?? readString(claims, 'appid')
-  // A service token of Cloudflare Access has its name in common_name, and an empty subject.
-  const isService = claims.sub === '' && claims.common_name !== undefined
-  const subject = (isService ? undefined : readString(claims, 'sub')) ?? readString(claims, 'common_name') ?? client
+  const isService = serviceTokens && claims.sub === '' && claims.common_name !== undefined
+  // No other claim takes the place of the subject: users of one client would be one principal.
+  const subject = readString(claims, isService ? 'common_name' : subjectClaim)
   const issuer = readString(claims, 'iss')
-  if (subject === undefined) throw new BadToken('The token has no subject: it needs the claim sub or client_id')
+  if (subject === undefined) throw new BadToken(`The token has no subject: it needs the claim ${subjectClaim}`)
   if (issuer === undefined) throw new BadToken('The token has no issuer: it needs the claim iss')
   const organization = tenantClaim === undefined ? undefined : readString(claims, tenantClaim)
   const scopes: unknown = getScopes(claims)

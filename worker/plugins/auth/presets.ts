@@ -19,6 +19,8 @@ export type CloudflareAccessOptions = Omit<
   team: string
   /** Audience tag (AUD) of the Access application, or several. */
   audience: string | readonly string[]
+  /** Accepts service tokens, which have no user: `common_name` of the assertion is the subject. Default: false. */
+  serviceTokens?: boolean
 }
 
 const {
@@ -36,6 +38,7 @@ const accessKinds: KindsOf<CloudflareAccessOptions> = {
     (value) => (kind.name[0](value) || kind.strings[0](value)) && String(value) !== '',
     'a non-empty string, or a list of strings',
   ]),
+  serviceTokens: kind.flag,
 }
 
 /**

@@ -21,7 +21,7 @@ import {
   type Refusal,
   type Scheme,
 } from './challenge-error.ts'
-import { missingTenantClaim, tokenScopes } from './claims.ts'
+import { missingTenantClaim, type ServiceTokens, tokenScopes } from './claims.ts'
 import { countDeclared, declaredScopes, findUnscoped } from './declared-scopes.ts'
 import { Dpop, type Presented } from './dpop.ts'
 import { BadProof, readProof } from './dpop-proof.ts'
@@ -52,7 +52,7 @@ export type Carrier = {
 }
 
 /** @throws Error with one sentence that names the fix */
-export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
+export function resourceServer(options: BearerOptions & ServiceTokens, carrier: Carrier): Auth {
   const server = new ResourceServer(options, carrier)
   const { tenantClaim, storedClaims, reauthorize } = options
   return {
@@ -83,7 +83,7 @@ class ResourceServer {
   readonly #scopedEntries = new WeakMap<Declarations, number>()
 
   /** @throws Error with one sentence that names the fix */
-  constructor(options: BearerOptions, carrier: Carrier) {
+  constructor(options: BearerOptions & ServiceTokens, carrier: Carrier) {
     this.#verifier = new TokenVerifier(options, carrier.verifier)
     if (options.resource !== undefined && !URL.canParse(options.resource)) {
       throw new Error(`The resource "${options.resource}" must be an absolute URL: write "https://mcp.example.com/mcp"`)

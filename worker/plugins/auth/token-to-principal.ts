@@ -3,7 +3,7 @@ import { holdsScopes, type Principal, principalKey } from '../../protocol/princi
 import type { IncomingRequest, ServerInfo, TestUser } from '../../request-hooks.ts'
 import { BadToken } from './bad-token.ts'
 import type { BearerOptions } from './bearer.ts'
-import { audiencesOf, checkTimes, expiryOf, principalOf, type TokenClaims } from './claims.ts'
+import { audiencesOf, checkTimes, expiryOf, principalOf, type ServiceTokens, type TokenClaims } from './claims.ts'
 import { checkTokenPrefixes } from './introspection.ts'
 import { issuerIn } from './token-form.ts'
 import { type Verified, VerifiedTokens } from './verified-token-cache.ts'
@@ -26,13 +26,13 @@ const recheckAfterMs = 60_000
 
 export class TokenVerifier {
   readonly issuers: readonly Issuer[]
-  readonly #options: BearerOptions
+  readonly #options: BearerOptions & ServiceTokens
   readonly #clockTolerance: number
   readonly #verified: VerifiedTokens
   readonly #own: OwnVerifier | undefined
 
   /** @throws Error with one sentence that names the fix */
-  constructor(options: BearerOptions, own?: OwnVerifier) {
+  constructor(options: BearerOptions & ServiceTokens, own?: OwnVerifier) {
     this.#own = own
     const { verify, clockTolerance = 30, tokenCacheMs = 60_000 } = options
     this.issuers = issuersOf(options)
@@ -119,7 +119,7 @@ export class TokenVerifier {
   }
 
   #claimsOfTestUser({ claims, tenant }: TestUser, request: Request): TokenClaims {
-    const { verify, tenantClaim } = this.#options
+    const { verify, tenantClaim, subjectClaim = 'sub' } = this.#options
     const { iss = this.#own?.issuer(request) ?? this.issuers[0]?.name ?? new URL(request.url).origin } = claims
     if (!verify && !this.#own && !this.issuers.some(({ name }) => name === iss)) {
       throw untrustedIssuer(iss, this.issuers)
@@ -129,7 +129,12 @@ export class TokenVerifier {
         `The test user has the tenant "${tenant}", but bearer() has no tenantClaim: leave the tenant empty, or name the claim, as in bearer({ tenantClaim: 'org_id' })`,
       )
     }
-    return { ...claims, iss, ...(tenantClaim !== undefined && tenant !== undefined && { [tenantClaim]: tenant }) }
+    return {
+      ...claims,
+      iss,
+      [subjectClaim]: claims.sub,
+      ...(tenantClaim !== undefined && tenant !== undefined && { [tenantClaim]: tenant }),
+    }
   }
 
   async #verifyByOption(
