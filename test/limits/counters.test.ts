@@ -2,12 +2,13 @@ import { expect, test } from 'vitest'
 import { createServer } from '../../worker/declarations/server.ts'
 import { limiter } from '../../worker/plugins/rate-limit/limiter.ts'
 
-/** The name of the object that counts a call of a server, and the key that the platform's limiter gets. */
-async function countersOf(name: string) {
+/** The name of the object that counts a call of an endpoint, and the key that the platform's limiter gets. */
+async function countersOf(identity: string) {
   const seen: string[] = []
   const bindings = {
     RATE_60_PER_60S: { limit: async ({ key }: { key: string }) => seen.push(key) && { success: true } },
   }
+  const { countRound, callerOf } = limiter({ rate: '60/m', quota: '3/h' }, () => bindings)
   const state = (object: string) => {
     seen.push(object)
     return { run: async () => ({ value: [undefined] }), forget: async () => false }
@@ -16,7 +17,7 @@ async function countersOf(name: string) {
     ...{
       method: 'tools/call',
       params: { name: 'greet' },
-      caller: 'ada',
+      caller: String(callerOf?.({ request: new Request('https://a.example'), context: {} }, { identity })),
       post: {},
       isResumed: false,
       endsWithSignal: false,
@@ -24,12 +25,11 @@ async function countersOf(name: string) {
     signal: () => new AbortController().signal,
     parked: () => [],
   }
-  const { countRound } = limiter({ rate: '60/m', quota: '3/h' }, () => bindings)
-  await countRound?.(attempt, { server: createServer({ name, version: '1.0.0' }), state: state as never })
+  await countRound?.(attempt, { server: createServer({ name: 'counted', version: '1.0.0' }), state: state as never })
   return seen
 }
 
-test('two servers have separate counters', async () => {
+test('two endpoints have separate counters', async () => {
   const [one, two] = await Promise.all([countersOf('one'), countersOf('two')])
   expect(one).toHaveLength(2)
   expect(one.filter((counter) => two.includes(counter))).toEqual([])

@@ -125,7 +125,7 @@ const misspelt: readonly Case[] = [
   [
     'limits',
     () => rateLimit(loose({ rates: '60/m' })),
-    'rateLimit() does not take "rates" (did you mean "rate"?): it takes rate, quota, concurrent, streams, time and arguments',
+    'rateLimit() does not take "rates" (did you mean "rate"?): it takes per, rate, quota, concurrent, streams, time and arguments',
   ],
   [
     'bearer',
@@ -227,7 +227,7 @@ const misspelt: readonly Case[] = [
   [
     'state',
     () => state('misspelt', loose({ per: 'user', ttl: 1, table: [] })),
-    'state() does not take "table" (did you mean "tables"?): it takes per, ttl, tables and scopes',
+    'state() does not take "table" (did you mean "tables"?): it takes per, ttl, tables, scopes and allEndpoints',
   ],
   [
     'app',
@@ -759,7 +759,7 @@ const wrong: readonly Case[] = [
   [
     'state: nothing',
     () => state('nothing', loose()),
-    'state() takes an object with per, ttl, tables and scopes, not undefined',
+    'state() takes an object with per, ttl, tables, scopes and allEndpoints, not undefined',
   ],
   [
     'state: tables',
