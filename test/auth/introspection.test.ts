@@ -247,12 +247,36 @@ describe('concurrent requests', () => {
     expect(asked()).toBe(50)
   })
 
-  test('cause no request to an introspection endpoint that failed a moment ago', async () => {
+  const from = (network: number) => ({ 'CF-Connecting-IP': `192.0.2.${network}` })
+
+  test('cause no request to an introspection endpoint that failed for five networks a moment ago', async () => {
     const url = await introspecting()
     issuer.instead.set('/introspect', (_, response) => response.writeHead(503).end())
-    expect(await call(url, bearing('one'))).toMatchObject({ status: 503 })
+    for (const network of [1, 2, 3, 4, 5])
+      expect(await call(url, { ...bearing(`of-${network}`), ...from(network) })).toMatchObject({ status: 503 })
     const answers = await Promise.all(Array.from({ length: 50 }, (_, turn) => call(url, bearing(`other-${turn}`))))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]))
+    expect(asked()).toBe(5)
+  })
+
+  test.each([403, 429, 500])(
+    'are accepted while tokens of another network cause the introspection status %i',
+    async (status) => {
+      const url = await introspecting({ tokenCacheMs: 0 })
+      const good = issuer.opaqueToken({ aud: url.href })
+      issuer.instead.set('/introspect', (_, response) => response.writeHead(status).end())
+      for (let turn = 0; turn < 10; turn += 1)
+        expect(await call(url, { ...bearing(`bad-${turn}`), ...from(1) })).toMatchObject({ status: 503 })
+      issuer.instead.clear()
+      expect(await call(url, { ...bearing(good), ...from(2) })).toMatchObject({ status: 200 })
+      expect(await call(url, { ...bearing(good), ...from(1) })).toMatchObject({ status: 200 })
+    },
+  )
+
+  test('that failed a moment ago are not asked about again', async () => {
+    const url = await introspecting()
+    issuer.instead.set('/introspect', (_, response) => response.writeHead(500).end())
+    for (let turn = 0; turn < 10; turn += 1) expect(await call(url, bearing('bad'))).toMatchObject({ status: 503 })
     expect(asked()).toBe(1)
   })
 

@@ -436,7 +436,7 @@ describe('the circuit breaker', () => {
     expect(await call()).toMatchObject({ kind: 'unavailable', data: { reason: 'circuit_breaker' } })
   })
 
-  describe('of several credentials', () => {
+  describe('of several callers', () => {
     const as = (subject: string) => ({
       principal: { issuer: 'https://names.example', subject, scopes: [], claims: {} },
     })
@@ -494,15 +494,18 @@ describe('the circuit breaker', () => {
       }
     })
 
-    test('opens where each request has another one', async () => {
+    test('opens for no other caller where each request has another credential', async () => {
       let count = 0
+      let isDown = true
       const { upstream, call } = failingFor(
-        () => true,
-        () => `${++count}`,
+        () => isDown,
+        () => `token ${count++}`,
       )
-      for (let calls = 0; calls < 3; calls += 1) expect(await call('ada')).toBe('failed')
-      expect(await call('ada')).toBe('circuit_breaker')
+      for (let turn = 0; turn < 5; turn += 1) await call('mallory')
+      expect(await call('mallory')).toBe('circuit_breaker')
       expect(upstream.asked('tools/call')).toHaveLength(3)
+      isDown = false
+      expect(await call('ada')).toBe('done')
     })
   })
 

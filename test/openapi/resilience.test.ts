@@ -145,16 +145,19 @@ test('the circuit breaker refuses calls after consecutive failures, and lets one
   expect(textOf(await result(server, 'tools/call', { name: 'post' }))).toBe('HTTP 200')
 })
 
-test('the circuit breaker of one credential refuses no calls with another one', async () => {
-  let subject = 'mallory'
-  answer = (response) => response.writeHead(subject === 'mallory' ? 500 : 200).end()
-  const server = serverOf({ headers: { 'X-Key': () => subject }, circuitBreaker: { failures: 3 } })
-  const call = async () => textOf(await result(server, 'tools/call', { name: 'post' }))
-  for (let count = 0; count < 5; count += 1) await call()
-  expect(await call()).toContain('is unavailable: its last requests failed')
+test('the circuit breaker of one caller refuses no calls of another one, also with headers that are new for each call', async () => {
+  let isFailing = true
+  answer = (response) => response.writeHead(isFailing ? 500 : 200).end()
+  const server = serverOf({ headers: { 'X-Token': () => crypto.randomUUID() }, circuitBreaker: { failures: 3 } })
+  const call = async (subject: string) => {
+    const principal = { issuer: 'https://names.example', subject, scopes: [], claims: {} }
+    return textOf(await result(server, 'tools/call', { name: 'post' }, { principal }))
+  }
+  for (let count = 0; count < 5; count += 1) await call('mallory')
+  expect(await call('mallory')).toContain('is unavailable: its last requests failed')
   expect(requests).toHaveLength(3)
-  subject = 'ada'
-  expect(await call()).toBe('HTTP 200')
+  isFailing = false
+  expect(await call('ada')).toBe('HTTP 200')
 })
 
 test('responses that begin, and are not complete in time, are no outages', async () => {

@@ -6,6 +6,7 @@ import { Introspection } from '../../worker/plugins/auth/introspection.ts'
 import { routeByTenant } from '../../worker/plugins/compose/route-by-tenant.ts'
 import type { ServerInfo } from '../../worker/request-hooks.ts'
 
+const request = new Request('https://mcp.example/mcp')
 const site = { waitUntil: () => {} } as unknown as ServerInfo // all that introspection uses of it
 
 test('a full cache of inactive tokens evicts the oldest token only', async () => {
@@ -14,7 +15,7 @@ test('a full cache of inactive tokens evicts the oldest token only', async () =>
     asked.push(String((init.body as URLSearchParams).get('token')))
     return Response.json({ active: false })
   })
-  const ask = (number: number) => introspection.ask(`token-${number}`, 'https://auth.example/introspect', site)
+  const ask = (number: number) => introspection.ask(`token-${number}`, 'https://auth.example/introspect', request, site)
   for (let number = 0; number <= 1_000; number += 1) await ask(number)
   asked.length = 0
   for (const number of [1_000, 500, 1]) await ask(number)

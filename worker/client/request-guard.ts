@@ -10,7 +10,7 @@ export type Resilience = {
   readonly attemptTimeoutMs: number | undefined
   /** Number of times that a request which may be repeated is sent again. */
   readonly retries: number
-  /** When calls are refused, for each credential and for all; `undefined`: never. */
+  /** When calls are refused, for each caller and for all; `undefined`: never. */
   readonly circuitBreaker: { readonly failures: number; readonly pauseMs: number } | undefined
 }
 
@@ -26,8 +26,8 @@ export type Failure = {
 
 /** Describes one request to a guard. */
 export type GuardedRequest = {
-  /** The headers of the caller, as a text: its failures stop requests with the same ones. */
-  readonly credential: string
+  /** Names the caller: a user or a network. Its failures stop its own requests. */
+  readonly caller: string
   /** Returns whether it may be sent again, after a failure. */
   readonly isSafeToRetry: () => boolean
   /** Whether its success, or an error that is an answer, shows that the server answers. Default: true. */
@@ -77,18 +77,18 @@ export class RequestGuard {
     })
   }
 
-  async #attempt<T>(attempt: () => Promise<T>, { credential, failureOf, isProof = true }: GuardedRequest): Promise<T> {
-    const closedForMs = this.#breakers?.closedForMs(credential, Date.now()) ?? 0
+  async #attempt<T>(attempt: () => Promise<T>, { caller, failureOf, isProof = true }: GuardedRequest): Promise<T> {
+    const closedForMs = this.#breakers?.closedForMs(caller, Date.now()) ?? 0
     if (closedForMs > 0) throw serverUnavailable(this.#host, Math.ceil(closedForMs / 1000))
-    if (isProof) this.#breakers?.startAttempt(credential, Date.now())
+    if (isProof) this.#breakers?.startAttempt(caller, Date.now())
     try {
       const result = await attempt()
-      if (isProof) this.#breakers?.succeed(credential)
+      if (isProof) this.#breakers?.succeed(caller)
       return result
     } catch (problem) {
       const failure = failureOf(problem)
-      if (failure?.isOutage) this.#breakers?.fail(credential, Date.now())
-      else if (failure && isProof) this.#breakers?.succeed(credential)
+      if (failure?.isOutage) this.#breakers?.fail(caller, Date.now())
+      else if (failure && isProof) this.#breakers?.succeed(caller)
       throw problem
     }
   }

@@ -20,8 +20,8 @@ export type ResilienceOptions = {
    */
   retries?: number
   /**
-   * Refuses calls for a while after consecutive failures: no response in time, or HTTP 5xx. Counted in each isolate, for callers with equal
-   * `headers`; those of all callers are refused when that many different ones fail in a row. `false` never refuses any. Default: `{ failures: 10, pause: '30s' }`.
+   * Refuses calls for a while after consecutive failures: no response in time, or HTTP 5xx. Counted in each isolate, for each user,
+   * or network of anonymous callers; calls of all are refused when that many different ones fail and no call succeeds in between. `false` never refuses any. Default: `{ failures: 10, pause: '30s' }`.
    */
   circuitBreaker?:
     | false

@@ -2,6 +2,8 @@
 import type { Caller, CallerContext } from '../declarations/caller.ts'
 import { emptyContext } from '../declarations/request-context.ts'
 import type { HandleState, KeyedState } from '../declarations/state.ts'
+import { networkOf } from '../protocol/ip-address.ts'
+import { ownerKey } from '../protocol/principal.ts'
 import type { Call, CallEnvironment } from './call.ts'
 import { supportsFeature } from './client-features.ts'
 
@@ -24,6 +26,16 @@ export const callerOf = ({
   request,
   protocolVersion,
 })
+
+/**
+ * Names who is at fault when another server does not answer, for its circuit breaker: the user, at all endpoints, or the network of an
+ * anonymous caller.
+ */
+export const partyOf = ({
+  principal,
+  request,
+}: Pick<Caller, 'principal'> & Partial<Pick<Caller, 'request'>>): string =>
+  principal ? ownerKey(principal, undefined) : networkOf(request?.address ?? '')
 
 /** @param environment of the place where the function runs */
 export function callerContextOf(

@@ -4,7 +4,10 @@
  * @see https://www.rfc-editor.org/rfc/rfc7662
  */
 
+import { CircuitBreakers } from '../../client/circuit-breakers.ts'
 import { BoundedMap } from '../../protocol/bounded-map.ts'
+import { networkOf } from '../../protocol/ip-address.ts'
+import { sha256 } from '../../protocol/sha256.ts'
 import type { CredentialForm, ServerInfo } from '../../request-hooks.ts'
 import type { TokenClaims } from './claims.ts'
 import { type Fetch, fetchJson, Refused } from './fetch-json.ts'
@@ -28,8 +31,10 @@ export type IntrospectionOptions = {
   tokenPrefix?: string
 }
 
-/** Milliseconds after a failure in which the server is not asked. */
-const retryAfterMs = 1_000
+/** Milliseconds after a failure in which the server is not asked about a token. */
+const pauseMs = 1_000
+/** Networks whose tokens must fail, without an answer in between, before the server is asked about no token. */
+const maxFailedNetworks = 5
 /** Milliseconds in which an inactive token is not checked again. */
 const worthlessFor = 5_000
 /** Inactive tokens in the cache. */
@@ -47,7 +52,8 @@ export class Introspection {
   readonly #asking = new Map<string, Promise<TokenClaims | undefined>>()
   /** Inactive tokens, and when they were checked. */
   readonly #inactiveTokens = new BoundedMap<string, number>({ maxEntries: mostRemembered })
-  #failure: { at: number; problem: unknown } | undefined
+  /** A token whose request fails stops no other one: it may be made to fail. */
+  readonly #breakers = new CircuitBreakers({ failures: 1, pauseMs }, maxFailedNetworks)
 
   constructor(options: IntrospectionOptions, fetch: Fetch) {
     this.#options = options
@@ -66,24 +72,28 @@ export class Introspection {
   }
 
   /**
+   * @param request that has the token
    * @returns the claims of the token; `undefined` for an inactive token
    * @throws Error without a response
    */
-  async ask(token: string, url: string, serverInfo: ServerInfo): Promise<TokenClaims | undefined> {
+  async ask(token: string, url: string, request: Request, serverInfo: ServerInfo): Promise<TokenClaims | undefined> {
     const refusedUntil = this.#inactiveTokens.get(token)
     if (refusedUntil !== undefined && Date.now() - refusedUntil < worthlessFor) return undefined
     const cached = this.#asking.get(token)
     if (cached) return cached
-    if (this.#failure && Date.now() - this.#failure.at < retryAfterMs) throw this.#failure.problem
-    const asking = this.#ask(token, url).finally(() => this.#asking.delete(token))
+    const network = networkOf(request.headers.get('CF-Connecting-IP') ?? '')
+    const asking = this.#ask(token, url, network).finally(() => this.#asking.delete(token))
     this.#asking.set(token, asking)
     // Other requests wait for it, even if the first client disconnects.
     serverInfo.waitUntil(asking.catch(() => {}))
     return asking
   }
 
-  async #ask(token: string, url: string): Promise<TokenClaims | undefined> {
+  async #ask(token: string, url: string, network: string): Promise<TokenClaims | undefined> {
     const { clientId, clientSecret } = this.#options
+    const key = sha256(token)
+    if (this.#breakers.closedForMs(key, Date.now()) > 0) throw new Error(`${url} failed a moment ago`)
+    this.#breakers.startAttempt(key, Date.now())
     try {
       const claims: TokenClaims = await fetchJson(this.#fetch, url, {
         method: 'POST',
@@ -91,12 +101,14 @@ export class Introspection {
         headers: { Authorization: `Basic ${btoa([clientId, clientSecret].map(encodeURIComponent).join(':'))}` },
         body: new URLSearchParams({ token, token_type_hint: 'access_token' }),
       })
-      this.#failure = undefined
+      this.#breakers.succeed(key)
       if (claims.active === true && isForAccess(claims)) return claims
     } catch (problem) {
-      // The error concerns this token only: other tokens are still checked.
-      if (!(problem instanceof Refused && malformedTokenStatuses.has(problem.status))) {
-        this.#failure = { at: Date.now(), problem }
+      // Any answer below 500 shows that the server is up.
+      const isUp = problem instanceof Refused && problem.status < 500
+      if (isUp) this.#breakers.succeed(key)
+      if (!(isUp && malformedTokenStatuses.has(problem.status))) {
+        if (!isUp) this.#breakers.fail(key, Date.now(), network)
         throw problem
       }
     }

@@ -96,7 +96,7 @@ export class TokenVerifier {
       ? await this.#verifyByOption(verify, token, request)
       : this.#own
         ? await this.#verifyByOwn(this.#own, token, audiences, request, serverInfo)
-        : await this.#verifyByIssuer(token, audiences, serverInfo)
+        : await this.#verifyByIssuer(token, audiences, request, serverInfo)
     const principal = principalOf(claims, this.#options)
     audiencesOf(claims)
     const tokenExpires = expiryOf(claims, this.#own ? 0 : this.#clockTolerance)
@@ -162,20 +162,25 @@ export class TokenVerifier {
     throw new BadToken(`The token is for a different audience: this server accepts ${audience[0]}`)
   }
 
-  async #verifyByIssuer(token: string, audience: readonly string[], serverInfo: ServerInfo): Promise<TokenClaims> {
+  async #verifyByIssuer(
+    token: string,
+    audience: readonly string[],
+    request: Request,
+    serverInfo: ServerInfo,
+  ): Promise<TokenClaims> {
     const expected = { audience, clockTolerance: this.#clockTolerance }
     const from = issuerIn(token)
-    if (from === undefined) return this.#introspect(token, expected, serverInfo)
+    if (from === undefined) return this.#introspect(token, expected, request, serverInfo)
     const issuer = this.issuers.find(({ name }) => name === from.iss)
     if (!issuer) throw untrustedIssuer(from.iss, this.issuers)
     if (!isSpelledOnce(token)) throw new BadToken('The token is malformed')
     return issuer.verify(token, expected, serverInfo)
   }
 
-  async #introspect(token: string, expected: Expected, serverInfo: ServerInfo): Promise<TokenClaims> {
+  async #introspect(token: string, expected: Expected, request: Request, serverInfo: ServerInfo): Promise<TokenClaims> {
     const issuer = this.issuers.find((candidate) => candidate.introspection?.covers(token))
     if (!issuer) throw new BadToken('The token is not valid for this resource')
-    const claims = await introspectedBy(issuer, token, serverInfo)
+    const claims = await introspectedBy(issuer, token, request, serverInfo)
     if (!claims) throw new BadToken('The token is not valid for this resource')
     const { iss = issuer.name } = claims
     const audience = issuer.audience(expected)
@@ -189,9 +194,14 @@ export class TokenVerifier {
 }
 
 /** @throws McpError `unavailable` when the issuer gives no answer */
-async function introspectedBy(issuer: Issuer, token: string, serverInfo: ServerInfo): Promise<TokenClaims | undefined> {
+async function introspectedBy(
+  issuer: Issuer,
+  token: string,
+  request: Request,
+  serverInfo: ServerInfo,
+): Promise<TokenClaims | undefined> {
   try {
-    return await issuer.introspection?.ask(token, await issuer.introspectionUrl(serverInfo), serverInfo)
+    return await issuer.introspection?.ask(token, await issuer.introspectionUrl(serverInfo), request, serverInfo)
   } catch (problem) {
     serverInfo.report(problem)
     throw unavailable(problem)

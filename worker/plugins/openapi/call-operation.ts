@@ -3,6 +3,7 @@ import type { RequestGuard, Resilience } from '../../client/request-guard.ts'
 import { audio, image, text } from '../../declarations/content.ts'
 import type { Context } from '../../declarations/context.ts'
 import type { UpstreamToken } from '../../declarations/upstream-token.ts'
+import { partyOf } from '../../engine/caller.ts'
 import { maxAnswerBytes } from '../../protocol/bounded-body.ts'
 import { ToolError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
@@ -31,7 +32,7 @@ export async function callOperation(
   { baseUrl, guard, resilience, isStructured }: Api,
   args: Params,
   headers: readonly [name: string, value: string | undefined][],
-  ctx: Pick<Context, 'signal'>,
+  ctx: Pick<Context, 'signal' | 'principal' | 'request'>,
   token?: UpstreamToken,
 ): Promise<CallToolResult> {
   const { method, path, parameters, hasBody, bodyType = 'application/json' } = operation
@@ -57,8 +58,7 @@ export async function callOperation(
   else if (body) sent.delete('Content-Type')
   const send = (accessToken: string | undefined) => {
     if (accessToken !== undefined) sent.set('Authorization', `Bearer ${accessToken}`)
-    const credential = JSON.stringify([headers, accessToken])
-    return sendGuarded(guard, resilience, url, { method, headers: sent, body }, credential, ctx)
+    return sendGuarded(guard, resilience, url, { method, headers: sent, body }, partyOf(ctx), ctx)
   }
   const first = await send(await token?.get())
   const other = await token?.after(first)

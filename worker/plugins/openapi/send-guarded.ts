@@ -54,7 +54,7 @@ function failureIn(problem: unknown): Failure | undefined {
 const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'TRACE'])
 
 /**
- * @param credential the headers of the developer, as a text
+ * @param caller see `GuardedRequest`
  * @throws ToolError while the circuit breaker is open, without a response in time, and for a redirect that is not followed; the reason of
  * the caller's signal
  */
@@ -63,7 +63,7 @@ export async function sendGuarded(
   { timeoutMs, attemptTimeoutMs }: Resilience,
   url: URL,
   request: { readonly method: string; readonly headers: Headers; readonly body: string | FormData | null },
-  credential: string,
+  caller: string,
   ctx: Pick<Context, 'signal'>,
 ): Promise<Answer> {
   const untilMs = Date.now() + timeoutMs
@@ -104,7 +104,7 @@ export async function sendGuarded(
   }
   return guard
     .run(attempt, {
-      credential,
+      caller,
       isSafeToRetry: () => idempotent.has(request.method.toUpperCase()),
       untilMs,
       failureOf: failureIn,

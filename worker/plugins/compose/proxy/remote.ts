@@ -23,7 +23,6 @@ import { OptionError } from './option-error.ts'
 import { type RemoteCall, type RemoteCaller, sendInSession, sendStateless } from './send-request.ts'
 import { invalidResult, noAnswer, UpstreamFailure } from './upstream-errors.ts'
 import { isTimeout, type RemotePlatform, UpstreamHttp } from './upstream-http.ts'
-import { headersKey } from './upstream-sessions.ts'
 
 /** Statuses by which an upstream refuses a session. */
 const sessionRefusals = new Set([401, 403, 404])
@@ -109,10 +108,10 @@ export class Remote {
     work: () => Promise<T>,
     terms: Pick<GuardedRequest, 'isSafeToRetry' | 'isProof'>,
   ): Promise<T> {
-    const { signal, untilMs, headers } = caller
+    const { signal, untilMs } = caller
     return this.#guard.run(() => this.#answering(caller, work), {
       ...terms,
-      credential: headersKey(headers),
+      caller: caller.party,
       untilMs,
       failureOf: (problem) => failureIn(problem, signal),
       wait: (ms) => wait(ms, signal),

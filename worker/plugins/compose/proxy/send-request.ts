@@ -19,6 +19,8 @@ import type { UpstreamSession } from './upstream-sessions.ts'
 
 /** The caller that a request is sent for. */
 export type RemoteCaller = Sender & {
+  /** Names the caller to the circuit breaker: see `partyOf`. */
+  readonly party: string
   /** Requests with the same key and the same headers share an upstream session. */
   readonly sessionKey: string
   /** Capabilities of the client. In a session of the upstream, no input request can be answered. */

@@ -1,7 +1,7 @@
 import type { Declarations } from '../../../declarations/declarations.ts'
 import type { HeadersContext } from '../../../declarations/upstream-options.ts'
 import { UpstreamToken } from '../../../declarations/upstream-token.ts'
-import { callerContextOf } from '../../../engine/caller.ts'
+import { callerContextOf, partyOf } from '../../../engine/caller.ts'
 import type { MethodContext } from '../../../engine/methods/method.ts'
 import { McpError, ToolError } from '../../../protocol/errors.ts'
 import { clientKey, type Principal } from '../../../protocol/principal.ts'
@@ -47,7 +47,8 @@ export class UpstreamCallers {
     const reading = withToken(this.#readHeaders({ ...reader, signal }), token?.get())
     const headers = await waitForHeaders(reading, signal, this.#what)
     const sessionKey = this.#sharedKey(reader.principal, declarations.identity, headers) ?? newCallKey()
-    return { sessionKey, headers, ...this.#mark(headers), capabilities: {}, signal, untilMs: deadlineOf(signal) }
+    const party = partyOf(reader)
+    return { party, sessionKey, headers, ...this.#mark(headers), capabilities: {}, signal, untilMs: deadlineOf(signal) }
   }
 
   async of(context: MethodContext, signal: AbortSignal): Promise<RemoteCaller> {
@@ -56,6 +57,7 @@ export class UpstreamCallers {
     const headers = await this.headers(context, signal)
     const own = call.session && JSON.stringify(['session', call.session.id])
     return {
+      party: partyOf(call),
       sessionKey: this.#sharedKey(call.principal, environment.seals.identity, headers) ?? own ?? callKeyOf(environment),
       capabilities: { roots, sampling, elicitation }, // undefined members are left out as JSON
       headers,
