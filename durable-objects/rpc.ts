@@ -430,6 +430,8 @@ export type KeptTokens = {
   readonly refused?: Readonly<Record<string, number>> | undefined
   /** Milliseconds since 1970: when the user last replaced rejected access tokens. */
   readonly replaced?: readonly number[] | undefined
+  /** Claims of the ID token, if the provider issued one with them. */
+  readonly idToken?: Readonly<Params> | undefined
   /** Id of the account at the provider. */
   readonly account: string
   /** The client at the provider to which they were issued. */
@@ -449,6 +451,16 @@ export type UpstreamAnswer =
       /** How often the user was asked for each scope that the provider did not grant. */
       readonly refused: Readonly<Record<string, number>>
     }
+
+/**
+ * Who a user is now: what the provider says; nothing if it tells only at a sign-in; why the user has no access any more; or that the provider
+ * does not answer.
+ */
+export type UserAnswer =
+  | { readonly is: 'known'; readonly profile: Readonly<Params> }
+  | { readonly is: 'unchanged' }
+  | { readonly is: 'denied'; readonly reason: string }
+  | { readonly is: 'unanswered' }
 
 /** What the authorization server of sign-in stores. */
 export interface EntryStorage {
@@ -480,6 +492,8 @@ export interface SignInRpc extends EntryStorage {
   ): Promise<void>
   /** Returns an access token of the user of this object. @param rejected an access token that is returned only if another one is no help */
   upstreamToken(user: string, provider: string, scopes: readonly string[], rejected?: string): Promise<UpstreamAnswer>
+  /** Asks a provider who the user of this object is now. */
+  upstreamUser(user: string, provider: string): Promise<UserAnswer>
   /** Returns the names of the providers whose tokens this object stores. */
   upstreamProviders(): Promise<readonly string[]>
   /** Deletes the tokens of the user of this object, and revokes them at their providers. @param provider Default: all of them */

@@ -20,7 +20,7 @@
 import { DurableObject } from 'cloudflare:workers'
 import { hex } from '../../worker/protocol/hex.ts'
 import { sha256 } from '../../worker/sealing/sha256.ts'
-import type { EntryStorage, KeptTokens, OAuthSite, SignInRpc, StoredKey, UpstreamAnswer } from '../rpc.ts'
+import type { EntryStorage, KeptTokens, OAuthSite, SignInRpc, StoredKey, UpstreamAnswer, UserAnswer } from '../rpc.ts'
 import { Alarms } from '../shared/alarms.ts'
 import { Schema } from '../shared/schema.ts'
 import { IssuedRefreshTokens } from './issued-refresh-tokens.ts'
@@ -168,6 +168,11 @@ export class SignIn extends DurableObject implements SignInRpc {
   upstreamToken(user: string, provider: string, scopes: readonly string[], rejected?: string): Promise<UpstreamAnswer> {
     this.#schema.check()
     return this.#upstream.token(user, provider, scopes, rejected)
+  }
+
+  upstreamUser(user: string, provider: string): Promise<UserAnswer> {
+    this.#schema.check()
+    return this.#upstream.user(user, provider)
   }
 
   async upstreamProviders(): Promise<readonly string[]> {

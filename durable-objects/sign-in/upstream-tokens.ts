@@ -1,5 +1,5 @@
 /** The tokens that identity providers issued for their APIs to one user, sealed. */
-import type { KeptTokens, UpstreamAnswer } from '../rpc.ts'
+import type { KeptTokens, UpstreamAnswer, UserAnswer } from '../rpc.ts'
 
 /** What the tokens need of the plugin that made the class of the object. */
 export interface UpstreamHost {
@@ -13,6 +13,8 @@ export interface UpstreamHost {
    * @throws what a provider that does not answer throws
    */
   refresh(provider: string, tokens: KeptTokens): Promise<KeptTokens | undefined>
+  /** Asks who the user of tokens is now. Returns `rejected` when the API does not accept the access token. */
+  user(provider: string, tokens: KeptTokens): Promise<UserAnswer | 'rejected'>
   /** Revokes tokens at the provider, after they were deleted here. Failures are reported. */
   revoke(provider: string, tokens: KeptTokens): Promise<void>
   /** Whether granted scopes include another one. */
@@ -78,6 +80,24 @@ export class UpstreamTokens {
     if (stored && !old) await this.#host.revoke(provider, stored)
   }
 
+  /** Asks the provider who the user is now. */
+  async user(user: string, provider: string): Promise<UserAnswer> {
+    // Deleted by the user, or with the last grant.
+    if (this.#storage.kv.get(prefix + provider) === undefined) return signedOut
+    const tokens = await this.#open(user, provider)
+    if (!tokens) return { is: 'unchanged' }
+    const { refreshToken, idToken, expires = Number.POSITIVE_INFINITY } = tokens
+    if (refreshToken === undefined && expires <= Date.now()) return { is: 'unchanged' }
+    const canRefresh = refreshToken !== undefined
+    const isStale = canRefresh && (idToken !== undefined || expires - refreshBeforeMs <= Date.now())
+    const answer = isStale ? 'rejected' : await this.#host.user(provider, tokens)
+    if (answer !== 'rejected') return answer
+    const refreshed = canRefresh ? await this.#refreshOnce(user, provider, tokens) : lacking('tokens', tokens)
+    if ('missing' in refreshed) return refreshed.missing === 'answer' ? { is: 'unanswered' } : signedOut
+    const again = await this.#host.user(provider, refreshed)
+    return again === 'rejected' ? signedOut : again
+  }
+
   /** Returns the names of the providers whose tokens are stored. */
   providers(): readonly string[] {
     return [...this.#storage.kv.list({ prefix })].map(([key]) => key.slice(prefix.length))
@@ -99,12 +119,17 @@ export class UpstreamTokens {
     const isFresh = (expires ?? Number.POSITIVE_INFINITY) - refreshBeforeMs > Date.now()
     const answer = this.#withScopes(provider, tokens, scopes)
     if ('missing' in answer || (accessToken !== rejected && isFresh)) return answer
+    const refreshed = await this.#refreshOnce(user, provider, tokens)
+    // A provider may take scopes away with a refresh.
+    return 'missing' in refreshed ? refreshed : this.#withScopes(provider, refreshed, scopes)
+  }
+
+  /** Refreshes tokens, or waits for the refresh that runs. */
+  #refreshOnce(user: string, provider: string, tokens: KeptTokens): Promise<KeptTokens | Missing> {
     const running = this.#refreshing.get(provider)
     const refreshing = running ?? this.#refresh(user, provider, tokens).finally(() => this.#refreshing.delete(provider))
     this.#refreshing.set(provider, refreshing)
-    const refreshed = await refreshing
-    // A provider may take scopes away with a refresh.
-    return 'missing' in refreshed ? refreshed : this.#withScopes(provider, refreshed, scopes)
+    return refreshing
   }
 
   #withScopes(provider: string, tokens: KeptTokens, scopes: readonly string[]): UpstreamAnswer {
@@ -162,6 +187,8 @@ export class UpstreamTokens {
 
 /** An answer without a token. */
 type Missing = Extract<UpstreamAnswer, { readonly missing: unknown }>
+
+const signedOut: UserAnswer = { is: 'denied', reason: 'The provider does not accept the sign-in any more.' }
 
 const tokenOf = ({ accessToken, expires }: KeptTokens): UpstreamAnswer => ({ accessToken, expires })
 

@@ -2,14 +2,19 @@
 import {
   OAuthAuthorizationServer,
   type OAuthAuthorizationServerOptions,
+  OAuthError,
   type OAuthHelpers,
+  type TokenExchangeCallbackOptions,
+  type TokenExchangeCallbackResult,
 } from '@cloudflare/workers-oauth-provider'
-import type { EntryStorage, OAuthSite, SignInRpc } from '../../../durable-objects/rpc.ts'
+import type { EntryStorage, OAuthSite, SignInRpc, UserAnswer } from '../../../durable-objects/rpc.ts'
 import { BoundedMap } from '../../protocol/bounded-map.ts'
+import { type DecidingOptions, decide } from './decide.ts'
 import type { Enterprise } from './enterprise.ts'
 import { type GrantStorage, grantStorage, objectKeyOf } from './grant-storage.ts'
 import { objectName } from './object-names.ts'
-import type { User } from './providers/provider.ts'
+import { AccessDenied, type IdentityProvider, type User, type UserProfile } from './providers/provider.ts'
+import { userOf } from './user.ts'
 
 /** What is stored with a grant, encrypted. Tokens of the provider are not part of it. */
 export type GrantProps = {
@@ -22,13 +27,25 @@ export type GrantProps = {
 export type ServerOptions = Pick<
   OAuthAuthorizationServerOptions<Env>,
   'accessTokenTTL' | 'refreshTokenTTL' | 'refreshTokenIdleTTL' | 'clientRegistrationTTL'
-> & { readonly enterprise?: Enterprise | undefined }
+> & {
+  readonly enterprise?: Enterprise | undefined
+  readonly deciding: DecidingOptions
+  /** Providers with which users sign in. */
+  readonly providers: readonly IdentityProvider[]
+}
 
 /** Paths of the authorization server, on the origin of the endpoint. */
 export const paths = { authorize: '/authorize', token: '/oauth/token', register: '/oauth/register' } as const
 
 /** What the library finds its storage in. */
-export type Env = { readonly OAUTH_KV: GrantStorage }
+export type Env = {
+  readonly OAUTH_KV: GrantStorage
+  /** Asks a provider who a user is now; absent where the endpoint is not in the isolate, whose options decide. */
+  readonly askUser?: AskUser | undefined
+}
+
+/** Asks a provider who a user is now. */
+export type AskUser = (userId: string, provider: string) => Promise<UserAnswer>
 
 /** Returns the storage of the object of a key. */
 export type StorageOf = (key: string) => EntryStorage
@@ -64,10 +81,12 @@ export class AuthorizationServers {
     objectOf: StorageOf,
     waitUntil: (work: Promise<unknown>) => void,
     allowPrivateUse = false,
+    askUser?: AskUser,
   ) {
     // The library uses nothing else of the context.
     const context = { waitUntil, passThroughOnException() {}, props: {} } as unknown as ExecutionContext
-    return this.#at(site, allowPrivateUse).fetch(request, this.#environment(site, objectOf), context)
+    const environment = { ...this.#environment(site, objectOf), askUser }
+    return this.#at(site, allowPrivateUse).fetch(request, environment, context)
   }
 
   #at(site: OAuthSite, allowPrivateUseRedirectUris: boolean): OAuthAuthorizationServer<Env> {
@@ -75,10 +94,11 @@ export class AuthorizationServers {
     const known = this.#servers.get(key)
     if (known) return known
     const { origin, resources, scopes } = site
-    const { enterprise, ...options } = this.#options
+    const { enterprise, deciding, providers, ...options } = this.#options
     const server = new OAuthAuthorizationServer<Env>({
       ...options,
       ...(enterprise && { enterpriseManagedAuthorization: enterprise.at(site) }),
+      tokenExchangeCallback: (refresh) => decideAgain(refresh, deciding, providers),
       issuer: origin,
       authorizeEndpoint: paths.authorize,
       tokenEndpoint: paths.token,
@@ -102,6 +122,56 @@ export class AuthorizationServers {
     return { OAUTH_KV: { ...storage, get } }
   }
 }
+
+/** What the library says of a request for tokens. */
+type Exchange = TokenExchangeCallbackOptions & { readonly env: Env; readonly props: GrantProps }
+
+/**
+ * Decides about a user again, for each refresh. An error `invalid_grant` ends the grant.
+ *
+ * @throws OAuthError
+ */
+async function decideAgain(
+  { grantType, env, props, userId, scope, requestedScope }: Exchange,
+  deciding: DecidingOptions,
+  providers: readonly IdentityProvider[],
+): Promise<TokenExchangeCallbackResult | undefined> {
+  if (grantType !== 'refresh_token' || !env.askUser) return undefined
+  const { user: before, tenant } = props
+  const provider = providers.find(({ name }) => name === before.provider)
+  if (!provider) throw ended('The provider of the user is not one of this server any more.')
+  const answer = await env.askUser(userId, provider.name)
+  if (answer.is === 'denied') throw ended(answer.reason)
+  if (answer.is === 'unanswered') throw unavailable(`${provider.title} does not answer`)
+  try {
+    // What a provider returned, which userOf() validates.
+    const user = answer.is === 'known' ? userOf(answer.profile as UserProfile, provider) : before
+    if (user.id !== before.id) throw new AccessDenied('The provider names another user.')
+    const decision = await decide(deciding, user, scope, tenant)
+    if (decision.choices || decision.tenant !== tenant) throw new AccessDenied('Sign in again, for an organization.')
+    const { scopes } = decision
+    return {
+      ...(JSON.stringify(user) !== JSON.stringify(before) && { newProps: { user, tenant } satisfies GrantProps }),
+      accessTokenScope: requestedScope.filter((name) => scopes.includes(name)),
+    }
+  } catch (problem) {
+    if (problem instanceof AccessDenied) throw ended(problem.message)
+    console.error(problem)
+    throw unavailable('This server cannot decide about the user')
+  }
+}
+
+const ended = (reason: string) => new OAuthError('invalid_grant', { description: asDescription(reason) })
+
+const unavailable = (reason: string) =>
+  new OAuthError('temporarily_unavailable', {
+    description: asDescription(`${reason}: try again later`),
+    statusCode: 503,
+    headers: { 'Retry-After': '30' },
+  })
+
+/** Returns a text without the characters that `error_description` must not have: RFC 6749, section 4.1.2.1. */
+export const asDescription = (text: string): string => text.replace(/[^ !#-[\]-~]/g, "'")
 
 /**
  * Whether `fetch` reaches public addresses only. Otherwise the URL of a client's metadata document could name a service of the Worker's own

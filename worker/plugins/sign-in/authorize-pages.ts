@@ -16,7 +16,14 @@ import type { OAuthSite } from '../../../durable-objects/rpc.ts'
 import { readBodyText } from '../../protocol/bounded-body.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
 import { Approvals } from './approvals.ts'
-import { type GrantProps, type ObjectOf, paths, upstreamKeyOf, withCanonicalResource } from './authorization-server.ts'
+import {
+  asDescription,
+  type GrantProps,
+  type ObjectOf,
+  paths,
+  upstreamKeyOf,
+  withCanonicalResource,
+} from './authorization-server.ts'
 import { consentPage, messagePage, problemPage, returnPage, tenantPage } from './consent-page.ts'
 import { type DecidingOptions, decide, type Granted } from './decide.ts'
 import { consentUrl, EndedAccess } from './ended-access.ts'
@@ -349,6 +356,3 @@ function errorUrl(
   report(problem)
   return authorizationErrorRedirect(authorization, 'server_error', asDescription(`Signing in with ${title} failed`))
 }
-
-/** Characters that `error_description` must not have: RFC 6749, section 4.1.2.1. */
-const asDescription = (text: string): string => text.replace(/[^ !#-[\]-~]/g, "'")

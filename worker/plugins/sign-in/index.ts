@@ -4,7 +4,7 @@ export type { EnterpriseClient, EnterpriseIssuer, EnterpriseOptions } from './en
 export type { ClientOptions } from './providers/client-options.ts'
 export { type GitHubOptions, github } from './providers/github.ts'
 export { type OAuth2Options, oauth2 } from './providers/oauth2.ts'
-export { type OidcOptions, oidc, type UserClaims } from './providers/oidc.ts'
+export { type OidcOptions, oidc } from './providers/oidc.ts'
 export {
   type AccessOptions,
   auth0,
@@ -23,8 +23,10 @@ export {
   AccessDenied,
   type IdentityProvider,
   RefreshRejected,
+  TokenRejected,
   type UpstreamTokens,
   type User,
+  type UserClaims,
   type Visit,
 } from './providers/provider.ts'
 export { type SignInAuth, type SignInClass, type SignInOptions, signIn } from './sign-in.ts'

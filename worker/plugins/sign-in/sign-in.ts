@@ -21,6 +21,7 @@ import { bearerToken } from '../auth/request-token.ts'
 import { resourceServer } from '../auth/resource-server.ts'
 import { AccountPages, type AccountPurpose, accountPath } from './account-pages.ts'
 import {
+  type AskUser,
   AuthorizationServers,
   type GrantProps,
   grantObjectOf,
@@ -250,12 +251,14 @@ class SignInServer {
     this.#options = options
     this.#upstreamCache = new UpstreamCache(options.tokenCacheMs ?? 60_000)
     this.#privateUseRedirectUris = privateUseRedirectUris
+    const providers = [options.with].flat()
     this.#servers = new AuthorizationServers({
       accessTokenTTL: seconds(accessTokenTtl, 'accessTokenTtl'),
       refreshTokenTTL: seconds(refreshTokenTtl, 'refreshTokenTtl'),
       enterprise: options.enterprise && new Enterprise(options.enterprise, options),
+      deciding: options,
+      providers,
     })
-    const providers = [options.with].flat()
     checkTenants(options, [...providers, ...(options.enterprise?.issuers ?? []).map(authorityOf)])
     this.#providers = [...providers, ...(options.upstreams ?? [])]
     this.#links = new LinkPages(providers, this.#providers)
@@ -406,8 +409,13 @@ class SignInServer {
             const user = readObjectName(upstream).key.slice(upstreamKeyOf('').length)
             await runtime.object<SignInRpc>('McpSignIn', upstream).clearUpstream(user)
           },
-          answer: (request, site, own) =>
-            serversOf(site).fetch(request, site, storageWith(own, objectsOf(runtime, site)), waitUntil),
+          answer(request, site, own) {
+            const objectOf = objectsOf(runtime, site)
+            const askUser: AskUser = (userId, name) => objectOf(upstreamKeyOf(userId)).upstreamUser(userId, name)
+            // Options of another endpoint must not decide.
+            const deciding = endpoints.servers(site.identity) && askUser
+            return serversOf(site).fetch(request, site, storageWith(own, objectOf), waitUntil, false, deciding)
+          },
           async endGrant(site, own) {
             const [, user = '', grant = ''] = own.key.split(':')
             await serversOf(site)

@@ -10,7 +10,7 @@ import { ownerKey, type Principal } from '../../protocol/principal.ts'
 import { upstreamKeyOf } from './authorization-server.ts'
 import { holdsScope, requestableFor } from './held-scopes.ts'
 import { objectName } from './object-names.ts'
-import { type IdentityProvider, RefreshRejected } from './providers/provider.ts'
+import { AccessDenied, type IdentityProvider, RefreshRejected, TokenRejected } from './providers/provider.ts'
 import type { UpstreamCache } from './upstream-cache.ts'
 
 /** Milliseconds for which a sealed token can be read: longer than any provider keeps one. */
@@ -155,6 +155,18 @@ export function upstreamHost(
       } catch (problem) {
         if (problem instanceof RefreshRejected) return undefined
         throw problem
+      }
+    },
+    async user(name, tokens) {
+      const provider = find(name, tokens)
+      try {
+        const profile = await provider?.user?.(tokens)
+        return profile ? { is: 'known', profile: { ...profile } } : { is: 'unchanged' }
+      } catch (problem) {
+        if (problem instanceof TokenRejected) return 'rejected'
+        if (problem instanceof AccessDenied) return { is: 'denied', reason: problem.message }
+        report(problem)
+        return { is: 'unanswered' }
       }
     },
     async revoke(name, tokens) {

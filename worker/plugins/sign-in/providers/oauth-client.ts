@@ -3,7 +3,15 @@ import * as oauth from 'oauth4webapi'
 import { messageOf } from '../../../protocol/errors.ts'
 import { isLoopback } from '../../../protocol/loopback.ts'
 import type { ClientOptions } from './client-options.ts'
-import { AccessDenied, RefreshRejected, type UpstreamTokens, type UserProfile, type Visit } from './provider.ts'
+import {
+  AccessDenied,
+  RefreshRejected,
+  TokenRejected,
+  type UpstreamTokens,
+  type UserClaims,
+  type UserProfile,
+  type Visit,
+} from './provider.ts'
 
 /** Milliseconds after which a provider that does not answer is given up. */
 const timeoutMs = 10_000
@@ -32,8 +40,8 @@ export abstract class OAuthClient {
   /** Returns the metadata of the provider. */
   protected abstract server(): oauth.AuthorizationServer | Promise<oauth.AuthorizationServer>
 
-  /** Returns who the user is. @param idToken claims of the ID token, if the provider issued one */
-  protected abstract profileFor(tokens: UpstreamTokens, idToken: oauth.IDToken | undefined): Promise<UserProfile>
+  /** Returns who the user of tokens is. */
+  protected abstract profileFor(tokens: UpstreamTokens): Promise<UserProfile>
 
   /** The scopes that tell who the user is. */
   protected readonly ownScopes: readonly string[] = []
@@ -107,7 +115,7 @@ export abstract class OAuthClient {
     })
     const received = await reading.catch((problem) => this.#throwWithoutTokens(problem))
     const tokens = tokensOf(received, { scopes: this.#scopes(scopes) })
-    return { user: await this.profileFor(tokens, oauth.getValidatedIdTokenClaims(received)), tokens }
+    return { user: await this.profileFor(tokens), tokens }
   }
 
   async refresh(old: UpstreamTokens): Promise<UpstreamTokens> {
@@ -159,6 +167,7 @@ export abstract class OAuthClient {
     })
     const text = response.status === 200 ? await response.text() : ''
     if (response.status !== 200) await response.body?.cancel()
+    if (response.status === 401) throw new TokenRejected(`${this.title} does not accept the access token`)
     if (response.status !== 200) throw new Error(`${this.title} answered ${url} with status ${response.status}`)
     if (text.length > maxAnswerBytes) throw new Error(`${this.title} answered ${url} with ${text.length} characters`)
     return JSON.parse(text)
@@ -211,8 +220,10 @@ function tokensOf(
     expires_in: seconds,
     scope,
   } = received
+  const idToken: UserClaims | undefined = oauth.getValidatedIdTokenClaims(received)
   return {
     accessToken,
+    ...(idToken && { idToken }),
     ...(refreshToken !== undefined && { refreshToken }),
     ...(seconds !== undefined && { expires: Date.now() + seconds * 1000 }),
     // GitHub separates them with commas.

@@ -89,6 +89,10 @@ class OAuth2Provider extends OAuthClient implements IdentityProvider {
     }
   }
 
+  user(tokens: UpstreamTokens): Promise<UserProfile> {
+    return this.profileFor(tokens)
+  }
+
   protected override async profileFor(tokens: UpstreamTokens): Promise<UserProfile> {
     return this.#options.user(tokens, (url) => this.getJson(url, tokens.accessToken))
   }

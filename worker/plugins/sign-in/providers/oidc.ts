@@ -10,10 +10,13 @@ import * as kind from '../../../declarations/option-kinds.ts'
 import { profileOf } from '../user.ts'
 import { type ClientOptions, clientKinds, url } from './client-options.ts'
 import { OAuthClient } from './oauth-client.ts'
-import { AccessDenied, type IdentityProvider, type UpstreamTokens, type UserProfile } from './provider.ts'
-
-/** Claims of the ID token and of the user info endpoint. */
-export type UserClaims = Readonly<Record<string, unknown>>
+import {
+  AccessDenied,
+  type IdentityProvider,
+  type UpstreamTokens,
+  type UserClaims,
+  type UserProfile,
+} from './provider.ts'
 
 /** Configures `oidc()`. */
 export type OidcOptions = ClientOptions & {
@@ -106,20 +109,22 @@ export class OidcProvider extends OAuthClient implements IdentityProvider {
     return server
   }
 
-  protected override async profileFor(
-    tokens: UpstreamTokens,
-    idToken: oauth.IDToken | undefined,
-  ): Promise<UserProfile> {
-    const { sub = '' } = idToken ?? {}
+  async user(tokens: UpstreamTokens): Promise<UserProfile | undefined> {
+    return tokens.idToken && this.profileFor(tokens)
+  }
+
+  protected override async profileFor(tokens: UpstreamTokens): Promise<UserProfile> {
+    const { idToken } = tokens
+    const sub = typeof idToken?.sub === 'string' ? idToken.sub : ''
     const more = this.#readsAccessToken ? claimsIn(tokens.accessToken, sub) : {}
-    const claims: UserClaims = { ...(await this.#userInfo(tokens, idToken)), ...more, ...idToken }
+    const claims: UserClaims = { ...(await this.#userInfo(tokens)), ...more, ...idToken }
     const reason = this.#options.reject?.(claims)
     if (reason !== undefined) throw new AccessDenied(reason)
     return profileOf(claims, this.#options)
   }
 
   /** @throws Error when the endpoint answers for another user */
-  async #userInfo({ accessToken }: UpstreamTokens, idToken: oauth.IDToken | undefined): Promise<UserClaims> {
+  async #userInfo({ accessToken, idToken }: UpstreamTokens): Promise<UserClaims> {
     const { userInfo = idToken?.name === undefined && idToken?.email === undefined } = this.#options
     const { userinfo_endpoint: endpoint } = await this.server()
     if (!userInfo || endpoint === undefined) return {}

@@ -2,8 +2,8 @@
 import { checkOptions, type KindsOf } from '../../../declarations/check-options.ts'
 import * as kind from '../../../declarations/option-kinds.ts'
 import { type ClientOptions, clientKinds } from './client-options.ts'
-import { type OidcOptions, OidcProvider, oidcKinds, type UserClaims } from './oidc.ts'
-import type { IdentityProvider } from './provider.ts'
+import { type OidcOptions, OidcProvider, oidcKinds } from './oidc.ts'
+import type { IdentityProvider, UserClaims } from './provider.ts'
 
 /** Configures `google()`. */
 export type GoogleOptions = ClientOptions &

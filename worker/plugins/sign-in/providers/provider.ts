@@ -48,7 +48,12 @@ export type UpstreamTokens = {
   readonly expires?: number | undefined
   /** Scopes of the access token, at the provider. */
   readonly scopes: readonly string[]
+  /** Claims of the ID token, if the provider issued one with them. */
+  readonly idToken?: UserClaims | undefined
 }
+
+/** Claims of the ID token and of the user info endpoint. */
+export type UserClaims = Readonly<Record<string, unknown>>
 
 /** Describes a visit of the user to the provider: what is sent with it, and compared when the user comes back. */
 export type Visit = {
@@ -89,6 +94,12 @@ export interface IdentityProvider extends Authority {
   finish(callback: URL, visit: Visit): Promise<{ readonly user: UserProfile; readonly tokens: UpstreamTokens }>
   /** Returns new tokens for the refresh token of `tokens`. @throws `RefreshRejected` when the provider does not accept it any more */
   refresh?(tokens: UpstreamTokens): Promise<UpstreamTokens>
+  /**
+   * Returns who the user of tokens is now; `undefined` if the tokens do not tell. Default: what the user was at the sign-in counts.
+   *
+   * @throws `AccessDenied` for a user who may not sign in any more; `TokenRejected` when the API refuses the access token
+   */
+  user?(tokens: UpstreamTokens): Promise<UserProfile | undefined>
   /** Revokes a token. */
   revoke?(token: string): Promise<void>
 }
@@ -98,3 +109,6 @@ export class AccessDenied extends Error {}
 
 /** Reports that the provider does not accept a refresh token any more: the user has to sign in again. */
 export class RefreshRejected extends Error {}
+
+/** Reports that the API of a provider does not accept an access token: status 401. */
+export class TokenRejected extends Error {}

@@ -1,0 +1,60 @@
+/** Refreshes ask again who the user is, and what the user may do. */
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { Stage } from './attacks/stage.ts'
+import { Browser } from './browser.ts'
+import type { Registered, Tokens } from './client.ts'
+
+let engines: Stage
+let single: Stage
+beforeAll(async () => {
+  ;[engines, single] = await Promise.all([Stage.start({ CASE: 'engines' }), Stage.start({ CASE: 'single' })])
+})
+afterAll(async () => {
+  await engines?.[Symbol.asyncDispose]()
+  await single?.[Symbol.asyncDispose]()
+})
+
+const ada = { id: 1815, login: 'ada', name: 'Ada Lovelace', organizations: ['Engines'] }
+beforeEach(() => {
+  for (const { gitHub } of [engines, single]) {
+    gitHub.instead.clear()
+    gitHub.account = { ...ada }
+  }
+})
+
+/** Refreshes. Returns the status, and the tokens or the error. */
+async function refresh(stage: Stage, client: Registered, { refresh_token }: Tokens) {
+  const response = await stage.token(stage.refreshForm(client, refresh_token))
+  return { status: response.status, ...((await response.json()) as Tokens & { error?: string }) }
+}
+
+test('a user who has left the organization loses access, also when it comes back', async () => {
+  const { client, tokens } = await engines.signIn(new Browser())
+  const refreshed = await refresh(engines, client, tokens)
+  expect(refreshed.status).toBe(200)
+  engines.gitHub.account.organizations = []
+  expect(await refresh(engines, client, refreshed)).toMatchObject({ status: 400, error: 'invalid_grant' })
+  engines.gitHub.account.organizations = ['Engines']
+  expect(await refresh(engines, client, refreshed)).toMatchObject({ status: 400, error: 'invalid_grant' })
+  expect(await engines.call(refreshed.access_token)).toContain('401')
+})
+
+test('grantScopes decides again, with what the provider says now', async () => {
+  const { client, tokens } = await single.signIn(new Browser())
+  expect(tokens.scope).toBe('notes:read notes:write')
+  single.gitHub.account.login = 'guest'
+  const narrowed = await refresh(single, client, tokens)
+  expect(narrowed).toMatchObject({ status: 200, scope: 'notes:read' })
+  expect(await single.call(narrowed.access_token, 'write')).toContain('403')
+})
+
+test('a user whose tokens the provider refuses loses access, and an outage of the provider ends nothing', async () => {
+  const { client, tokens } = await single.signIn(new Browser())
+  single.gitHub.instead.set('/api/v3/user', (_, response) => response.writeHead(503).end())
+  expect(await refresh(single, client, tokens)).toMatchObject({ status: 503, error: 'temporarily_unavailable' })
+  single.gitHub.instead.clear()
+  const later = await refresh(single, client, tokens)
+  expect(later.status).toBe(200)
+  single.gitHub.tokens.clear()
+  expect(await refresh(single, client, later)).toMatchObject({ status: 400, error: 'invalid_grant' })
+})
