@@ -19,6 +19,8 @@ const usage = `edgemcp ${ownPackage().version}: MCP servers on Cloudflare Worker
 
   npx edgemcp openapi <document> generate a module from an OpenAPI document (JSON or YAML)
       --out <file.ts>            the file to write; default: standard output
+      --include <pattern>        names of the tools to write, such as 'list*'; may be repeated; default: all
+      --exclude <pattern>        names of the tools to leave out; may be repeated
 
   npx edgemcp skills <folder>    generate a module from a folder of skills, each with a SKILL.md
       --out <file.ts>            the file to write; default: standard output
@@ -29,11 +31,13 @@ const options = {
   yes: { type: 'boolean', short: 'y' },
   json: { type: 'boolean' },
   out: { type: 'string' },
+  include: { type: 'string', multiple: true },
+  exclude: { type: 'string', multiple: true },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },
 } as const
 
-type Values = { template?: string; yes?: boolean; json?: boolean; out?: string }
+type Values = { template?: string; yes?: boolean; json?: boolean; out?: string; include?: string[]; exclude?: string[] }
 
 type Command = {
   /** The argument of the command, for the help text. */
@@ -45,7 +49,7 @@ type Command = {
 const commands: Readonly<Record<string, Command>> = {
   init: { on: 'folder', options: ['template', 'yes'], run: init },
   doctor: { on: 'folder', options: ['json'], run: doctor },
-  openapi: { on: 'document', options: ['out'], run: openapi },
+  openapi: { on: 'document', options: ['out', 'include', 'exclude'], run: openapi },
   skills: { on: 'folder', options: ['out'], run: skills },
 }
 

@@ -67,6 +67,27 @@ test('the command reports an operation whose schema the server would refuse, and
   )
 })
 
+test('the command writes the operations that --include and --exclude select by their names', async () => {
+  const names = async (...args: string[]) => {
+    const { said } = await edgemcp(['pets.json', ...args])
+    return [...said.matchAll(/^ {4}"name": "(.*)",$/gm)].map(([, name]) => name)
+  }
+  expect(await names('--include', '*Pet*', '--exclude', 'list*')).toEqual(['addPet', 'removePet'])
+  expect(await names('--include', 'addPet', '--include', 'get_*')).toEqual(['addPet', 'get_pets_pet_id'])
+  expect((await edgemcp(['pets.json', '--include', '*Pet*'])).said).toContain('pets.json --include "*Pet*"`')
+  expect(await edgemcp(['pets.json', '--exclude', 'nothing*'])).toEqual({
+    code: 1,
+    said: '',
+    complained: expect.stringMatching(
+      /\nNo operation has the name nothing\*: patterns are names of tools, and \* stands for any text\.$/,
+    ),
+  })
+  expect(await edgemcp(['pets.json', '--exclude', '*'])).toMatchObject({
+    code: 1,
+    complained: expect.stringMatching(/\nNo operation is left: --exclude has the names of all\.$/),
+  })
+})
+
 test('a YAML document gives the same module as JSON, and is printed without --out', async () => {
   write('pets.yaml', stringify(pets))
   const [json, yaml] = [await edgemcp(['pets.json']), await edgemcp(['pets.yaml'])]
