@@ -1,7 +1,7 @@
 import { hash } from '../../protocol/hash.ts'
 
-/** Characters of the name of a tool. */
-const maxCharacters = 128
+/** Characters of the name of a tool that the APIs of models accept. */
+const maxCharacters = 64
 
 /** Replaces all but letters, digits, `.` and `-` by `_`. Returns an empty text if nothing remains. */
 export const asciiName = (text: unknown): string =>
