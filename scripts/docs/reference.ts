@@ -86,8 +86,14 @@ export function entryPoints(): EntryPoint[] {
   return all.filter(({ source }) => source.startsWith('worker/'))
 }
 
-/** The file of an entry point in docs/reference/api. */
+/** The file of an entry point in docs/reference/api: where its functions and classes are. */
 export const fileOf = (entry: string) => `${entry.replace(/^edgemcp\//, '').replaceAll('/', '-')}.md`
+
+/** The entry point with a page for each group of exports: one page would have 40 screens. */
+const largeEntry = 'edgemcp'
+
+const groupFile = (entry: string, group: Group) =>
+  entry === largeEntry ? fileOf(`${entry}${groupPages[group].suffix}`) : fileOf(entry)
 
 /** Reads the library with the compiler. @param use gets the project for workerd, and the project for Node */
 export function withProjects<T>(use: (projects: readonly Project[]) => T): T {
@@ -139,14 +145,22 @@ type Group = 'value' | 'type' | 'plugin' | 'alias' | 'protocol'
 
 type Page = { readonly entry: string; readonly exports: Exports; readonly own: Entry[]; readonly others: Entry[] }
 
+/** The pages of the large entry point. */
+const groupPages: Readonly<Record<Group, { readonly suffix: string; readonly title: string }>> = {
+  value: { suffix: '', title: '' },
+  type: { suffix: '-types', title: 'types' },
+  plugin: { suffix: '-plugins', title: 'types for plugins' },
+  alias: { suffix: '-more-types', title: 'more types, and those of MCP' },
+  protocol: { suffix: '-more-types', title: 'more types, and those of MCP' },
+}
+
 /** The pages by path from the root of the repository. */
 export const reference = (): Map<string, string> =>
   withProjects((projects) => {
     const pages = readPages(projects)
-    const texts = pages.map((page): [string, string] => [
-      `docs/reference/api/${fileOf(page.entry)}`,
-      pageText(page, pages),
-    ])
+    const texts = pages.flatMap((page) =>
+      filesOf(page).map((file): [string, string] => [`docs/reference/api/${file}`, pageText(page, file, pages)]),
+    )
     return new Map([['docs/reference/api/index.md', indexText(pages)], ...texts])
   })
 
@@ -172,7 +186,7 @@ function readPages(projects: readonly Project[]): Page[] {
         symbol,
         declaration,
         project: exports.project,
-        file: fileOf(entry),
+        file: groupFile(entry, group),
         group,
         isInternal: false,
         anchor: '',
@@ -187,8 +201,10 @@ function readPages(projects: readonly Project[]): Page[] {
   for (const page of pages) {
     for (const user of page.own) addInternal(user, page, described, uses)
     page.own.sort((a, b) => a.name.localeCompare(b.name))
-    const taken = new Set(groupTitles.map(([, title]) => anchorOf(title)))
+    const takenIn = new Map<string, Set<string>>()
     for (const added of [...sectionsOf(page), ...page.own.filter(({ group }) => isRow.has(group))]) {
+      const taken = takenIn.get(added.file) ?? new Set(groupTitles.map(([, title]) => anchorOf(title)))
+      takenIn.set(added.file, taken)
       added.anchor = freeAnchor(anchorOf(added.name), taken)
       taken.add(added.anchor)
     }
@@ -210,7 +226,7 @@ function countBases(entries: readonly Entry[]): Map<string, number> {
 
 /** Adds the types that several types take members from, and those that options consist of, if they are not exported. */
 function addInternal(
-  { name, declaration, project, file }: Entry,
+  { name, declaration, project }: Entry,
   page: Page,
   described: Map<string, Entry>,
   uses: ReadonlyMap<string, number>,
@@ -225,6 +241,7 @@ function addInternal(
     const isBase = bases.some((base) => base.pos === reference.pos)
     if (groupOf(symbol, found, project) !== 'type' || (isBase && (uses.get(place) ?? 0) < 2)) continue
     const group = 'type' as const
+    const file = groupFile(page.entry, group)
     const added = { name: symbol.name, symbol, declaration: found, project, file, group, isInternal: true, anchor: '' }
     described.set(place, added)
     // The loop over the page reaches it as well.
@@ -319,17 +336,16 @@ function indexText(pages: readonly Page[]): string {
     .concat('\n')
 }
 
-function pageText(page: Page, pages: readonly Page[]): string {
-  const { entry, exports, own, others } = page
-  const values = own.filter(({ group }) => group === 'value').map(({ name }) => name)
-  const [path = '', title = ''] = guides[entry] ?? []
-  const links = new Links(page, pages)
+/** The files of a page, that of the entry point first. */
+const filesOf = ({ entry, own }: Page): string[] => [...new Set([fileOf(entry), ...own.map(({ file }) => file)])]
+
+function pageText(page: Page, file: string, pages: readonly Page[]): string {
+  const own = page.own.filter((one) => one.file === file)
+  const links = new Links(file, pages)
+  const isFirst = file === fileOf(page.entry)
+  const others = isFirst ? page.others : []
   const parts = [
-    `# ${entry}`,
-    mark,
-    descriptionOf(exports.file),
-    ...(path ? [`Guide: [${title}](../../${path})`] : []),
-    ...importText(values, entry),
+    ...(isFirst ? firstPart(page) : [`# ${page.entry}: ${titleOf(own)}`, mark]),
     ...groupTitles.flatMap(([group, heading]) => {
       const members = own.filter((one) => one.group === group)
       return members.length > 0 ? [`## ${heading}`, ...members.map((one) => section(one, links))] : []
@@ -340,6 +356,25 @@ function pageText(page: Page, pages: readonly Page[]): string {
   ]
   return `${parts.join('\n\n')}\n`
 }
+
+function firstPart(page: Page): string[] {
+  const { entry, exports, own } = page
+  const values = own.filter(({ group }) => group === 'value').map(({ name }) => name)
+  const [path = '', title = ''] = guides[entry] ?? []
+  const more = filesOf(page)
+    .slice(1)
+    .map((file) => `[${titleOf(own.filter((one) => one.file === file))}](${file})`)
+  return [
+    `# ${entry}`,
+    mark,
+    descriptionOf(exports.file),
+    ...(path ? [`Guide: [${title}](../../${path})`] : []),
+    ...(more.length > 0 ? [`Other pages: ${more.join(' · ')}`] : []),
+    ...importText(values, entry),
+  ]
+}
+
+const titleOf = ([one]: readonly Entry[]): string => (one ? groupPages[one.group].title : '')
 
 function importText(names: readonly string[], entry: string): string[] {
   const line = `import { ${names.join(', ')} } from '${entry}'`
@@ -386,8 +421,8 @@ class Links {
   readonly #file: string
   readonly #entries: ReadonlyMap<string, Entry>
 
-  constructor({ entry }: Page, pages: readonly Page[]) {
-    this.#file = fileOf(entry)
+  constructor(file: string, pages: readonly Page[]) {
+    this.#file = file
     this.#entries = new Map(pages.flatMap(({ own }) => own).map((one) => [placeOf(one.symbol), one]))
   }
 

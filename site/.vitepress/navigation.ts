@@ -104,6 +104,9 @@ export const sections: readonly Section[] = [
     pages: [
       ['reference/api/index', 'Entry points'],
       ['reference/api/edgemcp', 'edgemcp'],
+      ['reference/api/edgemcp-types', 'edgemcp: types'],
+      ['reference/api/edgemcp-plugins', 'edgemcp: types for plugins'],
+      ['reference/api/edgemcp-more-types', 'edgemcp: more types'],
       ['reference/api/api-keys', 'edgemcp/api-keys'],
       ['reference/api/apps', 'edgemcp/apps'],
       ['reference/api/audit', 'edgemcp/audit'],

@@ -98,7 +98,9 @@ function servers(all: readonly Module[]) {
 
 function configurationOf(code: string): string {
   // `export const { McpSession: OwnSession } = …`, `export { McpState } from …`
-  const exported = [...code.matchAll(/^export (?:const )?\{(.*?)\}/gm)].flatMap(([, names = '']) => names.split(','))
+  const exported = [...code.matchAll(/^export (?:const )?\{([^}]*)\}/gm)].flatMap(([, names = '']) =>
+    names.split(',').filter((name) => name.trim() !== ''),
+  )
   const classes = JSON.stringify(exported.map((name) => name.split(':').at(-1)?.trim()))
   return `name = "page"
 main = "index.ts"

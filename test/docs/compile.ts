@@ -58,12 +58,17 @@ export function strangersOf(page: Page): string[] {
   return page.blocks.flatMap(({ comment, code, line }) => {
     const [, path] = /^\s*ts from (\S+)\s*$/.exec(comment?.text ?? '') ?? []
     if (path === undefined) return []
-    const there = unindented(readFileSync(join(root, path), 'utf8')).includes(unindented(code.trim()))
+    const there = unwrapped(readFileSync(join(root, path), 'utf8')).includes(unwrapped(code))
     return there ? [] : [`${page.path}:${line} is not to be found in ${path}`]
   })
 }
 
-const unindented = (code: string) => code.replace(/^[ \t]+/gm, '')
+/** Code without what depends on the length of lines, which is shorter on pages than in files. */
+const unwrapped = (code: string) =>
+  code
+    .replace(/\s+/g, '')
+    .replace(/,(?=[)\]}])/g, '')
+    .replace(/[();]/g, '')
 
 const numbered = (text: string, first: number): Line[] =>
   text.split('\n').map((line, index) => ({ text: line, line: first + index }))

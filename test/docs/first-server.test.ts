@@ -50,6 +50,6 @@ test('a key made by the command of docs/guides/keys.md seals and opens session i
 /** Runs the part of the page's command that prints a key. */
 function newKey(): string {
   const line = blocksOf('docs/guides/keys.md', 'sh').find((code) => code.includes('EDGEMCP_KEYS')) ?? ''
-  const script = /^node -p "(.*)" \|/.exec(line)?.[1] ?? ''
+  const script = /^node -p "(.*)"/.exec(line)?.[1] ?? ''
   return execFileSync(process.execPath, ['-p', script], { encoding: 'utf8' })
 }

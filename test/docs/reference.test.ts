@@ -4,10 +4,15 @@ import { reference } from '../../scripts/docs/reference.ts'
 
 const pages = reference()
 
+/** The pages of an entry point: `edgemcp` has several. */
+const textOf = (page: string): string =>
+  page === 'edgemcp'
+    ? [...pages].flatMap(([path, text]) => (path.startsWith('docs/reference/api/edgemcp') ? [text] : [])).join('\n')
+    : (pages.get(`docs/reference/api/${page}.md`) ?? '')
+
 /** The text under a heading, up to the next heading of the same or a higher level. */
 function under(page: string, heading: string): string {
-  const text = pages.get(`docs/reference/api/${page}.md`) ?? ''
-  const lines = text.split('\n')
+  const lines = textOf(page).split('\n')
   const first = lines.indexOf(heading)
   expect(first, `${heading} in ${page}.md`).toBeGreaterThan(-1)
   const level = heading.indexOf(' ')
@@ -15,6 +20,10 @@ function under(page: string, heading: string): string {
   const last = rest.findIndex((line) => /^#+ /.test(line) && line.indexOf(' ') <= level)
   return rest.slice(0, last < 0 ? undefined : last).join('\n')
 }
+
+test('no page of the API has more than a thousand lines', () => {
+  expect([...pages].flatMap(([path, text]) => (text.split('\n').length > 1000 ? [path] : []))).toEqual([])
+})
 
 test('a method that users call has a section with its signature, parameters and errors', () => {
   const tool = under('edgemcp', '#### Server.tool()')

@@ -24,7 +24,7 @@ server.tool(
     annotations: { readOnlyHint: true },
   },
   async ({ query }) => {
-    const statement = env.DB.prepare('SELECT url, title FROM bookmarks WHERE instr(lower(title), lower(?)) LIMIT 20')
+    const statement = env.DB.prepare('SELECT * FROM bookmarks WHERE instr(lower(title), lower(?)) LIMIT 20')
     const { results } = await statement.bind(query).all<z.infer<typeof Bookmark>>()
     return { bookmarks: results }
   },

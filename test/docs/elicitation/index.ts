@@ -38,7 +38,7 @@ server.tool('ship', { description: 'Ships the order' }, async (_, ctx) => {
 
 server.tool('import_contacts', { description: 'Imports contacts', inputSchema: Account }, async ({ account }, ctx) => {
   if (!(await isConnected(account))) {
-    const page = `https://connect.example.com/?account=${encodeURIComponent(account)}`
+    const page = `https://example.com/connect?${new URLSearchParams({ account })}`
     const { action } = await ctx.elicitUrl('connect', 'Connect your account first', page, { required: true })
     if (action !== 'accept') return 'The account was not connected.'
     if (!(await isConnected(account))) return 'Finish on the page, then call this tool again.'

@@ -20,7 +20,7 @@ test('nothing is transferred without consent', async () => {
   await client.close()
 })
 
-test('a transfer survives eviction and a lost connection while the user decides', async () => {
+test('a transfer survives eviction and a lost connection', async () => {
   const elicit = [
     async () => {
       await server.evict(client)

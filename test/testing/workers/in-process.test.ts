@@ -53,7 +53,7 @@ const worker = serve(behindProvider, {
   })),
 })
 
-test('a handler behind workers-oauth-provider gets the user, the client and the scopes of the token', async () => {
+test('a handler behind workers-oauth-provider gets the user', async () => {
   const auth = { scope: ['notes:read'], clientId: 'desktop' }
   const ctx = { props: { userId: 'ada' }, auth, waitUntil() {}, passThroughOnException() {} }
   await using client = await connect(worker, { revision: '2026-07-28', ctx })

@@ -10,7 +10,7 @@ async function begin(client: TestClient, topic: string): Promise<string> {
   return (task as { taskId: string }).taskId
 }
 
-test('a report is written, although its Durable Objects are evicted while the user decides', async () => {
+test('a report is written, although its Durable Objects are evicted', async () => {
   const elicit = [
     async () => {
       await server.evict()
