@@ -111,6 +111,13 @@ describe.each(Object.keys(transports) as (keyof typeof transports)[])('over %s',
     expect(await received(all)).toEqual({ 'ada without a tenant': ['resources'] })
   })
 
+  test('a change for a principal without a tenant reaches its user only', async () => {
+    await using all = await subscribers(transport)
+    const principal = { ...users['ada without a tenant'], scopes: [], claims: {} }
+    expect(await notify('resourcesChanged', principal)).toBe('')
+    expect(await received(all)).toEqual({ 'ada without a tenant': ['resources'] })
+  })
+
   test('a change for a user of one client reaches only this client', async () => {
     await using all = await subscribers(transport)
     expect(await notify('toolsChanged', { user: userOf(users.ada), client: 'phone' })).toBe('')
@@ -282,6 +289,10 @@ test.each([
   [{ issuer: one, tenant: 5 }, '"tenant" of the recipients of server.notify must be a non-empty string, not 5'],
   [{ issuer: one, tenant: '' }, '"tenant" of the recipients of server.notify must be a non-empty string, not ""'],
   [{ issuer: one, tenant: null }, '"tenant" of the recipients of server.notify must be a non-empty string, not null'],
+  [
+    { issuer: one },
+    'The recipients of server.notify have an issuer without a tenant: pass { issuer, tenant } or { user }, or no recipients for everyone',
+  ],
   [{ issuer: 5 }, '"issuer" of the recipients of server.notify must be a non-empty string, not 5'],
   [
     { issuer: one, scopes: [], tennant: 'acme' },

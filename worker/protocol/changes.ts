@@ -5,6 +5,7 @@
  */
 import { McpError } from './errors.ts'
 import { isObject } from './jsonrpc.ts'
+import type { Principal } from './principal.ts'
 import { sha256 } from './sha256.ts'
 import type { Notification, Params, SubscriptionFilter } from './types.ts'
 import { normalizeUri } from './uri.ts'
@@ -31,16 +32,18 @@ export const eventNotification = (event: ServerEvent): Notification =>
 
 /**
  * Selects who receives a notification: everyone, a tenant, a user, a user of one client, or a session. `ctx.principal` selects its own
- * tenant or, without a tenant, everyone.
+ * tenant or, without a tenant, its user.
  */
 export type Recipients =
-  /** The principals of one tenant; without `tenant`, everyone. */
+  /** The principals of one tenant. */
   | {
       /** Issuer that names the tenant. */
       readonly issuer: string
-      /** Tenant whose principals receive the notification. Default: everyone, of any issuer. */
-      readonly tenant?: string | undefined
+      /** Tenant whose principals receive the notification. */
+      readonly tenant: string
     }
+  /** The tenant of a principal or, without a tenant, its user. */
+  | Pick<Principal, 'issuer' | 'tenant' | 'subject' | 'scopes'>
   | UserRecipients
   | SessionRecipients
   /** Everyone: `{}`. */
@@ -68,7 +71,7 @@ export type SessionRecipients = {
 }
 
 /** Recipients that topics find. A session is called by its id. */
-export type TopicRecipients = Exclude<Recipients, SessionRecipients>
+export type TopicRecipients = Exclude<Recipients, SessionRecipients | Pick<Principal, 'scopes'>>
 
 /** Counts subscribers of a resource. */
 export type SubscriberCount = {

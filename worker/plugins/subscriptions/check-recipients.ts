@@ -2,14 +2,25 @@
 import { checkNames, checkObject, checkValue, isPlain, type Kind } from '../../declarations/check-options.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import { checkLog } from '../../engine/check-arguments.ts'
-import type { Recipients, ServerEvent, SessionRecipients } from '../../protocol/changes.ts'
+import type { Recipients, ServerEvent, SessionRecipients, TopicRecipients } from '../../protocol/changes.ts'
 import { readNonce } from '../../sealing/seal.ts'
 
 const owner = 'the recipients of server.notify'
 const examples = '{ issuer, tenant }, { user: ctx.principal }, { session: ctx.session.id } or ctx.principal'
 
-/** @throws Error for recipients of another shape. A principal selects its tenant, whatever members it has besides */
-export function checkRecipients(recipients: unknown): asserts recipients is Recipients {
+/**
+ * Returns recipients. A principal selects its tenant or, without a tenant, its user, whatever members it has besides.
+ *
+ * @throws Error for recipients of another shape
+ */
+export function readRecipients(recipients: Recipients): TopicRecipients | SessionRecipients {
+  checkRecipients(recipients)
+  if (!('scopes' in recipients)) return recipients
+  const { issuer, tenant, subject } = recipients
+  return tenant === undefined ? { user: { issuer, subject } } : { issuer, tenant }
+}
+
+function checkRecipients(recipients: unknown): void {
   checkObject('server.notify', 'recipients', recipients, examples)
   if ('user' in recipients) return checkUser(recipients)
   if ('session' in recipients) return checkSession(recipients)
@@ -26,6 +37,11 @@ export function checkRecipients(recipients: unknown): asserts recipients is Reci
   const { client, issuer, tenant } = recipients
   if (issuer !== undefined) checkValue(owner, 'issuer', issuer, kind.name)
   if (tenant !== undefined) checkValue(owner, 'tenant', tenant, kind.name)
+  if (issuer !== undefined && tenant === undefined) {
+    throw new Error(
+      `The recipients of server.notify have an issuer without a tenant: pass { issuer, tenant } or { user }, or no recipients for everyone`,
+    )
+  }
   if (client === undefined) return
   throw new Error(`"client" of ${owner} needs a user: pass { user: ctx.principal, client: ctx.principal.client }`)
 }
@@ -45,7 +61,7 @@ const sessionId: Kind = [
   'a session id, such as ctx.session.id',
 ]
 
-function checkSession(recipients: object): asserts recipients is SessionRecipients {
+function checkSession(recipients: object): void {
   checkNames(owner, recipients, ['session'])
   checkValue(owner, 'session', recipients.session, sessionId)
 }

@@ -17,7 +17,7 @@ import type { Plugin, Runtime } from '../../plugin.ts'
 import { recipientsPrefix, shardName, toggleKey } from '../../protocol/changes.ts'
 import { hash } from '../../protocol/hash.ts'
 import { readNonce } from '../../sealing/seal.ts'
-import { checkRecipients, checkUri, readEvent } from './check-recipients.ts'
+import { checkUri, readEvent, readRecipients } from './check-recipients.ts'
 import { listen } from './listen.ts'
 
 /** Types the Durable Object class that a Worker exports as `McpSubscriptions`. */
@@ -105,8 +105,8 @@ function isFirst({ id }: Pick<DurableObjectStub, 'id'>, what: unknown, delivered
 function changesOf({ declarations, object }: Runtime, firstShard: () => FirstShard): Changes {
   let overrides: Promise<Readonly<Record<string, boolean>>> | undefined
   return {
-    async publish(published, recipients = {}, delivered) {
-      checkRecipients(recipients)
+    async publish(published, given = {}, delivered) {
+      const recipients = readRecipients(given)
       const event = readEvent(published, recipients)
       if ('session' in recipients) {
         const name = readNonce(recipients.session) ?? recipients.session
@@ -125,14 +125,14 @@ function changesOf({ declarations, object }: Runtime, firstShard: () => FirstSha
       const shard = firstShard()
       if (isFirst(shard, 'method' in event ? event : topics, delivered)) await shard.publish(event, topics)
     },
-    async subscribers(uri, recipients = {}, delivered) {
+    async subscribers(uri, given = {}, delivered) {
       checkUri('server.subscribers()', uri)
       if (!findResource(declarations, uri) && !findTemplate(declarations, uri)) {
         throw new Error(
           `server.subscribers(): no resource or template of this server has the URI ${JSON.stringify(uri)}`,
         )
       }
-      checkRecipients(recipients)
+      const recipients = readRecipients(given)
       if ('session' in recipients) {
         throw new Error('server.subscribers() counts those of everyone, a tenant or a user: pass no session')
       }
