@@ -1,10 +1,11 @@
 /** Counts what sign-in costs: `npm run cost` prints the table, and writes it into docs/guides/costs.md. */
-import { GitHub } from '../examples/github/auth-server/github.ts'
-import { Browser, formOf } from '../test/sign-in/browser.ts'
+
 import { RawClient } from '../test/sign-in/client.ts'
+import { GitHub } from '../test/sign-in/github.ts'
 import type { Tally } from '../test/support/counted/tally.ts'
 import { evict } from '../test/support/objects.ts'
 import { startServer, type TestServer } from '../test/support/server.ts'
+import { Browser, formOf } from '../worker/testing/provider/browser.ts'
 
 type Counts = Tally & { readonly http: number; readonly names: readonly string[] }
 

@@ -14,7 +14,7 @@ test('every code block of docs/guides/testing.md is part of a test that runs', (
       .filter((name) => /\.(?:ts|txt)$/.test(name))
       .map((name) => read(`${folder}/${name}`)),
   )
-  expect(shown).toHaveLength(9)
+  expect(shown).toHaveLength(10)
   for (const code of shown)
     expect(
       run.filter((source) => source.includes(code)),

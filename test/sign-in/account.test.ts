@@ -1,9 +1,9 @@
 /** The page that shows which apps have access, and ends it. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { GitHub } from '../../examples/github/auth-server/github.ts'
+import { Browser } from '../../worker/testing/provider/browser.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { Browser } from './browser.ts'
 import { RawClient } from './client.ts'
+import { GitHub } from './github.ts'
 import { objectAt, signInAs, tokenRequest } from './tokens.ts'
 
 let gitHub: GitHub

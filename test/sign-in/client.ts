@@ -1,7 +1,7 @@
 /** A client that sends what a test wants, without a library that would prevent it. */
 import { createHash, randomBytes } from 'node:crypto'
+import { Browser } from '../../worker/testing/provider/browser.ts'
 import { bearing, call } from '../auth/call.ts'
-import { Browser } from './browser.ts'
 
 export type Registered = { readonly id: string; readonly secret: string | undefined }
 

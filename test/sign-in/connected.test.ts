@@ -1,11 +1,9 @@
 /** Providers that users connect besides the one that they sign in with: which account the tokens are of, and how users disconnect them. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { GitHub } from '../../examples/github/auth-server/github.ts'
+import { Browser } from '../../worker/testing/provider/browser.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { Browser } from './browser.ts'
 import { RawClient } from './client.ts'
+import { GitHub } from './github.ts'
 
 let gitHub: GitHub
 let work: GitHub
@@ -15,9 +13,9 @@ const revoked: string[] = []
 beforeAll(async () => {
   ;[gitHub, work] = await Promise.all([GitHub.start(), GitHub.start()])
   server = await startServer('test/sign-in/server', { GITHUB: gitHub.url, WORK: work.url, CASE: 'connecting' })
-  work.instead.set('/revoke', async (request, response) => {
-    revoked.push(new URLSearchParams(await text(request)).get('token') ?? '')
-    response.end()
+  work.answers.set('/revoke', async (request) => {
+    revoked.push(new URLSearchParams(await request.text()).get('token') ?? '')
+    return new Response()
   })
 })
 afterAll(async () => {
@@ -45,10 +43,10 @@ async function connected() {
 }
 
 /** Answers as a provider that issues a refresh token with the first consent of an account only. */
-function answerWithoutRefreshToken(_: IncomingMessage, response: ServerResponse) {
+function answerWithoutRefreshToken(): Response {
   work.tokens.set('gho_without_refresh', work.account)
   const answer = { access_token: 'gho_without_refresh', token_type: 'bearer', expires_in: 3600 }
-  response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(answer))
+  return Response.json(answer)
 }
 
 test.each([
@@ -58,11 +56,11 @@ test.each([
   const { browser, call } = await connected()
   const [old] = [...work.refreshTokens.keys()].slice(-1)
   work.account = { id, login: 'other', name: 'Other' }
-  work.instead.set(tokenPath, answerWithoutRefreshToken)
+  work.answers.set(tokenPath, answerWithoutRefreshToken)
   try {
     expect(await browser.connect(link())).toContain('Work is connected')
   } finally {
-    work.instead.delete(tokenPath)
+    work.answers.delete(tokenPath)
   }
   expect(await call('other')).toBe('200 gho_without_refresh')
   expect(await call('renewOther')).toContain(renewed)

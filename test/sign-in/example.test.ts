@@ -1,32 +1,26 @@
 /** `examples/github`: published clients sign in with the stand-in for GitHub, and call its API as the user. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { GitHub } from '../../examples/github/auth-server/github.ts'
+import { start } from '../../examples/github/auth-server/start.ts'
 import { connect } from '../../worker/testing/index.ts'
+import { Browser } from '../../worker/testing/provider/browser.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { Browser } from './browser.ts'
 import { signInAs } from './tokens.ts'
 
-let gitHub: GitHub
+let gitHub: Awaited<ReturnType<typeof start>>
 let server: TestServer
 beforeAll(async () => {
-  gitHub = await GitHub.start()
-  const variables = {
-    GITHUB_URL: gitHub.url,
-    GITHUB_API: `${gitHub.url}/api/v3`,
-    GITHUB_ID: 'edge',
-    GITHUB_SECRET: 'hush',
-  }
-  server = await startServer('examples/github', variables)
+  gitHub = await start(0)
+  server = await startServer('examples/github', gitHub.variables)
 })
 afterAll(async () => {
   await server?.[Symbol.asyncDispose]()
-  await gitHub?.[Symbol.asyncDispose]()
+  await gitHub?.stop()
 })
 
 const textOf = (result: unknown) => (result as { content: { text: string }[] }).content[0]?.text ?? ''
 
 test('calls the API as the user, and asks the user for a scope when it is needed first', async () => {
-  const browser = new Browser()
+  const browser = new Browser({ login: 'ada' })
   const { access_token: token } = await signInAs(server.url, browser, 'github:read github:write')
   const opened: string[] = []
   await using client = await connect(server.url, {
@@ -43,7 +37,6 @@ test('calls the API as the user, and asks the user for a scope when it is needed
   expect(textOf(await client.callTool('whoami'))).toBe('Ada Lovelace (ada)')
   expect(textOf(await client.callTool('list_repositories'))).toBe('ada/notes\nada/engine')
   const issue = textOf(await client.callTool('create_issue', { repository: 'ada/notes', title: 'A bug' }))
-  expect(issue).toBe(`${gitHub.url}/ada/notes/issues/1`)
+  expect(issue).toBe(`${gitHub.variables.GITHUB_URL}/ada/notes/issues/1`)
   expect(opened).toEqual([expect.stringContaining('GitHub is connected')])
-  expect(gitHub.issues).toEqual([{ title: 'A bug' }])
 })

@@ -1,8 +1,7 @@
 /** `github()` with a GitHub that answers well, and badly. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { json } from '../auth/authorization-server.ts'
+import { Browser, formOf } from '../../worker/testing/provider/browser.ts'
 import { Stage } from './attacks/stage.ts'
-import { Browser, formOf } from './browser.ts'
 import { seen, type Tokens } from './client.ts'
 
 const ada = { id: 1815, login: 'ada', name: 'Ada Lovelace', organizations: ['Engines'] }
@@ -12,7 +11,7 @@ beforeAll(async () => {
   stage = await Stage.start({ CASE: 'engines' })
 })
 afterEach(() => {
-  stage.gitHub.instead.clear()
+  stage.gitHub.answers.clear()
   stage.gitHub.account = ada
   stage.gitHub.declines = false
 })
@@ -53,7 +52,7 @@ describe('a user', () => {
   })
 
   test('whose email addresses may not be read signs in without one', async () => {
-    stage.gitHub.instead.set('/api/v3/user/emails', (_, response) => json(response, { message: 'Not Found' }, 404))
+    stage.gitHub.answers.set('/api/v3/user/emails', () => Response.json({ message: 'Not Found' }, { status: 404 }))
     const { claims } = await signIn()
     expect(claims.preferred_username).toBe('ada')
     expect(claims).not.toHaveProperty('email')
@@ -61,13 +60,13 @@ describe('a user', () => {
 
   test('without a primary email address signs in without one', async () => {
     const others = [{ email: 'a@example.com', primary: false, verified: true }]
-    stage.gitHub.instead.set('/api/v3/user/emails', (_, response) => json(response, others))
+    stage.gitHub.answers.set('/api/v3/user/emails', () => Response.json(others))
     expect((await signIn()).claims).not.toHaveProperty('email')
   })
 
   test('with an unverified email address is known to have one', async () => {
     const own = [{ email: 'a@example.com', primary: true, verified: false }]
-    stage.gitHub.instead.set('/api/v3/user/emails', (_, response) => json(response, own))
+    stage.gitHub.answers.set('/api/v3/user/emails', () => Response.json(own))
     expect((await signIn()).claims).toMatchObject({ email: 'a@example.com', email_verified: false })
   })
 
@@ -168,7 +167,7 @@ describe('the token endpoint', () => {
     { what: 'answers with an empty token', status: 200, body: { access_token: '', token_type: 'bearer' } },
     { what: 'fails', status: 500, body: {} },
   ])('$what: the client learns that it failed', async ({ status, body }) => {
-    stage.gitHub.instead.set(path, (_, response) => json(response, body, status))
+    stage.gitHub.answers.set(path, () => Response.json(body, { status }))
     expect(await signIn()).toEqual(failed)
   })
 })
@@ -182,20 +181,20 @@ describe('the API', () => {
     { what: 'answers with a user whose id is a text', body: { ...ada, id: '1815' } },
     { what: 'answers with a user whose id is 0', body: { ...ada, id: 0 } },
   ])('$what: nobody is signed in', async ({ body }) => {
-    stage.gitHub.instead.set('/api/v3/user', (_, response) => json(response, body as never))
+    stage.gitHub.answers.set('/api/v3/user', () => Response.json(body))
     expect(await signIn()).toEqual(failed)
   })
 
   test.each([401, 403, 404, 429, 500, 503])(
     'answers with status %i: the client learns that it failed',
     async (status) => {
-      stage.gitHub.instead.set('/api/v3/user', (_, response) => json(response, ada as never, status))
+      stage.gitHub.answers.set('/api/v3/user', () => Response.json(ada, { status }))
       expect(await signIn()).toEqual(failed)
     },
   )
 
   test.each([{}, { message: 'x' }, null])('answers %j for the organizations: nobody is signed in', async (body) => {
-    stage.gitHub.instead.set('/api/v3/user/orgs', (_, response) => json(response, body as never))
+    stage.gitHub.answers.set('/api/v3/user/orgs', () => Response.json(body))
     expect(await signIn()).toEqual(failed)
   })
 })
@@ -204,7 +203,7 @@ test('the log says what was wrong with a token response, without its tokens', as
   const secret = 'gho_8dd1b1f0c4b24f0e'
   const body = { access_token: secret, refresh_token: secret, token_type: 5 }
   stage.harness.clearLogs()
-  stage.gitHub.instead.set('/login/oauth/access_token', (_, response) => json(response, body as never))
+  stage.gitHub.answers.set('/login/oauth/access_token', () => Response.json(body))
   expect(await signIn()).toEqual(failed)
   const log = stage.harness
     .getLogs()

@@ -1,8 +1,8 @@
 /** A grant that is revoked while a refresh of it runs. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { GitHub } from '../../examples/github/auth-server/github.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { RawClient, type Tokens } from './client.ts'
+import { GitHub } from './github.ts'
 import { objectAt } from './tokens.ts'
 
 let gitHub: GitHub

@@ -1,10 +1,10 @@
 /** Two hosts of one Worker: each is an authorization server of its own. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { GitHub } from '../../examples/github/auth-server/github.ts'
 import { connect } from '../../worker/testing/index.ts'
+import { Browser } from '../../worker/testing/provider/browser.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { Browser } from './browser.ts'
 import { RawClient, seen, unknownApp } from './client.ts'
+import { GitHub } from './github.ts'
 
 describe.each([
   { what: 'two endpoints on two hosts', folder: 'test/sign-in/hosts', instance: 'choice', isOne: false },

@@ -1,13 +1,13 @@
 /** Clients whose id is the URL of their metadata document, which a stand-in for the internet answers. */
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { GitHub } from '../../examples/github/auth-server/github.ts'
+import { Browser } from '../../worker/testing/provider/browser.ts'
 import { Journal } from '../auth/flow/journal.ts'
 import { type Published, published } from '../auth/flow/programs.ts'
 import { Wallet } from '../auth/flow/wallet.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { Browser } from './browser.ts'
 import { RawClient, redirectUri, seen, type Tokens } from './client.ts'
+import { GitHub } from './github.ts'
 
 const id = 'https://app.example/oauth/client.json'
 const app = {

@@ -1,7 +1,7 @@
 /** `oidc()` with an OpenID provider that answers well, and badly. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { Browser } from '../../worker/testing/provider/browser.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { Browser } from './browser.ts'
 import { RawClient } from './client.ts'
 import { OpenId } from './openid.ts'
 

@@ -1,13 +1,13 @@
 /** A client in a page of another origin: its user signs in with a provider of a third one, in a window. */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { GitHub } from '../../examples/github/auth-server/github.ts'
 import { Network } from '../auth/browser/network.ts'
 import { type PageServer, servePage } from '../auth/browser/serve-page.ts'
 import { found, launch, missing } from '../support/chromium.ts'
 import { sample } from '../support/full.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { RawClient } from './client.ts'
+import { GitHub } from './github.ts'
 import { OpenId } from './openid.ts'
 
 const patience = { timeout: 30_000 }
@@ -17,7 +17,7 @@ type Setting = { readonly server: TestServer; readonly stop: () => Promise<unkno
 
 const withGitHub = async (PAGE: string): Promise<Setting> => {
   const gitHub = await GitHub.start()
-  gitHub.asks = true
+  gitHub.signedIn = undefined
   const server = await startServer('test/sign-in/server', { CASE: 'single', GITHUB: gitHub.url, PAGE })
   return { server, stop: () => gitHub[Symbol.asyncDispose]() }
 }
@@ -99,7 +99,7 @@ describe.skipIf(!found)(`a page in Chromium${missing}`, () => {
 
     /** A provider may know the user from before. */
     async function signInAtProvider(page: Page, done: Promise<unknown>): Promise<void> {
-      const form = page.locator('form:has-text("Sign in") button')
+      const form = page.locator('form:has-text("Sign in") button, form button[name=login]')
       const isAsked = await Promise.race([done.then(() => false), form.waitFor().then(() => true)]).catch(() => false)
       if (isAsked) await form.click()
     }

@@ -1,7 +1,7 @@
 /** Refreshes ask again who the user is, and what the user may do. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { Browser } from '../../worker/testing/provider/browser.ts'
 import { Stage } from './attacks/stage.ts'
-import { Browser } from './browser.ts'
 import type { Registered, Tokens } from './client.ts'
 
 let engines: Stage
@@ -17,7 +17,7 @@ afterAll(async () => {
 const ada = { id: 1815, login: 'ada', name: 'Ada Lovelace', organizations: ['Engines'] }
 beforeEach(() => {
   for (const { gitHub } of [engines, single]) {
-    gitHub.instead.clear()
+    gitHub.answers.clear()
     gitHub.account = { ...ada }
   }
 })
@@ -50,9 +50,9 @@ test('grantScopes decides again, with what the provider says now', async () => {
 
 test('a user whose tokens the provider refuses loses access, and an outage of the provider ends nothing', async () => {
   const { client, tokens } = await single.signIn(new Browser())
-  single.gitHub.instead.set('/api/v3/user', (_, response) => response.writeHead(503).end())
+  single.gitHub.answers.set('/api/v3/user', () => new Response(null, { status: 503 }))
   expect(await refresh(single, client, tokens)).toMatchObject({ status: 503, error: 'temporarily_unavailable' })
-  single.gitHub.instead.clear()
+  single.gitHub.answers.clear()
   const later = await refresh(single, client, tokens)
   expect(later.status).toBe(200)
   single.gitHub.tokens.clear()

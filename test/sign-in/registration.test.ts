@@ -1,7 +1,7 @@
 /** The registration of clients: what is stored of it is bounded. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { GitHub } from '../../examples/github/auth-server/github.ts'
 import { startServer, type TestServer } from '../support/server.ts'
+import { GitHub } from './github.ts'
 
 let gitHub: GitHub
 let server: TestServer

@@ -1,9 +1,9 @@
 /** Two endpoints with different identities that share one `signIn()`. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { GitHub } from '../../examples/github/auth-server/github.ts'
+import { Browser } from '../../worker/testing/provider/browser.ts'
 import { bearing, call } from '../auth/call.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { Browser } from './browser.ts'
+import { GitHub } from './github.ts'
 import { signInAs } from './tokens.ts'
 
 let gitHub: GitHub

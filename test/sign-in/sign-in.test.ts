@@ -1,11 +1,11 @@
 /** `signIn()`: published clients whose users sign in with an identity provider. */
 import { extractWWWAuthenticateParams } from '@modelcontextprotocol/client'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { Browser } from '../../worker/testing/provider/browser.ts'
 import { Journal } from '../auth/flow/journal.ts'
 import { askAgain, type Published, published } from '../auth/flow/programs.ts'
 import { Wallet } from '../auth/flow/wallet.ts'
 import { Stage } from './attacks/stage.ts'
-import { Browser } from './browser.ts'
 import { seen } from './client.ts'
 
 const ada = { id: 1815, login: 'ada', name: 'Ada Lovelace' }

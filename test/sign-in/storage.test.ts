@@ -3,8 +3,8 @@ import { globSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Browser } from '../../worker/testing/provider/browser.ts'
 import { Stage } from './attacks/stage.ts'
-import { Browser } from './browser.ts'
 
 let stage: Stage
 beforeAll(async () => {

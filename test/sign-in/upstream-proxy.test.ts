@@ -1,13 +1,12 @@
 /** `proxy()` with the token of the user: the option `upstream`. */
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { GitHub } from '../../examples/github/auth-server/github.ts'
 import { connect } from '../../worker/testing/index.ts'
+import { Browser } from '../../worker/testing/provider/browser.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { Browser } from './browser.ts'
+import { GitHub } from './github.ts'
 import { signInAs } from './tokens.ts'
 
 let gitHub: GitHub
@@ -24,31 +23,35 @@ afterAll(async () => {
 /** The method and the token of each request to the upstream. */
 const received: { method: string; token: string }[] = []
 /** Answers a call; `undefined` to answer it as usual. */
-let refuse: (token: string, response: ServerResponse) => boolean = () => false
+let refuse: (token: string) => Response | undefined = () => undefined
 
 /** An MCP server whose tools are named after the user of the token. */
-async function answer(request: IncomingMessage, response: ServerResponse) {
-  const { id, method } = JSON.parse(await text(request))
-  const token = request.headers.authorization?.replace('Bearer ', '') ?? ''
+async function answer(request: Request): Promise<Response> {
+  const { id, method } = (await request.json()) as { id: number; method: string }
+  const token = request.headers.get('Authorization')?.replace('Bearer ', '') ?? ''
   received.push({ method, token })
   const account = gitHub.tokens.get(token)
-  if (!account) return response.writeHead(401, { 'WWW-Authenticate': 'Bearer error="invalid_token"' }).end()
-  if (method === 'tools/call' && refuse(token, response)) return
+  if (!account) return unauthorized('Bearer error="invalid_token"')
+  const refusal = method === 'tools/call' ? refuse(token) : undefined
+  if (refusal) return refusal
   const results: Record<string, object> = {
     'server/discover': { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } },
     'tools/list': { tools: [{ name: `as-${account.login}`, inputSchema: { type: 'object' } }] },
     'tools/call': { content: [{ type: 'text', text: `called as ${account.login}` }] },
   }
   const result = { resultType: 'complete', ttlMs: 60_000, cacheScope: 'public', ...results[method] }
-  response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+  return Response.json({ jsonrpc: '2.0', id, result })
 }
+
+const unauthorized = (challenge = 'Bearer') =>
+  new Response(null, { status: 401, headers: { 'WWW-Authenticate': challenge } })
 
 beforeEach(() => {
   received.length = 0
   gitHub.refreshed.length = 0
-  refuse = () => false
+  refuse = () => undefined
   gitHub.expiresIn = 3600
-  gitHub.instead.set('/mcp', answer)
+  gitHub.answers.set('/mcp', answer)
 })
 
 const textOf = (result: unknown) => (result as { content: { text: string }[] }).content[0]?.text ?? ''
@@ -101,11 +104,9 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     await using ada = await as('ada')
     await ada.list()
     let refused: string | undefined
-    refuse = (token, response) => {
+    refuse = (token) => {
       refused ??= token
-      if (refused !== token) return false
-      response.writeHead(401).end()
-      return true
+      return refused === token ? unauthorized() : undefined
     }
     expect(await ada.call('far_as-ada')).toBe('called as ada')
     expect(received.filter(({ method }) => method === 'tools/call')).toHaveLength(2)
@@ -122,22 +123,17 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
   test('a scope that the upstream names is granted by the user', async () => {
     await using ada = await as('ada')
     let refused: string | undefined
-    refuse = (token, response) => {
+    const headers = { 'WWW-Authenticate': 'Bearer error="insufficient_scope", scope="repo"' }
+    refuse = (token) => {
       refused ??= token
-      if (refused !== token) return false
-      const challenge = 'Bearer error="insufficient_scope", scope="repo"'
-      response.writeHead(403, { 'WWW-Authenticate': challenge }).end()
-      return true
+      return refused === token ? new Response(null, { status: 403, headers }) : undefined
     }
     expect(await ada.call('far_as-ada')).toBe('called as ada')
   })
 
   test('an upstream that refuses every token ends the call with an error that has no token', async () => {
     await using ada = await as('ada')
-    refuse = (_, response) => {
-      response.writeHead(401).end()
-      return true
-    }
+    refuse = () => unauthorized()
     const problem = await ada.call('far_as-ada').catch(({ message }) => message)
     expect(problem).toContain('refuses the token of the user with HTTP 401')
     const logs = JSON.stringify(server.harness.getLogs())
@@ -161,10 +157,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     await once(elsewhere, 'listening')
     const { port } = elsewhere.address() as AddressInfo
     try {
-      refuse = (_, response) => {
-        response.writeHead(307, { Location: `http://127.0.0.1:${port}/mcp` }).end()
-        return true
-      }
+      refuse = () => Response.redirect(`http://127.0.0.1:${port}/mcp`, 307)
       const problem = await ada.call('far_as-ada').catch(({ message }) => message)
       expect(problem).toContain(`redirects to http://127.0.0.1:${port}/mcp`)
       expect(tokens).toEqual([])

@@ -1,12 +1,12 @@
 /** Scopes that a provider spells in another way than they were requested, and scopes that a user does not grant. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { GitHub } from '../../examples/github/auth-server/github.ts'
 import { holdsScope } from '../../worker/plugins/sign-in/held-scopes.ts'
 import { github } from '../../worker/plugins/sign-in/providers/github.ts'
 import { entra, google } from '../../worker/plugins/sign-in/providers/openid-providers.ts'
 import { connect, type TestClient } from '../../worker/testing/index.ts'
+import { Browser } from '../../worker/testing/provider/browser.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { Browser } from './browser.ts'
+import { GitHub } from './github.ts'
 import { signInAs } from './tokens.ts'
 
 let gitHub: GitHub

@@ -1,9 +1,7 @@
 /** Users of `oauth2()`, and tokens of a provider when their user signs out while they are refreshed. */
-import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { json } from '../auth/authorization-server.ts'
+import { Browser } from '../../worker/testing/provider/browser.ts'
 import { Stage } from './attacks/stage.ts'
-import { Browser } from './browser.ts'
 import type { Tokens } from './client.ts'
 
 let stage: Stage
@@ -15,9 +13,9 @@ afterAll(() => stage?.[Symbol.asyncDispose]())
 test('tokens that arrive after the user has signed out are revoked, and returned to no call', async () => {
   const { gitHub } = stage
   const revoked: string[] = []
-  gitHub.instead.set('/revoke', async (request, response) => {
-    revoked.push(new URLSearchParams(await text(request)).get('token') ?? '')
-    response.writeHead(200).end()
+  gitHub.answers.set('/revoke', async (request) => {
+    revoked.push(new URLSearchParams(await request.text()).get('token') ?? '')
+    return new Response()
   })
   gitHub.expiresIn = 30
   const { client, tokens } = await stage.signIn()
@@ -39,11 +37,11 @@ test('tokens that arrive after the user has signed out are revoked, and returned
 })
 
 describe('the user function of oauth2()', () => {
-  afterEach(() => stage.gitHub.instead.delete('/api/v3/user'))
+  afterEach(() => stage.gitHub.answers.delete('/api/v3/user'))
 
   /** Signs in a user whom the API describes in this way. Returns the subject, or the error of the client. */
   async function subjectOf(profile: object) {
-    stage.gitHub.instead.set('/api/v3/user', (_, response) => json(response, profile as never))
+    stage.gitHub.answers.set('/api/v3/user', () => Response.json(profile))
     const asked = stage.ask(await stage.registered())
     const params = await new Browser().authorize(asked.url, { decision: 'github' })
     const code = params.get('code')

@@ -1,12 +1,12 @@
 /** `openApiTools()` with the token of the user: the option `upstream`. */
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { GitHub } from '../../examples/github/auth-server/github.ts'
 import { connect, type TestClient } from '../../worker/testing/index.ts'
+import { Browser } from '../../worker/testing/provider/browser.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { Browser } from './browser.ts'
+import { GitHub } from './github.ts'
 import { signInAs } from './tokens.ts'
 
 let gitHub: GitHub
@@ -21,24 +21,26 @@ afterAll(async () => {
 })
 
 /** The header `Authorization` of each request to the API, in their order. */
-const sent: (string | undefined)[] = []
+const sent: (string | null)[] = []
 /** What the stand-in answers to `POST /user/repos`. */
-let answer: (request: IncomingMessage, response: ServerResponse) => unknown = () => {}
+let answer: (request: Request) => Response = () => new Response()
 beforeEach(() => {
   sent.length = 0
   gitHub.expiresIn = 3600
   gitHub.account = { id: Math.floor(Math.random() * 1e9), login: 'ada', name: 'Ada' }
-  gitHub.instead.set('/api/v3/user/repos', (request, response) => {
-    sent.push(request.headers.authorization)
-    return answer(request, response)
+  gitHub.answers.set('/api/v3/user/repos', (request) => {
+    sent.push(request.headers.get('Authorization'))
+    return answer(request)
   })
 })
 
-const tokenIn = ({ headers }: IncomingMessage) => headers.authorization?.replace('Bearer ', '') ?? ''
+const tokenIn = ({ headers }: Request) => headers.get('Authorization')?.replace('Bearer ', '') ?? ''
 const textOf = (result: unknown) => (result as { content: { text: string }[] }).content[0]?.text ?? ''
 
-const isCurrent = (request: IncomingMessage, response: ServerResponse) =>
-  gitHub.tokens.has(tokenIn(request)) ? response.writeHead(201).end('made') : response.writeHead(401).end()
+const made = () => new Response('made', { status: 201 })
+
+const isCurrent = (request: Request) =>
+  gitHub.tokens.has(tokenIn(request)) ? made() : new Response(null, { status: 401 })
 
 describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
   const client = async (opens = true, browser = new Browser()): Promise<TestClient> => {
@@ -84,7 +86,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
   })
 
   test('a token that is refused again is refused for the model', async () => {
-    answer = (_, response) => response.writeHead(401).end('bad credentials')
+    answer = () => new Response('bad credentials', { status: 401 })
     await using ada = await client(false)
     const text = textOf(await ada.callTool('makeRepository'))
     expect(text).toBe('POST /api/v3/user/repos: HTTP 401. bad credentials')
@@ -93,18 +95,18 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
   })
 
   test('a token that cannot be refreshed is connected again', async () => {
-    answer = (request, response) => {
-      if (sent.length > 1) return isCurrent(request, response)
+    answer = (request) => {
+      if (sent.length > 1) return isCurrent(request)
       gitHub.tokens.clear()
       gitHub.refreshTokens.clear()
-      return response.writeHead(401).end()
+      return new Response(null, { status: 401 })
     }
     expect(await callAndConnect('makeRepository')).toBe('made')
   })
 
   test('an API that refuses each token asks for two connections, and then answers the model', async () => {
     gitHub.expiresIn = undefined
-    answer = (_, response) => response.writeHead(401).end('needs SSO')
+    answer = () => new Response('needs SSO', { status: 401 })
     const refused = 'POST /api/v3/user/repos: HTTP 401. needs SSO'
     const browser = new Browser()
     await using ada = await client(false, browser)
@@ -124,7 +126,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     await once(elsewhere, 'listening')
     const { port } = elsewhere.address() as AddressInfo
     try {
-      answer = (_, response) => response.writeHead(307, { Location: `http://127.0.0.1:${port}/user/repos` }).end()
+      answer = () => Response.redirect(`http://127.0.0.1:${port}/user/repos`, 307)
       await using ada = await client()
       expect(textOf(await ada.callTool('makeRepository'))).toContain('follows only redirects of GET')
       expect(tokens).toEqual([])
@@ -135,11 +137,11 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
 
   test('a scope that the API names is granted by the user', async () => {
     let granted: string | undefined
-    answer = (request, response) => {
+    answer = (request) => {
       granted ??= tokenIn(request)
-      if (granted !== tokenIn(request)) return response.writeHead(201).end('made')
+      if (granted !== tokenIn(request)) return made()
       const challenge = 'Bearer error="insufficient_scope", scope="repo", error_description="more"'
-      return response.writeHead(403, { 'WWW-Authenticate': challenge }).end('no')
+      return new Response('no', { status: 403, headers: { 'WWW-Authenticate': challenge } })
     }
     expect(await callAndConnect('makeRepository')).toBe('made')
   })
@@ -151,7 +153,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     'Bearer error="insufficient_scope", scope=""',
     'Bearer error="insufficient_scope", scope="admin:everything"',
   ])('status 403 with the challenge %s goes to the model', async (challenge) => {
-    answer = (_, response) => response.writeHead(403, { 'WWW-Authenticate': challenge }).end('no')
+    answer = () => new Response('no', { status: 403, headers: { 'WWW-Authenticate': challenge } })
     await using ada = await client()
     expect(textOf(await ada.callTool('makeRepository'))).toBe('POST /api/v3/user/repos: HTTP 403. no')
     expect(sent).toHaveLength(1)

@@ -1,9 +1,9 @@
 /** `ctx.upstream()`: tokens of the user for the API of the provider. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { GitHub } from '../../examples/github/auth-server/github.ts'
 import { connect, type TestClient } from '../../worker/testing/index.ts'
+import { Browser } from '../../worker/testing/provider/browser.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { Browser } from './browser.ts'
+import { GitHub } from './github.ts'
 import { signInAs } from './tokens.ts'
 
 let gitHub: GitHub
@@ -147,15 +147,15 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     const browser = new Browser()
     await using ada = await client(browser)
     const path = '/login/oauth/access_token'
-    gitHub.instead.set(path, (_, response) => {
+    gitHub.answers.set(path, () => {
       const answer = { access_token: 'gho_short', token_type: 'bearer', scope: 'read:user,user:email', expires_in: 30 }
       gitHub.tokens.set(answer.access_token, gitHub.account)
-      response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(answer))
+      return Response.json(answer)
     })
     try {
       await signInAs(server.url, browser)
     } finally {
-      gitHub.instead.delete(path)
+      gitHub.answers.delete(path)
     }
     gitHub.expiresIn = 3600
     const token = textOf(await ada.callTool('starred'))
@@ -174,9 +174,9 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
   test('is an error that says so while the provider does not answer, and works again afterwards', async () => {
     gitHub.expiresIn = 30
     await using ada = await client()
-    gitHub.instead.set('/login/oauth/access_token', (_, response) => response.writeHead(503).end())
+    gitHub.answers.set('/login/oauth/access_token', () => new Response(null, { status: 503 }))
     await expect(ada.callTool('starred')).rejects.toThrow('GitHub does not answer: try again later')
-    gitHub.instead.clear()
+    gitHub.answers.clear()
     expect(gitHub.tokens.has(textOf(await ada.callTool('starred')))).toBe(true)
   })
 

@@ -1,8 +1,8 @@
 /** Visits to a provider that end on pages of this server, in several tabs of one browser. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { GitHub } from '../../examples/github/auth-server/github.ts'
+import { Browser } from '../../worker/testing/provider/browser.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { Browser } from './browser.ts'
+import { GitHub } from './github.ts'
 import { signInAs } from './tokens.ts'
 
 let gitHub: GitHub
@@ -45,7 +45,7 @@ test('a provider is connected after a click only, on the page that this browser 
   const browser = new Browser()
   await signInAs(server.url, browser)
   const url = new URL('/oauth/link/github?scope=repo', server.url)
-  gitHub.asked.length = 0
+  gitHub.requests.length = 0
   const shown = await browser.visit(url)
   expect([shown.status, shown.headers.get('Location')]).toEqual([200, null])
   expect(await shown.text()).toContain('Connect GitHub to Notes?')
@@ -59,7 +59,7 @@ test('a provider is connected after a click only, on the page that this browser 
     const refused = await who.visit(url, new URLSearchParams(form))
     expect([refused.status, refused.headers.get('Location')]).toEqual([403, null])
   }
-  expect(gitHub.asked).toEqual([])
+  expect(gitHub.requests).toEqual([])
   expect((await browser.visit(url, new URLSearchParams({ token }))).headers.get('Location')).toContain(gitHub.url)
 })
 

@@ -1,9 +1,9 @@
 /** What sign-in does as time passes: tasks that sleep for longer than the tokens of their user live, and refreshes that are repeated late. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { GitHub } from '../../examples/github/auth-server/github.ts'
+import { Browser } from '../../worker/testing/provider/browser.ts'
 import { type ControlledServer, startControlled } from '../support/objects.ts'
 import { TaskClient, textOf } from '../tasks/client.ts'
-import { Browser } from './browser.ts'
+import { GitHub } from './github.ts'
 import { signInAs, type Tokens, tokenRequest } from './tokens.ts'
 
 let gitHub: GitHub

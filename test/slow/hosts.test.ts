@@ -8,9 +8,9 @@ import { text } from 'node:stream/consumers'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { Browser } from '../../worker/testing/provider/browser.ts'
 import { Wallet } from '../auth/flow/wallet.ts'
 import { Stage } from '../sign-in/attacks/stage.ts'
-import { Browser } from '../sign-in/browser.ts'
 import { freePort } from '../support/free-port.ts'
 
 const packages = {

@@ -6,6 +6,7 @@ export type { Answers, UnusedAnswer } from '../client/script.ts'
 export type { InProcessOptions, Target } from '../client/wire.ts'
 export { type FakeIssuer, fakeIssuer, type UserClaims } from './fake-issuer.ts'
 export type { DurableObjectRef, EvictOptions, ServerUnderTest } from './objects.ts'
+export type { FakeProvider, ProviderAnswer, ProviderUser, SignInAsOptions } from './provider/fake-provider.ts'
 export { type Transcript, type TranscriptOptions, transcript } from './transcript.ts'
 
 import { revisions } from '../protocol/revisions/index.ts'

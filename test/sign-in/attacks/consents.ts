@@ -1,4 +1,4 @@
-import { Browser } from '../browser.ts'
+import { Browser } from '../../../worker/testing/provider/browser.ts'
 import { seen } from '../client.ts'
 import type { Attack, Stage } from './stage.ts'
 

@@ -1,9 +1,9 @@
 /** The server of attacks, with two providers. */
 
-import { GitHub } from '../../../examples/github/auth-server/github.ts'
+import { Browser, formOf } from '../../../worker/testing/provider/browser.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
-import { Browser, formOf } from '../browser.ts'
 import { type Asked, RawClient } from '../client.ts'
+import { GitHub } from '../github.ts'
 
 export type Attack = {
   readonly name: string

@@ -1,8 +1,8 @@
 /** The URL that a user enters is the `resource` of the metadata that its client finds: RFC 9728, section 3.3. */
 import { extractWWWAuthenticateParams } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Browser } from '../../../worker/testing/provider/browser.ts'
 import { Stage } from '../attacks/stage.ts'
-import { Browser } from '../browser.ts'
 import { seen, type Tokens } from '../client.ts'
 
 let stage: Stage

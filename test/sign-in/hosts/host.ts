@@ -1,7 +1,7 @@
 /** What a host program does for authorization, step by step, as its published code or documentation shows. */
 import { createHash, randomBytes } from 'node:crypto'
 import { extractWWWAuthenticateParams } from '@modelcontextprotocol/client'
-import type { Browser } from '../browser.ts'
+import type { Browser } from '../../../worker/testing/provider/browser.ts'
 import type { Tokens } from '../client.ts'
 
 export type Json = Readonly<Record<string, unknown>>

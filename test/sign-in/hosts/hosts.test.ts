@@ -1,12 +1,12 @@
 /** Host programs whose users sign in: the first time, with more scopes, in two processes, and after the server forgot them. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { GitHub } from '../../../examples/github/auth-server/github.ts'
+import { Browser } from '../../../worker/testing/provider/browser.ts'
 import { Journal } from '../../auth/flow/journal.ts'
 import { published } from '../../auth/flow/programs.ts'
 import { Wallet } from '../../auth/flow/wallet.ts'
 import { representatives } from '../../support/full.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
-import { Browser } from '../browser.ts'
+import { GitHub } from '../github.ts'
 import { Program, sibling } from './host.ts'
 import { hosts } from './hosts.ts'
 

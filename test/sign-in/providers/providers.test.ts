@@ -1,7 +1,7 @@
 /** Each function for an OpenID provider, with its addresses, claims and peculiarities. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { Browser, formOf } from '../../../worker/testing/provider/browser.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
-import { Browser, formOf } from '../browser.ts'
 import { RawClient, type Tokens } from '../client.ts'
 import { type Description, type Json, StandIn } from './stand-in.ts'
 

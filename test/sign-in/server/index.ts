@@ -136,6 +136,12 @@ const cases: Readonly<Record<string, SignInOptions>> = {
   openid: {
     with: oidc({ ...client, issuer: vars.OPENID, title: 'Company', tenantClaim: 'org_id', tenants: ['engines'] }),
   },
+  both: {
+    with: [
+      github({ ...client, url: vars.GITHUB, organizations: ['engines'] }),
+      oidc({ ...client, issuer: vars.GITHUB, title: 'Company', tenantClaim: 'org_id', tenants: ['looms'] }),
+    ],
+  },
 }
 
 server.use(

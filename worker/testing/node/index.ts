@@ -1,12 +1,13 @@
 /** edgemcp/testing/node: Start a Worker in workerd for tests in Node.js. */
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
 import { createTestHarness, type TestHarness } from 'wrangler'
 import { mintKeyRing } from '../../sealing/seal.ts'
 import { type FakeIssuer, fakeIssuer } from '../fake-issuer.ts'
 import type { ServerUnderTest } from '../objects.ts'
 import { control } from './control.ts'
+import { listen } from './listen.ts'
+
+export { type ProviderOptions, type StartedProvider, startProvider } from './provider.ts'
 
 /** Configures `startServer()`. */
 export type StartOptions = {
@@ -75,18 +76,7 @@ function freshKeys(): string {
  */
 export async function startIssuer(): Promise<FakeIssuer & { close(): Promise<void> } & AsyncDisposable> {
   let issuer: FakeIssuer | undefined
-  const httpServer = createServer(async ({ url = '/', headers }, answer) => {
-    const response = issuer?.respond(`http://${headers.host}${url}`)
-    answer.writeHead(response?.status ?? 404, { 'Content-Type': 'application/json' })
-    answer.end(await response?.text())
-  })
-  await new Promise<void>((listening) => httpServer.listen(0, '127.0.0.1', listening))
-  // It listens on a port, not on a socket of the file system.
-  issuer = await fakeIssuer(`http://127.0.0.1:${(httpServer.address() as AddressInfo).port}`)
-  const close = () =>
-    new Promise<void>((closed) => {
-      httpServer.close(() => closed())
-      httpServer.closeAllConnections()
-    })
+  const { url, close } = await listen((request) => issuer?.respond(request.url))
+  issuer = await fakeIssuer(url)
   return { ...issuer, close, [Symbol.asyncDispose]: close }
 }

@@ -1,7 +1,16 @@
-/** A browser with cookies of each origin, and a user who answers consent pages. */
+/** A browser with cookies of each origin, and a user who signs in to a fake provider and answers consent pages. */
 
-/** @property tenant what the user answers the page that asks for an organization */
-type Decision = { readonly decision: string; readonly scopes?: readonly string[]; readonly tenant?: string }
+/** What the user answers. */
+type Decision = {
+  /** On the consent page: the name of a provider, or `deny`. */
+  readonly decision?: string | undefined
+  readonly scopes?: readonly string[] | undefined
+  /** On the page that asks for an organization. */
+  readonly tenant?: string | undefined
+}
+
+/** Pages and redirects of one sign-in. */
+const maxSteps = 12
 
 export class Browser {
   /** Pages that were shown. */
@@ -9,44 +18,54 @@ export class Browser {
   /** Paths that were visited, with their statuses. */
   readonly visited: string[] = []
   readonly #cookies = new Map<string, Map<string, string>>()
+  readonly #login: string | undefined
+
+  /** @param options `login`: who signs in to a fake provider that asks */
+  constructor({ login }: { readonly login?: string } = {}) {
+    this.#login = login
+  }
 
   /**
    * Opens the authorization page, answers it, and follows all redirects to the client.
    *
    * @returns the parameters that the client receives at its redirect URI
+   * @throws Error with the text of a page that is no consent page
    */
   async authorize(authorization: URL, answer: Decision): Promise<URLSearchParams> {
-    const back = authorization.searchParams.get('redirect_uri') as string
-    let url = authorization
+    const back = authorization.searchParams.get('redirect_uri') ?? ''
+    let url = new URL(authorization)
     let body: URLSearchParams | undefined
-    for (let steps = 0; steps < 12; steps++) {
+    for (let steps = 0; steps < maxSteps; steps++) {
       const response = await this.visit(url, body)
       const location = response.headers.get('Location')
       if (location?.startsWith(back)) return new URL(location).searchParams
+      body = undefined
       if (location !== null) {
         url = new URL(location, url)
-        body = undefined
         continue
       }
       const page = await response.text()
       this.pages.push(page)
-      if (response.status !== 200 || !page.includes('name="handle"')) {
-        throw new Error(`${url.pathname} ${response.status} ${page}`)
-      }
-      body = formOf(page, answer)
-      url = new URL(/<form[^>]* action="([^"]+)"/.exec(page)?.[1] ?? '', url)
+      if (response.status === 200 && page.includes('name="handle"')) {
+        body = formOf(page, answer)
+        url = new URL(/<form[^>]* action="([^"]+)"/.exec(page)?.[1] ?? '', url)
+      } else if (!this.#choosesUser(page, url)) throw new Error(`${url.pathname} ${response.status} ${page}`)
     }
     throw new Error('The pages send the browser in circles')
   }
 
   /** Opens a page, and follows all redirects. Returns the page that is shown. */
   async open(url: URL): Promise<string> {
-    let target = url
-    for (let steps = 0; steps < 12; steps++) {
+    let target = new URL(url)
+    for (let steps = 0; steps < maxSteps; steps++) {
       const response = await this.visit(target)
       const location = response.headers.get('Location')
-      if (location === null) return response.text()
-      target = new URL(location, target)
+      if (location !== null) {
+        target = new URL(location, target)
+        continue
+      }
+      const page = await response.text()
+      if (!this.#choosesUser(page, target)) return page
     }
     throw new Error('The pages send the browser in circles')
   }
@@ -64,9 +83,16 @@ export class Browser {
     return this.visit(url, new URLSearchParams({ token }))
   }
 
+  /** Chooses the user on the page of a fake provider. @returns whether it is such a page, and `url` is where it leads */
+  #choosesUser(page: string, url: URL): boolean {
+    if (this.#login === undefined || !page.includes(`name="login" value="${this.#login}"`)) return false
+    url.searchParams.set('login', this.#login)
+    return true
+  }
+
   /** Sends a request with the cookies of its origin, and stores those of the response. */
   async visit(url: URL, body?: URLSearchParams, { headers, ...init }: RequestInit = {}): Promise<Response> {
-    const cookies = this.#cookies.get(url.origin) ?? new Map<string, string>()
+    const cookies = this.cookiesOf(url.origin)
     this.#cookies.set(url.origin, cookies)
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     const response = await fetch(url, {
@@ -90,14 +116,16 @@ export class Browser {
   }
 }
 
-/** What a browser posts for a consent page. Default: all scopes that it offers. */
+/** What a browser posts for a consent page. Default: the first provider, and all scopes that it offers. */
 export function formOf(page: string, { decision, scopes, tenant }: Decision): URLSearchParams {
   const [, handle = ''] = /name="handle" value="([^"]+)"/.exec(page) ?? []
   if (tenant !== undefined && page.includes('name="tenant"')) return new URLSearchParams({ handle, tenant })
-  const offered = [...page.matchAll(/name="scope" value="([^"]+)"/g)].map(([, scope]) => scope as string)
+  const valuesOf = (name: string) =>
+    [...page.matchAll(new RegExp(`name="${name}" value="([^"]+)"`, 'g'))].map(([, value = '']) => value)
+  const [provider = 'deny'] = valuesOf('decision')
   return new URLSearchParams([
     ['handle', handle],
-    ['decision', decision],
-    ...(scopes ?? offered).map((scope) => ['scope', scope]),
+    ['decision', decision ?? provider],
+    ...(scopes ?? valuesOf('scope')).map((scope) => ['scope', scope]),
   ])
 }
