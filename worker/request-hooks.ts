@@ -173,6 +173,8 @@ export interface Auth extends StoredByIssuer {
   readonly tenantClaim?: string | undefined
   /** Returns the claim that names the tenant of a principal, if it depends on the principal. Default: `tenantClaim` for all. */
   tenantClaimOf?(principal: Principal): string | undefined
+  /** Whether callers for whom `authenticate` returns `undefined` are anonymous. Default: false; they are rejected with 401. */
+  readonly allowAnonymous?: boolean | undefined
   /**
    * Names of the request headers that carry the credential, besides `Authorization` and `DPoP`. `ctx.request.headers` and the log of `audit()` do not
    * contain them. Default: none.
@@ -187,8 +189,9 @@ export interface Auth extends StoredByIssuer {
   /**
    * Authenticates the caller of a request.
    *
-   * @returns the principal; `undefined` for an anonymous caller, who may use entries without scopes
-   * @throws McpError `unauthorized` when the request has no valid credential
+   * @returns the principal; `undefined` for a request without a valid credential. With `allowAnonymous`, its caller is anonymous, and may use
+   * entries without scopes
+   * @throws McpError `unauthorized`, to say what is wrong with the credential
    */
   authenticate(request: Request, serverInfo: ServerInfo, incoming: IncomingRequest): Promise<Principal | undefined>
   /**

@@ -206,6 +206,19 @@ describe('a refused credential is refused', () => {
     expect(await call(url, key('plain-key'))).toMatchObject({ status: 400 })
   })
 
+  test('an own auth that returns undefined refuses the caller, with the challenges of all auths', async () => {
+    for (const headers of [{}, key('wrong')]) {
+      const refused = await call(at('closed'), headers)
+      expect(refused).toMatchObject({ status: 401, text: 'Authorization is required' })
+      expect(refused.headers.get('WWW-Authenticate')).toContain('resource_metadata=')
+    }
+    expect(await call(at('closed'), key('plain-key'))).toMatchObject({ text: '["keys","ada","acme",false]' })
+  })
+
+  test('an own auth with allowAnonymous admits anonymous callers, also in forTenant()', async () => {
+    expect(await call(at('open-keys'))).toMatchObject({ status: 200, text: '[null,null,null,false]' })
+  })
+
   test('anonymous callers are admitted where one auth admits them', async () => {
     expect(await call(at('open'))).toMatchObject({ status: 200, text: '[null,null,null,false]' })
     const refused = await call(at('open'), {}, 'read')

@@ -531,6 +531,18 @@ describe('an auth of the server itself', () => {
     expect(JSON.parse((await call(url, headers)).text)).toMatchObject({ subject: 'ada' })
   })
 
+  test('refuses callers for whom it returns undefined', async () => {
+    const url = await declare(server, options, { preset: 'ownKeys' })
+    const refused = await call(url)
+    expect(refused).toMatchObject({ status: 401, text: 'Authorization is required' })
+    expect(refused.headers.get('WWW-Authenticate')).toBe('Bearer')
+  })
+
+  test('admits them as anonymous callers with allowAnonymous: true', async () => {
+    const url = await declare(server, { ...options, allowAnonymous: true }, { preset: 'ownKeys' })
+    expect(await call(url, {}, 'open')).toMatchObject({ status: 200, text: 'nobody' })
+  })
+
   test('must name the headers in a list', async () => {
     const declared = declare(server, { credentialHeaders: 'X-API-Key' }, { preset: 'ownKeys' })
     await expect(declared).rejects.toThrow('"auth" of serve() must be an auth such as bearer({ issuer })')

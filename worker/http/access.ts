@@ -10,7 +10,7 @@ import { emptyContext, type RequestContext } from '../declarations/request-conte
 import type { Call } from '../engine/call.ts'
 import { noSignal, stepError } from '../engine/failure.ts'
 import { insufficientScope } from '../engine/required-scopes.ts'
-import { checkPrincipal } from '../protocol/check-principal.ts'
+import { checkCaller } from '../protocol/check-principal.ts'
 import { asMcpError, McpError } from '../protocol/errors.ts'
 import { isRequest, type Message, type RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
@@ -39,7 +39,7 @@ async function authenticateWith(
   host: Host,
   incoming: IncomingRequest,
 ): Promise<Principal | undefined> {
-  incoming.principal = checkPrincipal(await auth.authenticate(request, host, incoming))
+  incoming.principal = checkCaller(auth, await auth.authenticate(request, host, incoming))
   return incoming.principal
 }
 

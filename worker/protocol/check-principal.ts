@@ -5,6 +5,19 @@ import type { Principal } from './principal.ts'
 import { challengeText } from './www-authenticate.ts'
 
 /**
+ * Returns the caller that an `Auth` admitted.
+ *
+ * @throws McpError `unauthorized` as `checkPrincipal` does, and for a caller without a principal if the auth admits no anonymous callers
+ */
+export function checkCaller(
+  { allowAnonymous }: { readonly allowAnonymous?: boolean | undefined },
+  caller: Principal | undefined,
+): Principal | undefined {
+  if (caller === undefined && allowAnonymous !== true) throw new McpError('unauthorized', 'Authorization is required')
+  return checkPrincipal(caller)
+}
+
+/**
  * Returns the principal that an `Auth` created.
  *
  * @throws McpError `unauthorized` when one of its members has the wrong type

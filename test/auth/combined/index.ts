@@ -33,6 +33,12 @@ const keys: Auth = {
   },
 }
 
+/** The same keys of an auth that returns `undefined` for others. */
+const silentKeys: Auth = {
+  ...keys,
+  authenticate: async (...request) => keys.authenticate(...request).catch(() => undefined),
+}
+
 const first = bearer({ issuer: ISSUER, tenantClaim: 'org_id' })
 const second = bearer({
   issuer: OTHER,
@@ -54,6 +60,12 @@ const all = serve(server, { path: '/all/mcp', auth: oneOf(first, second, keys), 
 const open = serve(server, {
   path: '/open/mcp',
   auth: oneOf(bearer({ issuer: ISSUER, allowAnonymous: true }), keys),
+  ...common,
+})
+const closed = serve(server, { path: '/closed/mcp', auth: oneOf(forTenant('acme', silentKeys), first), ...common })
+const openKeys = serve(server, {
+  path: '/open-keys/mcp',
+  auth: oneOf(first, forTenant('acme', { ...silentKeys, allowAnonymous: true })),
   ...common,
 })
 const tenants = serve(server, {
@@ -79,4 +91,4 @@ const swapped = serve(server, { path: '/swapped/mcp', auth: oneOf(users, first, 
 
 export const { McpSignIn } = signed
 // The first one answers for the authorization server of this origin.
-export default combine(signed, swapped, all, open, withoutDpop, alone, tenants, verify, tenant)
+export default combine(signed, swapped, all, open, closed, openKeys, withoutDpop, alone, tenants, verify, tenant)

@@ -53,7 +53,7 @@ const presets: Record<string, (options: never, fetch: Fetch) => Auth> = {
       getScopes: (claims) => (Array.isArray(claims.roles) ? claims.roles.map((role) => `notes:${role}`) : []),
     }),
   /** An auth of the server itself. */
-  ownKeys: (options: Pick<Auth, 'credentialHeaders'>) => ({
+  ownKeys: (options: Pick<Auth, 'credentialHeaders' | 'allowAnonymous'>) => ({
     ...options,
     authenticate: async ({ headers }) => {
       const subject = headers.get('X-API-Key')

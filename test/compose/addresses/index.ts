@@ -14,7 +14,7 @@ const named = (name: string) => {
 
 /** Whoever calls, and the tenant that a token names: `ada@acme`. */
 const auth: Auth = {
-  ...bearer({ issuer: 'https://issuer.example' }),
+  ...bearer({ issuer: 'https://issuer.example', allowAnonymous: true }),
   async authenticate(request) {
     const [subject, tenant] = request.headers.get('Authorization')?.replace('Bearer ', '').split('@') ?? []
     if (!subject) return undefined

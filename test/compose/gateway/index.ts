@@ -18,6 +18,7 @@ server.use(proxy('http://127.0.0.1:9/mcp', { prefix: 'nobody_', circuitBreaker: 
 
 const worker = serve(server, {
   auth: {
+    allowAnonymous: true,
     async authenticate(request) {
       const subject = request.headers.get('Authorization')?.replace('Bearer ', '')
       return subject ? { issuer: 'https://names.example', subject, scopes: [], claims: {} } : undefined

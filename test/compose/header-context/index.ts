@@ -29,6 +29,7 @@ const headers = async ({ principal, requestContext, client, signal }: HeadersCon
 })
 
 const auth = {
+  allowAnonymous: true,
   async authenticate(request: Request) {
     const subject = request.headers.get('Authorization')?.replace('Bearer ', '')
     return subject ? { issuer: 'https://names.example', subject, scopes: [], claims: {} } : undefined

@@ -83,7 +83,7 @@ const authenticate = async (request: Request) => {
   const subject = request.headers.get('Authorization')?.replace('Bearer ', '')
   return subject ? { issuer: 'https://names.example', subject, scopes: [], claims: {} } : undefined
 }
-const mainWorker = serve(main, { auth: { authenticate }, plugins: [subscriptions(), tasks()] })
+const mainWorker = serve(main, { auth: { allowAnonymous: true, authenticate }, plugins: [subscriptions(), tasks()] })
 const names = { McpSession: 'OtherSession' }
 const otherWorker = serve(weather, { path: '/other/mcp', durableObjects: { names } })
 

@@ -59,6 +59,7 @@ server.resource(
 
 const worker = serve(server, {
   auth: {
+    allowAnonymous: true,
     async authenticate(request) {
       const subject = request.headers.get('X-Name') ?? undefined
       return subject ? { issuer: 'https://names.example', subject, scopes: [], claims: {} } : undefined

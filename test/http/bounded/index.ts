@@ -67,6 +67,7 @@ const worker = serve(server, {
   // A slow machine must not turn a JSON response into an event stream.
   limits: { streamAfterMs: 600_000 },
   auth: {
+    allowAnonymous: true,
     async authenticate() {
       return undefined
     },

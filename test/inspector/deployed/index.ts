@@ -5,7 +5,7 @@ import { inspector } from 'edgemcp/inspector'
 type Auth = NonNullable<ServeOptions['auth']>
 
 const server = () => createServer({ name: 'deployed', title: '<i>Deployed</i>', version: '7.7.7' })
-const auth = (): Auth => ({ authenticate: async () => undefined })
+const auth = (): Auth => ({ allowAnonymous: true, authenticate: async () => undefined })
 
 const [own, another] = [auth(), auth()]
 const servers: Record<string, { fetch: ReturnType<typeof serve>['fetch'] }> = {

@@ -117,6 +117,7 @@ const worker = serve(server, {
   // That a reader has gone is noticed when it is written to.
   limits: { keepAliveMs: 200 }, // Whoever brings a token is who it says.
   auth: {
+    allowAnonymous: true,
     async authenticate(request) {
       const [, subject] = request.headers.get('Authorization')?.split(' ') ?? []
       return subject ? { issuer: 'test', subject, scopes: [], claims: {} } : undefined

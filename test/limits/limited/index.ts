@@ -73,6 +73,7 @@ const observed: MethodEvent[] = []
 const worker = serve(server, {
   limits: { maxJsonDepth: 20, maxBatchSize: 10, keepAliveMs: 100, streamAfterMs: 5_000 },
   auth: {
+    allowAnonymous: true,
     async authenticate(request) {
       const subject = /^Bearer (\w+)$/.exec(request.headers.get('Authorization') ?? '')?.[1]
       return subject ? { issuer: 'https://names.example', subject, scopes: ['vault'], claims: {} } : undefined

@@ -96,6 +96,7 @@ server.prompt('plan', { description: 'Plans' }, () => 'Plan')
 
 const worker = serve(server, {
   auth: {
+    allowAnonymous: true,
     async authenticate(request) {
       const subject = request.headers.get('Authorization')?.replace('Bearer ', '')
       return subject ? { issuer: 'https://names.example', subject, tenant: 'acme', scopes: [], claims: {} } : undefined

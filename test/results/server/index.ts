@@ -137,6 +137,7 @@ server.tool(
 
 /** The token is the subject, with its scopes after a colon. */
 const auth: Auth = {
+  allowAnonymous: true,
   storedClaims: [],
   async authenticate(request) {
     const [, subject, scopes = ''] = /^Bearer (\w+):?(\w*)$/.exec(request.headers.get('Authorization') ?? '') ?? []

@@ -11,6 +11,7 @@ const worker = serve(server, {
   // Who leaves is noticed soon.
   limits: { keepAliveMs: 100 },
   auth: {
+    allowAnonymous: true,
     async authenticate(request) {
       const subject = request.headers.get('Authorization')
       if (subject === null) return undefined

@@ -57,6 +57,7 @@ server.tool('announce', { description: 'Notifies everyone' }, async () => {
 
 const worker = serve(server, {
   auth: {
+    allowAnonymous: true,
     async authenticate(request): Promise<Principal | undefined> {
       const [, subject] = /^Bearer (\S+)$/.exec(request.headers.get('Authorization') ?? '') ?? []
       return subject ? { issuer: 'https://issuer.example', subject, scopes: [], claims: {} } : undefined

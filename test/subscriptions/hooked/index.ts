@@ -43,6 +43,7 @@ function declared(name: string) {
 const options = {
   limits: { keepAliveMs: 50, streamAfterMs: 600_000 },
   auth: {
+    allowAnonymous: true,
     authenticate: async (request: Request): Promise<Principal | undefined> => {
       const [, subject] = /^Bearer (\S+)$/.exec(request.headers.get('Authorization') ?? '') ?? []
       return subject ? { issuer: 'https://issuer.example', subject, scopes: [], claims: { secret: 'x' } } : undefined

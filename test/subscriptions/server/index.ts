@@ -21,6 +21,7 @@ server.resource('note://{id}', { description: 'A note' }, ({ id }) => id)
 const worker = serve(server, {
   limits: { keepAliveMs: 50, streamAfterMs: 600_000 },
   auth: {
+    allowAnonymous: true,
     async authenticate(request): Promise<Principal | undefined> {
       const [, token] = /^Bearer (\S+)$/.exec(request.headers.get('Authorization') ?? '') ?? []
       if (!token) return undefined

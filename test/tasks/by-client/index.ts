@@ -32,6 +32,7 @@ server.tool('salaries', { description: 'Lets the client read salaries', scopes: 
 
 const worker = serve(server, {
   auth: {
+    allowAnonymous: true,
     /** `Bearer hr.read` is Ada with this scope, `Bearer none` Ada without a scope. */
     async authenticate(request) {
       const [, scope] = /^Bearer (.+)$/.exec(request.headers.get('Authorization') ?? '') ?? []

@@ -363,6 +363,7 @@ const worker = serve(server, {
   // A task has a limit of its own.
   limits: { maxResultBytes: 64 * 1024 * 1024 },
   auth: {
+    allowAnonymous: true,
     async authenticate(request) {
       const subject = request.headers.get('Authorization')
       return subject ? { issuer: 'https://names.example', subject, scopes: [], claims: {} } : undefined

@@ -1,7 +1,7 @@
 /** `forTenant()`: an auth that accepts principals of one tenant only. */
 import { checkOptions, checkValue, type KindsOf } from '../../declarations/check-options.ts'
 import * as kind from '../../declarations/option-kinds.ts'
-import { checkPrincipal } from '../../protocol/check-principal.ts'
+import { checkCaller } from '../../protocol/check-principal.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { Principal } from '../../protocol/principal.ts'
 import type { Auth } from '../../request-hooks.ts'
@@ -59,6 +59,7 @@ export function forTenant<A extends Auth>(tenant: string, auth: A, options: ForT
   return {
     tenant,
     plugins: auth.plugins,
+    allowAnonymous: auth.allowAnonymous,
     credentialHeaders: auth.credentialHeaders,
     credentials: auth.credentials,
     get issuers() {
@@ -66,7 +67,7 @@ export function forTenant<A extends Auth>(tenant: string, auth: A, options: ForT
     },
     validate: (server) => auth.validate?.(server),
     async authenticate(request, serverInfo, incoming) {
-      const principal = checkPrincipal(await auth.authenticate(request, serverInfo, incoming))
+      const principal = checkCaller(auth, await auth.authenticate(request, serverInfo, incoming))
       return principal && asTenant(principal)
     },
     ...(authenticateTestUser && {

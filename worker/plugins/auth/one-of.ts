@@ -6,7 +6,7 @@ import { checkValue } from '../../declarations/check-options.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
 import type { AnyPlugin } from '../../plugin.ts'
-import { checkPrincipal } from '../../protocol/check-principal.ts'
+import { checkCaller, checkPrincipal } from '../../protocol/check-principal.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { Principal } from '../../protocol/principal.ts'
 import { protectedResource } from '../../protocol/well-known.ts'
@@ -69,6 +69,7 @@ class OneOf {
       plugins: auths.flatMap((auth) => (auth.plugins ?? []).map((plugin) => this.#forOwnPrincipals(plugin, auth))),
       tenant: tenants.size === 1 ? auths[0]?.tenant : undefined,
       tenantClaimOf: (principal) => tenantClaimFor(this.#ownerOf(principal.issuer), principal),
+      allowAnonymous: auths.some(({ allowAnonymous }) => allowAnonymous),
       credentialHeaders: [...new Set(auths.flatMap(({ credentialHeaders = [] }) => credentialHeaders))],
       credentials: auths.flatMap(({ credentials = [] }) => credentials),
       get issuers() {
@@ -115,7 +116,8 @@ class OneOf {
     }
     const { owner } = found
     try {
-      return this.#admit(await owner.authenticate(request, serverInfo, incoming), owner, incoming)
+      const caller = checkCaller(owner, await owner.authenticate(request, serverInfo, incoming))
+      return this.#admit(caller, owner, incoming)
     } catch (problem) {
       const others = this.#auths.filter((auth) => auth !== owner)
       throw await this.#withChallenges(problem, others, request, serverInfo)
@@ -131,7 +133,7 @@ class OneOf {
     let refused: McpError | undefined
     for (const auth of this.#auths) {
       try {
-        const principal = await auth.authenticate(request, serverInfo, incoming)
+        const principal = checkCaller(auth, await auth.authenticate(request, serverInfo, incoming))
         if (principal)
           throw new Error('An auth of oneOf() accepted a credential that is not described in its credentials')
         this.#admittedBy.set(request, auth)
@@ -233,7 +235,7 @@ class OneOf {
     const bare = new Request(request.url, { headers: this.#forms.withoutCredentials(request.headers) })
     const errors = auths.map(async (auth) => {
       try {
-        await auth.authenticate(bare, serverInfo, { request: bare, context: {} })
+        checkCaller(auth, await auth.authenticate(bare, serverInfo, { request: bare, context: {} }))
         return undefined
       } catch (thrown) {
         return isUnauthorized(thrown) ? thrown : undefined

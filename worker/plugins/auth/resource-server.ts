@@ -54,9 +54,10 @@ export type Carrier = {
 /** @throws Error with one sentence that names the fix */
 export function resourceServer(options: BearerOptions & ServiceTokens, carrier: Carrier): Auth {
   const server = new ResourceServer(options, carrier)
-  const { tenantClaim, storedClaims, reauthorize } = options
+  const { tenantClaim, allowAnonymous, storedClaims, reauthorize } = options
   return {
     tenantClaim,
+    allowAnonymous,
     credentialHeaders: carrier.credentialHeaders,
     credentials: carrier.credentials ?? server.tokenForms(),
     get issuers() {

@@ -8,6 +8,7 @@ import { isOwnPage } from './own-page.ts'
 /** Returns an auth that accepts test users from the inspector, and authenticates all other requests as before. */
 export function withTestUsers(auth: Auth, env: object): Auth {
   return {
+    allowAnonymous: auth.allowAnonymous,
     credentialHeaders: auth.credentialHeaders,
     validate: auth.validate?.bind(auth),
     authorize: auth.authorize?.bind(auth),
