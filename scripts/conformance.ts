@@ -1,7 +1,8 @@
 /**
  * Runs the official conformance suite against examples/conformance in real workerd, at one URL for every protocol version of
- * the suite. Fails unless both frozen requirement sets are complete, every message on the wire matches its schema, there are
- * no warnings, and there are no failures other than those in test/conformance/expected-failures.yaml.
+ * the suite, and its scenarios for authorization servers against examples/github. Fails unless both frozen requirement sets are
+ * complete, every message on the wire matches its schema, there are no warnings, and there are no failures other than those in
+ * test/conformance/expected-failures.yaml.
  *
  * @see https://github.com/modelcontextprotocol/conformance
  */
@@ -12,8 +13,13 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
+import { start as startGitHub } from '../examples/github/auth-server/start.ts'
 import { openRelay } from '../test/conformance/relay.ts'
+import { RawClient } from '../test/sign-in/client.ts'
+import { freePort } from '../test/support/free-port.ts'
+import { Browser } from '../worker/testing/provider/browser.ts'
 
 process.env.CLOUDFLARE_CF_FETCH_ENABLED ??= 'false'
 process.env.WRANGLER_SEND_METRICS ??= 'false'
@@ -133,7 +139,7 @@ async function runAll(plans: readonly Plan[]): Promise<Run[]> {
     const finished: Run[] = []
     // In sequence, because change notifications of one run would reach the subscribers of another.
     for (const plan of plans) finished.push(await run(plan, server.url, await mkdtemp(join(folder, 'run-'))))
-    return finished
+    return [...finished, await runAuthorization(2, await mkdtemp(join(folder, 'run-')))]
   } finally {
     await rm(folder, { recursive: true })
   }
@@ -146,25 +152,85 @@ async function run(plan: Plan, url: URL, folder: string): Promise<Run> {
   let crash: string | undefined
   for (const args of plan.invocations) {
     const place = ['--url', (relay?.url ?? url).href, '--output-dir', folder]
-    const { output, exitCode } = await startSuite(['server', ...args, ...place], folder)
-    // The scenarios that the suite announces, not its result files: a scenario that crashes leaves none.
-    for (const [, name = ''] of output.matchAll(/^Running client scenario '(\S+)' against server/gm)) {
-      scenarios.push({ name, scored: plan.decides?.(name) ?? true, checks: await readChecks(folder, name) })
+    const { output, exitCode } = await startSuite(['server', ...args, ...place], { cwd: folder })
+    for (const { name, checks } of await readScenarios(output, folder)) {
+      scenarios.push({ name, scored: plan.decides?.(name) ?? true, checks })
     }
     if (exitCode !== 0) crash = output
   }
   return { ...plan, scenarios, seconds: (performance.now() - started) / 1000, crash }
 }
 
-async function startSuite(args: readonly string[], cwd = root): Promise<{ output: string; exitCode: number }> {
+/** Runs the scenarios for authorization servers against `signIn()`, with a stand-in for GitHub and a browser of its user. */
+async function runAuthorization(scored: number, folder: string): Promise<Run> {
+  const { startServer } = await import('../test/support/server.ts')
+  const started = performance.now()
+  const gitHub = await startGitHub(0)
+  await using _ = { [Symbol.asyncDispose]: () => gitHub.stop() }
+  await using server = await startServer('examples/github', gitHub.variables)
+  const port = await freePort()
+  const client = await new RawClient(server.url).registered({ redirect_uris: [`http://127.0.0.1:${port}/callback`] })
+  const place = ['--url', server.url.origin, '--resource', server.url.href, '--output-dir', folder]
+  const { output, exitCode } = await startSuite(
+    ['authorization', ...place, '--client-id', client.id, '--port', `${port}`],
+    {
+      cwd: folder,
+      onLine: (line) =>
+        line.startsWith(`${server.url.origin}/authorize?`) ? signInWithGitHub(new URL(line)) : undefined,
+    },
+  )
+  const found = await readScenarios(output, folder)
+  return {
+    title: 'authorization server',
+    scored,
+    invocations: [],
+    scenarios: found.map((scenario) => ({ ...scenario, scored: true })),
+    seconds: (performance.now() - started) / 1000,
+    crash: exitCode === 0 ? undefined : output,
+  }
+}
+
+/** Allows everything on the pages behind an authorization URL, and returns to the client. */
+async function signInWithGitHub(authorization: URL): Promise<void> {
+  const callback = new URL(authorization.searchParams.get('redirect_uri') ?? '')
+  callback.search = String(await new Browser({ login: 'ada' }).authorize(authorization, { decision: 'github' }))
+  await fetch(callback)
+}
+
+/** @param onLine receives each line that the suite prints. What it throws ends the suite */
+async function startSuite(
+  args: readonly string[],
+  { cwd = root, onLine }: { cwd?: string; onLine?(line: string): Promise<void> | undefined } = {},
+): Promise<{ output: string; exitCode: number }> {
   const suite = spawn(process.execPath, [cli, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
-  const [output, errors, [exitCode]] = await Promise.all([text(suite.stdout), text(suite.stderr), once(suite, 'close')])
-  return { output: output + errors, exitCode }
+  const problems: unknown[] = []
+  const end = (problem: unknown) => {
+    problems.push(problem)
+    suite.kill()
+  }
+  const readLines = async () => {
+    const lines: string[] = []
+    for await (const line of createInterface(suite.stdout)) {
+      lines.push(line)
+      void onLine?.(line)?.catch(end)
+    }
+    return lines
+  }
+  const [lines, errors, [exitCode]] = await Promise.all([readLines(), text(suite.stderr), once(suite, 'close')])
+  return { output: [...lines, errors, ...problems].join('\n'), exitCode }
+}
+
+/** The scenarios that the suite announces, not its result files: a scenario that crashes leaves none. */
+async function readScenarios(output: string, folder: string): Promise<Omit<Scenario, 'scored'>[]> {
+  const announced = output.matchAll(/^Running client scenario (?:for authorization server )?'(\S+)' against server/gm)
+  return Promise.all([...announced].map(async ([, name = '']) => ({ name, checks: await readChecks(folder, name) })))
 }
 
 async function readChecks(folder: string, scenario: string): Promise<Check[]> {
   const names = await readdir(folder)
-  const name = names.find((name) => name.replace(/-\d{4}-\d{2}-\d{2}T[\d-]+Z$/, '') === `server-${scenario}`)
+  const name = names.find(
+    (name) => /^(?:authorization-)?server-(.+)-\d{4}-\d{2}-\d{2}T[\d-]+Z$/.exec(name)?.[1] === scenario,
+  )
   const file = name && join(folder, name, 'checks.json')
   return file && existsSync(file) ? JSON.parse(await readFile(file, 'utf8')) : []
 }
