@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -298,16 +298,6 @@ describe('with an authorization server that asks for consent', () => {
     expect(asked.wallet.held).toBeUndefined()
     await expect(asked.program.connect()).rejects.toThrow('Unauthorized')
   })
-})
-
-test('the configurations of docs/guides/authorization-servers.md are compiled', () => {
-  const read = (path: string) => readFileSync(join(import.meta.dirname, path), 'utf8')
-  const guide = read('../../docs/guides/authorization-servers.md')
-  const shown = guide.matchAll(/<!-- ts from test\/auth\/issuers\/index\.ts -->\n```ts\n(.*?)```/gs)
-  const blocks = Array.from(shown, ([, code = '']) => code.trim())
-  expect(blocks).toHaveLength(6)
-  const compiled = read('issuers/index.ts')
-  for (const block of blocks) expect(compiled).toContain(block)
 })
 
 test('npm start starts the server and its authorization server, and stops both', async () => {

@@ -64,7 +64,7 @@ export function strangersOf(page: Page): string[] {
 }
 
 /** Code without what depends on the length of lines, which is shorter on pages than in files. */
-const unwrapped = (code: string) =>
+export const unwrapped = (code: string) =>
   code
     .replace(/\s+/g, '')
     .replace(/,(?=[)\]}])/g, '')

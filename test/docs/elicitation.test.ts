@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Answers, connect } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
+import { unwrapped } from './compile.ts'
 
 const read = (path: string) => readFileSync(resolve(import.meta.dirname, '../..', path), 'utf8')
 
@@ -22,17 +23,17 @@ const blocksOf = (page: string) => Array.from(read(page).matchAll(/```ts\n([\s\S
 
 test('docs/guides/elicitation.md shows the counter example, a tool of less than ten lines, and its code compiles', () => {
   const [shown = '', ...others] = blocksOf('docs/guides/elicitation.md')
-  expect(read('examples/counter/index.ts')).toContain(shown)
-  const [tool = ''] = /^server\.tool\([\s\S]*?^\}\)$/m.exec(shown) ?? []
+  const example = read('examples/counter/index.ts')
+  expect(unwrapped(example)).toContain(unwrapped(shown))
+  const [tool = ''] = /^server\.tool\([\s\S]*?^\}\)$/m.exec(example) ?? []
   expect(tool).toContain('ctx.elicit')
   expect(tool.split('\n').length).toBeLessThan(10)
   const [order = '', ...loops] = blocksOf('docs/guides/replay.md')
-  const unindented = (code: string) => code.replace(/^ +/gm, '')
-  const compiled = unindented(read('test/docs/elicitation/index.ts'))
+  const compiled = unwrapped(read('test/docs/elicitation/index.ts'))
   expect(others).toHaveLength(9)
   expect(loops).toHaveLength(1)
   for (const paragraph of [...others, order].join('\n').split(/\n\n/)) {
-    expect(compiled).toContain(unindented(paragraph.trim()))
+    expect(compiled).toContain(unwrapped(paragraph))
   }
 })
 

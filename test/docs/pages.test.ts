@@ -28,7 +28,8 @@ describe.each(pages.map((page) => [page.path, page] as const))('%s', (path, page
   })
 
   // The site shows 84 columns without a scroll bar on a screen that is 1280 px wide, and wraps the signatures of the API.
-  test.runIf(path.startsWith('docs/') && !path.startsWith('docs/reference/api/'))(
+  // The transcript has what the terminal printed.
+  test.runIf(path.startsWith('docs/') && !/^docs\/(?:reference\/api\/|start\/transcript)/.test(path))(
     'has code of at most 84 columns',
     () => {
       const wide = page.blocks.flatMap(({ code, line }) =>

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
+import { unwrapped } from './compile.ts'
 import { pageAt } from './pages.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -12,12 +13,12 @@ test('every code block of docs/guides/testing.md is part of a test that runs', (
   const run = ['test/testing/outside', 'test/testing/workers'].flatMap((folder) =>
     readdirSync(resolve(root, folder))
       .filter((name) => /\.(?:ts|txt)$/.test(name))
-      .map((name) => read(`${folder}/${name}`)),
+      .map((name) => unwrapped(read(`${folder}/${name}`))),
   )
   expect(shown).toHaveLength(10)
   for (const code of shown)
     expect(
-      run.filter((source) => source.includes(code)),
+      run.filter((source) => source.includes(unwrapped(code))),
       code,
     ).toHaveLength(1)
 })
