@@ -38,9 +38,14 @@ describe('calling a tool', () => {
     expect(textOf(await call({ name: 'none' }))).toBe('{}')
   })
 
-  test('drops arguments of a tool without a schema', async () => {
-    const answer = await call({ name: 'none', arguments: { surprise: 1 } })
-    expect(textOf(answer)).not.toContain('{"surprise":1}')
+  test('refuses arguments of a tool without a schema, as its list says', async () => {
+    const { tools } = await result(server, 'tools/list')
+    expect(tools).toContainEqual(
+      expect.objectContaining({ name: 'none', inputSchema: { type: 'object', additionalProperties: false } }),
+    )
+    expect(await call({ name: 'none', arguments: { surprise: 1 } })).toEqual(
+      toolError('Invalid arguments for none: surprise: The tool takes no arguments'),
+    )
   })
 
   test.each<[string, Params, string]>([

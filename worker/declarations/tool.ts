@@ -108,7 +108,7 @@ export type CallerInput = {
 /** A registered tool. */
 export type Tool = Guarded & {
   readonly item: ToolItem
-  readonly input: Validator | undefined
+  readonly input: Validator
   readonly output: Validator | undefined
   readonly mirrored: readonly HeaderParameter[]
   /** Returns the input of one caller; `undefined` if it is the same for all callers. */
@@ -118,7 +118,14 @@ export type Tool = Guarded & {
   readonly handler: (input: unknown, ctx: Context) => unknown
 }
 
-const noInput: JsonSchema = { type: 'object', additionalProperties: false }
+/** @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools#tool */
+const noInput: Validator = {
+  jsonSchema: { type: 'object', additionalProperties: false },
+  check: (args) => {
+    const [path] = Object.keys(args as object) // as every caller of a tool checks
+    return path === undefined ? { value: {} } : { issues: [{ path, message: 'The tool takes no arguments' }] }
+  },
+}
 /** Stands for the schemas of all callers. */
 const anyInput: JsonSchema = { type: 'object' }
 
@@ -170,9 +177,9 @@ export function defineTool(
   } = definition
   const isPerCaller = isCallerFunction(input)
   const readInput = (schema: Schema) => readSchema(schema, 'input', `inputSchema of tool "${name}"`, reader)
-  const inputValidator = input && !isPerCaller ? readInput(input) : undefined
+  const inputValidator = input && !isPerCaller ? readInput(input) : noInput
   const outputValidator = outputSchema && readSchema(outputSchema, 'output', `outputSchema of tool "${name}"`, reader)
-  const inputSchema = inputValidator?.jsonSchema ?? (isPerCaller ? anyInput : noInput)
+  const inputSchema = isPerCaller ? anyInput : inputValidator.jsonSchema
   return {
     // In the order the specification lists them, without members that were not given.
     item: JSON.parse(

@@ -48,9 +48,7 @@ export const callTool: Method = {
 /** Validates the arguments of a call with the schema of its caller. @throws what the schema or the function that returns it throws */
 export async function checkInput(tool: Tool, context: Pick<MethodContext, 'call' | 'caller'>): Promise<Checked> {
   const args = readObject(context.call.params, 'arguments')
-  const input = tool.inputOf ? (await tool.inputOf(context.caller)).input : tool.input
-  // Models may send arguments to a tool that takes none: it gets none.
-  return input ? input.check(args) : { value: {} }
+  return (tool.inputOf ? await tool.inputOf(context.caller) : tool).input.check(args)
 }
 
 async function runHandler(tool: Tool, input: unknown, methodContext: MethodContext) {
