@@ -6,16 +6,16 @@ import { AuthorizationServer } from './authorization-server.ts'
 import { bearing, call } from './call.ts'
 
 let issuer: AuthorizationServer
+let other: AuthorizationServer
 let server: TestServer
 const at = (name: string) => new URL(`/${name}/mcp`, server.url)
 
 beforeAll(async () => {
-  issuer = await AuthorizationServer.start()
-  server = await startServer('test/auth/endpoints', { ISSUER: issuer.issuer })
+  ;[issuer, other] = await Promise.all([AuthorizationServer.start(), AuthorizationServer.start()])
+  server = await startServer('test/auth/endpoints', { ISSUER: issuer.issuer, OTHER: other.issuer })
 })
 afterAll(async () => {
-  await server?.[Symbol.asyncDispose]()
-  await issuer?.[Symbol.asyncDispose]()
+  for (const started of [server, issuer, other]) await started?.[Symbol.asyncDispose]()
 })
 
 describe('two endpoints that share one bearer()', () => {
@@ -77,6 +77,21 @@ describe('two endpoints that share one bearer()', () => {
     const headers = bearing(await issuer.token(at('alpha').href))
     expect(await call(at('alpha'), headers)).toMatchObject({ status: 200 })
     expect(await call(local, headers)).toMatchObject({ status: 401 })
+  })
+})
+
+describe('forTenant() with issuers', () => {
+  test.each(['named', 'combined'])('/%s/mcp accepts the tenant from these issuers only', async (name) => {
+    const tokenOf = (from: AuthorizationServer, org_id: string) => from.token(at(name).href, { org_id })
+    expect(await call(at(name), bearing(await tokenOf(issuer, 'acme')))).toMatchObject({
+      status: 200,
+      text: '["ada","client","acme"]',
+    })
+    expect(await call(at(name), bearing(await tokenOf(other, 'acme')))).toMatchObject({
+      status: 403,
+      text: `The token is from ${other.issuer}: this endpoint accepts tokens of the tenant acme only from ${issuer.issuer}`,
+    })
+    expect(await call(at(name), bearing(await tokenOf(issuer, 'globex')))).toMatchObject({ status: 403 })
   })
 })
 

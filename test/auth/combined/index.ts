@@ -70,7 +70,9 @@ const openKeys = serve(server, {
 })
 const tenants = serve(server, {
   path: '/tenants/mcp',
-  auth: forTenant('acme', oneOf(bearer({ issuer: ISSUER }), bearer({ issuer: OTHER, tenantClaim: 'org_id' }))),
+  auth: forTenant('acme', oneOf(bearer({ issuer: ISSUER }), bearer({ issuer: OTHER, tenantClaim: 'org_id' })), {
+    issuers: [ISSUER, OTHER],
+  }),
   ...common,
 })
 const withoutDpop = serve(server, {

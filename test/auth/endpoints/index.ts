@@ -1,12 +1,12 @@
 /** Several endpoints of one Worker that share one authorization server, and some of them one `bearer()`. */
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
-import { bearer, forTenant } from 'edgemcp/auth'
+import { bearer, forTenant, oneOf } from 'edgemcp/auth'
 import { combine } from 'edgemcp/compose'
 import { state } from 'edgemcp/state'
 import * as z from 'zod'
 
-const { ISSUER } = env as unknown as { ISSUER: string }
+const { ISSUER, OTHER } = env as unknown as { ISSUER: string; OTHER: string }
 const diary = state('diary', { per: 'user', ttl: 86_400_000 })
 
 const named = (name: string) => {
@@ -41,6 +41,21 @@ const lenient = serve(named('lenient'), {
   auth: forTenant('acme', organisations, { allowMissingClaim: true }),
   sessions: false,
 })
+const both = bearer({ issuer: [ISSUER, OTHER], tenantClaim: 'org_id' })
+const byIssuer = serve(named('named'), {
+  path: '/named/mcp',
+  auth: forTenant('acme', both, { issuers: [ISSUER] }),
+  sessions: false,
+})
+const combined = serve(named('combined'), {
+  path: '/combined/mcp',
+  auth: forTenant(
+    'acme',
+    oneOf(bearer({ issuer: ISSUER, tenantClaim: 'org_id' }), bearer({ issuer: OTHER, tenantClaim: 'org_id' })),
+    { issuers: [ISSUER] },
+  ),
+  sessions: false,
+})
 const shared = serve(named('shared'), { path: '/shared/mcp', auth: organisations, sessions: false })
 const tenantsOnly = serve(named('tenants-only'), {
   path: '/tenants-only/mcp',
@@ -49,4 +64,4 @@ const tenantsOnly = serve(named('tenants-only'), {
 })
 
 export { McpState } from 'edgemcp/state'
-export default combine(alpha, beta, acme, globex, ownIssuer, lenient, shared, tenantsOnly)
+export default combine(alpha, beta, acme, globex, ownIssuer, lenient, byIssuer, combined, shared, tenantsOnly)

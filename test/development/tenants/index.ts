@@ -8,7 +8,9 @@ server.tool('orders', { description: 'Lists orders', scopes: ['orders:read'] }, 
 
 const auth = bearer({ verify: () => undefined, allowAnonymous: true })
 const endpoints = routeByTenant('/{tenant}/mcp', (tenant, path) =>
-  tenant === 'acme' ? serve(server, { path, auth: forTenant(tenant, auth) }) : undefined,
+  tenant === 'acme'
+    ? serve(server, { path, auth: forTenant(tenant, auth, { issuers: ['https://issuer.example'] }) })
+    : undefined,
 )
 const app = {
   async fetch(_request: Request, env: unknown, ctx: ExecutionContext) {

@@ -165,7 +165,7 @@ const misspelt: readonly Case[] = [
   [
     'forTenant',
     () => forTenant('acme', auth, loose({ allowMissing: true })),
-    'forTenant() does not take "allowMissing" (did you mean "allowMissingClaim"?): it takes allowMissingClaim',
+    'forTenant() does not take "allowMissing" (did you mean "allowMissingClaim"?): it takes issuers and allowMissingClaim',
   ],
   [
     'subscriptions',
@@ -364,6 +364,20 @@ const wrong: readonly Case[] = [
     () => accessLogin({ ...client, team: 'example.cloudflareaccess.com' }),
     '"team" of cloudflareAccess() must be the name of the team, not "example.cloudflareaccess.com"',
   ],
+  ...(
+    [
+      ['several issuers', bearer({ issuer: [issuer, 'https://other.example'], tenantClaim: 'org_id' })],
+      ['several auths', oneOf(auth, bearer({ issuer: 'https://other.example' }))],
+      ['unknown issuers', bearer({ verify: () => undefined })],
+      ['a sign-in at any host', signIn({ with: gitHub })],
+    ] as const
+  ).map(
+    ([what, of]): Case => [
+      `forTenant: ${what}`,
+      () => forTenant('acme', of),
+      "The auth of forTenant() may have several issuers: name those of the tenant, as in forTenant('acme', auth, { issuers: ['https://login.example.com'] })",
+    ],
+  ),
   [
     'forTenant: no tenant',
     () => forTenant(loose(), auth),

@@ -25,7 +25,8 @@ const withTasks = [tasks()] as const
 const bareNames = { McpSession: 'BareSession' }
 const authOf = (tenant: string) => {
   const options = tenantOptions.get(tenant)
-  return options && forTenant(tenant, bearer({ verify, ...options } as Parameters<typeof bearer>[0]))
+  const issuers = ['https://issuer.example']
+  return options && forTenant(tenant, bearer({ verify, ...options } as Parameters<typeof bearer>[0]), { issuers })
 }
 const byPath = routeByTenant('/{tenant}/mcp', (tenant, path) => {
   const auth = authOf(tenant)

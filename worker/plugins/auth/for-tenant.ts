@@ -14,6 +14,11 @@ export const tenantClaimFor = (auth: Auth | undefined, principal: Principal): st
 /** Configures `forTenant()`. */
 export type ForTenantOptions = {
   /**
+   * Issuers whose tokens are accepted, as their `iss` names them. Required if the auth has several, or accepts tokens of any issuer. Default:
+   * the one issuer of the auth.
+   */
+  issuers?: readonly string[]
+  /**
    * Accepts tokens without the claim that `bearer({ tenantClaim })` names as tokens of this tenant. For an issuer or an audience that only
    * this tenant has. Default: false; such tokens are rejected with 403.
    */
@@ -23,8 +28,11 @@ export type ForTenantOptions = {
 /** Authenticates the principals of one tenant, and has the plugins of another auth. */
 export type TenantAuth<A extends Auth> = Auth & { readonly plugins: A['plugins'] }
 
+const kinds: KindsOf<ForTenantOptions> = { issuers: kind.strings, allowMissingClaim: kind.flag }
+
 /**
- * Creates an auth that accepts principals of one tenant only, and sets `ctx.principal.tenant` to it. Either the issuer or the audience must
+ * Creates an auth that accepts principals of one tenant only, and sets `ctx.principal.tenant` to it. Its issuers may all state this tenant:
+ * name them in `issuers` if the auth has others. Either the issuer or the audience must
  * belong to this tenant alone (the default audience is the URL of the endpoint), or `bearer({ tenantClaim })` must name the claim that
  * identifies the tenant.
  *
@@ -38,12 +46,23 @@ export type TenantAuth<A extends Auth> = Auth & { readonly plugins: A['plugins']
 export function forTenant<A extends Auth>(tenant: string, auth: A, options: ForTenantOptions = {}): TenantAuth<A> {
   checkValue('forTenant()', 'tenant', tenant, kind.name)
   checkValue('forTenant()', 'auth', auth, kind.auth)
-  checkOptions('forTenant()', options, { allowMissingClaim: kind.flag } satisfies KindsOf<ForTenantOptions>)
-  const { allowMissingClaim = false } = options
+  checkOptions('forTenant()', options, kinds)
+  const { issuers, allowMissingClaim = false } = options
+  if (!issuers && new Set(auth.issuers).size !== 1) {
+    throw new Error(
+      "The auth of forTenant() may have several issuers: name those of the tenant, as in forTenant('acme', auth, { issuers: ['https://login.example.com'] })",
+    )
+  }
   const authenticateTestUser = auth.authenticateTestUser?.bind(auth)
 
-  /** @throws McpError `forbidden` for a principal of another tenant, and for one without a tenant if a claim must name it */
+  /** @throws McpError `forbidden` for a principal of another issuer or tenant, and for one without a tenant if a claim must name it */
   function asTenant(principal: Principal): Principal {
+    if (issuers && !issuers.includes(principal.issuer)) {
+      throw new McpError(
+        'forbidden',
+        `The token is from ${principal.issuer}: this endpoint accepts tokens of the tenant ${tenant} only from ${issuers.join(', ')}`,
+      )
+    }
     if (principal.tenant === tenant) return principal
     if (principal.tenant !== undefined) {
       throw new McpError(
@@ -63,7 +82,7 @@ export function forTenant<A extends Auth>(tenant: string, auth: A, options: ForT
     credentialHeaders: auth.credentialHeaders,
     credentials: auth.credentials,
     get issuers() {
-      return auth.issuers
+      return issuers ?? auth.issuers
     },
     validate: (server) => auth.validate?.(server),
     async authenticate(request, serverInfo, incoming) {
@@ -71,7 +90,10 @@ export function forTenant<A extends Auth>(tenant: string, auth: A, options: ForT
       return principal && asTenant(principal)
     },
     ...(authenticateTestUser && {
-      authenticateTestUser: async (...user) => asTenant(await authenticateTestUser(...user)),
+      authenticateTestUser: async ({ claims, ...user }, ...request) => {
+        const named = { ...(issuers?.[0] !== undefined && { iss: issuers[0] }), ...claims }
+        return asTenant(await authenticateTestUser({ ...user, claims: named }, ...request))
+      },
     }),
     authorize: async (incoming, serverInfo) => auth.authorize?.(incoming, serverInfo),
     routes: auth.routes,
