@@ -1,10 +1,10 @@
 /** A server whose users sign in: with one of two providers, or as `CASE` says. */
 import { env } from 'cloudflare:workers'
-import { createServer, serve } from 'edgemcp'
+import { createServer, type Plugin, serve } from 'edgemcp'
 import { proxy } from 'edgemcp/compose'
 import { jsonSchema } from 'edgemcp/json-schema'
 import { openApiTools, parseOpenApi } from 'edgemcp/openapi'
-import { github, oauth2, oidc, type SignInOptions, signIn } from 'edgemcp/sign-in'
+import { github, oauth2, oidc, type SignedInUser, type SignInOptions, signIn } from 'edgemcp/sign-in'
 
 const vars = env as unknown as Record<'CASE' | 'GITHUB' | 'WORK' | 'OPENID' | 'ORIGIN', string> & {
   PAGE?: string
@@ -156,8 +156,27 @@ server.use(
 
 if (vars.FAR !== undefined) server.use(proxy(vars.FAR, { prefix: 'far_', upstream: 'github', scopes: [] }))
 
+const auth = signIn(cases[vars.CASE] as SignInOptions)
+
+/** What an operator does: `POST /operator?do=signOut`, with a user as JSON. */
+const operator: Plugin = {
+  name: 'operator',
+  routes: () => [
+    {
+      path: '/operator',
+      methods: ['POST'],
+      async handle(request) {
+        const user = (await request.json()) as SignedInUser
+        const done = new URL(request.url).searchParams.get('do') === 'signOut' ? auth.signOut(user) : auth.grants(user)
+        return Response.json(await done.catch(({ message }: Error) => ({ message })))
+      },
+    },
+  ],
+}
+
 const worker = serve(server, {
-  auth: signIn(cases[vars.CASE] as SignInOptions),
+  auth,
+  plugins: [operator],
   ...(vars.PAGE !== undefined && { origins: [vars.PAGE] }),
 })
 

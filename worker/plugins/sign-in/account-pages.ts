@@ -9,10 +9,10 @@ import { forgetApprovals } from './approvals.ts'
 import { upstreamKeyOf } from './authorization-server.ts'
 import { htmlPage, messagePage, printable } from './consent-page.ts'
 import { readCookie, setCookie } from './cookies.ts'
-import { EndedAccess } from './ended-access.ts'
 import { beginVisit, type Finished, type VisitPurpose, type VisitServices } from './own-visits.ts'
 import type { IdentityProvider } from './providers/provider.ts'
 import { providerOfUser } from './upstream.ts'
+import { UserGrants } from './user-grants.ts'
 
 /** A visit that signs a person in to this page. */
 export type AccountPurpose = VisitPurpose & { readonly page: 'account' }
@@ -92,9 +92,9 @@ export class AccountPages {
 
   async #show(request: Request, userId: string, { server, report }: ServerInfo, { oauth, objectOf }: AccountServices) {
     const { name, title = name } = server.declarations.options
-    const { items } = await oauth.listUserGrants(userId)
+    const listed = await this.#grantsOf({ oauth, objectOf }).list(userId)
     const grants = await Promise.all(
-      items.map(async (grant) => ({ grant, client: await oauth.lookupClient(grant.clientId).catch(report) })),
+      listed.map(async (grant) => ({ grant, client: await oauth.lookupClient(grant.clientId).catch(report) })),
     )
     const list = grants.map(({ grant, client }) => describe(grant, printable(client?.clientName ?? grant.clientId)))
     // The provider of the account is connected until no app has access.
@@ -138,13 +138,17 @@ ${
     return new Response(null, { status: 303, headers })
   }
 
-  async #end(grant: string, userId: string, { oauth, objectOf }: AccountServices): Promise<void> {
-    const { items } = await oauth.listUserGrants(userId)
-    const ended = items.find(({ id }) => id === grant)
-    if (ended && this.#rememberSeconds > 0) {
-      await new EndedAccess(objectOf, userId, ended.clientId).store(this.#rememberSeconds * 1000)
-    }
-    await oauth.revokeGrant(grant, userId)
+  async #end(grant: string, userId: string, services: AccountServices): Promise<void> {
+    const grants = this.#grantsOf(services)
+    const all = await grants.list(userId)
+    await grants.end(
+      userId,
+      all.filter(({ id }) => id === grant),
+    )
+  }
+
+  #grantsOf({ oauth, objectOf }: Pick<AccountServices, 'oauth' | 'objectOf'>): UserGrants {
+    return new UserGrants(oauth, objectOf, this.#rememberSeconds)
   }
 }
 

@@ -30,3 +30,4 @@ export {
   type Visit,
 } from './providers/provider.ts'
 export { type SignInAuth, type SignInClass, type SignInOptions, signIn } from './sign-in.ts'
+export type { Grant, GrantManager, SignedInUser } from './user-grants.ts'

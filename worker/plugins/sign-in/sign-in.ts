@@ -47,6 +47,7 @@ import { finishVisit, isOwnState, type VisitServices } from './own-visits.ts'
 import type { Authority, IdentityProvider, User } from './providers/provider.ts'
 import { callbackPath, linkPath, readUpstream, upstreamHost } from './upstream.ts'
 import { UpstreamCache } from './upstream-cache.ts'
+import { type GrantManager, readUser, type SignedInUser, UserGrants } from './user-grants.ts'
 
 /** Configures `signIn()`. */
 export type SignInOptions = StoredPrincipals &
@@ -115,8 +116,9 @@ export interface SignInClass {
   new (ctx: DurableObjectState, env: Cloudflare.Env): SignIn
 }
 
-/** Authenticates the users of `serve()`, and has the class that the Worker exports. */
-export type SignInAuth = Auth & { readonly plugins: readonly [Plugin<{ readonly McpSignIn: SignInClass }>] }
+/** Authenticates the users of `serve()`, ends their access, and has the class that the Worker exports. */
+export type SignInAuth = Auth &
+  GrantManager & { readonly plugins: readonly [Plugin<{ readonly McpSignIn: SignInClass }>] }
 
 const provider: typeof kind.auth = [
   (value) => [value].flat().length > 0 && [value].flat().every((one) => Object(one).authorizationUrl !== undefined),
@@ -242,6 +244,9 @@ class SignInServer {
   readonly #upstreamCache: UpstreamCache
   /** Paths of the authorization server. */
   readonly #paths: ReadonlySet<string>
+  readonly #rememberSeconds: number
+  /** Those of the endpoints that have this `signIn()`, by identity. Of more than two, the first two are enough. */
+  readonly #runtimes = new Map<string, Runtime>()
 
   /** @throws Error for two providers of one name */
   constructor(options: SignInOptions) {
@@ -263,6 +268,7 @@ class SignInServer {
     this.#providers = [...providers, ...(options.upstreams ?? [])]
     this.#links = new LinkPages(providers, this.#providers)
     const rememberSeconds = seconds(rememberConsent, 'rememberConsent')
+    this.#rememberSeconds = rememberSeconds
     this.#accounts = new AccountPages(providers, this.#providers, rememberSeconds)
     const names = [...this.#providers, ...(options.enterprise?.issuers ?? [])].map(({ name }) => name)
     this.#paths = new Set([
@@ -310,6 +316,7 @@ class SignInServer {
       plugins: [
         {
           name: 'signIn',
+          provide: (runtime) => this.#serve(runtime),
           objects: { McpSignIn: (runtime) => this.#classFor(runtime) },
           upstream: (ctx, name, options, runtime) =>
             readUpstream(ctx, name, options, this.#providers, runtime, this.#upstreamCache),
@@ -318,7 +325,48 @@ class SignInServer {
       routes: [...this.#paths].filter((path) => path !== authorizationServer),
       handleRequest: (request, serverInfo) =>
         this.#answer(request, serverInfo) ?? resource.handleRequest?.(request, serverInfo),
+      grants: async (user) => {
+        const { subject, grants } = this.#grantsOf(user)
+        const listed = await grants.list(subject)
+        return listed.map(({ id, clientId, scope, createdAt, expiresAt }) => ({
+          id,
+          clientId,
+          scopes: scope,
+          createdAt: createdAt * 1000,
+          expiresAt: expiresAt && expiresAt * 1000,
+        }))
+      },
+      signOut: async (user) => {
+        const { subject, grants } = this.#grantsOf(user)
+        const all = await grants.list(subject)
+        await grants.end(subject, all)
+        return all.length
+      },
     }
+  }
+
+  #serve(runtime: Runtime): object {
+    if (this.#runtimes.size < 2) this.#runtimes.set(runtime.identity, runtime)
+    return {}
+  }
+
+  /** @throws Error for an invalid user, and unless one endpoint has this `signIn()` */
+  #grantsOf(user: SignedInUser): { readonly subject: string; readonly grants: UserGrants } {
+    const [runtime, another] = this.#runtimes.values()
+    if (!runtime) {
+      throw new Error(
+        'signIn() is not served: pass it as auth to serve(), alone or with oneOf(), before you list or end access',
+      )
+    }
+    if (another) {
+      throw new Error('Two endpoints have the same signIn(), and different users: call signIn() for each of them')
+    }
+    const { issuer, subject } = readUser(user, this.#options.origin)
+    // The library wants a resource, which only tokens need.
+    const site: OAuthSite = { origin: issuer, identity: runtime.identity, resources: [issuer], scopes: [] }
+    const objectOf = objectsOf(runtime, site)
+    const oauth = this.#servers.helpers(site, objectOf)
+    return { subject, grants: new UserGrants(oauth, objectOf, this.#rememberSeconds) }
   }
 
   /** Answers a request to the authorization server; `undefined` for any other request. */

@@ -1,0 +1,69 @@
+/** `grants()` and `signOut()` of `signIn()`: an operator lists and ends the access of a user. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { Browser } from '../../worker/testing/provider/browser.ts'
+import { Stage } from './attacks/stage.ts'
+import { seen } from './client.ts'
+
+let stage: Stage
+beforeAll(async () => {
+  stage = await Stage.start({ CASE: 'uncached' })
+})
+afterAll(() => stage?.[Symbol.asyncDispose]())
+
+async function operate(action: 'grants' | 'signOut', user: unknown): Promise<unknown> {
+  const response = await fetch(stage.at(`/operator?do=${action}`), { method: 'POST', body: JSON.stringify(user) })
+  return response.json()
+}
+
+const ada = () => ({ issuer: stage.server.origin, subject: 'github.1815' })
+
+test('lists the access of a user, and ends all of it', async () => {
+  const browser = new Browser()
+  const [first, second] = [await stage.signIn(browser), await stage.signIn(browser)]
+  stage.gitHub.account = { id: 1906, login: 'grace', name: 'Grace' }
+  const grace = await stage.signIn(new Browser())
+  const principal = JSON.parse((await stage.call(first.tokens.access_token)).slice('200 '.length))
+  const listed = (await operate('grants', principal)) as { clientId: string }[]
+  expect(listed.sort((one, other) => one.clientId.localeCompare(other.clientId))).toEqual(
+    [first.client.id, second.client.id]
+      .sort((one, other) => one.localeCompare(other))
+      .map((clientId) => ({
+        id: expect.any(String),
+        clientId,
+        scopes: ['notes:read', 'notes:write'],
+        createdAt: expect.any(Number),
+        expiresAt: expect.any(Number),
+      })),
+  )
+  expect(await operate('signOut', principal)).toBe(2)
+  for (const { client, tokens } of [first, second]) {
+    expect(await stage.call(tokens.access_token)).toContain('401')
+    expect(await seen(await stage.token(stage.refreshForm(client, tokens.refresh_token)))).toBe('400 invalid_grant')
+  }
+  expect(await operate('grants', ada())).toEqual([])
+  expect(await operate('signOut', ada())).toBe(0)
+  expect(await stage.call(grace.tokens.access_token)).toContain('"subject":"github.1906"')
+  // The browser remembers the approval of the app, and its user is asked nevertheless.
+  stage.gitHub.account = { id: 1815, login: 'ada', name: 'Ada Lovelace' }
+  const pages = browser.pages.length
+  await stage.code(stage.ask(first.client), browser)
+  expect(browser.pages.length).toBeGreaterThan(pages)
+})
+
+test.each([
+  [
+    'github.1815',
+    'The issuer of a user must be the origin of the Worker, such as "https://mcp.example.com", not undefined: pass ctx.principal',
+  ],
+  [
+    { issuer: 'https://mcp.example.com/', subject: 'github.1815' },
+    'The issuer of a user must be the origin of the Worker, such as "https://mcp.example.com", not "https://mcp.example.com/": pass ctx.principal',
+  ],
+  [{}, 'The subject undefined names no user: pass ctx.principal, or its subject'],
+  [
+    { issuer: 'https://mcp.example.com', subject: 'a:b' },
+    'The subject "a:b" names no user: pass ctx.principal, or its subject',
+  ],
+])('refuses %j', async (user, message) => {
+  expect(await operate('signOut', user)).toEqual({ message })
+})

@@ -1,0 +1,88 @@
+/** The grants of a user: which apps have access. The account page and the operator list and end them. */
+import type { GrantSummary, OAuthHelpers } from '@cloudflare/workers-oauth-provider'
+import type { ObjectOf } from './authorization-server.ts'
+import { EndedAccess } from './ended-access.ts'
+
+/** Names a user: `ctx.principal`, or its subject where `signIn()` has an `origin`. */
+export type SignedInUser = string | { readonly issuer: string; readonly subject: string }
+
+/** Describes the access of an app. Times are milliseconds since 1970. */
+export type Grant = {
+  /** Identifies the grant among those of the user. */
+  readonly id: string
+  /** The client: the id that it was registered with, or the URL of its metadata document. */
+  readonly clientId: string
+  /** Scopes that the user approved. */
+  readonly scopes: readonly string[]
+  /** When the user signed in. */
+  readonly createdAt: number
+  /** When the refresh token expires; `undefined` for a sign-in whose code the client has not exchanged. */
+  readonly expiresAt?: number | undefined
+}
+
+/** Lists and ends the access of users: in handlers, and in any code of the Worker once `serve()` was called. */
+export interface GrantManager {
+  /** Returns the access that apps have as a user, the oldest first. @throws Error for an invalid argument */
+  grants(user: SignedInUser): Promise<readonly Grant[]>
+  /**
+   * Ends all access that apps have as a user, and deletes the tokens of the user for APIs of providers. Isolates that have verified an access
+   * token accept it for up to `tokenCacheMs`. The user may sign in again: `allow` refuses a user.
+   *
+   * @returns how many grants have ended
+   * @throws Error for an invalid argument
+   */
+  signOut(user: SignedInUser): Promise<number>
+}
+
+export class UserGrants {
+  readonly #oauth: OAuthHelpers
+  readonly #objectOf: ObjectOf
+  readonly #rememberSeconds: number
+
+  /** @param rememberSeconds for which browsers remember an approval */
+  constructor(oauth: OAuthHelpers, objectOf: ObjectOf, rememberSeconds: number) {
+    this.#oauth = oauth
+    this.#objectOf = objectOf
+    this.#rememberSeconds = rememberSeconds
+  }
+
+  async list(userId: string): Promise<readonly GrantSummary[]> {
+    const { items } = await this.#oauth.listUserGrants(userId)
+    return items.sort((one, other) => one.createdAt - other.createdAt)
+  }
+
+  /** Ends grants of a user. Their apps do not get access again without a question. */
+  async end(userId: string, grants: readonly GrantSummary[]): Promise<void> {
+    const endOne = async ({ id, clientId }: GrantSummary) => {
+      if (this.#rememberSeconds > 0) {
+        await new EndedAccess(this.#objectOf, userId, clientId).store(this.#rememberSeconds * 1000)
+      }
+      await this.#oauth.revokeGrant(id, userId)
+    }
+    await Promise.all(grants.map(endOne))
+  }
+}
+
+/**
+ * Returns the issuer and the subject of a user.
+ *
+ * @param origin of `signIn()`
+ * @throws Error for a user without a subject, and for one of another issuer
+ */
+export function readUser(user: SignedInUser, origin: string | undefined): { issuer: string; subject: string } {
+  const { issuer, subject }: { issuer?: unknown; subject?: unknown } =
+    typeof user === 'string' ? { issuer: origin, subject: user } : Object(user)
+  if (typeof subject !== 'string' || !/^[^:]{1,512}$/.test(subject)) {
+    throw new Error(`The subject ${JSON.stringify(subject)} names no user: pass ctx.principal, or its subject`)
+  }
+  if (
+    typeof issuer !== 'string' ||
+    URL.parse(issuer)?.origin !== issuer ||
+    (origin !== undefined && issuer !== origin)
+  ) {
+    const expected =
+      origin === undefined ? 'the origin of the Worker, such as "https://mcp.example.com"' : `"${origin}"`
+    throw new Error(`The issuer of a user must be ${expected}, not ${JSON.stringify(issuer)}: pass ctx.principal`)
+  }
+  return { issuer, subject }
+}
