@@ -7,6 +7,7 @@
  * @see https://www.rfc-editor.org/rfc/rfc7517#section-5 key sets
  */
 import type { JSONWebKeySet, JWK } from 'jose'
+import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
@@ -26,8 +27,10 @@ export const freshFor = 10 * 60_000
 const staleWhileRevalidateMs = 60 * 60_000
 /** Milliseconds in which a document is used while the issuer does not respond. */
 export const staleFor = 24 * 60 * 60_000
-/** Milliseconds between two requests because of unknown keys. */
+/** Milliseconds between two requests because of one unknown key. */
 export const minRefreshMs = 30_000
+/** Unknown keys that cause a request within `minRefreshMs`: invented ones must neither delay a rotation nor flood the issuer. */
+const maxUnknownKeys = 5
 /** Milliseconds after a failure in which no request is sent. */
 const restAfterFailure = 5_000
 /** Milliseconds after which an open request counts as lost. */
@@ -47,7 +50,8 @@ export class IssuerDocuments {
   #known: IssuerDocument | undefined
   #loading: { since: number; document: Promise<IssuerDocument> } | undefined
   #failure: { at: number; problem: unknown } | undefined
-  #forcedAt = Number.NEGATIVE_INFINITY
+  /** The unknown keys that caused a request within `minRefreshMs`, oldest first. Tokens that name no key share an entry. */
+  readonly #unknownKeys = new Map<string | undefined, number>()
 
   /** @throws Error when the addresses are not safe */
   constructor(source: Source) {
@@ -81,16 +85,27 @@ export class IssuerDocuments {
   /**
    * Returns a newer document, for a key that is not in `document`. Sends few requests, however many tokens have unknown keys.
    *
+   * @param kid the name of the key; `undefined` if the token names none
+   * @throws McpError `unavailable` when several unknown keys have caused requests: the key may be valid
    * @throws Error when the issuer does not respond: the key may be valid
    */
-  async renewed(document: IssuerDocument, serverInfo: ServerInfo): Promise<IssuerDocument> {
+  async renewed(document: IssuerDocument, kid: string | undefined, serverInfo: ServerInfo): Promise<IssuerDocument> {
     if (this.#known && this.#known.at > document.at) return this.#known
     // Another request with that key has already started the request.
     if (this.#isLoading) return this.#load(serverInfo)
-    if (Date.now() - Math.max(this.#forcedAt, document.at) < minRefreshMs) return document
-    const loading = this.#load(serverInfo)
-    if (this.#isLoading) this.#forcedAt = Date.now()
-    return loading
+    const now = Date.now()
+    for (const [key, at] of this.#unknownKeys) if (now - at >= minRefreshMs) this.#unknownKeys.delete(key)
+    if (this.#unknownKeys.has(kid)) return document
+    const [oldest = now] = this.#unknownKeys.values()
+    if (this.#unknownKeys.size === maxUnknownKeys) throw tooManyUnknownKeys(oldest + minRefreshMs - now)
+    this.#unknownKeys.set(kid, now)
+    try {
+      return await this.#load(serverInfo)
+    } catch (problem) {
+      // The failure delays the next request, not `minRefreshMs`.
+      this.#unknownKeys.delete(kid)
+      throw problem
+    }
   }
 
   /** Reads the documents, once at a time. A failure is reported once, and no request is sent for a while. */
@@ -108,8 +123,6 @@ export class IssuerDocuments {
       (problem: unknown) => {
         this.#failure = { at: Date.now(), problem }
         this.#loading = undefined
-        // The failure delays the next request, not `minRefreshMs`.
-        this.#forcedAt = Number.NEGATIVE_INFINITY
         serverInfo.report(problem)
         throw problem
       },
@@ -201,4 +214,10 @@ const isPublic = (key: unknown): key is JWK => {
   if (!isObject(key)) return false
   const { kty, d, use } = key
   return kty !== 'oct' && d === undefined && (use === undefined || use === 'sig')
+}
+
+const tooManyUnknownKeys = (retryMs: number): McpError => {
+  const seconds = String(Math.ceil(retryMs / 1000))
+  const message = `Too many tokens name keys that their issuer does not publish: try again in ${seconds} s`
+  return new McpError('unavailable', message, undefined, { 'Retry-After': seconds })
 }

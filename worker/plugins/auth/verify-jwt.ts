@@ -159,15 +159,17 @@ export class Issuer {
       if (typeof keys === 'object') return this.#keySet(keys)(header, jws)
       const answered = <T>(fetched: Promise<T>) =>
         fetched.catch((problem: unknown) => {
-          throw unavailable(problem)
+          throw problem instanceof McpError ? problem : unavailable(problem)
         })
+      const startedAt = Date.now()
       const document = await answered(this.#documents.current(serverInfo))
       try {
         if (!isRenewed) return await this.#keySet(document.keys)(header, jws)
       } catch (problem) {
-        if (!(problem instanceof errors.JWKSNoMatchingKey)) throw problem
+        // Keys that were read for this request are the newest.
+        if (!(problem instanceof errors.JWKSNoMatchingKey) || document.at >= startedAt) throw problem
       }
-      const renewed = await answered(this.#documents.renewed(document, serverInfo))
+      const renewed = await answered(this.#documents.renewed(document, header.kid, serverInfo))
       return this.#keySet(renewed.keys)(header, jws)
     }
   }
