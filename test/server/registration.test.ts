@@ -419,7 +419,6 @@ describe('an invalid declaration is an error of one sentence that names the fix'
       (s) => s.resource('{scheme}://a', { description }, text),
       'The resource "{scheme}://a" needs a URI with a scheme, such as "note://{scheme}://a"',
     ],
-    ['a resource without a description', (s) => s.resource('a:b', {}, text), 'The resource "a:b" needs a description'],
     [
       'a resource without a handler',
       (s) => s.resource('a:b', { description }),
@@ -448,7 +447,6 @@ describe('an invalid declaration is an error of one sentence that names the fix'
 
     // Prompts.
     ['a prompt without a name', (s) => s.prompt('', { description }, text), 'A prompt needs a name'],
-    ['a prompt without a description', (s) => s.prompt('a', {}, text), 'The prompt "a" needs a description'],
     [
       'a prompt without a handler',
       (s) => s.prompt('a', { description }),
@@ -693,6 +691,19 @@ describe('a declaration is listed', () => {
     const server = newServer()
     server.prompt('p', { description }, text)
     expect(server.declarations.prompts.get('p')?.item).toEqual({ name: 'p', description: 'd' })
+  })
+
+  test('as a resource, a template or a prompt without a description', () => {
+    const server = newServer()
+    server.resource('a:b', {}, text)
+    server.resource('a:{b}', {}, text)
+    server.prompt('p', {}, text)
+    const { resources, templates, prompts } = server.declarations
+    expect([resources.get('a:b')?.item, templates.get('a:{b}')?.item, prompts.get('p')?.item]).toEqual([
+      { uri: 'a:b', name: 'a:b' },
+      { uriTemplate: 'a:{b}', name: 'a:{b}' },
+      { name: 'p' },
+    ])
   })
 
   test('in the order of declaration', () => {

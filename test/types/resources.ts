@@ -149,7 +149,6 @@ server.resource('a:null', { description }, async () => null)
 server.resource('a:number', { description }, () => 5)
 // @ts-expect-error contents have text or a blob
 server.resource('a:empty', { description }, () => ({ mimeType: 'text/plain' }))
-// @ts-expect-error a description is needed
 server.resource('a:undescribed', {}, () => '')
 // @ts-expect-error caching is for so long and for someone
 server.resource('a:kept', { description, caching: { ttlMs: 5 } }, () => '')

@@ -28,12 +28,12 @@ export function checkToolName(name: string): void {
   throw new Error(`The tool name "${name}" must be 1 to 128 letters, digits, "_", "." or "-"`)
 }
 
-export function checkTool(name: string, definition: Described, handler: unknown): void {
+export function checkTool(name: string, { description }: { description: string }, handler: unknown): void {
   checkToolName(name)
-  if (typeof definition.description !== 'string' || definition.description === '') {
+  if (typeof description !== 'string' || description === '') {
     throw new Error(`The tool "${name}" needs a description: models choose tools by it`)
   }
-  checkCommon(`The tool "${name}"`, definition, handler)
+  checkHandler(`The tool "${name}"`, handler)
 }
 
 /** @throws Error for a schema that is not of an object, and for arguments that headers cannot repeat */
@@ -72,9 +72,9 @@ function wrongIn([header, type, path, reachable]: Annotation, others: readonly H
   return undefined
 }
 
-export function checkPrompt(name: string, definition: Described, handler: unknown): void {
+export function checkPrompt(name: string, handler: unknown): void {
   if (name === '') throw new Error('A prompt needs a name')
-  checkCommon(`The prompt "${name}"`, definition, handler)
+  checkHandler(`The prompt "${name}"`, handler)
 }
 
 export function checkPromptArguments({ item, args, complete }: Prompt): void {
@@ -94,11 +94,11 @@ export function checkPromptArguments({ item, args, complete }: Prompt): void {
   }
 }
 
-export function checkResource(uri: string, definition: Described, handler: unknown): void {
+export function checkResource(uri: string, handler: unknown): void {
   if (!/^[a-z][a-z\d+.-]*:/i.test(uri)) {
     throw new Error(`The resource "${uri}" needs a URI with a scheme, such as "note://${uri}"`)
   }
-  checkCommon(`The resource "${uri}"`, definition, handler)
+  checkHandler(`The resource "${uri}"`, handler)
 }
 
 export function checkTemplate(uri: string, { template, list, complete }: Resource): void {
@@ -123,10 +123,7 @@ function checkUri(declared: string, uri: string): void {
   if (problem !== undefined) throw new Error(`The URI of the resource "${declared}" ${problem}`)
 }
 
-type Described = { description: string }
-
-function checkCommon(owner: string, { description }: Described, handler: unknown): void {
-  if (typeof description !== 'string' || description === '') throw new Error(`${owner} needs a description`)
+function checkHandler(owner: string, handler: unknown): void {
   if (typeof handler !== 'function') throw new Error(`${owner} needs a handler as its third argument`)
 }
 

@@ -30,8 +30,8 @@ import {
 export type PromptDefinition<A extends Schema | undefined> = AccessOptions & {
   /** Name for users. Default: none. */
   title?: string
-  /** Explains to users what the prompt is for. */
-  description: string
+  /** Explains to users what the prompt is for. Default: none. */
+  description?: string
   /** The schema of the arguments: an object of texts. Default: the prompt has no arguments. */
   argsSchema?: A
   /** Completes arguments while the user types, by argument. Default: none. */

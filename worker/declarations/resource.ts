@@ -39,8 +39,8 @@ export type ResourceDefinition<U extends string> = AccessOptions & {
   name?: string
   /** Name for users. Default: none. */
   title?: string
-  /** Explains what the resource contains. */
-  description: string
+  /** Explains what the resource contains. Default: none. */
+  description?: string
   /** Media type of the contents, such as `text/markdown`. Default: none. */
   mimeType?: string
   /** Bytes of the contents, for a fixed URI. Default: none. */

@@ -242,7 +242,7 @@ export class Server {
     handler: ResourceHandler<U>,
   ): ResourceHandle<U> {
     checkDefinition('resource', uri, definition)
-    checkResource(uri, definition, handler)
+    checkResource(uri, handler)
     const resource = defineResource(
       uri,
       definition as unknown as AnyResourceDefinition, // the template names the variables at run time, and U in the types
@@ -282,7 +282,7 @@ export class Server {
     handler: PromptHandler<A>,
   ): Registration {
     checkDefinition('prompt', name, definition, this.prefix)
-    checkPrompt(this.prefix + name, definition, handler)
+    checkPrompt(this.prefix + name, handler)
     const prompt = definePrompt(
       this.prefix + name,
       definition as unknown as AnyPromptDefinition, // A is a Schema or undefined, and every argument is a text
