@@ -436,7 +436,9 @@ export type KeptTokens = {
   readonly account: string
   /** The client at the provider to which they were issued. */
   readonly clientId?: string | undefined
-  /** Whether the API refused the access token, which cannot be refreshed. */
+  /** Whether the provider refused the tokens: the user is signed out until the next sign-in. */
+  readonly isRefused?: boolean | undefined
+  /** Whether a handler says that its API refused the access token, which cannot be refreshed. */
   readonly isRejected?: boolean | undefined
 }
 

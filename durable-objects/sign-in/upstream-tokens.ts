@@ -85,14 +85,20 @@ export class UpstreamTokens {
     // Deleted by the user, or with the last grant.
     if (this.#storage.kv.get(prefix + provider) === undefined) return signedOut
     const tokens = await this.#open(user, provider)
-    if (!tokens) return { is: 'unchanged' }
-    const { refreshToken, idToken, expires = Number.POSITIVE_INFINITY } = tokens
-    if (refreshToken === undefined && expires <= Date.now()) return { is: 'unchanged' }
+    if (!tokens) return unreadable
+    const { refreshToken, idToken, expires = Number.POSITIVE_INFINITY, isRefused = false } = tokens
+    if (isRefused) return signedOut
     const canRefresh = refreshToken !== undefined
+    // The provider has refused nothing: it issued tokens that end.
+    if (!canRefresh && expires <= Date.now()) return { is: 'unchanged' }
     const isStale = canRefresh && (idToken !== undefined || expires - refreshBeforeMs <= Date.now())
     const answer = isStale ? 'rejected' : await this.#host.user(provider, tokens)
     if (answer !== 'rejected') return answer
-    const refreshed = canRefresh ? await this.#refreshOnce(user, provider, tokens) : lacking('tokens', tokens)
+    if (!canRefresh) {
+      await this.#replace(user, provider, tokens, { ...tokens, isRefused: true })
+      return signedOut
+    }
+    const refreshed = await this.#refreshOnce(user, provider, tokens)
     if ('missing' in refreshed) return refreshed.missing === 'answer' ? { is: 'unanswered' } : signedOut
     const again = await this.#host.user(provider, refreshed)
     return again === 'rejected' ? signedOut : again
@@ -142,16 +148,28 @@ export class UpstreamTokens {
     return sealed === undefined ? undefined : this.#host.open(user, provider, sealed)
   }
 
+  /**
+   * Stores tokens in the place of others. Returns what is stored instead when these are not stored any more: the user has been signed out,
+   * or has signed in again, meanwhile.
+   */
+  async #replace(
+    user: string,
+    provider: string,
+    old: KeptTokens,
+    next: KeptTokens,
+  ): Promise<{ readonly isStored: boolean; readonly current: KeptTokens | undefined }> {
+    const sealed = await this.#host.seal(user, provider, next)
+    const current = await this.#open(user, provider)
+    const isStored = current?.refreshToken === old.refreshToken && current?.accessToken === old.accessToken
+    if (isStored) this.#storage.kv.put(prefix + provider, sealed)
+    return { isStored, current }
+  }
+
   /** Notes that tokens do not work any more: those of the next sign-in replace them, also if these have less scopes. */
   async #reject(user: string, provider: string, old: KeptTokens): Promise<KeptTokens | Missing> {
     const replaced = old.replaced?.filter((time) => time + replacementsMs > Date.now()) ?? []
     if (isUsable(old) && replaced.length === maxReplacements) return old
-    if (isUsable(old)) {
-      const sealed = await this.#host.seal(user, provider, { ...old, isRejected: true })
-      // The user may have been signed out, or have signed in again, meanwhile.
-      const current = await this.#open(user, provider)
-      if (current?.accessToken === old.accessToken) this.#storage.kv.put(prefix + provider, sealed)
-    }
+    if (isUsable(old)) await this.#replace(user, provider, old, { ...old, isRejected: true })
     return lacking('tokens', old)
   }
 
@@ -167,15 +185,12 @@ export class UpstreamTokens {
     try {
       const refreshed = await this.#host.refresh(provider, old)
       // The scopes of refused tokens are requested again, when the user connects the provider.
-      const kept = { ...(refreshed ?? { ...old, refreshToken: undefined, expires: 0 }), refused: old.refused }
-      const sealed = await this.#host.seal(user, provider, kept)
-      // The user may have been signed out, or have signed in again, meanwhile.
-      const current = await this.#open(user, provider)
-      const isCurrent = current?.refreshToken === refreshToken && current?.accessToken === old.accessToken
-      if (isCurrent) kv.put(prefix + provider, sealed)
-      if (isCurrent && refreshed) return kept
+      const refusal = { ...old, refreshToken: undefined, expires: 0, isRefused: true }
+      const next = { ...(refreshed ?? refusal), refused: old.refused }
+      const { isStored, current } = await this.#replace(user, provider, old, next)
+      if (isStored && refreshed) return next
       if (refreshed && current?.account !== old.account) await this.#host.revoke(provider, refreshed)
-      return !isCurrent && current ? current : lacking('tokens', current)
+      return !isStored && current ? current : lacking('tokens', current)
     } catch (problem) {
       this.#host.report(problem)
       return { missing: 'answer' }
@@ -190,6 +205,9 @@ type Missing = Extract<UpstreamAnswer, { readonly missing: unknown }>
 
 const signedOut: UserAnswer = { is: 'denied', reason: 'The provider does not accept the sign-in any more.' }
 
+/** Without its tokens, the provider cannot be asked about the user. */
+const unreadable: UserAnswer = { is: 'denied', reason: 'The key of EDGEMCP_KEYS that sealed the sign-in was removed.' }
+
 const tokenOf = ({ accessToken, expires }: KeptTokens): UpstreamAnswer => ({ accessToken, expires })
 
 const lacking = (missing: 'tokens' | 'scopes', tokens: KeptTokens | undefined): Missing => ({
@@ -199,5 +217,5 @@ const lacking = (missing: 'tokens' | 'scopes', tokens: KeptTokens | undefined): 
 })
 
 /** Whether tokens are valid, or can be refreshed. */
-const isUsable = ({ refreshToken, expires = Number.POSITIVE_INFINITY, isRejected = false }: KeptTokens): boolean =>
-  refreshToken !== undefined || (!isRejected && expires > Date.now())
+const isUsable = ({ refreshToken, expires = Number.POSITIVE_INFINITY, isRejected, isRefused }: KeptTokens): boolean =>
+  refreshToken !== undefined || (!isRejected && !isRefused && expires > Date.now())

@@ -1,5 +1,5 @@
 /** Refreshes ask again who the user is, and what the user may do. */
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { Browser } from '../../worker/testing/provider/browser.ts'
 import { Stage } from './attacks/stage.ts'
 import type { Registered, Tokens } from './client.ts'
@@ -19,6 +19,7 @@ beforeEach(() => {
   for (const { gitHub } of [engines, single]) {
     gitHub.answers.clear()
     gitHub.account = { ...ada }
+    gitHub.expiresIn = undefined
   }
 })
 
@@ -57,4 +58,36 @@ test('a user whose tokens the provider refuses loses access, and an outage of th
   expect(later.status).toBe(200)
   single.gitHub.tokens.clear()
   expect(await refresh(single, client, later)).toMatchObject({ status: 400, error: 'invalid_grant' })
+})
+
+describe.each([
+  { what: 'the refresh token', expiresIn: 30 },
+  { what: 'an access token without a refresh token', expiresIn: undefined },
+])('a user whose provider refuses $what', ({ expiresIn }) => {
+  const refused = { status: 400, error: 'invalid_grant' }
+  beforeEach(() => {
+    single.gitHub.account = { ...ada, id: Math.floor(Math.random() * 1e9) }
+    single.gitHub.expiresIn = expiresIn
+  })
+
+  const refuse = () => {
+    single.gitHub.tokens.clear()
+    single.gitHub.refreshTokens.clear()
+  }
+
+  test('loses access in all apps, and has it again after a sign-in', async () => {
+    const [one, two] = [await single.signIn(new Browser()), await single.signIn(new Browser())]
+    refuse()
+    for (const { client, tokens } of [one, two, two])
+      expect(await refresh(single, client, tokens)).toMatchObject(refused)
+    const again = await single.signIn(new Browser())
+    expect(await refresh(single, again.client, again.tokens)).toMatchObject({ status: 200 })
+  })
+
+  test('loses access when a handler noticed it first', async () => {
+    const { client, tokens } = await single.signIn(new Browser())
+    refuse()
+    expect(await single.call(tokens.access_token, 'renew')).toContain('has to connect GitHub')
+    expect(await refresh(single, client, tokens)).toMatchObject(refused)
+  })
 })
