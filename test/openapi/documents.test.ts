@@ -227,6 +227,62 @@ describe('properties that only responses have', () => {
   })
 })
 
+describe('schemas of an operation', () => {
+  const subtypes = 8
+  const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+  const readOnly = (name: string) => ({ type: 'object', properties: { [name]: { type: 'string', readOnly: true } } })
+  const numbers = Array.from({ length: subtypes }, (_, index) => index)
+  const Base = { required: ['kind'], properties: { kind: {} }, oneOf: numbers.map((index) => reference(`T${index}`)) }
+
+  test.each<[what: string, schemas: [name: string, schema: Json][]]>([
+    [
+      'subtypes that refer to their base',
+      [
+        ['Base', Base],
+        ...numbers.map((index): [string, Json] => [
+          `T${index}`,
+          { allOf: [reference('Base'), readOnly(`id${index}`)] },
+        ]),
+      ],
+    ],
+    [
+      'alternatives in alternatives',
+      [
+        ['Base', { anyOf: [reference('A0'), reference('B0')] }],
+        ...numbers.flatMap((index) =>
+          ['A', 'B'].map((name): [string, Json] => [
+            `${name}${index}`,
+            {
+              allOf: [readOnly(`${name}${index}`)],
+              ...(index < subtypes - 1 && { anyOf: [reference(`A${index + 1}`), reference(`B${index + 1}`)] }),
+            },
+          ]),
+        ),
+      ],
+    ],
+  ])('have few definitions for read-only properties of %s', (_, schemas) => {
+    const { input } = posting(reference('Base'), { components: { schemas: Object.fromEntries(schemas) } }, '3.0.3')
+    expect(Object.keys(input.$defs as Json).length).toBeLessThanOrEqual(2 * schemas.length)
+  })
+
+  const wide = Object.fromEntries(Array.from({ length: 2001 }, (_, index) => [`S${index}`, { type: 'string' }]))
+  const deep = JSON.parse(`${'{"items":'.repeat(3000)}{}${'}'.repeat(3000)}`)
+  test.each<[what: string, schema: Json]>([
+    [
+      'has too many',
+      { type: 'object', properties: Object.fromEntries(Object.keys(wide).map((name) => [name, reference(name)])) },
+    ],
+    ['nests them too deeply', deep],
+  ])('an operation that %s is left out, and the others have tools', (_, schema) => {
+    const paths = { '/a': { post: { requestBody: json(schema) }, get: {} } }
+    const skipped: string[] = []
+    const document = { openapi: '3.1.0', paths, components: { schemas: wide } }
+    const operations = parseOpenApi(document, { onSkipped: (sentence) => skipped.push(sentence) })
+    expect(operations.map(({ name }) => name)).toEqual(['get_a'])
+    expect(skipped).toEqual(['POST /a, whose schemas are nested too deeply, or refer to more than 2000 others'])
+  })
+})
+
 describe('lists and objects in a query', () => {
   const listed = { type: 'array', items: { type: 'integer' } }
   const components = { schemas: { List: listed, Lists: { anyOf: [{ $ref: '#/components/schemas/List' }] } } }

@@ -12,6 +12,7 @@ import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
 import type { Operation } from './operation-type.ts'
 import { followed } from './references.ts'
+import { maxDefinitions } from './schemas.ts'
 import { bodyOf, type OperationSource, ToolInput } from './tool-input.ts'
 import { toolNames } from './tool-names.ts'
 
@@ -56,9 +57,16 @@ export function parseOpenApi(document: unknown, options: ParseOpenApiOptions = {
     for (const method of methods) {
       if (!isObject(item[method])) continue
       const source = { document, path, method, where: `${method.toUpperCase()} ${path}`, onSkipped }
-      const operation = readOperation(source, item, item[method])
-      if (operation && isValid(operation, source)) {
-        operations.push({ operationId: item[method].operationId, method, operation })
+      try {
+        const operation = readOperation(source, item, item[method])
+        if (operation && isValid(operation, source)) {
+          operations.push({ operationId: item[method].operationId, method, operation })
+        }
+      } catch (problem) {
+        if (!(problem instanceof RangeError)) throw problem
+        onSkipped(
+          `${source.where}, whose schemas are nested too deeply, or refer to more than ${maxDefinitions} others`,
+        )
       }
     }
   }
@@ -66,12 +74,17 @@ export function parseOpenApi(document: unknown, options: ParseOpenApiOptions = {
   return operations.map(({ operation }, index) => ({ name: names[index] as string, ...operation })) // one name for each
 }
 
-/** Whether the server accepts the schema of an operation. One that it refuses is reported: it would stop the whole Worker at startup. */
+/**
+ * Whether the server accepts the schema of an operation. One that it refuses is reported: it would stop the whole Worker at startup.
+ *
+ * @throws RangeError for a schema that is nested too deeply
+ */
 function isValid({ input }: Pick<Operation, 'input'>, { where, onSkipped }: OperationSource): boolean {
   try {
     readSchema(input, 'input', 'schema of its arguments', jsonSchema)
     return true
   } catch (problem) {
+    if (problem instanceof RangeError) throw problem
     onSkipped(`${where}, because ${messageOf(problem).replace(/^The/, 'the')}`)
     return false
   }
@@ -82,7 +95,7 @@ function isValid({ input }: Pick<Operation, 'input'>, { where, onSkipped }: Oper
  *
  * @param item its path
  * @returns `undefined` for an operation that a tool cannot call, which is reported
- * @throws Error for a path that does not start with "/", and for a reference without a target
+ * @throws Error for a path that does not start with "/", and for a reference without a target; RangeError, see `Schemas`
  */
 function readOperation(source: OperationSource, item: Params, operation: Params): Omit<Operation, 'name'> | undefined {
   const { document, path, method, where, onSkipped } = source

@@ -29,14 +29,14 @@ export class Schemas {
     this.#onSkipped = onSkipped
   }
 
-  /** @throws Error for a reference without a target */
+  /** @throws Error for a reference without a target; RangeError for schemas that are too many, or nested too deeply */
   copy(schema: unknown): unknown {
     return this.#copy(schema, [])
   }
 
   /**
    * @param outer the enclosing schemas that references may mean, innermost first
-   * @param hidden properties that schemas of the same value declare as read-only
+   * @param hidden properties that the schemas around `allOf` declare as read-only
    */
   #copy(schema: unknown, outer: readonly Params[], hidden: readonly string[] = []): unknown {
     if (Array.isArray(schema)) return schema.map((each) => this.#copy(each, outer, hidden))
@@ -54,7 +54,7 @@ export class Schemas {
       members.map(([key, member]) => {
         if (literal.has(key)) return [key, member]
         if (named.has(key) && isObject(member)) return [key, this.#copyEach(member, own)]
-        return [key, this.#copy(member, own, inPlace.has(key) ? names : [])]
+        return [key, this.#copy(member, own, key === 'allOf' ? names : [])]
       }),
     )
     const requested = without($ref ? { ...copy, $ref } : copy, new Set(names))
@@ -124,6 +124,7 @@ export class Schemas {
     let name = last
     for (let count = 2; Object.hasOwn(this.definitions, name); count += 1) name = `${last}_${count}`
     names.set(key, name)
+    if (Object.keys(this.definitions).length === maxDefinitions) throw new RangeError()
     this.definitions[name] = {}
     this.definitions[name] = this.#copy(target, around, others)
     return name
@@ -169,6 +170,9 @@ function lenient(schema: Params): Params {
   return oneOf && schema.discriminator && !schema.anyOf ? { ...others, anyOf: oneOf } : schema
 }
 
+/** Schemas that one operation refers to. Clients cannot use larger tools. */
+export const maxDefinitions = 2000
+
 /** References and `allOf` around `readOnly`. */
 const maxDepth = 5
 
@@ -192,24 +196,31 @@ const left = new Set([
 ])
 /** Members whose values are schemas by name. */
 const named = new Set(['properties', 'patternProperties', 'dependentSchemas'])
-/** Members whose schemas apply to the same value. */
-const inPlace = new Set(['allOf', 'anyOf', 'oneOf', 'if', 'then', 'else'])
+/** Members whose schemas apply to the same value, in some cases. */
+const alternatives = ['anyOf', 'oneOf', 'if', 'then', 'else']
 /** Members whose values are not schemas. */
 const literal = new Set(['enum', 'const', 'default', 'examples', 'required', 'dependentRequired'])
 
 /**
- * Returns a schema without properties that only responses have: `required` does not apply to them in requests.
+ * Returns a schema and its alternatives without properties that only responses have: `required` does not apply to them in requests.
  *
  * @see https://spec.openapis.org/oas/v3.0.4.html#schema-object
  */
 function without(schema: Params, names: ReadonlySet<unknown>): Params {
+  if (names.size === 0) return schema
   const { properties, required } = schema
+  const cut = (member: unknown) => (isObject(member) ? without(member, names) : member)
   return {
     ...schema,
     ...(isObject(properties) && {
       properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !names.has(name))),
     }),
     ...(Array.isArray(required) && { required: required.filter((name) => !names.has(name)) }),
+    ...Object.fromEntries(
+      alternatives
+        .filter((key) => key in schema)
+        .map((key) => [key, Array.isArray(schema[key]) ? schema[key].map(cut) : cut(schema[key])]),
+    ),
   }
 }
 
