@@ -91,3 +91,24 @@ describe.each([
     expect(await refresh(single, client, tokens)).toMatchObject(refused)
   })
 })
+
+describe('a GitHub that answers the request for email addresses', () => {
+  test.each<[string, ResponseInit]>([
+    ['with status 503', { status: 503 }],
+    ['with status 429', { status: 429 }],
+    ['that the rate limit is exceeded', { status: 403, headers: { 'X-RateLimit-Remaining': '0' } }],
+    ['that a secondary rate limit is exceeded', { status: 403, headers: { 'Retry-After': '60' } }],
+  ])('%s ends nothing', async (_, init) => {
+    const { client, tokens } = await single.signIn(new Browser())
+    single.gitHub.answers.set('/api/v3/user/emails', () => new Response(null, init))
+    expect(await refresh(single, client, tokens)).toMatchObject({ status: 503, error: 'temporarily_unavailable' })
+    single.gitHub.answers.clear()
+    expect(await refresh(single, client, tokens)).toMatchObject({ status: 200 })
+  })
+
+  test.each([403, 404])('with status %i names a user without one', async (status) => {
+    single.gitHub.answers.set('/api/v3/user/emails', () => new Response(null, { status }))
+    const { client, tokens } = await single.signIn(new Browser())
+    expect(await refresh(single, client, tokens)).toMatchObject({ status: 200 })
+  })
+})

@@ -7,7 +7,7 @@ import { checkOptions, type KindsOf } from '../../../declarations/check-options.
 import * as kind from '../../../declarations/option-kinds.ts'
 import { type ClientOptions, clientKinds, url } from './client-options.ts'
 import { oauth2 } from './oauth2.ts'
-import { AccessDenied, type IdentityProvider, type UserProfile } from './provider.ts'
+import { AccessDenied, type IdentityProvider, UnexpectedStatus, type UserProfile } from './provider.ts'
 
 /** Configures `github()`. */
 export type GitHubOptions = ClientOptions & {
@@ -92,10 +92,24 @@ async function memberships(organizations: readonly string[], get: () => Promise<
   throw new AccessDenied(`You are not a member of ${organizations.join(' or ')} on GitHub.`)
 }
 
-/** Returns the primary address; nothing when the scope for it was not granted. */
+/** Returns the primary address; nothing when the scope for it was not granted. @throws what an API that fails throws */
 async function primaryEmail(get: () => Promise<unknown>): Promise<Pick<UserProfile, 'email' | 'emailVerified'>> {
   // Its API has this shape.
-  const emails = (await get().catch(() => [])) as { email: string; primary: boolean; verified: boolean }[]
+  const emails = (await get().catch(emptyWithoutScope)) as { email: string; primary: boolean; verified: boolean }[]
   const primary = emails.find((email) => email.primary)
   return primary ? { email: primary.email, emailVerified: primary.verified } : {}
+}
+
+/**
+ * Returns an empty list for the answer to a token without a scope. An API that fails must not make the user one without an address, whom
+ * `allow` refuses.
+ *
+ * @see https://docs.github.com/en/rest/using-the-rest-api/troubleshooting-the-rest-api
+ */
+function emptyWithoutScope(problem: unknown): [] {
+  if (!(problem instanceof UnexpectedStatus)) throw problem
+  const { status, headers } = problem
+  const isRateLimit = headers.has('retry-after') || headers.get('x-ratelimit-remaining') === '0'
+  if (status === 404 || (status === 403 && !isRateLimit)) return []
+  throw problem
 }

@@ -7,6 +7,7 @@ import {
   AccessDenied,
   RefreshRejected,
   TokenRejected,
+  UnexpectedStatus,
   type UpstreamTokens,
   type UserClaims,
   type UserProfile,
@@ -168,7 +169,9 @@ export abstract class OAuthClient {
     const text = response.status === 200 ? await response.text() : ''
     if (response.status !== 200) await response.body?.cancel()
     if (response.status === 401) throw new TokenRejected(`${this.title} does not accept the access token`)
-    if (response.status !== 200) throw new Error(`${this.title} answered ${url} with status ${response.status}`)
+    if (response.status !== 200) {
+      throw new UnexpectedStatus(`${this.title} answered ${url} with status ${response.status}`, response)
+    }
     if (text.length > maxAnswerBytes) throw new Error(`${this.title} answered ${url} with ${text.length} characters`)
     return JSON.parse(text)
   }

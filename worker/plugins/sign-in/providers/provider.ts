@@ -110,5 +110,17 @@ export class AccessDenied extends Error {}
 /** Reports that the provider does not accept a refresh token any more: the user has to sign in again. */
 export class RefreshRejected extends Error {}
 
+/** Reports that the API of a provider answered with another status than 200 and 401. */
+export class UnexpectedStatus extends Error {
+  readonly status: number
+  readonly headers: Headers
+
+  constructor(message: string, { status, headers }: Response) {
+    super(message)
+    this.status = status
+    this.headers = headers
+  }
+}
+
 /** Reports that the API of a provider does not accept an access token: status 401. */
 export class TokenRejected extends Error {}
