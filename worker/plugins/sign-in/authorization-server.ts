@@ -124,7 +124,7 @@ export class AuthorizationServers {
 }
 
 /** What the library says of a request for tokens. */
-type Exchange = TokenExchangeCallbackOptions & { readonly env: Env; readonly props: GrantProps }
+type Exchange = TokenExchangeCallbackOptions<Env> & { readonly env: Env; readonly props: GrantProps }
 
 /**
  * Decides about a user again, for each refresh. An error `invalid_grant` ends the grant.
