@@ -29,5 +29,5 @@ export {
   type UserClaims,
   type Visit,
 } from './providers/provider.ts'
-export { type SignInAuth, type SignInClass, type SignInOptions, signIn } from './sign-in.ts'
+export { type SignInAuth, type SignInClaims, type SignInClass, type SignInOptions, signIn } from './sign-in.ts'
 export type { Grant, GrantManager, SignedInUser } from './user-grants.ts'

@@ -111,6 +111,32 @@ export type SignInOptions = StoredPrincipals &
     privateUseRedirectUris?: readonly string[]
   }
 
+/**
+ * Types the claims of tokens of `signIn()`. Members are optional because the provider may not state them, and because other auths of the
+ * Worker have principals without them.
+ *
+ * @example
+ * declare module 'edgemcp' {
+ *   interface Claims extends SignInClaims {}
+ * }
+ */
+export interface SignInClaims {
+  /** Name of the provider with which the user signed in. */
+  readonly provider?: string
+  /** Name of the user, for people. */
+  readonly name?: string
+  /** Login name of the user at the provider, which may change. */
+  readonly preferred_username?: string
+  /** Email address of the user. */
+  readonly email?: string
+  /** Whether the provider has verified `email`. */
+  readonly email_verified?: boolean
+  /** Groups of the user at the provider. */
+  readonly groups?: readonly string[]
+  /** The organization for which the user acts. */
+  readonly tenant?: string
+}
+
 /** Types the Durable Object class that a Worker exports as `McpSignIn`. */
 export interface SignInClass {
   new (ctx: DurableObjectState, env: Cloudflare.Env): SignIn
