@@ -130,7 +130,11 @@ describe('tenants that `tenant` of signIn() returns', () => {
 
   test.each(['acme', 'guests', ''])('the choice %j, which the page did not offer, is refused', async (tenant) => {
     const { browser, form } = await choosing()
-    expect(await seen(await stage.decide(browser, form(tenant)))).toMatch(/error=access_denied/)
+    const { searchParams } = new URL((await stage.decide(browser, form(tenant))).headers.get('Location') as string)
+    expect([searchParams.get('error'), searchParams.get('error_description')]).toEqual([
+      'access_denied',
+      `Your account does not belong to the organization ${tenant}.`,
+    ])
   })
 
   test('a choice is made once, in the browser of the user', async () => {
