@@ -39,8 +39,9 @@ export function startCall(
   const succeed = (result: Result) =>
     answer(session, post, request.id, { status: 200, text: resultText(request.id, result) })
   const refuse = (thrown: unknown) => fail(session, post, request.id, thrown)
-  // The answer cannot be written.
-  const lose = (problem: unknown) => session.lifetime.abort(problem)
+  // The ledger does not contain the request: once its POST is acknowledged, the answer is stored.
+  const succeedWith = (result: Promise<Result>) =>
+    post.delay(result.then(succeed, refuse).catch((problem) => session.lifetime.abort(problem)))
   try {
     const { declarations } = session.host.serverFor(from.admitted)
     if (session.running.has(requestKey(request.id)) || session.ledger.has(request.id)) {
@@ -53,17 +54,14 @@ export function startCall(
     if (method?.requires === 'connection') {
       const counted = count(session, { ...from, request }, post)
       if (!counted) return succeed(method.result)
-      return void counted
-        .then((release) => {
+      return succeedWith(
+        counted.then((release) => {
           release()
-          succeed(method.result)
-        })
-        .catch(refuse)
-        .catch(lose)
+          return method.result
+        }),
+      )
     }
-    if (method?.requires === 'handshake') {
-      return void initializeSse(method, session, post, request, from).then(succeed, refuse).catch(lose)
-    }
+    if (method?.requires === 'handshake') return succeedWith(initializeSse(method, session, post, request, from))
     if (!negotiated) throw new McpError('invalid_request', 'The first request must be initialize')
     if (!isOffered(session, declarations, request.method, method)) {
       throw new McpError('method_not_found', `Method not found: ${request.method}`)

@@ -13,7 +13,11 @@ import { httpRequestFrom } from './posted-request.ts'
 import { hasSubscriptions } from './registration.ts'
 import type { SessionParts } from './session-parts.ts'
 
-/** @throws McpError `invalid_request` for a session that is initialized; `session_not_found` for one that ended meanwhile */
+/**
+ * Stores the handshake last, in one turn with the response: if the object is lost before, or anything fails, the client may initialize again.
+ *
+ * @throws McpError `invalid_request` for a session that is initialized; `session_not_found` for one that ended meanwhile
+ */
 export async function initializeSse(
   method: InitializeMethod,
   session: SessionParts,
@@ -21,10 +25,14 @@ export async function initializeSse(
   request: RequestMessage,
   from: Post,
 ): Promise<Result> {
-  if (from.handshake || session.values.get('handshake')) {
-    throw new McpError('invalid_request', 'This session is already initialized')
-  }
   const { epoch } = session.lifetime
+  const check = () => {
+    if (epoch !== session.lifetime.epoch) throw new McpError('session_not_found', 'The session has ended')
+    if (from.handshake || session.values.get('handshake')) {
+      throw new McpError('invalid_request', 'This session is already initialized')
+    }
+  }
+  check()
   const negotiated = method.negotiate(request.params)
   const { declarations } = session.host.serverFor(from.admitted)
   const agreed = revisionOf(negotiated.version) ?? revision
@@ -38,15 +46,16 @@ export async function initializeSse(
     protocolVersion: agreed.date,
   })
   await notifyOfClient(declarations, agreed, caller, from.session)
-  // The stream may have been closed meanwhile, or another request may have initialized the session.
-  if (epoch !== session.lifetime.epoch) throw new McpError('session_not_found', 'The session has ended')
-  if (session.values.get('handshake')) throw new McpError('invalid_request', 'This session is already initialized')
+  const features = { updates: hasSubscriptions(session), hasSessions: true }
+  const result = await method.answer(declarations, agreed, features, caller)
+  // After each wait, the stream may have been closed, or another request may have initialized the session.
+  check()
+  // A client that has the response misses no change. After a failure, the next POST repeats the registration.
+  await session.subscriptions?.listen(principal).catch(session.host.report)
+  check()
   session.values.put('handshake', negotiated)
   if (declarations.hooks?.onSessionEnd) {
     session.lifetime.setOwner({ client: negotiated.client, principal, admitted }, expires)
   }
-  // What fails now is done when its client next subscribes or, if it never does, not missed.
-  await session.subscriptions?.listen(from.principal).catch(session.host.report)
-  const features = { updates: hasSubscriptions(session), hasSessions: true }
-  return method.answer(declarations, agreed, features, caller)
+  return result
 }

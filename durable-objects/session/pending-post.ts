@@ -54,7 +54,8 @@ export class PendingPost {
   /** Bounds the replies of a batch together. */
   readonly #batch: BatchAnswers | undefined
   readonly #refusals: CallRefusal[] = []
-  readonly #counting: Promise<void>[] = []
+  /** Work that ends before the POST is acknowledged. */
+  readonly #awaited: Promise<void>[] = []
   readonly #settling = Promise.withResolvers<void>()
   stream: number | undefined
   unanswered: number
@@ -86,12 +87,17 @@ export class PendingPost {
     const refused = (error: unknown) => {
       if (error instanceof McpError) this.#refusals.push({ request, error })
     }
-    this.#counting.push(counting.then(() => {}, refused))
+    this.delay(counting.then(() => {}, refused))
   }
 
-  /** Returns the requests that a limit rejected, once all are counted. */
+  /** Delays the response to the POST until work has ended that the ledger does not contain. @param work does not throw */
+  delay(work: Promise<void>): void {
+    this.#awaited.push(work)
+  }
+
+  /** Returns the requests that a limit rejected, once all are counted and all work that delays the response has ended. */
   async refusals(): Promise<readonly CallRefusal[]> {
-    if (this.#counting.length > 0) await Promise.all(this.#counting)
+    if (this.#awaited.length > 0) await Promise.all(this.#awaited)
     return this.#refusals
   }
 

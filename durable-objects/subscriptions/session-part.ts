@@ -68,13 +68,17 @@ export class Subscriptions {
   }
 
   /**
-   * Registers a registered session for the topics that a release has added. A failure is repeated with the next request. Returns false if
-   * the session ended meanwhile.
+   * Registers a registered session for the topics that a release has added, and an initialized session over HTTP+SSE whose registration
+   * failed. A failure is repeated with the next request. Returns false if the session ended meanwhile.
    */
   async update(scope?: SubscriberScope): Promise<boolean> {
     const { host, values } = this.#session
-    if (values.get('registration') === undefined) return true
-    return (await this.listen(scope).catch(host.report)) ?? true
+    const isRegistered = values.get('registration') !== undefined
+    if (!isRegistered && !values.get('handshake')) return true
+    const isThere = (await this.listen(scope).catch(host.report)) ?? true
+    // The session may have missed changes.
+    if (!isRegistered && values.get('registration') !== undefined) this.announceLists()
+    return isThere
   }
 
   /** See `deliverEvent`. */

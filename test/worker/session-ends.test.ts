@@ -361,18 +361,20 @@ test('a session whose stream has paused for a slow reader can be ended', async (
 describe('a session that ends', () => {
   test('over HTTP+SSE while onInitialize runs stores nothing afterwards', async () => {
     const { promise: initialized, resolve: finish } = Promise.withResolvers<void>()
+    const onInitialize = vi.fn(() => initialized)
     const server = createServer({ name: 'test', version: '1.0.0' })
     // As `serve` does with the hooks of plugins.
-    Object.assign(server.declarations, { hooks: { onInitialize: () => initialized, onSessionEnd() {} } })
+    Object.assign(server.declarations, { hooks: { onInitialize, onSessionEnd() {} } })
     await running({ server }, async ({ session, storage, sockets }) => {
       expect((await open(session, 'sse=1')).status).toBe(101)
       const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
-      expect(await session.post(post('initialize', hello, { handshake: undefined }))).toEqual({ status: 202 })
+      const posted = session.post(post('initialize', hello, { handshake: undefined }))
+      await vi.waitFor(() => expect(onInitialize).toHaveBeenCalled())
       const [socket] = sockets()
       if (socket) await session.webSocketClose(socket, closeCode.clientGone)
       expect(valuesIn(storage)).toEqual([])
       finish()
-      await scheduler.wait(0)
+      expect(await posted).toEqual({ gone: true })
       expect(valuesIn(storage)).toEqual([])
       expect(await storage.getAlarm()).toBeNull()
     })
@@ -399,6 +401,55 @@ describe('a session that ends', () => {
       await vi.waitFor(() => expect(left).toEqual([name]))
       await scheduler.wait(0)
       expect(valuesIn(storage)).toEqual(['ended'])
+    })
+  })
+})
+
+describe('a session over HTTP+SSE acknowledges', () => {
+  const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
+  const waits = async (work: Promise<unknown>) =>
+    (await Promise.race([work.then(() => 'acknowledged'), scheduler.wait(0)])) === undefined
+  const eventsIn = ({ sql }: DurableObjectStorage) =>
+    sql
+      .exec<{ data: string }>('SELECT data FROM events')
+      .toArray()
+      .map(({ data }) => JSON.parse(data))
+
+  test('initialize once its response is stored, and can be initialized after a failure', async () => {
+    const initialized = Promise.withResolvers<void>()
+    const offered = Promise.withResolvers<object>()
+    const capabilities = vi.fn(() => offered.promise).mockRejectedValueOnce(new Error('Not yet'))
+    const server = createServer({ name: 'test', version: '1.0.0' })
+    // As `serve` does with those of plugins.
+    Object.assign(server.declarations, { hooks: { onInitialize: () => initialized.promise }, capabilities })
+    await running({ server }, async ({ session, storage }) => {
+      await open(session, 'sse=1')
+      const initialize = () => session.post(post('initialize', hello, { handshake: undefined }))
+      const failed = initialize()
+      expect(await waits(failed)).toBe(true)
+      initialized.resolve()
+      expect(await failed).toEqual({ status: 202 })
+      const succeeded = initialize()
+      expect(await waits(succeeded)).toBe(true)
+      expect(storage.kv.get('handshake')).toBeNull()
+      offered.resolve({})
+      expect(await succeeded).toEqual({ status: 202 })
+      expect(eventsIn(storage)).toMatchObject([{ error: {} }, { result: { serverInfo: { name: 'test' } } }])
+      expect(storage.kv.get('handshake')).toMatchObject({ version: '2024-11-05' })
+    })
+  })
+
+  test('a ping once it was counted and its response is stored', async () => {
+    let counting = Promise.withResolvers<() => void>()
+    await running({ countRoundOf: () => () => counting.promise }, async ({ session, storage }) => {
+      // In the context of the object, where its limits count.
+      counting = Promise.withResolvers()
+      await open(session, 'sse=1')
+      const posted = session.post(post('ping', {}, { handshake: undefined, caller: 'ada' }))
+      expect(await waits(posted)).toBe(true)
+      counting.resolve(() => {})
+      expect(await posted).toEqual({ status: 202 })
+      expect(eventsIn(storage)).toEqual([{ jsonrpc: '2.0', id: 1, result: {} }])
     })
   })
 })

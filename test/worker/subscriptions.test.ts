@@ -4,6 +4,7 @@ import { describe, expect, test, vi } from 'vitest'
 import type { SessionRpc, SubscriptionsRpc } from '../../durable-objects/rpc.ts'
 import type { Registration } from '../../durable-objects/session/session-values.ts'
 import { SubscriptionsObject } from '../../durable-objects/subscriptions/object.ts'
+import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
 import { post, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
@@ -103,5 +104,60 @@ describe('a session that registered before a release added a topic', () => {
     await evictDurableObject(stub, { webSockets: 'hibernate' })
     await next(stub)
     await vi.waitFor(async () => expect(await topicsOf(stub)).toEqual(topics))
+  })
+})
+
+describe('a session over HTTP+SSE', () => {
+  const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
+  const initialize = post('initialize', hello, { handshake: undefined })
+
+  const dial = async (stub: Stub, query: string) => {
+    const url = `https://session/relay?expires=${Date.now() + week}&relay=one&sse=1&${query}`
+    const { status, webSocket } = await stub.fetch(new Request(url, { headers: { Upgrade: 'websocket' } }))
+    expect(status).toBe(101)
+    const events: string[] = []
+    webSocket?.addEventListener('message', ({ data }) => events.push(readRelayMessage(data)?.payload ?? ''))
+    webSocket?.accept()
+    return events
+  }
+
+  test('whose object is lost while it registers does not acknowledge initialize, and is initialized by the next one', async () => {
+    const name = crypto.randomUUID()
+    const lost = McpSession.getByName(name)
+    const { promise: registered, resolve: register } = Promise.withResolvers<boolean>()
+    const subscribing = vi.spyOn(SubscriptionsObject.prototype, 'subscribe').mockReturnValueOnce(registered)
+    try {
+      await dial(lost, '')
+      const posted = lost.post(initialize).then(JSON.stringify, String)
+      await vi.waitFor(() => expect(subscribing).toHaveBeenCalled())
+      await runInDurableObject(lost, (_, state) => state.abort('lost')).catch(() => {})
+      expect(await posted).toContain('lost')
+    } finally {
+      register(true)
+      subscribing.mockRestore()
+    }
+    const stub = McpSession.getByName(name)
+    const events = await dial(stub, 'after=0.0&again=1')
+    expect(await stub.post(initialize)).toEqual({ status: 202 })
+    await vi.waitFor(() => expect(events.join('')).toContain('"serverInfo"'))
+    expect(events.join('')).not.toContain('"error"')
+  })
+
+  test('whose registration failed registers with its next request, and announces all lists', async () => {
+    const stub = McpSession.getByName(crypto.randomUUID())
+    const subscribing = vi.spyOn(SubscriptionsObject.prototype, 'subscribe').mockRejectedValueOnce(new Error('lost'))
+    const events = await dial(stub, '')
+    try {
+      expect(await stub.post(initialize)).toEqual({ status: 202 })
+      await vi.waitFor(() => expect(events.join('')).toContain('"serverInfo"'))
+      expect(await topicsOf(stub)).toEqual([])
+    } finally {
+      subscribing.mockRestore()
+    }
+    await stub.post(post('ping', {}, { handshake: undefined }))
+    await vi.waitFor(() => {
+      for (const list of ['tools', 'prompts', 'resources']) expect(events.join('')).toContain(`${list}/list_changed`)
+    })
+    expect(await topicsOf(stub)).toEqual(expect.arrayContaining(['tools', 'prompts', 'resources']))
   })
 })
