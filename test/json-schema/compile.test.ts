@@ -550,6 +550,7 @@ describe('a schema with an invalid value is refused:', () => {
     ['pattern', '(?!a).*b.*', slow],
     ['pattern', '^(a+|\\w)*\\1$', slow],
     ['pattern', '^(a{1,200}b?){20}$', 'a pattern with fewer or shorter repetitions'],
+    ['pattern', 'a{5000}b', 'a pattern with fewer or shorter repetitions'],
     ['format', 1, 'a string'],
     ['minContains', 'x', 'a whole number of 0 or more'],
     ['uniqueItems', 'yes', 'true or false'],
@@ -649,6 +650,16 @@ describe('validation in linear time', () => {
     const text = pattern.includes('{50}') ? 'a'.repeat(49) : `${'a'.repeat(100_000)}!`
     expect(issues({ pattern }, text)).toBe(`must match the pattern ${pattern}`)
     expect(issues({ patternProperties: { [pattern]: false } }, { [text]: 1 })).toBe('')
+  })
+
+  test('of a text that is too long for its pattern', () => {
+    const pattern = 'a{1000}b'
+    const text = 'a'.repeat(100_000)
+    const tooLong = `has a text that is too long for the pattern ${pattern}`
+    expect(issues({ pattern }, text)).toBe(tooLong)
+    expect(issues({ not: { pattern } }, text)).toBe(tooLong)
+    expect(issues({ patternProperties: { [pattern]: false } }, { [text]: 1 })).toBe(tooLong)
+    expect(issues({ pattern }, 'a'.repeat(3000))).toBe(`must match the pattern ${pattern}`)
   })
 
   test('of a long text', () => {

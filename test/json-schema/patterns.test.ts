@@ -1,6 +1,6 @@
 /** Random patterns and texts: the same answer as from the regular expressions of JavaScript. */
-import { expect, test } from 'vitest'
-import { compilePattern } from '../../worker/declarations/json-schema/patterns.ts'
+import { describe, expect, test } from 'vitest'
+import { compilePattern, SlowPattern } from '../../worker/declarations/json-schema/patterns.ts'
 import { count } from '../support/full.ts'
 import { type Chance, chance } from '../support/random.ts'
 
@@ -54,9 +54,8 @@ test('patterns match as regular expressions of JavaScript', () => {
     const expected = new RegExp(pattern, 'u')
     const matches = compilePattern(pattern)
     if (String(matches).includes('automaton')) automata += 1
-    for (const text of by.some(8, 8, () => someText(by))) {
-      expect({ pattern, text, matches: matches(text) }).toEqual({ pattern, text, matches: expected.test(text) })
-    }
+    const differs = by.some(8, 8, () => someText(by)).filter((text) => matches(text) !== expected.test(text))
+    if (differs.length > 0) expect({ pattern, differs }).toEqual({ pattern, differs: [] })
   }
   // The others run as a RegExp.
   expect(automata).toBeGreaterThan(patterns / 4)
@@ -67,6 +66,73 @@ test.each([
   ['(a\\B)+b$', 'ab', 'a b'],
   ['(\\-|\\_)+$', '--_', 'a'],
   ['^(.+){2}$', '😀😀', '😀'],
+  ['^(?=.*[a-z])(?=.*\\d)[a-z\\d]{8,256}$', 'secret12', 'secrets!'],
 ])('the pattern %s matches %s, and not %s', (pattern, fits, misses) => {
   expect([fits, misses].map(compilePattern(pattern))).toEqual([true, false])
+})
+
+test('patterns match long texts', () => {
+  const base64 = '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$'
+  expect(['A'.repeat(700_000), 'A'.repeat(700_001)].map(compilePattern(base64))).toEqual([true, false])
+  expect(['a'.repeat(65_535), 'a'.repeat(65_536)].map(compilePattern('^[^]{1,65535}$'))).toEqual([true, false])
+})
+
+test('octal escapes and control escapes without a letter are no characters of an automaton', () => {
+  // `(\-*)*` backtracks, and only a RegExp without the flag `u` accepts it.
+  expect(() => compilePattern('(\\-*)*\\012')).toThrow(SlowPattern)
+  expect(() => compilePattern('(\\-*)*\\c{0}')).toThrow(SlowPattern)
+})
+
+/** Calls a function, and counts the states that an automaton takes from its list and the texts that a RegExp matches. */
+function counted(call: () => unknown) {
+  const { pop } = Array.prototype
+  const { test } = RegExp.prototype
+  const counts = { states: 0, texts: 0 }
+  Array.prototype.pop = function () {
+    if (this.length > 0) counts.states += 1
+    return pop.call(this)
+  }
+  RegExp.prototype.test = function (text) {
+    if (text.length > 2) counts.texts += 1
+    return test.call(this, text)
+  }
+  try {
+    const answer = call()
+    return { ...counts, answer }
+  } finally {
+    Object.assign(Array.prototype, { pop })
+    Object.assign(RegExp.prototype, { test })
+  }
+}
+
+describe('a text of 1 MB takes at most 20 million steps', () => {
+  const text = 'a'.repeat(1_000_000)
+
+  test('of an automaton', () => {
+    const matches = compilePattern('([a-z]{1,600}!)*;')
+    const { states, texts, answer } = counted(() => matches(text))
+    expect({ texts, answer }).toEqual({ texts: 0, answer: undefined })
+    expect(states).toBeGreaterThan(20_000_000)
+    // It ends after the character with which it exceeds the limit.
+    expect(states).toBeLessThan(20_010_000)
+  })
+
+  test('of an automaton for a short text with many ways to match', () => {
+    const matches = compilePattern('^(a?){20}b$')
+    expect(counted(() => matches('a'.repeat(21))).states).toBeLessThan(2000)
+  })
+
+  // As many characters as a RegExp reads at each position.
+  test.each([
+    ['[a-z]{1,9}!', 18],
+    ['a{17}b', 18],
+    ['[a-z]{1,101}!', 202],
+    ['a{900}b', 901],
+  ])('of the RegExp %s', (pattern, read) => {
+    const matches = compilePattern(pattern)
+    const { texts, answer } = counted(() => matches(text))
+    expect(texts).toBe(read * text.length <= 20_000_000 ? 1 : 0)
+    expect(answer).toBe(texts ? false : undefined)
+    expect(counted(() => matches(text.slice(0, 5000)))).toEqual({ states: 0, texts: 1, answer: false })
+  })
 })

@@ -8,7 +8,7 @@ import { resolvePointer } from '../../protocol/json-pointer.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { JsonSchema, Params } from '../../protocol/types.ts'
 import type { Issues } from '../schema.ts'
-import { accept, all, type Check, circle, groups, InvalidParameter, none, refuse } from './keywords.ts'
+import { accept, all, type Check, circle, groups, InvalidParameter, LongText, none, refuse } from './keywords.ts'
 
 class InvalidSchema extends Error {}
 
@@ -66,7 +66,12 @@ class SchemaCompiler {
     for (const resolve of this.#references) resolve()
     return (value) => {
       this.#scope = emptyScope()
-      return check(value)
+      try {
+        return check(value)
+      } catch (problem) {
+        if (problem instanceof LongText) return [{ path: '', message: problem.message }]
+        throw problem
+      }
     }
   }
 

@@ -127,10 +127,19 @@ const size = (parameter: unknown) => valid(isSize, parameter, 'a whole number of
 const readAll = <C>(parameter: unknown, read: (schema: unknown) => C) =>
   Object.entries(valid(isObject, parameter, 'an object')).map(([name, schema]) => [name, read(schema)] as const)
 
+/** A text is too long for a pattern: whether it matches is unknown, so no keyword such as `not` can use the answer. */
+export class LongText extends Error {}
+
+/** @returns a function that throws `LongText` */
 function matcher(pattern: unknown): (text: string) => boolean {
   const source = text(pattern)
   try {
-    return compilePattern(source)
+    const matches = compilePattern(source)
+    return (text) => {
+      const isMatch = matches(text)
+      if (isMatch === undefined) throw new LongText(`has a text that is too long for the pattern ${source}`)
+      return isMatch
+    }
   } catch (problem) {
     throw new InvalidParameter(problem instanceof SlowPattern ? problem.message : 'a regular expression', source)
   }

@@ -3,7 +3,7 @@
  *
  * A RegExp backtracks: `^(a+)+$` doubles its time with each character of a text that does not match, and nothing can interrupt it. So a
  * RegExp matches only for patterns that backtrack little. For the others, an automaton follows all alternatives at once and reads each
- * character once.
+ * character once. A text that would take either of them more than `mostSteps` is refused.
  *
  * @see https://swtch.com/~rsc/regexp/regexp1.html
  */
@@ -18,23 +18,34 @@ type Node =
   | { readonly kind: 'repeat'; readonly part: Node; readonly min: number; readonly max: number }
   /** A lookahead or lookbehind. */
   | { readonly kind: 'look'; readonly part: Node }
-  /** Anything else that only a RegExp has. `degree`: as in `Cost`. */
+  /** Anything else that only a RegExp has. `degree`: the power of the length of the text that it reads. */
   | { readonly kind: 'special'; readonly degree: number }
 
 /** A pattern that is too slow. The message is the pattern that was expected. */
 export class SlowPattern extends Error {}
 
+/** Returns the number of steps that a text may take: 20 million, or 20 for each character if these are more. */
+const mostSteps = (length: number) => 20 * Math.max(1_000_000, length)
+
+/** A pattern runs as a RegExp if any text of this length takes few enough steps. */
+const usualLength = 5000
+
 /**
- * Compiles a pattern.
+ * Compiles a pattern. The function returns `undefined` for a text that is too long for the pattern.
  *
  * @throws SyntaxError for a text that is no regular expression
  * @throws SlowPattern for one that a RegExp may take long to match, and that the automaton does not support
  */
-export function compilePattern(source: string): (text: string) => boolean {
+export function compilePattern(source: string): (text: string) => boolean | undefined {
   const pattern = regExp(source)
   const root = new PatternParser(source, pattern.unicode).parse()
   const isAnchored = isAtStart(root)
-  if (isFast(costOf(root), isAnchored)) return (text) => pattern.test(text)
+  // Without an anchor, a RegExp begins again at each character.
+  const isFast = (length: number) => costOf(root, length).steps * (isAnchored ? 1 : length + 1) <= mostSteps(length)
+  // Otherwise a short text can take as many steps as a long one: `^(a?){20}$`.
+  const hasFewPaths = costOf(root, usualLength).paths <= 10 * usualLength
+  if (hasFewPaths && isFast(usualLength))
+    return (text) => (text.length <= usualLength || isFast(text.length) ? pattern.test(text) : undefined)
   const automaton = new Automaton(root, isAnchored, pattern.unicode)
   return (text) => automaton.matches(text)
 }
@@ -93,12 +104,18 @@ class PatternParser {
     const holds = assertions.get(assertion)
     if (holds) return { kind: 'assertion', holds }
     // Without the flag `u`, the text behind them has several meanings.
-    if (this.#take(this.#isUnicode ? '\\\\(?:[1-9]\\d*|k<[^>]*>)' : '\\\\[1-9kpPuc]'))
+    if (this.#take(this.#isUnicode ? '\\\\(?:[1-9]\\d*|k<[^>]*>)' : '\\\\(?:[1-9kpPu]|0\\d|(?=c))'))
       return { kind: 'special', degree: 1 }
     const [atom = ''] = this.#take(this.#isUnicode ? unicodeAtom : plainAtom) ?? []
     if (!/^[.[\\]/.test(atom)) return { kind: 'character', matches: (character) => character === atom }
     const one = new RegExp(`^${atom}$`, this.#isUnicode ? 'u' : '')
-    return { kind: 'character', matches: (character) => one.test(character) }
+    // All states of a repetition ask for the same character.
+    let [last, isMatch] = ['', false]
+    const matches = (character: string) => {
+      if (character !== last) [last, isMatch] = [character, one.test(character)]
+      return isMatch
+    }
+    return { kind: 'character', matches }
   }
 
   /** Returns the match at the current position, and moves behind it; `undefined` if there is none. */
@@ -139,56 +156,41 @@ function isAtStart(node: Node): boolean {
 /**
  * An upper bound of what a RegExp tries at one position of a text.
  *
- * `degree`: the power of the length of the text. `paths`: ways through what does not repeat without a bound.
+ * `steps`: the characters and assertions that it reads. `paths`: the ways to match.
  */
-type Cost = { readonly degree: number; readonly paths: number }
+type Cost = { readonly steps: number; readonly paths: number }
 
-function costOf(node: Node): Cost {
+function costOf(node: Node, length: number): Cost {
   switch (node.kind) {
-    case 'sequence':
-      return sequenceCost(node.parts)
-    case 'choice': {
-      const costs = node.parts.map(costOf)
-      return { degree: Math.max(...costs.map(({ degree }) => degree)), paths: sum(costs.map(({ paths }) => paths)) }
+    case 'sequence': {
+      let [steps, paths] = [0, 1]
+      for (const part of node.parts) {
+        const cost = costOf(part, length)
+        steps += paths * cost.steps
+        paths *= cost.paths
+      }
+      return { steps, paths }
     }
-    case 'repeat':
-      return repeatCost(costOf(node.part), node.min, node.max)
+    case 'choice': {
+      const costs = node.parts.map((part) => costOf(part, length))
+      return { steps: 1 + sum(costs.map(({ steps }) => steps)), paths: sum(costs.map(({ paths }) => paths)) }
+    }
+    case 'repeat': {
+      const { steps, paths } = costOf(node.part, length)
+      const max = Math.min(node.max, node.min + length)
+      return { steps: steps * max * paths ** (max - 1), paths: (max - node.min + 1) * paths ** max }
+    }
     case 'look':
-      return costOf(node.part)
+      // A RegExp does not go back into it.
+      return { steps: costOf(node.part, length).steps, paths: 1 }
     case 'special':
-      return { degree: node.degree, paths: 1 }
+      return { steps: length ** node.degree, paths: 1 }
     default:
-      return { degree: 0, paths: 1 }
+      return { steps: 1, paths: 1 }
   }
-}
-
-function sequenceCost(parts: readonly Node[]): Cost {
-  let [before, degree, paths] = [0, 0, 1]
-  for (const part of parts) {
-    const cost = costOf(part)
-    degree = Math.max(degree, before + cost.degree)
-    // A RegExp does not go back into a lookahead.
-    if (part.kind !== 'look') before += cost.degree
-    paths *= cost.paths
-  }
-  return { degree, paths }
-}
-
-function repeatCost({ degree, paths }: Cost, min: number, max: number): Cost {
-  const isSimple = degree === 0 && paths === 1
-  if (max === Number.POSITIVE_INFINITY) return { degree: isSimple ? 1 : max, paths }
-  const ways = isSimple ? max - min + 1 : (max - min + 1) * paths ** max
-  return { degree: degree * max, paths: ways }
 }
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0)
-
-/** Whether a RegExp takes time in proportion to the text. */
-function isFast({ degree, paths }: Cost, isAnchored: boolean): boolean {
-  // Otherwise it begins again at each character.
-  const power = degree + (isAnchored ? 0 : 1)
-  return power === 0 ? paths <= 10_000 : power === 1 && paths <= 100
-}
 
 /** A state, which an assertion guards or a character leaves. */
 type State = { holds?: Assertion; matches?: Matches; next: readonly State[]; reachedAt: number }
@@ -205,6 +207,8 @@ class Automaton {
   #states = 0
   /** Counts the positions of all texts: a state is reached once at each. */
   #position = 0
+  /** What is left for the text. */
+  #steps = 0
 
   /** @throws SlowPattern */
   constructor(root: Node, isAnchored: boolean, isUnicode: boolean) {
@@ -213,13 +217,16 @@ class Automaton {
     this.#start = this.#build(root, this.#end)
   }
 
-  matches(text: string): boolean {
+  /** Returns `undefined` for a text that takes too many steps. */
+  matches(text: string): boolean | undefined {
     let states: State[] = []
     let index = 0
     this.#position += 1
+    this.#steps = mostSteps(text.length)
     for (;;) {
       if (index === 0 || !this.#isAnchored) this.#reach(this.#start, text, index, states)
       if (this.#end.reachedAt === this.#position) return true
+      if (this.#steps < 0) return undefined
       if (index >= text.length || (states.length === 0 && this.#isAnchored)) return false
       const character = this.#isUnicode ? String.fromCodePoint(text.codePointAt(index) ?? 0) : text.charAt(index)
       index += character.length
@@ -236,6 +243,7 @@ class Automaton {
   #reach(from: State, text: string, index: number, states: State[]): void {
     const open = [from]
     for (let state = open.pop(); state; state = open.pop()) {
+      this.#steps -= 1
       if (state.reachedAt === this.#position) continue
       state.reachedAt = this.#position
       if (state.matches) states.push(state)
