@@ -169,7 +169,7 @@ describe('tools of a document', () => {
   test.each([200, 500])('read at most 16 MiB of a response with status %i', async (status) => {
     const { content, isError } = await client.callTool('pets_get_pets_pet_id', { pet_id: `large-${status}` })
     expect((content as { text: string }[])[0]?.text.slice(0, 200)).toBe(
-      `GET /v1/pets/large-${status}: HTTP ${status} with a body of more than 16777216 bytes, more than openApiTools() reads: ask for a smaller part`,
+      `GET /pets/{pet id}: HTTP ${status} with a body of more than 16777216 bytes, more than openApiTools() reads: ask for a smaller part`,
     )
     expect(isError).toBe(true)
   })
@@ -177,7 +177,7 @@ describe('tools of a document', () => {
   test('return an error of the API or of the arguments to the model', async () => {
     expect(await client.callTool('pets_removePet', { pet_id: '1' })).toMatchObject({
       isError: true,
-      content: [{ text: 'DELETE /v1/pets/1: HTTP 403. {"problem":"Not yours"}' }],
+      content: [{ text: 'DELETE /pets/{pet id}: HTTP 403. {"problem":"Not yours"}' }],
     })
     const before = heard.length
     expect(await client.callTool('pets_listPets', { limit: 0 })).toMatchObject({

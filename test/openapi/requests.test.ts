@@ -241,6 +241,36 @@ test.each([301, 302, 303, 307, 308])('a redirect %i to another origin is not fol
   expect(received).toEqual([])
 })
 
+test.each<[what: string, answer: (response: ServerResponse, url: string) => void, text: string]>([
+  ['status', (response) => response.writeHead(401).end('{}'), 'GET /mail: HTTP 401. {}'],
+  [
+    'type',
+    (response) => response.setHeader('Content-Type', 'a/b').end('\xff', 'latin1'),
+    'GET /mail: HTTP 200 with 1 bytes of a/b,',
+  ],
+  [
+    'redirect',
+    (response, url) => response.writeHead(302, { Location: `https://e.example${url}/` }).end(),
+    'GET /mail redirects to https://e.example/mail/: ',
+  ],
+  [
+    'redirect to an invalid URL',
+    (response, url) => response.writeHead(302, { Location: `https://${url}` }).end(),
+    'GET /mail redirects to an invalid URL: ',
+  ],
+  [
+    'redirect to another path',
+    (response, url) => response.writeHead(302, { Location: `https://e.example/x${url}` }).end(),
+    'GET /mail redirects to https://e.example: ',
+  ],
+])('a key in the path of the baseUrl does not reach the model with a %s', async (_, answer, text) => {
+  const base = await listen((request, response) => answer(response, String(request.url)))
+  const server = serverOf([], { baseUrl: `${base}/bot123:SECRET` })
+  const answered = textOf(await result(server, 'tools/call', { name: 'mail', arguments: {} }))
+  expect(answered.slice(0, text.length)).toBe(text)
+  expect(answered).not.toContain('SECRET')
+})
+
 test('a redirect of GET to the same origin is followed, up to a limit', async () => {
   let hops = 0
   const base = await listen((request, response) => {

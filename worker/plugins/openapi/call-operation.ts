@@ -36,6 +36,7 @@ export async function callOperation(
   token?: UpstreamToken,
 ): Promise<CallToolResult> {
   const { method, path, parameters, hasBody, bodyType = 'application/json' } = operation
+  const basePath = new URL(baseUrl).pathname.replace(/\/$/, '')
   const url = new URL(baseUrl.replace(/\/$/, '') + path.replace(/\{([^}]+)\}/g, (_, name) => inPath(name)))
   const sent = new Headers({ Accept: 'application/json' })
   const query: Field[] = []
@@ -58,14 +59,14 @@ export async function callOperation(
   else if (body) sent.delete('Content-Type')
   const send = (accessToken: string | undefined) => {
     if (accessToken !== undefined) sent.set('Authorization', `Bearer ${accessToken}`)
-    return sendGuarded(guard, resilience, url, { method, headers: sent, body }, partyOf(ctx), ctx)
+    return sendGuarded(guard, resilience, { url, path, basePath }, { method, headers: sent, body }, partyOf(ctx), ctx)
   }
   const first = await send(await token?.get())
   const other = await token?.after(first)
   // A request that was refused for its token had no effect.
   const answer = other === undefined ? first : await send(other)
   const { status, ok, bytes, length } = answer
-  const where = `${method} ${url.pathname}: HTTP ${status}`
+  const where = `${method} ${path}: HTTP ${status}`
   if (length > maxAnswerBytes) {
     throw new ToolError(
       `${where} with a body of more than ${maxAnswerBytes} bytes, more than openApiTools() reads: ask for a smaller part`,

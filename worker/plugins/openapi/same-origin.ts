@@ -1,6 +1,15 @@
 const redirects = new Set([301, 302, 303, 307, 308])
 const maxRedirects = 5
 
+/** Where a request goes. */
+export type Target = {
+  readonly url: URL
+  /** The path of the operation in its document, for errors: that of the URL may contain a key. */
+  readonly path: string
+  /** The path of `baseUrl`, which errors do not contain. */
+  readonly basePath: string
+}
+
 export class UnfollowedRedirect extends Error {}
 
 /**
@@ -10,7 +19,7 @@ export class UnfollowedRedirect extends Error {}
  * @throws UnfollowedRedirect for a redirect that is not followed
  */
 export async function fetchSameOrigin(
-  url: URL,
+  { url, path, basePath }: Target,
   init: RequestInit & { method: string },
   fetch: (url: string, init: RequestInit) => Promise<Response>,
 ): Promise<Response> {
@@ -22,9 +31,10 @@ export async function fetchSameOrigin(
     const to = URL.parse(location, from.href)
     const isSafeMethod = init.method === 'GET' || init.method === 'HEAD'
     if (!to || to.origin !== url.origin || !isSafeMethod || hop === maxRedirects) {
-      const where = to ? `${to.origin}${to.pathname}` : `"${location}"`
+      const isInBase = to?.pathname.startsWith(`${basePath}/`)
+      const where = to ? to.origin + (isInBase ? to.pathname.slice(basePath.length) : '') : 'an invalid URL'
       throw new UnfollowedRedirect(
-        `${init.method} ${url.pathname} redirects to ${where}: openApiTools() follows only redirects of GET or HEAD to the same origin`,
+        `${init.method} ${path} redirects to ${where}: openApiTools() follows only redirects of GET or HEAD to the same origin`,
       )
     }
     from = to

@@ -14,7 +14,7 @@ import { reportIn } from '../../engine/call-context.ts'
 import { wait } from '../../engine/wait.ts'
 import { type BodyBytes, maxAnswerBytes, readBody } from '../../protocol/bounded-body.ts'
 import { McpError, ToolError } from '../../protocol/errors.ts'
-import { fetchSameOrigin, UnfollowedRedirect } from './same-origin.ts'
+import { fetchSameOrigin, type Target, UnfollowedRedirect } from './same-origin.ts'
 
 /** A response that was read. */
 export type Answer = BodyBytes & {
@@ -61,11 +61,12 @@ const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'TRACE'])
 export async function sendGuarded(
   guard: RequestGuard,
   { timeoutMs, attemptTimeoutMs }: Resilience,
-  url: URL,
+  target: Target,
   request: { readonly method: string; readonly headers: Headers; readonly body: string | FormData | null },
   caller: string,
   ctx: Pick<Context, 'signal'>,
 ): Promise<Answer> {
+  const { host } = target.url
   const untilMs = Date.now() + timeoutMs
   const signal = AbortSignal.any([ctx.signal, AbortSignal.timeout(timeoutMs)])
   const fetchTimed = fetchWithin((href, init) => fetch(href, init), attemptTimeoutMs)
@@ -77,16 +78,16 @@ export async function sendGuarded(
       ctx.signal.throwIfAborted()
       if (problem instanceof UnfollowedRedirect) throw problem
       if (hasStarted && isTimeoutError(problem)) {
-        throw new SlowAnswer(`${url.host} did not complete its response within ${timeoutMs} ms`, { cause: problem })
+        throw new SlowAnswer(`${host} did not complete its response within ${timeoutMs} ms`, { cause: problem })
       }
-      throw new NoAnswer(`${url.host} does not answer`, { cause: problem })
+      throw new NoAnswer(`${host} does not answer`, { cause: problem })
     })
     const failure = failureOfStatus(answer.status, answer.retryAfterMs)
     if (failure.isTemporary || failure.isOutage) throw new FailedAnswer(answer, failure)
     return answer
   }
   const send = async (onResponse: () => void) => {
-    const response = await fetchSameOrigin(url, { ...request, signal }, fetchTimed)
+    const response = await fetchSameOrigin(target, { ...request, signal }, fetchTimed)
     onResponse()
     const { status, ok, headers } = response
     const body = await readBody(response.body, maxAnswerBytes)
