@@ -451,8 +451,8 @@ describe('the circuit breaker', () => {
       const server = newServer().use(
         nodeProxy('https://u.example/mcp', upstream.fetch, { headers }, { circuitBreaker }),
       )
-      const call = (subject: string) =>
-        play(server, 'tools/call', { name: 'send' }, as(subject)).then(
+      const call = (subject: string, setting = {}) =>
+        play(server, 'tools/call', { name: 'send' }, { ...as(subject), ...setting }).then(
           () => 'done',
           ({ data }) => (data?.reason === 'circuit_breaker' ? data.reason : 'failed'),
         )
@@ -478,11 +478,49 @@ describe('the circuit breaker', () => {
       for (const subject of ['ada', 'bob', 'bob', 'eve']) expect(await call(subject)).toBe('failed')
       for (const subject of ['ada', 'new']) expect(await call(subject)).toBe('circuit_breaker')
       now.mockReturnValue(startMs + 60_000)
-      expect(await call('ada')).toBe('failed')
+      for (const subject of ['ada', 'bob', 'eve']) {
+        expect(await call(subject)).toBe('failed')
+        expect(await call(subject)).toBe('circuit_breaker')
+      }
       expect(await call('new')).toBe('circuit_breaker')
       isDown = false
       now.mockReturnValue(startMs + 120_000)
       for (const subject of ['bob', 'new', 'ada']) expect(await call(subject)).toBe('done')
+    })
+
+    test.each([0, 30_000])('lets others try after a caller whose request fails after %i ms', async (tookMs) => {
+      let isDown = true
+      const { upstream, call } = failingFor((key) => isDown || key === 'mallory')
+      const now = vi.spyOn(Date, 'now')
+      const startMs = 1_800_000_000_000
+      now.mockReturnValue(startMs)
+      for (const subject of ['ada', 'bob', 'eve']) await call(subject)
+      isDown = false
+      now.mockReturnValue(startMs + 60_000)
+      expect(await call('mallory')).toBe('failed')
+      now.mockReturnValue(startMs + 60_000 + tookMs)
+      expect(await call('mallory')).toBe('circuit_breaker')
+      expect(upstream.asked('tools/call')).toHaveLength(4)
+      expect(await call('ada')).toBe('done')
+    })
+
+    test('lets others try after a caller who cancels', async () => {
+      let isDown = true
+      const stop = new AbortController()
+      const { call } = failingFor((key) => {
+        if (key !== 'mallory') return isDown
+        stop.abort(new Error('Cancelled'))
+        throw stop.signal.reason
+      })
+      const now = vi.spyOn(Date, 'now')
+      const startMs = 1_800_000_000_000
+      now.mockReturnValue(startMs)
+      for (const subject of ['ada', 'bob', 'eve']) await call(subject)
+      isDown = false
+      now.mockReturnValue(startMs + 60_000)
+      await call('mallory', { signal: stop.signal }).catch(() => {})
+      expect(await call('mallory')).toBe('circuit_breaker')
+      expect(await call('ada')).toBe('done')
     })
 
     test('does not open for all while others succeed', async () => {

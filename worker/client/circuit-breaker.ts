@@ -19,20 +19,19 @@ export class CircuitBreaker {
     this.#limits = limits
   }
 
-  /** Whether it refuses requests, but for those that try. */
-  get isOpen(): boolean {
+  get #isOpen(): boolean {
     return this.#failures >= this.#limits.failures
   }
 
   /** Returns 0 if a request may be sent, else the milliseconds until the next one may. */
   closedForMs(nowMs: number): number {
-    return this.isOpen ? Math.max(0, this.#openUntilMs - nowMs) : 0
+    return this.#isOpen ? Math.max(0, this.#openUntilMs - nowMs) : 0
   }
 
   /** Called before a request that may be sent: after a pause, it is the one that tries. */
   startAttempt(nowMs: number): void {
     // If the caller of the request disconnects, another request may try after a pause.
-    if (this.isOpen) this.#openUntilMs = nowMs + this.#limits.pauseMs
+    if (this.#isOpen) this.#openUntilMs = nowMs + this.#limits.pauseMs
   }
 
   succeed(): void {
@@ -41,6 +40,6 @@ export class CircuitBreaker {
 
   fail(nowMs: number): void {
     this.#failures += 1
-    if (this.isOpen) this.#openUntilMs = nowMs + this.#limits.pauseMs
+    if (this.#isOpen) this.#openUntilMs = nowMs + this.#limits.pauseMs
   }
 }

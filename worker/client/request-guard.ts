@@ -89,6 +89,7 @@ export class RequestGuard {
       const failure = failureOf(problem)
       if (failure?.isOutage) this.#breakers?.fail(caller, Date.now())
       else if (failure && isProof) this.#breakers?.succeed(caller)
+      else if (isProof) this.#breakers?.cancel(caller, Date.now())
       throw problem
     }
   }

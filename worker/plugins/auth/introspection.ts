@@ -92,8 +92,8 @@ export class Introspection {
   async #ask(token: string, url: string, network: string): Promise<TokenClaims | undefined> {
     const { clientId, clientSecret } = this.#options
     const key = sha256(token)
-    if (this.#breakers.closedForMs(key, Date.now()) > 0) throw new Error(`${url} failed a moment ago`)
-    this.#breakers.startAttempt(key, Date.now())
+    if (this.#breakers.closedForMs(key, Date.now(), network) > 0) throw new Error(`${url} failed a moment ago`)
+    this.#breakers.startAttempt(key, Date.now(), network)
     try {
       const claims: TokenClaims = await fetchJson(this.#fetch, url, {
         method: 'POST',
