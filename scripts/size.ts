@@ -16,7 +16,7 @@ const extra = (entry: string) => `${everything};export * from 'edgemcp/${entry}'
 /** `budget`: kilobytes of 1,000 bytes, after gzip. */
 const bundles = [
   { name: 'hello, without its schema library', source: hello, external: schemaLibraries, budget: 70 },
-  { name: 'everything of edgemcp', source: everything, external: schemaLibraries, budget: 71 },
+  { name: 'everything of edgemcp', source: everything, external: schemaLibraries, budget: 72 },
   { name: 'with edgemcp/api-keys', source: extra('api-keys'), external: schemaLibraries },
   { name: 'with edgemcp/apps', source: extra('apps'), external: schemaLibraries },
   { name: 'with edgemcp/audit', source: extra('audit'), external: schemaLibraries },

@@ -46,6 +46,8 @@ type Source = {
 }
 
 export class IssuerDocuments {
+  /** How often the documents were read from the issuer. */
+  reads = 0
   readonly #source: Source
   #known: IssuerDocument | undefined
   #loading: { since: number; document: Promise<IssuerDocument> } | undefined
@@ -115,6 +117,7 @@ export class IssuerDocuments {
     const loading = this.#read().then(
       (document) => {
         this.#known = document
+        this.reads += 1
         this.#failure = undefined
         this.#loading = undefined
         serverInfo.waitUntil(this.#writeToCache(document, serverInfo))

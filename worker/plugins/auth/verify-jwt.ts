@@ -161,13 +161,13 @@ export class Issuer {
         fetched.catch((problem: unknown) => {
           throw problem instanceof McpError ? problem : unavailable(problem)
         })
-      const startedAt = Date.now()
+      const { reads } = this.#documents
       const document = await answered(this.#documents.current(serverInfo))
       try {
         if (!isRenewed) return await this.#keySet(document.keys)(header, jws)
       } catch (problem) {
         // Keys that were read for this request are the newest.
-        if (!(problem instanceof errors.JWKSNoMatchingKey) || document.at >= startedAt) throw problem
+        if (!(problem instanceof errors.JWKSNoMatchingKey) || this.#documents.reads > reads) throw problem
       }
       const renewed = await answered(this.#documents.renewed(document, header.kid, serverInfo))
       return this.#keySet(renewed.keys)(header, jws)

@@ -90,10 +90,9 @@ async function openStream(request: ListenRequest): Promise<SubscriptionStream> {
     const converted = revision.notification(notification)
     if (!converted) return ''
     const { method, params } = converted
+    const all = { ...params, _meta: { ...metaOf(params), ..._meta } }
     // A notification, with one member more in its params.
-    return eventFrame(
-      notificationText({ method, params: { ...params, _meta: { ...metaOf(params), ..._meta } } } as Notification),
-    )
+    return eventFrame(notificationText({ method, params: all } as Notification))
   }
   const shard = shards.of(principal ? ownerKey(principal, request.identity) : '')
   const tenant = principal && tenantKey(principal)
