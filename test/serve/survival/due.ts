@@ -24,8 +24,6 @@ export type Column = Happening & {
   versions?: readonly [number, number, number]
   /** Milliseconds that pass each time. */
   passes?: number
-  /** A session of which nobody is there is over by then. */
-  lapses?: boolean
 }
 
 export const lost = 'its stream is lost'
@@ -93,7 +91,6 @@ function inSession(row: Row, column: Column, session: Session): Seen {
   if (column.late) {
     const { heard, ...told } = upTo(row, answered)
     const late = { ...told, again: [], returns: leaves ? 1 : 0 }
-    if (leaves && column.lapses) return { ...late, heard: [...heard, 'is answered with 404'], end: gone }
     const open = isOneByOne ? 1 : 2 - answered
     return { ...late, heard: [...heard, ...Array<string>(open).fill('withdraws'), 'ends'], end: timeout }
   }

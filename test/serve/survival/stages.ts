@@ -54,14 +54,11 @@ export async function deploying(): Promise<Stage> {
   }
 }
 
-/** @param steps milliseconds that pass one after the other: what is due is done after each */
-export const passing = (server: Shared, steps: readonly number[]) => async (): Promise<Stage> => {
+export const passing = (server: Shared, milliseconds: number) => async (): Promise<Stage> => {
   const { url } = await server()
   return {
     url,
-    async happen(objects) {
-      for (const milliseconds of steps) await letPass(url, milliseconds, objects)
-    },
+    happen: (objects) => letPass(url, milliseconds, objects),
     async [Symbol.asyncDispose]() {},
   }
 }
