@@ -91,7 +91,10 @@ describe.each(platforms)('effects before an input request, in a Worker where $wh
     }
 
     async function warningsOf(tool: string, url = away): Promise<Warning[]> {
-      const result = await client.callTool(tool, { url })
+      const { tools } = await client.request('tools/list', {})
+      const declared = (tools as { name: string; inputSchema: object }[]).find(({ name }) => name === tool)
+      const takesUrl = declared !== undefined && 'properties' in declared.inputSchema
+      const result = await client.callTool(tool, takesUrl ? { url } : {})
       expect(result).toMatchObject({ content: [{ text: 'done' }] })
       return printed()
     }
