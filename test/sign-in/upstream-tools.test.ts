@@ -89,7 +89,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     answer = () => new Response('bad credentials', { status: 401 })
     await using ada = await client(false)
     const text = textOf(await ada.callTool('makeRepository'))
-    expect(text).toBe('POST /api/v3/user/repos: HTTP 401. bad credentials')
+    expect(text).toBe('POST /user/repos: HTTP 401. bad credentials')
     expect(sent).toHaveLength(2)
     for (const token of sent) expect(text).not.toContain(token?.slice(7))
   })
@@ -107,7 +107,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
   test('an API that refuses each token asks for two connections, and then answers the model', async () => {
     gitHub.expiresIn = undefined
     answer = () => new Response('needs SSO', { status: 401 })
-    const refused = 'POST /api/v3/user/repos: HTTP 401. needs SSO'
+    const refused = 'POST /user/repos: HTTP 401. needs SSO'
     const browser = new Browser()
     await using ada = await client(false, browser)
     for (let time = 1; time <= 2; time += 1) {
@@ -155,7 +155,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
   ])('status 403 with the challenge %s goes to the model', async (challenge) => {
     answer = () => new Response('no', { status: 403, headers: { 'WWW-Authenticate': challenge } })
     await using ada = await client()
-    expect(textOf(await ada.callTool('makeRepository'))).toBe('POST /api/v3/user/repos: HTTP 403. no')
+    expect(textOf(await ada.callTool('makeRepository'))).toBe('POST /user/repos: HTTP 403. no')
     expect(sent).toHaveLength(1)
   })
 })
