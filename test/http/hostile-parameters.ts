@@ -62,10 +62,10 @@ export const parameters: Row[] = [
     ),
   ),
   ...both(
-    'unknown arguments are ignored',
+    'unknown arguments are an error for the model',
     'tools/call',
     { name: 'nothing', arguments: { a: [1] } },
-    answered(1, { content: [] }),
+    failed(1, expect.stringContaining('The tool takes no arguments')),
   ),
   ...both(
     'unknown params are ignored',

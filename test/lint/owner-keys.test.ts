@@ -38,17 +38,18 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   // Owners.
   'worker/plugins/state/state.ts': [2, 'checks and passes the tenant to ownerKey()'],
   'worker/plugins/sign-in/upstream.ts': [3, 'names objects of the authorization server, by its origin and identity'],
+  'worker/plugins/sign-in/user-grants.ts': [1, 'reads the subject that the developer passes'],
   // Access.
   'worker/declarations/endpoints.ts': [1, 'names an endpoint, by its identity and tenant'],
   'worker/declarations/stored-principal.ts': [1, 'selects options by issuer'],
-  'worker/plugins/auth/for-tenant.ts': [2, 'compares the tenant'],
+  'worker/plugins/auth/for-tenant.ts': [4, 'compares the issuer and the tenant'],
   'worker/plugins/auth/one-of.ts': [2, 'finds the auth of an issuer'],
   'worker/plugins/auth/resource-server.ts': [1, 'requires a tenant'],
   'worker/plugins/tasks/tasks.ts': [1, 'finds the endpoint of a tenant'],
   'worker/plugins/development/users.ts': [1, 'recognizes test users, in development'],
   // Recipients of notifications.
   'worker/http/session/run.ts': [1, 'sends the recipient to the session'],
-  'worker/plugins/compose/proxy/announce-change.ts': [2, 'recipients of a change'],
+  'worker/plugins/compose/proxy/announce-change.ts': [3, 'recipients of a change'],
   'worker/plugins/compose/proxy/proxied.ts': [2, 'what was announced to these recipients, in memory'],
   'worker/plugins/subscriptions/check-recipients.ts': [1, 'a message'],
   // Logs.

@@ -144,7 +144,8 @@ async function put(stub: DurableObjectStub, { values, statements = [] }: Stored)
 async function withTask(stored: Stored, use: (task: Task) => Promise<void>): Promise<void> {
   const server = createServer({ name: 'stored', version: '1.0.0' })
   const guests = z.object({ guests: z.number() })
-  server.tool('book', { description: 'Books a room', task: true }, async (_, ctx) => {
+  const inputSchema = z.object({ room: z.string() })
+  server.tool('book', { description: 'Books a room', task: true, inputSchema }, async (_, ctx) => {
     const hold = await ctx.once('hold', () => 'a second hold')
     await ctx.sleep('soon', '1d')
     const answer = await ctx.elicit('guests', 'How many guests?', guests)
