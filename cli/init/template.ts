@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { ownPackage } from '../own-package.ts'
+import { ownPackage, ownSpec, packageFolder } from '../own-package.ts'
 
 /** The templates, with descriptions. */
 export const templates = {
@@ -25,8 +25,12 @@ export function filesOf(template: Template, name: string): [path: string, text: 
     path.replace(/^gitignore$/, '.gitignore'),
     text.replaceAll('{{name}}', name),
   ])
-  return [['package.json', packageJson(template, name)], ...(written as [string, string][])]
+  return [['package.json', packageJson(template, name)], ['AGENTS.md', agents()], ...(written as [string, string][])]
 }
+
+/** Instructions for coding agents in the project, without those for this package. */
+const agents = () =>
+  readFileSync(join(packageFolder(), 'AGENTS.md'), 'utf8').replace(/\n## If you change edgemcp itself\n.*/s, '')
 
 const read = (folder: string): [path: string, text: string][] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -61,7 +65,7 @@ function packageJson(template: Template, name: string): string {
       deploy: 'wrangler deploy',
       ...scripts,
     },
-    dependencies: { edgemcp: own.version, ...pinned(['zod']) },
+    dependencies: { edgemcp: ownSpec(), ...pinned(['zod']) },
     devDependencies: pinned(['@cloudflare/workers-types', '@types/node', ...tools, 'typescript', 'vitest', 'wrangler']),
     // npm would ask about these two otherwise.
     allowScripts: { esbuild: true, workerd: true },

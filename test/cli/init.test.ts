@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { ownSpec } from '../../cli/own-package.ts'
 import { runHere } from './run-here.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -31,6 +32,7 @@ test('init creates a project without questions, and prints the next steps', asyn
   )
   expect(readdirSync(join(folder, 'Zeit & Geld')).sort()).toEqual([
     '.gitignore',
+    'AGENTS.md',
     'README.md',
     'migrations',
     'package.json',
@@ -81,6 +83,27 @@ test('the project has the versions of dependencies that this package is tested w
   const { dependencies, devDependencies } = JSON.parse(written('hello/package.json'))
   expect(dependencies).toEqual({ edgemcp: own.version, zod: own.devDependencies.zod })
   for (const [name, version] of Object.entries(devDependencies)) expect(version).toBe(own.devDependencies[name])
+})
+
+test.each([
+  ['its version', 'https://packages.example/edgemcp/-/edgemcp-1.2.3.tgz', '1.2.3'],
+  ['its tarball', 'file:../edgemcp-1.2.3.tgz', (at: string) => `file:${join(at, '../edgemcp-1.2.3.tgz')}`],
+  ['its repository', 'git+ssh://git@host.example/edgemcp.git#main', 'git+ssh://git@host.example/edgemcp.git#main'],
+  ['its version without a note of npm', undefined, '1.2.3'],
+])('the project depends on the package that wrote it: %s', (_, resolved, spec) => {
+  const own = join(folder, 'node_modules/edgemcp')
+  mkdirSync(own, { recursive: true })
+  writeFileSync(join(own, 'package.json'), '{"version":"1.2.3"}')
+  const packages = resolved === undefined ? {} : { 'node_modules/edgemcp': { version: '1.2.3', resolved } }
+  writeFileSync(join(folder, 'node_modules/.package-lock.json'), JSON.stringify({ packages }))
+  expect(ownSpec(own)).toBe(typeof spec === 'function' ? spec(folder) : spec)
+})
+
+test('the project has the instructions for coding agents, without those for this package', async () => {
+  await edgemcp('init', 'hello')
+  const agents = written('hello/AGENTS.md')
+  expect(agents).toContain('# Instructions for coding agents')
+  expect(agents).not.toContain('npm run docs')
 })
 
 test('init accepts the current folder and an empty repository', async () => {
