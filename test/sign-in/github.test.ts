@@ -1,5 +1,6 @@
 /** `github()` with a GitHub that answers well, and badly. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { github } from '../../worker/plugins/sign-in/providers/github.ts'
 import { Browser, formOf } from '../../worker/testing/provider/browser.ts'
 import { Stage } from './attacks/stage.ts'
 import { seen, type Tokens } from './client.ts'
@@ -215,4 +216,20 @@ test('the log says what was wrong with a token response, without its tokens', as
     .join('\n')
   expect(log).toContain('GitHub sent an invalid answer')
   expect(log).not.toContain(secret)
+})
+
+test.each([
+  [{}, 'https://api.github.com/user'],
+  [{ url: 'https://github.com' }, 'https://api.github.com/user'],
+  [{ url: 'https://github.example.com' }, 'https://github.example.com/api/v3/user'],
+  [{ url: 'https://github.example.com', apiUrl: 'https://api.example.com' }, 'https://api.example.com/user'],
+])('with %j, the API is asked at %s', async (urls, expected) => {
+  const requested: string[] = []
+  const fetch = async (url: string) => {
+    requested.push(url)
+    return Response.json({ id: 1815, login: 'ada', name: null })
+  }
+  const provider = github({ clientId: 'a', clientSecret: 'b', fetch, ...urls })
+  await provider.user?.({ accessToken: 't', scopes: [] }).catch(() => undefined)
+  expect(requested[0]).toBe(expected)
 })

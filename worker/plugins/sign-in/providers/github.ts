@@ -18,7 +18,7 @@ export type GitHubOptions = ClientOptions & {
   organizations?: readonly string[]
   /** URL of GitHub Enterprise Server, such as `https://github.example.com`. Default: `https://github.com`. */
   url?: string
-  /** URL of its API. Default: `https://api.github.com`; with `url`, the path `/api/v3` of it. */
+  /** URL of its API. Default: `https://api.github.com` for `https://github.com`, and the path `/api/v3` of another `url`. */
   apiUrl?: string
 }
 
@@ -51,6 +51,8 @@ const impliedScopes = {
   codespace: ['codespace:secrets'],
 }
 
+const publicSite = 'https://github.com'
+
 /**
  * Creates the provider GitHub. Register an OAuth app or a GitHub App, with the callback `https://<your host>/oauth/callback/github`.
  *
@@ -62,8 +64,8 @@ const impliedScopes = {
  */
 export function github(options: GitHubOptions): IdentityProvider {
   checkOptions('github()', options, kinds)
-  const { organizations, url: site = 'https://github.com', apiUrl, ...client } = options
-  const api = apiUrl ?? (options.url === undefined ? 'https://api.github.com' : `${site}/api/v3`)
+  const { organizations, url: site = publicSite, apiUrl, ...client } = options
+  const api = apiUrl ?? (site === publicSite ? 'https://api.github.com' : `${site}/api/v3`)
   return oauth2({
     name: 'github',
     title: 'GitHub',
