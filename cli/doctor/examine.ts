@@ -1,7 +1,7 @@
 import { CliError } from '../cli-error.ts'
 import { configFileIn, configOf } from './config.ts'
 import type { Finding } from './finding.ts'
-import { projectOf } from './project.ts'
+import { placeholders, projectOf } from './project.ts'
 import { bundleSize } from './rules/bundle-size.ts'
 import { classes } from './rules/classes.ts'
 import { secrets } from './rules/env-names-and-secrets.ts'
@@ -42,7 +42,7 @@ export async function examine(
       if (problem instanceof CliError) throw problem
       return problem
     }),
-    wrangler.run(file),
+    wrangler.run(file, placeholders(folder, config.raw)),
   ])
   if (built instanceof Error) return [unbuilt(file, built.message)]
   const project = projectOf(folder, config, built, ran)

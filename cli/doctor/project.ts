@@ -4,8 +4,8 @@ import { join, relative, resolve } from 'node:path'
 import { isInside, readFile } from '../files.ts'
 import { packageFolder } from '../own-package.ts'
 import { lineAt, read, type Source } from './code.ts'
-import type { Config } from './config.ts'
-import { type Bundle, description, type Ran } from './wrangler.ts'
+import type { Config, RawConfig } from './config.ts'
+import { type Bundle, description, type Ran, type Vars } from './wrangler.ts'
 
 export type Project = {
   readonly folder: string
@@ -21,6 +21,8 @@ export type Project = {
   readonly broken: string | undefined
   /** The default export has no `fetch`, so that every request fails. */
   readonly lacksFetchHandler: boolean
+  /** The error with which every request fails, for another reason. */
+  readonly failure: string | undefined
 }
 
 export type LocalValue = { readonly value: string; readonly file: string; readonly line: number }
@@ -54,7 +56,14 @@ export type Entry = {
   readonly isTask: boolean
 }
 
+/** Messages of the platform, and of edgemcp when the server itself is the default export. */
+const noFetch = /does not export a fetch\(\) function|edgemcp has no server\.fetch|\.fetch is not a function/
+/** The message of workerd for a module without a default export. */
+const noDefaultExport = /ExportedHandler\w* with required members from an undefined/
+
 export function projectOf(folder: string, config: Config, bundle: Bundle, ran: Ran): Project {
+  const lacksFetchHandler =
+    noFetch.test(ran.failure ?? '') || (!ran.isUp && ran.log.some((line) => noDefaultExport.test(line)))
   return {
     folder,
     config,
@@ -64,8 +73,9 @@ export function projectOf(folder: string, config: Config, bundle: Bundle, ran: R
     servers: ran.log
       .filter((line) => line.startsWith(description))
       .map((line) => JSON.parse(line.slice(description.length)) as Served),
-    broken: ran.isUp || ran.lacksFetchHandler || ran.log.some(isOfClass) ? undefined : reasonIn(ran.log),
-    lacksFetchHandler: ran.lacksFetchHandler,
+    broken: ran.isUp || lacksFetchHandler || ran.log.some(isOfClass) ? undefined : reasonIn(ran.log),
+    lacksFetchHandler,
+    failure: lacksFetchHandler ? undefined : ran.failure,
   }
 }
 
@@ -81,6 +91,13 @@ function valuesIn(folder: string, file: string): [name: string, LocalValue][] {
       return [name, { value, file, line: lineAt(text, index) }]
     },
   )
+}
+
+/** Returns values for the secrets that the deployed Worker must have, and this machine does not. */
+export function placeholders(folder: string, { secrets }: RawConfig): Vars {
+  const local = new Set(localFiles.flatMap((file) => valuesIn(folder, file)).map(([name]) => name))
+  const missing = (secrets?.required ?? []).filter((name) => !local.has(name) && name !== 'EDGEMCP_KEYS')
+  return Object.fromEntries(missing.map((name) => [name, 'placeholder']))
 }
 
 /** Excludes packages, this one included, because a project cannot fix them. */

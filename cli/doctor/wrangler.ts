@@ -16,9 +16,11 @@ export type Wrangler = {
   parseConfig(file: string, text: string): RawConfig
   /** @param date the compatibility date, if the file has none. @throws Error with the errors of the build */
   bundle(file: string, date: string): Promise<Bundle>
-  /** Starts a Worker for a moment, in development mode. */
-  run(file: string): Promise<Ran>
+  /** Starts a Worker for a moment, in development mode. @param vars variables besides those of the project */
+  run(file: string, vars: Vars): Promise<Ran>
 }
+
+export type Vars = Readonly<Record<string, string>>
 
 /** The bundle of a deployment. */
 export type Bundle = {
@@ -32,8 +34,8 @@ export type Bundle = {
 
 export type Ran = {
   readonly isUp: boolean
-  /** The default export has no `fetch`, so that every request fails. */
-  readonly lacksFetchHandler: boolean
+  /** The error of a request that no handler of a server gets. */
+  readonly failure?: string | undefined
   readonly log: readonly string[]
 }
 
@@ -43,7 +45,7 @@ type Module = {
 }
 type Harness = {
   listen(): Promise<unknown>
-  fetch(url: string, init: { method: string }): Promise<{ body: { cancel(): Promise<void> } | null }>
+  fetch(url: string, init: { method: string }): Promise<{ status: number; body: { cancel(): Promise<void> } | null }>
   getLogs(): { message: string }[]
   close(): Promise<void>
 }
@@ -93,7 +95,7 @@ export function wranglerOf(folder: string): Wrangler {
         rmSync(out, { recursive: true, force: true })
       }
     },
-    run: (file) => inDevelopment(() => run(wrangler, folder, file, readConfig(join(folder, file)))),
+    run: (file, vars) => inDevelopment(() => run(wrangler, folder, file, vars, readConfig(join(folder, file)))),
   }
 }
 
@@ -144,11 +146,10 @@ function bundleIn(out: string): Bundle {
 /** The mark of `worker/plugins/development/described.ts`. */
 export const description = 'edgemcp describes itself: '
 
-async function run(wrangler: Module, folder: string, file: string, config: RawConfig): Promise<Ran> {
-  const vars = { EDGEMCP_DESCRIBE: 'yes' }
+async function run(wrangler: Module, folder: string, file: string, vars: Vars, config: RawConfig): Promise<Ran> {
   // A binding without a local simulator makes wrangler require an account. The server only starts here, and calls no binding.
   const bindingOverrides = Object.fromEntries(remoteBindings(config).map((name) => [name, config.name ?? 'worker']))
-  const worker = { configPath: file, vars, bindingOverrides }
+  const worker = { configPath: file, vars: { ...vars, EDGEMCP_DESCRIBE: 'yes' }, bindingOverrides }
   const harness = wrangler.createTestHarness({ root: folder, workers: [worker] })
   const log = () => harness.getLogs().map(({ message }) => message)
   try {
@@ -159,27 +160,22 @@ async function run(wrangler: Module, folder: string, file: string, config: RawCo
     }
     // A server that is created for a request is not a server of the startup: the log is read before the request.
     const lines = log()
-    return { isUp: true, lacksFetchHandler: await lacksFetchHandler(harness), log: lines }
+    return { isUp: true, failure: await failureOf(harness), log: lines }
   } catch (problem) {
-    const lines = [...log(), (problem as Error).message]
-    return { isUp: false, lacksFetchHandler: lines.some((line) => noDefaultExport.test(line)), log: lines }
+    return { isUp: false, log: [...log(), (problem as Error).message] }
   } finally {
     await harness.close().catch(() => {})
   }
 }
 
-/** The message of workerd for a module without a default export. */
-const noDefaultExport = /ExportedHandler\w* with required members from an undefined/
-
-/** Sends a request that no handler of a server gets. */
-async function lacksFetchHandler(harness: Harness): Promise<boolean> {
+/** Sends a request that no handler of a server gets. @returns its error */
+export async function failureOf(harness: Pick<Harness, 'fetch'>): Promise<string | undefined> {
   try {
-    const { body } = await harness.fetch('http://localhost/mcp', { method: 'OPTIONS' })
+    const { status, body } = await harness.fetch('http://localhost/mcp', { method: 'OPTIONS' })
     await body?.cancel()
-    return false
+    return status < 500 ? undefined : `status ${status}`
   } catch (problem) {
-    // Messages of the platform, and of edgemcp when the server itself is the default export.
-    return /does not export a fetch\(\) function|edgemcp has no server\.fetch/.test((problem as Error).message)
+    return (problem as Error).message
   }
 }
 

@@ -56,6 +56,6 @@ const gitHub = github({
   ...(GITHUB_URL && GITHUB_API && { url: GITHUB_URL, apiUrl: GITHUB_API }),
 })
 
-const worker = serve(server, { auth: signIn({ with: gitHub, requiredScopes: ['github:read'] }) })
+const worker = serve(server, { auth: signIn({ with: gitHub, requiredScopes: ['github:read'] }), origins: [] })
 export default worker
 export const { McpSession, McpSignIn } = worker

@@ -75,8 +75,11 @@ const sharedBuilds =
           async () => (await quickBundle(folder, main)) ?? (await wrangler.bundle(file, date)),
         )
       },
-      run: (file) =>
-        runFor(settings(file), async () => (await quickRun(folder, file, wrangler)) ?? (await wrangler.run(file))),
+      run: (file, vars) =>
+        runFor(
+          settings(file) + JSON.stringify(vars),
+          async () => (await quickRun(folder, file, vars, wrangler)) ?? (await wrangler.run(file, vars)),
+        ),
     }
   }
 
@@ -502,6 +505,19 @@ export default {
     mends: true,
   },
   {
+    what: 'the Worker in place of its fetch handler',
+    files: inMain('export default worker', 'export default { fetch: worker }'),
+    found: ['no-fetch-handler', 'error', 'src/index.ts', 'export default { fetch: worker }'],
+    fix: 'Write export default worker',
+    mends: true,
+  },
+  {
+    what: 'a fetch handler that throws',
+    files: inMain('export default worker', "export default { fetch: async () => { throw new Error('no database') } }"),
+    found: ['requests-fail', 'error', 'src/index.ts', 'export default {'],
+    fix: 'Fix this error',
+  },
+  {
     what: 'a server that is not served',
     files: {
       [main]: `import { createServer } from 'edgemcp'
@@ -624,6 +640,19 @@ const server`
     'vendor/node_modules/oauth/index.js': 'export function handle(env) { env.OAUTH_PROVIDER ??= {} }\n',
   }
   expect(await examined(files)).toEqual([])
+})
+
+test('a project may import state() that it does not use, and leave its secrets to the deployment', async () => {
+  const from = { main: 'const { ISSUER } =', toml: '[vars]' }
+  const withSecret = planted(inToml, toml, from.toml, '[secrets]\nrequired = ["API_SECRET"]\n\n[vars]')
+  const use = "if (!(env as { API_SECRET?: string }).API_SECRET) throw new Error('no secret')\nconst { ISSUER } ="
+  expect(await examined(planted(withSecret, main, from.main, use))).toEqual([])
+
+  const unused = planted(inToml, main, /const basket = .*\n/, '')
+  const without = planted(unused, main, /server\.tool\('new_basket'.*\n/, '')
+  const unexported = planted(without, main, "export { McpState } from 'edgemcp/state'\n", '')
+  const undeclared = planted(unexported, toml, ', "McpState"', '')
+  expect(await examined(planted(undeclared, main, 'rateLimit: { concurrent: 2 } },', '},'))).toEqual([])
 })
 
 test('doctor proposes no edit that the parser of the configuration would read differently', async () => {
@@ -820,7 +849,7 @@ test('a package.json that is not JSON is an error that names it', () => {
 })
 
 const emptyBundle: Awaited<ReturnType<Wrangler['bundle']>> = { exports: [], size: 0, inputs: [] }
-const started: Awaited<ReturnType<Wrangler['run']>> = { isUp: true, lacksFetchHandler: false, log: [] }
+const started: Awaited<ReturnType<Wrangler['run']>> = { isUp: true, log: [] }
 
 describe('edgemcp doctor', () => {
   const doctor = (...args: string[]) =>

@@ -4,31 +4,29 @@ import type { WorkerdStructuredLog } from 'miniflare'
 import { unstable_readConfig as readConfig } from 'wrangler'
 import { remoteBindings } from '../../cli/doctor/config.ts'
 import { tested } from '../../cli/doctor/rules/platform.ts'
-import { description, type Ran, type Wrangler } from '../../cli/doctor/wrangler.ts'
+import { description, failureOf, type Ran, type Vars, type Wrangler } from '../../cli/doctor/wrangler.ts'
 import { startWorker } from '../support/server.ts'
 
 /** @returns `undefined` for a project that does not build or respond, whose problem wrangler reports */
-export async function quickRun(folder: string, file: string, wrangler: Wrangler): Promise<Ran | undefined> {
+export async function quickRun(folder: string, file: string, vars: Vars, wrangler: Wrangler): Promise<Ran | undefined> {
   if (remoteBindings(wrangler.readConfig(file)).length > 0) return undefined
   const logs: WorkerdStructuredLog[] = []
   try {
     const config = readConfig({ config: join(folder, file) }, { hideWarnings: true })
     // Wrangler runs a Worker without a date with that of today.
     const dated = { ...config, compatibility_date: config.compatibility_date ?? tested }
-    await using server = await startWorker(dated, { EDGEMCP_DESCRIBE: 'yes' }, 'development', undefined, logs)
+    await using server = await startWorker(dated, { ...vars, EDGEMCP_DESCRIBE: 'yes' }, 'development', undefined, logs)
     const log = () => server.harness.getLogs().map(({ message }) => message)
     for (let tries = 0; tries < 40 && !isDescribed(log()); tries += 1) {
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
     const lines = log()
-    const { body } = await server.harness.fetch('http://localhost/mcp', { method: 'OPTIONS' })
-    await body?.cancel()
-    return { isUp: true, lacksFetchHandler: false, log: lines }
+    return { isUp: true, failure: await failureOf(server.harness), log: lines }
   } catch (problem) {
     const { code, message } = problem as Error & { code?: string }
     // Wrangler tells what a Worker without a default export lacks, and what does not build.
     if (code !== 'ERR_RUNTIME_FAILURE' || message.includes('from an undefined')) return undefined
-    return { isUp: false, lacksFetchHandler: false, log: [...logs.map((log) => log.message), message] }
+    return { isUp: false, log: [...logs.map((log) => log.message), message] }
   }
 }
 

@@ -134,7 +134,14 @@ function neededBy({ servers, sources, config, bundle }: Project): Map<string, Ne
     const place = find(sources, /\brateLimit\s*\(/)
     needStates(names.McpState ?? 'McpState', `An object counts ${counted}`, place ?? serve)
   }
-  const state = find(sources, /^\s*import\s*\{[^}]*\bstate\b[^}]*\}\s*from\s*['"]edgemcp\/state['"]/m, 'code')
+  const state = findAll(
+    sources,
+    /^\s*import\s*\{[^}]*\bstate\b(?:\s+as\s+([\w$]+))?[^}]*\}\s*from\s*['"]edgemcp\/state['"]/gm,
+    'code',
+  ).find(({ file, match }) => {
+    const source = sources.find(({ path }) => path === file)
+    return source && new RegExp(`(?<![\\w$.])${match[1] ?? 'state'}\\s*(?:<[^()]*>)?\\(`).test(source.bare)
+  })
   if (state) {
     const name = servers.find(({ names }) => names.McpState)?.names.McpState ?? 'McpState'
     needStates(name, 'State is kept by an object', state)

@@ -54,6 +54,19 @@ export function declared(project: Project): Finding[] {
     ]
   }
   if (project.lacksFetchHandler) return [withoutFetchHandler(project)]
+  if (project.failure !== undefined) {
+    const place = find(sources, /\bexport\s+default\b/)
+    return [
+      {
+        rule: 'requests-fail',
+        level: 'error',
+        file: place?.file ?? main,
+        line: place?.line,
+        problem: `The Worker starts, but a request to it fails: ${project.failure}`,
+        fix: 'Fix this error; npx wrangler dev shows its stack.',
+      },
+    ]
+  }
   if (servers.length === 0 && bundle.exports.length > 0) {
     const place = find(sources, /\bserve\s*\(/)
     return [
@@ -91,7 +104,7 @@ function withoutFetchHandler({ config, sources, bundle }: Project): Finding {
   const main = config.raw.main ?? config.file
   const entry = sources.filter(({ path }) => path === main)
   const served = find(sources, /\b(?:const|let)\s+([\w$]+)\s*=\s*serve\s*\(/)
-  const exported = find(entry, /\bexport\s+default\s+([\w$]+)\b/)
+  const exported = find(entry, /\bexport\s+default\s+(\{[^{}]*\}|[\w$]+)/)
   const place = exported ?? find(entry, /\bexport\s+default\b/) ?? served
   const worker = served?.file === main ? served.match[1] : undefined
   const hasDefault = bundle.exports.includes('default')
@@ -105,7 +118,7 @@ function withoutFetchHandler({ config, sources, bundle }: Project): Finding {
       : `${main} has no default export, so the Worker does not start.`,
     fix: worker
       ? `Write export default ${worker}: serve() returns the handler.`
-      : `Write export default serve(${exported?.match[1] ?? 'server'}): serve() returns the handler.`,
+      : `Write export default serve(${/^\w+$/.exec(exported?.match[1] ?? '') ?? 'server'}): serve() returns the handler.`,
     change: worker
       ? exported
         ? { from: exported.match[0], to: `export default ${worker}` }
