@@ -11,7 +11,7 @@ import { skills } from './skills/skills.ts'
 const usage = `edgemcp ${ownPackage().version}: MCP servers on Cloudflare Workers
 
   npx edgemcp init [folder]      create a project
-      --template <name>          hello, notes, team, gateway or jobs
+      --template <name>          hello, notes, team, sign-in, gateway or jobs
       --yes                      use defaults instead of questions
 
   npx edgemcp doctor [folder]    check a project, and print how to fix it

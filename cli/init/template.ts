@@ -8,6 +8,7 @@ export const templates = {
   hello: 'one tool',
   notes: 'tools, resources and change notifications, with a D1 database',
   team: 'tokens, data per team in a D1 database, confirmation by the user',
+  'sign-in': 'users sign in with GitHub, and members of an organization share a list',
   gateway: 'tools of an OpenAPI document and of another MCP server',
   jobs: 'a tool that runs as a task and writes its result to R2',
 } as const
@@ -43,8 +44,11 @@ const withD1 = {
 }
 
 /** Scripts and packages of one template, in addition to those of all templates. */
-const additions: Readonly<Partial<Record<Template, { scripts: object; tools?: readonly string[] }>>> = {
+const additions: Readonly<
+  Partial<Record<Template, { scripts: object; packages?: readonly string[]; tools?: readonly string[] }>>
+> = {
   notes: { scripts: withD1 },
+  'sign-in': { scripts: { provider: 'node scripts/provider.mjs' }, packages: ['@cloudflare/workers-oauth-provider'] },
   team: { scripts: { ...withD1, token: 'node scripts/token.mjs' }, tools: ['jose'] },
 }
 
@@ -52,7 +56,7 @@ function packageJson(template: Template, name: string): string {
   const own = ownPackage()
   const pinned = (names: readonly string[]) =>
     Object.fromEntries(names.map((name) => [name, own.devDependencies[name] ?? own.dependencies[name]]))
-  const { scripts, tools = [] } = additions[template] ?? {}
+  const { scripts, packages = [], tools = [] } = additions[template] ?? {}
   const contents = {
     name,
     version: '0.0.0',
@@ -65,7 +69,7 @@ function packageJson(template: Template, name: string): string {
       deploy: 'wrangler deploy',
       ...scripts,
     },
-    dependencies: { edgemcp: ownSpec(), ...pinned(['zod']) },
+    dependencies: { edgemcp: ownSpec(), ...pinned([...packages, 'zod']) },
     devDependencies: pinned(['@cloudflare/workers-types', '@types/node', ...tools, 'typescript', 'vitest', 'wrangler']),
     // npm would ask about these two otherwise.
     allowScripts: { esbuild: true, workerd: true },

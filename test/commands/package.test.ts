@@ -205,6 +205,7 @@ describe('a new project', () => {
     { template: 'team', dashes: ['--'] },
     { template: 'hello', dashes: ['--'] },
     { template: 'notes', dashes: [] },
+    { template: 'sign-in', dashes: ['--'] },
     { template: 'gateway', dashes: ['--'] },
     { template: 'jobs', dashes: ['--'] },
   ]

@@ -8,5 +8,9 @@ declare namespace Cloudflare {
     API_URL: string
     UPSTREAM_URL: string
     API_KEY: string
+    GITHUB_URL: string
+    GITHUB_ID: string
+    GITHUB_SECRET: string
+    ORGANIZATIONS: string
   }
 }
