@@ -655,11 +655,50 @@ describe('validation in linear time', () => {
   test('of a text that is too long for its pattern', () => {
     const pattern = 'a{1000}b'
     const text = 'a'.repeat(100_000)
-    const tooLong = `has a text that is too long for the pattern ${pattern}`
+    const tooLong = `has too much text for the pattern ${pattern}`
     expect(issues({ pattern }, text)).toBe(tooLong)
     expect(issues({ not: { pattern } }, text)).toBe(tooLong)
     expect(issues({ patternProperties: { [pattern]: false } }, { [text]: 1 })).toBe(tooLong)
     expect(issues({ pattern }, 'a'.repeat(3000))).toBe(`must match the pattern ${pattern}`)
+  })
+
+  describe('of many texts, whose patterns share the steps of one value', () => {
+    const pattern = 'a{1000}b'
+    const others = ['a{999}c', 'a{998}c']
+    const texts = Array.from({ length: 10 }, (_, index) => 'a'.repeat(19_000 + index))
+    const named = Object.fromEntries(texts.map((text) => [text, 1]))
+    const tooMuch = `has too much text for the pattern ${pattern}`
+
+    test.each<[string, Parameters<typeof issues>[0], unknown]>([
+      ['items', { items: { pattern } }, texts],
+      ['alternatives', { items: { anyOf: [{ pattern }, { type: 'string' }] } }, texts],
+      ['references', { items: { $ref: '#/$defs/text' }, $defs: { text: { pattern } } }, texts],
+      ['patternProperties', { patternProperties: { [pattern]: false } }, named],
+      ['additionalProperties', { patternProperties: { [pattern]: true }, additionalProperties: true }, named],
+      ['propertyNames', { propertyNames: { not: { pattern } } }, named],
+    ])('in %s', (_, schema, value) => {
+      expect(issues(schema, value)).toBe(tooMuch)
+    })
+
+    test('in several patterns for one text', () => {
+      const schema = { not: { anyOf: [...others, pattern].map((each) => ({ pattern: each })) } }
+      expect(issues(schema, texts[0])).toBe(tooMuch)
+    })
+
+    test('which the next value has again', () => {
+      const check = compile({ items: { not: { pattern } } }, '')
+      expect([1, 2, 3].map(() => check(texts.slice(0, 1)))).toEqual([[], [], []])
+    })
+
+    test('which are enough for many texts that backtrack little', () => {
+      const addresses = Array.from({ length: 20_000 }, (_, index) => `somebody.${index}@mail.example.com`)
+      expect(issues({ items: { pattern: '^[^@]+@[^@]+\\.[^@]+$' } }, addresses)).toBe('')
+    })
+
+    test('which are more for files', () => {
+      const files = Array.from({ length: 5 }, (_, index) => `${index}AAA`.repeat(200_000))
+      expect(issues({ items: { pattern: '^(?:[A-Za-z0-9+/]{4})*$' } }, files)).toBe('')
+    })
   })
 
   test('of a long text', () => {

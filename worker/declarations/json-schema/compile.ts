@@ -9,6 +9,7 @@ import { isObject } from '../../protocol/jsonrpc.ts'
 import type { JsonSchema, Params } from '../../protocol/types.ts'
 import type { Issues } from '../schema.ts'
 import { accept, all, type Check, circle, groups, InvalidParameter, LongText, none, refuse } from './keywords.ts'
+import { Steps } from './patterns.ts'
 
 class InvalidSchema extends Error {}
 
@@ -50,6 +51,7 @@ class SchemaCompiler {
   /** Resolve references, once every schema has been read. */
   readonly #references: (() => void)[] = []
   #scope = emptyScope()
+  #steps = new Steps()
 
   constructor(schema: JsonSchema, owner: string) {
     this.#schema = schema
@@ -66,6 +68,7 @@ class SchemaCompiler {
     for (const resolve of this.#references) resolve()
     return (value) => {
       this.#scope = emptyScope()
+      this.#steps = new Steps()
       try {
         return check(value)
       } catch (problem) {
@@ -89,6 +92,7 @@ class SchemaCompiler {
       schema,
       read: (part: unknown) => this.#read(part, base),
       refer: (reference: string, isDynamic: boolean) => this.#refer(reference, base, isDynamic),
+      steps: () => this.#steps,
     }
     for (const [is, keywords] of groups) {
       const compiled: Check<never>[] = []

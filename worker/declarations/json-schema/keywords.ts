@@ -12,7 +12,7 @@ import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
 import { type Issues, issuesText, mostIssues } from '../schema.ts'
 import { formats } from './formats.ts'
-import { compilePattern, SlowPattern } from './patterns.ts'
+import { compilePattern, SlowPattern, type Steps } from './patterns.ts'
 
 /** @param seen collects the evaluated properties and items, if an `unevaluated…` keyword needs them */
 export type Check<V = unknown> = (value: V, seen?: Seen) => Issues
@@ -24,6 +24,8 @@ export type Place = {
   /** Compiles a schema inside of this one. */
   readonly read: (schema: unknown) => Check
   readonly refer: (reference: string, isDynamic: boolean) => Check
+  /** Returns what the patterns of the current value share. */
+  readonly steps: () => Steps
 }
 
 /** Compiles the parameter of a keyword into a check. @throws InvalidParameter */
@@ -127,17 +129,17 @@ const size = (parameter: unknown) => valid(isSize, parameter, 'a whole number of
 const readAll = <C>(parameter: unknown, read: (schema: unknown) => C) =>
   Object.entries(valid(isObject, parameter, 'an object')).map(([name, schema]) => [name, read(schema)] as const)
 
-/** A text is too long for a pattern: whether it matches is unknown, so no keyword such as `not` can use the answer. */
+/** A text takes too many steps: whether it matches a pattern is unknown, so no keyword such as `not` can use the answer. */
 export class LongText extends Error {}
 
 /** @returns a function that throws `LongText` */
-function matcher(pattern: unknown): (text: string) => boolean {
+function matcher(pattern: unknown, { steps }: Place): (text: string) => boolean {
   const source = text(pattern)
   try {
     const matches = compilePattern(source)
     return (text) => {
-      const isMatch = matches(text)
-      if (isMatch === undefined) throw new LongText(`has a text that is too long for the pattern ${source}`)
+      const isMatch = matches(text, steps())
+      if (isMatch === undefined) throw new LongText(`has too much text for the pattern ${source}`)
       return isMatch
     }
   } catch (problem) {
@@ -317,8 +319,8 @@ export const groups: readonly Group[] = [
     ...range('Length', (value) => value.replace(/[\ud800-\udbff][\udc00-\udfff]/g, '_').length, 'characters'),
   }),
   group(isText, {
-    pattern(parameter) {
-      const matches = matcher(parameter)
+    pattern(parameter, place) {
+      const matches = matcher(parameter, place)
       return (value) => (matches(value) ? none : issue(`must match the pattern ${parameter}`))
     },
     format(parameter) {
@@ -376,17 +378,18 @@ export const groups: readonly Group[] = [
       const checks = new Map(readAll(parameter, read))
       return parts(namesOf, (name) => checks.get(name))
     },
-    patternProperties: (parameter, { read }) =>
+    patternProperties: (parameter, place) =>
       all(
-        readAll(parameter, read).map(([source, check]) => {
-          const matches = matcher(source)
+        readAll(parameter, place.read).map(([source, check]) => {
+          const matches = matcher(source, place)
           return parts(namesOf, (name) => matches(name) && check)
         }),
       ),
-    additionalProperties(parameter, { schema, read }) {
+    additionalProperties(parameter, place) {
+      const { schema } = place
       const names = new Set(Object.keys(schema.properties ?? {}))
-      const patterns = Object.keys(schema.patternProperties ?? {}).map(matcher)
-      const check = read(parameter)
+      const patterns = Object.keys(schema.patternProperties ?? {}).map((source) => matcher(source, place))
+      const check = place.read(parameter)
       return parts(namesOf, (name) => !names.has(name) && !patterns.some((matches) => matches(name)) && check)
     },
     propertyNames(parameter, { read }) {

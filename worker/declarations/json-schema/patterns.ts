@@ -3,7 +3,7 @@
  *
  * A RegExp backtracks: `^(a+)+$` doubles its time with each character of a text that does not match, and nothing can interrupt it. So a
  * RegExp matches only for patterns that backtrack little. For the others, an automaton follows all alternatives at once and reads each
- * character once. A text that would take either of them more than `mostSteps` is refused.
+ * character once. All patterns and texts of one value share its `Steps`: a text that would take more is refused.
  *
  * @see https://swtch.com/~rsc/regexp/regexp1.html
  */
@@ -24,30 +24,73 @@ type Node =
 /** A pattern that is too slow. The message is the pattern that was expected. */
 export class SlowPattern extends Error {}
 
-/** Returns the number of steps that a text may take: 20 million, or 20 for each character if these are more. */
-const mostSteps = (length: number) => 20 * Math.max(1_000_000, length)
+const mostSteps = 20_000_000
+
+/**
+ * The steps that patterns have taken for the texts of one value. Those of a RegExp are an upper bound, and far more than it takes for most
+ * texts, so they leave as many for automata, which count.
+ */
+export class Steps {
+  /** Steps of automata. */
+  counted = 0
+  #estimated = 0
+  #characters = 0
+  readonly #texts = new Set<string>()
+
+  /** Adds the steps of a RegExp for a text. Returns false if they are more than 20 million, and 20 for each character of all texts. */
+  take(steps: number, text: string): boolean {
+    // A text that several patterns read counts once.
+    if (!this.#texts.has(text)) this.#characters += text.length
+    this.#texts.add(text)
+    if (this.#estimated + steps > Math.max(mostSteps, 20 * this.#characters)) return false
+    this.#estimated += steps
+    return true
+  }
+}
 
 /** A pattern runs as a RegExp if any text of this length takes few enough steps. */
 const usualLength = 5000
 
 /**
- * Compiles a pattern. The function returns `undefined` for a text that is too long for the pattern.
+ * Compiles a pattern. The function returns `undefined` for a text that takes more steps than are left.
  *
  * @throws SyntaxError for a text that is no regular expression
  * @throws SlowPattern for one that a RegExp may take long to match, and that the automaton does not support
  */
-export function compilePattern(source: string): (text: string) => boolean | undefined {
+export function compilePattern(source: string): (text: string, steps?: Steps) => boolean | undefined {
   const pattern = regExp(source)
   const root = new PatternParser(source, pattern.unicode).parse()
   const isAnchored = isAtStart(root)
   // Without an anchor, a RegExp begins again at each character.
-  const isFast = (length: number) => costOf(root, length).steps * (isAnchored ? 1 : length + 1) <= mostSteps(length)
+  const stepsOf = byLength((length) => costOf(root, length).steps * (isAnchored ? 1 : length + 1))
   // Otherwise a short text can take as many steps as a long one: `^(a?){20}$`.
   const hasFewPaths = costOf(root, usualLength).paths <= 10 * usualLength
-  if (hasFewPaths && isFast(usualLength))
-    return (text) => (text.length <= usualLength || isFast(text.length) ? pattern.test(text) : undefined)
-  const automaton = new Automaton(root, isAnchored, pattern.unicode)
-  return (text) => automaton.matches(text)
+  if (!hasFewPaths || stepsOf(usualLength) > mostSteps) {
+    const automaton = new Automaton(root, isAnchored, pattern.unicode)
+    return (text, steps = new Steps()) => automaton.matches(text, steps)
+  }
+  let other: Automaton | undefined
+  return (text, steps = new Steps()) => {
+    if (steps.take(stepsOf(text.length), text)) return pattern.test(text)
+    try {
+      other ??= new Automaton(root, isAnchored, pattern.unicode)
+    } catch {
+      return undefined
+    }
+    return other.matches(text, steps)
+  }
+}
+
+/** Remembers costs, as bounds for few lengths: those of large patterns take longer to compute than short texts take to match. */
+function byLength(compute: (length: number) => number): (length: number) => number {
+  const known = new Map<number, number>()
+  return (length) => {
+    if (length > usualLength) return compute(length)
+    const near = Math.min(usualLength, 2 ** Math.ceil(Math.log2(length + 1)))
+    const cost = known.get(near) ?? compute(near)
+    known.set(near, cost)
+    return cost
+  }
 }
 
 function regExp(source: string): RegExp {
@@ -207,8 +250,6 @@ class Automaton {
   #states = 0
   /** Counts the positions of all texts: a state is reached once at each. */
   #position = 0
-  /** What is left for the text. */
-  #steps = 0
 
   /** @throws SlowPattern */
   constructor(root: Node, isAnchored: boolean, isUnicode: boolean) {
@@ -218,37 +259,38 @@ class Automaton {
   }
 
   /** Returns `undefined` for a text that takes too many steps. */
-  matches(text: string): boolean | undefined {
+  matches(text: string, steps: Steps): boolean | undefined {
     let states: State[] = []
     let index = 0
     this.#position += 1
-    this.#steps = mostSteps(text.length)
     for (;;) {
-      if (index === 0 || !this.#isAnchored) this.#reach(this.#start, text, index, states)
+      if (index === 0 || !this.#isAnchored) steps.counted += this.#reach(this.#start, text, index, states)
       if (this.#end.reachedAt === this.#position) return true
-      if (this.#steps < 0) return undefined
+      if (steps.counted > mostSteps) return undefined
       if (index >= text.length || (states.length === 0 && this.#isAnchored)) return false
       const character = this.#isUnicode ? String.fromCodePoint(text.codePointAt(index) ?? 0) : text.charAt(index)
       index += character.length
       this.#position += 1
       const reached: State[] = []
       for (const { matches, next } of states) {
-        if (matches?.(character)) for (const state of next) this.#reach(state, text, index, reached)
+        if (matches?.(character)) for (const state of next) steps.counted += this.#reach(state, text, index, reached)
       }
       states = reached
     }
   }
 
-  /** Adds the states that are reached from one without a character. */
-  #reach(from: State, text: string, index: number, states: State[]): void {
+  /** Adds the states that are reached from one without a character. Returns the number of steps. */
+  #reach(from: State, text: string, index: number, states: State[]): number {
     const open = [from]
+    let steps = 0
     for (let state = open.pop(); state; state = open.pop()) {
-      this.#steps -= 1
+      steps += 1
       if (state.reachedAt === this.#position) continue
       state.reachedAt = this.#position
       if (state.matches) states.push(state)
       else if (state.holds?.(text, index) ?? true) open.push(...state.next)
     }
+    return steps
   }
 
   /** Returns the state from which a node leads to the next state. */
