@@ -155,6 +155,12 @@ describe('a user', () => {
     ])
   })
 
+  test('reads the descriptions of scopes', async () => {
+    const { page } = await choice.consent({ scope: 'notes:read notes:write' })
+    const labels = [...page.matchAll(/<label>.*?> (.*?)<\/label>/g)].map(([, label]) => label)
+    expect(labels).toEqual(['<code>notes:read</code>', 'Change &#38; delete your notes <code>notes:write</code>'])
+  })
+
   test.each(['offline_access', ''])('is offered all scopes when the client asks for "%s"', async (scope) => {
     expect((await choice.consent({ scope })).page).toContain('value="notes:write"')
   })

@@ -44,7 +44,7 @@ const kinds: KindsOf<Extension> = {
   settings: [isJsonObject, 'an object of JSON values'],
   methods: kind.functions,
   named: kind.object(),
-  scopes: kind.strings,
+  scopes: kind.scopes,
 }
 
 /**

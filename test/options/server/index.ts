@@ -138,6 +138,16 @@ const misspelt: readonly Case[] = [
     'signIn() does not take "accessTokenTTL" (did you mean "accessTokenTtl"?): it takes with, upstreams, origin, allow, tenant, grantScopes, requireTenant, enterprise, accessTokenTtl, refreshTokenTtl, rememberConsent, privateUseRedirectUris, scopes, requireScopesEverywhere, requiredScopes, impliedScopes, allowAnonymous, tokenCacheMs, resourceName, resourceDocumentation, storedClaims and reauthorize',
   ],
   [
+    'signIn: scopes',
+    () => signIn(loose({ with: gitHub, scopes: { 'notes write': 'Change your notes' } })),
+    `"scopes" of signIn() must be a list such as ['notes:read'], or descriptions such as { 'notes:read': 'Read your notes' }, not an object`,
+  ],
+  [
+    'bearer: scopes',
+    () => bearer(loose({ issuer, requiredScopes: ['notes:read notes:write'] })),
+    `"requiredScopes" of bearer() must be a list such as ['notes:read'], not ["notes:read notes:write"]`,
+  ],
+  [
     'github',
     () => github(loose({ clientId: 'a', clientSecret: 'b', organisations: ['c'] })),
     'github() does not take "organisations" (did you mean "organizations"?): it takes clientId, clientSecret, scopes, additionalScopes, impliedScopes, name, title, emailDomains, authorizationParams, fetch, organizations, url and apiUrl',
@@ -416,7 +426,7 @@ const wrong: readonly Case[] = [
   [
     'bearer: requiredScopes',
     () => bearer(loose({ issuer, requiredScopes: 'admin' })),
-    '"requiredScopes" of bearer() must be a list of strings, not "admin"',
+    `"requiredScopes" of bearer() must be a list such as ['notes:read'], not "admin"`,
   ],
   [
     'bearer: allowAnonymous',

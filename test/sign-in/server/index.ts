@@ -55,6 +55,7 @@ const cases: Readonly<Record<string, SignInOptions>> = {
   choice: {
     with: [gitHub, github({ ...client, url: vars.WORK, name: 'work', title: 'GitHub at work' })],
     requiredScopes: ['notes:read'],
+    scopes: { 'notes:write': 'Change & delete your notes' },
     allow({ login }) {
       if (login === 'mallory') return 'Mallory may not sign in.'
       // As a lookup without a row returns it.

@@ -35,6 +35,8 @@ import { userIdOf, userOf } from './user.ts'
 export type PageOptions = DecidingOptions & {
   readonly providers: readonly IdentityProvider[]
   readonly rememberSeconds: number
+  /** Descriptions of scopes, for users. */
+  readonly descriptions: Readonly<Record<string, string>>
   readonly privateUseRedirectUris: readonly string[]
 }
 
@@ -139,7 +141,7 @@ export class AuthorizePages {
     }
     // RFC 6749, section 3.3: a client that names no scope gets a default. The user takes away what it needs not have.
     const authorization = { ...parsed, scope: wanted.length > 0 ? known : [...site.scopes] }
-    const { providers, rememberSeconds } = this.#options
+    const { providers, rememberSeconds, descriptions } = this.#options
     const [only, ...others] = providers
     const isAsked = url.searchParams.get('prompt')?.split(' ').includes('consent')
     if (only && others.length === 0 && rememberSeconds > 0 && !isAsked) {
@@ -150,7 +152,7 @@ export class AuthorizePages {
     const shown: ShownRequest = { ...authorization, offered: authorization.scope }
     const { handle, headers } = await oauth.beginConsent(shown)
     const { name, title = name } = serverInfo.server.declarations.options
-    return consentPage(request, { server: title, client, handle, providers }, headers)
+    return consentPage(request, { server: title, client, handle, providers, descriptions }, headers)
   }
 
   /** Carries out the decision of the consent page. */

@@ -28,6 +28,8 @@ export type Consent = {
   /** Posted back with the decision. */
   readonly handle: string
   readonly providers: readonly IdentityProvider[]
+  /** Of scopes, for users. */
+  readonly descriptions: Readonly<Record<string, string>>
 }
 
 /** @param headers bind the page to this browser */
@@ -134,7 +136,7 @@ export function printable(name: string): string {
   return text.length > maxNameCharacters ? `${text.slice(0, maxNameCharacters)}…` : text
 }
 
-function consentOf({ server, client, handle, providers }: Consent): Html {
+function consentOf({ server, client, handle, providers, descriptions }: Consent): Html {
   const { clientName, clientDomain, clientId, redirectUri, redirectHost, redirectIsLoopback, scope } = client
   // The host of a private-use URI is no domain.
   const isPrivateUse = !/^https?:/i.test(redirectUri)
@@ -151,9 +153,10 @@ function consentOf({ server, client, handle, providers }: Consent): Html {
 <input type="hidden" name="handle" value="${handle}">
 ${
   scope.length > 0 &&
-  html`<fieldset><legend>The app may</legend>${scope.map(
-    (name) => html`<label><input type="checkbox" name="scope" value="${name}" checked> <code>${name}</code></label>`,
-  )}</fieldset>`
+  html`<fieldset><legend>The app may</legend>${scope.map((name) => {
+    const description = Object.hasOwn(descriptions, name) && html`${descriptions[name] ?? ''} `
+    return html`<label><input type="checkbox" name="scope" value="${name}" checked> ${description}<code>${name}</code></label>`
+  })}</fieldset>`
 }
 ${providers.map(({ name, title }) => html`<button class="allow" name="decision" value="${name}">Allow, and sign in with ${title}</button>`)}
 <button name="decision" value="deny">Deny</button>

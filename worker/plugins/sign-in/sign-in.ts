@@ -12,6 +12,7 @@ import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
 import type { Plugin, Runtime } from '../../plugin.ts'
 import { readBodyText } from '../../protocol/bounded-body.ts'
 import { isStrings } from '../../protocol/check-principal.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
 import { authorizationServer } from '../../protocol/well-known.ts'
 import type { Auth, ServerInfo } from '../../request-hooks.ts'
 import { type BearerOptions, bearerKinds } from '../auth/bearer.ts'
@@ -53,7 +54,6 @@ import { type GrantManager, readUser, type SignedInUser, UserGrants } from './us
 export type SignInOptions = StoredPrincipals &
   Pick<
     BearerOptions,
-    | 'scopes'
     | 'requireScopesEverywhere'
     | 'requiredScopes'
     | 'impliedScopes'
@@ -64,6 +64,11 @@ export type SignInOptions = StoredPrincipals &
   > & {
     /** The identity provider, such as `github()`, or several, among which the user chooses. */
     with: IdentityProvider | readonly IdentityProvider[]
+    /**
+     * A list: the scopes that clients request first. An object: descriptions of scopes for the consent page, such as
+     * `{ 'notes:write': 'Change your notes' }`. Default: clients request `requiredScopes` and all declared scopes.
+     */
+    scopes?: readonly string[] | Readonly<Record<string, string>>
     /** Providers that users do not sign in with, for `ctx.upstream()`. Default: none. */
     upstreams?: readonly IdentityProvider[]
     /**
@@ -221,7 +226,13 @@ const kinds: KindsOf<SignInOptions> = {
   refreshTokenTtl: ttl,
   rememberConsent: kind.duration,
   privateUseRedirectUris: privateUseUris,
-  scopes: bearerKinds.scopes,
+  scopes: [
+    (value) =>
+      Array.isArray(value)
+        ? kind.scopes[0](value)
+        : isObject(value) && kind.scopes[0](Object.keys(value)) && kind.strings[0](Object.values(value)),
+    "a list such as ['notes:read'], or descriptions such as { 'notes:read': 'Read your notes' }",
+  ],
   requireScopesEverywhere: bearerKinds.requireScopesEverywhere,
   requiredScopes: bearerKinds.requiredScopes,
   impliedScopes: bearerKinds.impliedScopes,
@@ -312,6 +323,7 @@ class SignInServer {
     this.#pages = new AuthorizePages({
       ...options,
       providers,
+      descriptions: isStrings(options.scopes) ? {} : (options.scopes ?? {}),
       privateUseRedirectUris,
       rememberSeconds,
     })
@@ -320,7 +332,7 @@ class SignInServer {
   auth(): SignInAuth {
     const { scopes, storedClaims, reauthorize, ...options } = this.#options
     const resource = resourceServer(
-      { ...pickBearer(options), ...(scopes && { scopes }), tenantClaim: 'tenant' },
+      { ...pickBearer(options), ...(isStrings(scopes) && { scopes }), tenantClaim: 'tenant' },
       {
         // `<user>:<grant>:<secret>`
         token: (request) => bearerToken(request, /^[\w.~:-]+$/),
@@ -531,11 +543,12 @@ class SignInServer {
   #siteOf(request: Request, { paths: { mcp, sse }, server, hasSessions, seals }: ServerInfo): OAuthSite {
     const origin = this.#originOf(request)
     const { scopes = [], requiredScopes = [] } = this.#options
+    const [first, described] = isStrings(scopes) ? [scopes, []] : [[], Object.keys(scopes)]
     return {
       origin,
       identity: seals(undefined).identity,
       resources: (hasSessions ? [mcp, sse] : [mcp]).map((path) => new URL(path, origin).href),
-      scopes: [...new Set([...scopes, ...requiredScopes, ...declaredScopes(server)])],
+      scopes: [...new Set([...first, ...requiredScopes, ...declaredScopes(server), ...described])],
     }
   }
 
@@ -604,7 +617,7 @@ const storageWith =
     key === own.key ? own.storage : objectOf(key)
 
 /** Returns the options that `bearer()` has, too. */
-function pickBearer(options: SignInOptions | Omit<SignInOptions, 'scopes'>): BearerOptions {
+function pickBearer(options: Omit<SignInOptions, 'scopes'>): BearerOptions {
   const known = Object.entries(options).filter(([name]) => Object.hasOwn(bearerKinds, name))
   return Object.fromEntries(known)
 }

@@ -45,7 +45,7 @@ const types: ReadonlyMap<string, string> = new Map([
  * server.use(skills(mySkills))
  */
 export function skills(list: readonly Skill[], options: SkillsOptions = {}): Module {
-  checkOptions('skills()', options, { caching: kind.caching, scopes: kind.strings })
+  checkOptions('skills()', options, { caching: kind.caching, scopes: kind.scopes })
   checkSkills(list)
   const { caching = { ttlMs: 0, cacheScope: 'private' }, scopes } = options
   const entries = list.map(({ folder, frontmatter, files }) => ({
