@@ -1,13 +1,13 @@
 /** Validates the plugins of an endpoint: their members, and what these return when `serve()` calls them. */
 import { checkOptions, checkValue, isObject, type Kind, type KindsOf } from './declarations/check-options.ts'
 import * as kind from './declarations/option-kinds.ts'
-import type { AnyPlugin, DurableObjectClass, Provided, Route, Runtime } from './plugin.ts'
+import type { AnyPlugin, DurableObjectClass, Plugin, Provided, Route, Runtime } from './plugin.ts'
 import type { ServerInfo } from './request-hooks.ts'
 
 /** Whether a value is a class. A class in the place of the function that returns it would be called without `new`. */
 const isClass = (value: unknown) => typeof value === 'function' && /^class\b/.test(String(value))
 
-const pluginKinds: KindsOf<AnyPlugin> = {
+const pluginKinds: KindsOf<Plugin> = {
   name: kind.required(kind.name),
   variant: kind.string,
   validate: kind.fn,
@@ -60,7 +60,7 @@ const madeKinds = {
   templates: [Array.isArray, 'a list of templates'],
   routes: [Array.isArray, 'a list of routes'],
   provide: [(value) => !(value instanceof Promise) && isObject(value), 'an object such as { changes }'],
-} satisfies Partial<KindsOf<AnyPlugin>>
+} satisfies Partial<KindsOf<Plugin>>
 type Made = keyof typeof madeKinds
 
 const ownerOf = ({ name }: AnyPlugin) => `the plugin "${name}"`

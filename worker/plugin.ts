@@ -197,7 +197,10 @@ export interface Plugin<Classes extends Readonly<Record<string, DurableObjectCla
 }
 
 /** Accepts any plugin, whatever classes it has. */
-export type AnyPlugin = Plugin<Readonly<Record<string, DurableObjectClass>>>
+export type AnyPlugin = Plugin<Readonly<Record<string, DurableObjectClass>>> & {
+  /** Refuses a function that returns a plugin, such as `subscriptions` without a call. */
+  readonly bind?: never
+}
 
 /** Computes the Durable Object classes of a list of plugins, by name. A list whose plugins are not known one by one has none. */
 export type ClassesOf<P extends readonly AnyPlugin[]> = readonly AnyPlugin[] extends P

@@ -13,7 +13,7 @@ describe('a rate', () => {
   test.each(['5/s', '5/1s', '5/h', '60 per minute', '0/m', '5/', '5/toString'])('%s is refused', (text) => {
     const options = { rate: text }
     expect(() => limiter(options, () => ({}))).toThrow(
-      `rateLimit() has the rate "${text}": write it like 60/m or 10/10s. A rate counts in periods of 10s or m (a minute)`,
+      `rateLimit() has the rate "${text}": write it like 60/m or 10/10s. A rate counts in periods of 10s or m (a minute); quota counts those of an hour or a day`,
     )
   })
 })

@@ -36,6 +36,9 @@ withTasks.McpOther
 // @ts-expect-error there are no plugins
 serve(server).McpTask
 
+// @ts-expect-error a function that returns a plugin is none
+serve(server, { plugins: [tasks] })
+
 declare const counting: Plugin<{ Counts: DurableObjectClass }>
 const counted = serve(server, { plugins: [counting] })
 counted.Counts satisfies DurableObjectClass

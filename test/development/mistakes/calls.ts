@@ -22,6 +22,11 @@ export const atStart: readonly Mistake[] = [
     fix: '',
   },
   {
+    mistake: "`server.resource('note://:id', …)`, as routers write variables",
+    message: 'edgemcp publishes the URI note://:id as it is: write note://{id} for variables, or %3A for a colon',
+    fix: '',
+  },
+  {
     mistake: 'The `rateLimit` of a tool without `rateLimit()`',
     message:
       'edgemcp ignores the rateLimit of "has_a_limit": add rateLimit() of "edgemcp/rate-limit" to the plugins of serve()',

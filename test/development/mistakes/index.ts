@@ -12,6 +12,8 @@ const description = 'Makes a mistake'
 const Count = z.object({ count: z.number() })
 const Sure = z.object({ sure: z.boolean() })
 
+server.resource('note://:id', { description }, () => 'Milk')
+
 // What handlers return
 
 server.tool('returns_a_number', { description }, (() => 42) as never)

@@ -5,6 +5,7 @@ import type { Interceptor } from '../../declarations/interceptor.ts'
 import type { AnyPlugin, Plugin } from '../../plugin.ts'
 import type { Auth } from '../../request-hooks.ts'
 import { warnOfCompatibility } from './compatibility.ts'
+import { type Guards, warnOfColons, warnOfLimits, warnOfScopes } from './declared-mistakes.ts'
 import { type Described, describe } from './described.ts'
 import { effectsWatcher } from './effects.ts'
 import { exposeStorage } from './expose-storage.ts'
@@ -16,7 +17,6 @@ import { type RequiredClasses, warnOfMissingClasses } from './missing-classes.ts
 import { warnOfMissingState } from './missing-state.ts'
 import { warnOfMissingTasks } from './missing-tasks.ts'
 import { warnOfSharedClass } from './shared-class.ts'
-import { type Guards, warnOfLimits, warnOfScopes } from './unguarded.ts'
 import { withTestUsers } from './users.ts'
 
 export { timed } from './timed.ts'
@@ -48,6 +48,7 @@ export function watch<O extends Guards & Described>(
   if (options.sessions !== false) warnOfSharedClass(declarations, options, names.session)
   // Once everything is declared.
   if (!limiter) queueMicrotask(() => warnOfLimits(declarations))
+  queueMicrotask(() => warnOfColons(declarations))
   describe(declarations, options, env)
   exposeStorage(base)
   warnOfMissingState(declarations, limiter, names.state)

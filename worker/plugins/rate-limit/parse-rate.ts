@@ -9,7 +9,12 @@ const quotaPeriods: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_
 
 /** @throws Error with one sentence that names the fix */
 export const readRate = (text: string, owner: string): Rate =>
-  read(text, ratePeriods, `${owner} has the rate`, '60/m or 10/10s. A rate counts in periods of 10s or m (a minute)')
+  read(
+    text,
+    ratePeriods,
+    `${owner} has the rate`,
+    '60/m or 10/10s. A rate counts in periods of 10s or m (a minute); quota counts those of an hour or a day',
+  )
 
 /** @throws Error with one sentence that names the fix */
 export const readQuota = (text: string, owner: string): Rate =>

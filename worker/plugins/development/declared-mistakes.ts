@@ -1,3 +1,4 @@
+/** Warnings of declarations that do not do what they say. */
 import type { Declarations } from '../../declarations/declarations.ts'
 import type { Auth } from '../../request-hooks.ts'
 
@@ -29,5 +30,14 @@ export function warnOfLimits(declarations: Declarations): void {
     console.warn(
       `edgemcp ignores the rateLimit of ${names}: add rateLimit() of "edgemcp/rate-limit" to the plugins of serve()`,
     )
+  }
+}
+
+/** Warns of resources whose URI has a variable as routers write it. */
+export function warnOfColons({ resources }: Declarations): void {
+  for (const uri of resources.keys()) {
+    const written = uri.replace(/\/:(\w+)/g, '/{$1}')
+    if (written === uri) continue
+    console.warn(`edgemcp publishes the URI ${uri} as it is: write ${written} for variables, or %3A for a colon`)
   }
 }
