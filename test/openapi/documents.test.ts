@@ -552,6 +552,97 @@ test('alternatives with a discriminator may overlap', () => {
   expect([strict.isValid(1), strict.isValid(1.5)]).toEqual([false, true])
 })
 
+describe.each(['3.0.3', '3.1.0'])('a schema whose alternatives extend it, in OpenAPI %s,', (openapi) => {
+  const text = { type: 'string' }
+  const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+  const discriminator = { propertyName: 'kind' }
+  const base = (...names: string[]) => ({
+    type: 'object',
+    required: ['kind'],
+    properties: { kind: text },
+    oneOf: names.map(ref),
+    discriminator,
+  })
+  const subtype = (kind: string, member: string, ...bases: Json[]) => ({
+    allOf: [...bases, { properties: { kind: { enum: [kind] }, [member]: { type: 'integer' } }, required: [member] }],
+  })
+  const simple = {
+    Pet: base('Cat', 'Dog'),
+    Cat: subtype('cat', 'lives', ref('Pet')),
+    Dog: subtype('dog', 'tricks', ref('Pet')),
+  }
+  const cat = { kind: 'cat', lives: 9 }
+  const dog = { kind: 'dog', tricks: 1 }
+  const anyone = [{ kind: 'cat' }, { lives: 9 }, { kind: 'dog', lives: 9 }]
+
+  test.each<[what: string, schemas: Json, body: Json, valid: Json[], invalid: Json[]]>([
+    ['is the body', simple, ref('Pet'), [cat, dog], anyone],
+    ['is the base of the body', simple, ref('Cat'), [cat], [...anyone, dog]],
+    [
+      'is in the body twice',
+      simple,
+      { properties: { one: ref('Cat'), all: { type: 'array', items: ref('Pet') } } },
+      [{ one: cat, all: [cat, dog] }],
+      [{ one: dog }, ...anyone.map((each) => ({ all: [each] }))],
+    ],
+    [
+      'has another name there',
+      {
+        Pet: base('Cat', 'Dog'),
+        Animal: ref('Pet'),
+        Cat: subtype('cat', 'lives', ref('Animal')),
+        Dog: subtype('dog', 'tricks', { allOf: [ref('Animal')] }),
+      },
+      ref('Animal'),
+      [cat, dog],
+      anyone,
+    ],
+    [
+      'has alternatives in groups',
+      { ...simple, Pet: { ...base(), oneOf: [{ anyOf: [ref('Cat')] }, { allOf: [ref('Dog')] }] } },
+      ref('Pet'),
+      [cat, dog],
+      anyone,
+    ],
+    [
+      'has alternatives in groups, of which the body is one',
+      { ...simple, Pet: { ...base(), oneOf: [{ allOf: [ref('Dog')] }] } },
+      ref('Dog'),
+      [dog],
+      anyone,
+    ],
+    [
+      'has an alternative with alternatives',
+      {
+        Pet: base('Cat', 'Dog'),
+        Dog: simple.Dog,
+        Cat: { ...simple.Cat, anyOf: [ref('Persian'), ref('Siamese')] },
+        Persian: { allOf: [ref('Cat'), { required: ['hair'] }] },
+        Siamese: { allOf: [ref('Cat'), { required: ['voice'] }] },
+      },
+      ref('Pet'),
+      [dog, { ...cat, hair: 1 }, { ...cat, voice: 1 }],
+      [...anyone, cat],
+    ],
+  ])('%s', (_, schemas, body, valid, invalid) => {
+    const { isValid } = posting(body, { components: { schemas } }, openapi)
+    expect(valid.map(isValid)).toEqual(valid.map(() => true))
+    expect(invalid.map(isValid)).toEqual(invalid.map(() => false))
+  })
+
+  test('has one definition for all that extend it', () => {
+    const { input } = posting(ref('Pet'), { components: { schemas: simple } }, openapi)
+    expect(Object.keys(input.$defs as Json)).toEqual(['Pet', 'Cat', 'Pet_2', 'Dog'])
+  })
+})
+
+test('a schema that is extended by its alternative beside a reference', () => {
+  const Pet = { required: ['kind'], oneOf: [{ $ref: '#/components/schemas/Cat' }] }
+  const Cat = { $ref: '#/components/schemas/Pet', required: ['lives'] }
+  const { isValid } = posting({ $ref: '#/components/schemas/Pet' }, { components: { schemas: { Pet, Cat } } })
+  expect([{ kind: 'cat', lives: 9 }, { kind: 'cat' }, { lives: 9 }].map(isValid)).toEqual([true, false, false])
+})
+
 test('a pattern of another language is left out, and the rest of the document has tools', () => {
   const left: string[] = []
   const code = { type: 'string', pattern: '(?i)^[a-z]+$', maxLength: 3 }

@@ -15,12 +15,13 @@ export class Schemas {
   readonly #where: string
   readonly #onSkipped: (sentence: string) => void
   /**
-   * Names of definitions, by the target of references and the properties that they leave out: one reference may mean several schemas, and
-   * one schema may have several references.
+   * Names of definitions, by the target of references and what they leave out: one reference may mean several schemas, and one schema may
+   * have several references.
    */
   readonly #names = new Map<unknown, Map<string, string>>()
 
   readonly #readOnly = new Map<Params, ReadonlySet<string>>()
+  readonly #alternatives = new Map<Params, ReadonlySet<unknown>>()
 
   /** @param source `where` is for errors */
   constructor({ document, where, onSkipped }: Pick<OperationSource, 'document' | 'where' | 'onSkipped'>) {
@@ -37,24 +38,32 @@ export class Schemas {
   /**
    * @param outer the enclosing schemas that references may mean, innermost first
    * @param hidden properties that the schemas around `allOf` declare as read-only
+   * @param bases schemas whose alternatives are left out, because the schemas around `allOf` are among them
    */
-  #copy(schema: unknown, outer: readonly Params[], hidden: readonly string[] = []): unknown {
-    if (Array.isArray(schema)) return schema.map((each) => this.#copy(each, outer, hidden))
+  #copy(
+    schema: unknown,
+    outer: readonly Params[],
+    hidden: readonly string[] = [],
+    bases: ReadonlySet<Params> = noBases,
+  ): unknown {
+    if (Array.isArray(schema)) return schema.map((each) => this.#copy(each, outer, hidden, bases))
     if (!isObject(schema)) return schema
     if (this.hasFiles && isFile(schema)) return fileSchema(schema)
     const own = schemasAround(schema, outer)
     const names = [...hidden, ...this.#readOnlyOf(schema, outer)]
-    const $ref = typeof schema.$ref === 'string' ? `#/$defs/${this.#nameFor(schema.$ref, own, names)}` : undefined
+    const extended = new Set([...bases, ...this.#basesOf(schema, outer)])
+    const $ref =
+      typeof schema.$ref === 'string' ? `#/$defs/${this.#nameFor(schema.$ref, own, names, extended)}` : undefined
     const isOld = isVersion30(this.#document)
     if ($ref && isOld) return { $ref }
-    const members = Object.entries(lenient(schema)).filter(
+    const members = Object.entries(bases.has(schema) ? withoutAlternatives(schema) : lenient(schema)).filter(
       ([key, member]) => !left.has(key) && !key.startsWith('x-') && !(key === 'pattern' && this.#isInvalid(member)),
     )
     const copy = Object.fromEntries(
       members.map(([key, member]) => {
         if (literal.has(key)) return [key, member]
         if (named.has(key) && isObject(member)) return [key, this.#copyEach(member, own)]
-        return [key, this.#copy(member, own, key === 'allOf' ? names : [])]
+        return [key, key === 'allOf' ? this.#copy(member, own, names, extended) : this.#copy(member, own)]
       }),
     )
     const requested = without($ref ? { ...copy, $ref } : copy, new Set(names))
@@ -79,12 +88,52 @@ export class Schemas {
     }
   }
 
-  /** Returns the schemas that apply to the same value by its reference and `allOf`, each with the schemas around it. */
-  #partsOf({ $ref, allOf }: Params, own: readonly Params[]): (readonly [unknown, readonly Params[]])[] {
-    const parts = [allOf].flat().map((each) => [each, own] as const)
-    if (typeof $ref !== 'string') return parts
-    const { target, around } = this.#targetOf($ref, own)
+  /** Returns the schemas that apply to the same value by its reference and other members, each with the schemas around it. */
+  #partsOf(schema: Params, own: readonly Params[], members = ['allOf']): Part[] {
+    const parts = members.flatMap((key) => [schema[key]].flat().map((each): Part => [each, own]))
+    if (typeof schema.$ref !== 'string') return parts
+    const { target, around } = this.#targetOf(schema.$ref, own)
     return isVersion30(this.#document) ? [[target, around]] : [...parts, [target, around]]
+  }
+
+  /** Returns these schemas, and all that they lead to by references and other members, each with the schemas around it. */
+  #reachedFrom(
+    open: Part[],
+    members: string[],
+    reached = new Map<Params, readonly Params[]>(),
+  ): Map<Params, readonly Params[]> {
+    for (let part = open.pop(); part; part = open.pop()) {
+      const [schema, outer] = part
+      if (!isObject(schema) || reached.has(schema)) continue
+      reached.set(schema, outer)
+      open.push(...this.#partsOf(schema, schemasAround(schema, outer), members))
+    }
+    return reached
+  }
+
+  /**
+   * Returns the schemas that a schema extends and whose alternatives it is: for it, they are meant without them. Otherwise it would be
+   * endless.
+   *
+   * @see https://spec.openapis.org/oas/v3.1.1.html#composition-and-inheritance-polymorphism
+   */
+  #basesOf(schema: Params, outer: readonly Params[]): ReadonlySet<Params> {
+    const bases = new Set<Params>()
+    for (const [base, around] of this.#reachedFrom([[schema, outer]], ['allOf'])) {
+      if (base === schema || !(base.oneOf || base.anyOf)) continue
+      if (this.#alternativesOf(base, around).has(schema)) bases.add(base)
+    }
+    return bases
+  }
+
+  #alternativesOf(base: Params, outer: readonly Params[]): ReadonlySet<unknown> {
+    const known = this.#alternatives.get(base)
+    if (known) return known
+    const own = schemasAround(base, outer)
+    const parts = [base.oneOf, base.anyOf].flat().map((each): Part => [each, own])
+    const found = new Set(this.#reachedFrom(parts, ['oneOf', 'anyOf'], new Map([[base, outer]])).keys())
+    this.#alternatives.set(base, found)
+    return found
   }
 
   /** Returns the properties that only responses have. */
@@ -111,13 +160,22 @@ export class Schemas {
     return parts.some(([part, around]) => this.#isReadOnly(part, around, depth + 1))
   }
 
-  #nameFor(reference: string, outer: readonly Params[], hidden: readonly string[]): string {
+  #nameFor(
+    reference: string,
+    outer: readonly Params[],
+    hidden: readonly string[],
+    extended: ReadonlySet<Params>,
+  ): string {
     const { target, around } = this.#targetOf(reference, outer)
     const itself = this.#readOnlyOf(target, around)
     const others = [...new Set(hidden)].filter((name) => !itself.has(name)).sort()
+    const parts = this.#reachedFrom([[target, around]], ['allOf'])
+    const own = isObject(target) ? this.#basesOf(target, around) : noBases
+    const bases = new Set([...extended, ...own].filter((base) => parts.has(base)))
     const names = this.#names.get(target) ?? new Map<string, string>()
     this.#names.set(target, names)
-    const key = JSON.stringify(others)
+    const places = [...this.#alternatives.keys()].flatMap((base, index) => (bases.has(base) ? index : []))
+    const key = JSON.stringify([others, places])
     const known = names.get(key)
     if (known) return known
     const last = asciiName(reference.split('/').at(-1)) || 'schema'
@@ -126,7 +184,7 @@ export class Schemas {
     names.set(key, name)
     if (Object.keys(this.definitions).length === maxDefinitions) throw new RangeError()
     this.definitions[name] = {}
-    this.definitions[name] = this.#copy(target, around, others)
+    this.definitions[name] = this.#copy(target, around, others, bases)
     return name
   }
 
@@ -163,6 +221,13 @@ const fileSchema = ({ title, description }: Params): Params => ({
   required: ['data'],
   additionalProperties: false,
 })
+
+/** A schema, and those around it. */
+type Part = readonly [unknown, readonly Params[]]
+
+const noBases: ReadonlySet<Params> = new Set()
+
+const withoutAlternatives = ({ oneOf, anyOf, ...others }: Params): Params => others
 
 /** Returns a schema whose alternatives may overlap, if a discriminator tells which one is meant. */
 function lenient(schema: Params): Params {
