@@ -103,6 +103,19 @@ async function runtimeOptions(
   const texts = config.rules.filter(({ type }) => type === 'Text').flatMap(({ globs }) => globs)
   const loader = Object.fromEntries(texts.map((glob) => [extname(glob), 'text' as const]))
   const contents = await bundleOf({ main, mode, define, loader })
+  const worker = {
+    ...options,
+    bindings: Object.assign({}, options.bindings, secrets),
+    modules: [{ type: 'ESModule' as const, path: 'index.js', contents }],
+    // Types of undici come from the runtime here, and from Node.js there.
+    outboundService: async (request: unknown) =>
+      ((await internet(request as never)) ?? (await send(request as never))) as never,
+  }
+  // A script that a binding names is this Worker in another isolate, without that binding.
+  const others = new Set(config.durable_objects.bindings.flatMap(({ script_name: name }) => name ?? []))
+  const own = Object.fromEntries(
+    Object.entries(options.durableObjects ?? {}).filter(([, to]) => Object(to).scriptName === undefined),
+  )
   return convertV4MiniflareOptions({
     host: '127.0.0.1',
     port: 0,
@@ -112,15 +125,8 @@ async function runtimeOptions(
     unsafeInspectDurableObjects: true,
     handleStructuredLogs: onLog,
     workers: [
-      {
-        ...options,
-        name: config.name,
-        bindings: Object.assign({}, options.bindings, secrets),
-        modules: [{ type: 'ESModule', path: 'index.js', contents }],
-        // Types of undici come from the runtime here, and from Node.js there.
-        outboundService: async (request) =>
-          ((await internet(request as never)) ?? (await send(request as never))) as never,
-      },
+      { ...worker, name: config.name },
+      ...[...others].map((name) => ({ ...worker, name, durableObjects: own })),
       ...externalWorkers,
     ],
   })
