@@ -434,7 +434,8 @@ export type KeptTokens = {
   readonly idToken?: Readonly<Params> | undefined
   /** Id of the account at the provider. */
   readonly account: string
-  /** The client at the provider to which they were issued. */
+  /** Who issued them, and to which client. */
+  readonly issuer?: string | undefined
   readonly clientId?: string | undefined
   /** Whether the provider refused the tokens: the user is signed out until the next sign-in. */
   readonly isRefused?: boolean | undefined
@@ -464,6 +465,48 @@ export type UserAnswer =
   | { readonly is: 'denied'; readonly reason: string }
   | { readonly is: 'unanswered' }
 
+/**
+ * A provider, as the endpoint of a request has it: its functions run where the request arrived. The isolate of an object may not have the
+ * endpoint, or another one with another provider of the same name.
+ */
+export type ProviderCalls = Pick<KeptTokens, 'issuer' | 'clientId'> & {
+  readonly name: string
+  readonly impliedScopes?: Readonly<Record<string, readonly string[]>> | undefined
+  /**
+   * Refreshes tokens. Returns `undefined` when the provider does not accept the refresh token any more.
+   *
+   * @throws what a provider that does not answer throws
+   */
+  refresh(tokens: KeptTokens): Promise<KeptTokens | undefined>
+  /** Asks who the user of tokens is now. Returns `rejected` when the API does not accept the access token. */
+  user(tokens: KeptTokens): Promise<UserAnswer | 'rejected'>
+  /** Revokes tokens, after they were deleted. Failures are reported. */
+  revoke(tokens: KeptTokens): Promise<void>
+}
+
+/** A refresh of the tokens of a grant, and what its endpoint decides about it. */
+export type Refresh = {
+  readonly userId: string
+  /** What is stored with the grant. */
+  readonly props: unknown
+  /** Scopes of the grant, and those that the client requests. */
+  readonly scope: readonly string[]
+  readonly requestedScope: readonly string[]
+}
+export type Refreshing =
+  | { readonly is: 'granted'; readonly scopes: string[]; readonly newProps?: unknown }
+  | { readonly is: 'ended'; readonly reason: string }
+  | { readonly is: 'unavailable'; readonly reason: string }
+
+/** What the endpoint of a token request decides, where the request arrived. */
+export type TokenTerms = {
+  /** Seconds for which tokens are valid. */
+  readonly lifetimes: { readonly accessTokenTTL: number; readonly refreshTokenTTL: number }
+  /** Returns the client of a key that the options of the endpoint list. Default: they list none. */
+  readonly clientAt?: ((key: string) => Promise<object | undefined>) | undefined
+  decide(refresh: Refresh): Promise<Refreshing>
+}
+
 /** What the authorization server of sign-in stores. */
 export interface EntryStorage {
   /** @param isUsedOnce only one reader gets the value, until it deletes it or has had it for 10 seconds */
@@ -487,21 +530,26 @@ export interface SignInRpc extends EntryStorage {
    */
   keepUpstream(
     user: string,
-    provider: string,
+    provider: ProviderCalls,
     tokens: KeptTokens,
     requested: readonly string[],
     isSignIn: boolean,
   ): Promise<void>
   /** Returns an access token of the user of this object. @param rejected an access token that is returned only if another one is no help */
-  upstreamToken(user: string, provider: string, scopes: readonly string[], rejected?: string): Promise<UpstreamAnswer>
+  upstreamToken(
+    user: string,
+    provider: ProviderCalls,
+    scopes: readonly string[],
+    rejected?: string,
+  ): Promise<UpstreamAnswer>
   /** Asks a provider who the user of this object is now. */
-  upstreamUser(user: string, provider: string): Promise<UserAnswer>
+  upstreamUser(user: string, provider: ProviderCalls): Promise<UserAnswer>
   /** Returns the names of the providers whose tokens this object stores. */
   upstreamProviders(): Promise<readonly string[]>
   /** Deletes the tokens of the user of this object, and revokes them at their providers. @param provider Default: all of them */
   clearUpstream(user: string, provider?: string): Promise<void>
   /** Answers a token request of the grant that this object stores. @param key of the grant */
-  answer(request: Request, site: OAuthSite, key: string): Promise<Response>
+  answer(request: Request, site: OAuthSite, key: string, terms: TokenTerms): Promise<Response>
 }
 
 /** What is stored of an API key: never the key itself. Times are milliseconds since 1970. */

@@ -20,7 +20,17 @@
 import { DurableObject } from 'cloudflare:workers'
 import { hex } from '../../worker/protocol/hex.ts'
 import { sha256 } from '../../worker/sealing/sha256.ts'
-import type { EntryStorage, KeptTokens, OAuthSite, SignInRpc, StoredKey, UpstreamAnswer, UserAnswer } from '../rpc.ts'
+import type {
+  EntryStorage,
+  KeptTokens,
+  OAuthSite,
+  ProviderCalls,
+  SignInRpc,
+  StoredKey,
+  TokenTerms,
+  UpstreamAnswer,
+  UserAnswer,
+} from '../rpc.ts'
 import { Alarms } from '../shared/alarms.ts'
 import { Schema } from '../shared/schema.ts'
 import { IssuedRefreshTokens } from './issued-refresh-tokens.ts'
@@ -40,7 +50,7 @@ export interface SignInHost extends UpstreamHost {
   /** Called before the last grant of a user is deleted. @param upstream name of the object with the upstream tokens of the user */
   signOut(upstream: string): Promise<void>
   /** Answers a request of a client to the token endpoint. */
-  answer(request: Request, site: OAuthSite, own: OwnGrant): Promise<Response>
+  answer(request: Request, site: OAuthSite, own: OwnGrant, terms: TokenTerms): Promise<Response>
   /** Ends the grant of the object in which it runs. */
   endGrant(site: OAuthSite, own: OwnGrant): Promise<void>
 }
@@ -105,8 +115,8 @@ export class SignIn extends DurableObject implements SignInRpc {
   }
 
   /** Answers a token request of this grant, after those that arrived before it: a refresh reads the grant and writes it again. */
-  answer(request: Request, site: OAuthSite, key: string): Promise<Response> {
-    return this.#afterEarlier(() => this.#answer(request, site, key))
+  answer(request: Request, site: OAuthSite, key: string, terms: TokenTerms): Promise<Response> {
+    return this.#afterEarlier(() => this.#answer(request, site, key, terms))
   }
 
   #afterEarlier<T>(work: () => Promise<T>): Promise<T> {
@@ -115,24 +125,30 @@ export class SignIn extends DurableObject implements SignInRpc {
     return done
   }
 
-  async #answer(request: Request, site: OAuthSite, key: string): Promise<Response> {
+  async #answer(request: Request, site: OAuthSite, key: string, terms: TokenTerms): Promise<Response> {
     this.#schema.check()
     const form = await request.clone().text()
     const params = new URLSearchParams(form)
-    if (params.get('grant_type') !== 'refresh_token') return this.#issue(request, site, key)
+    if (params.get('grant_type') !== 'refresh_token') return this.#issue(request, site, key, terms)
     const sent = `${form}\n${request.headers.get('Authorization') ?? ''}`
     const known = this.#entry(key) && (await this.#lastRefresh.find(sent))
     const repeated = known === undefined ? undefined : await this.#repeat(known, key)
     if (repeated !== undefined) return tokenResponse(repeated, request)
-    const response = await this.#issue(request, site, key, params.get('refresh_token') ?? '')
+    const response = await this.#issue(request, site, key, terms, params.get('refresh_token') ?? '')
     if (response.status === 200) await this.#lastRefresh.store(sent, await response.clone().text())
     return response
   }
 
   /** Answers a request for tokens, and ends the grant when the request has a refresh token that was replaced. */
-  async #issue(request: Request, site: OAuthSite, key: string, refreshToken?: string): Promise<Response> {
+  async #issue(
+    request: Request,
+    site: OAuthSite,
+    key: string,
+    terms: TokenTerms,
+    refreshToken?: string,
+  ): Promise<Response> {
     const own = { key, storage: this.#direct() }
-    const response = await this.#host.answer(request, site, own)
+    const response = await this.#host.answer(request, site, own, terms)
     const text = await response.clone().text()
     if (response.status === 200 && text !== '') await this.#issued.add(text)
     // The client has proven its secret: with a wrong one, the error is `invalid_client`.
@@ -155,7 +171,7 @@ export class SignIn extends DurableObject implements SignInRpc {
 
   async keepUpstream(
     user: string,
-    provider: string,
+    provider: ProviderCalls,
     tokens: KeptTokens,
     requested: readonly string[],
     isSignIn: boolean,
@@ -165,12 +181,17 @@ export class SignIn extends DurableObject implements SignInRpc {
     await this.#upstream.put(user, provider, tokens, requested, isSignIn)
   }
 
-  upstreamToken(user: string, provider: string, scopes: readonly string[], rejected?: string): Promise<UpstreamAnswer> {
+  upstreamToken(
+    user: string,
+    provider: ProviderCalls,
+    scopes: readonly string[],
+    rejected?: string,
+  ): Promise<UpstreamAnswer> {
     this.#schema.check()
     return this.#upstream.token(user, provider, scopes, rejected)
   }
 
-  upstreamUser(user: string, provider: string): Promise<UserAnswer> {
+  upstreamUser(user: string, provider: ProviderCalls): Promise<UserAnswer> {
     this.#schema.check()
     return this.#upstream.user(user, provider)
   }

@@ -1,5 +1,5 @@
 /** The tokens that identity providers issued for their APIs to one user, sealed. */
-import type { KeptTokens, UpstreamAnswer, UserAnswer } from '../rpc.ts'
+import type { KeptTokens, ProviderCalls, UpstreamAnswer, UserAnswer } from '../rpc.ts'
 
 /** What the tokens need of the plugin that made the class of the object. */
 export interface UpstreamHost {
@@ -7,18 +7,10 @@ export interface UpstreamHost {
   seal(user: string, provider: string, tokens: KeptTokens): Promise<string>
   /** Returns sealed tokens; `undefined` if a key is missing. */
   open(user: string, provider: string, sealed: string): Promise<KeptTokens | undefined>
-  /**
-   * Refreshes tokens. Returns `undefined` when the provider does not accept the refresh token any more.
-   *
-   * @throws what a provider that does not answer throws
-   */
-  refresh(provider: string, tokens: KeptTokens): Promise<KeptTokens | undefined>
-  /** Asks who the user of tokens is now. Returns `rejected` when the API does not accept the access token. */
-  user(provider: string, tokens: KeptTokens): Promise<UserAnswer | 'rejected'>
-  /** Revokes tokens at the provider, after they were deleted here. Failures are reported. */
-  revoke(provider: string, tokens: KeptTokens): Promise<void>
+  /** Revokes tokens at their provider, after they were deleted here. Failures are reported. */
+  revoke(tokens: KeptTokens): Promise<void>
   /** Whether granted scopes include another one. */
-  holds(provider: string, tokens: KeptTokens, scope: string): boolean
+  holds(provider: ProviderCalls, tokens: KeptTokens, scope: string): boolean
   /** Logs a problem. */
   report(problem: unknown): void
 }
@@ -50,19 +42,21 @@ export class UpstreamTokens {
   }
 
   /**
-   * Stores tokens. Those of another account are replaced with all that is known of them, and revoked at the provider.
+   * Stores tokens. Those of another account, client or issuer are replaced with all that is known of them, and revoked.
    *
    * @param isSignIn the tokens of a sign-in: tokens that were connected with more scopes stay
    */
   async put(
     user: string,
-    provider: string,
-    tokens: KeptTokens,
+    provider: ProviderCalls,
+    received: KeptTokens,
     requested: readonly string[],
     isSignIn: boolean,
   ): Promise<void> {
-    const stored = await this.#open(user, provider)
-    const old = stored?.account === tokens.account ? stored : undefined
+    const { name, issuer, clientId } = provider
+    const tokens = { ...received, issuer, clientId }
+    const stored = await this.#open(user, name)
+    const old = stored?.account === tokens.account && isOf(stored, provider) ? stored : undefined
     const hasAll = (one: KeptTokens, other: KeptTokens) =>
       other.scopes.every((scope) => this.#host.holds(provider, one, scope))
     if (isSignIn && old && isUsable(old) && hasAll(old, tokens) && !hasAll(tokens, old)) return
@@ -74,33 +68,35 @@ export class UpstreamTokens {
     for (const scope of Object.keys(refused)) if (this.#host.holds(provider, tokens, scope)) delete refused[scope]
     const replaced = [...(old?.replaced ?? []), ...(old?.isRejected ? [Date.now()] : [])].slice(-maxReplacements)
     // RFC 6749, section 5.1: an answer need not repeat the refresh token.
-    const refreshToken = tokens.refreshToken ?? (old?.clientId === tokens.clientId ? old?.refreshToken : undefined)
-    const sealed = await this.#host.seal(user, provider, { ...tokens, refreshToken, refused, replaced })
-    this.#storage.kv.put(prefix + provider, sealed)
-    if (stored && !old) await this.#host.revoke(provider, stored)
+    const refreshToken = tokens.refreshToken ?? old?.refreshToken
+    const sealed = await this.#host.seal(user, name, { ...tokens, refreshToken, refused, replaced })
+    this.#storage.kv.put(prefix + name, sealed)
+    if (stored && !old) await (isOf(stored, provider) ? provider : this.#host).revoke(stored)
   }
 
   /** Asks the provider who the user is now. */
-  async user(user: string, provider: string): Promise<UserAnswer> {
+  async user(user: string, provider: ProviderCalls): Promise<UserAnswer> {
+    const { name } = provider
     // Deleted by the user, or with the last grant.
-    if (this.#storage.kv.get(prefix + provider) === undefined) return signedOut
-    const tokens = await this.#open(user, provider)
+    if (this.#storage.kv.get(prefix + name) === undefined) return signedOut
+    const tokens = await this.#open(user, name)
     if (!tokens) return unreadable
+    if (!isOf(tokens, provider)) return ofAnotherClient
     const { refreshToken, idToken, expires = Number.POSITIVE_INFINITY, isRefused = false } = tokens
     if (isRefused) return signedOut
     const canRefresh = refreshToken !== undefined
     // The provider has refused nothing: it issued tokens that end.
     if (!canRefresh && expires <= Date.now()) return { is: 'unchanged' }
     const isStale = canRefresh && (idToken !== undefined || expires - refreshBeforeMs <= Date.now())
-    const answer = isStale ? 'rejected' : await this.#host.user(provider, tokens)
+    const answer = isStale ? 'rejected' : await provider.user(tokens)
     if (answer !== 'rejected') return answer
     if (!canRefresh) {
-      await this.#replace(user, provider, tokens, { ...tokens, isRefused: true })
+      await this.#replace(user, name, tokens, { ...tokens, isRefused: true })
       return signedOut
     }
     const refreshed = await this.#refreshOnce(user, provider, tokens)
     if ('missing' in refreshed) return refreshed.missing === 'answer' ? { is: 'unanswered' } : signedOut
-    const again = await this.#host.user(provider, refreshed)
+    const again = await provider.user(refreshed)
     return again === 'rejected' ? signedOut : again
   }
 
@@ -112,15 +108,20 @@ export class UpstreamTokens {
   /** Deletes tokens, and revokes them at their providers. @param provider Default: all of them */
   async delete(user: string, provider?: string): Promise<void> {
     const names = provider === undefined ? this.providers() : [provider]
-    const all = await Promise.all(names.map(async (name) => ({ name, tokens: await this.#open(user, name) })))
+    const all = await Promise.all(names.map((name) => this.#open(user, name)))
     for (const name of names) for (const start of [prefix, marker]) this.#storage.kv.delete(start + name)
-    await Promise.all(all.map(({ name, tokens }) => tokens && this.#host.revoke(name, tokens)))
+    await Promise.all(all.map((tokens) => tokens && this.#host.revoke(tokens)))
   }
 
   /** Returns an access token that is valid for a minute at least, with these scopes. */
-  async token(user: string, provider: string, scopes: readonly string[], rejected?: string): Promise<UpstreamAnswer> {
-    const tokens = await this.#open(user, provider)
-    if (!tokens) return lacking('tokens', tokens)
+  async token(
+    user: string,
+    provider: ProviderCalls,
+    scopes: readonly string[],
+    rejected?: string,
+  ): Promise<UpstreamAnswer> {
+    const tokens = await this.#open(user, provider.name)
+    if (!tokens || !isOf(tokens, provider)) return lacking('tokens', tokens)
     const { accessToken, expires } = tokens
     const isFresh = (expires ?? Number.POSITIVE_INFINITY) - refreshBeforeMs > Date.now()
     const answer = this.#withScopes(provider, tokens, scopes)
@@ -131,14 +132,15 @@ export class UpstreamTokens {
   }
 
   /** Refreshes tokens, or waits for the refresh that runs. */
-  #refreshOnce(user: string, provider: string, tokens: KeptTokens): Promise<KeptTokens | Missing> {
-    const running = this.#refreshing.get(provider)
-    const refreshing = running ?? this.#refresh(user, provider, tokens).finally(() => this.#refreshing.delete(provider))
-    this.#refreshing.set(provider, refreshing)
+  #refreshOnce(user: string, provider: ProviderCalls, tokens: KeptTokens): Promise<KeptTokens | Missing> {
+    const { name } = provider
+    const running = this.#refreshing.get(name)
+    const refreshing = running ?? this.#refresh(user, provider, tokens).finally(() => this.#refreshing.delete(name))
+    this.#refreshing.set(name, refreshing)
     return refreshing
   }
 
-  #withScopes(provider: string, tokens: KeptTokens, scopes: readonly string[]): UpstreamAnswer {
+  #withScopes(provider: ProviderCalls, tokens: KeptTokens, scopes: readonly string[]): UpstreamAnswer {
     const hasAll = scopes.every((scope) => this.#host.holds(provider, tokens, scope))
     return hasAll ? tokenOf(tokens) : lacking('scopes', tokens)
   }
@@ -174,28 +176,29 @@ export class UpstreamTokens {
   }
 
   /** Sends a refresh token at most once at a time, also when this object was lost while it waited for an answer. */
-  async #refresh(user: string, provider: string, old: KeptTokens): Promise<KeptTokens | Missing> {
+  async #refresh(user: string, provider: ProviderCalls, old: KeptTokens): Promise<KeptTokens | Missing> {
+    const { name } = provider
     const { refreshToken } = old
-    if (refreshToken === undefined) return this.#reject(user, provider, old)
+    if (refreshToken === undefined) return this.#reject(user, name, old)
     const { kv } = this.#storage
-    const sent = kv.get<number>(marker + provider)
+    const sent = kv.get<number>(marker + name)
     if (sent !== undefined) await scheduler.wait(Math.max(0, sent + lostAfterMs - Date.now()))
-    kv.put(marker + provider, Date.now())
+    kv.put(marker + name, Date.now())
     await this.#storage.sync()
     try {
-      const refreshed = await this.#host.refresh(provider, old)
+      const refreshed = await provider.refresh(old)
       // The scopes of refused tokens are requested again, when the user connects the provider.
       const refusal = { ...old, refreshToken: undefined, expires: 0, isRefused: true }
       const next = { ...(refreshed ?? refusal), refused: old.refused }
-      const { isStored, current } = await this.#replace(user, provider, old, next)
+      const { isStored, current } = await this.#replace(user, name, old, next)
       if (isStored && refreshed) return next
-      if (refreshed && current?.account !== old.account) await this.#host.revoke(provider, refreshed)
+      if (refreshed && current?.account !== old.account) await provider.revoke(refreshed)
       return !isStored && current ? current : lacking('tokens', current)
     } catch (problem) {
       this.#host.report(problem)
       return { missing: 'answer' }
     } finally {
-      kv.delete(marker + provider)
+      kv.delete(marker + name)
     }
   }
 }
@@ -207,6 +210,16 @@ const signedOut: UserAnswer = { is: 'denied', reason: 'The provider does not acc
 
 /** Without its tokens, the provider cannot be asked about the user. */
 const unreadable: UserAnswer = { is: 'denied', reason: 'The key of EDGEMCP_KEYS that sealed the sign-in was removed.' }
+
+/** A refresh token belongs to its client: RFC 6749, section 6. */
+const ofAnotherClient: UserAnswer = {
+  is: 'denied',
+  reason: 'The sign-in is of another client or server of the provider. Sign in again.',
+}
+
+/** Whether tokens are of the client of a provider. Otherwise they are not sent to it. */
+const isOf = ({ issuer, clientId }: KeptTokens, provider: ProviderCalls): boolean =>
+  issuer === provider.issuer && clientId === provider.clientId
 
 const tokenOf = ({ accessToken, expires }: KeptTokens): UpstreamAnswer => ({ accessToken, expires })
 

@@ -37,6 +37,7 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'worker/plugins/tasks/task-principal.ts': [3, 'compares principals; a message'],
   // Owners.
   'worker/plugins/state/state.ts': [2, 'checks and passes the tenant to ownerKey()'],
+  'worker/plugins/sign-in/known-clients.ts': [1, 'names clients at providers, not principals'],
   'worker/plugins/sign-in/upstream.ts': [3, 'names objects of the authorization server, by its origin and identity'],
   'worker/plugins/sign-in/user-grants.ts': [1, 'reads the subject that the developer passes'],
   // Access.

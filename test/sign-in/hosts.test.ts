@@ -8,6 +8,7 @@ import { GitHub } from './github.ts'
 
 describe.each([
   { what: 'two endpoints on two hosts', folder: 'test/sign-in/hosts', instance: 'choice', isOne: false },
+  { what: 'two endpoints of one identity on two hosts', folder: 'test/sign-in/hosts', instance: 'same', isOne: false },
   { what: 'one endpoint on two hosts', folder: 'test/sign-in/server', instance: 'uncached', isOne: true },
 ])('$what', ({ folder, instance, isOne }) => {
   let server: TestServer
@@ -24,7 +25,10 @@ describe.each([
     second = new RawClient(other)
   })
   beforeEach(() => {
-    for (const provider of providers) provider.expiresIn = undefined
+    for (const provider of providers) {
+      provider.expiresIn = undefined
+      provider.account = { id: 1815, login: 'ada', name: 'Ada' }
+    }
   })
   afterAll(async () => {
     await server?.[Symbol.asyncDispose]()
@@ -61,6 +65,16 @@ describe.each([
     expect(await seen(await second.token(second.codeForm(asked, code)))).toBe('401 invalid_client')
     expect(await seen(await first.token(first.codeForm(asked, code)))).toBe('200 granted')
     expect(JSON.parse((await second.call(other.tokens.access_token)).slice(4)).issuer).toBe(second.server.origin)
+  })
+
+  test.skipIf(isOne)('decide about the users of their own only', async () => {
+    const refresh = async (at: RawClient, { client, tokens }: Awaited<ReturnType<RawClient['signIn']>>) =>
+      seen(await at.token(at.refreshForm(client, tokens.refresh_token)))
+    const [one, two, three] = [await first.signIn(), await second.signIn(), await first.signIn()]
+    expect(await refresh(first, one)).toBe('200 granted')
+    for (const provider of providers) provider.account.login = 'removed'
+    expect(await refresh(first, three)).toBe('400 invalid_grant')
+    expect(await refresh(second, two)).toBe('200 granted')
   })
 
   test('show and end the grants of their own only', async () => {

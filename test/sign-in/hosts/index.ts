@@ -1,16 +1,16 @@
 /**
- * Two endpoints on two hosts, whose users sign in with different providers of one name. They share one class. Or, as `CASE` says, two
- * endpoints of one host that share one `signIn()`, of which a header chooses one.
+ * Two endpoints on two hosts, whose users sign in with different providers of one name. They share one class. Or, as `CASE` says, two with
+ * one identity, or two endpoints of one host that share one `signIn()`, of which a header chooses one.
  */
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { routeByHost, routeHandler } from 'edgemcp/compose'
-import { github, type SignInAuth, signIn } from 'edgemcp/sign-in'
+import { github, type SignInAuth, signIn, type User } from 'edgemcp/sign-in'
 
 const vars = env as unknown as Record<'CASE' | 'GITHUB' | 'WORK', string>
 
-const authOf = (url: string) =>
-  signIn({ with: github({ clientId: 'edge', clientSecret: 'hush', url }), tokenCacheMs: 0 })
+const authOf = (url: string, allow: (user: User) => boolean) =>
+  signIn({ with: github({ clientId: 'edge', clientSecret: 'hush', url }), tokenCacheMs: 0, allow })
 
 function endpoint(name: string, auth: SignInAuth) {
   const server = createServer({ name, version: '1.0.0' })
@@ -20,15 +20,15 @@ function endpoint(name: string, auth: SignInAuth) {
   server.tool('starred', { description: 'Returns the token for GitHub', scopes: [] }, async (_, ctx) =>
     ctx.upstream('github'),
   )
-  return serve(server, { auth })
+  return serve(server, { auth, ...(vars.CASE === 'same' && { identity: 'same' }) })
 }
 
 const isShared = vars.CASE === 'shared'
 const auth = isShared
   ? signIn({ with: github({ clientId: 'edge', clientSecret: 'hush', url: vars.GITHUB }) })
-  : authOf(vars.GITHUB)
+  : authOf(vars.GITHUB, ({ login }) => login !== 'removed')
 const first = endpoint('first', auth)
-const second = endpoint('second', isShared ? auth : authOf(vars.WORK))
+const second = endpoint('second', isShared ? auth : authOf(vars.WORK, () => true))
 const byHost = routeByHost({ '127.0.0.1': routeHandler(first), localhost: second })
 const byHeader: typeof second.fetch = (request, ...others) =>
   (request.headers.get('X-Endpoint') === 'second' ? second : first).fetch(request, ...others)

@@ -7,14 +7,12 @@ import {
   type TokenExchangeCallbackOptions,
   type TokenExchangeCallbackResult,
 } from '@cloudflare/workers-oauth-provider'
-import type { EntryStorage, OAuthSite, SignInRpc, UserAnswer } from '../../../durable-objects/rpc.ts'
+import type { EntryStorage, OAuthSite, SignInRpc, TokenTerms } from '../../../durable-objects/rpc.ts'
 import { BoundedMap } from '../../protocol/bounded-map.ts'
-import { type DecidingOptions, decide } from './decide.ts'
 import type { Enterprise } from './enterprise.ts'
 import { type GrantStorage, grantStorage, objectKeyOf } from './grant-storage.ts'
 import { objectName } from './object-names.ts'
-import { AccessDenied, type IdentityProvider, type User, type UserProfile } from './providers/provider.ts'
-import { userOf } from './user.ts'
+import type { User } from './providers/provider.ts'
 
 /** What is stored with a grant, encrypted. Tokens of the provider are not part of it. */
 export type GrantProps = {
@@ -27,12 +25,8 @@ export type GrantProps = {
 export type ServerOptions = Pick<
   OAuthAuthorizationServerOptions<Env>,
   'accessTokenTTL' | 'refreshTokenTTL' | 'refreshTokenIdleTTL' | 'clientRegistrationTTL'
-> & {
-  readonly enterprise?: Enterprise | undefined
-  readonly deciding: DecidingOptions
-  /** Providers with which users sign in. */
-  readonly providers: readonly IdentityProvider[]
-}
+> &
+  Pick<TokenTerms, 'clientAt'> & { readonly enterprise?: Enterprise | undefined }
 
 /** Paths of the authorization server, on the origin of the endpoint. */
 export const paths = { authorize: '/authorize', token: '/oauth/token', register: '/oauth/register' } as const
@@ -40,12 +34,9 @@ export const paths = { authorize: '/authorize', token: '/oauth/token', register:
 /** What the library finds its storage in. */
 export type Env = {
   readonly OAUTH_KV: GrantStorage
-  /** Asks a provider who a user is now; absent where the endpoint is not in the isolate, whose options decide. */
-  readonly askUser?: AskUser | undefined
+  /** Decides about a refresh, which is refused for now without it. */
+  readonly decide?: TokenTerms['decide'] | undefined
 }
-
-/** Asks a provider who a user is now. */
-export type AskUser = (userId: string, provider: string) => Promise<UserAnswer>
 
 /** Returns the storage of the object of a key. */
 export type StorageOf = (key: string) => EntryStorage
@@ -81,11 +72,11 @@ export class AuthorizationServers {
     objectOf: StorageOf,
     waitUntil: (work: Promise<unknown>) => void,
     allowPrivateUse = false,
-    askUser?: AskUser,
+    decide?: TokenTerms['decide'],
   ) {
     // The library uses nothing else of the context.
     const context = { waitUntil, passThroughOnException() {}, props: {} } as unknown as ExecutionContext
-    const environment = { ...this.#environment(site, objectOf), askUser }
+    const environment = { ...this.#environment(site, objectOf), decide }
     return this.#at(site, allowPrivateUse).fetch(request, environment, context)
   }
 
@@ -94,11 +85,11 @@ export class AuthorizationServers {
     const known = this.#servers.get(key)
     if (known) return known
     const { origin, resources, scopes } = site
-    const { enterprise, deciding, providers, ...options } = this.#options
+    const { enterprise, clientAt: _, ...options } = this.#options
     const server = new OAuthAuthorizationServer<Env>({
       ...options,
       ...(enterprise && { enterpriseManagedAuthorization: enterprise.at(site) }),
-      tokenExchangeCallback: (refresh) => decideAgain(refresh, deciding, providers),
+      tokenExchangeCallback: decideAgain,
       issuer: origin,
       authorizeEndpoint: paths.authorize,
       tokenEndpoint: paths.token,
@@ -114,51 +105,32 @@ export class AuthorizationServers {
   }
 
   #environment(site: OAuthSite, objectOf: StorageOf): Env {
-    const { enterprise } = this.#options
+    const { clientAt } = this.#options
     const storage = grantStorage(objectOf, (user) => objectName(site, upstreamKeyOf(user)))
-    if (!enterprise) return { OAUTH_KV: storage }
-    const get: GrantStorage['get'] = async (key, options) =>
-      (await enterprise.clientAt(key)) ?? storage.get(key, options)
+    if (!clientAt) return { OAUTH_KV: storage }
+    const get: GrantStorage['get'] = async (key, options) => (await clientAt(key)) ?? storage.get(key, options)
     return { OAUTH_KV: { ...storage, get } }
   }
 }
 
-/** What the library says of a request for tokens. */
-type Exchange = TokenExchangeCallbackOptions<Env> & { readonly env: Env; readonly props: GrantProps }
-
 /**
- * Decides about a user again, for each refresh. An error `invalid_grant` ends the grant.
+ * Lets the endpoint decide about a user again, for each refresh. An error `invalid_grant` ends the grant.
  *
  * @throws OAuthError
  */
-async function decideAgain(
-  { grantType, env, props, userId, scope, requestedScope }: Exchange,
-  deciding: DecidingOptions,
-  providers: readonly IdentityProvider[],
-): Promise<TokenExchangeCallbackResult | undefined> {
-  if (grantType !== 'refresh_token' || !env.askUser) return undefined
-  const { user: before, tenant } = props
-  const provider = providers.find(({ name }) => name === before.provider)
-  if (!provider) throw ended('The provider of the user is not one of this server any more.')
-  const answer = await env.askUser(userId, provider.name)
-  if (answer.is === 'denied') throw ended(answer.reason)
-  if (answer.is === 'unanswered') throw unavailable(`${provider.title} does not answer`)
-  try {
-    // What a provider returned, which userOf() validates.
-    const user = answer.is === 'known' ? userOf(answer.profile as UserProfile, provider) : before
-    if (user.id !== before.id) throw new AccessDenied('The provider names another user.')
-    const decision = await decide(deciding, user, scope, tenant)
-    if (decision.choices || decision.tenant !== tenant) throw new AccessDenied('Sign in again, for an organization.')
-    const { scopes } = decision
-    return {
-      ...(JSON.stringify(user) !== JSON.stringify(before) && { newProps: { user, tenant } satisfies GrantProps }),
-      accessTokenScope: requestedScope.filter((name) => scopes.includes(name)),
-    }
-  } catch (problem) {
-    if (problem instanceof AccessDenied) throw ended(problem.message)
-    console.error(problem)
-    throw unavailable('This server cannot decide about the user')
-  }
+async function decideAgain({
+  grantType,
+  env,
+  ...refresh
+}: TokenExchangeCallbackOptions<Env> & { readonly env: Env }): Promise<TokenExchangeCallbackResult | undefined> {
+  if (grantType !== 'refresh_token') return undefined
+  const { userId, props, scope, requestedScope } = refresh
+  const decision = await env.decide?.({ userId, props, scope, requestedScope }).catch(console.error)
+  if (!decision) throw unavailable('This server cannot decide about the user')
+  if (decision.is === 'ended') throw ended(decision.reason)
+  if (decision.is === 'unavailable') throw unavailable(decision.reason)
+  const { scopes, newProps } = decision
+  return { ...(newProps !== undefined && { newProps }), accessTokenScope: scopes }
 }
 
 const ended = (reason: string) => new OAuthError('invalid_grant', { description: asDescription(reason) })

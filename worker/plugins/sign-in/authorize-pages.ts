@@ -28,7 +28,7 @@ import { consentPage, messagePage, problemPage, returnPage, tenantPage } from '.
 import { type DecidingOptions, decide, type Granted } from './decide.ts'
 import { consentUrl, EndedAccess } from './ended-access.ts'
 import { AccessDenied, type IdentityProvider, type UpstreamTokens, type User } from './providers/provider.ts'
-import { callbackPath } from './upstream.ts'
+import { callbackPath, callsOf } from './upstream.ts'
 import { userIdOf, userOf } from './user.ts'
 
 /** What the pages need of the options of `signIn()`. */
@@ -219,6 +219,7 @@ export class AuthorizePages {
   ): Promise<Response> {
     if (request.method !== 'GET') return new Response(null, { status: 405, headers: { Allow: 'GET' } })
     const { oauth, site } = services
+    const { report } = serverInfo
     const { request: authorization, data, headers } = await oauth.finishUpstream<VisitData>(request)
     // The answer of another provider: RFC 9700, section 4.4.
     if (data.provider !== provider.name) return problemPage(request, 400, 'The answer is of another provider.', headers)
@@ -236,7 +237,7 @@ export class AuthorizePages {
         return consentUrl(site.origin, authorization).href
       }
       if (!decision.choices)
-        return this.#grant(authorization, signedIn, provider, decision, { ...services, approvals, headers })
+        return this.#grant(authorization, signedIn, provider, decision, { ...services, report, approvals, headers })
       const shown: ShownRequest = { ...authorization, signedIn }
       const consent = await oauth.beginConsent(shown)
       for (const cookie of consent.headers.getSetCookie()) headers.append('Set-Cookie', cookie)
@@ -259,12 +260,13 @@ export class AuthorizePages {
   ): Promise<Response> {
     const { request: shown, headers } = await services.oauth.approveConsent(request, handle)
     const { signedIn, ...authorization }: ShownRequest = shown
+    const { report } = serverInfo
     const provider = signedIn && this.#provider(signedIn.user.provider)
     if (!provider) return problemPage(request, 400, 'The form is of another page.', headers)
     return answering(authorization, provider, headers, serverInfo, async () => {
       const granted = await decide(this.#options, signedIn.user, authorization.scope, tenant)
       const approvals = await Approvals.read(request, serverInfo.seals(undefined), services.site)
-      return this.#grant(authorization, signedIn, provider, granted, { ...services, approvals, headers })
+      return this.#grant(authorization, signedIn, provider, granted, { ...services, report, approvals, headers })
     })
   }
 
@@ -272,28 +274,30 @@ export class AuthorizePages {
   async #grant(
     authorization: AuthRequest,
     { user, tokens, isRemembered }: SignedIn,
-    { name, clientId, signInScopes }: IdentityProvider,
+    provider: IdentityProvider,
     { tenant, scopes }: Granted,
     {
       oauth,
       objectOf,
       approvals,
       headers,
-    }: PageServices & { readonly approvals: Approvals; readonly headers: Headers },
+      report,
+    }: PageServices & Pick<ServerInfo, 'report'> & { readonly approvals: Approvals; readonly headers: Headers },
   ): Promise<string> {
     const userId = await userIdOf(user)
     const props: GrantProps = { user, tenant }
     const { redirectTo } = await oauth.completeAuthorization({
       request: authorization,
       userId,
-      metadata: { provider: name },
+      metadata: { provider: provider.name },
       scope: [...scopes],
       props,
       // The id of a registered client is that of one installation; all installations of an app share the URL of its metadata document.
       revokeExistingGrants: !URL.canParse(authorization.clientId),
     })
-    const kept = { ...tokens, account: user.id, clientId }
-    await objectOf(upstreamKeyOf(userId)).keepUpstream(userId, name, kept, signInScopes, true)
+    const kept = { ...tokens, account: user.id }
+    const calls = callsOf(provider, report)
+    await objectOf(upstreamKeyOf(userId)).keepUpstream(userId, calls, kept, provider.signInScopes, true)
     const rememberMs = this.#options.rememberSeconds * 1000
     if (!isRemembered && rememberMs > 0) {
       headers.append('Set-Cookie', await approvals.cookieWith(authorization, userId, rememberMs))

@@ -1,7 +1,10 @@
 /** What the options of `signIn()` decide about a user: at sign-in, and whenever a client asks for new tokens. */
+import type { Refresh, Refreshing, UserAnswer } from '../../../durable-objects/rpc.ts'
 import { isStrings } from '../../protocol/check-principal.ts'
-import { AccessDenied, type User } from './providers/provider.ts'
+import type { GrantProps } from './authorization-server.ts'
+import { AccessDenied, type IdentityProvider, type User, type UserProfile } from './providers/provider.ts'
 import type { SignInOptions } from './sign-in.ts'
+import { userOf } from './user.ts'
 
 /** The options that decide about users. */
 export type DecidingOptions = Pick<SignInOptions, 'allow' | 'tenant' | 'requireTenant' | 'grantScopes'>
@@ -69,3 +72,44 @@ async function tenantsOf({ tenant }: DecidingOptions, user: User): Promise<reado
   if (isStrings(tenants) && !tenants.includes('')) return [...new Set(tenants)]
   throw new Error('tenant of signIn() must return a tenant, a list of tenants or undefined: non-empty strings')
 }
+
+/** A refresh of a grant of `signIn()`. */
+export type OwnRefresh = Refresh & { readonly props: GrantProps }
+
+/**
+ * Decides about a user again, for each refresh.
+ *
+ * @param ask asks a provider who the user is now
+ */
+export async function decideAgain(
+  { userId, props, scope, requestedScope }: OwnRefresh,
+  options: DecidingOptions,
+  providers: readonly IdentityProvider[],
+  ask: (userId: string, provider: IdentityProvider) => Promise<UserAnswer>,
+): Promise<Refreshing> {
+  const { user: before, tenant } = props
+  const provider = providers.find(({ name }) => name === before.provider)
+  if (!provider) return ended('The provider of the user is not one of this server any more.')
+  try {
+    const answer = await ask(userId, provider)
+    if (answer.is === 'denied') return ended(answer.reason)
+    if (answer.is === 'unanswered') return { is: 'unavailable', reason: `${provider.title} does not answer` }
+    // What a provider returned, which userOf() validates.
+    const user = answer.is === 'known' ? userOf(answer.profile as UserProfile, provider) : before
+    if (user.id !== before.id) return ended('The provider names another user.')
+    const decision = await decide(options, user, scope, tenant)
+    if (decision.choices || decision.tenant !== tenant) return ended('Sign in again, for an organization.')
+    const { scopes } = decision
+    return {
+      is: 'granted',
+      scopes: requestedScope.filter((name) => scopes.includes(name)),
+      ...(JSON.stringify(user) !== JSON.stringify(before) && { newProps: { user, tenant } satisfies GrantProps }),
+    }
+  } catch (problem) {
+    if (problem instanceof AccessDenied) return ended(problem.message)
+    console.error(problem)
+    return { is: 'unavailable', reason: 'This server cannot decide about the user' }
+  }
+}
+
+const ended = (reason: string): Refreshing => ({ is: 'ended', reason })

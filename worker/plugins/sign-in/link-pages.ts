@@ -13,7 +13,7 @@ import { htmlPage, messagePage } from './consent-page.ts'
 import { readCookie, setCookie } from './cookies.ts'
 import { beginVisit, type Finished, type VisitPurpose, type VisitServices } from './own-visits.ts'
 import type { IdentityProvider } from './providers/provider.ts'
-import { linkPath } from './upstream.ts'
+import { callsOf, linkPath } from './upstream.ts'
 
 /** The provider to connect, and the account once it is known. */
 export type LinkPurpose = VisitPurpose & {
@@ -92,8 +92,9 @@ export class LinkPages {
       return messagePage(request, 403, 'Nothing was connected', 'Sign in to this server in your app first.')
     }
     const requested = [...provider.signInScopes, ...purpose.upstreamScopes]
-    const kept = { ...tokens, account: user.id, clientId: provider.clientId }
-    await objectOf(upstreamKeyOf(userId)).keepUpstream(userId, provider.name, kept, requested, false)
+    const kept = { ...tokens, account: user.id }
+    const calls = callsOf(provider, serverInfo.report)
+    await objectOf(upstreamKeyOf(userId)).keepUpstream(userId, calls, kept, requested, false)
     return messagePage(request, 200, `${provider.title} is connected`, 'You can close this page and go on in your app.')
   }
 

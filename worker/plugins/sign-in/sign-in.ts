@@ -3,7 +3,7 @@
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
  */
-import type { KeptTokens, OAuthSite, SignInRpc } from '../../../durable-objects/rpc.ts'
+import type { OAuthSite, SignInRpc, TokenTerms } from '../../../durable-objects/rpc.ts'
 import { type OwnGrant, SignIn } from '../../../durable-objects/sign-in/object.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import { type Duration, milliseconds } from '../../declarations/duration.ts'
@@ -22,7 +22,6 @@ import { bearerToken } from '../auth/request-token.ts'
 import { resourceServer } from '../auth/resource-server.ts'
 import { AccountPages, type AccountPurpose, accountPath } from './account-pages.ts'
 import {
-  type AskUser,
   AuthorizationServers,
   type GrantProps,
   grantObjectOf,
@@ -34,7 +33,7 @@ import {
   withCanonicalResource,
 } from './authorization-server.ts'
 import { AuthorizePages } from './authorize-pages.ts'
-import { Endpoints } from './endpoints.ts'
+import { decideAgain, type OwnRefresh } from './decide.ts'
 import {
   authorityOf,
   Enterprise,
@@ -42,11 +41,12 @@ import {
   type EnterpriseIssuer,
   type EnterpriseOptions,
 } from './enterprise.ts'
+import { KnownClients } from './known-clients.ts'
 import { LinkPages, type LinkPurpose } from './link-pages.ts'
 import { objectName, type Realm, readObjectName } from './object-names.ts'
 import { finishVisit, isOwnState, type VisitServices } from './own-visits.ts'
 import type { Authority, IdentityProvider, User } from './providers/provider.ts'
-import { callbackPath, linkPath, readUpstream, upstreamHost } from './upstream.ts'
+import { callbackPath, callsOf, linkPath, readUpstream, upstreamHost } from './upstream.ts'
 import { UpstreamCache } from './upstream-cache.ts'
 import { type GrantManager, readUser, type SignedInUser, UserGrants } from './user-grants.ts'
 
@@ -151,8 +151,11 @@ export interface SignInClass {
 export type SignInAuth = Auth &
   GrantManager & { readonly plugins: readonly [Plugin<{ readonly McpSignIn: SignInClass }>] }
 
+const isProvider = ({ authorizationUrl, issuer, clientId }: Partial<IdentityProvider>): boolean =>
+  authorizationUrl !== undefined && typeof issuer === 'string' && typeof clientId === 'string'
+
 const provider: typeof kind.auth = [
-  (value) => [value].flat().length > 0 && [value].flat().every((one) => Object(one).authorizationUrl !== undefined),
+  (value) => [value].flat().length > 0 && [value].flat().every((one) => isProvider(Object(one))),
   'a provider such as github({ clientId, clientSecret }), or a list of them',
 ]
 
@@ -247,8 +250,7 @@ const kinds: KindsOf<SignInOptions> = {
 /** Bytes of a request to the authorization server. */
 const maxBodyBytes = 64 * 1024
 
-/** What objects find whose class belongs to another endpoint. */
-const endpoints = new Endpoints()
+const knownClients = new KnownClients()
 
 /**
  * Creates an auth that signs users in with an identity provider. The Worker becomes the authorization server of its clients: it registers
@@ -271,6 +273,8 @@ export function signIn(options: SignInOptions): SignInAuth {
 
 class SignInServer {
   readonly #options: SignInOptions
+  readonly #lifetimes: TokenTerms['lifetimes']
+  readonly #clientAt: TokenTerms['clientAt']
   readonly #servers: AuthorizationServers
   readonly #pages: AuthorizePages
   readonly #links: LinkPages
@@ -294,15 +298,16 @@ class SignInServer {
     this.#upstreamCache = new UpstreamCache(options.tokenCacheMs ?? 60_000)
     this.#privateUseRedirectUris = privateUseRedirectUris
     const providers = [options.with].flat()
-    this.#servers = new AuthorizationServers({
+    this.#lifetimes = {
       accessTokenTTL: seconds(accessTokenTtl, 'accessTokenTtl'),
       refreshTokenTTL: seconds(refreshTokenTtl, 'refreshTokenTtl'),
-      enterprise: options.enterprise && new Enterprise(options.enterprise, options),
-      deciding: options,
-      providers,
-    })
+    }
+    const enterprise = options.enterprise && new Enterprise(options.enterprise, options)
+    this.#clientAt = enterprise && ((key) => enterprise.clientAt(key))
+    this.#servers = new AuthorizationServers({ ...this.#lifetimes, enterprise, clientAt: this.#clientAt })
     checkTenants(options, [...providers, ...(options.enterprise?.issuers ?? []).map(authorityOf)])
     this.#providers = [...providers, ...(options.upstreams ?? [])]
+    for (const one of this.#providers) knownClients.add(one)
     this.#links = new LinkPages(providers, this.#providers)
     const rememberSeconds = seconds(rememberConsent, 'rememberConsent')
     this.#rememberSeconds = rememberSeconds
@@ -417,7 +422,7 @@ class SignInServer {
     const waitUntil = (work: Promise<unknown>) => serverInfo.waitUntil(work)
     if (pathname === authorizationServer) return this.#servers.fetch(request, site, objectOf, waitUntil)
     if (pathname === paths.register) return this.#answerRegistration(request, site, objectOf, waitUntil)
-    if (pathname === paths.token) return this.#answerToken(request, site, objectOf, waitUntil)
+    if (pathname === paths.token) return this.#answerToken(request, site, objectOf, serverInfo)
     const services = { site, objectOf, oauth: this.#servers.helpers(site, objectOf) }
     const own =
       this.#answerVisit(request, serverInfo, services) ??
@@ -467,8 +472,9 @@ class SignInServer {
     request: Request,
     site: OAuthSite,
     objectOf: ObjectOf,
-    waitUntil: (work: Promise<unknown>) => void,
+    serverInfo: Pick<ServerInfo, 'waitUntil' | 'report'>,
   ): Promise<Response> {
+    const waitUntil = (work: Promise<unknown>) => serverInfo.waitUntil(work)
     if (request.method !== 'POST') return this.#servers.fetch(request, site, objectOf, waitUntil)
     const received = await boundedText(request)
     if (received === undefined) return tooLarge()
@@ -476,37 +482,50 @@ class SignInServer {
     const whole = new Request(request.url, { method: 'POST', headers: request.headers, body: text })
     const key = grantObjectOf(text)
     if (key === undefined) return this.#servers.fetch(whole, site, objectOf, waitUntil)
-    return objectOf(key).answer(whole, site, key)
+    const answer = objectOf(key).answer(whole, site, key, this.#termsOf(objectOf, serverInfo))
+    // The object asks here, also for a client that has gone.
+    waitUntil(answer.catch(() => {}))
+    return answer
   }
 
-  /** Returns the class, whose objects may belong to other endpoints: each works with the options of its own. */
+  #termsOf(objectOf: ObjectOf, { report }: Pick<ServerInfo, 'report'>): TokenTerms {
+    const ask = (userId: string, provider: IdentityProvider) =>
+      objectOf(upstreamKeyOf(userId)).upstreamUser(userId, callsOf(provider, report))
+    return {
+      lifetimes: this.#lifetimes,
+      clientAt: this.#clientAt,
+      decide: (refresh: OwnRefresh) => decideAgain(refresh, this.#options, [this.#options.with].flat(), ask),
+    }
+  }
+
+  /** Returns the class, whose objects may belong to other endpoints, with other options: those come with each request. */
   #classFor(runtime: Runtime): SignInClass {
     const { seals, report, waitUntil } = runtime
-    const serversOf = ({ identity }: OAuthSite) => endpoints.servers(identity) ?? this.#servers
-    endpoints.add(runtime.identity, this.#servers, this.#providers)
+    const servers = this.#servers
     return class McpSignIn extends SignIn {
       constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
-        // Objects that an alarm wakes may not know their name. They need no provider.
+        // Objects that an alarm wakes may not know their name. They open no tokens.
         const { identity } = ctx.id.name === undefined ? runtime : readObjectName(ctx.id.name)
-        const find = (name: string, { clientId }: KeptTokens) => endpoints.provider(identity, name, clientId)
         super(ctx, env, {
-          ...upstreamHost(find, seals(undefined, identity), report),
+          ...upstreamHost((tokens) => knownClients.find(tokens), seals(undefined, identity), report),
           async signOut(upstream) {
             const user = readObjectName(upstream).key.slice(upstreamKeyOf('').length)
             await runtime.object<SignInRpc>('McpSignIn', upstream).clearUpstream(user)
           },
-          answer(request, site, own) {
-            const objectOf = objectsOf(runtime, site)
-            const askUser: AskUser = (userId, name) => objectOf(upstreamKeyOf(userId)).upstreamUser(userId, name)
-            // Options of another endpoint must not decide.
-            const deciding = endpoints.servers(site.identity) && askUser
-            return serversOf(site).fetch(request, site, storageWith(own, objectOf), waitUntil, false, deciding)
+          answer(request, site, own, { lifetimes, clientAt, decide }) {
+            const storage = storageWith(own, objectsOf(runtime, site))
+            return new AuthorizationServers({ ...lifetimes, clientAt }).fetch(
+              request,
+              site,
+              storage,
+              waitUntil,
+              false,
+              decide,
+            )
           },
           async endGrant(site, own) {
             const [, user = '', grant = ''] = own.key.split(':')
-            await serversOf(site)
-              .helpers(site, storageWith(own, objectsOf(runtime, site)))
-              .revokeGrant(grant, user)
+            await servers.helpers(site, storageWith(own, objectsOf(runtime, site))).revokeGrant(grant, user)
           },
         })
       }

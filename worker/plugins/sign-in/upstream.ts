@@ -1,5 +1,5 @@
 /** `ctx.upstream()`: tokens of the user for the API of a provider. */
-import type { KeptTokens, SignInRpc } from '../../../durable-objects/rpc.ts'
+import type { KeptTokens, ProviderCalls, SignInRpc } from '../../../durable-objects/rpc.ts'
 import type { UpstreamHost } from '../../../durable-objects/sign-in/upstream-tokens.ts'
 import type { Context, UpstreamOptions } from '../../declarations/context.ts'
 import { UnlistedScopeError } from '../../declarations/upstream-token.ts'
@@ -31,13 +31,15 @@ export const callbackPath = '/oauth/callback/'
 /** Returns the name of the provider with which a user signed in. */
 export const providerOfUser = (userId: string): string => userId.slice(0, userId.indexOf('.'))
 
+type UpstreamRuntime = Pick<Runtime, 'object' | 'identity' | 'report' | 'waitUntil'>
+
 /** @throws ToolError for the model; McpError `unavailable` */
 export async function readUpstream(
   ctx: Context,
   name: string,
   { scopes = [], rejected }: UpstreamOptions,
   providers: readonly IdentityProvider[],
-  runtime: Pick<Runtime, 'object' | 'identity'>,
+  runtime: UpstreamRuntime,
   cache: UpstreamCache,
 ): Promise<string> {
   const provider = providers.find((one) => one.name === name)
@@ -98,18 +100,22 @@ const notGranted = ({ title }: IdentityProvider, scopes: readonly string[], url:
 /** @throws McpError `unavailable` when the provider does not answer */
 async function storedToken(
   { issuer, subject }: Principal,
-  { name, title }: IdentityProvider,
+  provider: IdentityProvider,
   { scopes = [], rejected }: UpstreamOptions,
-  runtime: Pick<Runtime, 'object' | 'identity'>,
+  runtime: UpstreamRuntime,
   cache: UpstreamCache,
 ): Promise<{ readonly accessToken: string } | Lacking> {
+  const { name, title } = provider
   // An account of a provider belongs to the user, in whichever tenant.
   const key = `${name} ${ownerKey({ issuer, subject }, runtime.identity)}`
   const cached = scopes.length === 0 && rejected === undefined ? cache.get(key) : undefined
   if (cached !== undefined) return { accessToken: cached }
   const realm = { origin: issuer, identity: runtime.identity }
   const object = runtime.object<SignInRpc>('McpSignIn', objectName(realm, upstreamKeyOf(subject)))
-  const answer = await object.upstreamToken(subject, name, scopes, rejected)
+  const asked = object.upstreamToken(subject, callsOf(provider, runtime.report), scopes, rejected)
+  // A refresh whose answer is lost loses the tokens: it goes on for a caller who has gone.
+  runtime.waitUntil(asked.catch(() => {}))
+  const answer = await asked
   if ('accessToken' in answer) {
     cache.set(key, answer.accessToken, answer.expires)
     return answer
@@ -135,9 +141,9 @@ function linkUrl(
   return url.href
 }
 
-/** Returns what objects with upstream tokens need. @param find returns the provider that issued tokens, by its name */
+/** Returns what objects with upstream tokens need. @param find returns the provider with the client of tokens */
 export function upstreamHost(
-  find: (name: string, tokens: KeptTokens) => IdentityProvider | undefined,
+  find: (tokens: KeptTokens) => IdentityProvider | undefined,
   seals: Seals,
   report: (problem: unknown) => void,
 ): UpstreamHost {
@@ -146,21 +152,40 @@ export function upstreamHost(
     seal: (user, provider, tokens) => seals.seal(purpose(user, provider), tokens, sealLifeMs),
     // What `seal` sealed.
     open: async (user, provider, sealed) => (await seals.open(purpose(user, provider), sealed)) as never,
-    async refresh(name, tokens) {
-      const provider = find(name, tokens)
-      // RFC 6749, section 6: a refresh token belongs to its client.
-      if (!provider?.refresh) return undefined
+    async revoke(tokens) {
+      const provider = find(tokens)
+      if (provider) return revokeAt(provider, tokens, report)
+      report(
+        new Error(
+          `Tokens of the client ${tokens.clientId} at ${tokens.issuer} were deleted, and not revoked there: this isolate has no such provider`,
+        ),
+      )
+    },
+    holds: (provider, tokens, scope) => holdsScope(provider, tokens.scopes, scope),
+    report,
+  }
+}
+
+/** Returns a provider for an object, in whose isolate its endpoint may not exist. */
+export function callsOf(provider: IdentityProvider, report: (problem: unknown) => void): ProviderCalls {
+  const { name, issuer, clientId, impliedScopes } = provider
+  return {
+    name,
+    issuer,
+    clientId,
+    impliedScopes,
+    async refresh(tokens) {
+      if (!provider.refresh) return undefined
       try {
-        return { ...(await provider.refresh(tokens)), account: tokens.account, clientId: provider.clientId }
+        return { ...(await provider.refresh(tokens)), account: tokens.account, issuer, clientId }
       } catch (problem) {
         if (problem instanceof RefreshRejected) return undefined
         throw problem
       }
     },
-    async user(name, tokens) {
-      const provider = find(name, tokens)
+    async user(tokens) {
       try {
-        const profile = await provider?.user?.(tokens)
+        const profile = await provider.user?.(tokens)
         return profile ? { is: 'known', profile: { ...profile } } : { is: 'unchanged' }
       } catch (problem) {
         if (problem instanceof TokenRejected) return 'rejected'
@@ -169,12 +194,12 @@ export function upstreamHost(
         return { is: 'unanswered' }
       }
     },
-    async revoke(name, tokens) {
-      await find(name, tokens)
-        ?.revoke?.(tokens.refreshToken ?? tokens.accessToken)
-        .catch(report)
-    },
-    holds: (name, tokens, scope) => holdsScope(find(name, tokens) ?? {}, tokens.scopes, scope),
-    report,
+    revoke: (tokens) => revokeAt(provider, tokens, report),
   }
 }
+
+const revokeAt = async (
+  provider: IdentityProvider,
+  { refreshToken, accessToken }: KeptTokens,
+  report: (problem: unknown) => void,
+): Promise<void> => provider.revoke?.(refreshToken ?? accessToken).catch(report)

@@ -78,6 +78,10 @@ class OAuth2Provider extends OAuthClient implements IdentityProvider {
     this.tenants = options.tenants
   }
 
+  get issuer(): string {
+    return this.#options.authorizationUrl
+  }
+
   protected override server(): oauth.AuthorizationServer {
     const { authorizationUrl, tokenUrl, revocationUrl } = this.#options
     return {

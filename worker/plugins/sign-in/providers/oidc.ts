@@ -99,6 +99,10 @@ export class OidcProvider extends OAuthClient implements IdentityProvider {
     this.ownScopes = scopes ?? ['openid', 'profile', 'email']
   }
 
+  get issuer(): string {
+    return this.#options.issuer
+  }
+
   protected override async server(): Promise<oauth.AuthorizationServer> {
     if (this.#metadata && this.#metadata.until > Date.now()) return this.#metadata.server
     const issuer = new URL(this.#options.issuer)

@@ -75,8 +75,10 @@ export type Visit = {
  * @see https://www.rfc-editor.org/rfc/rfc6749#section-4.1
  */
 export interface IdentityProvider extends Authority {
-  /** Id of the client at the provider. Its tokens are not sent to another client of the same name. Default: none. */
-  readonly clientId?: string
+  /** Issuer of its tokens, or the URL of its authorization page. Tokens of another issuer are not sent to it. */
+  readonly issuer: string
+  /** Id of the client at the provider. Tokens of another client are not sent to it. */
+  readonly clientId: string
   /** Scopes that each sign-in requests. */
   readonly signInScopes: readonly string[]
   /** Scopes that `ctx.upstream()` may request. */
