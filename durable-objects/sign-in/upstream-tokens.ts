@@ -59,7 +59,9 @@ export class UpstreamTokens {
     const old = stored?.account === tokens.account && isOf(stored, provider) ? stored : undefined
     const hasAll = (one: KeptTokens, other: KeptTokens) =>
       other.scopes.every((scope) => this.#host.holds(provider, one, scope))
-    if (isSignIn && old && isUsable(old) && hasAll(old, tokens) && !hasAll(tokens, old)) return
+    const isBetter = (one: KeptTokens, other: KeptTokens) =>
+      hasAll(one, other) && !hasAll(other, one) && (isLasting(one) || !isLasting(other))
+    if (isSignIn && old && isUsable(old) && isBetter(old, tokens)) return
     const refused = { ...old?.refused }
     for (const scope of requested) {
       // A page of sign-in does not tell what a scope is for.
@@ -228,6 +230,10 @@ const lacking = (missing: 'tokens' | 'scopes', tokens: KeptTokens | undefined): 
   held: tokens?.scopes ?? [],
   refused: tokens?.refused ?? {},
 })
+
+/** Whether the provider can be asked about the user at any time. */
+const isLasting = ({ refreshToken, expires }: KeptTokens): boolean =>
+  refreshToken !== undefined || expires === undefined
 
 /** Whether tokens are valid, or can be refreshed. */
 const isUsable = ({ refreshToken, expires = Number.POSITIVE_INFINITY, isRejected, isRefused }: KeptTokens): boolean =>
