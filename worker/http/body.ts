@@ -1,11 +1,10 @@
 /** Reads request bodies, within limits of content type, size, time and encoding. */
-import { type BodyText, readBodyText } from '../protocol/bounded-body.ts'
+import { readBody as readBytes } from '../protocol/bounded-body.ts'
 import { measured } from '../protocol/check-bounds.ts'
 import { McpError } from '../protocol/errors.ts'
 import { type Parsed, parse } from '../protocol/jsonrpc.ts'
 import { memoizeLast } from '../protocol/memoize-last.ts'
 import { unreadableBody } from '../protocol/unreadable-body.ts'
-import { utf8 } from '../protocol/utf8.ts'
 import { boundedHeader } from './bounded-header.ts'
 import type { Limits } from './limits.ts'
 
@@ -24,7 +23,10 @@ export async function readMessages(request: Request, limits: Limits): Promise<Pa
  * @returns the body; with `problem`, its first and last characters
  * @throws McpError `unsupported_media_type`, `content_too_large`, `request_timeout` or `parse_error`
  */
-export async function readBody(request: Request, limits: Limits): Promise<{ text: string; problem?: McpError }> {
+export async function readBody(
+  request: Request,
+  limits: Limits,
+): Promise<{ text: string; problem?: McpError | undefined }> {
   const { headers } = request
   if (!isJson(boundedHeader(request, 'Content-Type') ?? '')) {
     throw new McpError('unsupported_media_type', 'Content-Type must be application/json')
@@ -34,14 +36,16 @@ export async function readBody(request: Request, limits: Limits): Promise<{ text
     throw new McpError('unsupported_media_type', 'Send the body without Content-Encoding')
   }
   const announced = headers.get('Content-Length') ?? ''
-  const { text, length } = await read(request, /^\d+$/.test(announced) ? Number(announced) : Number.NaN, limits)
-  if (length > limits.maxBodyBytes) return { text, problem: tooLarge(limits) }
-  // Bytes that are not UTF-8 have become replacement characters, which have another length. The first three bytes of a character of four
-  // have the same length, and pass. A byte order mark is in the body and not in the text.
-  if (text.includes('\ufffd') && ![0, markBytes].includes(length - utf8(text).length)) {
-    return { text, problem: new McpError('parse_error', 'The body is not valid UTF-8') }
+  const { bytes, length } = await read(request, /^\d+$/.test(announced) ? Number(announced) : Number.NaN, limits)
+  let problem = length > limits.maxBodyBytes ? tooLarge(limits) : undefined
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)
+  } catch {
+    text = new TextDecoder().decode(bytes)
+    problem ??= new McpError('parse_error', 'The body is not valid UTF-8')
   }
-  return { text }
+  return { text, problem }
 }
 
 const isJson = memoizeLast((header) => {
@@ -50,15 +54,14 @@ const isJson = memoizeLast((header) => {
   return parameters.every((parameter) => !parameter.startsWith('charset=') || /^charset="?utf-?8"?$/.test(parameter))
 })
 
-/** Bytes of a byte order mark in UTF-8. */
-const markBytes = 3
+type Body = { readonly bytes: ArrayBuffer | Uint8Array; readonly length: number }
 
 /** @param announced Content-Length in bytes; NaN without the header */
-function read(request: Request, announced: number, limits: Limits): Promise<BodyText> {
+function read(request: Request, announced: number, limits: Limits): Promise<Body> {
   return new Promise((resolve, reject) => {
     const onTimeout = () => reject(announced > limits.maxBodyBytes ? tooLarge(limits) : tooLate(limits))
     const timer = setTimeout(onTimeout, limits.bodyTimeoutMs)
-    const onBody = (body: BodyText) => {
+    const onBody = (body: Body) => {
       clearTimeout(timer)
       resolve(body)
     }
@@ -69,8 +72,10 @@ function read(request: Request, announced: number, limits: Limits): Promise<Body
     // The runtime enforces Content-Length, and reads a body faster than JavaScript can.
     const reading =
       announced <= limits.maxBodyBytes
-        ? request.text().then((text) => ({ text, length: announced }))
-        : readBodyText(request.body, limits.maxBodyBytes, maxDiscardedFactor * limits.maxBodyBytes)
+        ? request.arrayBuffer().then((bytes) => ({ bytes, length: announced }))
+        : readBytes(request.body, limits.maxBodyBytes, maxDiscardedFactor * limits.maxBodyBytes).then(
+            ({ bytes, length }) => ({ bytes: bytes.bytes(), length }),
+          )
     reading.then(onBody, onError)
   })
 }
