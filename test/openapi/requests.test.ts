@@ -12,6 +12,7 @@ import {
   openApiTools,
   parseOpenApi,
 } from '../../worker/plugins/openapi/index.ts'
+import { requestBody } from '../../worker/plugins/openapi/request-body.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
 import type { Result } from '../../worker/protocol/types.ts'
 import { newServer, refusal, result, textOf } from '../engine/stage.ts'
@@ -168,6 +169,36 @@ test.each<[value: unknown, found: string, fix: string]>([
   expect(answered).toMatchObject({ isError: true })
   expect(textOf(answered)).toBe(`"headers" of openApiTools() returned ${found}: return ${fix}`)
   expect(requests).toEqual([])
+})
+
+test.each([
+  ['that a function returns', (value: string) => () => ({ 'X-Key': value })],
+  ['of a function for each', (value: string) => ({ 'X-Key': () => value })],
+])('a header %s and HTTP cannot carry is an error without its value, and nothing is sent', async (_, headersWith) => {
+  const requests: unknown[] = []
+  const base = await listen((request, response) => {
+    requests.push(request)
+    response.end('{}')
+  })
+  const server = serverOf([], { baseUrl: base, headers: headersWith('secret\r\nX-Admin: 1') })
+  const answered = await result(server, 'tools/call', { name: 'mail', arguments: {} })
+  expect(answered).toEqual({
+    isError: true,
+    content: [
+      {
+        type: 'text',
+        text: '"headers" of openApiTools() has a value for "X-Key" that HTTP cannot carry: return one without line breaks',
+      },
+    ],
+  })
+  expect(requests).toEqual([])
+})
+
+test('a header of the options that HTTP cannot carry is an error at startup, without its value', () => {
+  const options = { baseUrl: 'https://api.example', headers: { 'X-Key': 'secret\n' + 'x' } }
+  expect(() => serverOf([], options)).toThrow(
+    /^"headers" of openApiTools\(\) has a value for "X-Key" that HTTP cannot carry: return one without line breaks$/,
+  )
 })
 
 test('a configured header is not an argument', async () => {
@@ -342,18 +373,36 @@ const credentials =
   'X-Remote-User X-Authenticated-User X-Originating-IP X-Remote-IP X-Remote-Addr Client-IP Fastly-Client-IP X-Azure-ClientIP ' +
   'X-Envoy-External-Address Forwarded-For X-Forwarded X-Host X-HTTP-Host-Override Traceparent X_Forwarded_For'
 
+/** What proxies and gateways tell the server behind them about the user. */
+const identities =
+  'X-Forwarded-User X-Forwarded-Email Cf-Access-Authenticated-User-Email Cf-Access-Jwt-Assertion X-Auth-Request-User X-Auth-Request-Email ' +
+  'X-WebAuth-User Remote-Name Remote-Email Remote-Groups X-Remote-Group X-Remote-Extra-Scopes Impersonate-User Impersonate-Group ' +
+  'X-Amzn-Oidc-Data X-Amzn-Oidc-Identity X-Goog-Authenticated-User-Email X-Goog-Iap-Jwt-Assertion X-Ms-Client-Principal ' +
+  'X-Ms-Client-Principal-Id X-Ms-Token-Aad-Id-Token X-Consumer-Username X-Consumer-Custom-Id X-Credential-Identifier ' +
+  'X-Authenticated-Userid X-Authenticated-Scope X-Authentik-Username X-Pomerium-Claim-Email Tailscale-User-Login ' +
+  'X-Endpoint-Api-Userinfo X-Apigateway-Api-Userinfo X-Vouch-User X-Client-Cert Ssl-Client-S-Dn X-Ssl-Client-Verify Client-Cert ' +
+  'X-Spiffe-Id X-Jwt-Assertion X-AppEngine-User-Email'
+
+test.each(identities.split(' '))(
+  'the header %s, in which a gateway names the user, is not an argument',
+  async (name) => {
+    const server = serverOf([header(name)], { baseUrl: 'https://api.example' })
+    expect(JSON.stringify((await result(server, 'tools/list')).tools)).not.toContain(name)
+  },
+)
+
 test.each(credentials.split(' '))('the header %s, for credentials or addresses, is not an argument', async (name) => {
   const server = serverOf([header(name)], { baseUrl: 'https://api.example' })
   expect(JSON.stringify((await result(server, 'tools/list')).tools)).not.toContain(name)
 })
 
-test.each(['Idempotency-Key', 'If-None-Match', 'X-Request-Id', 'X-Tokens-Per-Page', 'Accept-Language'])(
-  'the header %s is an argument',
-  async (name) => {
-    const server = serverOf([header(name)], { baseUrl: 'https://api.example' })
-    expect(JSON.stringify((await result(server, 'tools/list')).tools)).toContain(name)
-  },
-)
+test.each([
+  ...['Idempotency-Key', 'If-None-Match', 'X-Request-Id', 'X-Tokens-Per-Page', 'Accept-Language'],
+  ...['X-Client-Version', 'X-Consumer-Group-Size', 'Remote-Branch', 'Prefer', 'X-Author'],
+])('the header %s is an argument', async (name) => {
+  const server = serverOf([header(name)], { baseUrl: 'https://api.example' })
+  expect(JSON.stringify((await result(server, 'tools/list')).tools)).toContain(name)
+})
 
 test('a configured header is not an argument in a spelling with underscores', async () => {
   const server = serverOf([header('X_Customer')], { baseUrl: 'https://api.example', headers: { 'X-Customer': 'ada' } })
@@ -440,6 +489,47 @@ describe('a parameter with a list', () => {
     const parameter = { in: 'path', name: 'ids', required: true, schema: list, style: 'label' }
     expect(await sent('/x/{ids}', parameter, ['.'])).toBe('"." cannot be a segment of the path /x/{ids}')
   })
+})
+
+describe('an argument that is null', () => {
+  const nullable = { type: ['string', 'null', 'array'], items: { type: ['string', 'null'] } }
+  const call = async (args: object) => {
+    const base = await listen((request, response) => response.end(`${request.url} ${request.headers['x-a']}`))
+    const parameters = [
+      { in: 'path', name: 'id', required: true, schema: nullable },
+      { in: 'query', name: 'q', schema: nullable },
+      { in: 'header', name: 'X-A', schema: nullable },
+    ]
+    const document = { openapi: '3.1.0', paths: { '/x/{id}': { get: { operationId: 'get', parameters } } } }
+    const server = newServer().use(openApiTools(parseOpenApi(document), { baseUrl: base }))
+    return textOf(await result(server, 'tools/call', { name: 'get', arguments: args }))
+  }
+
+  test.each([[null], [[null]]])('is no segment of a path: %j', async (id) => {
+    expect(await call({ id })).toBe('"" cannot be a segment of the path /x/{id}')
+  })
+
+  test('is not sent', async () => {
+    expect(await call({ id: 'a', q: null, 'X-A': null })).toBe('/x/a undefined')
+  })
+
+  test('is not sent as an entry of a list', async () => {
+    const list = ['a', null, 'b']
+    expect(await call({ id: list, q: list, 'X-A': list })).toBe('/x/a,b?q=a&q=b a, b')
+  })
+})
+
+test('line breaks and quotes in names of a form do not end the header of a part', () => {
+  const file = { data: '', filename: 'a\r\n"b', mimeType: 'text/plain\r\nX: 1' }
+  const form = requestBody(
+    { bodyType: 'multipart/form-data', bodyFields: { 'f\r"': { isFile: true } } },
+    { 'a\nb': 'text\r\n', 'f\r"': file },
+  ) as FormData
+  const entries = [...form].map(([name, value]) => [name, typeof value === 'string' ? value : [value.name, value.type]])
+  expect(entries).toEqual([
+    ['a%0Ab', 'text\r\n'],
+    ['f%0D%22', ['a%0D%0A%22b', '']],
+  ])
 })
 
 describe('a body that is a form', () => {

@@ -35,6 +35,20 @@ test('operations are included and excluded by names and patterns', async () => {
   expect(names).toEqual(['p_listPets', 'p_adminGet'])
 })
 
+test('names have at most 64 characters with their prefix, which APIs of models accept, and do not collide', async () => {
+  const prefix = `${'p'.repeat(60)}_`
+  const names = (await listOf({ prefix })).map(({ name }) => String(name))
+  expect(new Set(names).size).toBe(4)
+  for (const name of names) expect(name).toMatch(/^p{20}[\w.-]{0,44}$/)
+  // The same in each Worker, whatever else it has.
+  expect((await listOf({ prefix, include: ['addPet'] })).map(({ name }) => name)).toEqual([names[1]])
+  const baseUrl = 'https://api.example'
+  const mounted = newServer().use(openApiTools(pets, { baseUrl, prefix }), { prefix: 'outer_' })
+  const outer = (await result(mounted, 'tools/list')).tools as { name: string }[]
+  for (const { name } of outer) expect(name).toMatch(/^outer_p[\w.-]{1,57}$/)
+  expect(textOf(await result(serverOf({ prefix }), 'tools/call', { name: names[0] }))).toBe(body)
+})
+
 test('a tool is renamed and described, and its access is decided for itself', async () => {
   const tools = {
     listPets: { name: 'pets', title: 'Pets', description: 'All pets', annotations: { openWorldHint: false } },

@@ -8,7 +8,7 @@ import { maxAnswerBytes } from '../../protocol/bounded-body.ts'
 import { ToolError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { CallToolResult, Params } from '../../protocol/types.ts'
-import { encodeForm, type Field, fieldsOf, textOf } from './form-fields.ts'
+import { encodeForm, type Field, fieldsOf, textsOf } from './form-fields.ts'
 import type { Operation } from './operation-type.ts'
 import { requestBody } from './request-body.ts'
 import { headerKey } from './reserved-headers.ts'
@@ -44,8 +44,8 @@ export async function callOperation(
     const value = argumentOf(argument)
     if (place === 'query') query.push(...fieldsOf(name, value, { separator }, encodeForm))
     if (place === 'querystring') query.push(...membersOf(argument, value ?? {}))
-    const values = [value ?? []].flat()
-    if (place === 'header' && values.length > 0) setHeader(sent, name, values.map(textOf).join(', '))
+    const texts = place === 'header' ? textsOf(value) : []
+    if (texts.length > 0) setHeader(sent, name, texts.join(', '))
   }
   // Not by `searchParams`, which would encode separators too.
   url.search = [url.search.slice(1), ...query.map((field) => field.join('='))].filter(Boolean).join('&')
@@ -89,7 +89,7 @@ export async function callOperation(
     const [argument, { prefix = '', separator = ',' }] = Object.entries(parameters).find(
       ([, place]) => place.in === 'path' && place.name === name,
     ) ?? [name, {}]
-    const texts = [argumentOf(argument)].flat().map(textOf)
+    const texts = textsOf(argumentOf(argument))
     const text = texts.join(separator)
     // Encoded or not, it would be another path.
     if (text === '' || /^\.{0,2}$/.test(prefix + text) || !text.isWellFormed()) {

@@ -20,7 +20,7 @@ export function* fieldsOf(
     for (const [key, member] of Object.entries(value)) yield* fieldsOf(`${name}[${key}]`, member, { isDeep }, encode)
     return
   }
-  const entries = [value ?? []].flat().map((entry) => encode(textOf(entry)))
+  const entries = textsOf(value).map(encode)
   const joint = separator === ',' ? ',' : encode(separator ?? '')
   for (const entry of separator && entries.length > 0 ? [entries.join(joint)] : entries) yield [encode(name), entry]
 }
@@ -28,4 +28,13 @@ export function* fieldsOf(
 /** Encodes a text as in `application/x-www-form-urlencoded`. */
 export const encodeForm = (text: string): string => new URLSearchParams([['', text]]).toString().slice(1)
 
-export const textOf = (value: unknown): string => (typeof value === 'object' ? JSON.stringify(value) : String(value))
+/**
+ * Returns the texts of the entries of a list, or of a value as its only entry. Those that are `null` are not sent.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc6570#section-3.2.1
+ */
+export const textsOf = (value: unknown): string[] =>
+  [value]
+    .flat()
+    .filter((entry) => entry !== undefined && entry !== null)
+    .map((entry) => (typeof entry === 'object' ? JSON.stringify(entry) : String(entry)))

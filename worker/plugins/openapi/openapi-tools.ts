@@ -18,6 +18,7 @@ import { callOperation } from './call-operation.ts'
 import { refuseLostArguments } from './lost-arguments.ts'
 import type { Operation } from './operation-type.ts'
 import { headerKey, isHeaderName, isReservedHeader } from './reserved-headers.ts'
+import { shortName } from './tool-names.ts'
 
 type HeaderValue = string | undefined
 
@@ -34,7 +35,7 @@ export type OpenApiToolsOptions = ResilienceOptions &
     headers?:
       | Readonly<Record<string, HeaderValue | ((caller: HeadersContext) => Awaitable<HeaderValue>)>>
       | ((caller: HeadersContext) => Awaitable<Headers | Readonly<Record<string, HeaderValue>>>)
-    /** Start of the names of the tools. Default: an empty text. */
+    /** Start of the names of the tools. A name of more than 64 characters is cut, and ends with a hash. Default: an empty text. */
     prefix?: string
     /**
      * Scopes that a token needs to call an operation: all scopes of the list, or those that a function returns for the operation. Default:
@@ -107,7 +108,9 @@ export function openApiTools(list: readonly Operation[], options: OpenApiToolsOp
   if (unknown.length > 0) {
     throw new Error(`openApiTools(): ${unknown.join(', ')}, which no operation has: use the names of the operations`)
   }
-  const names = new Set(typeof headers === 'function' ? [] : Object.keys(headers).map(headerKey))
+  const named = typeof headers === 'function' ? {} : headers
+  for (const [name, value] of Object.entries(named)) if (typeof value === 'string') checkHeader(name, value)
+  const names = new Set(Object.keys(named).map(headerKey))
   return (server) => {
     for (const declared of list.filter(({ name }) => selected.has(name))) {
       // Anything else would change the host that gets the developer's headers.
@@ -132,7 +135,7 @@ export function openApiTools(list: readonly Operation[], options: OpenApiToolsOp
         ...(outputSchema && { outputSchema }),
       }
       const target = { ...api, isStructured: Boolean(outputSchema) }
-      server.tool(prefix + selected.nameOf(name), definition, async (args, ctx) => {
+      server.tool(nameIn(server.prefix, prefix + selected.nameOf(name)), definition, async (args, ctx) => {
         const token = upstream === undefined ? undefined : new UpstreamToken(ctx, upstream)
         // The input schema is an object schema.
         return callOperation(operation, target, args as Params, await headersFor(headers, ctx), ctx, token)
@@ -140,6 +143,9 @@ export function openApiTools(list: readonly Operation[], options: OpenApiToolsOp
     }
   }
 }
+
+/** Returns the name of a tool for `server.tool()`, which puts the prefix of the server before it. */
+const nameIn = (outer: string, name: string): string => shortName(outer + name).slice(outer.length)
 
 /** Removes the arguments of an operation that would set a header which the model must not set. */
 function withoutHeaders(operation: Operation, isTaken: (name: string) => boolean): Operation {
@@ -165,7 +171,7 @@ function withoutHeaders(operation: Operation, isTaken: (name: string) => boolean
 
 /**
  * @returns the headers of the developer; `undefined` for one that this caller does not have, and that the model must not set either
- * @throws TypeError for a value of another type. It contains no values, which are credentials
+ * @throws TypeError for a value of another type, and for one that HTTP cannot carry. It contains no values, which are credentials
  */
 async function headersFor(
   headers: NonNullable<OpenApiToolsOptions['headers']>,
@@ -179,10 +185,23 @@ async function headersFor(
   return Promise.all(
     Object.entries(all).map(async ([name, header]): Promise<[name: string, value: string | undefined]> => {
       const value: unknown = (typeof header === 'function' ? await header(caller) : header) ?? undefined
+      if (typeof value === 'string') checkHeader(name, value)
       if (value === undefined || typeof value === 'string') return [name, value]
       throw new TypeError(`"headers" of openApiTools() returned ${typeName(value)} as "${name}": return a string`)
     }),
   )
+}
+
+/** @throws TypeError */
+function checkHeader(name: string, value: string): void {
+  try {
+    new Headers().set(name, value)
+  } catch {
+    // Without the cause: its message may contain the value.
+    throw new TypeError(
+      `"headers" of openApiTools() has a value for "${name}" that HTTP cannot carry: return one without line breaks`,
+    )
+  }
 }
 
 function typeName(value: unknown): string {

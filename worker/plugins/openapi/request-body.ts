@@ -34,12 +34,19 @@ function multipart(value: Params, styles: FieldStyles): FormData {
   const form = new FormData()
   const isFile = (name: string) => styleOf(name, styles).isFile === true
   const texts = Object.fromEntries(Object.entries(value).filter(([name]) => !isFile(name)))
-  for (const [name, text] of formFields(texts, styles, (text) => text)) form.append(name, text)
+  for (const [name, text] of formFields(texts, styles, (text) => text)) form.append(inHeader(name), text)
   for (const [name, files] of Object.entries(value)) {
-    if (isFile(name)) for (const file of [files ?? []].flat()) form.append(name, fileOf(name, file))
+    if (isFile(name)) for (const file of [files ?? []].flat()) form.append(inHeader(name), fileOf(name, file))
   }
   return form
 }
+
+/**
+ * Encodes a name for the header of a part.
+ *
+ * @see https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data
+ */
+const inHeader = (name: string): string => name.replace(/[\r\n"]/g, encodeURIComponent)
 
 function* formFields(value: Params, styles: FieldStyles, encode: (text: string) => string): Iterable<Field> {
   let characters = 0
@@ -60,7 +67,7 @@ const styleOf = (name: string, styles: FieldStyles) => (Object.hasOwn(styles, na
 function fileOf(field: string, value: unknown): File {
   const { data, filename = field, mimeType = 'application/octet-stream' } = isObject(value) ? value : {}
   try {
-    return new File([decodeBase64(String(data))], String(filename), { type: String(mimeType) })
+    return new File([decodeBase64(String(data))], inHeader(String(filename)), { type: String(mimeType) })
   } catch {
     throw new ToolError(`The "data" of the file "${field}" must be base64`)
   }

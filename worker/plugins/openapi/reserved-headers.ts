@@ -4,14 +4,21 @@ const names = new Set(
     'accept accept-charset accept-encoding authorization connection content-encoding content-length content-type cookie cookie2 ' +
     'date expect forwarded host http2-settings keep-alive origin referer set-cookie te trailer transfer-encoding true-client-ip ' +
     'traceparent tracestate baggage upgrade via x-host x-cluster-client-ip x-http-method x-http-method-override ' +
-    'x-http-host-override x-method-override x-envoy-external-address'
+    'x-http-host-override x-method-override x-envoy-external-address client-cert x-spiffe-id'
   ).split(' '),
 )
-const prefixes = ['cf-', 'mcp-', 'proxy-', 'sec-', 'forwarded-', 'x-forwarded', 'x-original-', 'x-rewrite-']
+const prefixes = (
+  'cf- mcp- proxy- sec- forwarded- x-forwarded x-original- x-rewrite- x-auth-request- x-authenticated- x-authentik- x-pomerium- ' +
+  'x-vouch- x-amzn-oidc- x-goog-authenticated- x-goog-iap- x-ms-client-principal x-ms-token- x-appengine- tailscale- impersonate- ' +
+  'x-remote-extra- ssl-client- x-ssl- x-client-cert x-credential-'
+).split(' ')
 /** Headers of credentials, of users that a gateway has authenticated, and of addresses. */
 const patterns = [
   /(?:^|-)(?:auth|authorization|token|secret|password|credentials?|(?:api|access)-?key)$/,
-  /(?:remote|authenticated)-user$/,
+  /(?:remote|authenticated|webauth)-user$/,
+  /^(?:x-)?remote-(?:name|email|groups?)$/,
+  /^x-consumer-(?:id|username|custom-id)$/,
+  /(?:userinfo|jwt-assertion)$/,
   /(?:^|-)(?:client|originating|real|remote)-?(?:ip|addr|address)$/,
 ]
 

@@ -10,6 +10,13 @@ export const asciiName = (text: unknown): string =>
     .replace(/^_+|_+$/g, '')
     .slice(0, maxCharacters)
 
+/** Returns a name, shortened if it is longer than the APIs of models accept: its end is a hash of the name then. */
+export const shortName = (name: string, most = maxCharacters): string => {
+  if (name.length <= most) return name
+  const suffix = `_${hash(name).toString(36)}`
+  return name.slice(0, most - suffix.length) + suffix
+}
+
 /** The part of an operation that its name depends on. */
 export type Named = { readonly operationId: unknown; readonly method: string; readonly path: string }
 
