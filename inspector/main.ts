@@ -6,14 +6,16 @@ import { annotation, headerParameters, parameterHeaders } from '../worker/protoc
 import type { InputRequest, Params, ServerCapabilities, ToolItem } from '../worker/protocol/types.ts'
 import { type Calls, calls } from './calls.ts'
 import { errorOf } from './content.ts'
-import { fill, make } from './element.ts'
+import { button, fill, make } from './element.ts'
 import type { Complete } from './form.ts'
 import { internals } from './internals.ts'
 import { notificationLog } from './notifications.ts'
 import { type Actions, type Offered, offers } from './offers.ts'
 import { questions } from './questions.ts'
 import { followReloads } from './reloads.ts'
+import { save, saved } from './saved.ts'
 import { settings } from './settings.ts'
+import { canSignIn, finishSignIn, startSignIn } from './sign-in.ts'
 import { openSubscriptions, type Subscriptions } from './subscriptions.ts'
 import { type TaskCard, taskCard, taskIn } from './tasks.ts'
 import { type Frame, trafficTo } from './traffic.ts'
@@ -30,6 +32,13 @@ let attempts = 0
 let tools: readonly ToolItem[] = []
 /** Counts requests for the lists, so that only the responses to the newest one are shown. */
 let listings = 0
+
+const signedIn = await finishSignIn(mcp).catch((thrown: Error) => thrown)
+if (typeof signedIn === 'string') {
+  save('settings', { ...Object(saved('settings')), token: signedIn })
+  // The browser sends the cookie with the key of the inspector to pages that this page opens.
+  location.replace('/')
+}
 
 const wire = wireLog(insideAt)
 const internalsPanel = insideAt === undefined ? undefined : internals(insideAt)
@@ -61,7 +70,8 @@ fill(
 )
 document.querySelector('header')?.append(setting.status)
 addEventListener('pagehide', () => void connection?.client.close())
-void open()
+if (signedIn instanceof Error) showProblem(signedIn)
+else void open()
 if (insideAt !== undefined) {
   let uris: readonly string[] = []
   const reopen = async () => {
@@ -123,9 +133,17 @@ async function open(uris: readonly string[] = []): Promise<void> {
     )
   } catch (thrown) {
     if (attempt !== attempts) return
-    setting.setStatus('failed', 'Not connected')
-    fill(problem, errorOf(thrown))
+    showProblem(thrown)
+    if (Object(thrown).status === 401 && (await canSignIn()) && attempt === attempts) {
+      const signIn = () => startSignIn(mcp).catch(showProblem)
+      problem.append(button('Sign in', signIn))
+    }
   }
+}
+
+function showProblem(thrown: unknown): void {
+  setting.setStatus('failed', 'Not connected')
+  fill(problem, errorOf(thrown))
 }
 
 /** Ends the connection, and every attempt to connect. @returns the number of the next attempt */
