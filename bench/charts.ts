@@ -1,9 +1,9 @@
-/** Draws the last comparison as images for the README: docs/images/bench-*.svg. */
+/** Publishes the last comparison: figures.json, with which a test compares the pages, and docs/images/bench-*.svg. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Measurement } from './compare/measure.ts'
 import { participants } from './compare/participants.ts'
-import { type Comparison, timesOf } from './compare/tables.ts'
+import { type Comparison, published, timesOf } from './compare/tables.ts'
 
 type Bar = { readonly name: string; readonly value: number; readonly label: string }
 type Chart = { readonly file: string; readonly title: string; readonly note: string; readonly bars: readonly Bar[] }
@@ -11,11 +11,16 @@ type Chart = { readonly file: string; readonly title: string; readonly note: str
 const inMemory = new Set(participants.filter(({ keepsNothing }) => keepsNothing).map(({ name }) => name))
 
 const results = join(import.meta.dirname, 'results')
+const figuresFile = join(import.meta.dirname, 'figures.json')
 const images = join(import.meta.dirname, '../docs/images')
 
 /** @returns the paths of the files */
 export function drawCharts(): string[] {
   const { date, ...figures } = lastComparison()
+  // `npm run size` writes the sizes.
+  const { sizes } = JSON.parse(readFileSync(figuresFile, 'utf8'))
+  const written = { ...published(figures, date.slice(0, 10)), sizes }
+  writeFileSync(figuresFile, `${JSON.stringify(written, undefined, 2)}\n`)
   mkdirSync(images, { recursive: true })
   return chartsOf(figures, date.slice(0, 10))
     .filter(({ bars }) => bars.length > 0)

@@ -1,7 +1,9 @@
 /**
  * Prints the size of servers: the Worker, bundled and minified as for deployment, compressed by gzip. Schema
- * libraries and other entry points are printed for comparison, without a budget. Fails above the budget.
+ * libraries and other entry points are printed for comparison, without a budget. Fails above the budget, and when bench/figures.json, with
+ * which a test compares the pages, has another size. `-- --write` writes the sizes there.
  */
+import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
@@ -38,6 +40,12 @@ const bundles = [
   { name: 'hello, with zod', source: hello, external: [] },
 ]
 
+const figuresFile = resolve(root, 'bench/figures.json')
+const figures = JSON.parse(readFileSync(figuresFile, 'utf8')) as { sizes: Record<string, number> }
+const isWriting = process.argv.includes('--write')
+/** Kilobytes by which a size may differ before the pages say something else. */
+const tolerance = 0.5
+
 for (const { name, source, external, budget } of bundles) {
   const { outputFiles } = await build({
     stdin: { contents: source, resolveDir: root, loader: 'ts' },
@@ -58,4 +66,11 @@ for (const { name, source, external, budget } of bundles) {
   const verdict = isOver ? `OVER the budget of ${budget} KB` : budget ? `of ${budget} KB` : 'for comparison'
   console.log(`${name.padEnd(38)}${kilobytes.toFixed(2).padStart(6)} KB gzip  ${verdict}`)
   if (isOver) process.exitCode = 1
+  const written = figures.sizes[name] ?? 0
+  if (isWriting) figures.sizes[name] = Math.round(kilobytes * 10) / 10
+  else if (Math.abs(kilobytes - written) > tolerance) {
+    console.log(`  bench/figures.json says ${written}: run npm run size -- --write`)
+    process.exitCode = 1
+  }
 }
+if (isWriting) writeFileSync(figuresFile, `${JSON.stringify(figures, undefined, 2)}\n`)

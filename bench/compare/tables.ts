@@ -83,6 +83,26 @@ export function tablesOf(
   ].join('\n\n')
 }
 
+/** What the pages of the repository print of a comparison: the texts of the tables, by scenario and server. */
+export function published({ measurements, sizes, startups }: Comparison, date: string) {
+  const cpu: Record<string, Record<string, string>> = {}
+  for (const { scenario, server, cpu: spent } of measurements) {
+    const floor = measurements.find((row) => row.scenario === scenario)?.cpu ?? []
+    const text = spent === floor ? `${spreadText(spreadOf(spent), 0)} µs` : spreadText(timesOf(spent, floor), 2)
+    cpu[scenario] = { ...cpu[scenario], [server]: text }
+  }
+  const empty = startups.find(({ server }) => server === emptyName)?.cpu ?? []
+  const startup = startups.map(({ server, cpu: spent }) => [server, spreadText(timesOf(spent, empty), 2)])
+  const kilobytes = sizes.map(({ server, bare, whole }) => [
+    server,
+    { bare: Math.round(bare / 100) / 10, whole: Math.round(whole / 100) / 10 },
+  ])
+  return {
+    comparison: { date, cpu, startup: Object.fromEntries(startup) },
+    bundles: { date, kilobytes: Object.fromEntries(kilobytes) },
+  }
+}
+
 function revisionsOf({ stateless, session }: Participant): string {
   const [alone, kept] = [stateless?.way.revision, session?.way.revision]
   if (alone === kept || kept === undefined) return alone ?? ''
