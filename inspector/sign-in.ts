@@ -70,7 +70,8 @@ export async function finishSignIn(mcp: string): Promise<string | undefined> {
   // RFC 9207, section 2.4.
   if ((params.get('iss') ?? issuer) !== issuer) throw new Error('The answer is of another authorization server')
   const code = params.get('code')
-  if (code === null) throw new Error(params.get('error_description') ?? params.get('error') ?? 'Nobody signed in')
+  if (code === null)
+    throw new Error(params.get('error_description') ?? params.get('error') ?? 'The user did not sign in')
   const form = {
     grant_type: 'authorization_code',
     code,
