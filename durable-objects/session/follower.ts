@@ -2,9 +2,10 @@
  * A Worker that waits for more of a stream by RPC, without a relay. Most calls that request input from a program, or that send a
  * notification, end soon, and a socket would cost more than the wait. The object cannot sleep meanwhile, so the wait is short.
  */
+
+import { waitAtMost } from '../../worker/engine/wait.ts'
 import * as closeCode from '../../worker/protocol/close-code.ts'
 import type { Followed } from '../rpc.ts'
-import { waitAtMost } from '../shared/wait-at-most.ts'
 
 /** Milliseconds for which the object stays in memory to wait for the next message. An object in memory is billed. */
 const maxWaitMs = 500

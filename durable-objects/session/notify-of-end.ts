@@ -1,6 +1,6 @@
 import type { SessionEndEvent } from '../../worker/declarations/client-hooks.ts'
+import { waitAtMost } from '../../worker/engine/wait.ts'
 import type { SessionOwner } from '../rpc.ts'
-import { waitAtMost } from '../shared/wait-at-most.ts'
 import type { SessionHost } from './session-host.ts'
 
 /** Milliseconds after which a session ends without its hook. */

@@ -1,4 +1,4 @@
-import { waitAtMost } from './wait-at-most.ts'
+import { waitAtMost } from '../../worker/engine/wait.ts'
 
 /** The alarm of a Durable Object. An object has one alarm, so several deadlines share it: the earliest one wins. */
 export class Alarms {

@@ -1,5 +1,5 @@
 import type { SessionRpc } from '../rpc.ts'
-import { waitAtMost } from '../shared/wait-at-most.ts'
+import { waitAtMost } from '../../worker/engine/wait.ts'
 import type { SubscriptionsHost } from './subscriptions-host.ts'
 
 /** Calls to a session whose object is lost, and milliseconds to wait for an answer. */

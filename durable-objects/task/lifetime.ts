@@ -1,5 +1,5 @@
 /** When a task runs next, and when it is deleted. */
-import { waitAtMost } from '../shared/wait-at-most.ts'
+import { waitAtMost } from '../../worker/engine/wait.ts'
 import { redeliveryOf } from './redelivery.ts'
 import type { TaskParts } from './task-parts.ts'
 import type { TaskRecord } from './task-store.ts'

@@ -23,6 +23,7 @@
  */
 
 import { DurableObject } from 'cloudflare:workers'
+import { waitAtMost } from '../../worker/engine/wait.ts'
 import type {
   ListedTask,
   StartResult,
@@ -37,7 +38,6 @@ import type {
 } from '../rpc.ts'
 import { Alarms } from '../shared/alarms.ts'
 import { Schema } from '../shared/schema.ts'
-import { waitAtMost } from '../shared/wait-at-most.ts'
 import { runHandler } from './handler-run.ts'
 import { type Answers, answersProblem, takeAnswers } from './input-requests.ts'
 import { deleteTask, expiryOf, isAwake, isDue, isOver, runInAlarm, schedule } from './lifetime.ts'

@@ -1,4 +1,5 @@
 /** Reads request bodies, within limits of content type, size, time and encoding. */
+import { waitAtMost } from '../engine/wait.ts'
 import { readBody as readBytes } from '../protocol/bounded-body.ts'
 import { measured } from '../protocol/check-bounds.ts'
 import { McpError } from '../protocol/errors.ts'
@@ -57,27 +58,19 @@ const isJson = memoizeLast((header) => {
 type Body = { readonly bytes: ArrayBuffer | Uint8Array; readonly length: number }
 
 /** @param announced Content-Length in bytes; NaN without the header */
-function read(request: Request, announced: number, limits: Limits): Promise<Body> {
-  return new Promise((resolve, reject) => {
-    const onTimeout = () => reject(announced > limits.maxBodyBytes ? tooLarge(limits) : tooLate(limits))
-    const timer = setTimeout(onTimeout, limits.bodyTimeoutMs)
-    const onBody = (body: Body) => {
-      clearTimeout(timer)
-      resolve(body)
-    }
-    const onError = () => {
-      clearTimeout(timer)
-      reject(new McpError('parse_error', 'The request body ended unexpectedly'))
-    }
-    // The runtime enforces Content-Length, and reads a body faster than JavaScript can.
-    const reading =
-      announced <= limits.maxBodyBytes
-        ? request.arrayBuffer().then((bytes) => ({ bytes, length: announced }))
-        : readBytes(request.body, limits.maxBodyBytes, maxDiscardedFactor * limits.maxBodyBytes).then(
-            ({ bytes, length }) => ({ bytes: bytes.bytes(), length }),
-          )
-    reading.then(onBody, onError)
+async function read(request: Request, announced: number, limits: Limits): Promise<Body> {
+  // The runtime enforces Content-Length, and reads a body faster than JavaScript can.
+  const reading: Promise<Body> =
+    announced <= limits.maxBodyBytes
+      ? request.arrayBuffer().then((bytes) => ({ bytes, length: announced }))
+      : readBytes(request.body, limits.maxBodyBytes, maxDiscardedFactor * limits.maxBodyBytes).then(
+          ({ bytes, length }) => ({ bytes: bytes.bytes(), length }),
+        )
+  const body = await waitAtMost(limits.bodyTimeoutMs, reading).catch(() => {
+    throw new McpError('parse_error', 'The request body ended unexpectedly')
   })
+  if (body) return body
+  throw announced > limits.maxBodyBytes ? tooLarge(limits) : tooLate(limits)
 }
 
 /**
