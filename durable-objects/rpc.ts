@@ -167,8 +167,9 @@ export interface SessionRpc {
    * if the session has ended.
    *
    * @param uris that it has subscribed to
+   * @param delivery see `changed`. An object of an older release omits it
    */
-  missed(uris: readonly string[]): Promise<boolean>
+  missed(uris: readonly string[], delivery?: string): Promise<boolean>
   /** Decides on a stream before its relay is opened. Claims must not be in the URL of that request, because platforms log URLs. */
   admit(opening: Opening): Promise<Admission>
   /** Opens a relay. */

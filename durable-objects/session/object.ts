@@ -168,17 +168,21 @@ export class Session extends Store implements SessionRpc {
     delivery?: string,
     topics?: readonly string[],
   ): Promise<boolean> {
-    this.schema.check()
-    if (delivery !== undefined && this.#deliveries.has(delivery)) return true
     const { subscriptions, clientTasks } = this.#session
-    const isThere = (await (subscriptions ?? clientTasks)?.deliver(event, { taskEnded, scopes, topics })) ?? false
-    if (isThere && delivery !== undefined) this.#deliveries.set(delivery, true)
-    return isThere
+    return this.#once(delivery, () => (subscriptions ?? clientTasks)?.deliver(event, { taskEnded, scopes, topics }))
   }
 
-  async missed(uris: readonly string[]): Promise<boolean> {
+  async missed(uris: readonly string[], delivery?: string): Promise<boolean> {
+    return this.#once(delivery, () => this.#session.subscriptions?.deliverAll(uris))
+  }
+
+  /** Makes a delivery that this session has not received. Returns false if the session has ended. */
+  async #once(delivery: string | undefined, deliver: () => Promise<boolean> | undefined): Promise<boolean> {
     this.schema.check()
-    return (await this.#session.subscriptions?.deliverAll(uris)) ?? false
+    if (delivery && this.#deliveries.has(delivery)) return true
+    const isThere = (await deliver()) ?? false
+    if (isThere && delivery) this.#deliveries.set(delivery, true)
+    return isThere
   }
 
   async admit(opening: Opening): Promise<Admission> {

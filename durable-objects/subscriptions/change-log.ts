@@ -17,7 +17,7 @@ export const retentionMs = 5 * 60_000
 /** The changes that are deleted: older than a time, and not the last one. */
 const isOld = 'at < ? AND deliveredTo IS NULL AND seq < ?'
 
-/** A logged change. `deliveredTo`: the last session that it was delivered to. */
+/** A logged change. `deliveredTo`: the last session, by address, up to which it was delivered to all. */
 export type LoggedChange = { seq: number; change: string; topics: readonly string[]; deliveredTo: string }
 
 type ChangeRow = Omit<LoggedChange, 'topics'> & { topics: string }
@@ -72,15 +72,16 @@ export class ChangeLog {
       .map(readChange)
   }
 
-  /** The first change that has to be delivered to sessions, and does not wait to be sent. */
-  get undelivered(): LoggedChange | undefined {
+  /** Returns the first change after a number that has to be delivered to sessions, and does not wait to be sent. */
+  undeliveredAfter(seq: number): LoggedChange | undefined {
     const [row] = this.#tables.query<ChangeRow>(
-      'SELECT * FROM changes WHERE deliveredTo IS NOT NULL AND at IS NOT NULL ORDER BY seq LIMIT 1',
+      'SELECT * FROM changes WHERE deliveredTo IS NOT NULL AND at IS NOT NULL AND seq > ? ORDER BY seq LIMIT 1',
+      seq,
     )
     return row && readChange(row)
   }
 
-  /** @param last the last session that it was delivered to; `null`: to all */
+  /** @param last see `LoggedChange`; `null`: it was delivered to all */
   markDelivered(seq: number, last: string | null): void {
     this.#tables.query('UPDATE changes SET deliveredTo = ? WHERE seq = ?', last, seq)
   }

@@ -49,6 +49,7 @@ import { type Attachment, filterOf, Listeners } from './listeners.ts'
 import { migrations } from './migrations.ts'
 import { ParkedSessions, parkedSessionsSchema } from './parked-sessions.ts'
 import { changeMessage, Publisher, retryAfterMs } from './publisher.ts'
+import { SessionDelivery } from './session-delivery.ts'
 import { SessionSubscriptions, subscriptionsSchema } from './session-subscriptions.ts'
 import { ShardTree } from './shard-tree.ts'
 import type { SubscriptionsHost } from './subscriptions-host.ts'
@@ -73,6 +74,7 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
   readonly #log: ChangeLog
   readonly #listeners: Listeners
   readonly #sessions: SessionSubscriptions
+  readonly #delivery: SessionDelivery
   readonly #publisher: Publisher
   readonly #overrides: EnabledOverrides
   readonly #tree: ShardTree
@@ -96,16 +98,15 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     const { serverName, shard } = readShardName(ctx.id.name) ?? { serverName: host.serverName, shard: 0 }
     this.#listeners = new Listeners(ctx, this.#log, () => host.lists?.(serverName))
     this.#sessions = new SessionSubscriptions(tables, sql, host.options)
-    this.#publisher = new Publisher({
+    const parts = {
       host,
       log: this.#log,
-      listeners: this.#listeners,
       sessions: this.#sessions,
-      parked: new ParkedSessions(tables),
-      id: String(ctx.id),
       alarms: this.#alarms,
-      waitUntil: (work) => ctx.waitUntil(work),
-    })
+      waitUntil: (work: Promise<unknown>) => ctx.waitUntil(work),
+    }
+    this.#delivery = new SessionDelivery({ ...parts, parked: new ParkedSessions(tables), id: String(ctx.id) })
+    this.#publisher = new Publisher({ ...parts, listeners: this.#listeners, delivery: this.#delivery })
     this.#overrides = new EnabledOverrides(kv, this.#schema, (change, topics) => this.publish(change, topics))
     this.#tree = new ShardTree(shard, kv, this.#schema, (other) => host.shardAt(serverName, other))
   }
@@ -249,12 +250,11 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     if (await this.#schema.putOffAlarm()) return
     this.#publisher.recover()
     await this.#overrides.announce().catch(this.#host.report)
-    await this.#publisher.deliverToSessions()
-    this.#publisher.catchUp()
+    await this.#delivery.start()
+    this.#delivery.catchUp()
     const now = Date.now()
-    // Another event may still be delivering to sessions, and a change may still wait. If this object is lost meanwhile, only an alarm
-    // continues.
-    const hasChanges = this.#log.undelivered !== undefined || this.#log.waiting.length > 0
+    // Sessions may still be called, and a change may still wait. If this object is lost meanwhile, only an alarm continues.
+    const hasChanges = this.#log.undeliveredAfter(0) !== undefined || this.#log.waiting.length > 0
     if (hasChanges || this.#overrides.hasUnannounced) return this.#alarms.add(now + retryAfterMs)
     this.#aged.prune(now)
     // Changes may be stored for longer than `retentionMs`, so that one alarm deletes many.

@@ -453,7 +453,7 @@ describe('a stream', () => {
   test('has the change of each list and of each subscribed resource when the session could not be called for long', async () => {
     const stub = session()
     const { frames, socket } = await open(stub, '')
-    expect(await stub.missed(['note://1'])).toBe(true)
+    for (let time = 0; time < 2; time += 1) expect(await stub.missed(['note://1'], 'one')).toBe(true)
     await vi.waitFor(() => expect(frames).toHaveLength(4))
     const changes = ['tools/list_changed', 'prompts/list_changed', 'resources/list_changed', 'resources/updated']
     expect(frames.map((frame) => /notifications\/([\w/]+)/.exec(frame)?.[1])).toEqual(changes)

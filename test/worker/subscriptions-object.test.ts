@@ -654,6 +654,39 @@ describe('a session that cannot be called', () => {
       expect([first, second]).toEqual([expect.stringMatching(/ 1$/), first])
     }))
 
+  test('delays no change of the others until its time is over', () =>
+    withSessions(async ({ object, told, parked, pass, absent, state }) => {
+      absent.mockReturnValue(new Promise(() => {}))
+      const published = [note(1), note(2), note(3), tools]
+      for (const change of published) await publishAt(object, change)
+      await pass(0)
+      expect([told('present'), told('absent')]).toEqual([published, [note(1)]])
+      const undelivered = () => state.storage.sql.exec('SELECT 1 FROM changes WHERE deliveredTo IS NOT NULL').toArray()
+      expect(undelivered()).toHaveLength(4)
+      await pass(5_000)
+      expect([parked().length, undelivered()]).toEqual([1, []])
+    }))
+
+  test('is notified once that everything may have changed if it was only slow', () =>
+    withSessions(async ({ object, pass, alarm, missed, absent, state, parked }) => {
+      await publishAt(object, note(1))
+      await pass(100)
+      await publishAt(object, tools)
+      await pass(100)
+      state.storage.sql.exec('UPDATE changes SET at = at - 3600000')
+      await alarm()
+      missed.mockReturnValueOnce(new Promise(() => {}))
+      absent.mockResolvedValue(true)
+      await alarm()
+      await pass(5_000)
+      await publishAt(object, note(2))
+      await alarm()
+      const [first, second] = missed.mock.calls.map((args: unknown[]) => args[1])
+      expect([first, second]).toEqual([expect.stringMatching(/ to 2$/), first])
+      expect(absent).toHaveBeenLastCalledWith(note(2), undefined, undefined, expect.stringMatching(/ 3$/))
+      expect(parked()).toEqual([])
+    }))
+
   test('is notified that everything may have changed when the changes were deleted', () =>
     withSessions(async ({ object, told, parked, pass, alarm, missed, absent, state }) => {
       for (const change of [note(1), tools]) {
@@ -665,10 +698,56 @@ describe('a session that cannot be called', () => {
       absent.mockResolvedValue(true)
       absent.mockClear()
       await alarm()
-      expect(missed.mock.calls).toEqual([[['note://1', 'note://2', 'note://3']]])
+      const uris = ['note://1', 'note://2', 'note://3']
+      expect(missed.mock.calls).toEqual([[uris, expect.stringMatching(/ to 2$/)]])
       expect([told('absent'), parked()]).toEqual([[], []])
     }))
 })
+
+test('a session receives the changes that were published while it answered, in order, within one more answer', () =>
+  runInDurableObject(newShard(), async (_, state) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'], now: Date.now() + 365 * 86_400_000 })
+    try {
+      const received: unknown[] = []
+      const changed = async (change: Change) => {
+        received.push(change)
+        await new Promise((resolve) => setTimeout(resolve, 100))
+        return true
+      }
+      const host = { options: { storageBytes: 1e9 }, session: () => ({ changed }) } as unknown as SubscriptionsHost
+      const instance = new SubscriptionsObject(state, {} as never, host)
+      const published = Array.from({ length: 20 }, (_, id) => note(id))
+      await instance.subscribe(
+        'distant',
+        published.map((change) => topicOf(change)),
+      )
+      for (const change of published) await instance.publish(change, [topicOf(change)])
+      await vi.advanceTimersByTimeAsync(200)
+      expect(received).toEqual(published)
+      expect(state.storage.sql.exec('SELECT 1 FROM changes WHERE deliveredTo IS NOT NULL').toArray()).toEqual([])
+    } finally {
+      vi.useRealTimers()
+    }
+  }))
+
+test('sessions that were called are not called again when the object is lost before it has called all of them', () =>
+  runInDurableObject(newShard(), async (_, state) => {
+    const called = vi.fn((_: string) => true)
+    const session = (address: string) => ({ changed: async () => called(address) })
+    const host = { options: { storageBytes: 1e9 }, session } as unknown as SubscriptionsHost
+    const instance = () => new SubscriptionsObject(state, {} as never, host)
+    const names = Array.from({ length: 700 }, (_, index) => `session ${String(index).padStart(3, '0')}`)
+    const first = instance()
+    for (const name of names) await first.subscribe(name, ['tools'])
+    // The runtime does not run the alarm, so that the next instance continues.
+    const setAlarm = vi.spyOn(state.storage, 'setAlarm').mockResolvedValue()
+    await first.publish(tools, ['tools'])
+    const deliveredTo = () => state.storage.sql.exec('SELECT deliveredTo FROM changes').one().deliveredTo
+    await vi.waitFor(() => expect(deliveredTo()).toBe('session 499'))
+    expect(setAlarm.mock.calls.some(([due]) => Number(due) <= Date.now())).toBe(true)
+    await instance().alarm()
+    await vi.waitFor(() => expect(called.mock.calls.map(([name]) => name)).toEqual(names))
+  }))
 
 test('a session whose object is lost during delivery is notified again', async () => {
   await runInDurableObject(newShard(), async (_, state) => {
