@@ -2,6 +2,7 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { describe, expect, test } from 'vitest'
+import { SelectedTools } from '../../worker/declarations/tool-selection.ts'
 import { newServer, play, refusal, result } from '../engine/stage.ts'
 import { startServer } from '../support/server.ts'
 import { nodeProxy } from './node-proxy.ts'
@@ -24,6 +25,13 @@ async function listedBy(list: string, answers: Answers, setting = {}) {
 describe('an invalid entry is left out and reported', () => {
   test.each<[string, string, unknown, Json, string]>([
     ['tools/list', 'tools', 'x', good, 'an entry must be an object'],
+    ...['a b', 'a/b', 'é', 'a'.repeat(129), '\u2028'].map((name): [string, string, unknown, Json, string] => [
+      'tools/list',
+      'tools',
+      { name, inputSchema },
+      good,
+      `" must be 1 to 128 letters, digits, "_", "." or "-": rename the tool with "tools" of proxy()`,
+    ]),
     [
       'tools/list',
       'tools',
@@ -81,6 +89,18 @@ describe('an invalid entry is left out and reported', () => {
       ),
     ])
     expect(problems[0]).toContain(problem)
+  })
+
+  test('of a tool whose name is too long with the prefix, unless another name is given', async () => {
+    const name = 'a'.repeat(128)
+    const upstream = scripted({ 'tools/list': { tools: [good, { ...good, name }, { ...good, name: 'a b' }] } })
+    const selected = new SelectedTools('proxy()', { tools: { 'a b': { name: 'a_b' } } })
+    const server = newServer().use(
+      nodeProxy('https://upstream.example/mcp', upstream.fetch, { prefix: 'p_', selected }),
+    )
+    const { outcome, reported } = await play(server, 'tools/list', {})
+    expect(outcome).toMatchObject({ result: { tools: [{ name: 'p_good' }, { name: 'p_a_b' }] } })
+    expect(reported.map(String)).toEqual([expect.stringMatching(/1 invalid entries in tools\/list.*: the name "p_a+/)])
   })
 
   const nested: [string, string, Json, string][] = [

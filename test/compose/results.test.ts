@@ -319,8 +319,30 @@ test.each([
       },
     })
     const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream.fetch))
-    expect(await refusal(server, 'tools/call', { name: 'x' })).toMatchObject({ kind: 'internal_error', ...problem })
+    expect(await refusal(server, 'tools/call', { name: 'x' })).toMatchObject({ kind: 'unavailable', ...problem })
   }
+})
+
+test.each([
+  ['m'.repeat(3_000_000), { a: 1 }, `${'m'.repeat(4000)}…`, { a: 1 }],
+  ['No', { a: 'd'.repeat(70_000) }, 'No', undefined],
+])('an error of an upstream is passed on up to a size: %#', async (message, data, passed, passedData) => {
+  for (const status of [200, 400, 503]) {
+    const upstream = scripted({
+      'tools/call': ({ id }) =>
+        Response.json({ jsonrpc: '2.0', id, error: { code: -32000, message, data } }, { status }),
+    })
+    const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream.fetch))
+    const refused = await refusal(server, 'tools/call', { name: 'x' })
+    expect(refused).toMatchObject({ message: passed })
+    if (status !== 503) expect(refused.data).toEqual(passedData)
+  }
+})
+
+test('a result does not name a task of the upstream', () => {
+  const related = { 'io.modelcontextprotocol/related-task': { taskId: 'x' } }
+  expect(read('tools/call', { content: [], _meta: { a: 1, ...related } })).toEqual({ content: [], _meta: { a: 1 } })
+  expect(read('tools/call', { content: [], _meta: related }, false)).toEqual({ content: [], _meta: {} })
 })
 
 test.each(['1e999', '-1e999'])('a progress of %s, which no JSON number can be, is ignored', async (number) => {

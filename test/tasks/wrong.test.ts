@@ -78,6 +78,14 @@ const rows: Wrong[] = [
     () => params(ids.asking, { inputResponses: [] }),
     invalid('params.inputResponses must be an object'),
   ],
+  ...[undefined, null].map(
+    (inputResponses): Wrong => [
+      `with answers that are ${inputResponses} is refused`,
+      'tasks/update',
+      () => params(ids.asking, { inputResponses }),
+      invalid('params.inputResponses must be an object'),
+    ],
+  ),
   ['of a task that is cancelled is acknowledged', 'tasks/cancel', () => params(ids.cancelled), acknowledged],
   ['of a task that is done is acknowledged', 'tasks/cancel', () => params(ids.done), acknowledged],
   ['of a task that has failed is acknowledged', 'tasks/cancel', () => params(ids.failed), acknowledged],

@@ -12,6 +12,7 @@ export const protocolVersionKey = 'io.modelcontextprotocol/protocolVersion'
 export const clientCapabilitiesKey = 'io.modelcontextprotocol/clientCapabilities'
 export const clientInfoKey = 'io.modelcontextprotocol/clientInfo'
 export const logLevelKey = 'io.modelcontextprotocol/logLevel'
+export const relatedTaskKey = 'io.modelcontextprotocol/related-task'
 export const serverInfoKey = 'io.modelcontextprotocol/serverInfo'
 export const subscriptionIdKey = 'io.modelcontextprotocol/subscriptionId'
 

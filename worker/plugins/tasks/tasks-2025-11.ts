@@ -13,6 +13,7 @@ import type { MethodContext } from '../../engine/methods/method.ts'
 import { encodeBase64 } from '../../protocol/base64.ts'
 import { ClientError, McpError, markReported } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
+import { relatedTaskKey } from '../../protocol/meta.ts'
 import { clientKey } from '../../protocol/principal.ts'
 import type { InputRequest, Notification, Params, Result } from '../../protocol/types.ts'
 import { utf8 } from '../../protocol/utf8.ts'
@@ -21,7 +22,6 @@ import { settled, waitUntilDue } from './wait-for-task.ts'
 
 export const experimentalCapabilities: Params = { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } }
 
-const relatedTaskKey = 'io.modelcontextprotocol/related-task'
 /** The purpose that task ids are sealed for. */
 export const purpose = 'experimental task'
 /** Tasks on one page. The status of each is requested. */

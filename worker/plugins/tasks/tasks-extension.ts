@@ -99,7 +99,9 @@ export async function getTask(context: MethodContext, site: Site): Promise<Resul
 
 export async function updateTask(context: MethodContext, site: Site): Promise<Result> {
   const task = await found(context, site)
-  const updated = await orUnknownTask(task.update(toAnswers(readObject(context.call.params, 'inputResponses'))))
+  const { params } = context.call
+  if (!isObject(params.inputResponses)) throw new McpError('invalid_params', 'params.inputResponses must be an object')
+  const updated = await orUnknownTask(task.update(toAnswers(params.inputResponses)))
   if ('error' in updated) throw errorIn(updated)
   return {}
 }

@@ -9,6 +9,7 @@ import { maxAnswerBytes } from '../../../protocol/bounded-body.ts'
 import * as bounds from '../../../protocol/bounds.ts'
 import { McpError } from '../../../protocol/errors.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
+import { relatedTaskKey } from '../../../protocol/meta.ts'
 import { roles } from '../../../protocol/roles.ts'
 import type { InputRequest, Params, Result } from '../../../protocol/types.ts'
 import { InvalidInputRequest, readInputRequest } from './check-input-requests.ts'
@@ -22,6 +23,11 @@ export type InputRequired = {
   readonly inputRequests: Readonly<Record<string, InputRequest>>
   readonly requestState?: string
 }
+
+/** Characters of the message of an error that clients receive. */
+const maxErrorCharacters = 4000
+/** Characters of its `data`, as JSON. Larger ones are left out. */
+const maxDataCharacters = 65_536
 
 /** A response of an upstream, and the JSON-RPC response in it. */
 export type Answered = { readonly response: Response; readonly match: Match }
@@ -61,7 +67,10 @@ export function resultOf(
       reason: 'no response',
     })
   if ('result' in match.message) return readResult(method, match.message.result, canBeAsked, host)
-  const { code, message, data } = match.message.error
+  const { code, ...error } = match.message.error
+  const message =
+    error.message.length > maxErrorCharacters ? `${error.message.slice(0, maxErrorCharacters)}…` : error.message
+  const data = JSON.stringify(error.data ?? null).length > maxDataCharacters ? undefined : error.data
   // The code has no kind for a temporary failure, only the status.
   if (failureOfStatus(response.status).isTemporary) throw httpError(host, response, message)
   throw new McpError(errorKindOf(code, method), message, data)
@@ -191,7 +200,10 @@ export function readResult(method: string, params: Params, canBeAsked: boolean, 
   if (!member && method !== 'completion/complete') return params
   try {
     const read = member ? readListed(params, member, canBeAsked) : readCompletion(params)
-    return { ...read, ...(isObject(_meta) && { _meta }) }
+    if (!isObject(_meta)) return read
+    // A client would take it for a task of this server.
+    const { [relatedTaskKey]: _, ...meta } = _meta
+    return { ...read, _meta: meta }
   } catch (problem) {
     if (problem instanceof InvalidMember) throw invalidResult(host, method, problem.message)
     throw problem

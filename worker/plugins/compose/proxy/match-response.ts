@@ -4,7 +4,6 @@ import { isTimeoutError } from '../../../client/request-guard.ts'
 import { events, isEventStream } from '../../../client/wire.ts'
 import { wait } from '../../../engine/wait.ts'
 import { BoundedBody } from '../../../protocol/bounded-body.ts'
-import { errorTable } from '../../../protocol/errors.ts'
 import {
   isNotification,
   isObject,
@@ -207,7 +206,8 @@ function malformedAnswer(
   if (!isObject(value) || value.id !== id || 'method' in value) return undefined
   const { code, message, data } = isObject(value.error) ? value.error : {}
   const error = {
-    code: typeof code === 'number' && Number.isInteger(code) ? code : errorTable.invalid_request.code,
+    // Not the code of any error.
+    code: Number.isInteger(code) && typeof message === 'string' ? Number(code) : Number.NaN,
     message:
       typeof message === 'string' ? message : `The upstream answered with an invalid response: ${malformed.message}`,
     data,

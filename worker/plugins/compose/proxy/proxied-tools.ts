@@ -1,5 +1,6 @@
 import { mirroringProblem } from '../../../declarations/check-declarations.ts'
 import { preview } from '../../../declarations/check-options.ts'
+import { toolName } from '../../../declarations/option-kinds.ts'
 import type { SelectedTools, ToolOverride } from '../../../declarations/tool-selection.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import { parameterHeaders } from '../../../protocol/param-headers.ts'
@@ -20,16 +21,22 @@ export class ProxiedTools {
   }
 
   /**
-   * Returns the tools of this server, without prefix. Those that clients must reject are left out, and their calls are refused.
+   * Returns the tools of this server, with the prefix. Those that clients must reject are left out, and their calls are refused.
    *
    * @param listed as the upstream lists them for the headers
    * @returns `invalid`: why tools are left out
    */
-  read(headers: UpstreamHeaders, listed: readonly Params[]): { tools: Params[]; invalid: string[] } {
+  read(headers: UpstreamHeaders, listed: readonly Params[], prefix: string): { tools: Params[]; invalid: string[] } {
     const invalid = new Map<Params, string>()
     for (const tool of listed) {
       const problem = isObject(tool.inputSchema) ? mirroringProblem(tool.inputSchema) : undefined
       if (problem) invalid.set(tool, `the inputSchema of ${preview(tool.name)} is invalid: ${problem}`)
+      const name = prefix + this.#selected.nameOf(String(tool.name))
+      if (toolName.test(name) || !this.#selected.has(String(tool.name))) continue
+      invalid.set(
+        tool,
+        `the name ${preview(name)} must be 1 to 128 letters, digits, "_", "." or "-": rename the tool with "tools" of proxy()`,
+      )
     }
     const tools = listed
       .filter((tool) => !invalid.has(tool))
@@ -39,7 +46,7 @@ export class ProxiedTools {
     this.#known.learn(headers, tools)
     const offered = tools
       .filter(({ name }) => this.#selected.has(String(name)) && !this.#selected.isTaken(String(name)))
-      .map((tool) => ({ ...tool, name: this.#selected.nameOf(String(tool.name)) }))
+      .map((tool) => ({ ...tool, name: prefix + this.#selected.nameOf(String(tool.name)) }))
     return { tools: offered, invalid: [...invalid.values()] }
   }
 

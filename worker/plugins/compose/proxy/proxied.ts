@@ -186,12 +186,13 @@ export class Proxied {
       list === 'tools/list' && !isFull && !hasMorePages ? this.#tools.problemsWith(entries, this.access.what) : []
     for (const problem of problems) context.environment.report(problem)
     const headers = await this.#callers.headers(context, signal)
-    const read = list === 'tools/list' ? this.#tools.read(headers, entries) : { tools: entries, invalid: [] }
+    const read =
+      list === 'tools/list' ? this.#tools.read(headers, entries, this.prefix) : { tools: entries, invalid: [] }
     invalid.push(...read.invalid)
     if (invalid.length > 0) context.environment.report(this.#remote.invalidEntries(list, invalid))
     const entriesHere = read.tools.map((entry) => this.access.uris.entry(entry, id))
     const named =
-      id === 'name' ? entriesHere.map((entry) => ({ ...entry, name: this.prefix + entry.name })) : entriesHere
+      list === 'prompts/list' ? entriesHere.map((entry) => ({ ...entry, name: this.prefix + entry.name })) : entriesHere
     if (isComplete) this.#listed.set(listKey, readMs, idsOf(list, named))
     return named
   }

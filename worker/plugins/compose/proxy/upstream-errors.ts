@@ -16,6 +16,7 @@ export function errorKindOf(code: number, method: string): ErrorKind {
     return 'resource_not_found'
   }
   if (isInvalid) return 'invalid_params'
+  if (Number.isNaN(code)) return 'unavailable'
   if (code === errorTable.header_mismatch.code) return 'header_mismatch'
   return code === errorTable.missing_client_capability.code ? 'missing_client_capability' : 'internal_error'
 }
