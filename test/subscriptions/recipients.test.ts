@@ -293,6 +293,10 @@ test.each([
     { issuer: one },
     'The recipients of server.notify have an issuer without a tenant: pass { issuer, tenant } or { user }, or no recipients for everyone',
   ],
+  [
+    { unusual: 'nobody' },
+    'The recipients of server.notify have an issuer and a tenant that are undefined: pass {} or no recipients for everyone',
+  ],
   [{ issuer: 5 }, '"issuer" of the recipients of server.notify must be a non-empty string, not 5'],
   [
     { issuer: one, scopes: [], tennant: 'acme' },

@@ -41,6 +41,8 @@ type Count = [uri: string, recipients: TopicRecipients]
 const unusual: Readonly<Record<string, object>> = {
   map: new Map([['tenant', 'acme']]),
   date: new Date(0),
+  // Members of a principal that does not exist.
+  nobody: { issuer: undefined, tenant: undefined },
   promise: Promise.resolve({ issuer: 'https://one.example', tenant: 'acme' }),
 }
 type Notify = { method: keyof ChangeNotifier; args: never[] }

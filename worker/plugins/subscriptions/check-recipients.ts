@@ -42,6 +42,11 @@ function checkRecipients(recipients: unknown): void {
       `The recipients of server.notify have an issuer without a tenant: pass { issuer, tenant } or { user }, or no recipients for everyone`,
     )
   }
+  if (issuer === undefined && tenant === undefined && Object.keys(recipients).length > 0 && client === undefined) {
+    throw new Error(
+      'The recipients of server.notify have an issuer and a tenant that are undefined: pass {} or no recipients for everyone',
+    )
+  }
   if (client === undefined) return
   throw new Error(`"client" of ${owner} needs a user: pass { user: ctx.principal, client: ctx.principal.client }`)
 }
