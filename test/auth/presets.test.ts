@@ -367,6 +367,13 @@ describe('a claim of a token', () => {
     expect(principal.tenant).toBe(tenant)
   })
 
+  test('decides that it is an access token where the header has no type, by its audience', async () => {
+    const url = await declare(server, { issuer: issuer.issuer })
+    const untyped = { header: { typ: undefined } }
+    expect(await call(url, bearing(await issuer.token(url.href, {}, untyped)))).toMatchObject({ status: 200 })
+    expect(await call(url, bearing(await issuer.token('client', {}, untyped)))).toMatchObject({ status: 401 })
+  })
+
   test('does not give the tenant when tenantClaim is not set', async () => {
     const url = await declare(server, { issuer: issuer.issuer })
     const token = await issuer.token(url.href, { org_id: 'acme', tenant: 'acme' })

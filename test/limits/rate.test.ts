@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { callerOf } from '../../worker/plugins/rate-limit/caller.ts'
 import { limiter } from '../../worker/plugins/rate-limit/limiter.ts'
 import { rateText, readQuota, readRate } from '../../worker/plugins/rate-limit/parse-rate.ts'
 
@@ -16,6 +17,17 @@ describe('a rate', () => {
       `rateLimit() has the rate "${text}": write it like 60/m or 10/10s. A rate counts in periods of 10s or m (a minute); quota counts those of an hour or a day`,
     )
   })
+})
+
+test('callers without a principal and an address are one', () => {
+  const of = (headers: HeadersInit) =>
+    callerOf(
+      { request: new Request('https://mcp.example.com', { headers }), context: {} },
+      { identity: 'notes' },
+      'user',
+    )
+  expect(of({ 'User-Agent': 'one' })).toBe(of({ 'User-Agent': 'two' }))
+  expect(of({ 'CF-Connecting-IP': '192.0.2.1' })).not.toBe(of({}))
 })
 
 test('the error for an invalid quota names the valid units', () => {

@@ -49,6 +49,14 @@ test('grantScopes decides again, with what the provider says now', async () => {
   expect(await single.call(narrowed.access_token, 'write')).toContain('403')
 })
 
+test('a function that fails decides nothing, and ends nothing', async () => {
+  const { client, tokens } = await single.signIn(new Browser())
+  single.gitHub.account.login = 'broken'
+  expect(await refresh(single, client, tokens)).toMatchObject({ status: 503, error: 'temporarily_unavailable' })
+  single.gitHub.account.login = 'ada'
+  expect(await refresh(single, client, tokens)).toMatchObject({ status: 200 })
+})
+
 test('a user whose tokens the provider refuses loses access, and an outage of the provider ends nothing', async () => {
   const { client, tokens } = await single.signIn(new Browser())
   single.gitHub.answers.set('/api/v3/user', () => new Response(null, { status: 503 }))

@@ -20,6 +20,18 @@ test('a user whose tokens of the provider can no longer be read loses access', a
 })
 
 const hour = 60 * 60_000
+
+function emptyTokens(): UpstreamTokens {
+  const host = {
+    seal: async (_user: string, _provider: string, tokens: KeptTokens) => JSON.stringify(tokens),
+    open: async (_user: string, _provider: string, sealed: string) => JSON.parse(sealed),
+    holds: (_provider: ProviderCalls, { scopes }: KeptTokens, scope: string) => scopes.includes(scope),
+  }
+  const stored = new Map<string, string>()
+  const kv = { get: (key: string) => stored.get(key), put: (key: string, value: string) => stored.set(key, value) }
+  return new UpstreamTokens({ kv } as never, host as never)
+}
+
 const connected = { accessToken: 'connected', scopes: ['user', 'repo'], account: '1815' }
 const signedIn = { accessToken: 'signed in', scopes: ['user'], account: '1815' }
 
@@ -44,15 +56,14 @@ test.each<{ what: string; before: Partial<KeptTokens>; next: Partial<KeptTokens>
     kept: 'signed in',
   },
 ])('at a sign-in with fewer scopes, $what', async ({ before, next, kept }) => {
-  const host = {
-    seal: async (_user: string, _provider: string, tokens: KeptTokens) => JSON.stringify(tokens),
-    open: async (_user: string, _provider: string, sealed: string) => JSON.parse(sealed),
-    holds: (_provider: ProviderCalls, { scopes }: KeptTokens, scope: string) => scopes.includes(scope),
-  }
-  const stored = new Map<string, string>()
-  const kv = { get: (key: string) => stored.get(key), put: (key: string, value: string) => stored.set(key, value) }
-  const tokens = new UpstreamTokens({ kv } as never, host as never)
+  const tokens = emptyTokens()
   await tokens.put(user, asking, { ...connected, ...before }, [], false)
   await tokens.put(user, asking, { ...signedIn, ...next }, [], true)
   expect(await tokens.user(user, asking)).toEqual({ is: 'known', profile: { accessToken: kept } })
+})
+
+test('a user whose tokens have ended, and cannot be refreshed, is who signed in', async () => {
+  const tokens = emptyTokens()
+  await tokens.put(user, asking, { ...signedIn, expires: Date.now() - 1 }, [], true)
+  expect(await tokens.user(user, asking)).toEqual({ is: 'unchanged' })
 })

@@ -172,6 +172,7 @@ const misspelt: readonly Case[] = [
     () => oauthProvider(() => undefined, loose({ reauthorise: () => undefined })),
     'oauthProvider() does not take "reauthorise" (did you mean "reauthorize"?): it takes storedClaims and reauthorize',
   ],
+  ['bearer: no issuer', () => bearer({}), "bearer() needs an issuer: bearer({ issuer: 'https://auth.example.com' })"],
   [
     'forTenant',
     () => forTenant('acme', auth, loose({ allowMissing: true })),

@@ -242,6 +242,15 @@ export const tokens: Readonly<Record<string, readonly Attack[]>> = {
       },
     },
     {
+      name: 'is requested for an assertion where no organization is trusted',
+      outcome: '400 unsupported_grant_type',
+      async by(stage) {
+        const { id } = await stage.registered()
+        const grant_type = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+        return seen(await stage.token({ grant_type, assertion: 'a.b.c', client_id: id }))
+      },
+    },
+    {
       name: 'of the same user and client is replaced by a new sign-in',
       outcome: '400 invalid_grant',
       async by(stage) {

@@ -65,8 +65,10 @@ const cases: Readonly<Record<string, SignInOptions>> = {
   },
   single: {
     with: gitHub,
-    grantScopes: ({ login }, approved) =>
-      login === 'guest' ? approved.filter((scope) => scope === 'notes:read') : approved,
+    grantScopes: ({ login }, approved) => {
+      if (login === 'broken') throw new Error('The table of scopes cannot be read')
+      return login === 'guest' ? approved.filter((scope) => scope === 'notes:read') : approved
+    },
   },
   connecting: {
     with: gitHub,
