@@ -58,6 +58,10 @@ export class AgedStreams {
   }
 }
 
+/** Whether an open stream of the same caller may be of the client of a stream that has just ended. */
+export const mayContinue = (open: Attachment, ended: Attachment, now: number): boolean =>
+  (open.openedAt ?? 0) >= now - listensAgainMs && streamKey(undefined, open) === streamKey(undefined, ended)
+
 /** Returns a text for a caller and its filter: a client that listens again has the same. */
 const streamKey = (tag: string | undefined, { topics, tenantKey, subscriber }: Attachment): string =>
   JSON.stringify([tag, topics.toSorted(), tenantKey, subscriber])

@@ -6,10 +6,17 @@ import { anonymousListener } from './session-subscriptions.ts'
 import type { SubscriptionsOptions } from './subscriptions-host.ts'
 
 /**
- * The subscriptions of a socket. `tenantKey` and `subscriber`: see `tenantKey` and `subscriberKey`. `openedAt`: milliseconds since 1970;
- * absent if the stream was opened with another socket. An older release did not store it.
+ * The subscriptions of a socket. `tenantKey` and `subscriber`: see `tenantKey` and `subscriberKey`. `openedAt`: milliseconds since 1970.
+ * `position`: the change after which the stream began. Both are absent if the stream was opened with another socket. An older release did
+ * not store them.
  */
-export type Attachment = { topics: string[]; tenantKey?: string; subscriber?: string; openedAt?: number }
+export type Attachment = {
+  topics: string[]
+  tenantKey?: string
+  subscriber?: string
+  openedAt?: number
+  position?: number
+}
 
 const topicsIn = ({ topics, tenantKey }: Attachment): string[] => withTenant(topics, tenantKey)
 

@@ -42,8 +42,8 @@ import type { Subscriber, SubscriptionsRpc } from '../rpc.ts'
 import { Alarms } from '../shared/alarms.ts'
 import { Schema } from '../shared/schema.ts'
 import { Tables } from '../shared/tables.ts'
-import { AgedStreams, agedStreamsSchema } from './aged-streams.ts'
-import { ChangeLog, changesSchema, retentionMs } from './change-log.ts'
+import { AgedStreams, agedStreamsSchema, mayContinue } from './aged-streams.ts'
+import { ChangeLog, changesSchema, type LoggedChange, retentionMs } from './change-log.ts'
 import { EnabledOverrides } from './enabled-overrides.ts'
 import { type Attachment, filterOf, Listeners } from './listeners.ts'
 import { migrations } from './migrations.ts'
@@ -187,12 +187,7 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     const tenantKey = request.headers.get(tenantKeyHeader)
     const subscriber = request.headers.get(subscriberKeyHeader)
     const after = searchParams.get('after')
-    const attachment: Attachment = {
-      topics,
-      ...(tenantKey !== null && { tenantKey }),
-      ...(subscriber !== null && { subscriber }),
-      ...(!after && { openedAt: Date.now() }),
-    }
+    const subscribed = { topics, ...(tenantKey !== null && { tenantKey }), ...(subscriber !== null && { subscriber }) }
     await this.#tree.join()
     // Empty for a caller without a principal and an address.
     const tag = searchParams.get('listener') || undefined
@@ -200,16 +195,14 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
       return new Response(null, { status: 429 })
     this.#publisher.recover()
     this.#announceChangedLists()
-    const position = after ? Number(after) : this.#positionOf(tag, attachment)
+    const position = after ? Number(after) : this.#positionOf(tag, subscribed)
     const missed = this.#log.after(position)
     if (!missed) return new Response(null, { status: 410 })
     const { 0: client, 1: socket } = new WebSocketPair()
     this.#schema.store()
+    const attachment = { ...subscribed, ...(!after && { openedAt: Date.now(), position }) }
     this.#listeners.accept(socket, tag ? [tag] : [], attachment)
-    const isWanted = filterOf(attachment)
-    for (const { seq, change, topics: published } of missed) {
-      if (published.some(isWanted)) socket.send(changeMessage(seq, change))
-    }
+    sendWanted(socket, attachment, missed)
     // If this socket is lost at once, the next one begins where it began.
     const headers = { 'Last-Event-ID': String(after ? this.#log.last : position) }
     return new Response(null, { status: 101, webSocket: client, headers })
@@ -237,9 +230,29 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
   override webSocketClose(socket: WebSocket, code: number, reason: string): void {
     if (code === closeCode.aged && reason !== '') {
       const [tag] = this.ctx.getTags(socket)
-      this.#aged.add(tag, socket.deserializeAttachment(), Number(reason), Date.now())
+      const attachment: Attachment = socket.deserializeAttachment()
+      this.#aged.add(tag, attachment, Number(reason), Date.now())
+      this.#sendLate(tag, attachment)
     }
     this.#listeners.remove(socket)
+  }
+
+  /**
+   * Sends what a stream missed that ended at its maximum age to the equal streams that opened before the object knew of its end: its client
+   * may have opened one of them.
+   */
+  #sendLate(tag: string | undefined, ended: Attachment): void {
+    const after = this.#positionOf(tag, ended)
+    const missed = this.#log.after(after) ?? []
+    for (const socket of this.ctx.getWebSockets(tag)) {
+      const attachment: Attachment = socket.deserializeAttachment()
+      const { position = after } = attachment
+      if (position <= after || socket.readyState !== WebSocket.OPEN) continue
+      if (!mayContinue(attachment, ended, Date.now())) continue
+      const late = missed.filter(({ seq }) => seq <= position)
+      sendWanted(socket, attachment, late)
+      socket.serializeAttachment({ ...attachment, position: after })
+    }
   }
 
   override webSocketError(socket: WebSocket): void {
@@ -260,4 +273,10 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     // Changes may be stored for longer than `retentionMs`, so that one alarm deletes many.
     if (this.#log.prune(now)) await this.#alarms.add(now + retentionMs)
   }
+}
+
+/** Sends those changes to a socket that it has subscribed to. */
+function sendWanted(socket: WebSocket, attachment: Attachment, changes: readonly LoggedChange[]): void {
+  const isWanted = filterOf(attachment)
+  for (const { seq, change, topics } of changes) if (topics.some(isWanted)) socket.send(changeMessage(seq, change))
 }

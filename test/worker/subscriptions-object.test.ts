@@ -176,6 +176,26 @@ describe('a subscriber', () => {
       for (const feed of [...opened, again]) await hears(feed, [note(2)])
     })
 
+    test.each([
+      ['of a caller', ada],
+      ['without a caller', nobody],
+    ])('gets them %s when it listens again before the end of its stream has arrived', async (_, listener) => {
+      const stub = newShard()
+      const first = await listen(stub, topics, listener)
+      const other = await listen(stub, ['resource:note://1'], listener)
+      await publish(stub, note(1))
+      await publish(stub, note(3))
+      await hears(first, [note(1)])
+      const again = await listen(stub, topics.toReversed(), listener)
+      await publish(stub, note(2))
+      await hears(again, [note(2)])
+      endAtMaximumAge(first, first.lastId)
+      await hears(again, [note(2), note(1)])
+      endAtMaximumAge(other, other.heard[0]?.id)
+      await publish(stub, note(2))
+      await hears(again, [note(2), note(1), note(2)])
+    })
+
     test('gets them when an equal stream ends after it', async () => {
       const stub = newShard()
       const [first, second] = [await listen(stub, topics, ada), await listen(stub, topics, ada)]
