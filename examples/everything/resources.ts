@@ -119,7 +119,7 @@ export function resources(server: Server): void {
   )
 }
 
-const isId = (id: string | number): boolean => Number.isInteger(Number(id)) && Number(id) > 0 && id !== ''
+const isId = (id: string | number): boolean => Number.isSafeInteger(Number(id)) && Number(id) > 0 && id !== ''
 const invalidId = (id: string | number): string => `Invalid resourceId: ${id}. Must be a finite positive integer.`
 const completeId = (prefix: string): string[] => (isId(prefix) ? [prefix] : [])
 

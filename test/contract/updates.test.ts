@@ -29,6 +29,15 @@ behaviour('a subscription matches another spelling of the URI', async ({ connect
   await subscription.close()
 })
 
+behaviour('a scheme in capitals is the same scheme', async ({ connect }) => {
+  const client = await connect()
+  expect(await client.request('resources/read', { uri: 'NOTE://1' })).toBeDefined()
+  const subscription = await client.subscribe({ resourceSubscriptions: ['Note://1'] })
+  await client.callTool('touch', { id: '1' })
+  expect((await client.next('notifications/resources/updated')).params).toMatchObject({ uri: 'note://1' })
+  await subscription.close()
+})
+
 behaviour('no notification is sent after unsubscribing', async ({ connect }) => {
   const client = await connect()
   const first = await client.subscribe({ resourceSubscriptions: ['note://1'] })

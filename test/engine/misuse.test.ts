@@ -5,7 +5,7 @@ import { audio, image } from '../../worker/declarations/content.ts'
 import type { Context } from '../../worker/declarations/context.ts'
 import type { Server } from '../../worker/declarations/server.ts'
 import { clientFeatures } from '../../worker/engine/client-features.ts'
-import { accept, converse, newServer, textOf } from './stage.ts'
+import { accept, converse, newServer, play, textOf } from './stage.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: JavaScript has no types that would refuse these calls
 type Untyped = any
@@ -102,11 +102,6 @@ test.each<[given: string, handler: (ctx: Untyped) => Untyped, problem: string]>(
   ],
   ['closeStream with a number', (ctx) => ctx.closeStream(5), 'ctx.closeStream() takes an object with retryMs, not 5'],
   [
-    'sample without messages',
-    (ctx) => ctx.sample('k', { messages: [], maxTokens: 5 }),
-    `"messages" of ctx.sample("k", …) must be ${listOfMessages}, not []`,
-  ],
-  [
     'sample with a message of the role system',
     (ctx) => ctx.sample('k', { messages: [{ role: 'system', content: { type: 'text', text: 'Hi' } }], maxTokens: 5 }),
     `"messages" of ctx.sample("k", …) must be ${listOfMessages}, not [an object]`,
@@ -193,6 +188,20 @@ test.each<[given: string, handler: (ctx: Untyped) => Untyped, problem: string]>(
   )
   const { result, rounds } = await converse(server, 'tools/call', { name: 't' }, () => ({ result: accept({}) }))
   expect([textOf(result), rounds]).toEqual([problem, []])
+})
+
+test.each<[method: string, handler: (ctx: Untyped) => Untyped]>([
+  ['sample', (ctx) => ctx.sample('k', { messages: [], maxTokens: 5 })],
+  [
+    'requestInput',
+    (ctx) => ctx.requestInput({ k: { method: 'sampling/createMessage', params: { messages: [], maxTokens: 5 } } }),
+  ],
+])('%s() sends an empty list of messages, which MCP allows', async (_, handler) => {
+  const server = newServer().use(
+    (server: Server) => void server.tool('t', { description: 'd' }, async (_, ctx: Context) => await handler(ctx)),
+  )
+  const { outcome } = await play(server, 'tools/call', { name: 't' }, { capabilities: { sampling: {} } })
+  expect(outcome).toMatchObject({ inputRequests: { k: { params: { messages: [], maxTokens: 5 } } } })
 })
 
 test.each(['', 'AA==', 'AAA=', 'AAAA', '+/+/AAA='])('image() and audio() accept the base64 "%s"', (data) => {

@@ -145,7 +145,7 @@ const resources: readonly Case[] = [
   ...['architecture', 'extension', 'features', 'how-it-works', 'instructions', 'startup', 'structure', 'unknown'].map(
     (name) => read(`demo://resource/static/document/${name}.md`),
   ),
-  ...['1', '42', '0', '-1', '1.5', 'a'].flatMap((id) => [
+  ...['1', '42', '0', '-1', '1.5', 'a', '12345678901234567890'].flatMap((id) => [
     read(`demo://resource/dynamic/text/${id}`),
     read(`demo://resource/dynamic/blob/${id}`),
   ]),

@@ -113,6 +113,7 @@ describe('matching returns the variables', () => {
     ['a://{x:1}/{x}', 'a://v/value', { x: 'value' }],
     ['a://{x}/{x:1}', 'a://value/v', { x: 'value' }],
     // Other spellings of the same URI.
+    ['a://{x}/B:{y}', 'A://1/B:2', { x: '1', y: '2' }],
     ['a://{x}/y', 'a://%7e%2D1/%79', { x: '~-1' }],
     ['file:///{+path}', 'file:///a b"c', { path: 'a b"c' }],
     ['a://x{?q}', 'a://x?q=a|b', { q: 'a|b' }],

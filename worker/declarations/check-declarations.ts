@@ -9,7 +9,7 @@ import {
   isToken,
 } from '../protocol/param-headers.ts'
 import type { JsonSchema } from '../protocol/types.ts'
-import { normalizeUri, uriProblem } from '../protocol/uri.ts'
+import { normalizePart, uriProblem } from '../protocol/uri.ts'
 import { checkOptions, checkValue } from './check-options.ts'
 import * as kind from './option-kinds.ts'
 import type { Prompt } from './prompt.ts'
@@ -114,7 +114,7 @@ export function checkTemplate(uri: string, { template, list, complete }: Resourc
 /** @param uri the URI, or one to which the template expands. @throws Error for one that clients could not read */
 function checkUri(declared: string, uri: string): void {
   const parsed = URL.parse(uri)?.href
-  if (parsed !== undefined && normalizeUri(parsed) !== normalizeUri(uri.toWellFormed())) {
+  if (parsed !== undefined && normalizePart(parsed) !== normalizePart(uri.toWellFormed())) {
     throw new Error(
       `Clients that parse URLs read "${parsed}" in the place of "${uri}", a URI of the resource "${declared}": write it as they do`,
     )

@@ -61,9 +61,7 @@ const samplingMessages: Kind = [
     kind.isListOf(
       value,
       (message) => isObject(message) && roles.has(message.role) && [message.content].flat().every(isObject),
-    ) &&
-    Array.isArray(value) &&
-    value.length > 0,
+    ),
   "a list of messages such as { role: 'user', content: { type: 'text', text: 'Hi' } }",
 ]
 

@@ -8,7 +8,7 @@ import { isObject } from './jsonrpc.ts'
 import type { Principal } from './principal.ts'
 import { sha256 } from './sha256.ts'
 import type { Notification, Params, SubscriptionFilter } from './types.ts'
-import { normalizeUri } from './uri.ts'
+import { normalizePart, normalizeUri } from './uri.ts'
 
 /** The lists whose changes are published. */
 export const lists = ['tools', 'prompts', 'resources'] as const
@@ -157,7 +157,7 @@ export const normalizeTopicUri = (resource: string): string =>
   resource
     .toWellFormed()
     .split(/(\{[^{}]*\})/)
-    .map((part, index) => (index % 2 === 1 ? asciiOf(part) : normalizeUri(part)))
+    .map((part, index) => (index % 2 === 1 ? asciiOf(part) : index === 0 ? normalizeUri(part) : normalizePart(part)))
     .join('')
 
 /** Replaces all characters but visible ASCII. No expression of a template contains the replacement. */

@@ -4,7 +4,7 @@
  * @see https://www.rfc-editor.org/rfc/rfc6570
  */
 import * as bounds from './bounds.ts'
-import { normalizeUri } from './uri.ts'
+import { normalizePart, normalizeUri } from './uri.ts'
 
 /** Computes the type of the variables of a template: lists for exploded variables, optional for those of a query. */
 export type TemplateVariables<T extends string> = Flat<Variables<T>>
@@ -112,7 +112,7 @@ export function uriTemplate(text: string): UriTemplate {
 }
 
 function plainText(text: string): Piece {
-  const lead = normalizeUri(text)
+  const lead = normalizePart(text)
   return { names: [], required: [], parts: lead ? [{ lead }] : [], write: () => lead }
 }
 

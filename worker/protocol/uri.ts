@@ -6,13 +6,21 @@
  */
 
 /**
- * Returns the normal form of a URI: encodes what must be percent-encoded, decodes what need not be, and writes hex digits in upper case.
- * The result is ASCII.
+ * Returns the normal form of a URI: that of its parts, with the scheme in lower case.
  *
  * @throws URIError for half of a surrogate pair
  */
 export const normalizeUri = (uri: string): string =>
-  uri
+  normalizePart(uri).replace(/^[a-z][a-z\d+.-]*:/i, (scheme) => scheme.toLowerCase())
+
+/**
+ * Returns the normal form of a part of a URI: encodes what must be percent-encoded, decodes what need not be, and writes hex digits in upper
+ * case. The result is ASCII.
+ *
+ * @throws URIError for half of a surrogate pair
+ */
+export const normalizePart = (part: string): string =>
+  part
     .replace(/[^!#-;=?-[\]_a-z~]+/g, (characters) => encodeURIComponent(characters))
     .replace(/%[\da-fA-F]{2}/g, (encoded) => {
       const plain = String.fromCharCode(Number.parseInt(encoded.slice(1), 16))
@@ -20,16 +28,14 @@ export const normalizeUri = (uri: string): string =>
     })
 
 /**
- * Returns one spelling for all spellings of a URI that RFC 3986 calls equivalent: the normal form, with a scheme and, where
- * URL parsers know the scheme, a host in lower case. Never throws: half of a surrogate pair becomes U+FFFD.
+ * Returns one spelling for all spellings of a URI that RFC 3986 calls equivalent: the normal form and, where URL parsers know the scheme, with
+ * the host in lower case. Never throws: half of a surrogate pair becomes U+FFFD.
  */
 export function canonicalUri(uri: string): string {
-  return normalizeUri(uri.toWellFormed())
-    .replace(/^[a-z][a-z\d+.-]*:/i, (scheme) => scheme.toLowerCase())
-    .replace(
-      /^((?:https?|wss?|ftp):\/\/(?:[^/?#]*@)?)([^/?#@]*)/,
-      (_, before: string, host: string) => before + host.toLowerCase(),
-    )
+  return normalizeUri(uri.toWellFormed()).replace(
+    /^((?:https?|wss?|ftp):\/\/(?:[^/?#]*@)?)([^/?#@]*)/,
+    (_, before: string, host: string) => before + host.toLowerCase(),
+  )
 }
 
 /** Returns one spelling for all spellings of a URI template: its variables stay as they are. */
@@ -37,7 +43,7 @@ export const canonicalTemplate = (template: string): string =>
   template
     .split(/(\{[^{}]*\})/)
     .map((part, index) =>
-      index % 2 === 1 ? part : index === 0 ? canonicalUri(part) : normalizeUri(part.toWellFormed()),
+      index % 2 === 1 ? part : index === 0 ? canonicalUri(part) : normalizePart(part.toWellFormed()),
     )
     .join('')
 
