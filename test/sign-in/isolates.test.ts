@@ -59,6 +59,50 @@ test('an outage of the provider ends nothing, and the provider refreshes its tok
   expect(await seen(await refresh(client, tokens))).toBe('200 granted')
 })
 
+type SignedIn = Awaited<ReturnType<RawClient['signIn']>>
+test.each<{ what: string; path: string; ask(url: URL, signedIn: SignedIn): Promise<unknown> }>([
+  {
+    what: 'a client that asks for tokens',
+    path: '/oauth/token',
+    ask: async (url, { client, tokens }) =>
+      seen(
+        await fetch(url, {
+          method: 'POST',
+          body: new URLSearchParams(tenant.refreshForm(client, tokens.refresh_token)),
+        }),
+      ),
+  },
+  {
+    what: 'a caller of a tool',
+    path: '/mcp',
+    ask: async (url, { tokens }) => (await call(url, bearing(tokens.access_token), 'starred')).text,
+  },
+])('tokens that the provider refreshes are stored, although $what has gone', async ({ path, ask }) => {
+  gitHub.expiresIn = 30
+  const signedIn = await tenant.signIn(new Browser())
+  const asked = Promise.withResolvers<void>()
+  const answer = Promise.withResolvers<void>()
+  const gone = Promise.withResolvers<void>()
+  gitHub.beforeRefresh = () => {
+    asked.resolve()
+    return answer.promise
+  }
+  gitHub.answers.set('/gone', async () => {
+    await gone.promise
+    return new Response()
+  })
+  const url = tenant.at(`/abandoned${path}?until=${gitHub.url}/gone`)
+  const asking = ask(url, signedIn)
+  await asked.promise
+  gone.resolve()
+  expect(await asking).toContain('given up')
+  gitHub.beforeRefresh = undefined
+  gitHub.expiresIn = 3600
+  answer.resolve()
+  expect(await seen(await refresh(signedIn.client, signedIn.tokens))).toBe('200 granted')
+  expect(gitHub.refreshed).toHaveLength(1)
+})
+
 test.each<{ what: string; headers: Record<string, string> }>([
   { what: 'the endpoint has another client at the provider', headers: { 'X-Client': 'edge2' } },
   { what: 'the endpoint has another provider of the same name', headers: { 'X-Provider': 'WORK' } },

@@ -6,9 +6,11 @@ import { DurableObject, env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { routeByTenant } from 'edgemcp/compose'
 import { github, signIn } from 'edgemcp/sign-in'
+import { abandon } from '../../auth/abandon.ts'
 
 const vars = env as unknown as Record<'GITHUB' | 'WORK' | 'CLIENT', string> & {
   ELSEWHERE?: DurableObjectNamespace
+  SELF: Fetcher
 }
 
 const server = createServer({ name: 'notes', version: '1.0.0' })
@@ -58,6 +60,11 @@ export const { McpSession } = worker
 export const McpSignIn = vars.ELSEWHERE ? Elsewhere : worker.McpSignIn
 export default {
   async fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response> {
+    const { origin, pathname, searchParams } = new URL(request.url)
+    const [, path] = /^\/abandoned(.*)$/.exec(pathname) ?? []
+    if (path !== undefined) {
+      return abandon(vars.SELF, new Request(origin + path, request), searchParams.get('until') ?? '')
+    }
     const provider = request.headers.get('X-Provider') ?? 'GITHUB'
     const clientId = request.headers.get('X-Client') ?? 'edge'
     const key = `${provider} ${clientId}`
