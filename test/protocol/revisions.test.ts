@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type ErrorKind, errorTable } from '../../worker/protocol/errors.ts'
 import { negotiateVersion } from '../../worker/protocol/negotiate-version.ts'
-import type { Revision } from '../../worker/protocol/revision.ts'
+import type { Revision, Traits } from '../../worker/protocol/revision.ts'
 import { revisionOfHeader } from '../../worker/protocol/revisions/default-version.ts'
 import {
   revisionOf,
@@ -182,11 +182,25 @@ const types = (blocks: Params[]) => blocks.map(({ type }) => type)
 
 type Feature = [what: string, first: string, last: string, there: (revision: Revision) => boolean]
 
+/** A row for each trait. */
+const traits: Record<keyof Traits, [first: string, last: string]> = {
+  stateless: [R5, R5],
+  batching: [R2, R2],
+  polling: [R4, R4],
+}
+
 /** First and last revision that has it. Every other one must not. */
 const features: Feature[] = [
   // Transport and lifecycle.
   ['a handshake', R1, R4, ({ requests }) => requests.has('initialize')],
-  ['sessions', R1, R4, ({ stateless }) => stateless === false],
+  ...Object.entries(traits).map(
+    ([name, [first, last]]): Feature => [
+      `the trait ${name}`,
+      first,
+      last,
+      (revision) => revision[name as keyof Traits], // the keys are those of Traits
+    ],
+  ),
   ['ping', R1, R4, ({ requests }) => requests.has('ping')],
   ['logging/setLevel', R1, R4, ({ requests }) => requests.has('logging/setLevel')],
   ['resources/subscribe', R1, R4, ({ requests }) => requests.has('resources/subscribe')],
@@ -194,8 +208,6 @@ const features: Feature[] = [
   ['server/discover', R5, R5, ({ requests }) => requests.has('server/discover')],
   ['subscriptions/listen', R5, R5, ({ requests }) => requests.has('subscriptions/listen')],
   ['notifications/subscriptions/acknowledged', R5, R5, (r) => says(r, 'notifications/subscriptions/acknowledged')],
-  ['batches', R2, R2, ({ batching }) => batching],
-  ['streams to be left and polled', R4, R4, ({ polling }) => polling],
   ['a kind on results', R5, R5, (r) => has(called(r, { content: [] }), 'resultType')],
   [
     "the server's name on results",

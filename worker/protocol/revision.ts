@@ -15,14 +15,18 @@ import type {
   ServerCapabilities,
 } from './types.ts'
 
-export interface Revision {
-  readonly date: string
+/** What a version has or has not. Each version states all of it: nothing of a newer version passes to older ones unseen. */
+export type Traits = {
   /** Whether requests are independent: no handshake, no session. */
   readonly stateless: boolean
   /** Whether a POST may contain an array of messages. */
   readonly batching: boolean
   /** Whether a stream starts with a priming event and can be polled (SEP-1699). */
   readonly polling: boolean
+}
+
+export interface Revision extends Traits {
+  readonly date: string
   /** Methods that a client may call. Others get `-32601`. */
   readonly requests: ReadonlySet<string>
   /** Converts the capabilities of a client into the form of the newest version. */
@@ -52,9 +56,7 @@ export type ResultAbout = {
 /** The changes of a newer version, applied backwards. Each member is data, or a pure function of one value. */
 export type Difference = {
   date: string
-  stateless?: boolean
-  batching?: boolean
-  polling?: boolean
+  traits: Traits
   /** Methods that only this version and older ones have. */
   adds?: readonly string[]
   /** Methods that the newer version introduced. */
@@ -73,9 +75,8 @@ export type Difference = {
 export function before(newer: Revision, difference: Difference): Revision {
   const { adds = [], lacks = [] } = difference
   return {
-    ...newer,
-    // Its date and its traits. The members below weave its changes into what the newer one writes.
-    ...difference,
+    date: difference.date,
+    ...difference.traits,
     requests: new Set([...newer.requests, ...adds].filter((method) => !lacks.includes(method))),
     // Upwards the older wire is read first; downwards the newer one is written first.
     client: (capabilities) => newer.client(changed(capabilities, difference.client)),
@@ -112,12 +113,10 @@ function withoutElicitationId(request: InputRequest): InputRequest {
 }
 
 /** Returns the newest version: the form of the engine, with the member `resultType` added. */
-export function newest(date: string, requests: readonly string[]): Revision {
+export function newest(date: string, traits: Traits, requests: readonly string[]): Revision {
   return {
     date,
-    stateless: true,
-    batching: false,
-    polling: false,
+    ...traits,
     requests: new Set(requests),
     // An empty elicitation capability means forms, and forms only.
     client: (capabilities) =>

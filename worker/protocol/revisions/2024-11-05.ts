@@ -10,9 +10,8 @@ import { mapContent, mapItems, omit } from './transform-helpers.ts'
 
 export const rev20241105 = before(rev20250326, {
   date: '2024-11-05',
-
   // Batching came with Streamable HTTP.
-  batching: false,
+  traits: { stateless: false, batching: false, polling: false },
 
   // Tool annotations and audio were added.
   results: {

@@ -14,9 +14,8 @@ const plainBlocks = mapContent(plainBlock)
 
 export const rev20250326 = before(rev20250618, {
   date: '2025-03-26',
-
   // JSON-RPC batching was removed.
-  batching: true,
+  traits: { stateless: false, batching: true, polling: false },
 
   // Structured tool output, resource links, titles and `_meta` were added.
   implementation: omit('title'),

@@ -13,9 +13,8 @@ const noIcons = omit('icons')
 
 export const rev20250618 = before(rev20251125, {
   date: '2025-06-18',
-
-  // Polling of streams (SEP-1699).
-  polling: false,
+  // Polling of streams was added (SEP-1699).
+  traits: { stateless: false, batching: false, polling: false },
 
   // Icons, and more to say about an implementation.
   implementation: omit('icons', 'description', 'websiteUrl'),

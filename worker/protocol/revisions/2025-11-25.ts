@@ -12,10 +12,9 @@ import { wrapOutputSchema, wrapStructuredContent } from './wrapped-output.ts'
 
 export const rev20251125 = before(rev20260728, {
   date: '2025-11-25',
+  traits: { stateless: false, batching: false, polling: true },
 
-  // The handshake, sessions and everything that needed them went away.
-  stateless: false,
-  polling: true,
+  // The handshake, sessions, polling and everything that needed them went away.
   adds: ['initialize', 'ping', 'logging/setLevel', 'resources/subscribe', 'resources/unsubscribe'],
   lacks: ['server/discover', 'subscriptions/listen'],
   notifications: { 'notifications/subscriptions/acknowledged': () => undefined },

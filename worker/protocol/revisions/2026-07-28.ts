@@ -1,7 +1,7 @@
 /** @see https://modelcontextprotocol.io/specification/2026-07-28 */
 import { newest } from '../revision.ts'
 
-export const rev20260728 = newest('2026-07-28', [
+export const rev20260728 = newest('2026-07-28', { stateless: true, batching: false, polling: false }, [
   'server/discover',
   'tools/list',
   'tools/call',

@@ -12,6 +12,7 @@ const mark = (params: Params): Params =>
 
 export const rev20260728 = before(rev20270115, {
   date: '2026-07-28',
+  traits: { stateless: true, batching: false, polling: false },
   results: { 'tasks/get': mark },
   notifications: { 'notifications/tasks': mark },
 })
