@@ -3,6 +3,7 @@ import { evictDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { describe, expect, test, vi } from 'vitest'
 import type { Following, SessionRpc } from '../../durable-objects/rpc.ts'
+import { FollowedStreams } from '../../durable-objects/session/followed-streams.ts'
 import { followStream } from '../../worker/http/relay.ts'
 import { relayRequest } from '../../worker/http/session-object.ts'
 import * as closeCode from '../../worker/protocol/close-code.ts'
@@ -156,4 +157,17 @@ describe('a stream that a Worker follows', () => {
     })
     expect([messages.length, last]).toEqual([2, relayMessage('retry: 20\n\n')])
   })
+})
+
+test.each([
+  [[256 * 1024, 1], true],
+  [[256 * 1024, 1, 1], false],
+  [[256 * 1024 + 1, 1], false],
+])('a new stream with events of %j characters is kept for its Worker: %s', (lengths, isKept) => {
+  const streams = new FollowedStreams()
+  const frames = lengths.map((length) => 'x'.repeat(length))
+  streams.begin(1)
+  for (const [index, frame] of frames.entries()) streams.append(1, frame, { stream: 1, seq: index + 1 })
+  streams.end(1)
+  expect(streams.respond(1, false)).toEqual(isKept ? { frames: frames.join('') } : {})
 })

@@ -640,6 +640,14 @@ describe('a call whose object was lost while it ran', () => {
 })
 
 describe('a session that ends or expires', () => {
+  test('has ended for a change that it receives while it looks up its subscription', async () => {
+    const stub = session()
+    await open(stub, '')
+    const deliver = () => stub.changed({ list: 'tools' }, undefined, undefined, undefined, ['tools'])
+    expect(await deliver()).toBe(true)
+    expect(await Promise.all([deliver(), stub.end(Date.now() + week)])).toEqual([false, true])
+  })
+
   test('keeps a tombstone until its id expires, and then no data', async () => {
     const stub = session()
     await stub.post(post('logging/setLevel', { level: 'debug' }))
@@ -647,7 +655,9 @@ describe('a session that ends or expires', () => {
     expect(await stub.end(Date.now() + week)).toBe(true)
     expect(await stub.end(Date.now() + week)).toBe(false)
     expect(await stub.post(post('ping'))).toEqual({ gone: true })
-    expect(await stub.changed({ list: 'tools' })).toBe(false)
+    for (const topics of [undefined, ['tools']]) {
+      expect(await stub.changed({ list: 'tools' }, undefined, undefined, undefined, topics)).toBe(false)
+    }
     expect((await open(stub, '')).status).toBe(404)
     expect(await tablesOf(stub)).toEqual([])
     expect(await valuesOf(stub)).toEqual(['ended'])
