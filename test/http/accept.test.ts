@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { accepts } from '../../worker/http/accept.ts'
+import { accepts, requireStream } from '../../worker/http/accept.ts'
 
 describe('an Accept header allows', () => {
   test.each<[string | null, boolean, boolean]>([
@@ -35,4 +35,16 @@ describe('an Accept header allows', () => {
   ])('%j: JSON %s, streams %s', (header, json, stream) => {
     expect(accepts(header)).toEqual({ json, stream })
   })
+})
+
+test.each([
+  ['application/json', true],
+  ['application/json, text/event-stream;q=0', true],
+  ['text/event-stream', false],
+  [null, false],
+])('a response that is a stream is refused for %j: %s', (header, isRefused) => {
+  const problem = expect.objectContaining({ kind: 'not_acceptable' })
+  const require = () => requireStream(accepts(header))
+  if (isRefused) expect(require).toThrow(problem)
+  else expect(require).not.toThrow()
 })
