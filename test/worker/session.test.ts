@@ -35,6 +35,12 @@ const tablesOf = (stub: Stub) =>
     return names.toArray().flatMap(({ name }) => (name.startsWith('_cf_') || name.startsWith('sqlite_') ? [] : [name]))
   })
 
+/** Returns the number of open sockets of a session. */
+const socketsOf = (stub: DurableObjectStub) =>
+  runInDurableObject(
+    stub,
+    (_, state) => state.getWebSockets().filter(({ readyState }) => readyState === WebSocket.OPEN).length,
+  )
 const valuesOf = (stub: Stub) =>
   runInDurableObject(stub, (_, state) =>
     [...state.storage.kv.list()].flatMap(([key]) => (key === 'schema' ? [] : [key])),
@@ -936,6 +942,32 @@ describe('a session that ends or expires', () => {
     vi.setSystemTime(usedAt + day - 1000)
     expect(await runDurableObjectAlarm(stub)).toBe(true)
     expect(await valuesOf(stub)).toContain('logLevel')
+  })
+
+  test.each([
+    ['with an alarm meanwhile', 1],
+    ['also when no alarm has come meanwhile', 0],
+  ])('does not expire within sessions.ttl of the end of a longer stream, %s', async (_, alarms) => {
+    const day = 24 * 60 * 60_000
+    const stub = session()
+    await stub.post(post('logging/setLevel', { level: 'debug' }))
+    const { socket } = await open(stub, '')
+    const openedAt = Date.now()
+    try {
+      vi.useFakeTimers({ toFake: ['Date'], now: openedAt + 2 * day })
+      for (let alarm = 0; alarm < alarms; alarm += 1) expect(await runDurableObjectAlarm(stub)).toBe(true)
+      vi.setSystemTime(openedAt + 2.9 * day)
+      socket?.close(4000)
+      await vi.waitFor(async () => expect(await socketsOf(stub)).toBe(0))
+      vi.setSystemTime(openedAt + 3.8 * day)
+      expect(await runDurableObjectAlarm(stub)).toBe(true)
+      expect(await valuesOf(stub)).toContain('logLevel')
+      vi.setSystemTime(openedAt + 4.9 * day)
+      expect(await runDurableObjectAlarm(stub)).toBe(true)
+      expect(await valuesOf(stub)).toEqual([])
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   test('does not expire within sessions.ttl of its stream when its object and its Worker are lost together', async () => {
