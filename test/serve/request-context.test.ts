@@ -40,6 +40,12 @@ const eras = [
 ] as const
 
 describe.each(eras)('a client of %s (HTTP+SSE: %s)', (revision, sse) => {
+  test('has one request context object for the interceptors and the handler of a call', async () => {
+    await using client = await connected(server.url, revision, { 'X-Account': 'a1' }, { sse })
+    expect(contentOf(await client.callTool('connects'))).toBe('2')
+    expect(contentOf(await client.callTool('connects'))).toBe('2')
+  })
+
   test('has the request context in tools, prompts, resources and interceptors', async () => {
     const token = btoa(JSON.stringify({ iss: 'https://issuer.example', sub: 'ada' }))
     const sent = { 'X-Account': 'a1', 'X-Api-Key': 'key-1', Authorization: `Bearer ${token}` }

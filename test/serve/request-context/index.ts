@@ -23,6 +23,16 @@ const seen = ({ requestContext: { account, subject, greeting, credentials } }: P
   JSON.stringify({ account, subject, greeting, key: credentials?.key.reveal().split('').reverse().join('') })
 
 server.tool('seen', { description: 'Returns the request context' }, (_, ctx) => seen(ctx))
+/** Connections that cannot be stored, by request context. */
+const connections = new WeakMap<object, { uses: number }>()
+function connectionOf({ requestContext }: Pick<Context, 'requestContext'>) {
+  const connection = connections.get(requestContext) ?? { uses: 0 }
+  connections.set(requestContext, connection)
+  connection.uses += 1
+  return connection
+}
+server.tool('connects', { description: 'Uses the connection of its call' }, (_, ctx) => String(connectionOf(ctx).uses))
+
 server.tool('headers', { description: 'Returns headers of its HTTP request' }, (_, { request }) =>
   JSON.stringify([request?.headers.get('Authorization'), request?.headers.get('X-Account')]),
 )
@@ -66,6 +76,7 @@ server.prompt('seen', { description: 'Returns the request context' }, (_, ctx) =
 server.resource('context://me', { description: 'Returns the request context' }, (_, ctx) => seen(ctx))
 
 server.intercept(async (call, next) => {
+  if (call.params.name === 'connects') connectionOf(call)
   const outcome = await next()
   if (call.params.name !== 'seen' || outcome.type !== 'result') return outcome
   return { ...outcome, result: { ...outcome.result, _meta: { account: call.requestContext.account } } }
