@@ -259,6 +259,55 @@ describe('a tool with an invalid x-mcp-header', () => {
   })
 })
 
+describe('a list of more bytes than are read', () => {
+  const wide = (count: number) => ({
+    name: 'wide',
+    inputSchema: { type: 'object', properties: Object.fromEntries([...Array(count).keys()].map((i) => [`p${i}`, {}])) },
+  })
+  const size = '2097152 bytes, more than proxy() reads: let it send less'
+
+  test.each([
+    [20_000, ['good', 'wide'], []],
+    [
+      40_000,
+      ['good'],
+      [
+        'The server at upstream.example has 1 invalid entries in tools/list, which proxy() leaves out: "wide" must have at most 262144 characters as JSON',
+      ],
+    ],
+    [300_000, [], [`The server at upstream.example answered tools/list with more than ${size}`]],
+  ])('has %i properties in one tool', async (count, names, expected) => {
+    const { list, problems } = await listedBy('tools/list', { 'tools/list': { tools: [good, wide(count)] } })
+    expect((list.tools as Json[]).map(({ name }) => name)).toEqual(names)
+    expect(problems).toEqual(expected)
+  })
+
+  test.each([
+    ['prompts/list', 'prompts', 'name'],
+    ['resources/list', 'resources', 'uri'],
+    ['resources/templates/list', 'resourceTemplates', 'uriTemplate'],
+  ])('of %s has a long description', async (list, member, id) => {
+    const entry = { name: 'a', [id]: 'a:a' }
+    const long = { name: 'b', [id]: 'a:b', description: 'é'.repeat(262_144) }
+    const { list: listed, problems } = await listedBy(list, { [list]: { [member]: [long, entry] } })
+    expect(listed[member]).toEqual([entry])
+    expect(problems).toEqual([expect.stringContaining('must have at most 262144 characters as JSON')])
+  })
+
+  test('is over with the page that exceeds them', async () => {
+    let count = 0
+    const { list, problems, upstream } = await listedBy('tools/list', {
+      'tools/list': () => ({
+        tools: [{ ...good, name: `t${++count}`, description: 'x'.repeat(200_000) }],
+        nextCursor: String(count),
+      }),
+    })
+    expect(list.tools).toHaveLength(10)
+    expect(upstream.asked('tools/list')).toHaveLength(11)
+    expect(problems).toEqual([`The server at upstream.example answered tools/list with more than ${size}`])
+  })
+})
+
 describe('pages', () => {
   const tool = (name: string) => ({ name, inputSchema })
   const namesOf = ({ list }: { list: Json }) => (list.tools as { name: string }[]).map(({ name }) => name)

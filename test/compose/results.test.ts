@@ -412,7 +412,7 @@ test.each(['application/json', 'text/event-stream'])('a response as %s is limite
   expect(await refusal(server, 'tools/call', { name: 'x' })).toMatchObject({
     kind: 'unavailable',
     message:
-      'The server at upstream.example answered tools/call with more than 16777216 bytes, more than proxy() reads: let it answer in parts',
+      'The server at upstream.example answered tools/call with more than 16777216 bytes, more than proxy() reads: let it send less',
   })
   expect(sent).toBeLessThan(25)
 })

@@ -4,26 +4,26 @@ import { endBytes } from './unreadable-body.ts'
 /** Bytes of a whole response of another server, such as an upstream or an HTTP API: an isolate has 128 MB for all its requests. */
 export const maxAnswerBytes = 16 * 1024 * 1024
 
-/** Bytes that were read of one response so far. */
-export type ReadBytes = { bytes: number }
+/** Bytes that were read so far, of one response or of several, and the most that are read. */
+export type ReadBytes = { bytes: number; readonly maxBytes: number }
 
 /**
- * A body for a consumer that reads it in pieces, such as a parser of event streams. After `maxAnswerBytes`, it ends with an error and
+ * A body for a consumer that reads it in pieces, such as a parser of event streams. After `maxBytes`, it ends with an error and
  * cancels the body that it reads.
  */
 export class BoundedBody {
   readonly stream: ReadableStream<Uint8Array>
   isTooLarge = false
 
-  /** @param read shared by the bodies of a response that has several */
-  constructor(body: ReadableStream<Uint8Array>, read: ReadBytes = { bytes: 0 }) {
+  /** @param read shared by bodies that are bounded together */
+  constructor(body: ReadableStream<Uint8Array>, read: ReadBytes) {
     const reader = body.getReader()
     this.stream = new ReadableStream<Uint8Array>({
       pull: async (controller) => {
         const { done, value } = await reader.read()
         if (done) return controller.close()
         read.bytes += value.byteLength
-        if (read.bytes <= maxAnswerBytes) return controller.enqueue(value)
+        if (read.bytes <= read.maxBytes) return controller.enqueue(value)
         this.isTooLarge = true
         const problem = new RangeError()
         controller.error(problem)

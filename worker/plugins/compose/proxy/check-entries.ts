@@ -10,6 +10,8 @@ import { uriProblem } from '../../../protocol/uri.ts'
 import { isUriTemplate } from '../../../protocol/uri-template.ts'
 import { mendValue } from './mend-values.ts'
 
+/** Characters of an entry, as JSON. Each of its members costs time whenever a list is read. */
+export const maxEntryCharacters = 262_144
 /** Variables of a template. Each costs memory and time with every URI that is matched. */
 const maxTemplateVariables = 32
 
@@ -86,19 +88,22 @@ export type ListMember = keyof typeof members
 /**
  * Returns a copy of a listed entry without optional members that are `null`, at each level, which several SDKs write for absent ones.
  *
+ * @param isSmall whether it was read from at most `maxEntryCharacters`. Default: it is measured
  * @returns `problem`: why the entry is invalid
  */
-export function readEntry(member: ListMember, value: unknown): { entry: Params } | { problem: string } {
+export function readEntry(
+  member: ListMember,
+  value: unknown,
+  isSmall = false,
+): { entry: Params } | { problem: string } {
   if (!isObject(value)) return { problem: 'an entry must be an object' }
   const { name, uri, uriTemplate } = value
+  const owner = preview(name ?? uri ?? uriTemplate)
+  if (!isSmall && JSON.stringify(value).length > maxEntryCharacters) {
+    return { problem: `${owner} must have at most ${maxEntryCharacters} characters as JSON` }
+  }
   try {
-    const read: Params = readOptional(
-      mendValue(value),
-      members[member],
-      preview(name ?? uri ?? uriTemplate),
-      '',
-      InvalidEntry,
-    )
+    const read: Params = readOptional(mendValue(value), members[member], owner, '', InvalidEntry)
     return { entry: member === 'tools' ? withObjects(read) : { ...read } }
   } catch (problem) {
     if (problem instanceof InvalidEntry) return { problem: problem.message }

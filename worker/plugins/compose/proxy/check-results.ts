@@ -5,7 +5,6 @@ import type { Kinds } from '../../../declarations/check-options.ts'
 import { readForeignBlock } from '../../../declarations/content.ts'
 import * as kind from '../../../declarations/option-kinds.ts'
 import { ofContents, readOptional } from '../../../declarations/optional-members.ts'
-import { maxAnswerBytes } from '../../../protocol/bounded-body.ts'
 import * as bounds from '../../../protocol/bounds.ts'
 import { McpError } from '../../../protocol/errors.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
@@ -52,7 +51,7 @@ export function resultOf(
   if (match.kind === 'too large') {
     throw new McpError(
       'unavailable',
-      `The server at ${host} answered ${method} with more than ${maxAnswerBytes} bytes, more than proxy() reads: let it answer in parts`,
+      `The server at ${host} answered ${method} with more than ${match.maxBytes} bytes, more than proxy() reads: let it send less`,
     )
   }
   if (match.kind === 'none' && match.problem !== undefined) {

@@ -3,7 +3,7 @@
 import { isTimeoutError } from '../../../client/request-guard.ts'
 import { events, isEventStream } from '../../../client/wire.ts'
 import { wait } from '../../../engine/wait.ts'
-import { BoundedBody } from '../../../protocol/bounded-body.ts'
+import { BoundedBody, maxAnswerBytes, type ReadBytes } from '../../../protocol/bounded-body.ts'
 import {
   isNotification,
   isObject,
@@ -30,8 +30,8 @@ export type Match =
   | { readonly kind: 'foreign' }
   /** No response. `problem`: of a body that is complete, so that it is an answer, unlike a stream that ends too early. */
   | { readonly kind: 'none'; readonly problem?: string | undefined }
-  /** A response of more than `maxAnswerBytes`. */
-  | { readonly kind: 'too large' }
+  /** A response of more bytes than are read. */
+  | { readonly kind: 'too large'; readonly maxBytes: number }
 
 /** Handles the messages on the streams of a request besides its response. */
 export type Peer = {
@@ -69,6 +69,7 @@ const maxTimerMs = 2 ** 31 - 1
  * ends before it.
  *
  * @param signal of the request
+ * @param received counts the bytes of the response. Default: those of no other one, up to `maxAnswerBytes`
  * @throws SlowResponse after a timeout; any other reason of the signal
  * @see https://www.jsonrpc.org/specification#response_object
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
@@ -78,16 +79,16 @@ export async function matchResponse(
   id: RequestId,
   signal: AbortSignal,
   peer?: Peer,
+  received?: ReadBytes,
 ): Promise<Match> {
   try {
-    return await findMatch(response, id, signal, peer)
+    return await findMatch(response, new Reading(id, signal, peer, received), signal, peer)
   } catch (problem) {
     throw isTimeoutError(problem) ? new SlowResponse(response.status, problem) : problem
   }
 }
 
-async function findMatch(response: Response, id: RequestId, signal: AbortSignal, peer?: Peer): Promise<Match> {
-  const reading = new Reading(id, signal, peer)
+async function findMatch(response: Response, reading: Reading, signal: AbortSignal, peer?: Peer): Promise<Match> {
   let match = await reading.read(response)
   for (let count = 0; !match && reading.lastEventId && peer?.resume && count < maxResumptions; count += 1) {
     // At most what a timer can be: the call's timeout comes before.
@@ -113,17 +114,23 @@ class Reading {
   readonly #id: RequestId
   readonly #signal: AbortSignal
   readonly #peer: Peer | undefined
-  readonly #read = { bytes: 0 }
+  readonly #received: ReadBytes
   #requests = 0
   #isForeign = false
   #refusal: ErrorMessage | undefined
   #malformed: string | undefined
   #problem: string | undefined
 
-  constructor(id: RequestId, signal: AbortSignal, peer: Peer | undefined) {
+  constructor(
+    id: RequestId,
+    signal: AbortSignal,
+    peer: Peer | undefined,
+    received: ReadBytes = { bytes: 0, maxBytes: maxAnswerBytes },
+  ) {
     this.#id = id
     this.#signal = signal
     this.#peer = peer
+    this.#received = received
   }
 
   /** The outcome of streams without the response. */
@@ -134,7 +141,7 @@ class Reading {
 
   /** Reads until the response, or to the end. */
   async read(upstreamResponse: Response): Promise<Match | undefined> {
-    const bounded = upstreamResponse.body && new BoundedBody(upstreamResponse.body, this.#read)
+    const bounded = upstreamResponse.body && new BoundedBody(upstreamResponse.body, this.#received)
     const response = bounded ? new Response(bounded.stream, upstreamResponse) : upstreamResponse
     const isStream = isEventStream(response)
     try {
@@ -147,7 +154,7 @@ class Reading {
         else this.#isForeign = true
       }
     } catch (problem) {
-      if (bounded?.isTooLarge) return { kind: 'too large' }
+      if (bounded?.isTooLarge) return { kind: 'too large', maxBytes: this.#received.maxBytes }
       this.#signal.throwIfAborted()
       // A stream whose connection is lost is resumed like one that ends.
       if (!isStream || !this.lastEventId) throw problem

@@ -7,6 +7,7 @@ import type { Interceptor } from '../../../declarations/interceptor.ts'
 import type { SelectedTools } from '../../../declarations/tool-selection.ts'
 import type { HeadersContext } from '../../../declarations/upstream-options.ts'
 import type { MethodContext } from '../../../engine/methods/method.ts'
+import type { ReadBytes } from '../../../protocol/bounded-body.ts'
 import { BoundedMap } from '../../../protocol/bounded-map.ts'
 import { McpError } from '../../../protocol/errors.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
@@ -60,8 +61,8 @@ export type ProxiedOptions = Required<Pick<ProxyOptions, 'prefix' | 'headers' | 
     readonly listMaxAgeMs: number
   }
 
-/** The signal of a request, and who receives its notifications. */
-type RequestTerms = { readonly signal: AbortSignal; readonly listener?: Listener }
+/** The signal of a request, who receives its notifications, and what counts the bytes of its response. */
+type RequestTerms = { readonly signal: AbortSignal; readonly listener?: Listener; readonly received?: ReadBytes }
 
 export class Proxied {
   readonly prefix: string
@@ -173,7 +174,7 @@ export class Proxied {
     }
     const { entries, invalid, isComplete, isFull, hasMorePages } = await readPages(
       member,
-      (cursor) => this.#page(context, list, cursor, signal),
+      (cursor, received) => this.#page(context, list, cursor, { signal, received }),
       (problem) => context.environment.report(problem),
     )
     if ((isFull || hasMorePages) && !this.#cut.has(list)) {
@@ -255,8 +256,8 @@ export class Proxied {
   }
 
   /** @throws McpError `unavailable` when the result contains no list */
-  async #page(context: MethodContext, list: List, cursor: string | undefined, signal: AbortSignal): Promise<Params> {
-    const result = await this.request(context, list, cursor === undefined ? {} : { cursor }, { signal })
+  async #page(context: MethodContext, list: List, cursor: string | undefined, terms: RequestTerms): Promise<Params> {
+    const result = await this.request(context, list, cursor === undefined ? {} : { cursor }, terms)
     const { member } = lists[list]
     if (result[member] !== undefined && !Array.isArray(result[member])) {
       throw this.#remote.invalidResult(list, `the member "${member}" must be a list`)
@@ -288,7 +289,7 @@ export class Proxied {
     context: MethodContext,
     method: string,
     params: Params,
-    { signal, listener }: RequestTerms,
+    { signal, ...terms }: RequestTerms,
   ): Promise<Result> {
     const { traceparent, tracestate, baggage } = isObject(context.call.params._meta) ? context.call.params._meta : {}
     const caller = await this.#callers.of(context, signal)
@@ -300,7 +301,7 @@ export class Proxied {
       method,
       params: { ...params, _meta: { traceparent, tracestate, baggage } },
       ...sending,
-      listener,
+      ...terms,
     })
   }
 

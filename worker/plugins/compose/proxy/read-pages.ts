@@ -1,12 +1,16 @@
+import type { ReadBytes } from '../../../protocol/bounded-body.ts'
 import { McpError } from '../../../protocol/errors.ts'
 import type { Params } from '../../../protocol/types.ts'
-import { type ListMember, readEntry } from './check-entries.ts'
+import { type ListMember, maxEntryCharacters, readEntry } from './check-entries.ts'
 
 /** Pages of a list that are read. */
 export const mostPages = 20
 
 /** Entries of a list that are read. The URI of each resource is matched against every template. */
 export const maxEntries = { tools: 10_000, prompts: 10_000, resources: 10_000, resourceTemplates: 1_000 }
+
+/** Bytes of all pages of a list that are read: each request for a list reads and checks them again. */
+const maxListBytes = 2 * 1024 * 1024
 
 type Pages = {
   readonly entries: Params[]
@@ -28,27 +32,30 @@ type Pages = {
  */
 export async function readPages(
   member: ListMember,
-  read: (cursor: string | undefined) => Promise<Params>,
+  read: (cursor: string | undefined, received: ReadBytes) => Promise<Params>,
   report: (problem: McpError) => void,
 ): Promise<Pages> {
   const entries: Params[] = []
   const invalid: string[] = []
   const seen = new Set<string>()
+  const received = { bytes: 0, maxBytes: maxListBytes }
   let cursor: string | undefined
   let isComplete = true
   let isFull = false
   for (let page = 0; page < mostPages && !isFull && (page === 0 || cursor !== undefined); page += 1) {
-    const result = await read(cursor).catch((problem): Params => {
+    const earlierBytes = received.bytes
+    const result = await read(cursor, received).catch((problem): Params => {
       if (page === 0 || !(problem instanceof McpError)) throw problem
       report(problem)
       isComplete = false
       return {}
     })
+    const isSmall = received.bytes - earlierBytes <= maxEntryCharacters
     const values = result[member] ?? []
     for (const value of Array.isArray(values) ? values : []) {
       isFull = entries.length + invalid.length >= maxEntries[member]
       if (isFull) break
-      const checked = readEntry(member, value)
+      const checked = readEntry(member, value, isSmall)
       if ('entry' in checked) entries.push(checked.entry)
       else invalid.push(checked.problem)
     }

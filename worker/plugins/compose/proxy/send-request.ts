@@ -1,6 +1,7 @@
 /** Sends one request to an upstream, and finds its response. */
 
 import { isTimeoutError } from '../../../client/request-guard.ts'
+import type { ReadBytes } from '../../../protocol/bounded-body.ts'
 import type { NotificationMessage } from '../../../protocol/jsonrpc.ts'
 import { metaOf } from '../../../protocol/meta.ts'
 import { enveloped, requestHeaders } from '../../../protocol/stateless-request.ts'
@@ -36,6 +37,8 @@ export type RemoteCall = RemoteCaller & {
   readonly isSafeToRetry: boolean
   /** Receives progress and log messages of the upstream. Default: they are not requested. */
   readonly listener?: Listener | undefined
+  /** Counts the bytes of the response: see `matchResponse`. */
+  readonly received?: ReadBytes | undefined
 }
 
 /** Receives what an upstream sends during a request. */
@@ -53,13 +56,13 @@ export const clientInfo = { name: 'edgemcp', version: '1' }
 
 /** @param version the date of the protocol version */
 export async function sendStateless(http: UpstreamHttp, version: string, call: RemoteCall): Promise<Answered> {
-  const { method, params, capabilities, mirrored, listener } = call
+  const { method, params, capabilities, mirrored, listener, signal, received } = call
   const id = newRequestId()
   const logLevel = listener?.logLevel
   const envelope = { capabilities, client: clientInfo, ...(logLevel && { logLevel }) }
   const message = { id, method, params: enveloped(withProgressToken(params, id, listener), version, envelope) }
   const response = await http.post(message, call, { ...mirrored, ...requestHeaders(version, method, params) })
-  return { response, match: await matchResponse(response, id, call.signal, notified(id, listener)) }
+  return { response, match: await matchResponse(response, id, signal, notified(id, listener), received) }
 }
 
 /** @param whenCancelled gets the work of notifying the upstream that the request is cancelled */
@@ -69,7 +72,7 @@ export async function sendInSession(
   call: RemoteCall,
   whenCancelled: (notified: Promise<void>) => void,
 ): Promise<Answered> {
-  const { method, params, signal, listener } = call
+  const { method, params, signal, listener, received } = call
   const id = newRequestId()
   const headers = sessionHeaders(session)
   const peer = {
@@ -80,7 +83,7 @@ export async function sendInSession(
   try {
     await setLogLevel(http, session, call)
     const response = await http.post({ id, method, params: withProgressToken(params, id, listener) }, call, headers)
-    return { response, match: await matchResponse(response, id, signal, peer) }
+    return { response, match: await matchResponse(response, id, signal, peer, received) }
   } catch (problem) {
     if (signal.aborted || isTimeoutError(problem)) whenCancelled(http.cancel(id, call, headers))
     throw problem
