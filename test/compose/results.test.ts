@@ -339,6 +339,49 @@ test.each([
   }
 })
 
+const long = 'm'.repeat(1_000_000)
+const redirect = () => new Response(null, { status: 307, headers: { Location: `https://other.example/${long}` } })
+const ofType = (type: string) => new Response('{}', { headers: { 'Content-Type': type } })
+const calls = (id: string) => [
+  { role: 'assistant', content: { type: 'tool_use', id, name: 'a', input: {} } },
+  { role: 'user', content: text },
+]
+test.each<[what: string, answer: unknown]>([
+  ['resultType', { resultType: long }],
+  ['resultType that is an object', { resultType: { a: long } }],
+  ['type of a block', { content: [{ type: long }] }],
+  ['key of an input request', { resultType: 'input_required', inputRequests: { [long]: 7 } }],
+  ['name of a field', asks({ method: 'elicitation/create', params: form({ [long]: { type: 'object' } }) })],
+  [
+    'name of an invalid field',
+    asks({ method: 'elicitation/create', params: form({ [long]: { type: 'string', format: 7 } }) }),
+  ],
+  ['id of a tool call', asks(samples({ messages: calls(long) }))],
+  ['Content-Type', () => ofType(`a/${long}`)],
+  ['Location', redirect],
+])('the error for an invalid answer with a long %s is short', async (_, answer) => {
+  const upstream = scripted({ 'tools/call': answer as never })
+  const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream.fetch))
+  const { kind, message } = await refusal(server, 'tools/call', { name: 'x' })
+  expect(kind).toBe('unavailable')
+  expect(message).toMatch(/^The server at upstream\.example /)
+  expect(message.length).toBeLessThan(4100)
+})
+
+test.each([long, { a: long }])(
+  'the error for an invalid protocol version of an upstream is short: %#',
+  async (version) => {
+    const upstream = scripted({
+      'server/discover': ({ id }) => rpcError(id, -32601, 'Method not found'),
+      initialize: { protocolVersion: version, capabilities: { tools: {} } },
+    })
+    const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream.fetch))
+    const { message } = await refusal(server, 'tools/call', { name: 'x' })
+    expect(message).toContain('answered initialize with an invalid result: the protocol version ')
+    expect(message.length).toBeLessThan(500)
+  },
+)
+
 test('a result does not name a task of the upstream', () => {
   const related = { 'io.modelcontextprotocol/related-task': { taskId: 'x' } }
   expect(read('tools/call', { content: [], _meta: { a: 1, ...related } })).toEqual({ content: [], _meta: { a: 1 } })

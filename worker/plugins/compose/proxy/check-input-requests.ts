@@ -1,6 +1,6 @@
 /** Validates input requests of upstreams: what `ctx.elicit`, `ctx.elicitUrl` and `ctx.sample` could send, with members that clients accept. */
 
-import type { Kind, Kinds } from '../../../declarations/check-options.ts'
+import { type Kind, type Kinds, preview } from '../../../declarations/check-options.ts'
 import { readForeignBlock } from '../../../declarations/content.ts'
 import { fieldSchema } from '../../../declarations/form.ts'
 import * as kind from '../../../declarations/option-kinds.ts'
@@ -69,7 +69,7 @@ const media: ReadonlySet<unknown> = new Set(['text', 'image', 'audio'])
  * @throws InvalidInputRequest that names the member, or what the request must have
  */
 export function readInputRequest(key: string, request: unknown): Params {
-  const owner = `the input request "${key}"`
+  const owner = `the input request ${preview(key)}`
   const fail = (problem: string | undefined) => {
     if (problem !== undefined) throw invalid(owner, problem)
   }
@@ -162,7 +162,7 @@ function formProblem(schema: unknown): string | undefined {
     return 'must have a requestedSchema with the type "object" and properties'
   }
   const bad = Object.entries(schema.properties).find(([, field]) => !isField(field))
-  return bad && `must not ask for "${bad[0]}": a form has texts, numbers, booleans, or choices among texts`
+  return bad && `must not ask for ${preview(bad[0])}: a form has texts, numbers, booleans, or choices among texts`
 }
 
 const plainTypes: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean'])

@@ -1,7 +1,7 @@
 /** Validates results of upstreams: complete ones of each method, and input requests. */
 
 import { failureOfStatus } from '../../../client/request-guard.ts'
-import type { Kinds } from '../../../declarations/check-options.ts'
+import { type Kinds, preview } from '../../../declarations/check-options.ts'
 import { readForeignBlock } from '../../../declarations/content.ts'
 import * as kind from '../../../declarations/option-kinds.ts'
 import { ofContents, readOptional } from '../../../declarations/optional-members.ts'
@@ -14,7 +14,7 @@ import type { InputRequest, Params, Result } from '../../../protocol/types.ts'
 import { InvalidInputRequest, readInputRequest } from './check-input-requests.ts'
 import type { Match } from './match-response.ts'
 import { mendValue } from './mend-values.ts'
-import { errorKindOf, httpError, invalidResult, UpstreamFailure } from './upstream-errors.ts'
+import { bounded, errorKindOf, httpError, invalidResult, UpstreamFailure } from './upstream-errors.ts'
 
 /** A result with input requests of the upstream. */
 export type InputRequired = {
@@ -23,8 +23,6 @@ export type InputRequired = {
   readonly requestState?: string
 }
 
-/** Characters of the message of an error that clients receive. */
-const maxErrorCharacters = 4000
 /** Characters of its `data`, as JSON. Larger ones are left out. */
 const maxDataCharacters = 65_536
 
@@ -58,7 +56,7 @@ export function resultOf(
     const type = response.headers.get('Content-Type') ?? 'no Content-Type'
     throw new McpError(
       'unavailable',
-      `The server at ${host} answered ${method} without a JSON-RPC response: ${match.problem} (${type})`,
+      bounded(`The server at ${host} answered ${method} without a JSON-RPC response: ${match.problem} (${type})`),
     )
   }
   if (match.kind === 'none')
@@ -67,8 +65,7 @@ export function resultOf(
     })
   if ('result' in match.message) return readResult(method, match.message.result, canBeAsked, host)
   const { code, ...error } = match.message.error
-  const message =
-    error.message.length > maxErrorCharacters ? `${error.message.slice(0, maxErrorCharacters)}…` : error.message
+  const message = bounded(error.message)
   const data = JSON.stringify(error.data ?? null).length > maxDataCharacters ? undefined : error.data
   // The code has no kind for a temporary failure, only the status.
   if (failureOfStatus(response.status).isTemporary) throw httpError(host, response, message)
@@ -189,11 +186,7 @@ export function readResult(method: string, params: Params, canBeAsked: boolean, 
   // Versions with sessions have no kinds of results: there it is a member like any other.
   if (canBeAsked && resultType === 'input_required') return readInputRequired(method, params, host)
   if (canBeAsked && resultType !== 'complete') {
-    throw invalidResult(
-      host,
-      method,
-      `its resultType is ${JSON.stringify(resultType)}, which this server did not ask for`,
-    )
+    throw invalidResult(host, method, `its resultType is ${preview(resultType)}, which this server did not ask for`)
   }
   const member = members[method]
   if (!member && method !== 'completion/complete') return params

@@ -1,5 +1,6 @@
 /** How requests reach an upstream: in the newest stateless protocol version that both support, else in sessions. */
 
+import { preview } from '../../../declarations/check-options.ts'
 import { BoundedMap } from '../../../protocol/bounded-map.ts'
 import { errorTable } from '../../../protocol/errors.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
@@ -175,7 +176,7 @@ export class Connections {
     try {
       if (!isKnown) {
         const known = sessionRevisions.map((revision) => revision.date).join(', ')
-        const reason = `the protocol version ${JSON.stringify(protocolVersion)} is not one of ${known}`
+        const reason = `the protocol version ${preview(protocolVersion)} is not one of ${known}`
         throw invalidResult(this.#http.host, 'initialize', reason)
       }
       const accepted = await this.#http.post({ method: 'notifications/initialized' }, caller, sessionHeaders(session))

@@ -21,8 +21,15 @@ export function errorKindOf(code: number, method: string): ErrorKind {
   return code === errorTable.missing_client_capability.code ? 'missing_client_capability' : 'internal_error'
 }
 
+/** Characters of the message of an error that clients receive. */
+const maxErrorCharacters = 4000
+
+/** Returns the message of an error that contains texts of an upstream. */
+export const bounded = (message: string): string =>
+  message.length > maxErrorCharacters ? `${message.slice(0, maxErrorCharacters)}…` : message
+
 export const invalidResult = (host: string, method: string, reason: string): McpError =>
-  new McpError('unavailable', `The server at ${host} answered ${method} with an invalid result: ${reason}`)
+  new McpError('unavailable', bounded(`The server at ${host} answered ${method} with an invalid result: ${reason}`))
 
 /** An upstream refused the token of the user. */
 export class TokenRefused extends McpError {

@@ -5,7 +5,7 @@ import { scopesIn } from '../../../declarations/upstream-token.ts'
 import { errorTable, McpError } from '../../../protocol/errors.ts'
 import type { RequestMessage } from '../../../protocol/jsonrpc.ts'
 import type { Peer } from './match-response.ts'
-import { httpError, TokenRefused } from './upstream-errors.ts'
+import { bounded, httpError, TokenRefused } from './upstream-errors.ts'
 import { type ProtocolHeaders, withProtocolHeaders } from './upstream-headers.ts'
 import type { UpstreamSession } from './upstream-sessions.ts'
 
@@ -126,7 +126,9 @@ export class UpstreamHttp {
     const where = to ? `${to.origin}${to.pathname}` : 'nowhere'
     return new McpError(
       'unavailable',
-      `The server at ${this.host} redirects to ${where}: proxy() follows no redirects, so give it the URL that answers`,
+      bounded(
+        `The server at ${this.host} redirects to ${where}: proxy() follows no redirects, so give it the URL that answers`,
+      ),
     )
   }
 }
