@@ -140,15 +140,10 @@ export class SessionSubscriptions {
   of(topics: readonly string[], after: string, limit: number): string[] {
     const [prefix, rest] = splitTopics(topics)
     if (prefix) return this.#ofUser(prefix, rest, after, limit)
-    return this.#tables
-      .query<{ session: string }>(
-        `SELECT DISTINCT session FROM subscriptions WHERE topic IN (SELECT value FROM json_each(?)) AND session > ?
-         ORDER BY session LIMIT ?`,
-        JSON.stringify(topics),
-        after,
-        limit,
-      )
-      .map(({ session }) => session)
+    // One page of each topic: a statement for all topics would read the rows of all pages.
+    const sql = 'SELECT session FROM subscriptions WHERE topic = ? AND session > ? ORDER BY session LIMIT ?'
+    const pages = topics.flatMap((topic) => this.#tables.query<{ session: string }>(sql, topic, after, limit))
+    return [...new Set(pages.map(({ session }) => session))].sort().slice(0, limit)
   }
 
   /** @param topics without the prefix of the user. An empty one is for all sessions of the user */

@@ -769,6 +769,37 @@ test('sessions that were called are not called again when the object is lost bef
     await vi.waitFor(() => expect(called.mock.calls.map(([name]) => name)).toEqual(names))
   }))
 
+test.each([
+  ['a list', tools, ['tools']],
+  ['a resource of two topics', note(1), ['resource:note://1', 'resource:note://{id}']],
+])('a change of %s reads as many rows for each session, however many there are', (_, change, topics) =>
+  runInDurableObject(newShard(), async (_, state) => {
+    const { sql } = state.storage
+    const changed = vi.fn(async () => true)
+    const host = { options: { storageBytes: 1e9 }, session: () => ({ changed }) } as unknown as SubscriptionsHost
+    let count = 0
+    /** Adds sessions. Returns how many rows a change reads that all of them receive. */
+    const rowsReadWith = async (sessions: number) => {
+      const instance = new SubscriptionsObject(state, {} as never, host)
+      for (; count < sessions; count++) await instance.subscribe(`session ${count}`, topics)
+      changed.mockClear()
+      const exec = vi.spyOn(sql, 'exec')
+      try {
+        await instance.publish(change, topics)
+        await vi.waitFor(() => {
+          expect(changed).toHaveBeenCalledTimes(sessions)
+          expect(state.storage.sql.exec('SELECT 1 FROM changes WHERE deliveredTo IS NOT NULL').toArray()).toEqual([])
+        })
+        return exec.mock.results.reduce((sum, { value }) => sum + value.rowsRead, 0)
+      } finally {
+        exec.mockRestore()
+      }
+    }
+    const [few, many] = [await rowsReadWith(200), await rowsReadWith(400)]
+    expect(many).toBeLessThan(few * 2.1)
+  }),
+)
+
 test('a session whose object is lost during delivery is notified again', async () => {
   await runInDurableObject(newShard(), async (_, state) => {
     const changed = vi.fn(async () => true)
