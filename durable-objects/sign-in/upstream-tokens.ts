@@ -55,25 +55,27 @@ export class UpstreamTokens {
   ): Promise<void> {
     const { name, issuer, clientId } = provider
     const tokens = { ...received, issuer, clientId }
-    const stored = await this.#open(user, name)
-    const old = stored?.account === tokens.account && isOf(stored, provider) ? stored : undefined
+    const ownOf = (stored: KeptTokens | undefined) =>
+      stored?.account === tokens.account && isOf(stored, provider) ? stored : undefined
     const hasAll = (one: KeptTokens, other: KeptTokens) =>
       other.scopes.every((scope) => this.#host.holds(provider, one, scope))
     const isBetter = (one: KeptTokens, other: KeptTokens) =>
       hasAll(one, other) && !hasAll(other, one) && (isLasting(one) || !isLasting(other))
-    if (isSignIn && old && isUsable(old) && isBetter(old, tokens)) return
-    const refused = { ...old?.refused }
-    for (const scope of requested) {
-      // A page of sign-in does not tell what a scope is for.
-      refused[scope] = isSignIn ? Math.max(refused[scope] ?? 0, 1) : (refused[scope] ?? 0) + 1
-    }
-    for (const scope of Object.keys(refused)) if (this.#host.holds(provider, tokens, scope)) delete refused[scope]
-    const replaced = [...(old?.replaced ?? []), ...(old?.isRejected ? [Date.now()] : [])].slice(-maxReplacements)
-    // RFC 6749, section 5.1: an answer need not repeat the refresh token.
-    const refreshToken = tokens.refreshToken ?? old?.refreshToken
-    const sealed = await this.#host.seal(user, name, { ...tokens, refreshToken, refused, replaced })
-    this.#storage.kv.put(prefix + name, sealed)
-    if (stored && !old) await (isOf(stored, provider) ? provider : this.#host).revoke(stored)
+    const { before } = await this.#update(user, name, (stored) => {
+      const old = ownOf(stored)
+      if (isSignIn && old && isUsable(old) && isBetter(old, tokens)) return undefined
+      const refused = { ...old?.refused }
+      for (const scope of requested) {
+        // A page of sign-in does not tell what a scope is for.
+        refused[scope] = isSignIn ? Math.max(refused[scope] ?? 0, 1) : (refused[scope] ?? 0) + 1
+      }
+      for (const scope of Object.keys(refused)) if (this.#host.holds(provider, tokens, scope)) delete refused[scope]
+      const replaced = [...(old?.replaced ?? []), ...(old?.isRejected ? [Date.now()] : [])].slice(-maxReplacements)
+      // RFC 6749, section 5.1: an answer need not repeat the refresh token.
+      const refreshToken = tokens.refreshToken ?? old?.refreshToken
+      return { ...tokens, refreshToken, refused, replaced }
+    })
+    if (before && !ownOf(before)) await (isOf(before, provider) ? provider : this.#host).revoke(before)
   }
 
   /** Asks the provider who the user is now. */
@@ -93,8 +95,9 @@ export class UpstreamTokens {
     const answer = isStale ? 'rejected' : await provider.user(tokens)
     if (answer !== 'rejected') return answer
     if (!canRefresh) {
-      await this.#replace(user, name, tokens, { ...tokens, isRefused: true })
-      return signedOut
+      await this.#update(user, name, (stored) => (isSame(stored, tokens) ? { ...stored, isRefused: true } : undefined))
+      // Those of a sign-in may have replaced them.
+      return this.user(user, provider)
     }
     const refreshed = await this.#refreshOnce(user, provider, tokens)
     if ('missing' in refreshed) return refreshed.missing === 'answer' ? { is: 'unanswered' } : signedOut
@@ -110,9 +113,14 @@ export class UpstreamTokens {
   /** Deletes tokens, and revokes them at their providers. @param provider Default: all of them */
   async delete(user: string, provider?: string): Promise<void> {
     const names = provider === undefined ? this.providers() : [provider]
-    const all = await Promise.all(names.map((name) => this.#open(user, name)))
+    const all = names.map((name) => this.#open(user, name))
     for (const name of names) for (const start of [prefix, marker]) this.#storage.kv.delete(start + name)
-    await Promise.all(all.map((tokens) => tokens && this.#host.revoke(tokens)))
+    await Promise.all(
+      all.map(async (opened) => {
+        const tokens = await opened
+        if (tokens) await this.#host.revoke(tokens)
+      }),
+    )
   }
 
   /** Returns an access token that is valid for a minute at least, with these scopes. */
@@ -153,27 +161,35 @@ export class UpstreamTokens {
   }
 
   /**
-   * Stores tokens in the place of others. Returns what is stored instead when these are not stored any more: the user has been signed out,
-   * or has signed in again, meanwhile.
+   * Stores what `next` makes of the tokens that are stored; `undefined` leaves them as they are. Nothing is awaited between the comparison and
+   * the write: when they change while they are read or sealed, `next` is called again.
+   *
+   * @returns the tokens that were stored, and those that replaced them
    */
-  async #replace(
+  async #update(
     user: string,
     provider: string,
-    old: KeptTokens,
-    next: KeptTokens,
-  ): Promise<{ readonly isStored: boolean; readonly current: KeptTokens | undefined }> {
-    const sealed = await this.#host.seal(user, provider, next)
-    const current = await this.#open(user, provider)
-    const isStored = current?.refreshToken === old.refreshToken && current?.accessToken === old.accessToken
-    if (isStored) this.#storage.kv.put(prefix + provider, sealed)
-    return { isStored, current }
+    next: (stored: KeptTokens | undefined) => KeptTokens | undefined,
+  ): Promise<{ readonly before: KeptTokens | undefined; readonly after: KeptTokens | undefined }> {
+    const { kv } = this.#storage
+    for (;;) {
+      const sealed = kv.get<string>(prefix + provider)
+      const before = await this.#open(user, provider)
+      const after = next(before)
+      const replacement = after && (await this.#host.seal(user, provider, after))
+      if (kv.get(prefix + provider) !== sealed) continue
+      if (replacement !== undefined) kv.put(prefix + provider, replacement)
+      return { before, after }
+    }
   }
 
   /** Notes that tokens do not work any more: those of the next sign-in replace them, also if these have less scopes. */
   async #reject(user: string, provider: string, old: KeptTokens): Promise<KeptTokens | Missing> {
     const replaced = old.replaced?.filter((time) => time + replacementsMs > Date.now()) ?? []
     if (isUsable(old) && replaced.length === maxReplacements) return old
-    if (isUsable(old)) await this.#replace(user, provider, old, { ...old, isRejected: true })
+    await this.#update(user, provider, (stored) =>
+      isSame(stored, old) && isUsable(stored) ? { ...stored, isRejected: true } : undefined,
+    )
     return lacking('tokens', old)
   }
 
@@ -191,11 +207,12 @@ export class UpstreamTokens {
       const refreshed = await provider.refresh(old)
       // The scopes of refused tokens are requested again, when the user connects the provider.
       const refusal = { ...old, refreshToken: undefined, expires: 0, isRefused: true }
-      const next = { ...(refreshed ?? refusal), refused: old.refused }
-      const { isStored, current } = await this.#replace(user, name, old, next)
-      if (isStored && refreshed) return next
-      if (refreshed && current?.account !== old.account) await provider.revoke(refreshed)
-      return !isStored && current ? current : lacking('tokens', current)
+      const { before, after } = await this.#update(user, name, (stored) =>
+        isSame(stored, old) ? { ...(refreshed ?? refusal), refused: stored.refused } : undefined,
+      )
+      if (after && refreshed) return after
+      if (refreshed && before?.account !== old.account) await provider.revoke(refreshed)
+      return !after && before ? before : lacking('tokens', after)
     } catch (problem) {
       this.#host.report(problem)
       return { missing: 'answer' }
@@ -222,6 +239,10 @@ const ofAnotherClient: UserAnswer = {
 /** Whether tokens are of the client of a provider. Otherwise they are not sent to it. */
 const isOf = ({ issuer, clientId }: KeptTokens, provider: ProviderCalls): boolean =>
   issuer === provider.issuer && clientId === provider.clientId
+
+/** Whether tokens are still those that were read before. */
+const isSame = (stored: KeptTokens | undefined, { accessToken, refreshToken }: KeptTokens): stored is KeptTokens =>
+  stored?.accessToken === accessToken && stored.refreshToken === refreshToken
 
 const tokenOf = ({ accessToken, expires }: KeptTokens): UpstreamAnswer => ({ accessToken, expires })
 

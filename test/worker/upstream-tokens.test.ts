@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { KeptTokens, ProviderCalls } from '../../durable-objects/rpc.ts'
 import { UpstreamTokens } from '../../durable-objects/sign-in/upstream-tokens.ts'
 
@@ -12,6 +12,18 @@ const asking: ProviderCalls = {
   revoke: async () => {},
 }
 
+/** A provider that replaces each refresh token. */
+const rotating: ProviderCalls = {
+  ...asking,
+  refresh: async (tokens) => ({ ...tokens, accessToken: 'next', refreshToken: `${tokens.refreshToken}+` }),
+}
+
+/** A provider whose API accepts no access token but one that was connected. */
+const refusing: ProviderCalls = {
+  ...asking,
+  user: async ({ accessToken }) => (accessToken === 'connected' ? asking.user({ accessToken } as never) : 'rejected'),
+}
+
 test('a user whose tokens of the provider can no longer be read loses access', async () => {
   const kv = new Map([['tokens:github', 'sealed with a key that was removed']])
   // What it reads of the object and of the plugin, and no more.
@@ -21,15 +33,28 @@ test('a user whose tokens of the provider can no longer be read loses access', a
 
 const hour = 60 * 60_000
 
-function emptyTokens(): UpstreamTokens {
+/** Returns tokens in an empty object. @param onSealing called while tokens are sealed or unsealed */
+function emptyTokens(onSealing: () => Promise<void> = async () => {}): UpstreamTokens {
   const host = {
-    seal: async (_user: string, _provider: string, tokens: KeptTokens) => JSON.stringify(tokens),
-    open: async (_user: string, _provider: string, sealed: string) => JSON.parse(sealed),
+    seal: async (_user: string, _provider: string, tokens: KeptTokens) => {
+      await onSealing()
+      return JSON.stringify([tokens, crypto.randomUUID()])
+    },
+    open: async (_user: string, _provider: string, sealed: string) => {
+      await onSealing()
+      return JSON.parse(sealed)[0]
+    },
     holds: (_provider: ProviderCalls, { scopes }: KeptTokens, scope: string) => scopes.includes(scope),
+    revoke: async () => {},
   }
   const stored = new Map<string, string>()
-  const kv = { get: (key: string) => stored.get(key), put: (key: string, value: string) => stored.set(key, value) }
-  return new UpstreamTokens({ kv } as never, host as never)
+  const kv = {
+    get: (key: string) => stored.get(key),
+    put: (key: string, value: string) => stored.set(key, value),
+    delete: (key: string) => stored.delete(key),
+    list: ({ prefix }: { prefix: string }) => [...stored].filter(([key]) => key.startsWith(prefix)),
+  }
+  return new UpstreamTokens({ kv, sync: async () => {} } as never, host as never)
 }
 
 const connected = { accessToken: 'connected', scopes: ['user', 'repo'], account: '1815' }
@@ -66,4 +91,51 @@ test('a user whose tokens have ended, and cannot be refreshed, is who signed in'
   const tokens = emptyTokens()
   await tokens.put(user, asking, { ...signedIn, expires: Date.now() - 1 }, [], true)
   expect(await tokens.user(user, asking)).toEqual({ is: 'unchanged' })
+})
+
+describe.each<{ what: string; run(tokens: UpstreamTokens): Promise<unknown> }>([
+  { what: 'are refreshed', run: (tokens) => tokens.token(user, rotating, [], 'first') },
+  { what: 'are refused', run: (tokens) => tokens.user(user, refusing) },
+  { what: 'cannot be replaced', run: (tokens) => tokens.token(user, asking, [], 'first') },
+])('while tokens $what', ({ what, run }) => {
+  const first = {
+    ...signedIn,
+    accessToken: 'first',
+    issuer: undefined,
+    clientId: undefined,
+    ...(what === 'are refreshed' && { refreshToken: 'r1', expires: Date.now() + hour }),
+  }
+
+  /** Does something else at a step of the run, from 0 to the last one. Returns the access token that is stored after each of the runs. */
+  async function atEachStep(other: (tokens: UpstreamTokens) => Promise<void>): Promise<unknown[]> {
+    const found: unknown[] = []
+    for (let at = 0, isDone = true; isDone; at++) {
+      isDone = false
+      let left = Number.POSITIVE_INFINITY
+      const tokens = emptyTokens(async () => {
+        if (left-- !== 0) return
+        isDone = true
+        await other(tokens)
+      })
+      await tokens.put(user, asking, first, [], false)
+      left = at
+      await run(tokens)
+      left = Number.POSITIVE_INFINITY
+      const answer = await tokens.token(user, asking, [])
+      if (isDone) found.push('accessToken' in answer ? answer.accessToken : undefined)
+    }
+    return found
+  }
+
+  test('those of a connection that the user makes are kept', async () => {
+    const found = await atEachStep((tokens) => tokens.put(user, asking, connected, ['repo'], false))
+    expect(found.length).toBeGreaterThan(1)
+    expect(new Set(found)).toEqual(new Set(['connected']))
+  })
+
+  test('a sign-out deletes them', async () => {
+    const found = await atEachStep((tokens) => tokens.delete(user))
+    expect(found.length).toBeGreaterThan(1)
+    expect(new Set(found)).toEqual(new Set([undefined]))
+  })
 })
