@@ -533,7 +533,7 @@ test('line breaks and quotes in names of a form do not end the header of a part'
 })
 
 describe('a body that is a form', () => {
-  const posted = async (type: string, schema: object, body: unknown, encoding = {}) => {
+  const posted = async (type: string, schema: object, body: unknown, encoding = {}, more = {}) => {
     const base = await listen((request, response) => {
       const { headers } = request
       request.setEncoding('latin1')
@@ -544,9 +544,18 @@ describe('a body that is a form', () => {
       request.on('end', () => response.end(JSON.stringify({ type: headers['content-type'], body: received })))
     })
     const requestBody = { content: { [type]: { schema, encoding } } }
-    const document = { openapi: '3.1.0', paths: { '/x': { post: { operationId: 'add', requestBody } } } }
+    const document = { openapi: '3.1.0', paths: { '/x': { post: { operationId: 'add', requestBody } } }, ...more }
     const server = newServer().use(openApiTools(parseOpenApi(document), { baseUrl: base }))
     return textOf(await result(server, 'tools/call', { name: 'add', arguments: { body } }))
+  }
+  /** Returns the fields of the form that was sent, in their order: texts as they are, files with their name in a list. */
+  const multipart = async (schema: object, body: unknown, more = {}) => {
+    const answered = await posted('multipart/form-data', schema, body, {}, more)
+    if (!answered.startsWith('{')) return answered
+    const sent = JSON.parse(answered)
+    const headers = { 'Content-Type': sent.type }
+    const form = await new Response(Buffer.from(sent.body, 'latin1'), { headers }).formData()
+    return [...form].map(([name, value]) => [name, typeof value === 'string' ? value : [value.name]])
   }
   const urlEncoded = 'application/x-www-form-urlencoded'
   const strings = { type: 'array', items: { type: 'string' } }
@@ -605,6 +614,176 @@ describe('a body that is a form', () => {
       'The "data" of the file "file" must be base64',
     )
     expect(await posted('multipart/form-data', schema, { file: 'text' })).toContain('Invalid arguments for add')
+  })
+
+  const binary = { type: 'string', format: 'binary' }
+  const file = { data: 'YQ==', filename: 'a.png' }
+  const text = { type: 'string' }
+  const object = (properties: object, others = {}) => ({ type: 'object', properties, ...others })
+  const json = '{"data":"YQ==","filename":"a.png"}'
+  const meta = object({ data: text, filename: text })
+  test.each<[what: string, schema: object, body: object, sent: unknown]>([
+    [
+      'in additionalProperties',
+      object({ meta }, { additionalProperties: binary }),
+      { meta: file, a: file },
+      [
+        ['meta', json],
+        ['a', ['a.png']],
+      ],
+    ],
+    [
+      'in a list of additionalProperties',
+      object({}, { additionalProperties: { type: 'array', items: binary } }),
+      { a: [file, file] },
+      [
+        ['a', ['a.png']],
+        ['a', ['a.png']],
+      ],
+    ],
+    [
+      'in patternProperties',
+      object({ meta }, { patternProperties: { '^file_': binary, '^text_': text } }),
+      { file_a: file, text_a: 'a', meta: file },
+      [
+        ['text_a', 'a'],
+        ['meta', json],
+        ['file_a', ['a.png']],
+      ],
+    ],
+    [
+      'in unevaluatedProperties',
+      { allOf: [object({})], unevaluatedProperties: binary },
+      { a: file },
+      [['a', ['a.png']]],
+    ],
+    [
+      'in additionalProperties beside a property',
+      { allOf: [object({ a: {} }), { additionalProperties: binary }] },
+      { a: file },
+      [['a', ['a.png']]],
+    ],
+    [
+      'in additionalProperties of an alternative',
+      { anyOf: [object({ n: { type: 'integer' } }), object({}, { additionalProperties: binary })] },
+      { a: file },
+      [['a', ['a.png']]],
+    ],
+    [
+      'of a type with a reference',
+      object({}, { additionalProperties: { $ref: '#/components/schemas/File' } }),
+      { a: file },
+      [['a', ['a.png']]],
+    ],
+    [
+      'in a property of an alternative',
+      { anyOf: [object({ a: binary }), object({ b: text })] },
+      { a: file },
+      [['a', ['a.png']]],
+    ],
+    [
+      'in a property of a condition',
+      object({ k: text }, { if: { required: ['z'] }, else: { properties: { a: binary } } }),
+      { k: 'x', a: file },
+      [
+        ['k', 'x'],
+        ['a', ['a.png']],
+      ],
+    ],
+    [
+      'in a dependent schema',
+      object({ k: text }, { dependentSchemas: { k: { properties: { a: binary } } } }),
+      { k: 'x', a: file },
+      [
+        ['k', 'x'],
+        ['a', ['a.png']],
+      ],
+    ],
+    [
+      'in allOf of a property',
+      object({ a: { allOf: [{ $ref: '#/components/schemas/File' }], description: 'd' } }),
+      { a: file },
+      [['a', ['a.png']]],
+    ],
+    [
+      'in allOf of a property with its type',
+      object({ a: { type: 'string', allOf: [{ format: 'binary' }] } }),
+      { a: file },
+      [['a', ['a.png']]],
+    ],
+    [
+      'in the first entry of a list',
+      object({ a: { type: 'array', prefixItems: [binary], items: text } }),
+      { a: [file, 't'] },
+      [
+        ['a', 't'],
+        ['a', ['a.png']],
+      ],
+    ],
+    ['or a text', object({ a: { oneOf: [text, binary] } }), { a: file }, [['a', ['a.png']]]],
+    [
+      'or a text, which is sent',
+      object({ a: { oneOf: [text, binary] } }),
+      { a: 'https://a.example' },
+      [['a', 'https://a.example']],
+    ],
+    [
+      'or a list of texts',
+      object({ a: { anyOf: [strings, binary] } }),
+      { a: ['b', 'c'] },
+      [
+        ['a', 'b'],
+        ['a', 'c'],
+      ],
+    ],
+    [
+      'or a text, in a list',
+      object({ a: { type: 'array', items: { anyOf: [text, binary] } } }),
+      { a: ['b', file, 'c'] },
+      [
+        ['a', 'b'],
+        ['a', 'c'],
+        ['a', ['a.png']],
+      ],
+    ],
+    [
+      'or an object',
+      object({ a: { anyOf: [object({ data: text, id: text }, { required: ['id'] }), binary] } }),
+      { a: { data: 'b', id: 'c' } },
+      [['a', '{"data":"b","id":"c"}']],
+    ],
+    ['or a number', object({ a: { type: ['string', 'integer'], format: 'binary' } }), { a: 5 }, [['a', '5']]],
+    [
+      'or null',
+      object({ a: { type: ['string', 'null'], format: 'binary' }, b: text }),
+      { a: null, b: 'c' },
+      [['b', 'c']],
+    ],
+    ['and not null', object({ a: { type: ['string', 'null'], format: 'binary' } }), { a: file }, [['a', ['a.png']]]],
+    [
+      'or null, as an alternative',
+      object({ a: { anyOf: [binary, { type: 'null' }] }, b: text }),
+      { a: null, b: 'c' },
+      [['b', 'c']],
+    ],
+    [
+      'or null, in a list',
+      object({ a: { type: 'array', items: { type: ['string', 'null'], format: 'binary' } } }),
+      { a: [null, file] },
+      [['a', ['a.png']]],
+    ],
+  ])('sends a file that is described %s', async (_, schema, body, sent) => {
+    expect(await multipart(schema, body, { components: { schemas: { File: binary } } })).toEqual(sent)
+  })
+
+  test.each([
+    { ...binary, nullable: true },
+    { nullable: true, allOf: [binary] },
+  ])('sends no file for null of OpenAPI 3.0: %j', async (nullable) => {
+    const schema = object({ a: nullable, b: text })
+    const more = { openapi: '3.0.3' }
+    expect(await multipart(schema, { a: null, b: 'c' }, more)).toEqual([['b', 'c']])
+    expect(await multipart(schema, { a: file }, more)).toEqual([['a', ['a.png']]])
   })
 
   test('is at most 16 MiB of text, however deep its names are', async () => {

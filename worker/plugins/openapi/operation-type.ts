@@ -59,11 +59,16 @@ export type Operation = {
     Record<
       string,
       FieldStyle & {
-        /** Whether it is a file, or a list of files, of a multipart form: `{ data, filename, mimeType }`, with `data` in base64. */
+        /**
+         * Whether it may be a file, or a list of files, of a multipart form: `{ data, filename, mimeType }`, with `data` in base64. Any other
+         * value is sent as a text.
+         */
         readonly isFile?: boolean
       }
     >
   >
+  /** Whether members of a multipart form that `bodyFields` does not name may be files. Default: false. */
+  readonly hasOtherFiles?: boolean
   /** The schema of the arguments. */
   readonly input: JsonSchema
   /** Hints about side effects, from the HTTP method. */

@@ -126,6 +126,7 @@ function readOperation(source: OperationSource, item: Params, operation: Params)
     hasBody: body !== undefined,
     ...(body && body.type !== 'application/json' && { bodyType: body.type }),
     ...(body?.fields && Object.keys(body.fields).length > 0 && { bodyFields: body.fields }),
+    ...(body?.hasOtherFiles && { hasOtherFiles: true }),
     input: input.schema,
     annotations: {
       readOnlyHint: method === 'get' || method === 'head' || method === 'options',

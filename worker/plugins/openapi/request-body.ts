@@ -21,25 +21,37 @@ const maxFormCharacters = maxAnswerBytes
  * @throws ToolError for a form that is no object or too large, and for a file that is not base64
  */
 export function requestBody(
-  { bodyType, bodyFields = {} }: Pick<Operation, 'bodyType' | 'bodyFields'>,
+  { bodyType, bodyFields = {}, hasOtherFiles }: Pick<Operation, 'bodyType' | 'bodyFields' | 'hasOtherFiles'>,
   value: unknown,
 ): string | FormData {
   if (bodyType !== urlEncodedForm && bodyType !== multipartForm) return JSON.stringify(value)
   if (!isObject(value)) throw new ToolError('"body" must be an object: its members are the fields of the form')
-  if (bodyType === multipartForm) return multipart(value, bodyFields)
-  return [...formFields(value, bodyFields, encodeForm)].map((field) => field.join('=')).join('&')
+  if (bodyType === multipartForm) return multipart(value, bodyFields, hasOtherFiles)
+  return [...formFields(Object.entries(value), bodyFields, encodeForm)].map((field) => field.join('=')).join('&')
 }
 
-function multipart(value: Params, styles: FieldStyles): FormData {
+function multipart(value: Params, styles: FieldStyles, hasOtherFiles = false): FormData {
   const form = new FormData()
-  const isFile = (name: string) => styleOf(name, styles).isFile === true
-  const texts = Object.fromEntries(Object.entries(value).filter(([name]) => !isFile(name)))
-  for (const [name, text] of formFields(texts, styles, (text) => text)) form.append(inHeader(name), text)
-  for (const [name, files] of Object.entries(value)) {
-    if (isFile(name)) for (const file of [files ?? []].flat()) form.append(inHeader(name), fileOf(name, file))
+  const files: [name: string, file: FilePart][] = []
+  const texts: [name: string, value: unknown][] = []
+  for (const [name, member] of Object.entries(value)) {
+    const { isFile = false } = Object.hasOwn(styles, name) ? styleOf(name, styles) : { isFile: hasOtherFiles }
+    const entries = isFile ? [member].flat() : []
+    files.push(...entries.filter(isFilePart).map((file): [string, FilePart] => [name, file]))
+    texts.push([name, isFile ? entries.filter((entry) => !isFilePart(entry)) : member])
   }
+  for (const [name, text] of formFields(texts, styles, (text) => text)) form.append(inHeader(name), text)
+  for (const [name, file] of files) form.append(inHeader(name), fileOf(name, file))
   return form
 }
+
+type FilePart = { readonly data: string; readonly filename?: unknown; readonly mimeType?: unknown }
+
+/** Whether a value is a file. One with other members is an object, which is sent as JSON. */
+const isFilePart = (value: unknown): value is FilePart =>
+  isObject(value) &&
+  typeof value.data === 'string' &&
+  Object.keys(value).every((key) => /^(?:data|filename|mimeType)$/.test(key))
 
 /**
  * Encodes a name for the header of a part.
@@ -48,9 +60,13 @@ function multipart(value: Params, styles: FieldStyles): FormData {
  */
 const inHeader = (name: string): string => name.replace(/[\r\n"]/g, encodeURIComponent)
 
-function* formFields(value: Params, styles: FieldStyles, encode: (text: string) => string): Iterable<Field> {
+function* formFields(
+  members: readonly (readonly [name: string, value: unknown])[],
+  styles: FieldStyles,
+  encode: (text: string) => string,
+): Iterable<Field> {
   let characters = 0
-  for (const [name, member] of Object.entries(value)) {
+  for (const [name, member] of members) {
     for (const field of fieldsOf(name, member, styleOf(name, styles), encode)) {
       characters += field[0].length + field[1].length
       if (characters > maxFormCharacters) {
@@ -64,10 +80,9 @@ function* formFields(value: Params, styles: FieldStyles, encode: (text: string) 
 /** Ignores names that objects inherit, such as `constructor`. */
 const styleOf = (name: string, styles: FieldStyles) => (Object.hasOwn(styles, name) && styles[name]) || {}
 
-function fileOf(field: string, value: unknown): File {
-  const { data, filename = field, mimeType = 'application/octet-stream' } = isObject(value) ? value : {}
+function fileOf(field: string, { data, filename = field, mimeType = 'application/octet-stream' }: FilePart): File {
   try {
-    return new File([decodeBase64(String(data))], inHeader(String(filename)), { type: String(mimeType) })
+    return new File([decodeBase64(data)], inHeader(String(filename)), { type: String(mimeType) })
   } catch {
     throw new ToolError(`The "data" of the file "${field}" must be base64`)
   }

@@ -48,7 +48,8 @@ export class Schemas {
   ): unknown {
     if (Array.isArray(schema)) return schema.map((each) => this.#copy(each, outer, hidden, bases))
     if (!isObject(schema)) return schema
-    if (this.hasFiles && isFile(schema)) return fileSchema(schema)
+    const file = this.hasFiles ? this.#fileIn(schema, outer) : undefined
+    if (file) return fileSchema(file)
     const own = schemasAround(schema, outer)
     const names = [...hidden, ...this.#readOnlyOf(schema, outer)]
     const extended = new Set([...bases, ...this.#basesOf(schema, outer)])
@@ -68,6 +69,13 @@ export class Schemas {
     )
     const requested = without($ref ? { ...copy, $ref } : copy, new Set(names))
     return isOld ? modern(requested) : requested
+  }
+
+  /** Returns the members of a schema for files, with those of the schemas in its `allOf`. */
+  #fileIn(schema: Params, outer: readonly Params[]): Params | undefined {
+    const parts = schema.allOf ? [...this.#reachedFrom([[schema, outer]], ['allOf']).keys()] : [schema]
+    const members = parts.some(isFile) && Object.assign({}, ...parts.reverse())
+    return members && isVersion30(this.#document) ? modern(members) : members || undefined
   }
 
   #copyEach(schemas: Params, outer: readonly Params[]): Params {
@@ -208,9 +216,9 @@ export const isFile = ({ type, format, contentMediaType, contentEncoding }: Para
   (type === undefined || [type].flat().includes('string')) &&
   (format === 'binary' || (contentEncoding === undefined && !/json|^text\/|^undefined$/.test(String(contentMediaType))))
 
-/** A file, as the argument of a tool has it. */
-const fileSchema = ({ title, description }: Params): Params => ({
-  type: 'object',
+/** A file, as the argument of a tool has it. Values of other types remain. */
+const fileSchema = ({ type, title, description }: Params): Params => ({
+  type: Array.isArray(type) ? ['object', ...type.filter((each) => each !== 'string')] : 'object',
   ...(title !== undefined && { title }),
   ...(description !== undefined && { description }),
   properties: {

@@ -22,12 +22,17 @@ export type OperationSource = {
   readonly onSkipped: (sentence: string) => void
 }
 
-/** `type`: the media type in lower case, without parameters. `fields`: those of a form. */
-type Body = {
+/** How the members of a form are sent. */
+type FormFields = {
+  readonly fields: NonNullable<Operation['bodyFields']>
+  readonly hasOtherFiles: boolean
+}
+
+/** `type`: the media type in lower case, without parameters. */
+type Body = Partial<FormFields> & {
   readonly schema: unknown
   readonly type: string
   readonly isRequired: boolean
-  readonly fields?: NonNullable<Operation['bodyFields']>
 }
 
 const places = ['path', 'query', 'querystring', 'header'] as const
@@ -150,8 +155,8 @@ export function bodyOf(
   for (const form of [urlEncodedForm, multipartForm]) {
     const schema = media.find(({ type }) => type === form)?.media.schema
     const { encoding } = media.find(({ type }) => type === form)?.media ?? {}
-    const fields = schema === undefined ? undefined : formFieldsOf(schema, encoding, document)
-    if (fields) return { schema, type: form, isRequired, fields }
+    const fields = schema === undefined ? undefined : formFieldsOf(schema, encoding, document, form === multipartForm)
+    if (fields) return { schema, type: form, isRequired, ...fields }
   }
   onSkipped(`${where}, whose body is neither JSON nor a supported form but ${content.map(([type]) => type).join(', ')}`)
   return 'unsupported'
@@ -169,25 +174,53 @@ const mediaType = (name: string): string =>
  *
  * @see https://spec.openapis.org/oas/v3.1.1.html#encoding-object
  */
-function formFieldsOf(schema: unknown, encoding: unknown, document: Params): Body['fields'] | undefined {
+function formFieldsOf(
+  schema: unknown,
+  encoding: unknown,
+  document: Params,
+  canHaveFiles: boolean,
+): FormFields | undefined {
   if (!mayBe('object', schema, document)) return undefined
-  const fields: Record<string, NonNullable<Body['fields']>[string]> = {}
-  for (const part of schemasOf(schema, document)) {
-    for (const [name, property] of Object.entries(isObject(part.properties) ? part.properties : {})) {
-      const style = isObject(encoding) && isObject(encoding[name]) ? encoding[name] : {}
-      const field = fieldOf(property, style, document)
-      if (!field) return undefined
-      if (Object.keys(field).length > 0) fields[name] = field
-    }
-  }
-  return fields
+  const parts = schemasOf(schema, document, applicators)
+  const names = new Set(parts.flatMap(({ properties }) => Object.keys(isObject(properties) ? properties : {})))
+  const hasFile = (schemas: unknown[]) => canHaveFiles && schemas.some((each) => mayBeFile(each, document))
+  const hasOtherFiles = hasFile(othersIn(parts))
+  const fields = [...names].map((name) => {
+    const properties = parts.flatMap((part) => propertyOf(part, name))
+    const others = othersIn(parts.filter((part) => propertyOf(part, name).length === 0))
+    const style = isObject(encoding) && isObject(encoding[name]) ? encoding[name] : {}
+    const isFile = hasFile([...properties, ...others])
+    return [name, isFile ? { isFile } : fieldOf({ anyOf: properties }, style, document)] as const
+  })
+  const known = fields.flatMap(([name, field]) => (field ? [[name, field] as const] : []))
+  if (known.length < fields.length) return undefined
+  // A field without a style is named where others may be files.
+  const named = known.filter(([, field]) => hasOtherFiles || Object.keys(field).length > 0)
+  return { fields: Object.fromEntries(named), hasOtherFiles }
+}
+
+/** Returns the schema of a property that a schema names, as a list. */
+const propertyOf = ({ properties }: Params, name: string): unknown[] =>
+  isObject(properties) && Object.hasOwn(properties, name) ? [properties[name]] : []
+
+/** Returns the schemas of properties that these schemas do not name. */
+const othersIn = (parts: readonly Params[]): unknown[] =>
+  parts.flatMap(({ patternProperties, additionalProperties, unevaluatedProperties }) => [
+    ...Object.values(isObject(patternProperties) ? patternProperties : {}),
+    additionalProperties,
+    unevaluatedProperties,
+  ])
+
+/** Whether a field may be a file, or a list with files, at least among others. */
+function mayBeFile(property: unknown, document: Params): boolean {
+  const parts = schemasOf(property, document, applicators)
+  const items = parts.flatMap(({ items, prefixItems }) => [items, prefixItems].flat())
+  return parts.some(isFile) || items.some((each) => schemasOf(each, document, applicators).some(isFile))
 }
 
 /** @returns `undefined` for a style that is not supported */
 function fieldOf(property: unknown, { style, explode }: Params, document: Params) {
   const isList = mayBe('array', property, document)
-  const items = schemasOf(property, document).map((part) => part.items)
-  if ([property, ...items].some((each) => schemasOf(each, document).some(isFile))) return { isFile: true }
   if (style === 'deepObject') return { isDeep: true }
   if (style === undefined && explode === undefined) return {}
   if (mayBe('object', property, document)) return undefined
@@ -259,16 +292,27 @@ const mayBe = (type: 'array' | 'object', schema: unknown, document: Params): boo
       : [part.type].flat().includes(type),
   )
 
-/** Returns a schema, and those that may apply to the same value by its references and alternatives. */
-function schemasOf(schema: unknown, document: Params, seen = new Set<Params>()): Params[] {
+const combinations = ['allOf', 'anyOf', 'oneOf']
+const applicators = [...combinations, 'then', 'else', 'dependentSchemas']
+
+/** Returns a schema, and those that may apply to the same value by its references and these keywords. */
+function schemasOf(
+  schema: unknown,
+  document: Params,
+  keywords: readonly string[] = combinations,
+  seen = new Set<Params>(),
+): Params[] {
   if (!isObject(schema) || seen.has(schema)) return []
   seen.add(schema)
-  const { $ref, allOf, anyOf, oneOf } = schema
+  const { $ref } = schema
   const target =
     typeof $ref === 'string' ? (resolveFragment(schema, $ref) ?? resolveFragment(document, $ref)) : undefined
-  const referred = schemasOf(target, document, seen)
+  const referred = schemasOf(target, document, keywords, seen)
   if (typeof $ref === 'string' && isVersion30(document)) return referred
-  return [schema, ...referred, ...[allOf, anyOf, oneOf].flat().flatMap((each) => schemasOf(each, document, seen))]
+  const applied = keywords.flatMap((key) =>
+    key === 'dependentSchemas' ? Object.values(schema[key] ?? {}) : schema[key],
+  )
+  return [schema, ...referred, ...applied.flatMap((each) => schemasOf(each, document, keywords, seen))]
 }
 
 /** The names of arguments that the APIs of models accept. */
