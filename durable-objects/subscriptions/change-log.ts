@@ -64,11 +64,15 @@ export class ChangeLog {
     return this.#kv.get<number>('pruned') ?? 0
   }
 
-  /** Returns the changes after a number, without those that wait to be sent; `undefined` when some of them were deleted. */
-  after(seq: number): LoggedChange[] | undefined {
+  /**
+   * Returns the changes after a number, without those that wait to be sent; `undefined` when some of them were deleted.
+   *
+   * @param limit of their number. Default: none
+   */
+  after(seq: number, limit = -1): LoggedChange[] | undefined {
     if (seq < this.pruned || seq > this.last) return undefined
     return this.#tables
-      .query<ChangeRow>('SELECT * FROM changes WHERE seq > ? AND at IS NOT NULL ORDER BY seq', seq)
+      .query<ChangeRow>('SELECT * FROM changes WHERE seq > ? AND at IS NOT NULL ORDER BY seq LIMIT ?', seq, limit)
       .map(readChange)
   }
 

@@ -17,6 +17,8 @@ const sessionsPerTurn = 500
 const sessionsPerPage = 100
 /** Changes that are delivered to one session at the same time. */
 const changesPerBatch = 32
+/** Changes that are read in one turn for a parked session. */
+const changesPerPage = 256
 /** Milliseconds after which a session that cannot be called is removed: its id has expired. */
 const maxParkedMs = 7 * 24 * 60 * 60_000
 
@@ -51,6 +53,8 @@ export class SessionDelivery {
   readonly #catchingUp = new Set<string>()
   /** Parked sessions that may have been notified that everything changed: up to which change. */
   readonly #gaps = new Map<string, number>()
+  /** Resolves when the log may be read for the next parked session. */
+  #turn = Promise.resolve()
 
   constructor(parts: SessionDeliveryParts) {
     this.#parts = parts
@@ -167,6 +171,12 @@ export class SessionDelivery {
     this.#scheduleCatchUp()
   }
 
+  /** Waits for the sessions before, and until other events have run: reading the log for many sessions takes long. */
+  #nextTurn(): Promise<void> {
+    this.#turn = this.#turn.then(() => new Promise((resolve) => setTimeout(resolve)))
+    return this.#turn
+  }
+
   async #catchUp({ session, seq, since }: ParkedSession): Promise<void> {
     if (this.#catchingUp.has(session)) return
     this.#catchingUp.add(session)
@@ -176,17 +186,29 @@ export class SessionDelivery {
       parked.remove(session)
     }
     try {
-      for (let next = seq; ; parked.advance(session, next)) {
-        const missed = log.after(next - 1)?.filter(({ topics }) => sessions.receives(session, topics))
+      for (let next = seq; ; ) {
+        await this.#nextTurn()
+        const page = log.after(next - 1, changesPerPage)
+        if (!page) {
+          // Some of them were deleted. A session that is only slow is notified once.
+          const to = this.#gaps.get(session) ?? log.last
+          this.#gaps.set(session, to)
+          if (!(await this.#deliverAll(session, to))) return remove()
+          this.#gaps.delete(session)
+          next = to + 1
+          parked.advance(session, next)
+          continue
+        }
+        const isWanted = sessions.filterOf(session)
+        const missed = page.filter(({ topics }) => isWanted(topics))
         // In the turn that has read the log: what comes next is delivered as to the other sessions.
-        if (missed?.length === 0) return remove()
-        const batch = missed?.slice(0, changesPerBatch)
-        // Some of them were deleted. A session that is only slow is notified once.
-        const to = batch?.at(-1)?.seq ?? this.#gaps.get(session) ?? log.last
-        if (!batch) this.#gaps.set(session, to)
-        if (!(await (batch ? this.#deliver(session, batch) : this.#deliverAll(session, to)))) return remove()
-        this.#gaps.delete(session)
-        next = to + 1
+        if (missed.length === 0 && page.length < changesPerPage) return remove()
+        for (let at = 0; at < missed.length; at += changesPerBatch) {
+          const batch = missed.slice(at, at + changesPerBatch)
+          if (!(await this.#deliver(session, batch))) return remove()
+          parked.advance(session, lastOf(batch) + 1)
+        }
+        next = lastOf(page) + 1
       }
     } catch {
       // Reported when it was parked.
@@ -198,6 +220,8 @@ export class SessionDelivery {
     }
   }
 }
+
+const lastOf = (changes: readonly LoggedChange[]): number => changes.at(-1)?.seq ?? 0
 
 /** Calls to a session whose object is lost, and milliseconds to wait for an answer. */
 const [maxAttempts, answerTimeoutMs] = [2, 5_000]

@@ -117,13 +117,16 @@ export class SessionSubscriptions {
     return this.#tables.query(sql, session, JSON.stringify(topics)).length > 0
   }
 
-  /** Whether a change with these topics is for a session. */
-  receives(session: string, topics: readonly string[]): boolean {
-    const [prefix, rest] = splitTopics(topics)
-    if (!prefix) return this.has(session, topics)
-    const sql = 'SELECT 1 FROM subscriptions WHERE session = ? AND topic >= ? AND topic < ? LIMIT 1'
-    const isOfUser = this.#tables.query(sql, session, prefix, `${prefix}~`).length > 0
-    return isOfUser && (rest.includes('') || this.has(session, rest))
+  /** Returns a function that says whether a change with these topics is for a session. */
+  filterOf(session: string): (topics: readonly string[]) => boolean {
+    const rows = this.#tables.query<{ topic: string }>('SELECT topic FROM subscriptions WHERE session = ?', session)
+    const wanted = new Set(rows.map(({ topic }) => topic))
+    return (topics) => {
+      const [prefix, rest] = splitTopics(topics)
+      if (!prefix) return topics.some((topic) => wanted.has(topic))
+      const isOfUser = rows.some(({ topic }) => topic.startsWith(prefix))
+      return isOfUser && rest.some((topic) => topic === '' || wanted.has(topic))
+    }
   }
 
   /** Returns the URIs that a session has subscribed to. */

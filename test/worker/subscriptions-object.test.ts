@@ -694,7 +694,6 @@ describe('a session that cannot be called', () => {
       await publishAt(object, tools)
       await pass(100)
       state.storage.sql.exec('UPDATE changes SET at = at - 3600000')
-      await alarm()
       missed.mockReturnValueOnce(new Promise(() => {}))
       absent.mockResolvedValue(true)
       await alarm()
@@ -723,6 +722,51 @@ describe('a session that cannot be called', () => {
       expect([told('absent'), parked()]).toEqual([[], []])
     }))
 })
+
+test('sessions that can be called again receive their changes in turns, between which other events run', () =>
+  runInDurableObject(newShard(), async (_, state) => {
+    // The runtime does not run the alarms of another year.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'], now: Date.now() + 365 * 86_400_000 })
+    try {
+      const parked = Array.from({ length: 40 }, (_, index) => `session ${index}`)
+      const received = new Map<string, Change[]>(parked.map((name) => [name, []]))
+      let isAvailable = false
+      const session = (address: string) => ({
+        changed: async (change: Change) => {
+          if (address === 'hanging') return new Promise(() => {})
+          if (!isAvailable) throw new Error('unavailable')
+          received.get(address)?.push(change)
+          return true
+        },
+      })
+      const host = { options: { storageBytes: 1e9 }, session, report: () => {} } as unknown as SubscriptionsHost
+      const first = new SubscriptionsObject(state, {} as never, host)
+      const published = Array.from({ length: 300 }, (_, id) => note(id))
+      for (const name of ['hanging', ...parked])
+        await first.subscribe(
+          name,
+          published.map((change) => topicOf(change)),
+        )
+      for (const change of published) await first.publish(change, [topicOf(change)])
+      await vi.advanceTimersByTimeAsync(10_000)
+      isAvailable = true
+      const next = new SubscriptionsObject(state, {} as never, host)
+      const exec = vi.spyOn(state.storage.sql, 'exec')
+      const rowsRead = () => exec.mock.results.reduce((sum, { value }) => sum + value.rowsRead, 0)
+      await next.alarm()
+      const turns = [rowsRead()]
+      const isComplete = () => [...received.values()].every(({ length }) => length === 300)
+      for (let before = rowsRead(); !isComplete() && turns.length < 1_000; before = rowsRead()) {
+        await vi.advanceTimersToNextTimerAsync()
+        turns.push(rowsRead() - before)
+      }
+      exec.mockRestore()
+      expect(Math.max(...turns)).toBeLessThan(2_000)
+      expect([...received.values()]).toEqual(parked.map(() => published))
+    } finally {
+      vi.useRealTimers()
+    }
+  }))
 
 test('a session receives the changes that were published while it answered, in order, within one more answer', () =>
   runInDurableObject(newShard(), async (_, state) => {
