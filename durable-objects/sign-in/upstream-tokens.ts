@@ -33,8 +33,8 @@ const marker = 'refreshing:'
 export class UpstreamTokens {
   readonly #storage: DurableObjectStorage
   readonly #host: UpstreamHost
-  /** Refreshes that run, by provider: all calls that ask at the same time share one. */
-  readonly #refreshing = new Map<string, Promise<KeptTokens | Missing>>()
+  /** Refreshes that run, by provider, client and refresh token: all calls that ask at the same time share one. */
+  readonly #refreshing = new Map<string, Promise<KeptTokens | Missing | undefined>>()
 
   constructor(storage: DurableObjectStorage, host: UpstreamHost) {
     this.#storage = storage
@@ -61,7 +61,7 @@ export class UpstreamTokens {
       other.scopes.every((scope) => this.#host.holds(provider, one, scope))
     const isBetter = (one: KeptTokens, other: KeptTokens) =>
       hasAll(one, other) && !hasAll(other, one) && (isLasting(one) || !isLasting(other))
-    const { before } = await this.#update(user, name, (stored) => {
+    const { before, after } = await this.#update(user, name, (stored) => {
       const old = ownOf(stored)
       if (isSignIn && old && isUsable(old) && isBetter(old, tokens)) return undefined
       const refused = { ...old?.refused }
@@ -75,6 +75,8 @@ export class UpstreamTokens {
       const refreshToken = tokens.refreshToken ?? old?.refreshToken
       return { ...tokens, refreshToken, refused, replaced }
     })
+    // The answer to a refresh that runs is of no use to them.
+    if (after && after.refreshToken !== before?.refreshToken) this.#storage.kv.delete(marker + name)
     if (before && !ownOf(before)) await (isOf(before, provider) ? provider : this.#host).revoke(before)
   }
 
@@ -91,7 +93,7 @@ export class UpstreamTokens {
     const canRefresh = refreshToken !== undefined
     // The provider has refused nothing: it issued tokens that end.
     if (!canRefresh && expires <= Date.now()) return { is: 'unchanged' }
-    const isStale = canRefresh && (idToken !== undefined || expires - refreshBeforeMs <= Date.now())
+    const isStale = canRefresh && (idToken !== undefined || !isFresh(tokens))
     const answer = isStale ? 'rejected' : await provider.user(tokens)
     if (answer !== 'rejected') return answer
     if (!canRefresh) {
@@ -99,7 +101,7 @@ export class UpstreamTokens {
       // Those of a sign-in may have replaced them.
       return this.user(user, provider)
     }
-    const refreshed = await this.#refreshOnce(user, provider, tokens)
+    const refreshed = await this.#newerThan(tokens, user, provider)
     if ('missing' in refreshed) return refreshed.missing === 'answer' ? { is: 'unanswered' } : signedOut
     const again = await provider.user(refreshed)
     return again === 'rejected' ? signedOut : again
@@ -132,21 +134,34 @@ export class UpstreamTokens {
   ): Promise<UpstreamAnswer> {
     const tokens = await this.#open(user, provider.name)
     if (!tokens || !isOf(tokens, provider)) return lacking('tokens', tokens)
-    const { accessToken, expires } = tokens
-    const isFresh = (expires ?? Number.POSITIVE_INFINITY) - refreshBeforeMs > Date.now()
     const answer = this.#withScopes(provider, tokens, scopes)
-    if ('missing' in answer || (accessToken !== rejected && isFresh)) return answer
-    const refreshed = await this.#refreshOnce(user, provider, tokens)
+    if ('missing' in answer || (tokens.accessToken !== rejected && isFresh(tokens))) return answer
+    const refreshed = await this.#newerThan(tokens, user, provider)
     // A provider may take scopes away with a refresh.
     return 'missing' in refreshed ? refreshed : this.#withScopes(provider, refreshed, scopes)
   }
 
-  /** Refreshes tokens, or waits for the refresh that runs. */
-  #refreshOnce(user: string, provider: ProviderCalls, tokens: KeptTokens): Promise<KeptTokens | Missing> {
+  /** Returns tokens that replaced others: those that were stored meanwhile, or those of a refresh. */
+  async #newerThan(old: KeptTokens, user: string, provider: ProviderCalls): Promise<KeptTokens | Missing> {
     const { name } = provider
-    const running = this.#refreshing.get(name)
-    const refreshing = running ?? this.#refresh(user, provider, tokens).finally(() => this.#refreshing.delete(name))
-    this.#refreshing.set(name, refreshing)
+    for (;;) {
+      const sealed = this.#sealed(name)
+      const stored = await this.#open(user, name)
+      if (this.#sealed(name) !== sealed) continue
+      if (!stored || !isOf(stored, provider)) return lacking('tokens', stored)
+      if (stored.accessToken !== old.accessToken && isFresh(stored)) return stored
+      const refreshed = await this.#refreshOnce(user, provider, stored)
+      if (refreshed) return refreshed
+    }
+  }
+
+  /** Refreshes tokens, or waits for the refresh that runs. Returns `undefined` when others are stored by then. */
+  #refreshOnce(user: string, provider: ProviderCalls, tokens: KeptTokens): Promise<KeptTokens | Missing | undefined> {
+    const { name, issuer, clientId } = provider
+    const key = JSON.stringify([name, issuer, clientId, tokens.refreshToken])
+    const running = this.#refreshing.get(key)
+    const refreshing = running ?? this.#refresh(user, provider, tokens).finally(() => this.#refreshing.delete(key))
+    this.#refreshing.set(key, refreshing)
     return refreshing
   }
 
@@ -155,8 +170,12 @@ export class UpstreamTokens {
     return hasAll ? tokenOf(tokens) : lacking('scopes', tokens)
   }
 
+  #sealed(provider: string): string | undefined {
+    return this.#storage.kv.get<string>(prefix + provider)
+  }
+
   async #open(user: string, provider: string): Promise<KeptTokens | undefined> {
-    const sealed = this.#storage.kv.get<string>(prefix + provider)
+    const sealed = this.#sealed(provider)
     return sealed === undefined ? undefined : this.#host.open(user, provider, sealed)
   }
 
@@ -171,14 +190,13 @@ export class UpstreamTokens {
     provider: string,
     next: (stored: KeptTokens | undefined) => KeptTokens | undefined,
   ): Promise<{ readonly before: KeptTokens | undefined; readonly after: KeptTokens | undefined }> {
-    const { kv } = this.#storage
     for (;;) {
-      const sealed = kv.get<string>(prefix + provider)
+      const sealed = this.#sealed(provider)
       const before = await this.#open(user, provider)
       const after = next(before)
       const replacement = after && (await this.#host.seal(user, provider, after))
-      if (kv.get(prefix + provider) !== sealed) continue
-      if (replacement !== undefined) kv.put(prefix + provider, replacement)
+      if (this.#sealed(provider) !== sealed) continue
+      if (replacement !== undefined) this.#storage.kv.put(prefix + provider, replacement)
       return { before, after }
     }
   }
@@ -193,31 +211,42 @@ export class UpstreamTokens {
     return lacking('tokens', old)
   }
 
-  /** Sends a refresh token at most once at a time, also when this object was lost while it waited for an answer. */
-  async #refresh(user: string, provider: ProviderCalls, old: KeptTokens): Promise<KeptTokens | Missing> {
+  /**
+   * Sends a refresh token at most once at a time, also when this object was lost while it waited for an answer. Returns `undefined` when
+   * others are stored in the place of the tokens.
+   */
+  async #refresh(user: string, provider: ProviderCalls, old: KeptTokens): Promise<KeptTokens | Missing | undefined> {
     const { name } = provider
     const { refreshToken } = old
     if (refreshToken === undefined) return this.#reject(user, name, old)
     const { kv } = this.#storage
-    const sent = kv.get<number>(marker + name)
-    if (sent !== undefined) await scheduler.wait(Math.max(0, sent + lostAfterMs - Date.now()))
-    kv.put(marker + name, Date.now())
+    const sealed = this.#sealed(name)
+    const lost = kv.get<number>(marker + name)
+    if (lost !== undefined) await scheduler.wait(Math.max(0, lost + lostAfterMs - Date.now()))
+    const sent = Date.now()
+    kv.put(marker + name, sent)
     await this.#storage.sync()
     try {
+      // A provider ends the access of a refresh token that was replaced, and is sent again.
+      if (this.#sealed(name) !== sealed) return undefined
       const refreshed = await provider.refresh(old)
-      // The scopes of refused tokens are requested again, when the user connects the provider.
-      const refusal = { ...old, refreshToken: undefined, expires: 0, isRefused: true }
-      const { before, after } = await this.#update(user, name, (stored) =>
-        isSame(stored, old) ? { ...(refreshed ?? refusal), refused: stored.refused } : undefined,
-      )
-      if (after && refreshed) return after
-      if (refreshed && before?.account !== old.account) await provider.revoke(refreshed)
-      return !after && before ? before : lacking('tokens', after)
+      const { before, after } = await this.#update(user, name, (stored) => {
+        if (stored?.refreshToken !== refreshToken || !isOf(stored, provider)) return undefined
+        // Tokens that arrived meanwhile without a refresh token of their own.
+        if (stored.accessToken !== old.accessToken) return { ...stored, refreshToken: refreshed?.refreshToken }
+        // The scopes of refused tokens are requested again, when the user connects the provider.
+        const refusal = { ...stored, refreshToken: undefined, expires: 0, isRefused: true }
+        return { ...(refreshed ?? refusal), refused: stored.refused }
+      })
+      if (refreshed && after?.accessToken === refreshed.accessToken) return after
+      const isAccountKept = before?.account === old.account && isOf(before, provider)
+      if (refreshed && !isAccountKept) await provider.revoke(refreshed)
+      return undefined
     } catch (problem) {
       this.#host.report(problem)
       return { missing: 'answer' }
     } finally {
-      kv.delete(marker + name)
+      if (kv.get(marker + name) === sent) kv.delete(marker + name)
     }
   }
 }
@@ -245,6 +274,9 @@ const isSame = (stored: KeptTokens | undefined, { accessToken, refreshToken }: K
   stored?.accessToken === accessToken && stored.refreshToken === refreshToken
 
 const tokenOf = ({ accessToken, expires }: KeptTokens): UpstreamAnswer => ({ accessToken, expires })
+
+/** Whether the access token is valid for a minute at least. */
+const isFresh = ({ expires = Number.POSITIVE_INFINITY }: KeptTokens): boolean => expires - refreshBeforeMs > Date.now()
 
 const lacking = (missing: 'tokens' | 'scopes', tokens: KeptTokens | undefined): Missing => ({
   missing,

@@ -1,5 +1,5 @@
 /** Objects of sign-in in another isolate than that of the request, which has none of the endpoints: they know no provider by themselves. */
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { Browser } from '../../worker/testing/provider/browser.ts'
 import { bearing, call } from '../auth/call.ts'
 import { startServer, type TestServer } from '../support/server.ts'
@@ -114,4 +114,51 @@ test.each<{ what: string; headers: Record<string, string> }>([
   expect(text).toContain('has to connect GitHub first')
   expect(await seen(await refresh(client, tokens, headers))).toBe('400 invalid_grant')
   expect([gitHub.requests.length, work.requests.length]).toEqual(before)
+})
+
+describe('while a refresh runs at the provider of an earlier deployment', () => {
+  const withWork = { 'X-Provider': 'WORK' }
+  /** A browser that reaches the later deployment, which has another provider of the same name. */
+  class LaterBrowser extends Browser {
+    override visit(url: URL, body?: URLSearchParams, init: RequestInit = {}): Promise<Response> {
+      return super.visit(url, body, {
+        ...init,
+        headers: { ...Object.fromEntries(new Headers(init.headers)), ...withWork },
+      })
+    }
+  }
+
+  /** Starts a refresh, whose provider waits for `answer`, and signs the user in with the other provider. */
+  async function overtaken() {
+    gitHub.expiresIn = 30
+    const { tokens } = await tenant.signIn(new Browser())
+    const arrived = Promise.withResolvers<void>()
+    const answer = Promise.withResolvers<void>()
+    gitHub.beforeRefresh = () => {
+      arrived.resolve()
+      return answer.promise
+    }
+    const early = upstream(tokens)
+    await arrived.promise
+    gitHub.beforeRefresh = undefined
+    work.account = { ...gitHub.account }
+    work.expiresIn = 30
+    const later = await tenant.signIn(new LaterBrowser())
+    return { early, later, answer: () => answer.resolve() }
+  }
+
+  test('its call gets no token of the later provider', async () => {
+    const { early, answer } = await overtaken()
+    answer()
+    expect((await early).text).toContain('has to connect GitHub first')
+  })
+
+  test('a call of the later deployment does not wait for it', async () => {
+    const { early, later, answer } = await overtaken()
+    const { text } = await upstream(later.tokens, withWork)
+    expect([work.tokens.has(text), work.refreshed.length]).toEqual([true, 1])
+    answer()
+    await early
+    expect(work.tokens.has((await upstream(later.tokens, withWork)).text)).toBe(true)
+  })
 })

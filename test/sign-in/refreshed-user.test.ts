@@ -100,6 +100,27 @@ describe.each([
   })
 })
 
+test('a refresh token that a call has replaced meanwhile is not sent again', async () => {
+  const { gitHub } = single
+  gitHub.account = { ...ada, id: Math.floor(Math.random() * 1e9) }
+  gitHub.expiresIn = 3600
+  const { client, tokens } = await single.signIn(new Browser())
+  const refreshed = gitHub.refreshed.length
+  const asked = Promise.withResolvers<void>()
+  const answer = Promise.withResolvers<Response>()
+  gitHub.answers.set('/api/v3/user', () => {
+    gitHub.answers.clear()
+    asked.resolve()
+    return answer.promise
+  })
+  const refreshing = refresh(single, client, tokens)
+  await asked.promise
+  expect(await single.call(tokens.access_token, 'renew')).toContain('200 gho_')
+  answer.resolve(new Response(null, { status: 401 }))
+  expect(await refreshing).toMatchObject({ status: 200 })
+  expect(gitHub.refreshed.length - refreshed).toBe(1)
+})
+
 describe('a GitHub that answers the request for email addresses', () => {
   test.each<[string, ResponseInit]>([
     ['with status 503', { status: 503 }],

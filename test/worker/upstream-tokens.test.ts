@@ -93,6 +93,23 @@ test('a user whose tokens have ended, and cannot be refreshed, is who signed in'
   expect(await tokens.user(user, asking)).toEqual({ is: 'unchanged' })
 })
 
+test('tokens that are connected without a refresh token, while the one before is sent, get the one that replaces it', async () => {
+  const tokens = emptyTokens()
+  const sent: unknown[] = []
+  const issuing: ProviderCalls = {
+    ...asking,
+    async refresh(old) {
+      sent.push(old.refreshToken)
+      if (sent.length === 1) await tokens.put(user, asking, connected, [], false)
+      return rotating.refresh(old)
+    },
+  }
+  await tokens.put(user, asking, { ...signedIn, refreshToken: 'r' }, [], true)
+  expect(await tokens.token(user, issuing, [], 'signed in')).toMatchObject({ accessToken: 'connected' })
+  expect(await tokens.token(user, issuing, [], 'connected')).toMatchObject({ accessToken: 'next' })
+  expect(sent).toEqual(['r', 'r+'])
+})
+
 describe.each<{ what: string; run(tokens: UpstreamTokens): Promise<unknown> }>([
   { what: 'are refreshed', run: (tokens) => tokens.token(user, rotating, [], 'first') },
   { what: 'are refused', run: (tokens) => tokens.user(user, refusing) },
