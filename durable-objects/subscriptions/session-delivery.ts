@@ -206,9 +206,9 @@ export class SessionDelivery {
         for (let at = 0; at < missed.length; at += changesPerBatch) {
           const batch = missed.slice(at, at + changesPerBatch)
           if (!(await this.#deliver(session, batch))) return remove()
-          parked.advance(session, lastOf(batch) + 1)
+          parked.advance(session, lastSeq(batch) + 1)
         }
-        next = lastOf(page) + 1
+        next = lastSeq(page) + 1
       }
     } catch {
       // Reported when it was parked.
@@ -221,7 +221,7 @@ export class SessionDelivery {
   }
 }
 
-const lastOf = (changes: readonly LoggedChange[]): number => changes.at(-1)?.seq ?? 0
+const lastSeq = (changes: readonly LoggedChange[]): number => changes.at(-1)?.seq ?? 0
 
 /** Calls to a session whose object is lost, and milliseconds to wait for an answer. */
 const [maxAttempts, answerTimeoutMs] = [2, 5_000]
