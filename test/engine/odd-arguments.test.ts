@@ -93,7 +93,7 @@ describe.each<[argument: string, call: (ctx: Untyped, value: unknown) => unknown
     ['undefined', ...object],
   ],
   ['prompt of sample', (ctx, prompt) => sample({ prompt })(ctx), texts],
-  ['messages of sample', (ctx, messages) => sample({ messages })(ctx), ['undefined']],
+  ['messages of sample', (ctx, messages) => sample({ messages })(ctx), ['undefined', 'a list']],
   ['maxTokens of sample', (ctx, maxTokens) => sample({ maxTokens })(ctx), ['five']],
   ['temperature of sample', (ctx, temperature) => sample({ temperature })(ctx), ['undefined', 'null', ...numbers]],
   ['tools of sample', (ctx, tools) => sample({ tools })(ctx), ['undefined', 'a list']],

@@ -116,16 +116,16 @@ function counted(call: () => unknown) {
   }
 }
 
-describe('a text of 1 MB takes at most 20 million steps', () => {
+describe('a text of 1 MB takes a bounded number of steps:', () => {
   const text = 'a'.repeat(1_000_000)
 
   test('of an automaton', () => {
     const matches = compilePattern('([a-z]{1,600}!)*;')
     const { states, texts, answer } = counted(() => matches(text))
     expect({ texts, answer }).toEqual({ texts: 0, answer: undefined })
-    expect(states).toBeGreaterThan(20_000_000)
+    expect(states).toBeGreaterThan(5_000_000)
     // It ends after the character with which it exceeds the limit.
-    expect(states).toBeLessThan(20_010_000)
+    expect(states).toBeLessThan(5_010_000)
   })
 
   test('of an automaton for a short text with many ways to match', () => {

@@ -8,7 +8,18 @@ import { resolvePointer } from '../../protocol/json-pointer.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { JsonSchema, Params } from '../../protocol/types.ts'
 import type { Issues } from '../schema.ts'
-import { accept, all, type Check, circle, groups, InvalidParameter, LongText, none, refuse } from './keywords.ts'
+import {
+  accept,
+  all,
+  type Check,
+  circle,
+  groups,
+  Identities,
+  InvalidParameter,
+  LongText,
+  none,
+  refuse,
+} from './keywords.ts'
 import { Steps } from './patterns.ts'
 
 class InvalidSchema extends Error {}
@@ -24,8 +35,11 @@ const nowhere = 'schema:/'
 const emptyScope = (...bases: readonly string[]) => ({
   bases,
   /** Results of references. Without them, alternatives in a recursive schema would take exponential time. */
-  results: new Map<Check, Map<unknown, Issues>>(),
+  results: new Map<Check, Map<unknown, Result>>(),
 })
+
+/** @param seen the evaluated properties and items, if they were collected */
+type Result = { readonly issues: Issues; readonly seen: Set<string | number> | undefined }
 
 /**
  * Compiles a schema. It may refer to itself; a reference that returns to its schema for the same value matches nothing.
@@ -52,6 +66,7 @@ class SchemaCompiler {
   readonly #references: (() => void)[] = []
   #scope = emptyScope()
   #steps = new Steps()
+  #identities = new Identities()
 
   constructor(schema: JsonSchema, owner: string) {
     this.#schema = schema
@@ -69,6 +84,7 @@ class SchemaCompiler {
     return (value) => {
       this.#scope = emptyScope()
       this.#steps = new Steps()
+      this.#identities = new Identities()
       try {
         return check(value)
       } catch (problem) {
@@ -93,6 +109,7 @@ class SchemaCompiler {
       read: (part: unknown) => this.#read(part, base),
       refer: (reference: string, isDynamic: boolean) => this.#refer(reference, base, isDynamic),
       steps: () => this.#steps,
+      identities: () => this.#identities,
     }
     for (const [is, keywords] of groups) {
       const compiled: Check<never>[] = []
@@ -162,15 +179,17 @@ class SchemaCompiler {
       const scope = this.#scope
       const outermost = anchor && scope.bases.find((base) => this.#dynamic.has(base + anchor))
       const check = this.#checks.get(this.#named.get(outermost + anchor)) ?? target
-      const results = scope.results.get(check) ?? new Map<unknown, Issues>()
+      const results = scope.results.get(check) ?? new Map<unknown, Result>()
       scope.results.set(check, results)
-      let issues = results.get(value)
-      if (!issues || (seen && issues !== circle)) {
-        results.set(value, circle)
-        issues = check(value, seen)
-        results.set(value, issues)
+      let result = results.get(value)
+      if (!result || (seen && !result.seen)) {
+        const own = seen && new Set<string | number>()
+        results.set(value, { issues: circle, seen: new Set() })
+        result = { issues: check(value, own), seen: own }
+        results.set(value, result)
       }
-      return issues
+      for (const key of result.seen ?? []) seen?.add(key)
+      return result.issues
     }
   }
 

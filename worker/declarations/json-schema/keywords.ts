@@ -26,6 +26,8 @@ export type Place = {
   readonly refer: (reference: string, isDynamic: boolean) => Check
   /** Returns what the patterns of the current value share. */
   readonly steps: () => Steps
+  /** Returns the identities of the parts of the current value. */
+  readonly identities: () => Identities
 }
 
 /** Compiles the parameter of a keyword into a check. @throws InvalidParameter */
@@ -93,13 +95,43 @@ const has = (value: Params, name: string) => Object.hasOwn(value, name) && value
 const namesOf = (value: Params) => Object.keys(value).filter((name) => value[name] !== undefined)
 const indexesOf = (value: List) => value.keys()
 
-/** Returns an equal value for equal values, whatever the order of their properties. */
-function identity(value: unknown): unknown {
-  if (isText(value)) return `"${value}`
-  return typeof value === 'object' ? JSON.stringify(value, (_, part) => (isObject(part) ? sorted(part) : part)) : value
+/** Whether two values are equal, whatever the order of their properties. Takes no more time for a larger `value`, unless it is equal. */
+function isEqual(value: unknown, option: unknown): boolean {
+  if (isList(option)) {
+    return isList(value) && value.length === option.length && option.every((item, index) => isEqual(value[index], item))
+  }
+  if (!isObject(option)) return value === option
+  const names = namesOf(option)
+  return (
+    isObject(value) &&
+    names.every((name) => has(value, name) && isEqual(value[name], option[name])) &&
+    namesOf(value).length === names.length
+  )
 }
 
-const sorted = (value: Params) => Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+/** Gives equal values the same identity, whatever the order of their properties. Reads each object and list once. */
+export class Identities {
+  readonly #known = new Map<unknown, unknown>()
+
+  of(value: unknown): unknown {
+    if (isText(value)) return `"${value}`
+    if (!isList(value) && !isObject(value)) return value
+    let identity = this.#known.get(value)
+    if (identity === undefined) {
+      const parts = isList(value)
+        ? value.map((item) => this.of(item))
+        : Object.fromEntries(
+            namesOf(value)
+              .sort()
+              .map((name) => [name, this.of(value[name])]),
+          )
+      const text = JSON.stringify(parts)
+      identity = this.#known.get(text) ?? `#${this.#known.size}`
+      this.#known.set(text, identity).set(value, identity)
+    }
+    return identity
+  }
+}
 
 // Parameters
 
@@ -180,10 +212,11 @@ function isMultiple(size: number, divisor: number): boolean {
 }
 
 function among(options: List): Check {
-  const known = new Set(options.map(identity))
+  const composites = options.filter((option) => isObject(option) || isList(option))
+  const known = new Set(options)
   const names = options.map((option) => JSON.stringify(option)).join(', ')
   const message = `must be ${options.length > 1 ? 'one of ' : ''}${names}`
-  return (value) => (known.has(identity(value)) ? none : issue(message))
+  return (value) => (known.has(value) || composites.some((option) => isEqual(value, option)) ? none : issue(message))
 }
 
 const required = (parameter: unknown): Check<Params> => {
@@ -334,10 +367,10 @@ export const groups: readonly Group[] = [
     ...range('Items', (value) => value.length, 'items'),
   }),
   group(isList, {
-    uniqueItems(parameter) {
+    uniqueItems(parameter, { identities }) {
       const isWanted = valid(isBoolean, parameter, 'true or false')
       return (value) =>
-        isWanted && new Set(value.map(identity)).size < value.length
+        isWanted && new Set(value.map((item) => identities().of(item))).size < value.length
           ? issue('must not contain the same item twice')
           : none
     },

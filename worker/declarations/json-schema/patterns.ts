@@ -25,6 +25,8 @@ type Node =
 export class SlowPattern extends Error {}
 
 const mostSteps = 20_000_000
+/** The step of an automaton takes longer than that of a RegExp. */
+const mostCountedSteps = 5_000_000
 
 /**
  * The steps that patterns have taken for the texts of one value. Those of a RegExp are an upper bound, and far more than it takes for most
@@ -266,7 +268,7 @@ class Automaton {
     for (;;) {
       if (index === 0 || !this.#isAnchored) steps.counted += this.#reach(this.#start, text, index, states)
       if (this.#end.reachedAt === this.#position) return true
-      if (steps.counted > mostSteps) return undefined
+      if (steps.counted > mostCountedSteps) return undefined
       if (index >= text.length || (states.length === 0 && this.#isAnchored)) return false
       const character = this.#isUnicode ? String.fromCodePoint(text.codePointAt(index) ?? 0) : text.charAt(index)
       index += character.length
