@@ -173,8 +173,8 @@ export function runStep(session: SessionParts, post: PendingPost, sessionCall: S
   const step = async () => {
     let release: (() => void) | undefined
     try {
-      const counting = count(session, sessionCall, post, isResumed ? cancellation.signal : undefined, sees)
-      if (counting) release = await counting
+      release = await count(session, sessionCall, post, isResumed ? cancellation.signal : undefined, sees)
+      await post.batch?.nextTurn()
       const call = await withContext()
       if (cancellation.isAborted) return
       const server = session.host.serverFor(sessionCall.admitted)

@@ -51,8 +51,8 @@ export class PendingPost {
   readonly scopes: readonly string[]
   /** Replies that wait for the response. */
   readonly replies: (Reply & { id: RequestId })[] = []
-  /** Bounds the replies of a batch together. */
-  readonly #batch: BatchAnswers | undefined
+  /** Absent for a POST with one message. */
+  readonly batch: BatchAnswers | undefined
   readonly #refusals: CallRefusal[] = []
   /** Work that ends before the POST is acknowledged. */
   readonly #awaited: Promise<void>[] = []
@@ -68,7 +68,7 @@ export class PendingPost {
     this.streams = options.streams
     this.stream = options.stream
     this.unanswered = options.unanswered
-    this.#batch = options.batch ? new BatchAnswers() : undefined
+    this.batch = options.batch ? new BatchAnswers() : undefined
     this.scopes = options.scopes ?? []
     if (this.isSettled) this.#settling.resolve()
   }
@@ -110,11 +110,7 @@ export class PendingPost {
   /** Records that a request has its reply or, if it was cancelled, needs none. */
   addReply(reply: (Reply & { id: RequestId }) | undefined): void {
     this.unanswered -= 1
-    if (reply) this.replies.push(this.#batch ? this.#fit(this.#batch, reply) : reply)
+    if (reply) this.replies.push(this.batch?.fit(reply, this.revision) ?? reply)
     if (this.unanswered === 0) this.#settling.resolve()
-  }
-
-  #fit(batch: BatchAnswers, reply: Reply & { id: RequestId }): Reply & { id: RequestId } {
-    return { ...reply, text: batch.fit(reply.id, reply.text, this.revision) }
   }
 }

@@ -118,11 +118,49 @@ describe('the results of a batch', () => {
     for (const { error } of answers.filter(({ result }) => !result)) {
       expect(error).toEqual({
         code: -32603,
-        message: expect.stringMatching(
-          /^This response of \d+ characters exceeds what is left of 8388608 for the batch/,
-        ),
+        message: expect.stringMatching(/^This response exceeds what is left of 8388608 characters for the batch/),
       })
     }
     expect(text.length).toBeLessThan(maxBatchCharacters + count * 300)
+  })
+})
+
+describe('the calls of a batch', () => {
+  const size = 50
+  const json = { 'Content-Type': 'application/json', Accept: 'application/json' }
+  const post = (message: unknown, headers: Record<string, string> = {}) =>
+    fetch(server.url, { method: 'POST', headers: { ...json, ...headers }, body: JSON.stringify(message) })
+  const call = (id: number, name: string) => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name } })
+  const initialize = {
+    jsonrpc: '2.0',
+    id: 0,
+    method: 'initialize',
+    params: { protocolVersion: '2025-03-26', capabilities: {}, clientInfo: { name: 'large', version: '1' } },
+  }
+
+  async function countStarted(): Promise<number> {
+    const { result } = (await (await post(call(1, 'count'))).json()) as { result: { content: [{ text: string }] } }
+    return Number(result.content[0].text)
+  }
+
+  test.each([
+    ['without a session', async () => ({})],
+    [
+      'in a session',
+      async () => ({ 'Mcp-Session-Id': String((await post(initialize)).headers.get('Mcp-Session-Id')) }),
+    ],
+  ])('let other requests of the isolate run between them, %s', async (_, session) => {
+    const headers = await session()
+    const before = await countStarted()
+    const batch = Array.from({ length: size }, (_, id) => call(id, 'work'))
+    let isAnswered = false
+    const answered = post(batch, headers).finally(() => {
+      isAnswered = true
+    })
+    const counts = new Set<number>()
+    while (!isAnswered) counts.add((await countStarted()) - before)
+    expect(await (await answered).json()).toHaveLength(size)
+    expect([...counts].filter((count) => count > 0 && count < size)).not.toEqual([])
+    expect((await countStarted()) - before).toBe(size)
   })
 })

@@ -356,7 +356,7 @@ describe('an invalid declaration is an error of one sentence that names the fix'
     [
       'a tool with a bare valibot schema',
       (s) => s.tool('a', { description, inputSchema: v.object({}) }, text),
-      'The inputSchema of tool "a" cannot be converted to JSON Schema: use zod 4.2 or newer, arktype, or wrap a valibot schema in toStandardJsonSchema() of @valibot/to-json-schema',
+      'The inputSchema of tool "a" cannot be converted to JSON Schema: use zod 4.2 or newer, arktype, or toStandardJsonSchema() of @valibot/to-json-schema',
     ],
     [
       'a tool with a date in its input',
@@ -480,7 +480,7 @@ describe('an invalid declaration is an error of one sentence that names the fix'
     [
       'a prompt with a bare valibot schema',
       (s) => s.prompt('a', { description, argsSchema: v.object({}) }, text),
-      'The argsSchema of prompt "a" cannot be converted to JSON Schema: use zod 4.2 or newer, arktype, or wrap a valibot schema in toStandardJsonSchema() of @valibot/to-json-schema',
+      'The argsSchema of prompt "a" cannot be converted to JSON Schema: use zod 4.2 or newer, arktype, or toStandardJsonSchema() of @valibot/to-json-schema',
     ],
   ])('%s', (_, declare, message) => {
     const server = newServer()
@@ -859,7 +859,7 @@ describe('a resource whose URI no client could read', () => {
     ['HTTPS://example.com/{id}{?q}', 'HTTPS://example.com/x?q=x', 'https://example.com/x?q=x'],
   ])('%s is refused, with the URI that clients read', (declared, read, parsed) => {
     expect(() => declare(declared)).toThrow(
-      `Clients that parse URLs read "${parsed}" in the place of "${read}", a URI of the resource "${declared}": write it as they do`,
+      `URL parsers read "${parsed}" for "${read}" of the resource "${declared}": write it as they do`,
     )
   })
 

@@ -105,7 +105,7 @@ describe('a Standard Schema', () => {
 
   test('without JSON Schema conversion is an error that names libraries with it', () => {
     expect(() => read(v.object({ name: v.string() }))).toThrow(
-      'The inputSchema of tool "x" cannot be converted to JSON Schema: use zod 4.2 or newer, arktype, or wrap a valibot schema in toStandardJsonSchema() of @valibot/to-json-schema',
+      'The inputSchema of tool "x" cannot be converted to JSON Schema: use zod 4.2 or newer, arktype, or toStandardJsonSchema() of @valibot/to-json-schema',
     )
   })
 

@@ -115,9 +115,7 @@ export function checkTemplate(uri: string, { template, list, complete }: Resourc
 function checkUri(declared: string, uri: string): void {
   const parsed = URL.parse(uri)?.href
   if (parsed !== undefined && normalizePart(parsed) !== normalizePart(uri.toWellFormed())) {
-    throw new Error(
-      `Clients that parse URLs read "${parsed}" in the place of "${uri}", a URI of the resource "${declared}": write it as they do`,
-    )
+    throw new Error(`URL parsers read "${parsed}" for "${uri}" of the resource "${declared}": write it as they do`)
   }
   const problem = uriProblem(uri)
   if (problem !== undefined) throw new Error(`The URI of the resource "${declared}" ${problem}`)

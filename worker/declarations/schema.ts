@@ -196,7 +196,7 @@ function jsonSchemaOf(schema: StandardSchema, side: 'input' | 'output', owner: s
   if (!jsonSchema) {
     throw new Error(
       `The ${owner} cannot be converted to JSON Schema: use zod 4.2 or newer, arktype, ` +
-        'or wrap a valibot schema in toStandardJsonSchema() of @valibot/to-json-schema',
+        'or toStandardJsonSchema() of @valibot/to-json-schema',
     )
   }
   try {

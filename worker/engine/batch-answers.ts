@@ -16,15 +16,24 @@ export const batchText = (texts: readonly string[]): string => `[${texts.join(',
  */
 export class BatchAnswers {
   #characters = 0
+  #turn = Promise.resolve()
 
-  /** Returns the text of a response, or of an error if the response exceeds the bound. */
-  fit(id: RequestId, text: string, revision: Revision): string {
-    if (this.#characters + text.length <= maxBatchCharacters) {
-      this.#characters += text.length
-      return text
-    }
-    const message = `This response of ${text.length} characters exceeds what is left of ${maxBatchCharacters} for the batch: send its request separately`
+  /** Resolves when the next call may start: other requests of the isolate run between two calls. */
+  nextTurn(): Promise<void> {
+    const turn = this.#turn
+    // biome-ignore lint/style/noRestrictedGlobals: a turn of the event loop, whatever the clock
+    this.#turn = turn.then(() => new Promise((resolve) => setTimeout(resolve)))
+    return turn
+  }
+
+  /** Returns a response, or one with an error if its text exceeds the bound. */
+  fit<R extends { readonly id: RequestId; readonly text: string }>(response: R, revision: Revision): R {
+    const { id, text } = response
+    this.#characters += text.length
+    if (this.#characters <= maxBatchCharacters) return response
+    this.#characters -= text.length
+    const message = `This response exceeds what is left of ${maxBatchCharacters} characters for the batch: send its request separately`
     const error = new McpError('internal_error', message)
-    return errorText(id, error, revision.error(error.kind))
+    return { ...response, text: errorText(id, error, revision.error(error.kind)) }
   }
 }

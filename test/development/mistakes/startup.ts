@@ -44,7 +44,7 @@ export const startup: readonly StartupMistake[] = [
     declare: (server) =>
       server.tool?.('weather', { description, inputSchema: z3.object({ city: z3.string() }) }, handler),
     message:
-      'The inputSchema of tool "weather" cannot be converted to JSON Schema: use zod 4.2 or newer, arktype, or wrap a valibot schema in toStandardJsonSchema() of @valibot/to-json-schema',
+      'The inputSchema of tool "weather" cannot be converted to JSON Schema: use zod 4.2 or newer, arktype, or toStandardJsonSchema() of @valibot/to-json-schema',
     fix: '`npm install zod@latest`',
   },
   {

@@ -29,6 +29,15 @@ server.tool(
   },
 )
 
+let started = 0
+server.tool('count', { description: 'Returns how many calls of "work" have started' }, () => String(started))
+server.tool('work', { description: 'Computes, and waits for nothing' }, () => {
+  started += 1
+  let sum = 0
+  for (let index = 0; index < 20_000_000; index += 1) sum += index % 7
+  return String(sum)
+})
+
 const worker = serve(server)
 export default worker
 export const { McpSession } = worker

@@ -43,7 +43,10 @@ export function runStateless(
 
   async function answerBatch(): Promise<HttpAnswer> {
     const bounded = new BatchAnswers()
-    const texts = calls.map(async (call) => bounded.fit(call.message.id, (await answer(call)).text, revision))
+    const texts = calls.map(async (call) => {
+      await bounded.nextTurn()
+      return bounded.fit({ ...call.message, ...(await answer(call)) }, revision).text
+    })
     return { status: 200, text: batchText(await Promise.all(texts)) }
   }
 }
