@@ -208,8 +208,68 @@ describe('properties that only responses have', () => {
     }
   })
 
+  const demanding = { $ref: '#/components/schemas/Demanding' }
+  const closed = { ...own, additionalProperties: false }
+  const writable = { type: 'object', properties: { id: { type: 'string' }, kind: { const: 'w' } } }
+  test.each<[what: string, schema: Json]>([
+    ['in dependentRequired', { ...closed, required: ['name'], dependentRequired: { name: ['id'] } }],
+    ['in dependentRequired of allOf', { allOf: [closed, { dependentRequired: { name: ['id'] } }], required: ['name'] }],
+    ['in a dependent schema', { ...closed, required: ['name'], dependentSchemas: { name: { required: ['id'] } } }],
+    [
+      'in a dependent schema, behind a reference',
+      { ...closed, required: ['name'], dependentSchemas: { name: demanding } },
+    ],
+    ['in oneOf, behind a reference', { ...closed, oneOf: [demanding] }],
+    ['in anyOf of allOf, behind a reference', { ...closed, allOf: [{ anyOf: [demanding] }] }],
+    ['in anyOf of a referred schema', { ...closed, allOf: [{ $ref: '#/components/schemas/Choice' }] }],
+    ['in else', { ...closed, if: { required: ['x'] }, else: demanding }],
+    [
+      'beside the alternatives that have them',
+      { oneOf: [closed, { ...writable, required: ['kind'] }], required: ['id', 'name'] },
+    ],
+    [
+      'beside alternatives with a discriminator',
+      { discriminator: { propertyName: 'kind' }, oneOf: [closed], required: ['id', 'name'] },
+    ],
+    [
+      'beside a dependent schema that has them',
+      { type: 'object', dependentSchemas: { name: closed }, required: ['id', 'name'] },
+    ],
+    ['in a condition', { ...closed, if: { required: ['id'] }, else: { required: ['name'] } }],
+    ['in the condition of not', { ...closed, not: { required: ['id'] }, required: ['name'] }],
+    ['in the condition of not, which declares them', { not: { ...own, required: ['id'] }, required: ['name'] }],
+    ['in the condition of not, behind a reference', { ...closed, not: demanding, required: ['name'] }],
+  ])('need not be sent: %s', (_, schema) => {
+    const Choice = { anyOf: [demanding, { required: ['id', 'x'] }] }
+    const { isValid } = posting(schema, { components: { schemas: { ...components.schemas, Choice } } })
+    expect([isValid({ name: 'x' }), isValid({})]).toEqual([true, false])
+  })
+
+  test('need not be sent in a property of a condition', () => {
+    const { isValid } = posting({ not: { properties: { a: { ...own, required: ['id'] } } } })
+    expect([isValid({ a: {} }), isValid({})]).toEqual([true, false])
+  })
+
+  test('are required of a subtype whose siblings have them', () => {
+    const Base = { oneOf: ['A', 'B'].map((name) => ({ $ref: `#/components/schemas/${name}` })), discriminator: {} }
+    const extending = (schema: Json) => ({ allOf: [{ $ref: '#/components/schemas/Base' }, schema] })
+    const schemas = { Base, A: extending(closed), B: { ...extending(writable), required: ['id', 'kind'] } }
+    const { isValid } = posting({ $ref: '#/components/schemas/Base' }, { components: { schemas } })
+    expect(isValid({ name: 'x' })).toBe(true)
+    expect(isValid({ id: 'a', kind: 'w' })).toBe(true)
+    expect(isValid({ kind: 'w' })).toBe(false)
+  })
+
+  test('are sent where another alternative has them', () => {
+    const { isValid } = posting({
+      oneOf: [closed, { ...writable, required: ['id', 'kind'], additionalProperties: false }],
+    })
+    expect(isValid({ id: 'a', kind: 'w' })).toBe(true)
+    expect(isValid({ kind: 'w' })).toBe(false)
+    expect(isValid({ id: 'a', name: 'x' })).toBe(false)
+  })
+
   test('stay required where the same schema is used without them', () => {
-    const demanding = { $ref: '#/components/schemas/Demanding' }
     const schema = { type: 'object', properties: { one: { allOf: [own, demanding] }, two: demanding } }
     const { isValid } = posting(schema, { components })
     expect(isValid({ one: { name: 'x' }, two: { id: 'a', name: 'x' } })).toBe(true)

@@ -32,26 +32,22 @@ export class Schemas {
 
   /** @throws Error for a reference without a target; RangeError for schemas that are too many, or nested too deeply */
   copy(schema: unknown): unknown {
-    return this.#copy(schema, [])
+    return this.#copy(schema, [], [])
   }
 
   /**
    * @param outer the enclosing schemas that references may mean, innermost first
-   * @param hidden properties that the schemas around `allOf` declare as read-only
+   * @param hidden properties that other schemas for the same value declare as read-only; `undefined` in a condition: that requires one of them
+   *   does not hold for any request
    * @param bases schemas whose alternatives are left out, because the schemas around `allOf` are among them
    */
-  #copy(
-    schema: unknown,
-    outer: readonly Params[],
-    hidden: readonly string[] = [],
-    bases: ReadonlySet<Params> = noBases,
-  ): unknown {
+  #copy(schema: unknown, outer: readonly Params[], hidden: Hidden, bases: ReadonlySet<Params> = noBases): unknown {
     if (Array.isArray(schema)) return schema.map((each) => this.#copy(each, outer, hidden, bases))
     if (!isObject(schema)) return schema
     const file = this.hasFiles ? this.#fileIn(schema, outer) : undefined
     if (file) return fileSchema(file)
     const own = schemasAround(schema, outer)
-    const names = [...hidden, ...this.#readOnlyOf(schema, outer)]
+    const names = hidden && [...hidden, ...this.#readOnlyOf(schema, outer)]
     const extended = new Set([...bases, ...this.#basesOf(schema, outer)])
     const $ref =
       typeof schema.$ref === 'string' ? `#/$defs/${this.#nameFor(schema.$ref, own, names, extended)}` : undefined
@@ -63,11 +59,14 @@ export class Schemas {
     const copy = Object.fromEntries(
       members.map(([key, member]) => {
         if (literal.has(key)) return [key, member]
-        if (named.has(key) && isObject(member)) return [key, this.#copyEach(member, own)]
-        return [key, key === 'allOf' ? this.#copy(member, own, names, extended) : this.#copy(member, own)]
+        const inside = conditions.has(key) ? undefined : sameValue.includes(key) ? names : names && []
+        if (named.has(key) && isObject(member)) return [key, this.#copyEach(member, own, inside)]
+        return [key, this.#copy(member, own, inside, key === 'allOf' ? extended : noBases)]
       }),
     )
-    const requested = without($ref ? { ...copy, $ref } : copy, new Set(names))
+    const optional =
+      names && members.some(([key]) => demanding.has(key)) ? this.#readOnlyIn(schema, outer, extended) : []
+    const requested = without($ref ? { ...copy, $ref } : copy, new Set(names), new Set([...(names ?? []), ...optional]))
     return isOld ? modern(requested) : requested
   }
 
@@ -78,8 +77,10 @@ export class Schemas {
     return members && isVersion30(this.#document) ? modern(members) : members || undefined
   }
 
-  #copyEach(schemas: Params, outer: readonly Params[]): Params {
-    return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, this.#copy(schema, outer)]))
+  #copyEach(schemas: Params, outer: readonly Params[], hidden: Hidden): Params {
+    return Object.fromEntries(
+      Object.entries(schemas).map(([name, schema]) => [name, this.#copy(schema, outer, hidden)]),
+    )
   }
 
   /** Whether the server would refuse a pattern, which is reported. It would stop the whole Worker at startup. */
@@ -97,8 +98,11 @@ export class Schemas {
   }
 
   /** Returns the schemas that apply to the same value by its reference and other members, each with the schemas around it. */
-  #partsOf(schema: Params, own: readonly Params[], members = ['allOf']): Part[] {
-    const parts = members.flatMap((key) => [schema[key]].flat().map((each): Part => [each, own]))
+  #partsOf(schema: Params, own: readonly Params[], members: readonly string[] = ['allOf']): Part[] {
+    const applied = members.flatMap((key) =>
+      named.has(key) ? Object.values(isObject(schema[key]) ? schema[key] : {}) : schema[key],
+    )
+    const parts = applied.map((each): Part => [each, own])
     if (typeof schema.$ref !== 'string') return parts
     const { target, around } = this.#targetOf(schema.$ref, own)
     return isVersion30(this.#document) ? [[target, around]] : [...parts, [target, around]]
@@ -107,14 +111,16 @@ export class Schemas {
   /** Returns these schemas, and all that they lead to by references and other members, each with the schemas around it. */
   #reachedFrom(
     open: Part[],
-    members: string[],
+    members: readonly string[],
+    bases: ReadonlySet<Params> = noBases,
     reached = new Map<Params, readonly Params[]>(),
   ): Map<Params, readonly Params[]> {
     for (let part = open.pop(); part; part = open.pop()) {
       const [schema, outer] = part
       if (!isObject(schema) || reached.has(schema)) continue
       reached.set(schema, outer)
-      open.push(...this.#partsOf(schema, schemasAround(schema, outer), members))
+      const own = bases.has(schema) ? withoutAlternatives(schema) : schema
+      open.push(...this.#partsOf(own, schemasAround(schema, outer), members))
     }
     return reached
   }
@@ -139,7 +145,7 @@ export class Schemas {
     if (known) return known
     const own = schemasAround(base, outer)
     const parts = [base.oneOf, base.anyOf].flat().map((each): Part => [each, own])
-    const found = new Set(this.#reachedFrom(parts, ['oneOf', 'anyOf'], new Map([[base, outer]])).keys())
+    const found = new Set(this.#reachedFrom(parts, ['oneOf', 'anyOf'], noBases, new Map([[base, outer]])).keys())
     this.#alternatives.set(base, found)
     return found
   }
@@ -161,6 +167,12 @@ export class Schemas {
     return names
   }
 
+  /** Returns the properties that a schema, or one of those for the same value, declares as read-only. @param bases see `#copy` */
+  #readOnlyIn(schema: Params, outer: readonly Params[], bases: ReadonlySet<Params>): string[] {
+    const reached = this.#reachedFrom([[schema, outer]], sameValue, bases)
+    return [...reached].flatMap(([part, around]) => [...this.#readOnlyOf(part, around)])
+  }
+
   #isReadOnly(schema: unknown, outer: readonly Params[], depth = 0): boolean {
     if (!isObject(schema) || depth === maxDepth) return false
     if (schema.readOnly === true && !(schema.$ref && isVersion30(this.#document))) return true
@@ -168,22 +180,16 @@ export class Schemas {
     return parts.some(([part, around]) => this.#isReadOnly(part, around, depth + 1))
   }
 
-  #nameFor(
-    reference: string,
-    outer: readonly Params[],
-    hidden: readonly string[],
-    extended: ReadonlySet<Params>,
-  ): string {
+  #nameFor(reference: string, outer: readonly Params[], hidden: Hidden, extended: ReadonlySet<Params>): string {
     const { target, around } = this.#targetOf(reference, outer)
-    const itself = this.#readOnlyOf(target, around)
-    const others = [...new Set(hidden)].filter((name) => !itself.has(name)).sort()
     const parts = this.#reachedFrom([[target, around]], ['allOf'])
     const own = isObject(target) ? this.#basesOf(target, around) : noBases
     const bases = new Set([...extended, ...own].filter((base) => parts.has(base)))
+    const others = hidden && this.#namedIn(target, around, hidden, bases)
     const names = this.#names.get(target) ?? new Map<string, string>()
     this.#names.set(target, names)
     const places = [...this.#alternatives.keys()].flatMap((base, index) => (bases.has(base) ? index : []))
-    const key = JSON.stringify([others, places])
+    const key = JSON.stringify([others ?? null, places])
     const known = names.get(key)
     if (known) return known
     const last = asciiName(reference.split('/').at(-1)) || 'schema'
@@ -194,6 +200,15 @@ export class Schemas {
     this.definitions[name] = {}
     this.definitions[name] = this.#copy(target, around, others, bases)
     return name
+  }
+
+  /** Returns those of the properties that a schema names and does not declare as read-only. @param bases see `#copy` */
+  #namedIn(schema: unknown, outer: readonly Params[], names: readonly string[], bases: ReadonlySet<Params>): string[] {
+    const own = this.#readOnlyOf(schema, outer)
+    const others = [...new Set(names)].filter((name) => !own.has(name)).sort()
+    if (others.length === 0) return []
+    const parts = [...this.#reachedFrom([[schema, outer]], sameValue, bases).keys()]
+    return others.filter((name) => parts.some((part) => isNamedIn(part, name)))
   }
 
   /**
@@ -229,6 +244,9 @@ const fileSchema = ({ type, title, description }: Params): Params => ({
   required: ['data'],
   additionalProperties: false,
 })
+
+/** The names of properties that are left out; `undefined` where none is. */
+type Hidden = readonly string[] | undefined
 
 /** A schema, and those around it. */
 type Part = readonly [unknown, readonly Params[]]
@@ -269,33 +287,41 @@ const left = new Set([
 ])
 /** Members whose values are schemas by name. */
 const named = new Set(['properties', 'patternProperties', 'dependentSchemas'])
-/** Members whose schemas apply to the same value, in some cases. */
-const alternatives = ['anyOf', 'oneOf', 'if', 'then', 'else']
+/** Members whose schemas apply to the same value, at least in some cases. */
+const sameValue = ['allOf', 'anyOf', 'oneOf', 'then', 'else', 'dependentSchemas']
+/** Members whose schemas say only when others apply. */
+const conditions = new Set(['if', 'not'])
+/** Members that require properties. */
+const demanding = new Set(['required', 'dependentRequired'])
 /** Members whose values are not schemas. */
 const literal = new Set(['enum', 'const', 'default', 'examples', 'required', 'dependentRequired'])
 
 /**
- * Returns a schema and its alternatives without properties that only responses have: `required` does not apply to them in requests.
+ * Returns a schema without properties that only responses have: `required` does not apply to them in requests.
  *
+ * @param optional those that are not required, `names` included
  * @see https://spec.openapis.org/oas/v3.0.4.html#schema-object
  */
-function without(schema: Params, names: ReadonlySet<unknown>): Params {
-  if (names.size === 0) return schema
-  const { properties, required } = schema
-  const cut = (member: unknown) => (isObject(member) ? without(member, names) : member)
+function without(schema: Params, names: ReadonlySet<unknown>, optional: ReadonlySet<unknown>): Params {
+  if (optional.size === 0) return schema
+  const { properties, required, dependentRequired } = schema
+  const cut = (list: unknown) => (Array.isArray(list) ? list.filter((name) => !optional.has(name)) : list)
   return {
     ...schema,
     ...(isObject(properties) && {
       properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !names.has(name))),
     }),
-    ...(Array.isArray(required) && { required: required.filter((name) => !names.has(name)) }),
-    ...Object.fromEntries(
-      alternatives
-        .filter((key) => key in schema)
-        .map((key) => [key, Array.isArray(schema[key]) ? schema[key].map(cut) : cut(schema[key])]),
-    ),
+    ...('required' in schema && { required: cut(required) }),
+    ...(isObject(dependentRequired) && {
+      dependentRequired: Object.fromEntries(Object.entries(dependentRequired).map(([name, list]) => [name, cut(list)])),
+    }),
   }
 }
+
+/** Whether a schema describes or requires a property. */
+const isNamedIn = ({ properties, required, dependentRequired }: Params, name: string): boolean =>
+  (isObject(properties) && Object.hasOwn(properties, name)) ||
+  [required, ...Object.values(isObject(dependentRequired) ? dependentRequired : {})].flat().includes(name)
 
 /** Converts keywords of OpenAPI 3.0 into those of JSON Schema. */
 function modern({ nullable, exclusiveMinimum, exclusiveMaximum, ...schema }: Params): Params {
