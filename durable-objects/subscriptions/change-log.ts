@@ -17,8 +17,17 @@ export const retentionMs = 5 * 60_000
 /** The changes that are deleted: older than a time, and not the last one. */
 const isOld = 'at < ? AND deliveredTo IS NULL AND seq < ?'
 
-/** A logged change. `deliveredTo`: the last session, by address, up to which it was delivered to all. */
-export type LoggedChange = { seq: number; change: string; topics: readonly string[]; deliveredTo: string }
+/**
+ * A logged change. `at`: milliseconds since 1970; `null`: it waits to be sent. `deliveredTo`: the last session, by address, up to which it
+ * was delivered to all.
+ */
+export type LoggedChange = {
+  seq: number
+  change: string
+  topics: readonly string[]
+  at: number | null
+  deliveredTo: string
+}
 
 type ChangeRow = Omit<LoggedChange, 'topics'> & { topics: string }
 

@@ -18,7 +18,7 @@
  * | `agedStreams`   | `stream`           | caller and filter of a stream of a stateless client that ended at its maximum age | `listensAgainMs`, and until the next one ends |
  * |                 | `at`               | milliseconds since 1970: when it ended                       |                               |
  * |                 | `position`         | the last change that was received on it                      |                               |
- * | `parkedSessions` | `session`         | a session that could not be called                           | until it is called, or its id has expired |
+ * | `parkedSessions` | `session`         | a session that could not be called, or whose queue was full  | until it is called, or its id has expired |
  * |                 | `seq`              | the first change that it has not received                    |                               |
  * |                 | `since`, `due`     | milliseconds since 1970: when it was parked, and when it is called next |                    |
  * | key                | meaning                                                                  | lifetime                              |
@@ -268,7 +268,7 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     const now = Date.now()
     // Sessions may still be called, and a change may still wait. If this object is lost meanwhile, only an alarm continues.
     const hasChanges = this.#log.undeliveredAfter(0) !== undefined || this.#log.waiting.length > 0
-    if (hasChanges || this.#overrides.hasUnannounced) return this.#alarms.add(now + retryAfterMs)
+    if (hasChanges || this.#overrides.hasUnannounced) await this.#alarms.add(now + retryAfterMs)
     this.#aged.prune(now)
     // Changes may be stored for longer than `retentionMs`, so that one alarm deletes many.
     if (this.#log.prune(now)) await this.#alarms.add(now + retentionMs)

@@ -6,17 +6,19 @@
 import { waitAtMost } from '../../worker/engine/wait.ts'
 import type { SessionRpc } from '../rpc.ts'
 import type { Alarms } from '../shared/alarms.ts'
-import type { ChangeLog, LoggedChange } from './change-log.ts'
+import { type ChangeLog, type LoggedChange, retentionMs } from './change-log.ts'
 import type { ParkedSession, ParkedSessions } from './parked-sessions.ts'
 import type { SessionSubscriptions } from './session-subscriptions.ts'
 import type { SubscriptionsHost } from './subscriptions-host.ts'
 
-/** Sessions that are called at the same time, and in one turn: an event may call 1,000 times, and a call may be repeated. */
+/** Sessions that are called at the same time, and that are found in one turn: an event may call 1,000 times, and a call may be repeated. */
 const sessionsPerTurn = 500
 /** Sessions that are read at the same time. */
 const sessionsPerPage = 100
 /** Changes that are delivered to one session at the same time. */
 const changesPerBatch = 32
+/** Changes that may wait for one session in memory. The log has those after them. */
+const changesPerQueue = 256
 /** Changes that are read in one turn for a parked session. */
 const changesPerPage = 256
 /** Milliseconds after which a session that cannot be called is removed: its id has expired. */
@@ -43,11 +45,13 @@ export class SessionDelivery {
   readonly #parts: SessionDeliveryParts
   /** The sessions that are being called, with the changes that they have not received. */
   readonly #queues = new Map<string, Delivery[]>()
+  /** Parked sessions whose queue has the first changes that they have not received. */
+  readonly #overtaken = new Set<string>()
   /** The change that is being put into queues. */
   #current: Delivery | undefined
   /** The number of the change before it. */
   #previous = 0
-  /** Sessions that may still be called in this turn. */
+  /** Sessions that may still be found in this turn. */
   #left = 0
   /** Parked sessions that are being called. */
   readonly #catchingUp = new Set<string>()
@@ -80,8 +84,18 @@ export class SessionDelivery {
       // The next session that has received its changes continues.
       if (limit === 0) return
       const addresses = sessions.of(change.topics, change.deliveredTo, limit)
-      const waiting = parked.among(addresses)
-      for (const address of addresses) if (!waiting.has(address)) this.#enqueue(address, change)
+      this.#left -= addresses.length || 1
+      const [waiting, now] = [parked.among(addresses), Date.now()]
+      // Found too late: the log is about to delete it, and grows no further while changes come faster than their sessions are found.
+      const isOld = change.at !== null && change.at < now - retentionMs
+      const isMissed = (address: string) => !waiting.has(address) && (isOld || !this.#enqueue(address, change))
+      const missed = addresses.filter(isMissed)
+      for (const address of missed) {
+        const queue = this.#queues.get(address)
+        if (queue) this.#overtaken.add(address)
+        parked.add(address, queue?.[0]?.seq ?? change.seq, now)
+      }
+      if (missed.length > 0) this.#scheduleCatchUp()
       change.deliveredTo = addresses.at(-1) ?? ''
       if (addresses.length === limit) continue
       this.#previous = change.seq
@@ -90,14 +104,16 @@ export class SessionDelivery {
     }
   }
 
-  #enqueue(address: string, change: Delivery): void {
+  /** Puts a change into the queue of a session. Returns false if it is full. */
+  #enqueue(address: string, change: Delivery): boolean {
+    const queue = this.#queues.get(address) ?? []
+    if (queue.length === changesPerQueue) return false
     change.open += 1
-    const queue = this.#queues.get(address)
-    if (queue) return void queue.push(change)
-    this.#left -= 1
-    const started = [change]
-    this.#queues.set(address, started)
-    this.#parts.waitUntil(this.#empty(address, started))
+    if (queue.push(change) === 1) {
+      this.#queues.set(address, queue)
+      this.#parts.waitUntil(this.#empty(address, queue))
+    }
+    return true
   }
 
   /** Delivers the changes of a queue, also those that are added meanwhile, or parks the session. */
@@ -108,6 +124,7 @@ export class SessionDelivery {
         const batch = queue.slice(0, changesPerBatch)
         const isThere = await this.#deliver(address, batch)
         for (const change of queue.splice(0, isThere ? batch.length : queue.length)) this.#complete(change)
+        if (this.#overtaken.has(address)) parked.advance(address, lastSeq(batch) + 1)
       }
     } catch (problem) {
       host.report(problem)
@@ -117,6 +134,7 @@ export class SessionDelivery {
       this.#scheduleCatchUp()
     } finally {
       this.#queues.delete(address)
+      this.#overtaken.delete(address)
     }
     this.#fillQueues()
   }
@@ -178,7 +196,8 @@ export class SessionDelivery {
   }
 
   async #catchUp({ session, seq, since }: ParkedSession): Promise<void> {
-    if (this.#catchingUp.has(session)) return
+    // A queue is emptied first.
+    if (this.#catchingUp.has(session) || this.#queues.has(session)) return
     this.#catchingUp.add(session)
     const { log, sessions, parked } = this.#parts
     const remove = () => {

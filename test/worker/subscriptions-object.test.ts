@@ -687,6 +687,73 @@ describe('a session that cannot be called', () => {
       expect([parked().length, undelivered()]).toEqual([1, []])
     }))
 
+  test('does not keep the changes before from being deleted', () =>
+    withSessions(async ({ object, pass, absent, state }) => {
+      absent.mockResolvedValue(true)
+      await publishAt(object, note(1))
+      await pass(100)
+      state.storage.sql.exec('UPDATE changes SET at = at - 3600000')
+      absent.mockReturnValue(new Promise(() => {}))
+      await publishAt(object, note(2))
+      await object.alarm()
+      expect(state.storage.sql.exec('SELECT seq FROM changes').toArray()).toEqual([{ seq: 2 }])
+      expect(await state.storage.getAlarm()).toBeLessThan(Date.now() + 60_000)
+    }))
+
+  test('has a bounded number of changes in memory, and receives those after them in order', () =>
+    withSessions(async ({ object, told, pass, alarm, absent, state }) => {
+      const slow = Promise.withResolvers<boolean>()
+      absent.mockReturnValue(slow.promise)
+      const published = Array.from({ length: 300 }, (_, id) => note(id))
+      const topics = published.map((change) => topicOf(change))
+      for (const name of ['absent', 'present']) await object.subscribe(name, topics)
+      for (const change of published) await publishAt(object, change)
+      await pass(0)
+      expect(told('present')).toEqual(published)
+      expect(state.storage.sql.exec('SELECT 1 FROM changes WHERE deliveredTo IS NOT NULL').toArray()).toHaveLength(256)
+      await alarm()
+      expect(told('absent')).toEqual(published.slice(0, 1))
+      slow.resolve(true)
+      await pass(0)
+      expect(told('absent')).toEqual(published.slice(0, 256))
+      await alarm()
+      expect(told('absent')).toEqual(published)
+    }))
+
+  test.each(['it fails', 'its Subscriptions object is lost'])(
+    'receives all changes that it missed when %s while its queue is full',
+    (cause) =>
+      withSessions(async ({ object, instance, told, parked, pass, alarm, absent }) => {
+        absent.mockReturnValue(new Promise(() => {}))
+        const published = Array.from({ length: 300 }, (_, id) => note(id))
+        const topics = published.map((change) => topicOf(change))
+        await object.subscribe('absent', topics)
+        for (const change of published) await publishAt(object, change)
+        await pass(cause === 'it fails' ? 5_000 : 0)
+        absent.mockClear()
+        absent.mockResolvedValue(true)
+        await alarm(cause === 'it fails' ? object : instance())
+        expect([told('absent'), parked()]).toEqual([published, []])
+      }),
+  )
+
+  test('is notified that everything may have changed when a change was not delivered for too long', () =>
+    withSessions(async ({ object, instance, told, parked, pass, alarm, missed, absent, state }) => {
+      absent.mockReturnValue(new Promise(() => {}))
+      await publishAt(object, note(1))
+      await pass(0)
+      state.storage.sql.exec('UPDATE changes SET at = at - 3600000')
+      absent.mockClear()
+      const next = instance()
+      await next.publish(note(2), [topicOf(note(2))])
+      await pass(100)
+      await alarm(next)
+      await alarm(next)
+      expect(missed).toHaveBeenCalledTimes(2)
+      expect([told('absent'), parked()]).toEqual([[], []])
+      expect(state.storage.sql.exec('SELECT seq FROM changes').toArray()).toEqual([{ seq: 2 }])
+    }))
+
   test('is notified once that everything may have changed if it was only slow', () =>
     withSessions(async ({ object, pass, alarm, missed, absent, state, parked }) => {
       await publishAt(object, note(1))
