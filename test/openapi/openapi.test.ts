@@ -166,6 +166,28 @@ describe('tools of a document', () => {
     expect(heard.length).toBe(before)
   })
 
+  test.each(['a\ud800', '\udc00', 'a\nb'])('refuse %j as the value of a header', async (tenant) => {
+    const before = heard.length
+    expect(await client.callTool('pets_listPets', { 'X-Tenant': tenant })).toMatchObject({
+      isError: true,
+      content: [{ text: `${JSON.stringify(tenant)} cannot be sent as the header X-Tenant` }],
+    })
+    expect(heard.length).toBe(before)
+  })
+
+  test('send a lone surrogate in a form as U+FFFD, as in a query', async () => {
+    const lone = 'a\ud800'
+    await client.callTool('pets_listPets', { 'X-Tenant': 'acme', tag: [lone] })
+    expect(heard.at(-1)?.url).toBe('/v1/pets?tag=a%EF%BF%BD')
+    await client.callTool('upload', { body: { [lone]: lone, file: { data: 'YQ==', filename: lone, mimeType: lone } } })
+    const { headers, body } = heard.at(-1) as Heard
+    const form = await new Response(body, { headers: { 'Content-Type': String(headers['content-type']) } }).formData()
+    expect(form.get('a\ufffd')).toBe('a\ufffd')
+    expect(form.get('file')).toMatchObject({ name: 'a\ufffd', size: 1 })
+    // One character for the surrogate, not one for each of its bytes.
+    expect(body).not.toContain('\ufffd\ufffd')
+  })
+
   test.each([200, 500])('read at most 16 MiB of a response with status %i', async (status) => {
     const { content, isError } = await client.callTool('pets_get_pets_pet_id', { pet_id: `large-${status}` })
     expect((content as { text: string }[])[0]?.text.slice(0, 200)).toBe(

@@ -1,5 +1,6 @@
 /** The HTTP request of an operation, and the conversion of its response into a tool result. */
 import type { RequestGuard, Resilience } from '../../client/request-guard.ts'
+import { preview } from '../../declarations/check-options.ts'
 import { audio, image, text } from '../../declarations/content.ts'
 import type { Context } from '../../declarations/context.ts'
 import type { UpstreamToken } from '../../declarations/upstream-token.ts'
@@ -93,7 +94,7 @@ export async function callOperation(
     const text = texts.join(separator)
     // Encoded or not, it would be another path.
     if (text === '' || /^\.{0,2}$/.test(prefix + text) || !text.isWellFormed()) {
-      throw new ToolError(`${JSON.stringify(text)} cannot be a segment of the path ${path}`)
+      throw new ToolError(`${preview(text)} cannot be a segment of the path ${path}`)
     }
     return prefix + texts.map(encodeURIComponent).join(separator)
   }
@@ -112,13 +113,20 @@ function membersOf(argument: string, value: unknown): Field[] {
   return Object.entries(value).flatMap(([name, member]) => [...fieldsOf(name, member, {}, encodeForm)])
 }
 
+/** Whether HTTP can carry a value. workerd would send a lone surrogate as bytes that are not UTF-8. */
+export function isHeaderValue(value: string): boolean {
+  try {
+    new Headers().set('x', value)
+    return value.isWellFormed()
+  } catch {
+    return false
+  }
+}
+
 /** @throws ToolError for a value that HTTP cannot carry, such as one with a line break */
 function setHeader(headers: Headers, name: string, value: string): void {
-  try {
-    headers.set(name, value)
-  } catch {
-    throw new ToolError(`${JSON.stringify(value)} cannot be sent as the header ${name}`)
-  }
+  if (!isHeaderValue(value)) throw new ToolError(`${preview(value)} cannot be sent as the header ${name}`)
+  headers.set(name, value)
 }
 
 /** @param where the request and the status, for texts */

@@ -10,6 +10,9 @@ export const isSamePlace = (one: OperationParameter, other: OperationParameter):
 /** Whether `fetch` sends a body with a method. */
 export const canHaveBody = (method: string): boolean => !/^(?:get|head)$/i.test(method)
 
+export const urlEncodedForm = 'application/x-www-form-urlencoded'
+export const multipartForm = 'multipart/form-data'
+
 /** How a value becomes fields. */
 export type FieldStyle = {
   /** Separator of the entries of a list in one field. Default: each entry is a field of its own. */

@@ -5,10 +5,7 @@ import { ToolError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
 import { encodeForm, type Field, fieldsOf } from './form-fields.ts'
-import type { Operation } from './operation-type.ts'
-
-export const urlEncodedForm = 'application/x-www-form-urlencoded'
-export const multipartForm = 'multipart/form-data'
+import { multipartForm, type Operation, urlEncodedForm } from './operation-type.ts'
 
 type FieldStyles = NonNullable<Operation['bodyFields']>
 
@@ -40,7 +37,7 @@ function multipart(value: Params, styles: FieldStyles, hasOtherFiles = false): F
     files.push(...entries.filter(isFilePart).map((file): [string, FilePart] => [name, file]))
     texts.push([name, isFile ? entries.filter((entry) => !isFilePart(entry)) : member])
   }
-  for (const [name, text] of formFields(texts, styles, (text) => text)) form.append(inHeader(name), text)
+  for (const [name, text] of formFields(texts, styles, (text) => text.toWellFormed())) form.append(inHeader(name), text)
   for (const [name, file] of files) form.append(inHeader(name), fileOf(name, file))
   return form
 }
@@ -58,7 +55,7 @@ const isFilePart = (value: unknown): value is FilePart =>
  *
  * @see https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data
  */
-const inHeader = (name: string): string => name.replace(/[\r\n"]/g, encodeURIComponent)
+const inHeader = (name: string): string => name.toWellFormed().replace(/[\r\n"]/g, encodeURIComponent)
 
 function* formFields(
   members: readonly (readonly [name: string, value: unknown])[],

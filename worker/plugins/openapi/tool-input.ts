@@ -3,9 +3,14 @@ import { resolveFragment } from '../../protocol/json-pointer.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { JsonSchema, Params } from '../../protocol/types.ts'
 import { namesInPath } from './lost-arguments.ts'
-import { canHaveBody, type Operation, type OperationParameter } from './operation-type.ts'
+import {
+  canHaveBody,
+  multipartForm,
+  type Operation,
+  type OperationParameter,
+  urlEncodedForm,
+} from './operation-type.ts'
 import { followed, isVersion30 } from './references.ts'
-import { multipartForm, urlEncodedForm } from './request-body.ts'
 import { isHeaderName, isReservedHeader } from './reserved-headers.ts'
 import { isFile, Schemas } from './schemas.ts'
 import { asciiName } from './tool-names.ts'
