@@ -442,6 +442,10 @@ export type KeptTokens = {
   readonly isRefused?: boolean | undefined
   /** Whether a handler says that its API refused the access token, which cannot be refreshed. */
   readonly isRejected?: boolean | undefined
+  /** Tokens of a later sign-in, with fewer scopes: they take the place of these, once these cannot be used. */
+  readonly fallback?: KeptTokens | undefined
+  /** Scopes of the tokens whose place these took. They are requested again when the user connects the provider. */
+  readonly lostScopes?: readonly string[] | undefined
 }
 
 /** An access token for the API of a provider; or what is missing: the tokens, scopes of them, or the answer of the provider. */

@@ -44,7 +44,7 @@ export class UpstreamTokens {
   /**
    * Stores tokens. Those of another account, client or issuer are replaced with all that is known of them, and revoked.
    *
-   * @param isSignIn the tokens of a sign-in: tokens that were connected with more scopes stay
+   * @param isSignIn the tokens of a sign-in: tokens that were connected with more scopes stay, as long as they can be used
    */
   async put(
     user: string,
@@ -63,7 +63,11 @@ export class UpstreamTokens {
       hasAll(one, other) && !hasAll(other, one) && (isLasting(one) || !isLasting(other))
     const { before, after } = await this.#update(user, name, (stored) => {
       const old = ownOf(stored)
-      if (isSignIn && old && isUsable(old) && isBetter(old, tokens)) return undefined
+      if (isSignIn && old && isUsable(old) && isBetter(old, tokens)) {
+        // A refresh token of both is replaced when the connected ones are refreshed.
+        const refreshToken = tokens.refreshToken === old.refreshToken ? undefined : tokens.refreshToken
+        return { ...old, fallback: { ...tokens, refreshToken } }
+      }
       const refused = { ...old?.refused }
       for (const scope of requested) {
         // A page of sign-in does not tell what a scope is for.
@@ -77,7 +81,7 @@ export class UpstreamTokens {
     })
     // The answer to a refresh that runs is of no use to them.
     if (after && after.refreshToken !== before?.refreshToken) this.#storage.kv.delete(marker + name)
-    if (before && !ownOf(before)) await (isOf(before, provider) ? provider : this.#host).revoke(before)
+    if (before && !ownOf(before)) await revoke(before, isOf(before, provider) ? provider : this.#host)
   }
 
   /** Asks the provider who the user is now. */
@@ -96,15 +100,13 @@ export class UpstreamTokens {
     const isStale = canRefresh && (idToken !== undefined || !isFresh(tokens))
     const answer = isStale ? 'rejected' : await provider.user(tokens)
     if (answer !== 'rejected') return answer
-    if (!canRefresh) {
-      await this.#update(user, name, (stored) => (isSame(stored, tokens) ? { ...stored, isRefused: true } : undefined))
-      // Those of a sign-in may have replaced them.
-      return this.user(user, provider)
-    }
-    const refreshed = await this.#newerThan(tokens, user, provider)
+    const refreshed = canRefresh ? await this.#newerThan(tokens, user, provider) : tokens
     if ('missing' in refreshed) return refreshed.missing === 'answer' ? { is: 'unanswered' } : signedOut
-    const again = await provider.user(refreshed)
-    return again === 'rejected' ? signedOut : again
+    const again = canRefresh ? await provider.user(refreshed) : answer
+    if (again !== 'rejected') return again
+    await this.#update(user, name, (stored) => (isSame(stored, refreshed) ? asRefused(stored) : undefined))
+    // Those of a sign-in may take their place.
+    return this.user(user, provider)
   }
 
   /** Returns the names of the providers whose tokens are stored. */
@@ -120,7 +122,7 @@ export class UpstreamTokens {
     await Promise.all(
       all.map(async (opened) => {
         const tokens = await opened
-        if (tokens) await this.#host.revoke(tokens)
+        if (tokens) await revoke(tokens, this.#host)
       }),
     )
   }
@@ -176,7 +178,8 @@ export class UpstreamTokens {
 
   async #open(user: string, provider: string): Promise<KeptTokens | undefined> {
     const sealed = this.#sealed(provider)
-    return sealed === undefined ? undefined : this.#host.open(user, provider, sealed)
+    const tokens = sealed === undefined ? undefined : await this.#host.open(user, provider, sealed)
+    return tokens && usableOf(tokens)
   }
 
   /**
@@ -202,13 +205,12 @@ export class UpstreamTokens {
   }
 
   /** Notes that tokens do not work any more: those of the next sign-in replace them, also if these have less scopes. */
-  async #reject(user: string, provider: string, old: KeptTokens): Promise<KeptTokens | Missing> {
+  async #reject(user: string, provider: string, old: KeptTokens): Promise<KeptTokens | Missing | undefined> {
+    if (!isUsable(old)) return lacking('tokens', old)
     const replaced = old.replaced?.filter((time) => time + replacementsMs > Date.now()) ?? []
-    if (isUsable(old) && replaced.length === maxReplacements) return old
-    await this.#update(user, provider, (stored) =>
-      isSame(stored, old) && isUsable(stored) ? { ...stored, isRejected: true } : undefined,
-    )
-    return lacking('tokens', old)
+    if (replaced.length === maxReplacements) return old
+    await this.#update(user, provider, (stored) => (isSame(stored, old) ? { ...stored, isRejected: true } : undefined))
+    return undefined
   }
 
   /**
@@ -234,9 +236,8 @@ export class UpstreamTokens {
         if (stored?.refreshToken !== refreshToken || !isOf(stored, provider)) return undefined
         // Tokens that arrived meanwhile without a refresh token of their own.
         if (stored.accessToken !== old.accessToken) return { ...stored, refreshToken: refreshed?.refreshToken }
-        // The scopes of refused tokens are requested again, when the user connects the provider.
-        const refusal = { ...stored, refreshToken: undefined, expires: 0, isRefused: true }
-        return { ...(refreshed ?? refusal), refused: stored.refused }
+        const { refused, fallback, lostScopes } = stored
+        return refreshed ? { ...refreshed, refused, fallback, lostScopes } : asRefused(stored)
       })
       if (refreshed && after?.accessToken === refreshed.accessToken) return after
       const isAccountKept = before?.account === old.account && isOf(before, provider)
@@ -280,9 +281,29 @@ const isFresh = ({ expires = Number.POSITIVE_INFINITY }: KeptTokens): boolean =>
 
 const lacking = (missing: 'tokens' | 'scopes', tokens: KeptTokens | undefined): Missing => ({
   missing,
-  held: tokens?.scopes ?? [],
+  // Those of tokens that are refused are requested again, when the user connects the provider.
+  held: [...(tokens?.scopes ?? []), ...(tokens?.lostScopes ?? [])],
   refused: tokens?.refused ?? {},
 })
+
+/** Returns the tokens that can be used: those of the last sign-in, once the connected ones cannot. */
+function usableOf(tokens: KeptTokens): KeptTokens {
+  const { fallback, refused, replaced, scopes } = tokens
+  if (!fallback || isUsable(tokens) || !isUsable(fallback)) return tokens
+  return { ...fallback, refused, replaced, lostScopes: scopes }
+}
+
+const asRefused = (tokens: KeptTokens): KeptTokens => ({
+  ...tokens,
+  refreshToken: undefined,
+  expires: 0,
+  isRefused: true,
+})
+
+/** Revokes tokens with those that would take their place. */
+async function revoke(tokens: KeptTokens, at: Pick<UpstreamHost, 'revoke'>): Promise<void> {
+  await Promise.all([tokens, tokens.fallback].map((one) => one && at.revoke(one)))
+}
 
 /** Whether the provider can be asked about the user at any time. */
 const isLasting = ({ refreshToken, expires }: KeptTokens): boolean =>

@@ -100,6 +100,27 @@ describe.each([
   })
 })
 
+test.each([{ expiresIn: undefined }, { expiresIn: 3600 }, { expiresIn: 30 }])(
+  'a user who signed in again keeps the access when the provider refuses tokens that were connected before: they expire in $expiresIn',
+  async ({ expiresIn }) => {
+    const { gitHub } = single
+    gitHub.account = { ...ada, id: Math.floor(Math.random() * 1e9) }
+    gitHub.expiresIn = expiresIn
+    const browser = new Browser()
+    const one = await single.signIn(browser)
+    await browser.connect(single.at('/oauth/link/github?scope=gist+repo'))
+    const connected = [...gitHub.tokens.keys(), ...gitHub.refreshTokens.keys()]
+    const two = await single.signIn(browser)
+    for (const token of connected) for (const kind of [gitHub.tokens, gitHub.refreshTokens]) kind.delete(token)
+    gitHub.expiresIn = 3600
+    for (const { client, tokens } of [one, two]) {
+      expect(await refresh(single, client, tokens)).toMatchObject({ status: 200 })
+    }
+    expect(gitHub.tokens.has((await single.call(two.tokens.access_token, 'starred')).slice(4))).toBe(true)
+    expect(await single.call(two.tokens.access_token, 'push')).toContain('/oauth/link/github?scope=gist+repo')
+  },
+)
+
 test('a refresh token that a call has replaced meanwhile is not sent again', async () => {
   const { gitHub } = single
   gitHub.account = { ...ada, id: Math.floor(Math.random() * 1e9) }

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { KeptTokens, ProviderCalls } from '../../durable-objects/rpc.ts'
 import { UpstreamTokens } from '../../durable-objects/sign-in/upstream-tokens.ts'
 
@@ -34,7 +34,10 @@ test('a user whose tokens of the provider can no longer be read loses access', a
 const hour = 60 * 60_000
 
 /** Returns tokens in an empty object. @param onSealing called while tokens are sealed or unsealed */
-function emptyTokens(onSealing: () => Promise<void> = async () => {}): UpstreamTokens {
+function emptyTokens(
+  onSealing: () => Promise<void> = async () => {},
+  revoke: (tokens: KeptTokens) => Promise<void> = async () => {},
+): UpstreamTokens {
   const host = {
     seal: async (_user: string, _provider: string, tokens: KeptTokens) => {
       await onSealing()
@@ -45,7 +48,7 @@ function emptyTokens(onSealing: () => Promise<void> = async () => {}): UpstreamT
       return JSON.parse(sealed)[0]
     },
     holds: (_provider: ProviderCalls, { scopes }: KeptTokens, scope: string) => scopes.includes(scope),
-    revoke: async () => {},
+    revoke,
   }
   const stored = new Map<string, string>()
   const kv = {
@@ -91,6 +94,50 @@ test('a user whose tokens have ended, and cannot be refreshed, is who signed in'
   const tokens = emptyTokens()
   await tokens.put(user, asking, { ...signedIn, expires: Date.now() - 1 }, [], true)
   expect(await tokens.user(user, asking)).toEqual({ is: 'unchanged' })
+})
+
+describe('the tokens of a sign-in with fewer scopes than those that were connected', () => {
+  async function both(before: Partial<KeptTokens> = {}, next: Partial<KeptTokens> = {}) {
+    const revoked: string[] = []
+    const tokens = emptyTokens(undefined, async ({ accessToken }) => void revoked.push(accessToken))
+    await tokens.put(user, asking, { ...connected, ...before }, [], false)
+    await tokens.put(user, asking, { ...signedIn, ...next }, [], true)
+    return { tokens, revoked }
+  }
+
+  test('are returned once an API rejects the others, whose scopes are requested again', async () => {
+    const { tokens } = await both()
+    expect(await tokens.token(user, asking, ['repo'])).toMatchObject({ accessToken: 'connected' })
+    expect(await tokens.token(user, asking, ['user'], 'connected')).toMatchObject({ accessToken: 'signed in' })
+    expect(await tokens.token(user, asking, ['repo'])).toMatchObject({
+      missing: 'scopes',
+      held: ['user', 'user', 'repo'],
+    })
+    expect(await tokens.token(user, asking, [], 'signed in')).toMatchObject({ missing: 'tokens' })
+  })
+
+  test('take the place of the others when these end', async () => {
+    const { tokens } = await both({ expires: Date.now() - 1 + hour }, { expires: Date.now() + 2 * hour })
+    vi.useFakeTimers({ now: Date.now() + hour, toFake: ['Date'] })
+    try {
+      expect(await tokens.user(user, asking)).toEqual({ is: 'known', profile: { accessToken: 'signed in' } })
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test('stay when the others are refreshed, and do not share a refresh token with them', async () => {
+    const { tokens } = await both({ refreshToken: 'r' }, { refreshToken: 'r' })
+    expect(await tokens.token(user, rotating, [], 'connected')).toMatchObject({ accessToken: 'next' })
+    expect(await tokens.token(user, asking, [], 'next')).toMatchObject({ accessToken: 'signed in' })
+    expect(await tokens.token(user, rotating, [], 'signed in')).toMatchObject({ missing: 'tokens' })
+  })
+
+  test('are revoked with them', async () => {
+    const { tokens, revoked } = await both()
+    await tokens.delete(user)
+    expect(revoked).toEqual(['connected', 'signed in'])
+  })
 })
 
 test('tokens that are connected without a refresh token, while the one before is sent, get the one that replaces it', async () => {
