@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { checkInputSchema } from '../../worker/declarations/check-declarations.ts'
-import { decodeHeader, getPath, headerParameters, mirrors } from '../../worker/protocol/param-headers.ts'
+import { decodeHeader, encodeHeader, getPath, headerParameters, mirrors } from '../../worker/protocol/param-headers.ts'
 import type { JsonSchema } from '../../worker/protocol/types.ts'
 
 describe('a mirrored header is decoded', () => {
@@ -26,6 +26,11 @@ describe('a mirrored header is decoded', () => {
   ])('%s', (_, header, value) => {
     expect(decodeHeader(header)).toBe(value)
   })
+})
+
+test('a long text is encoded as a mirrored header, and decoded', () => {
+  const text = 'é'.repeat(300_000)
+  expect(decodeHeader(encodeHeader(text))).toBe(text)
 })
 
 describe('a mirrored header is refused', () => {

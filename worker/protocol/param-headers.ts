@@ -3,7 +3,7 @@
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#standard-request-headers
  */
-import { decodeBase64 } from './base64.ts'
+import { decodeBase64, encodeBase64 } from './base64.ts'
 import { isObject } from './jsonrpc.ts'
 import type { JsonSchema, Params } from './types.ts'
 import { utf8 } from './utf8.ts'
@@ -74,7 +74,7 @@ export function getPath(args: unknown, path: readonly string[]): unknown {
 export const encodeHeader = (value: string): string =>
   /^(?![ \t])[\t\x20-\x7e]*(?<![ \t])$/.test(value) && !/^=\?base64\?.*\?=$/.test(value)
     ? value
-    : `=?base64?${btoa(String.fromCharCode(...utf8(value)))}?=`
+    : `=?base64?${encodeBase64(utf8(value))}?=`
 
 /** Returns the headers that repeat arguments of a call. */
 export const parameterHeaders = (parameters: readonly HeaderParameter[], args: unknown): Record<string, string> =>
