@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { compile } from '../../worker/declarations/json-schema/compile.ts'
 import { issuesText } from '../../worker/declarations/schema.ts'
@@ -146,6 +148,7 @@ describe('a keyword', () => {
       ],
     ],
     ['uniqueItems false', { uniqueItems: false }, [[1, 1]], []],
+    ['uniqueItems of numbers', { uniqueItems: true }, [[null, [null], [Number.POSITIVE_INFINITY], 1, '1']], []],
     ['items', { items: { type: 'string' } }, [[], ['a'], 'a'], [[['a', 1], '1: must be a string']]],
     ['items false', { items: false }, [[]], [[[1], '0: is not allowed']]],
     [
@@ -600,6 +603,21 @@ test('a value that is too large is not read', () => {
   expect(issues({ maxProperties: 1, required: ['c'], additionalProperties: false }, { a: 1, b: 2 })).toBe(
     'must have 1 or fewer properties',
   )
+})
+
+test('a value that was checked can be collected', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect: () => void = runInNewContext('gc')
+  const schemas = [{ uniqueItems: true }, { items: { $ref: '#/$defs/any' }, $defs: { any: { type: 'object' } } }]
+  const checks = schemas.map((schema) => compile(schema, ''))
+  const values = checks.map((check) => {
+    const item = { a: 1 }
+    expect(check([item])).toEqual([])
+    return new WeakRef(item)
+  })
+  await new Promise((resolve) => setTimeout(resolve))
+  collect()
+  expect(values.map((value) => value.deref())).toEqual([undefined, undefined])
 })
 
 describe('validation in linear time', () => {

@@ -79,6 +79,10 @@ test.each([
   expect([fits, misses].map((text) => compilePattern(pattern)(text))).toEqual([true, false])
 })
 
+test.each(['b{0}', '()', '(?:){0,5}', '((?:){0,5}){0,900}'])('%s beside a slow pattern does not hide it', (nothing) => {
+  expect(() => compilePattern(`^(?=(a+)+${nothing}$)`)).toThrow(SlowPattern)
+})
+
 test('patterns match long texts', () => {
   const base64 = '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$'
   expect(['A'.repeat(700_000), 'A'.repeat(700_001)].map((text) => compilePattern(base64)(text))).toEqual([true, false])

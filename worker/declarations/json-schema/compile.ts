@@ -82,14 +82,16 @@ class SchemaCompiler {
     // The schema that a reference leads to may have more references.
     for (const resolve of this.#references) resolve()
     return (value) => {
-      this.#scope = emptyScope()
-      this.#steps = new Steps()
-      this.#identities = new Identities()
       try {
         return check(value)
       } catch (problem) {
         if (problem instanceof LongText) return [{ path: '', message: problem.message }]
         throw problem
+      } finally {
+        // They refer to the value of a caller.
+        this.#scope = emptyScope()
+        this.#steps = new Steps()
+        this.#identities = new Identities()
       }
     }
   }

@@ -115,7 +115,8 @@ export class Identities {
 
   of(value: unknown): unknown {
     if (isText(value)) return `"${value}`
-    if (!isList(value) && !isObject(value)) return value
+    // JSON has no text for Infinity, which is what it reads 1e400 as.
+    if (!isList(value) && !isObject(value)) return String(value)
     let identity = this.#known.get(value)
     if (identity === undefined) {
       const parts = isList(value)

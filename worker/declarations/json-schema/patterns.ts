@@ -211,7 +211,7 @@ function costOf(node: Node, length: number): Cost {
       let [steps, paths] = [0, 1]
       for (const part of node.parts) {
         const cost = costOf(part, length)
-        steps += paths * cost.steps
+        steps += times(cost.steps, paths)
         paths *= cost.paths
       }
       return { steps, paths }
@@ -223,7 +223,8 @@ function costOf(node: Node, length: number): Cost {
     case 'repeat': {
       const { steps, paths } = costOf(node.part, length)
       const max = Math.min(node.max, node.min + length)
-      return { steps: steps * max * paths ** (max - 1), paths: (max - node.min + 1) * paths ** max }
+      if (max === 0) return { steps: 0, paths: 1 }
+      return { steps: times(steps, max * paths ** (max - 1)), paths: (max - node.min + 1) * paths ** max }
     }
     case 'look':
       // A RegExp does not go back into it.
@@ -234,6 +235,9 @@ function costOf(node: Node, length: number): Cost {
       return { steps: 1, paths: 1 }
   }
 }
+
+/** Multiplies a number of steps. Nothing stays nothing: 0 * Infinity is no number. */
+const times = (steps: number, factor: number) => (steps === 0 ? 0 : steps * factor)
 
 const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0)
 
