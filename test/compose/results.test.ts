@@ -1,8 +1,10 @@
 /** What an upstream returns is data: it reaches a client as far as the protocol has words for it. */
 import { CreateMessageRequestSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { withAnswers } from '../../worker/engine/journal.ts'
 import { readResult } from '../../worker/plugins/compose/proxy/check-results.ts'
+import { matchResponse } from '../../worker/plugins/compose/proxy/match-response.ts'
+import { Notices } from '../../worker/plugins/compose/proxy/notices.ts'
 import { newServer, play, refusal, result } from '../engine/stage.ts'
 import { nodeProxy } from './node-proxy.ts'
 import { rpcError, scripted } from './scripted.ts'
@@ -321,6 +323,27 @@ test.each([
     const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream.fetch))
     expect(await refusal(server, 'tools/call', { name: 'x' })).toMatchObject({ kind: 'unavailable', ...problem })
   }
+})
+
+test('a batch of malformed messages is parsed twice, whatever its size', async () => {
+  const parsing = vi.spyOn(JSON, 'parse')
+  for (const isStream of [false, true]) {
+    const text = JSON.stringify(Array.from({ length: 100 }, () => ({})))
+    const headers = { 'Content-Type': isStream ? 'text/event-stream' : 'application/json' }
+    const response = new Response(isStream ? `data: ${text}\n\n` : text, { headers })
+    parsing.mockClear()
+    expect(await matchResponse(response, 1, new AbortController().signal)).toMatchObject({ kind: 'none' })
+    expect(parsing.mock.calls.filter(([parsed]) => parsed === text)).toHaveLength(2)
+  }
+  parsing.mockRestore()
+})
+
+test('at most 100 changes of lists are announced during one call', () => {
+  const announced: string[] = []
+  const proxied = { loggerOf: () => 'upstream', expireList: (_: unknown, list: string) => void announced.push(list) }
+  const notices = new Notices({ call: { params: {} }, context: {} } as never, proxied)
+  for (let count = 0; count < 1000; count += 1) notices.onListChanged('tools')
+  expect(announced).toEqual(Array.from({ length: 100 }, () => 'tools'))
 })
 
 test.each([

@@ -189,11 +189,13 @@ class Reading {
   #messagesIn(text: string): Message[] {
     const parsed = parse(text, answerBounds)
     const all = 'batch' in parsed ? parsed.batch : [parsed]
+    // Parsed again at the first malformed message, once for all.
+    let value: unknown
     return all.flatMap((each, index) => {
       if ('message' in each) return each.message
       this.#malformed = each.malformed.message
       if (each.malformed.kind === 'parse_error') return []
-      const value: unknown = JSON.parse(text)
+      value ??= JSON.parse(text)
       return malformedAnswer('batch' in parsed && Array.isArray(value) ? value[index] : value, this.#id, each) ?? []
     })
   }

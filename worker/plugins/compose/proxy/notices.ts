@@ -8,6 +8,9 @@ import type { Listener } from './send-request.ts'
 /** The notifications that one request relayed, so that a later round of the call counts them without sending them again. It is JSON. */
 export type RelayedNotices = { readonly count: number; readonly progress?: number }
 
+/** Changes of lists that are announced during one call. */
+const maxAnnouncements = 100
+
 /** Whether a value is a number that JSON has, unlike that of `1e999`. */
 const isNumber = (value: unknown): value is number => Number.isFinite(value)
 
@@ -19,6 +22,7 @@ export class Notices implements Listener {
   readonly #context: MethodContext['context']
   readonly #proxied: Pick<Proxied, 'loggerOf' | 'expireList'>
   #count = 0
+  #announcements = 0
   #progress: number | undefined
 
   constructor(methodContext: MethodContext, proxied: Pick<Proxied, 'loggerOf' | 'expireList'>) {
@@ -42,6 +46,8 @@ export class Notices implements Listener {
   }
 
   onListChanged(list: AnnouncedList): void {
+    this.#announcements += 1
+    if (this.#announcements > maxAnnouncements) return
     this.#proxied.expireList(this.#methodContext, list)
   }
 
