@@ -59,16 +59,18 @@ async function subscribers(transport: keyof typeof transports): Promise<Subscrib
   return { all, fence, [Symbol.asyncDispose]: close }
 }
 
-/** Returns who has received what so far: everyone receives one more notification, which is delivered after all others. */
+/**
+ * Returns who has received what so far: everyone receives one more notification, twice. The second one waits, as repetitions do, so it is
+ * delivered after all others that wait.
+ */
 async function received({ all, fence }: Subscribers): Promise<Partial<Record<Name, string[]>>> {
-  await notify('resourceUpdated', fence)
+  for (const _ of ['first', 'second']) await notify('resourceUpdated', fence)
   const entries = await Promise.all(
     all.map(async ({ name, client }) => {
-      let last: unknown
       const seen: string[] = []
-      while (last !== fence) {
+      for (let fences = 0; fences < 2; ) {
         const { params } = await client.next('notifications/resources/updated')
-        last = params?.uri
+        if (params?.uri === fence) fences += 1
       }
       for (const { method, params } of client.notifications) {
         if (method === 'notifications/message') seen.push(`log ${params?.data}`)
