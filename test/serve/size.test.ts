@@ -163,4 +163,12 @@ describe('the calls of a batch', () => {
     expect([...counts].filter((count) => count > 0 && count < size)).not.toEqual([])
     expect((await countStarted()) - before).toBe(size)
   })
+
+  test('run one after the other without a session, so that one result at a time is in memory', async () => {
+    const response = await post(Array.from({ length: 5 }, (_, id) => call(id, 'overlap')))
+    const answers = (await response.json()) as { id: number; result: { content: [{ text: string }] } }[]
+    expect(answers.map(({ id, result }) => [id, result.content[0].text])).toEqual(
+      [0, 1, 2, 3, 4].map((id) => [id, '1']),
+    )
+  })
 })

@@ -25,7 +25,7 @@ function measuredEntry(entry: Entry, characters: number): Entry {
   if ('malformed' in entry) return entry
   const { message } = entry
   if (isLong(message.id, bounds.idCharacters)) {
-    const malformed = tooLong('invalid_request', 'id', `${message.id}`.length, bounds.idCharacters, 'characters')
+    const malformed = tooLong('invalid_request', 'id', `${message.id}`.length, bounds.idCharacters)
     return { malformed, refusedMessage: message }
   }
   try {
@@ -60,7 +60,7 @@ const texts = Object.entries({
 /** @throws McpError that names the member */
 function measureParams(method: string, params: Params, characters: number): void {
   if (isLong(method, bounds.methodCharacters)) {
-    throw tooLong('invalid_request', 'method', method.length, bounds.methodCharacters, 'characters')
+    throw tooLong('invalid_request', 'method', method.length, bounds.methodCharacters)
   }
   for (const { name, where, limit } of texts) {
     // No member is longer than the text that it was parsed from.
@@ -140,7 +140,7 @@ function measureInputResponse(response: unknown, where: string, characters: numb
 const isLong = (value: unknown, limit: number): value is string => typeof value === 'string' && value.length > limit
 
 function measureText(value: unknown, where: string, limit: number): void {
-  if (isLong(value, limit)) throw tooLong('out_of_bounds', where, value.length, limit, 'characters')
+  if (isLong(value, limit)) throw tooLong('out_of_bounds', where, value.length, limit)
 }
 
 function measureCount(entries: readonly unknown[], where: string, limit: number): void {
@@ -162,5 +162,5 @@ const tooLong = (
   where: string,
   size: number,
   limit: number,
-  unit: string,
+  unit = 'characters',
 ): McpError => new McpError(kind, `${where} has ${size} ${unit}: this server accepts at most ${limit}`)

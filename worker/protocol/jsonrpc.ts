@@ -58,7 +58,10 @@ export type Bounds = {
    * stack.
    */
   maxJsonDepth: number
-  /** Messages in one batch, which all run at the same time. Beyond it, the response is 400. Default: 100. */
+  /**
+   * Messages in one batch. Beyond it, the response is 400. The calls of a batch run at the same time in a session, and one after the other
+   * without one. Default: 100.
+   */
   maxBatchSize: number
 }
 

@@ -38,6 +38,15 @@ server.tool('work', { description: 'Computes, and waits for nothing' }, () => {
   return String(sum)
 })
 
+let running = 0
+server.tool('overlap', { description: 'Returns how many of its calls run' }, async () => {
+  running += 1
+  await scheduler.wait(1)
+  const overlapping = running
+  running -= 1
+  return `${overlapping}`
+})
+
 const worker = serve(server)
 export default worker
 export const { McpSession } = worker

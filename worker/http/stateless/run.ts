@@ -43,11 +43,13 @@ export function runStateless(
 
   async function answerBatch(): Promise<HttpAnswer> {
     const bounded = new BatchAnswers()
-    const texts = calls.map(async (call) => {
+    const texts: string[] = []
+    // One after the other: one result is in memory before the bound on all responses holds.
+    for (const call of calls) {
       await bounded.nextTurn()
-      return bounded.fit({ ...call.message, ...(await answer(call)) }, revision).text
-    })
-    return { status: 200, text: batchText(await Promise.all(texts)) }
+      texts.push(bounded.fit({ ...call.message, ...(await answer(call)) }, revision).text)
+    }
+    return { status: 200, text: batchText(texts) }
   }
 }
 
