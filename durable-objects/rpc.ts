@@ -476,6 +476,8 @@ export type UserAnswer =
  */
 export type ProviderCalls = Pick<KeptTokens, 'issuer' | 'clientId'> & {
   readonly name: string
+  /** Names the tokens of the user: the provider and, where it states the tenant of a user, that of the grant. See `tokensEntry`. */
+  readonly entry: string
   readonly impliedScopes?: Readonly<Record<string, readonly string[]>> | undefined
   /**
    * Refreshes tokens. Returns `undefined` when the provider does not accept the refresh token any more.

@@ -10,8 +10,8 @@
  * |                        | `refresh`                      | the response to the last refresh: see `last-refresh.ts` | the grant |
  * |                        | `issued`                       | hashes of its refresh tokens: see `issued-refresh-tokens.ts` | the grant |
  * | `user:<user>`          | `grant:<user>:<grant>`         | the metadata of each grant of the user; the value is the name of the object `upstream:<user>` | that of the grant |
- * | `upstream:<user>`      | `tokens:<provider>`            | tokens for the API of a provider, sealed    | the grants of the user |
- * |                        | `refreshing:<provider>`        | when a refresh was sent, in milliseconds since 1970 | until its answer |
+ * | `upstream:<user>`      | `tokens:<entry>`               | tokens for the API of a provider, sealed: see `ProviderCalls` | the grants of the user |
+ * |                        | `refreshing:<entry>`           | when a refresh was sent, in milliseconds since 1970 | until its answer |
  * | `client:<id>`          | `client:<id>`                  | a registered client                         | `expires`, by alarm   |
  * | `ended:<user>:<hash of client>` | the same              | a client whose access the user has ended: see `ended-access.ts` | as approvals are remembered |
  * | `transaction:<hash>`   | `transaction:<hash>`           | a consent page, or a visit to the provider  | 10 minutes            |

@@ -3,10 +3,10 @@ import type { KeptTokens, ProviderCalls, UpstreamAnswer, UserAnswer } from '../r
 
 /** What the tokens need of the plugin that made the class of the object. */
 export interface UpstreamHost {
-  /** Seals tokens of a user. @param user its id */
-  seal(user: string, provider: string, tokens: KeptTokens): Promise<string>
+  /** Seals tokens of a user. @param user its id @param entry see `ProviderCalls` */
+  seal(user: string, entry: string, tokens: KeptTokens): Promise<string>
   /** Returns sealed tokens; `undefined` if a key is missing. */
-  open(user: string, provider: string, sealed: string): Promise<KeptTokens | undefined>
+  open(user: string, entry: string, sealed: string): Promise<KeptTokens | undefined>
   /** Revokes tokens at their provider, after they were deleted here. Failures are reported. */
   revoke(tokens: KeptTokens): Promise<void>
   /** Whether granted scopes include another one. */
@@ -53,7 +53,7 @@ export class UpstreamTokens {
     requested: readonly string[],
     isSignIn: boolean,
   ): Promise<void> {
-    const { name, issuer, clientId } = provider
+    const { entry, issuer, clientId } = provider
     const tokens = { ...received, issuer, clientId }
     const ownOf = (stored: KeptTokens | undefined) =>
       stored?.account === tokens.account && isOf(stored, provider) ? stored : undefined
@@ -61,7 +61,7 @@ export class UpstreamTokens {
       other.scopes.every((scope) => this.#host.holds(provider, one, scope))
     const isBetter = (one: KeptTokens, other: KeptTokens) =>
       hasAll(one, other) && !hasAll(other, one) && (isLasting(one) || !isLasting(other))
-    const { before, after } = await this.#update(user, name, (stored) => {
+    const { before, after } = await this.#update(user, entry, (stored) => {
       const old = ownOf(stored)
       if (isSignIn && old && isUsable(old) && isBetter(old, tokens)) {
         // A refresh token of both is replaced when the connected ones are refreshed.
@@ -80,16 +80,16 @@ export class UpstreamTokens {
       return { ...tokens, refreshToken, refused, replaced }
     })
     // The answer to a refresh that runs is of no use to them.
-    if (after && after.refreshToken !== before?.refreshToken) this.#storage.kv.delete(marker + name)
+    if (after && after.refreshToken !== before?.refreshToken) this.#storage.kv.delete(marker + entry)
     if (before && !ownOf(before)) await revoke(before, isOf(before, provider) ? provider : this.#host)
   }
 
   /** Asks the provider who the user is now. */
   async user(user: string, provider: ProviderCalls): Promise<UserAnswer> {
-    const { name } = provider
+    const { entry } = provider
     // Deleted by the user, or with the last grant.
-    if (this.#storage.kv.get(prefix + name) === undefined) return signedOut
-    const tokens = await this.#open(user, name)
+    if (this.#storage.kv.get(prefix + entry) === undefined) return signedOut
+    const tokens = await this.#open(user, entry)
     if (!tokens) return unreadable
     if (!isOf(tokens, provider)) return ofAnotherClient
     const { refreshToken, idToken, expires = Number.POSITIVE_INFINITY, isRefused = false } = tokens
@@ -104,21 +104,25 @@ export class UpstreamTokens {
     if ('missing' in refreshed) return refreshed.missing === 'answer' ? { is: 'unanswered' } : signedOut
     const again = canRefresh ? await provider.user(refreshed) : answer
     if (again !== 'rejected') return again
-    await this.#update(user, name, (stored) => (isSame(stored, refreshed) ? asRefused(stored) : undefined))
+    await this.#update(user, entry, (stored) => (isSame(stored, refreshed) ? asRefused(stored) : undefined))
     // Those of a sign-in may take their place.
     return this.user(user, provider)
   }
 
   /** Returns the names of the providers whose tokens are stored. */
   providers(): readonly string[] {
+    return [...new Set(this.#entries().map(providerOf))]
+  }
+
+  #entries(): readonly string[] {
     return [...this.#storage.kv.list({ prefix })].map(([key]) => key.slice(prefix.length))
   }
 
   /** Deletes tokens, and revokes them at their providers. @param provider Default: all of them */
   async delete(user: string, provider?: string): Promise<void> {
-    const names = provider === undefined ? this.providers() : [provider]
-    const all = names.map((name) => this.#open(user, name))
-    for (const name of names) for (const start of [prefix, marker]) this.#storage.kv.delete(start + name)
+    const entries = this.#entries().filter((entry) => provider === undefined || providerOf(entry) === provider)
+    const all = entries.map((entry) => this.#open(user, entry))
+    for (const entry of entries) for (const start of [prefix, marker]) this.#storage.kv.delete(start + entry)
     await Promise.all(
       all.map(async (opened) => {
         const tokens = await opened
@@ -134,7 +138,7 @@ export class UpstreamTokens {
     scopes: readonly string[],
     rejected?: string,
   ): Promise<UpstreamAnswer> {
-    const tokens = await this.#open(user, provider.name)
+    const tokens = await this.#open(user, provider.entry)
     if (!tokens || !isOf(tokens, provider)) return lacking('tokens', tokens)
     const answer = this.#withScopes(provider, tokens, scopes)
     if ('missing' in answer || (tokens.accessToken !== rejected && isFresh(tokens))) return answer
@@ -145,11 +149,11 @@ export class UpstreamTokens {
 
   /** Returns tokens that replaced others: those that were stored meanwhile, or those of a refresh. */
   async #newerThan(old: KeptTokens, user: string, provider: ProviderCalls): Promise<KeptTokens | Missing> {
-    const { name } = provider
+    const { entry } = provider
     for (;;) {
-      const sealed = this.#sealed(name)
-      const stored = await this.#open(user, name)
-      if (this.#sealed(name) !== sealed) continue
+      const sealed = this.#sealed(entry)
+      const stored = await this.#open(user, entry)
+      if (this.#sealed(entry) !== sealed) continue
       if (!stored || !isOf(stored, provider)) return lacking('tokens', stored)
       if (stored.accessToken !== old.accessToken && isFresh(stored)) return stored
       const refreshed = await this.#refreshOnce(user, provider, stored)
@@ -159,8 +163,8 @@ export class UpstreamTokens {
 
   /** Refreshes tokens, or waits for the refresh that runs. Returns `undefined` when others are stored by then. */
   #refreshOnce(user: string, provider: ProviderCalls, tokens: KeptTokens): Promise<KeptTokens | Missing | undefined> {
-    const { name, issuer, clientId } = provider
-    const key = JSON.stringify([name, issuer, clientId, tokens.refreshToken])
+    const { entry, issuer, clientId } = provider
+    const key = JSON.stringify([entry, issuer, clientId, tokens.refreshToken])
     const running = this.#refreshing.get(key)
     const refreshing = running ?? this.#refresh(user, provider, tokens).finally(() => this.#refreshing.delete(key))
     this.#refreshing.set(key, refreshing)
@@ -172,13 +176,13 @@ export class UpstreamTokens {
     return hasAll ? tokenOf(tokens) : lacking('scopes', tokens)
   }
 
-  #sealed(provider: string): string | undefined {
-    return this.#storage.kv.get<string>(prefix + provider)
+  #sealed(entry: string): string | undefined {
+    return this.#storage.kv.get<string>(prefix + entry)
   }
 
-  async #open(user: string, provider: string): Promise<KeptTokens | undefined> {
-    const sealed = this.#sealed(provider)
-    const tokens = sealed === undefined ? undefined : await this.#host.open(user, provider, sealed)
+  async #open(user: string, entry: string): Promise<KeptTokens | undefined> {
+    const sealed = this.#sealed(entry)
+    const tokens = sealed === undefined ? undefined : await this.#host.open(user, entry, sealed)
     return tokens && usableOf(tokens)
   }
 
@@ -190,26 +194,26 @@ export class UpstreamTokens {
    */
   async #update(
     user: string,
-    provider: string,
+    entry: string,
     next: (stored: KeptTokens | undefined) => KeptTokens | undefined,
   ): Promise<{ readonly before: KeptTokens | undefined; readonly after: KeptTokens | undefined }> {
     for (;;) {
-      const sealed = this.#sealed(provider)
-      const before = await this.#open(user, provider)
+      const sealed = this.#sealed(entry)
+      const before = await this.#open(user, entry)
       const after = next(before)
-      const replacement = after && (await this.#host.seal(user, provider, after))
-      if (this.#sealed(provider) !== sealed) continue
-      if (replacement !== undefined) this.#storage.kv.put(prefix + provider, replacement)
+      const replacement = after && (await this.#host.seal(user, entry, after))
+      if (this.#sealed(entry) !== sealed) continue
+      if (replacement !== undefined) this.#storage.kv.put(prefix + entry, replacement)
       return { before, after }
     }
   }
 
   /** Notes that tokens do not work any more: those of the next sign-in replace them, also if these have less scopes. */
-  async #reject(user: string, provider: string, old: KeptTokens): Promise<KeptTokens | Missing | undefined> {
+  async #reject(user: string, entry: string, old: KeptTokens): Promise<KeptTokens | Missing | undefined> {
     if (!isUsable(old)) return lacking('tokens', old)
     const replaced = old.replaced?.filter((time) => time + replacementsMs > Date.now()) ?? []
     if (replaced.length === maxReplacements) return old
-    await this.#update(user, provider, (stored) => (isSame(stored, old) ? { ...stored, isRejected: true } : undefined))
+    await this.#update(user, entry, (stored) => (isSame(stored, old) ? { ...stored, isRejected: true } : undefined))
     return undefined
   }
 
@@ -218,21 +222,21 @@ export class UpstreamTokens {
    * others are stored in the place of the tokens.
    */
   async #refresh(user: string, provider: ProviderCalls, old: KeptTokens): Promise<KeptTokens | Missing | undefined> {
-    const { name } = provider
+    const { entry } = provider
     const { refreshToken } = old
-    if (refreshToken === undefined) return this.#reject(user, name, old)
+    if (refreshToken === undefined) return this.#reject(user, entry, old)
     const { kv } = this.#storage
-    const sealed = this.#sealed(name)
-    const lost = kv.get<number>(marker + name)
+    const sealed = this.#sealed(entry)
+    const lost = kv.get<number>(marker + entry)
     if (lost !== undefined) await scheduler.wait(Math.max(0, lost + lostAfterMs - Date.now()))
     const sent = Date.now()
-    kv.put(marker + name, sent)
+    kv.put(marker + entry, sent)
     await this.#storage.sync()
     try {
       // A provider ends the access of a refresh token that was replaced, and is sent again.
-      if (this.#sealed(name) !== sealed) return undefined
+      if (this.#sealed(entry) !== sealed) return undefined
       const refreshed = await provider.refresh(old)
-      const { before, after } = await this.#update(user, name, (stored) => {
+      const { before, after } = await this.#update(user, entry, (stored) => {
         if (stored?.refreshToken !== refreshToken || !isOf(stored, provider)) return undefined
         // Tokens that arrived meanwhile without a refresh token of their own.
         if (stored.accessToken !== old.accessToken) return { ...stored, refreshToken: refreshed?.refreshToken }
@@ -247,10 +251,13 @@ export class UpstreamTokens {
       this.#host.report(problem)
       return { missing: 'answer' }
     } finally {
-      if (kv.get(marker + name) === sent) kv.delete(marker + name)
+      if (kv.get(marker + entry) === sent) kv.delete(marker + entry)
     }
   }
 }
+
+/** Returns the name of the provider of an entry. Names of providers have no blanks. */
+const providerOf = (entry: string): string => entry.replace(/ .*/s, '')
 
 /** An answer without a token. */
 type Missing = Extract<UpstreamAnswer, { readonly missing: unknown }>

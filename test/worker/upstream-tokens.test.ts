@@ -7,6 +7,7 @@ const user = 'github.1815'
 /** A provider that says with which access token it was asked. */
 const asking: ProviderCalls = {
   name: 'github',
+  entry: 'github',
   refresh: async () => undefined,
   user: async ({ accessToken }) => ({ is: 'known', profile: { accessToken } }),
   revoke: async () => {},

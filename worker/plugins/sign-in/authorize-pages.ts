@@ -296,7 +296,7 @@ export class AuthorizePages {
       revokeExistingGrants: !URL.canParse(authorization.clientId),
     })
     const kept = { ...tokens, account: user.id }
-    const calls = callsOf(provider, report)
+    const calls = callsOf(provider, report, userId, tenant)
     await objectOf(upstreamKeyOf(userId)).keepUpstream(userId, calls, kept, provider.signInScopes, true)
     const rememberMs = this.#options.rememberSeconds * 1000
     if (!isRemembered && rememberMs > 0) {

@@ -66,7 +66,7 @@ export async function decide(
 }
 
 /** Returns the tenants that a user may act for. @throws Error for a result of another type */
-async function tenantsOf({ tenant }: DecidingOptions, user: User): Promise<readonly string[]> {
+export async function tenantsOf({ tenant }: DecidingOptions, user: User): Promise<readonly string[]> {
   const named: unknown = tenant ? await tenant(user) : user.tenant
   const tenants = named === undefined ? [] : [named].flat()
   if (isStrings(tenants) && !tenants.includes('')) return [...new Set(tenants)]
@@ -79,19 +79,19 @@ export type OwnRefresh = Refresh & { readonly props: GrantProps }
 /**
  * Decides about a user again, for each refresh.
  *
- * @param ask asks a provider who the user is now
+ * @param ask asks a provider who the user is now, with the tokens of a tenant
  */
 export async function decideAgain(
   { userId, props, scope, requestedScope }: OwnRefresh,
   options: DecidingOptions,
   providers: readonly IdentityProvider[],
-  ask: (userId: string, provider: IdentityProvider) => Promise<UserAnswer>,
+  ask: (userId: string, provider: IdentityProvider, tenant: string | undefined) => Promise<UserAnswer>,
 ): Promise<Refreshing> {
   const { user: before, tenant } = props
   const provider = providers.find(({ name }) => name === before.provider)
   if (!provider) return ended('The provider of the user is not one of this server any more.')
   try {
-    const answer = await ask(userId, provider)
+    const answer = await ask(userId, provider, tenant)
     if (answer.is === 'denied') return ended(answer.reason)
     if (answer.is === 'unanswered') return { is: 'unavailable', reason: `${provider.title} does not answer` }
     // What a provider returned, which userOf() validates.

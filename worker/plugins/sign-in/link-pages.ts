@@ -12,7 +12,7 @@ import { upstreamKeyOf } from './authorization-server.ts'
 import { htmlPage, messagePage } from './consent-page.ts'
 import { readCookie, setCookie } from './cookies.ts'
 import { beginVisit, type Finished, type VisitPurpose, type VisitServices } from './own-visits.ts'
-import type { IdentityProvider } from './providers/provider.ts'
+import type { IdentityProvider, User } from './providers/provider.ts'
 import { callsOf, linkPath } from './upstream.ts'
 
 /** The provider to connect, and the account once it is known. */
@@ -20,6 +20,8 @@ export type LinkPurpose = VisitPurpose & {
   readonly page: 'link'
   readonly upstream: string
   readonly upstreamScopes: readonly string[]
+  /** The tenant for which a provider that states tenants is connected. */
+  readonly tenant?: string | undefined
   readonly userId?: string
 }
 
@@ -35,10 +37,21 @@ export class LinkPages {
   readonly #signIn: readonly IdentityProvider[]
   readonly #all: readonly IdentityProvider[]
 
-  /** @param signIn providers with which users sign in @param all these, and those that are only connected */
-  constructor(signIn: readonly IdentityProvider[], all: readonly IdentityProvider[]) {
+  readonly #tenantsOf: (user: User) => Promise<readonly string[]>
+
+  /**
+   * @param signIn providers with which users sign in
+   * @param all these, and those that are only connected
+   * @param tenantsOf returns the tenants that a user may act for
+   */
+  constructor(
+    signIn: readonly IdentityProvider[],
+    all: readonly IdentityProvider[],
+    tenantsOf: (user: User) => Promise<readonly string[]>,
+  ) {
     this.#signIn = signIn
     this.#all = all
+    this.#tenantsOf = tenantsOf
   }
 
   /** Answers a request for a page; `undefined` for another path. */
@@ -70,7 +83,8 @@ export class LinkPages {
     if (!(await isOwnForm(request))) {
       return messagePage(request, 403, 'Nothing was connected', 'Open this page again, and press its button.')
     }
-    const purpose: LinkPurpose = { page: 'link', upstream: upstream.name, upstreamScopes: scopes }
+    const tenant = searchParams.get('tenant') ?? undefined
+    const purpose: LinkPurpose = { page: 'link', upstream: upstream.name, upstreamScopes: scopes, tenant }
     return this.#visit(request, primary, purpose, serverInfo, services)
   }
 
@@ -91,9 +105,18 @@ export class LinkPages {
     if (grants.length === 0) {
       return messagePage(request, 403, 'Nothing was connected', 'Sign in to this server in your app first.')
     }
+    const { tenant } = purpose
+    if (tenant !== undefined && !(await this.#tenantsOf(user)).includes(tenant)) {
+      return messagePage(
+        request,
+        403,
+        'Nothing was connected',
+        `You are signed in to ${provider.title} for another organization than in your app. Change it there, and open this page again.`,
+      )
+    }
     const requested = [...provider.signInScopes, ...purpose.upstreamScopes]
     const kept = { ...tokens, account: user.id }
-    const calls = callsOf(provider, serverInfo.report)
+    const calls = callsOf(provider, serverInfo.report, userId, tenant)
     await objectOf(upstreamKeyOf(userId)).keepUpstream(userId, calls, kept, requested, false)
     return messagePage(request, 200, `${provider.title} is connected`, 'You can close this page and go on in your app.')
   }

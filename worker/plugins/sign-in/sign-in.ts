@@ -33,7 +33,7 @@ import {
   withCanonicalResource,
 } from './authorization-server.ts'
 import { AuthorizePages } from './authorize-pages.ts'
-import { decideAgain, type OwnRefresh } from './decide.ts'
+import { decideAgain, type OwnRefresh, tenantsOf } from './decide.ts'
 import {
   authorityOf,
   Enterprise,
@@ -308,7 +308,7 @@ class SignInServer {
     checkTenants(options, [...providers, ...(options.enterprise?.issuers ?? []).map(authorityOf)])
     this.#providers = [...providers, ...(options.upstreams ?? [])]
     for (const one of this.#providers) knownClients.add(one)
-    this.#links = new LinkPages(providers, this.#providers)
+    this.#links = new LinkPages(providers, this.#providers, (user) => tenantsOf(options, user))
     const rememberSeconds = seconds(rememberConsent, 'rememberConsent')
     this.#rememberSeconds = rememberSeconds
     this.#accounts = new AccountPages(providers, this.#providers, rememberSeconds)
@@ -489,8 +489,8 @@ class SignInServer {
   }
 
   #termsOf(objectOf: ObjectOf, { report }: Pick<ServerInfo, 'report'>): TokenTerms {
-    const ask = (userId: string, provider: IdentityProvider) =>
-      objectOf(upstreamKeyOf(userId)).upstreamUser(userId, callsOf(provider, report))
+    const ask = (userId: string, provider: IdentityProvider, tenant: string | undefined) =>
+      objectOf(upstreamKeyOf(userId)).upstreamUser(userId, callsOf(provider, report, userId, tenant))
     return {
       lifetimes: this.#lifetimes,
       clientAt: this.#clientAt,

@@ -99,20 +99,21 @@ const notGranted = ({ title }: IdentityProvider, scopes: readonly string[], url:
 
 /** @throws McpError `unavailable` when the provider does not answer */
 async function storedToken(
-  { issuer, subject }: Principal,
+  { issuer, subject, tenant }: Principal,
   provider: IdentityProvider,
   { scopes = [], rejected }: UpstreamOptions,
   runtime: UpstreamRuntime,
   cache: UpstreamCache,
 ): Promise<{ readonly accessToken: string } | Lacking> {
   const { name, title } = provider
-  // An account of a provider belongs to the user, in whichever tenant.
-  const key = `${name} ${ownerKey({ issuer, subject }, runtime.identity)}`
+  const calls = callsOf(provider, runtime.report, subject, tenant)
+  // Where the provider states no tenant, its account belongs to the user in whichever tenant.
+  const key = `${calls.entry} ${ownerKey({ issuer, subject }, runtime.identity)}`
   const cached = scopes.length === 0 && rejected === undefined ? cache.get(key) : undefined
   if (cached !== undefined) return { accessToken: cached }
   const realm = { origin: issuer, identity: runtime.identity }
   const object = runtime.object<SignInRpc>('McpSignIn', objectName(realm, upstreamKeyOf(subject)))
-  const asked = object.upstreamToken(subject, callsOf(provider, runtime.report), scopes, rejected)
+  const asked = object.upstreamToken(subject, calls, scopes, rejected)
   // A refresh whose answer is lost loses the tokens: it goes on for a caller who has gone.
   runtime.waitUntil(asked.catch(() => {}))
   const answer = await asked
@@ -127,8 +128,8 @@ async function storedToken(
 
 /** The same URL in each round of a call. Whoever opens it signs in first, and connects the provider to their own account. */
 function linkUrl(
-  { issuer, subject }: Principal,
-  { name, signInScopes, knownScopes }: IdentityProvider,
+  { issuer, subject, tenant }: Principal,
+  { name, signInScopes, knownScopes, tenants }: IdentityProvider,
   all: readonly string[],
 ): string {
   const scopes = [...new Set(all)]
@@ -137,6 +138,7 @@ function linkUrl(
   const url = new URL(`${linkPath}${name}`, issuer)
   const primary = providerOfUser(subject)
   if (primary !== name) url.searchParams.set('with', primary)
+  else if (tenants && tenant !== undefined) url.searchParams.set('tenant', tenant)
   if (scopes.length > 0) url.searchParams.set('scope', scopes.join(' '))
   return url.href
 }
@@ -147,11 +149,11 @@ export function upstreamHost(
   seals: Seals,
   report: (problem: unknown) => void,
 ): UpstreamHost {
-  const purpose = (user: string, provider: string) => `upstream ${provider} ${user}`
+  const purpose = (user: string, entry: string) => `upstream ${entry} ${user}`
   return {
-    seal: (user, provider, tokens) => seals.seal(purpose(user, provider), tokens, sealLifeMs),
+    seal: (user, entry, tokens) => seals.seal(purpose(user, entry), tokens, sealLifeMs),
     // What `seal` sealed.
-    open: async (user, provider, sealed) => (await seals.open(purpose(user, provider), sealed)) as never,
+    open: async (user, entry, sealed) => (await seals.open(purpose(user, entry), sealed)) as never,
     async revoke(tokens) {
       const provider = find(tokens)
       if (provider) return revokeAt(provider, tokens, report)
@@ -166,11 +168,26 @@ export function upstreamHost(
   }
 }
 
-/** Returns a provider for an object, in whose isolate its endpoint may not exist. */
-export function callsOf(provider: IdentityProvider, report: (problem: unknown) => void): ProviderCalls {
+/**
+ * Names the tokens of a user at a provider. Where the provider with which the user signed in states the tenant, tokens are those of one
+ * tenant: an app of another tenant must not use them.
+ *
+ * @param tenant of the grant
+ */
+const tokensEntry = ({ name, tenants }: IdentityProvider, userId: string, tenant: string | undefined): string =>
+  tenants && tenant !== undefined && providerOfUser(userId) === name ? `${name} ${tenant}` : name
+
+/** Returns a provider for an object, in whose isolate its endpoint may not exist. @param tenant of the grant for which it is asked */
+export function callsOf(
+  provider: IdentityProvider,
+  report: (problem: unknown) => void,
+  userId: string,
+  tenant: string | undefined,
+): ProviderCalls {
   const { name, issuer, clientId, impliedScopes } = provider
   return {
     name,
+    entry: tokensEntry(provider, userId, tenant),
     issuer,
     clientId,
     impliedScopes,

@@ -1,0 +1,26 @@
+/** A server whose users sign in at a provider that states the organization for which they have signed in. */
+import { env } from 'cloudflare:workers'
+import { createServer, serve } from 'edgemcp'
+import { oidc, signIn } from 'edgemcp/sign-in'
+
+const { GITHUB: issuer } = env as unknown as Record<'GITHUB', string>
+const server = createServer({ name: 'organizations', version: '1.0.0' })
+server.tool('token', { description: 'Returns the token of the provider', scopes: [] }, (_, ctx) => ctx.upstream('oidc'))
+server.tool(
+  'tenant',
+  { description: 'Returns the tenant', scopes: [] },
+  (_, { principal }) => principal?.tenant ?? 'none',
+)
+
+const company = {
+  clientId: 'edge',
+  clientSecret: 'hush',
+  issuer,
+  title: 'Company',
+  tenantClaim: 'org_id',
+  tenants: ['acme', 'globex'],
+}
+
+const worker = serve(server, { auth: signIn({ with: oidc(company), tokenCacheMs: 0 }) })
+export const { McpSession, McpSignIn } = worker
+export default worker
