@@ -6,7 +6,7 @@ import { Journal } from '../auth/flow/journal.ts'
 import { askAgain, type Published, published } from '../auth/flow/programs.ts'
 import { Wallet } from '../auth/flow/wallet.ts'
 import { Stage } from './attacks/stage.ts'
-import { seen } from './client.ts'
+import { seen, type Tokens } from './client.ts'
 
 const ada = { id: 1815, login: 'ada', name: 'Ada Lovelace' }
 
@@ -215,6 +215,17 @@ describe('a consent', () => {
     expect(await pagesFor(browser, single.ask(await single.registered()).url)).toBe(1)
     const { url } = single.ask(client, { redirect_uri: 'http://127.0.0.1:10/callback' })
     expect(await pagesFor(browser, url)).toBe(1)
+  })
+
+  test('that is remembered ends no access, because the client has proven nothing yet', async () => {
+    const browser = new Browser()
+    const client = await single.registered()
+    const asked = single.ask(client)
+    const code = await single.code(asked, browser)
+    const tokens: Tokens = await (await single.token(single.codeForm(asked, code))).json()
+    expect(await pagesFor(browser, single.ask(client).url)).toBe(0)
+    expect(await single.call(tokens.access_token)).toMatch(/^200/)
+    expect((await single.token(single.refreshForm(client, tokens.refresh_token))).status).toBe(200)
   })
 
   test('of one user of a browser is none of another', async () => {

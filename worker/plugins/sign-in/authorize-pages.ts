@@ -293,7 +293,8 @@ export class AuthorizePages {
       scope: [...scopes],
       props,
       // The id of a registered client is that of one installation; all installations of an app share the URL of its metadata document.
-      revokeExistingGrants: !URL.canParse(authorization.clientId),
+      // Without a consent page, only the code of the client will prove that the client has asked.
+      revokeExistingGrants: !isRemembered && !URL.canParse(authorization.clientId),
     })
     const kept = { ...tokens, account: user.id }
     const calls = callsOf(provider, report, userId, tenant)
