@@ -73,6 +73,8 @@ export class SignIn extends DurableObject implements SignInRpc {
   readonly #issued = new IssuedRefreshTokens(this.ctx.storage)
   /** The requests of a grant run one after the other. */
   #last: Promise<unknown> = Promise.resolve()
+  /** The token request that runs, and whether the grant was deleted meanwhile: then it stores nothing more. */
+  #running: { isEnded: boolean } | undefined
   /** Until when each value that is used once belongs to its first reader, in milliseconds since 1970. */
   readonly #leases = new Map<string, number>()
 
@@ -101,9 +103,14 @@ export class SignIn extends DurableObject implements SignInRpc {
     return this.#afterEarlier(() => this.#write(key, value, metadata, expires))
   }
 
-  /** Deletes an entry, after the requests of the grant that arrived before: a refresh would write the grant again. */
+  /**
+   * Deletes an entry, after the writes that arrived before. A token request that runs is not awaited: it may wait for this, because the
+   * options of `signIn()` may sign the user out.
+   */
   async remove(key: string): Promise<void> {
-    return this.#afterEarlier(() => this.#remove(key))
+    if (!this.#running) return this.#afterEarlier(() => this.#remove(key))
+    if (key.startsWith('grant:')) this.#running.isEnded = true
+    return this.#remove(key)
   }
 
   async list(prefix: string): Promise<readonly StoredKey[]> {
@@ -116,7 +123,14 @@ export class SignIn extends DurableObject implements SignInRpc {
 
   /** Answers a token request of this grant, after those that arrived before it: a refresh reads the grant and writes it again. */
   answer(request: Request, site: OAuthSite, key: string, terms: TokenTerms): Promise<Response> {
-    return this.#afterEarlier(() => this.#answer(request, site, key, terms))
+    return this.#afterEarlier(async () => {
+      this.#running = { isEnded: false }
+      try {
+        return await this.#answer(request, site, key, terms)
+      } finally {
+        this.#running = undefined
+      }
+    })
   }
 
   #afterEarlier<T>(work: () => Promise<T>): Promise<T> {
@@ -149,6 +163,7 @@ export class SignIn extends DurableObject implements SignInRpc {
   ): Promise<Response> {
     const own = { key, storage: this.#direct() }
     const response = await this.#host.answer(request, site, own, terms)
+    if (response.ok && this.#running?.isEnded) return accessEnded()
     const text = await response.clone().text()
     if (response.status === 200 && text !== '') await this.#issued.add(text)
     // The client has proven its secret: with a wrong one, the error is `invalid_client`.
@@ -233,7 +248,9 @@ export class SignIn extends DurableObject implements SignInRpc {
       read: (key, isUsedOnce) => this.read(key, isUsedOnce),
       reserve: (key) => this.reserve(key),
       list: (prefix) => this.list(prefix),
-      write: (...entry) => this.#write(...entry),
+      write: async (...entry) => {
+        if (!this.#running?.isEnded) await this.#write(...entry)
+      },
       remove: (key) => this.#remove(key),
     }
   }
@@ -276,6 +293,13 @@ export class SignIn extends DurableObject implements SignInRpc {
     this.#schema.reset()
   }
 }
+
+/** Returns the error for a grant that ended while its request ran: RFC 6749, section 5.2. */
+const accessEnded = () =>
+  Response.json(
+    { error: 'invalid_grant', error_description: 'The access of the client was ended.' },
+    { status: 400, headers: { 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-store' } },
+  )
 
 /** Returns a response with tokens, as the library does. Browsers of all origins may read it: RFC 6749 has no cookies. */
 function tokenResponse(text: string, { headers }: Request): Response {

@@ -67,3 +67,37 @@ test.each([
 ])('refuses %j', async (user, message) => {
   expect(await operate('signOut', user)).toEqual({ message })
 })
+
+test.each(['banned', 'unlucky'])(
+  'allow may end all access of the user whose refresh it decides about: %s',
+  async (login) => {
+    await using banning = await Stage.start({ CASE: 'banning' })
+    const account = { id: 1815, login: 'ada', name: banning.server.origin }
+    banning.gitHub.account = account
+    const { client, tokens } = await banning.signIn(new Browser())
+    expect(await banning.call(tokens.access_token)).toContain('200')
+    banning.gitHub.account = Object.assign(account, { login })
+    const refresh = banning.refreshForm(client, tokens.refresh_token)
+    expect(await seen(await banning.token(refresh))).toBe('400 invalid_grant')
+    expect(await banning.call(tokens.access_token)).toContain('401')
+    expect(await seen(await banning.token(refresh))).toBe('400 invalid_grant')
+  },
+)
+
+test('an approval that a browser remembers from before the end of access does not count after a new one', async () => {
+  stage.gitHub.account = { id: 1842, login: 'ada', name: 'Ada' }
+  const [one, two] = [new Browser(), new Browser()]
+  const { client } = await stage.signIn(one)
+  await stage.code(stage.ask(client), two)
+  const user = { issuer: stage.server.origin, subject: 'github.1842' }
+  expect(await operate('signOut', user)).toBe(1)
+  await stage.code(stage.ask(client), one)
+  for (const [browser, isAsked] of [
+    [one, false],
+    [two, true],
+  ] as const) {
+    const pages = browser.pages.length
+    await stage.code(stage.ask(client), browser)
+    expect(browser.pages.length > pages).toBe(isAsked)
+  }
+})

@@ -100,6 +100,17 @@ const cases: Readonly<Record<string, SignInOptions>> = {
     }),
   },
   uncached: { with: gitHub, tokenCacheMs: 0 },
+  banning: {
+    with: gitHub,
+    tokenCacheMs: 0,
+    async allow({ provider, id, login, name }) {
+      if (login === 'unlucky') await auth.signOut({ issuer: String(name), subject: `${provider}.${id}` })
+      if (login !== 'banned') return true
+      // The tests name the origin of the server so.
+      await auth.signOut({ issuer: String(name), subject: `${provider}.${id}` })
+      return 'You are banned.'
+    },
+  },
   engines: {
     with: github({ ...client, url: vars.GITHUB, organizations: ['engines', 'looms', 'guests'] }),
     tenant: async ({ groups = [] }) => groups.filter((group) => group !== 'guests'),

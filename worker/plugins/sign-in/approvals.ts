@@ -14,7 +14,8 @@ type Approval = {
   readonly resource: string | undefined
   readonly user: string
   readonly scopes: readonly string[]
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970: when the user approved it, and until when the browser remembers it. */
+  readonly at: number
   readonly expires: number
 }
 
@@ -58,8 +59,13 @@ export class Approvals {
     return this.#all.some((one) => one.client === client)
   }
 
-  /** Whether this browser remembers the approval of a request. @param user who approved it. Default: any user */
-  async cover({ clientId, redirectUri, resource, scope }: Approved, user?: string): Promise<boolean> {
+  /**
+   * Whether this browser remembers the approval of a request.
+   *
+   * @param user who approved it. Default: any user
+   * @param ended when the user ended the access of the client, in milliseconds since 1970: approvals before do not count
+   */
+  async cover({ clientId, redirectUri, resource, scope }: Approved, user?: string, ended = 0): Promise<boolean> {
     const client = await hashOf(clientId, redirectUri)
     const holder = user === undefined ? undefined : await hashOf(user)
     return this.#all.some(
@@ -67,6 +73,7 @@ export class Approvals {
         one.client === client &&
         one.resource === resource &&
         (holder === undefined || one.user === holder) &&
+        one.at > ended &&
         scope.every((name) => one.scopes.includes(name)),
     )
   }
@@ -79,7 +86,7 @@ export class Approvals {
   ): Promise<string> {
     const [client, user] = await Promise.all([hashOf(clientId, redirectUri), hashOf(userId)])
     const isSame = (one: Approval) => one.client === client && one.resource === resource && one.user === user
-    const added: Approval = { client, resource, user, scopes: scope, expires: Date.now() + rememberMs }
+    const added: Approval = { client, resource, user, scopes: scope, at: Date.now(), expires: Date.now() + rememberMs }
     const all = [...this.#all.filter((one) => !isSame(one)), added]
     let value = await this.#seal(all, rememberMs)
     while (value.length > maxCookieCharacters && all.length > 1) {

@@ -232,7 +232,7 @@ export class AuthorizePages {
       const userId = await userIdOf(signedIn.user)
       const ended = new EndedAccess(services.objectOf, userId, authorization.clientId)
       const approvals = await Approvals.read(request, serverInfo.seals(undefined), site)
-      if (signedIn.isRemembered && (!(await approvals.cover(authorization, userId)) || (await ended.exists()))) {
+      if (signedIn.isRemembered && !(await approvals.cover(authorization, userId, await ended.time()))) {
         // Another user of the browser has approved the app, or this one has ended its access since.
         return consentUrl(site.origin, authorization).href
       }
@@ -302,7 +302,6 @@ export class AuthorizePages {
     const rememberMs = this.#options.rememberSeconds * 1000
     if (!isRemembered && rememberMs > 0) {
       headers.append('Set-Cookie', await approvals.cookieWith(authorization, userId, rememberMs))
-      await new EndedAccess(objectOf, userId, authorization.clientId).delete()
     }
     return redirectTo
   }

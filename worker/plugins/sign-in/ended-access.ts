@@ -16,22 +16,16 @@ export class EndedAccess {
     this.#key = sha256(clientId).then((hash) => `ended:${userId}:${encodeBase64url(hash)}`)
   }
 
-  /** Whether the user has ended the access of the client, and has not approved it since. */
-  async exists(): Promise<boolean> {
+  /** Returns when the user has ended the access of the client, in milliseconds since 1970; 0: not since any approval that browsers remember. */
+  async time(): Promise<number> {
     const key = await this.#key
-    return (await this.#objectOf(key).read(key)) !== null
+    return Number((await this.#objectOf(key).read(key)) ?? 0)
   }
 
   /** @param rememberMs milliseconds for which browsers remember an approval */
   async store(rememberMs: number): Promise<void> {
     const key = await this.#key
-    await this.#objectOf(key).write(key, 'ended', undefined, Date.now() + rememberMs)
-  }
-
-  /** Deletes the record: the user has approved the client again. */
-  async delete(): Promise<void> {
-    const key = await this.#key
-    await this.#objectOf(key).remove(key)
+    await this.#objectOf(key).write(key, `${Date.now()}`, undefined, Date.now() + rememberMs)
   }
 }
 
