@@ -163,7 +163,11 @@ export class SignIn extends DurableObject implements SignInRpc {
   ): Promise<Response> {
     const own = { key, storage: this.#direct() }
     const response = await this.#host.answer(request, site, own, terms)
-    if (response.ok && this.#running?.isEnded) return accessEnded()
+    if (response.ok && this.#running?.isEnded) {
+      // The library has listed the grant with its user again.
+      await this.#host.endGrant(site, own)
+      return accessEnded()
+    }
     const text = await response.clone().text()
     if (response.status === 200 && text !== '') await this.#issued.add(text)
     // The client has proven its secret: with a wrong one, the error is `invalid_client`.

@@ -10,8 +10,8 @@ beforeAll(async () => {
 })
 afterAll(() => stage?.[Symbol.asyncDispose]())
 
-async function operate(action: 'grants' | 'signOut', user: unknown): Promise<unknown> {
-  const response = await fetch(stage.at(`/operator?do=${action}`), { method: 'POST', body: JSON.stringify(user) })
+async function operate(action: 'grants' | 'signOut', user: unknown, of = stage): Promise<unknown> {
+  const response = await fetch(of.at(`/operator?do=${action}`), { method: 'POST', body: JSON.stringify(user) })
   return response.json()
 }
 
@@ -80,6 +80,8 @@ test.each(['banned', 'unlucky'])(
     const refresh = banning.refreshForm(client, tokens.refresh_token)
     expect(await seen(await banning.token(refresh))).toBe('400 invalid_grant')
     expect(await banning.call(tokens.access_token)).toContain('401')
+    const user = { issuer: banning.server.origin, subject: 'github.1815' }
+    expect(await operate('grants', user, banning)).toEqual([])
     expect(await seen(await banning.token(refresh))).toBe('400 invalid_grant')
   },
 )
