@@ -147,6 +147,8 @@ const documents: Poisoned[] = [
     },
     token: (stage, iss) => compact({ alg: 'ES256' }, claims(stage, { iss }), by(stage.keys.ES256)),
     outcome: wrongSignature,
+    // Once more, because the issuer may have rotated its keys.
+    asked: { [metadataAt('nameless')]: 2, '/nameless/jwks': 2 },
   },
   {
     name: 'two keys with one kid: the one that matches counts',
@@ -289,16 +291,16 @@ const floods: Attack[] = [
     ran: ['read'],
   },
   {
-    name: 'a hundred tokens with a hundred unknown kids, one by one: the keys are fetched once',
+    name: 'a hundred tokens with a hundred unknown kids, one by one: the keys are fetched for the first ones',
     by: async (stage) => {
       honest(stage, 'flood')
-      const seen = new Set<string>()
+      const statuses: number[] = []
       for (let at = 0; at < 100; at++)
-        seen.add(JSON.stringify(await stage.call(signedAs(stage, 'flood', { kid: unique() }))))
-      return [...seen].map((each) => JSON.parse(each))
+        statuses.push((await stage.call(signedAs(stage, 'flood', { kid: unique() }))).status)
+      return statuses
     },
-    outcome: [unknownKey],
-    asked: { [metadataAt('flood')]: 1, '/flood/jwks': 1 },
+    outcome: Array.from({ length: 100 }, (_, at) => (at < 6 ? 401 : 503)),
+    asked: { [metadataAt('flood')]: 6, '/flood/jwks': 6 },
   },
   {
     name: 'fifty concurrent tokens with unknown kids, of an issuer without fetched keys: one fetch',
