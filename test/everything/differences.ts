@@ -131,6 +131,12 @@ export const expectedDifferences: readonly ExpectedDifference[] = [
     reason: 'fetch of workerd skips characters that are not base64.',
   },
   {
+    cases: /^a client that answers every request: resources\/read .*\/12345678901234567890"}$/,
+    path: /^(result|error)$/,
+    reason:
+      'A number that JavaScript rounds names no resource. The reference server answers with the resource of the rounded number.',
+  },
+  {
     client: session,
     cases: /gzip-file-as-resource.*ü/,
     path: /\.uri$/,
