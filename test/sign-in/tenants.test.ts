@@ -20,10 +20,15 @@ afterAll(async () => {
 
 let users = 0
 /** Returns a function that changes the organization of a new user at the provider. */
-function newUser(): (organization: string) => void {
+function newUser(): (organization?: string) => void {
   const id = ++users
   return (organization) => {
-    provider.account = { id, login: 'ada', name: 'Ada', claims: { org_id: organization } }
+    provider.account = {
+      id,
+      login: 'ada',
+      name: 'Ada',
+      claims: organization === undefined ? {} : { org_id: organization },
+    }
   }
 }
 
@@ -42,7 +47,8 @@ async function signInToApp() {
     /** The organization of the token that `ctx.upstream()` returns. */
     async upstream() {
       const answer = await call('token')
-      return provider.tokens.get(answer)?.claims?.org_id ?? answer
+      const owner = provider.tokens.get(answer)
+      return owner ? (owner.claims?.org_id ?? 'none') : answer
     },
     refresh: () => raw.token(raw.refreshForm(client, tokens.refresh_token)),
   }
@@ -77,4 +83,19 @@ test('the page that connects the provider refuses another organization, and ends
   change('acme')
   expect(await acme.browser.connect(link)).toContain('is connected')
   expect(await acme.upstream()).toBe('acme')
+})
+
+test('the page that connects the provider refuses an organization for an app that acts for none', async () => {
+  provider.expiresIn = 3600
+  const change = newUser()
+  change()
+  const app = await signInToApp()
+  expect(await app.tenant()).toBe('none')
+  change('globex')
+  const link = new URL('/oauth/link/oidc', server.url)
+  expect(await app.browser.connect(link)).toContain('for another organization than in your app')
+  expect(await app.upstream()).toBe('none')
+  expect((await app.refresh()).status).toBe(200)
+  change()
+  expect(await app.browser.connect(link)).toContain('is connected')
 })

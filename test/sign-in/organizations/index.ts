@@ -18,7 +18,6 @@ const company = {
   issuer,
   title: 'Company',
   tenantClaim: 'org_id',
-  tenants: ['acme', 'globex'],
 }
 
 const worker = serve(server, { auth: signIn({ with: oidc(company), tokenCacheMs: 0 }) })

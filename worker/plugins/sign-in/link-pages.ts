@@ -13,7 +13,7 @@ import { htmlPage, messagePage } from './consent-page.ts'
 import { readCookie, setCookie } from './cookies.ts'
 import { beginVisit, type Finished, type VisitPurpose, type VisitServices } from './own-visits.ts'
 import type { IdentityProvider, User } from './providers/provider.ts'
-import { callsOf, linkPath } from './upstream.ts'
+import { callsOf, linkPath, providerOfUser } from './upstream.ts'
 
 /** The provider to connect, and the account once it is known. */
 export type LinkPurpose = VisitPurpose & {
@@ -106,7 +106,7 @@ export class LinkPages {
       return messagePage(request, 403, 'Nothing was connected', 'Sign in to this server in your app first.')
     }
     const { tenant } = purpose
-    if (tenant !== undefined && !(await this.#tenantsOf(user)).includes(tenant)) {
+    if (provider.tenants && providerOfUser(userId) === provider.name && !(await this.#isOf(tenant, user))) {
       return messagePage(
         request,
         403,
@@ -119,6 +119,12 @@ export class LinkPages {
     const calls = callsOf(provider, serverInfo.report, userId, tenant)
     await objectOf(upstreamKeyOf(userId)).keepUpstream(userId, calls, kept, requested, false)
     return messagePage(request, 200, `${provider.title} is connected`, 'You can close this page and go on in your app.')
+  }
+
+  /** Whether a user may act for the tenant of an app, or for none as the app does. */
+  async #isOf(tenant: string | undefined, user: User): Promise<boolean> {
+    const tenants = await this.#tenantsOf(user)
+    return tenant === undefined ? tenants.length === 0 : tenants.includes(tenant)
   }
 
   /** Sends the user to a provider, with the scopes to connect if it is the one to connect. */
