@@ -187,8 +187,8 @@ export class UpstreamTokens {
   }
 
   /**
-   * Stores what `next` makes of the tokens that are stored; `undefined` leaves them as they are. Nothing is awaited between the comparison and
-   * the write: when they change while they are read or sealed, `next` is called again.
+   * Stores what `next` makes of the tokens that are stored; `undefined` leaves them as they are. Nothing is awaited between the comparison
+   * and the write: when they change while they are read or sealed, `next` is called again.
    *
    * @returns the tokens that were stored, and those that replaced them
    */

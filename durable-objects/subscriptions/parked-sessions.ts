@@ -1,6 +1,6 @@
 /**
- * Sessions that could not be called, or to which changes come faster than they answer. Each has one row, however many changes it misses: the change log has them, and each later call begins
- * with the first of them. Other sessions do not wait for it. The table is in `object.ts`.
+ * Sessions that could not be called, or to which changes come faster than they answer. Each has one row, however many changes it misses:
+ * the change log has them, and each later call begins with the first of them. Other sessions do not wait for it. The table is in `object.ts`.
  */
 import type { Tables } from '../shared/tables.ts'
 

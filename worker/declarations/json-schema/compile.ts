@@ -39,7 +39,10 @@ const emptyScope = (...bases: readonly string[]) => ({
 })
 
 /** @param seen the evaluated properties and items, if they were collected */
-type Result = { readonly issues: Issues; readonly seen: Set<string | number> | undefined }
+type Result = { readonly issues: Issues; readonly seen: ReadonlySet<string | number> | undefined }
+
+/** The result of a reference whose check runs. */
+const running: Result = { issues: circle, seen: new Set() }
 
 /**
  * Compiles a schema. It may refer to itself; a reference that returns to its schema for the same value matches nothing.
@@ -186,7 +189,7 @@ class SchemaCompiler {
       let result = results.get(value)
       if (!result || (seen && !result.seen)) {
         const own = seen && new Set<string | number>()
-        results.set(value, { issues: circle, seen: new Set() })
+        results.set(value, running)
         result = { issues: check(value, own), seen: own }
         results.set(value, result)
       }

@@ -47,7 +47,7 @@ export function runStateless(
     // One after the other: one result is in memory before the bound on all responses holds.
     for (const call of calls) {
       await bounded.nextTurn()
-      texts.push(bounded.fit({ ...call.message, ...(await answer(call)) }, revision).text)
+      texts.push(bounded.fit({ id: call.message.id, ...(await answer(call)) }, revision).text)
     }
     return { status: 200, text: batchText(texts) }
   }

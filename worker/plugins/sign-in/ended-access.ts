@@ -16,7 +16,7 @@ export class EndedAccess {
     this.#key = sha256(clientId).then((hash) => `ended:${userId}:${encodeBase64url(hash)}`)
   }
 
-  /** Returns when the user has ended the access of the client, in milliseconds since 1970; 0: not since any approval that browsers remember. */
+  /** Returns when the user ended the access of the client, in milliseconds since 1970; 0 if browsers remember no approval from before. */
   async time(): Promise<number> {
     const key = await this.#key
     return Number((await this.#objectOf(key).read(key)) ?? 0)

@@ -13,7 +13,7 @@ import { htmlPage, messagePage } from './consent-page.ts'
 import { readCookie, setCookie } from './cookies.ts'
 import { beginVisit, type Finished, type VisitPurpose, type VisitServices } from './own-visits.ts'
 import type { IdentityProvider, User } from './providers/provider.ts'
-import { callsOf, linkPath, providerOfUser } from './upstream.ts'
+import { callsOf, linkPath, statesTenantOf } from './upstream.ts'
 
 /** The provider to connect, and the account once it is known. */
 export type LinkPurpose = VisitPurpose & {
@@ -36,7 +36,6 @@ const maxFormBytes = 4096
 export class LinkPages {
   readonly #signIn: readonly IdentityProvider[]
   readonly #all: readonly IdentityProvider[]
-
   readonly #tenantsOf: (user: User) => Promise<readonly string[]>
 
   /**
@@ -106,7 +105,7 @@ export class LinkPages {
       return messagePage(request, 403, 'Nothing was connected', 'Sign in to this server in your app first.')
     }
     const { tenant } = purpose
-    if (provider.tenants && providerOfUser(userId) === provider.name && !(await this.#isOf(tenant, user))) {
+    if (statesTenantOf(provider, userId) && !(await this.#isOf(tenant, user))) {
       return messagePage(
         request,
         403,

@@ -106,14 +106,13 @@ async function storedToken(
   cache: UpstreamCache,
 ): Promise<{ readonly accessToken: string } | Lacking> {
   const { name, title } = provider
-  const calls = callsOf(provider, runtime.report, subject, tenant)
   // Where the provider states no tenant, its account belongs to the user in whichever tenant.
-  const key = `${calls.entry} ${ownerKey({ issuer, subject }, runtime.identity)}`
+  const key = `${tokensEntry(provider, subject, tenant)} ${ownerKey({ issuer, subject }, runtime.identity)}`
   const cached = scopes.length === 0 && rejected === undefined ? cache.get(key) : undefined
   if (cached !== undefined) return { accessToken: cached }
   const realm = { origin: issuer, identity: runtime.identity }
   const object = runtime.object<SignInRpc>('McpSignIn', objectName(realm, upstreamKeyOf(subject)))
-  const asked = object.upstreamToken(subject, calls, scopes, rejected)
+  const asked = object.upstreamToken(subject, callsOf(provider, runtime.report, subject, tenant), scopes, rejected)
   // A refresh whose answer is lost loses the tokens: it goes on for a caller who has gone.
   runtime.waitUntil(asked.catch(() => {}))
   const answer = await asked
@@ -127,18 +126,15 @@ async function storedToken(
 }
 
 /** The same URL in each round of a call. Whoever opens it signs in first, and connects the provider to their own account. */
-function linkUrl(
-  { issuer, subject, tenant }: Principal,
-  { name, signInScopes, knownScopes, tenants }: IdentityProvider,
-  all: readonly string[],
-): string {
+function linkUrl({ issuer, subject, tenant }: Principal, provider: IdentityProvider, all: readonly string[]): string {
+  const { name, signInScopes, knownScopes } = provider
   const scopes = [...new Set(all)]
     .filter((scope) => knownScopes.includes(scope) && !signInScopes.includes(scope))
     .sort()
   const url = new URL(`${linkPath}${name}`, issuer)
   const primary = providerOfUser(subject)
   if (primary !== name) url.searchParams.set('with', primary)
-  else if (tenants && tenant !== undefined) url.searchParams.set('tenant', tenant)
+  if (statesTenantOf(provider, subject) && tenant !== undefined) url.searchParams.set('tenant', tenant)
   if (scopes.length > 0) url.searchParams.set('scope', scopes.join(' '))
   return url.href
 }
@@ -168,14 +164,18 @@ export function upstreamHost(
   }
 }
 
+/** Whether a provider states the tenant of a user: the user has signed in with it. */
+export const statesTenantOf = ({ name, tenants }: IdentityProvider, userId: string): boolean =>
+  tenants !== undefined && providerOfUser(userId) === name
+
 /**
- * Names the tokens of a user at a provider. Where the provider with which the user signed in states the tenant, tokens are those of one
- * tenant: an app of another tenant must not use them.
+ * Names the tokens of a user at a provider. Where the provider states the tenant of the user, they are those of one tenant: an app of
+ * another tenant must not use them.
  *
  * @param tenant of the grant
  */
-const tokensEntry = ({ name, tenants }: IdentityProvider, userId: string, tenant: string | undefined): string =>
-  tenants && tenant !== undefined && providerOfUser(userId) === name ? `${name} ${tenant}` : name
+const tokensEntry = (provider: IdentityProvider, userId: string, tenant: string | undefined): string =>
+  statesTenantOf(provider, userId) && tenant !== undefined ? `${provider.name} ${tenant}` : provider.name
 
 /** Returns a provider for an object, in whose isolate its endpoint may not exist. @param tenant of the grant for which it is asked */
 export function callsOf(
