@@ -224,8 +224,12 @@ export interface SubscriptionsRpc {
   countSubscribers(topics: readonly string[], shards?: number): Promise<SubscriberCount>
   /** Returns whether a session has subscribed to one of the topics. */
   hasSubscribed(session: string, topics: readonly string[]): Promise<boolean>
-  /** Removes a session. Returns true if it was subscribed to resources. */
-  unsubscribeAll(session: string): Promise<boolean>
+  /**
+   * Removes a session. Returns true if it was subscribed to resources.
+   *
+   * @param keepsLists removes the subscriptions to resources only. An object of an older release removes all
+   */
+  unsubscribeAll(session: string, keepsLists?: boolean): Promise<boolean>
   /**
    * Enables or disables an entry of the server and, if that changes the entry, publishes the change of its list. First object only. A
    * Worker of an older release omits the change.

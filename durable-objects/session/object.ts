@@ -194,12 +194,12 @@ export class Session extends Store implements SessionRpc {
     this.#wake(terms)
     const { epoch } = session.lifetime
     if (owner) session.lifetime.setOwner(owner, expires)
-    const isRevoked = await (session.subscriptions?.dropWithout(scopes) ?? dropSubscriptionsWithout(session, scopes))
+    await (session.subscriptions?.dropWithout(scopes) ?? dropSubscriptionsWithout(session, scopes))
     if (epoch !== session.lifetime.epoch) return { gone: true }
     const lacks = session.admission.admit(scopes, after, relay)
     if (lacks) return { lacks }
     const isListening = session.values.get('registration') !== undefined
-    if (after !== undefined && !isRevoked && !isListening) return { admitted: true }
+    if (after !== undefined && !isListening) return { admitted: true }
     session.lifetime.scheduleExpiry(expires)
     const isThere = await session.subscriptions?.listen(opening)
     return isThere === false ? { gone: true } : { admitted: true }

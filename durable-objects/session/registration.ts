@@ -25,20 +25,14 @@ export function subscriptionsOf(session: Context): SubscriptionsRpc | undefined 
 /** Returns the scopes of the resources that the session has subscribed to. */
 export const subscribedScopes = (session: Context): string[] => session.values.get('subscribedScopes') ?? []
 
-/**
- * Ends the subscriptions of the session, and erases their events, if a token that opens a stream lacks a scope of one of them. Returns true
- * if it did.
- */
-export async function dropSubscriptionsWithout(session: Context, scopes: readonly string[]): Promise<boolean> {
-  if (holdsScopes(scopes, subscribedScopes(session))) return false
-  const shard = subscriptionsOf(session)
-  // Also the next instance registers again, if this one is lost meanwhile.
-  session.values.delete('registration')
+/** Ends the subscriptions of the session to resources, and erases their events, if a token that opens a stream lacks a scope of one of them. */
+export async function dropSubscriptionsWithout(session: Context, scopes: readonly string[]): Promise<void> {
+  if (holdsScopes(scopes, subscribedScopes(session))) return
+  const { values, log } = session
   // A failure fails the request, and the next one repeats this: what is still registered must not be forgotten.
-  await shard?.unsubscribeAll(addressOf(session))
-  session.log.eraseScoped('resource')
-  session.values.delete('subscribedScopes')
-  return true
+  await subscriptionsOf(session)?.unsubscribeAll(addressOf(session), true)
+  log.eraseScoped('resource')
+  values.delete('subscribedScopes')
 }
 
 /** Ends the subscriptions of the session. Returns true if it was, or may have been, subscribed to resources. */

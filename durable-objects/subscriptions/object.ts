@@ -148,9 +148,9 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     return this.#sessions.has(session, topics)
   }
 
-  async unsubscribeAll(session: string): Promise<boolean> {
+  async unsubscribeAll(session: string, keepsLists?: boolean): Promise<boolean> {
     this.#schema.check()
-    return this.#sessions.removeAll(session)
+    return this.#sessions.removeAll(session, keepsLists)
   }
 
   async setEnabled(

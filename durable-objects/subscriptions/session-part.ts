@@ -124,7 +124,7 @@ export class Subscriptions {
   }
 
   /** See `dropSubscriptionsWithout`. */
-  dropWithout(scopes: readonly string[]): Promise<boolean> {
+  dropWithout(scopes: readonly string[]): Promise<void> {
     return this.#oneByOne(() => dropSubscriptionsWithout(this.#session, scopes))
   }
 

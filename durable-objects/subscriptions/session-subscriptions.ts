@@ -19,6 +19,8 @@ export const anonymousListener = 'address '
 const resourcePrefix = 'resource:'
 /** Start of the row that names the caller of a session. No topic starts with it. */
 const callerPrefix = 'caller:'
+/** The rows that a subscription to a resource adds: its topics, also of a tenant, and the caller. */
+const isOfResource = `(topic GLOB '${resourcePrefix}*' OR topic GLOB 'tenant:* ${resourcePrefix}*' OR topic GLOB '${callerPrefix}*')`
 const addressPrefix = `${callerPrefix}${anonymousListener}`
 
 /** Returns `undefined` without a principal and an address. */
@@ -102,10 +104,10 @@ export class SessionSubscriptions {
     }
   }
 
-  /** Removes a session. Returns true if it was subscribed to resources. */
-  removeAll(session: string): boolean {
+  /** Removes a session, or its resources only. Returns true if it was subscribed to resources. */
+  removeAll(session: string, keepsLists = false): boolean {
     const removed = this.#tables.query<{ topic: string }>(
-      'DELETE FROM subscriptions WHERE session = ? RETURNING topic',
+      `DELETE FROM subscriptions WHERE session = ? ${keepsLists ? `AND ${isOfResource}` : ''} RETURNING topic`,
       session,
     )
     return removed.some(({ topic }) => topic.startsWith(resourcePrefix))

@@ -33,7 +33,8 @@ async function registered(use: (session: Session, storage: DurableObjectStorage,
     ClientTasks,
     termsOf: () => terms,
     subscriptionsAt: (shard: number) => ({
-      unsubscribeAll: async (session: string) => left.push(`${shard} ${session}`) > 0,
+      unsubscribeAll: async (session: string, keepsLists = false) =>
+        left.push(`${shard} ${session}${keepsLists ? ', but its lists' : ''}`) > 0,
     }),
     seals: () => ({}),
     serverFor: () => server,
@@ -62,16 +63,15 @@ test('a session that ends deletes its registration, and leaves a tombstone', asy
   expect(left).toEqual([`2 ${name}`])
 })
 
-test('a token without the scopes of the subscriptions ends them', async () => {
+test('a token without the scopes of the subscriptions ends those to resources', async () => {
   const opening = { expires: Date.now() + week, tenant: undefined, after: undefined }
   const { name, left } = await registered(async (session, storage, leftSoFar) => {
     expect(await session.admit({ ...opening, scopes: ['notes'] })).toEqual({ admitted: true })
     expect(leftSoFar).toEqual([])
     expect(await session.admit({ ...opening, scopes: [] })).toEqual({ admitted: true })
-    expect(storage.kv.get('registration')).toBeUndefined()
     expect(storage.kv.get('subscribedScopes')).toBeUndefined()
   })
-  expect(left).toEqual([`2 ${name}`])
+  expect(left).toEqual([`2 ${name}, but its lists`])
 })
 
 test('resources/subscribe is an unknown method', async () => {

@@ -36,10 +36,10 @@ test('a subscription that is made while a narrower token ends earlier ones is ke
   const original = SubscriptionsObject.prototype.unsubscribeAll
   const leaving = vi.spyOn(SubscriptionsObject.prototype, 'unsubscribeAll').mockImplementation(async function (
     this: SubscriptionsObject,
-    session,
+    ...args
   ) {
     await mayLeave
-    return original.call(this, session)
+    return original.apply(this, args)
   })
   try {
     const admitted = stub.admit({ expires: Date.now() + week, tenant: undefined, scopes: [], after: undefined })
@@ -55,6 +55,43 @@ test('a subscription that is made while a narrower token ends earlier ones is ke
   }
   const topics = await topicsOf(stub)
   expect(topics.filter((topic) => topic.startsWith('resource:'))).toEqual(['resource:note://2'])
+})
+
+test('a session hears of its lists while a narrower token ends its subscriptions, and after an attempt that failed', async () => {
+  const stub = McpSession.getByName(crypto.randomUUID())
+  const ada = { issuer: 'https://issuer.example', subject: 'ada', tenant: 'acme' }
+  const principal = { ...ada, scopes: ['notes'], claims: {} }
+  const wide = { ...anyone, ...ada, scopes: ['notes'], after: undefined }
+  expect(await stub.admit(wide)).toEqual({ admitted: true })
+  const lists = await topicsOf(stub)
+  expect(lists).toContain('tools')
+  await stub.post(post('resources/subscribe', { uri: 'note://1' }, { principal }))
+  expect((await topicsOf(stub)).length).toBe(lists.length + 3)
+  // As after a subscription to a resource that takes a scope.
+  await runInDurableObject(stub, (_, { storage }) => storage.kv.put('subscribedScopes', ['notes']))
+  await evictDurableObject(stub)
+  const original = SubscriptionsObject.prototype.unsubscribeAll
+  const leaving = vi.spyOn(SubscriptionsObject.prototype, 'unsubscribeAll').mockImplementationOnce(async function (
+    this: SubscriptionsObject,
+    ...args
+  ) {
+    await original.apply(this, args)
+    throw new Error('lost')
+  })
+  const narrow = { ...wide, scopes: [] }
+  try {
+    expect(await stub.admit(narrow).then(JSON.stringify, String)).toContain('lost')
+  } finally {
+    leaving.mockRestore()
+  }
+  expect(await topicsOf(stub)).toEqual(lists)
+  const subscribing = vi.spyOn(SubscriptionsObject.prototype, 'subscribe').mockRejectedValue(new Error('lost'))
+  try {
+    expect(await stub.admit(narrow)).toEqual({ admitted: true })
+  } finally {
+    subscribing.mockRestore()
+  }
+  expect(await topicsOf(stub)).toEqual(lists)
 })
 
 describe('a session that registered before a release added a topic', () => {
