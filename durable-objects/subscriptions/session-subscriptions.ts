@@ -90,15 +90,15 @@ export class SessionSubscriptions {
    * Calls a session, and removes it if it has ended.
    *
    * @param deliver returns false if the session has ended
-   * @returns the same
+   * @returns the same; true if the session has subscribed meanwhile: its next life has
    * @throws what `deliver` throws
    */
   async call(session: string, deliver: () => Promise<boolean>): Promise<boolean> {
     this.#called.add(session)
     try {
-      const isThere = await deliver()
-      if (!isThere && this.#called.has(session)) this.removeAll(session)
-      return isThere
+      if ((await deliver()) || !this.#called.has(session)) return true
+      this.removeAll(session)
+      return false
     } finally {
       this.#called.delete(session)
     }

@@ -639,6 +639,30 @@ describe('a session that cannot be called', () => {
       expect(told('absent')).toEqual([note(1), note(2), note(3)])
     }))
 
+  test.each(['while it is called', 'while it is called again'])(
+    'that ends, and subscribes %s, gets what is published afterwards',
+    (when) =>
+      withSessions(async ({ object, told, parked, pass, alarm, absent }) => {
+        const isAgain = when === 'while it is called again'
+        const lastLife = Promise.withResolvers<boolean>()
+        if (!isAgain) absent.mockReturnValueOnce(lastLife.promise)
+        await publishAt(object, note(1))
+        await pass(100)
+        if (isAgain) {
+          absent.mockReturnValueOnce(lastLife.promise)
+          await alarm()
+        }
+        absent.mockResolvedValue(true)
+        await object.subscribe('absent', ['tools'])
+        await publishAt(object, tools)
+        await pass(100)
+        absent.mockClear()
+        lastLife.resolve(false)
+        await pass(100)
+        expect([told('absent'), parked()]).toEqual([[tools], []])
+      }),
+  )
+
   test('is called after pauses that grow to ten minutes, and is removed when its id has expired', () =>
     withSessions(async ({ object, parked, pass, alarm, state, report }) => {
       await publishAt(object, tools)
