@@ -254,7 +254,7 @@ export type Subscriber = { owner: string | undefined; address: string | undefine
 
 /** The subscriptions objects of a server. */
 export type Shards = {
-  /** Returns the shard of a stream or a session, by a text that names it; a random shard for an empty text. */
+  /** Returns the shard of a stream or a session, by a text that names it. */
   of(name: string): number
   at(shard: number): SubscriptionsRpc
 }

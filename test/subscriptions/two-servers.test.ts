@@ -32,7 +32,7 @@ describe('two servers that share the class McpSubscriptions', () => {
     async (revision) => {
       await using stack = new AsyncDisposableStack()
       const open = async (name: string) => {
-        // In random shards.
+        // Sessions in random shards, streams of one address in one.
         const clients = await Promise.all(Array.from({ length: 4 }, () => connectTo(name, revision)))
         for (const client of clients) {
           stack.use(client)

@@ -48,10 +48,12 @@ export class Listener implements Hearer {
     streams += 1
     const id = streams
     const method = 'subscriptions/listen'
+    // One network for each, so that they are spread over the objects.
+    const address = `10.${streams >> 8}.${streams & 255}.1`
     const _meta = { [`${prefix}protocolVersion`]: '2026-07-28', [`${prefix}clientCapabilities`]: {} }
     const response = await send(url, {
       method: 'POST',
-      headers: { 'MCP-Protocol-Version': '2026-07-28', 'Mcp-Method': method },
+      headers: { 'MCP-Protocol-Version': '2026-07-28', 'Mcp-Method': method, 'CF-Connecting-IP': address },
       message: { id, method, params: { notifications: filter, _meta } },
     })
     if (response.statusCode !== 200) throw new Error(`Listening: ${response.statusCode} ${await bodyOf(response)}`)

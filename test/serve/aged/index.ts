@@ -22,6 +22,6 @@ server.tool(
   },
 )
 
-const worker = serve(server, { limits: { maxStreamAgeMs: 200 }, plugins: [subscriptions()] })
+const worker = serve(server, { limits: { maxStreamAgeMs: 200 }, plugins: [subscriptions({ shards: 4 })] })
 export default worker
 export const { McpSession, McpSubscriptions } = worker

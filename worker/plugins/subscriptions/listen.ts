@@ -30,7 +30,6 @@ import {
 import { asMcpError, McpError } from '../../protocol/errors.ts'
 import { notificationText, type RequestMessage, resultText } from '../../protocol/jsonrpc.ts'
 import { metaOf, subscriptionIdKey } from '../../protocol/meta.ts'
-import { ownerKey } from '../../protocol/principal.ts'
 import type { Revision } from '../../protocol/revision.ts'
 import { eventFrame } from '../../protocol/server-sent-events.ts'
 import type { Notification, SubscriptionFilter } from '../../protocol/types.ts'
@@ -94,7 +93,8 @@ async function openStream(request: ListenRequest): Promise<SubscriptionStream> {
     // A notification, with one member more in its params.
     return eventFrame(notificationText({ method, params: all } as Notification))
   }
-  const shard = shards.of(principal ? ownerKey(principal, request.identity) : '')
+  // A stream that follows one at its maximum age continues in the same object.
+  const shard = shards.of(listener || topics)
   const tenant = principal && tenantKey(principal)
   const subscriber = principal && subscriberKey(principal)
   const most = String(maxStreamsOf(principal, options))

@@ -57,7 +57,7 @@ export function subscriptions(
     storageBytes: 2 ** 30,
     ...options,
   }
-  const of = (name: string) => (name ? hash(name) : Math.floor(Math.random() * 2 ** 32)) % all.shards
+  const of = (name: string) => hash(name) % all.shards
   return {
     name: 'subscriptions',
     subscriptions: { Subscriptions, options: all, of, listen },
