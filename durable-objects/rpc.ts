@@ -242,9 +242,9 @@ export interface SubscriptionsRpc {
   /** Registers another shard at the first object. */
   addShard(shard: number): Promise<void>
   /**
-   * Opens a relay of changes. Each message has a `ServerEvent` as JSON, and its `seq` as id: see `relay-messages.ts`. The topics are a JSON
-   * list in a header. `?listener=` names the caller, `?most=` is the maximum number of its streams, `?after=` continues after a message.
-   * 410: that message was deleted. 429: too many streams.
+   * Opens a relay of changes. Each message has a `ServerEvent` as JSON, and its `seq` as id: see `relay-messages.ts`. An empty one only
+   * moves the position of the stream. The topics are a JSON list in a header. `?listener=` names the caller, `?most=` is the maximum number
+   * of its streams, `?after=` continues after a message. 410: that message was deleted. 429: too many streams.
    */
   fetch(request: Request): Promise<Response>
 }

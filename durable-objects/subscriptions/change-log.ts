@@ -119,9 +119,20 @@ export class ChangeLog {
     return row.seq
   }
 
-  /** Deletes old changes. Returns true if changes remain that have to be deleted later. */
+  /**
+   * Deletes old changes, once some are twice as old as a stream may be disconnected: many at once. Returns true if changes remain that have
+   * to be deleted later.
+   */
   prune(now: number): boolean {
     const last = this.last
+    const [oldest] = this.#tables.query<{ at: number }>(
+      'SELECT at FROM changes WHERE at IS NOT NULL AND deliveredTo IS NULL ORDER BY seq LIMIT 1',
+    )
+    if (oldest && oldest.at < now - 2 * retentionMs) this.#deleteOld(now, last)
+    return this.#tables.query('SELECT 1 FROM changes WHERE seq < ? LIMIT 1', last).length > 0
+  }
+
+  #deleteOld(now: number, last: number): void {
     const [old] = this.#tables.query<{ seq: number | null }>(
       `SELECT max(seq) AS seq FROM changes WHERE ${isOld}`,
       now - retentionMs,
@@ -132,7 +143,6 @@ export class ChangeLog {
       this.#kv.put('pruned', old.seq)
       this.#tables.query(`DELETE FROM changes WHERE ${isOld}`, now - retentionMs, last)
     }
-    return this.#tables.query('SELECT 1 FROM changes WHERE seq < ? LIMIT 1', last).length > 0
   }
 
   /** Records that changes may be missing: streams that reconnect end. */

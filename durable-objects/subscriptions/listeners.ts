@@ -53,6 +53,10 @@ export class Listeners {
     this.#lists = lists
   }
 
+  get all(): WebSocket[] {
+    return [...this.#sockets.all]
+  }
+
   get count(): number {
     return this.#sockets.all.size
   }

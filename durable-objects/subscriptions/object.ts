@@ -271,7 +271,7 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     if (hasChanges || this.#overrides.hasUnannounced) await this.#alarms.add(now + retryAfterMs)
     this.#aged.prune(now)
     // Changes may be stored for longer than `retentionMs`, so that one alarm deletes many.
-    if (this.#log.prune(now)) await this.#alarms.add(now + retentionMs)
+    if (this.#publisher.prune(now)) await this.#alarms.add(now + retentionMs)
   }
 }
 

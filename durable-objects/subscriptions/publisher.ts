@@ -64,6 +64,18 @@ export class Publisher {
     }, remainingMs)
   }
 
+  /**
+   * Deletes old changes, and moves the positions of all streams past them: one that has heard nothing for long continues when this object
+   * is lost. Returns true if changes remain that have to be deleted later.
+   */
+  prune(now: number): boolean {
+    const { log, listeners } = this.#parts
+    const { pruned } = log
+    const remain = log.prune(now)
+    if (log.pruned > pruned) this.#outbox.send(changeMessage(log.last, ''), listeners.all)
+    return remain
+  }
+
   /** Waits while so much is queued for sockets that it would fill the memory. */
   waitForCapacity(): Promise<void> {
     return this.#outbox.waitForCapacity()
@@ -103,5 +115,5 @@ export class Publisher {
   }
 }
 
-/** Formats a logged change as the message of a socket. */
+/** Formats a logged change as the message of a socket. An empty one only moves the position of its stream. */
 export const changeMessage = (seq: number, change: string): string => relayMessage(change, String(seq))

@@ -1,20 +1,31 @@
-import { createExecutionContext, env, runInDurableObject } from 'cloudflare:test'
+import {
+  createExecutionContext,
+  env,
+  evictDurableObject,
+  runDurableObjectAlarm,
+  runInDurableObject,
+} from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { createParser } from 'eventsource-parser'
 import { describe, expect, test, vi } from 'vitest'
-import type { SessionRpc } from '../../durable-objects/rpc.ts'
+import type { SessionRpc, SubscriptionsRpc } from '../../durable-objects/rpc.ts'
 import { openRelay } from '../../worker/http/relay.ts'
 import { relayRequest } from '../../worker/http/session-object.ts'
+import { type Change, topicOf } from '../../worker/protocol/changes.ts'
 import * as closeCode from '../../worker/protocol/close-code.ts'
 import type { RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import { relayMessage } from '../../worker/protocol/relay-messages.ts'
 import { readNonce } from '../../worker/sealing/seal.ts'
 import worker from '../support/everything/index.ts'
 import { separators } from '../support/hostile-text.ts'
+import { statelessHeaders } from '../support/stateless.ts'
 import { post, postOf } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
-const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession
+const { McpSession: namespace, McpSubscriptions: subscriptions } = exports as unknown as {
+  McpSession: { getByName(name: string): Stub }
+  McpSubscriptions: { getByName(name: string): DurableObjectStub & SubscriptionsRpc }
+}
 const session = () => namespace.getByName(crypto.randomUUID())
 const week = 7 * 24 * 60 * 60_000
 const limits = { keepAliveMs: 15_000, maxBufferedBytes: 1_000_000 }
@@ -37,6 +48,7 @@ function reading(response: Response) {
   return read
 }
 
+const note = (id: string) => ({ resource: `note://${id}` })
 const change = (index: number) => ({ resource: `note://${'x'.repeat(1000)}/${index}` })
 
 test('a connection to an object that is lost while it opens is retried', async () => {
@@ -395,4 +407,33 @@ describe('a stream with a maximum age', () => {
       await vi.waitFor(() => expect(closes.at(-1)).toBe(`${closeCode.clientGone} `))
     })
   })
+})
+
+test('a stream that has heard nothing for longer than changes are stored continues when its object is lost', async () => {
+  const shard = subscriptions.getByName('subscriptions 0 everything')
+  const publish = (change: Change) => shard.publish(change, [topicOf(change)])
+  const [own, other] = [note(crypto.randomUUID()), note(crypto.randomUUID())]
+  const listen = async ({ resource }: { resource: string }) => {
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    }
+    const params = { notifications: { resourceSubscriptions: [resource] }, _meta }
+    const request = new Request('https://mcp.example.com/mcp', {
+      method: 'POST',
+      headers: statelessHeaders('subscriptions/listen'),
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params }),
+    })
+    return reading(await worker.fetch(request, env, createExecutionContext()))
+  }
+  const [quiet, busy] = [await listen(own), await listen(other)]
+  await publish(other)
+  await vi.waitFor(() => expect(busy.text).toContain('resources/updated'))
+  await publish({ list: 'tools' })
+  await runInDurableObject(shard, (_, { storage: { sql } }) => void sql.exec('UPDATE changes SET at = at - 3600000'))
+  await runDurableObjectAlarm(shard)
+  await evictDurableObject(shard, { webSockets: 'close' })
+  await publish(own)
+  await vi.waitFor(() => expect(quiet.text).toContain('resources/updated'))
+  expect(quiet).toMatchObject({ text: expect.not.stringContaining('complete'), ended: false })
 })

@@ -43,7 +43,7 @@ async function listen(
   const heard: Feed['heard'] = []
   webSocket?.addEventListener('message', ({ data }) => {
     const { id, payload = '' } = readRelayMessage(data) ?? {}
-    heard.push({ id: Number(id), change: JSON.parse(payload) })
+    if (payload) heard.push({ id: Number(id), change: JSON.parse(payload) })
   })
   webSocket?.accept()
   return { status, heard, lastId: headers.get('Last-Event-ID'), socket: webSocket }

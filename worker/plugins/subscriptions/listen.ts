@@ -111,7 +111,7 @@ async function openStream(request: ListenRequest): Promise<SubscriptionStream> {
       return shards.at(shard).fetch(new Request(`https://subscriptions/listen?${query}`, { headers }))
     },
     // The Subscriptions object sends what was published.
-    frame: (payload) => tagged(eventNotification(JSON.parse(payload))),
+    frame: (payload) => payload && tagged(eventNotification(JSON.parse(payload))),
     firstFrame: tagged({
       method: 'notifications/subscriptions/acknowledged',
       params: { notifications: { ...filter, ...extra?.filter } },
