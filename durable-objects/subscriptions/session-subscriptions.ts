@@ -148,26 +148,38 @@ export class SessionSubscriptions {
     // One page of each topic: a statement for all topics would read the rows of all pages.
     const sql = 'SELECT session FROM subscriptions WHERE topic = ? AND session > ? ORDER BY session LIMIT ?'
     const pages = topics.flatMap((topic) => this.#tables.query<{ session: string }>(sql, topic, after, limit))
-    return [...new Set(pages.map(({ session }) => session))].sort().slice(0, limit)
+    return firstOf(pages, limit)
   }
 
   /** @param topics without the prefix of the user. An empty one is for all sessions of the user */
   #ofUser(prefix: string, topics: readonly string[], after: string, limit: number): string[] {
     const isForAll = topics.includes('') ? 1 : 0
-    return this.#tables
-      .query<{ session: string }>(
-        `SELECT DISTINCT session FROM subscriptions AS users WHERE topic >= ? AND topic < ? AND session > ? AND (
-           ? OR EXISTS (SELECT 1 FROM json_each(?) AS published, subscriptions AS wanted
-                        WHERE wanted.topic = published.value AND wanted.session = users.session)
-         ) ORDER BY session LIMIT ?`,
-        prefix,
-        // Above all rows with the prefix.
-        `${prefix}~`,
-        after,
-        isForAll,
-        JSON.stringify(topics),
-        limit,
-      )
-      .map(({ session }) => session)
+    // As in `of`, one page of each topic.
+    const sql = `SELECT session FROM subscriptions AS users WHERE topic = ? AND session > ? AND (
+        ? OR EXISTS (SELECT 1 FROM json_each(?) AS published, subscriptions AS wanted
+                     WHERE wanted.topic = published.value AND wanted.session = users.session)
+      ) ORDER BY session LIMIT ?`
+    return firstOf(
+      this.#keysFrom(prefix).flatMap((key) =>
+        this.#tables.query<{ session: string }>(sql, key, after, isForAll, JSON.stringify(topics), limit),
+      ),
+      limit,
+    )
+  }
+
+  /** Returns the rows' `subscriberKey`s that start with the prefix of a user: one for each of its clients. */
+  #keysFrom(prefix: string): string[] {
+    const keys: string[] = []
+    // Between the two are the texts that start with the prefix.
+    let [from, to]: [string | null | undefined, string] = [prefix.slice(0, -1), `${prefix}~`]
+    for (;;) {
+      const sql = 'SELECT min(topic) AS topic FROM subscriptions WHERE topic > ? AND topic < ?'
+      from = this.#tables.query<{ topic: string | null }>(sql, from, to)[0]?.topic
+      if (!from) return keys
+      keys.push(from)
+    }
   }
 }
+
+const firstOf = (pages: readonly { session: string }[], limit: number): string[] =>
+  [...new Set(pages.map(({ session }) => session))].sort().slice(0, limit)

@@ -904,10 +904,12 @@ test('sessions that were called are not called again when the object is lost bef
     await vi.waitFor(() => expect(called.mock.calls.map(([name]) => name)).toEqual(names))
   }))
 
-test.each([
+const ada = { issuer: 'https://issuer.example', subject: 'ada' }
+test.each<[string, Change, string[], string?]>([
   ['a list', tools, ['tools']],
   ['a resource of two topics', note(1), ['resource:note://1', 'resource:note://{id}']],
-])('a change of %s reads as many rows for each session, however many there are', (_, change, topics) =>
+  ['a list for a user', tools, [topicOf(tools, { user: ada })], subscriberKey(ada)],
+])('a change of %s reads as many rows for each session, however many there are', (_, change, topics, key) =>
   runInDurableObject(newShard(), async (_, state) => {
     const { sql } = state.storage
     const changed = vi.fn(async () => true)
@@ -916,7 +918,7 @@ test.each([
     /** Adds sessions. Returns how many rows a change reads that all of them receive. */
     const rowsReadWith = async (sessions: number) => {
       const instance = new SubscriptionsObject(state, {} as never, host)
-      for (; count < sessions; count++) await instance.subscribe(`session ${count}`, topics)
+      for (; count < sessions; count++) await instance.subscribe(`session ${count}`, key ? ['tools', key] : topics)
       changed.mockClear()
       const exec = vi.spyOn(sql, 'exec')
       try {
