@@ -15,6 +15,8 @@ import type { SubscriptionsHost } from './subscriptions-host.ts'
 const sessionsPerTurn = 500
 /** Sessions that are read at the same time. */
 const sessionsPerPage = 100
+/** Milliseconds after which a session that answers is parked, if others wait for their turn. */
+const slowAnswerMs = 1_000
 /** Changes that are delivered to one session at the same time. */
 const changesPerBatch = 32
 /** Changes that may wait for one session in memory. The log has those after them. */
@@ -119,24 +121,35 @@ export class SessionDelivery {
   /** Delivers the changes of a queue, also those that are added meanwhile, or parks the session. */
   async #empty(address: string, queue: Delivery[]): Promise<void> {
     const { host, parked } = this.#parts
+    /** The first change that a parked session has not received. */
+    let next: number | undefined
     try {
-      while (queue.length > 0) {
+      while (queue.length > 0 && next === undefined) {
         const batch = queue.slice(0, changesPerBatch)
+        const calledAt = Date.now()
         const isThere = await this.#deliver(address, batch)
         for (const change of queue.splice(0, isThere ? batch.length : queue.length)) this.#complete(change)
         if (this.#overtaken.has(address)) parked.advance(address, lastSeq(batch) + 1)
+        const isSlow = Date.now() - calledAt > slowAnswerMs
+        if (isThere && isSlow && this.#isFull) next = lastSeq(batch) + 1
       }
     } catch (problem) {
       host.report(problem)
-      const [first] = queue
-      if (first) parked.add(address, first.seq, Date.now())
+      next = queue[0]?.seq
+    }
+    this.#queues.delete(address)
+    this.#overtaken.delete(address)
+    if (next !== undefined) {
+      parked.add(address, next, Date.now())
       for (const change of queue) this.#complete(change)
       this.#scheduleCatchUp()
-    } finally {
-      this.#queues.delete(address)
-      this.#overtaken.delete(address)
     }
     this.#fillQueues()
+  }
+
+  /** Whether sessions wait for others that are being called. */
+  get #isFull(): boolean {
+    return this.#current !== undefined && this.#queues.size >= sessionsPerTurn
   }
 
   /** Called when a session has received a change, and when it was put into the last queue. */

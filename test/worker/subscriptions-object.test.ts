@@ -937,6 +937,34 @@ test.each<[string, Change, string[], string?]>([
   }),
 )
 
+test('500 sessions that answer slowly do not keep a change from another one', () =>
+  runInDurableObject(newShard(), async (_, state) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'], now: Date.now() + 365 * 86_400_000 })
+    try {
+      const answer = (seconds: number) => () =>
+        new Promise<boolean>((resolve) => setTimeout(resolve, seconds * 1000, true))
+      const [slow, quick] = [vi.fn(answer(4)), vi.fn<(change: Change) => Promise<boolean>>(async () => true)]
+      const host = {
+        options: { storageBytes: 1e9 },
+        report() {},
+        session: (name: string) => ({ changed: name === 'the last' ? quick : slow }),
+      }
+      const instance = new SubscriptionsObject(state, {} as never, host as unknown as SubscriptionsHost)
+      for (let index = 0; index < 500; index++) await instance.subscribe(`slow ${index}`, ['tools'])
+      await instance.subscribe('the last', ['tools', topicOf(note(1))])
+      for (let second = 0; second < 20; second++) {
+        await instance.publish(tools, ['tools'])
+        if (second === 5) await instance.publish(note(1), [topicOf(note(1))])
+        await vi.advanceTimersByTimeAsync(1000)
+        if (Number(await state.storage.getAlarm()) <= Date.now()) await instance.alarm()
+      }
+      expect(quick.mock.calls.map(([change]) => change)).toContainEqual(note(1))
+      await state.storage.deleteAlarm()
+    } finally {
+      vi.useRealTimers()
+    }
+  }))
+
 test('a session whose object is lost during delivery is notified again', async () => {
   await runInDurableObject(newShard(), async (_, state) => {
     const changed = vi.fn(async () => true)

@@ -16,8 +16,8 @@ export type Limits = Bounds & {
   /** Milliseconds between keep-alive comments on a stream. Default: 15 seconds. */
   keepAliveMs: number
   /**
-   * Bytes that wait for a slow reader. Beyond it, a stream of a session pauses and continues from its event log, another stream drops
-   * progress and log messages, and a stream of `subscriptions/listen` ends. Default: 1 MiB.
+   * Bytes that wait for a slow reader. Beyond it, a stream of a session, or of `subscriptions/listen`, pauses and continues from the
+   * stored events; another stream drops progress and log messages. Default: 1 MiB.
    */
   maxBufferedBytes: number
   /**
