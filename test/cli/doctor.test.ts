@@ -237,7 +237,7 @@ const mistakes: Mistake[] = [
       '.dev.vars': 'MAIL_KEY=abc\n',
     },
     found: ['secret-undeclared', 'hint', 'src/index.ts', 'MAIL_KEY'],
-    fix: 'list it in secrets.required of wrangler.toml',
+    fix: 'name it in secrets.required of wrangler.toml',
   },
   {
     what: 'a binding that is not declared',
@@ -264,7 +264,7 @@ const mistakes: Mistake[] = [
     what: 'keys that are on this machine only',
     files: { ...keyless, '.dev.vars': 'EDGEMCP_KEYS=a:MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI\n' },
     found: ['missing-keys', 'hint', 'src/index.ts', 'ctx.elicit('],
-    fix: 'list it in secrets.required of wrangler.toml',
+    fix: 'name it in secrets.required of wrangler.toml',
   },
   {
     what: 'a class that is not exported',
