@@ -27,6 +27,21 @@ test('an upstream that hangs is left out of lists after listTimeout, and for hal
   expect(hanging.asked('tools/list')).toHaveLength(2)
 })
 
+test('an upstream that hangs for one user stays in the lists of the others', async () => {
+  let isHanging = true
+  const busy = scripted({ 'tools/list': (request) => (isHanging ? hang(request) : { tools: [tool('busy')] }) })
+  const server = newServer()
+  server.use(nodeProxy('https://busy.example/mcp', busy.fetch, { listTimeoutMs: 100 }))
+  const listOf = async (subject: string) => {
+    const principal = { issuer: 'https://issuer.example', subject, scopes: [], claims: {} }
+    return (await result(server, 'tools/list', {}, { principal })).tools
+  }
+  expect(await listOf('ada')).toEqual([])
+  isHanging = false
+  expect(await listOf('ada')).toEqual([])
+  expect(await listOf('bob')).toMatchObject([{ name: 'busy' }])
+})
+
 test('listTimeout applies to all pages together', async () => {
   const dripping = scripted({
     'tools/list': async ({ params }) => {

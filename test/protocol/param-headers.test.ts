@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { checkInputSchema } from '../../worker/declarations/check-declarations.ts'
-import { decodeHeader, encodeHeader, getPath, headerParameters, mirrors } from '../../worker/protocol/param-headers.ts'
+import {
+  decodeHeader,
+  encodeHeader,
+  getPath,
+  headerParameters,
+  mirrors,
+  parameterHeaders,
+} from '../../worker/protocol/param-headers.ts'
 import type { JsonSchema } from '../../worker/protocol/types.ts'
 
 describe('a mirrored header is decoded', () => {
@@ -26,6 +33,11 @@ describe('a mirrored header is decoded', () => {
   ])('%s', (_, header, value) => {
     expect(decodeHeader(header)).toBe(value)
   })
+})
+
+test('an argument that is an object or a list is not mirrored, whatever it contains', () => {
+  const parameters = [{ header: 'A', path: ['a'], type: 'string' }] as const
+  for (const a of [{ toString: 'x' }, ['x', 'y']]) expect(parameterHeaders(parameters, { a })).toEqual({})
 })
 
 test('a long text is encoded as a mirrored header, and decoded', () => {

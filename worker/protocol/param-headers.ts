@@ -76,12 +76,14 @@ export const encodeHeader = (value: string): string =>
     ? value
     : `=?base64?${encodeBase64(utf8(value))}?=`
 
-/** Returns the headers that repeat arguments of a call. */
+/** Returns the headers that repeat arguments of a call. An object or a list is none that a tool can mirror. */
 export const parameterHeaders = (parameters: readonly HeaderParameter[], args: unknown): Record<string, string> =>
   Object.fromEntries(
     parameters.flatMap(({ header, path }) => {
       const value = getPath(args, path)
-      return value === undefined ? [] : [[`Mcp-Param-${header}`, encodeHeader(String(value))]]
+      return value === undefined || typeof value === 'object'
+        ? []
+        : [[`Mcp-Param-${header}`, encodeHeader(String(value))]]
     }),
   )
 

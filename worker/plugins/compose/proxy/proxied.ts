@@ -75,7 +75,7 @@ export class Proxied {
   readonly #cut = new Set<List>()
   /** Who may use its entries. */
   readonly access: ForwardedAccess
-  /** Until when lists omit the upstream, by the headers with which it did not respond in time. */
+  /** Until when lists omit the upstream, by the caller to whom it did not respond in time: see `#callerKey`. */
   readonly #hungUntilMs = new BoundedMap<string, number>({ maxEntries: 1000 })
   readonly #callers: UpstreamCallers
   /** Interceptors of the mounted server that has this proxy. They wrap the calls of this upstream. */
@@ -151,7 +151,7 @@ export class Proxied {
   /** Returns all entries of a list, under their names on this server; `undefined` if the upstream does not offer the list. */
   async list(context: MethodContext, list: List): Promise<Params[] | undefined> {
     const signal = this.#listSignal(context)
-    const key = headersKey(await this.#callers.headers(context, signal))
+    const key = await this.#callerKey(context, signal)
     if (Date.now() < (this.#hungUntilMs.get(key) ?? 0)) throw this.#remote.noAnswer('timed out recently')
     try {
       return await this.#list(context, list, signal).catch(async (problem) => {
@@ -198,11 +198,15 @@ export class Proxied {
     return named
   }
 
-  /** Returns a key for what a list depends on: nothing else about its caller is sent to the upstream. */
   async #listKey(context: MethodContext, list: List, signal: AbortSignal): Promise<string> {
+    return `${list} ${await this.#callerKey(context, signal)}`
+  }
+
+  /** Returns a key for what lists depend on: nothing else about their caller is sent to the upstream. */
+  async #callerKey(context: MethodContext, signal: AbortSignal): Promise<string> {
     const caller = await this.#callers.of(context, signal)
     const { sessionKey, headers, capabilities } = caller
-    return JSON.stringify([list, isOfOneCall(caller) ? '' : sessionKey, headersKey(headers), capabilities])
+    return JSON.stringify([isOfOneCall(caller) ? '' : sessionKey, headersKey(headers), capabilities])
   }
 
   #listSignal({ context }: MethodContext): AbortSignal {
