@@ -66,7 +66,8 @@ export class UpstreamTokens {
       if (isSignIn && old && isUsable(old) && isBetter(old, tokens)) {
         // A refresh token of both is replaced when the connected ones are refreshed.
         const refreshToken = tokens.refreshToken === old.refreshToken ? undefined : tokens.refreshToken
-        return { ...old, fallback: { ...tokens, refreshToken } }
+        // Where they cannot be refreshed, the ID token says who the user is: that of the last sign-in.
+        return { ...old, idToken: tokens.idToken, fallback: { ...tokens, refreshToken } }
       }
       const refused = { ...old?.refused }
       for (const scope of requested) {

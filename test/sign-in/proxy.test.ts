@@ -95,3 +95,21 @@ test('a visit that starts at the host of the Worker ends there', async () => {
   const params = new Browser().authorize(direct, { decision: 'github' })
   await expect(params).rejects.toThrow('This authorization was not started in this browser; start again.')
 })
+
+test('forTenant() changes nothing about the tokens of a user without a tenant', async () => {
+  const { origin } = client.server
+  await using another = await startServer('test/sign-in/server', {
+    CASE: 'ofTenant',
+    GITHUB: gitHub.url,
+    ORIGIN: origin,
+  })
+  const first = server
+  server = another
+  try {
+    const { tokens } = await client.signIn()
+    expect(JSON.parse((await client.call(tokens.access_token)).slice(4)).tenant).toBe('acme')
+    expect(gitHub.tokens.has((await client.call(tokens.access_token, 'starred')).slice(4))).toBe(true)
+  } finally {
+    server = first
+  }
+})

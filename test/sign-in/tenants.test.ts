@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Browser } from '../../worker/testing/provider/browser.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { RawClient } from './client.ts'
+import { RawClient, type Tokens } from './client.ts'
 import { GitHub } from './github.ts'
 
 let provider: GitHub
@@ -39,18 +39,24 @@ async function signInToApp() {
   const browser = new Browser()
   const params = await browser.authorize(asked.url, { decision: 'oidc' })
   const response = await raw.token(raw.codeForm(asked, params.get('code') ?? ''))
-  const tokens = (await response.json()) as { access_token: string; refresh_token: string }
+  const tokens = (await response.json()) as Tokens & { expires_in: number }
   const call = async (tool: string) => (await raw.call(tokens.access_token, tool)).slice('200 '.length)
   return {
     browser,
+    expiresIn: tokens.expires_in,
     tenant: () => call('tenant'),
+    groups: async () => JSON.parse(await call('groups')),
     /** The organization of the token that `ctx.upstream()` returns. */
     async upstream() {
       const answer = await call('token')
       const owner = provider.tokens.get(answer)
       return owner ? (owner.claims?.org_id ?? 'none') : answer
     },
-    refresh: () => raw.token(raw.refreshForm(client, tokens.refresh_token)),
+    async refresh() {
+      const refreshed = await raw.token(raw.refreshForm(client, tokens.refresh_token))
+      if (refreshed.status === 200) Object.assign(tokens, await refreshed.json())
+      return refreshed
+    },
   }
 }
 
@@ -98,4 +104,31 @@ test('the page that connects the provider refuses an organization for an app tha
   expect((await app.refresh()).status).toBe(200)
   change()
   expect(await app.browser.connect(link)).toContain('is connected')
+})
+
+test.each([undefined, 3600])(
+  'the last sign-in says who the user is, also where tokens with more scopes were connected before: %s s',
+  async (expiresIn) => {
+    provider.expiresIn = undefined
+    // Tokens without a refresh token, which may end.
+    provider.answers.set('/token', async (_, answer) =>
+      Response.json({ ...((await (await answer()).json()) as object), expires_in: expiresIn }),
+    )
+    newUser()()
+    provider.account.groups = ['admins']
+    const one = await signInToApp()
+    expect(await one.browser.connect(new URL('/oauth/link/oidc?scope=calendar', server.url))).toContain('is connected')
+    provider.account.groups = ['readers']
+    const two = await signInToApp()
+    for (const app of [one, two]) {
+      expect((await app.refresh()).status).toBe(200)
+      expect(await app.groups()).toEqual(['readers'])
+    }
+    provider.answers.clear()
+  },
+)
+
+test('an access token is valid for no longer than its grant', async () => {
+  newUser()()
+  expect((await signInToApp()).expiresIn).toBe(1800)
 })

@@ -11,6 +11,9 @@ server.tool(
   { description: 'Returns the tenant', scopes: [] },
   (_, { principal }) => principal?.tenant ?? 'none',
 )
+server.tool('groups', { description: 'Returns the groups', scopes: [] }, (_, { principal }) =>
+  JSON.stringify(principal?.claims.groups ?? []),
+)
 
 const company = {
   clientId: 'edge',
@@ -18,8 +21,9 @@ const company = {
   issuer,
   title: 'Company',
   tenantClaim: 'org_id',
+  additionalScopes: ['calendar'],
 }
 
-const worker = serve(server, { auth: signIn({ with: oidc(company), tokenCacheMs: 0 }) })
+const worker = serve(server, { auth: signIn({ with: oidc(company), tokenCacheMs: 0, refreshTokenTtl: '30m' }) })
 export const { McpSession, McpSignIn } = worker
 export default worker

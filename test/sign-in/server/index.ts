@@ -1,6 +1,7 @@
 /** A server whose users sign in: with one of two providers, or as `CASE` says. */
 import { env } from 'cloudflare:workers'
 import { createServer, type Plugin, serve } from 'edgemcp'
+import { forTenant } from 'edgemcp/auth'
 import { proxy } from 'edgemcp/compose'
 import { jsonSchema } from 'edgemcp/json-schema'
 import { openApiTools, parseOpenApi } from 'edgemcp/openapi'
@@ -85,6 +86,10 @@ const cases: Readonly<Record<string, SignInOptions>> = {
     ],
   },
   proxied: { with: gitHub, origin: vars.ORIGIN },
+  ofTenant: {
+    with: oidc({ ...client, name: 'github', issuer: vars.GITHUB, title: 'GitHub', tenantClaim: 'org_id' }),
+    origin: vars.ORIGIN,
+  },
   revocable: {
     with: oauth2({
       ...client,
@@ -170,6 +175,7 @@ server.use(
 if (vars.FAR !== undefined) server.use(proxy(vars.FAR, { prefix: 'far_', upstream: 'github', scopes: [] }))
 
 const auth = signIn(cases[vars.CASE] as SignInOptions)
+const ofTenant = vars.CASE === 'ofTenant' && forTenant('acme', auth, { allowMissingClaim: true })
 
 /** What an operator does: `POST /operator?do=signOut`, with a user as JSON. */
 const operator: Plugin = {
@@ -188,7 +194,7 @@ const operator: Plugin = {
 }
 
 const worker = serve(server, {
-  auth,
+  auth: ofTenant || auth,
   plugins: [operator],
   ...(vars.PAGE !== undefined && { origins: [vars.PAGE] }),
 })

@@ -46,7 +46,7 @@ import { LinkPages, type LinkPurpose } from './link-pages.ts'
 import { objectName, type Realm, readObjectName } from './object-names.ts'
 import { finishVisit, isOwnState, type VisitServices } from './own-visits.ts'
 import type { Authority, IdentityProvider, User } from './providers/provider.ts'
-import { callbackPath, callsOf, linkPath, readUpstream, upstreamHost } from './upstream.ts'
+import { callbackPath, callsOf, grantClaims, linkPath, readUpstream, upstreamHost } from './upstream.ts'
 import { UpstreamCache } from './upstream-cache.ts'
 import { type GrantManager, readUser, type SignedInUser, UserGrants } from './user-grants.ts'
 
@@ -100,7 +100,7 @@ export type SignInOptions = StoredPrincipals &
      * authorization. `allow` and `grantScopes` decide on these users, too. Default: no assertion is accepted.
      */
     enterprise?: EnterpriseOptions
-    /** How long an access token is valid: milliseconds, or a text such as `1h`. Default: 1 hour. */
+    /** How long an access token is valid, at most `refreshTokenTtl`: milliseconds, or a text such as `1h`. Default: 1 hour. */
     accessTokenTtl?: Duration
     /** How long a user stays signed in: milliseconds, or a text such as `30d`. Default: 30 days. */
     refreshTokenTtl?: Duration
@@ -298,10 +298,10 @@ class SignInServer {
     this.#upstreamCache = new UpstreamCache(options.tokenCacheMs ?? 60_000)
     this.#privateUseRedirectUris = privateUseRedirectUris
     const providers = [options.with].flat()
-    this.#lifetimes = {
-      accessTokenTTL: seconds(accessTokenTtl, 'accessTokenTtl'),
-      refreshTokenTTL: seconds(refreshTokenTtl, 'refreshTokenTtl'),
-    }
+    const refreshTokenTTL = seconds(refreshTokenTtl, 'refreshTokenTtl')
+    // Once the grant has expired, nothing ends an access token of it.
+    const accessTokenTTL = Math.min(seconds(accessTokenTtl, 'accessTokenTtl'), refreshTokenTTL)
+    this.#lifetimes = { accessTokenTTL, refreshTokenTTL }
     const enterprise = options.enterprise && new Enterprise(options.enterprise, options)
     this.#clientAt = enterprise && ((key) => enterprise.clientAt(key))
     this.#servers = new AuthorizationServers({ ...this.#lifetimes, enterprise, clientAt: this.#clientAt })
@@ -354,7 +354,7 @@ class SignInServer {
     )
     return {
       ...resource,
-      ...(storedClaims && { storedClaims }),
+      storedClaims: [...grantClaims, ...(storedClaims ?? [])],
       ...(reauthorize && { reauthorize }),
       plugins: [
         {

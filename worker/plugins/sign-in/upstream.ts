@@ -99,12 +99,14 @@ const notGranted = ({ title }: IdentityProvider, scopes: readonly string[], url:
 
 /** @throws McpError `unavailable` when the provider does not answer */
 async function storedToken(
-  { issuer, subject, tenant }: Principal,
+  principal: Principal,
   provider: IdentityProvider,
   { scopes = [], rejected }: UpstreamOptions,
   runtime: UpstreamRuntime,
   cache: UpstreamCache,
 ): Promise<{ readonly accessToken: string } | Lacking> {
+  const { issuer, subject } = principal
+  const tenant = grantTenantOf(principal)
   const { name, title } = provider
   // Where the provider states no tenant, its account belongs to the user in whichever tenant.
   const key = `${tokensEntry(provider, subject, tenant)} ${ownerKey({ issuer, subject }, runtime.identity)}`
@@ -126,7 +128,9 @@ async function storedToken(
 }
 
 /** The same URL in each round of a call. Whoever opens it signs in first, and connects the provider to their own account. */
-function linkUrl({ issuer, subject, tenant }: Principal, provider: IdentityProvider, all: readonly string[]): string {
+function linkUrl(principal: Principal, provider: IdentityProvider, all: readonly string[]): string {
+  const { issuer, subject } = principal
+  const tenant = grantTenantOf(principal)
   const { name, signInScopes, knownScopes } = provider
   const scopes = [...new Set(all)]
     .filter((scope) => knownScopes.includes(scope) && !signInScopes.includes(scope))
@@ -137,6 +141,15 @@ function linkUrl({ issuer, subject, tenant }: Principal, provider: IdentityProvi
   if (statesTenantOf(provider, subject) && tenant !== undefined) url.searchParams.set('tenant', tenant)
   if (scopes.length > 0) url.searchParams.set('scope', scopes.join(' '))
   return url.href
+}
+
+/** Claims of `signIn()` that tasks store: see `grantTenantOf`. */
+export const grantClaims = ['sub', 'tenant']
+
+/** Returns the tenant of the grant: `forTenant()` may name another one. A task of an older release has no claims. */
+function grantTenantOf({ claims, tenant }: Principal): string | undefined {
+  if (!('sub' in claims)) return tenant
+  return typeof claims.tenant === 'string' ? claims.tenant : undefined
 }
 
 /** Returns what objects with upstream tokens need. @param find returns the provider with the client of tokens */
