@@ -1,6 +1,6 @@
 /** `grants()` and `signOut()` of `signIn()`: an operator lists and ends the access of a user. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Browser } from '../../worker/testing/provider/browser.ts'
+import { Browser, formOf } from '../../worker/testing/provider/browser.ts'
 import { Stage } from './attacks/stage.ts'
 import { seen } from './client.ts'
 
@@ -102,4 +102,29 @@ test('an approval that a browser remembers from before the end of access does no
     await stage.code(stage.ask(client), browser)
     expect(browser.pages.length > pages).toBe(isAsked)
   }
+})
+
+test.each([
+  ['uncached', undefined],
+  ['asking', undefined],
+  ['engines', 'looms'],
+] as const)('an approval from before the end of access creates no grant after it: %s, %s', async (name, tenant) => {
+  await using own = await Stage.start({ CASE: name })
+  own.gitHub.account = { id: 1815, login: 'ada', name: 'Ada', organizations: ['engines', 'looms'] }
+  const browser = new Browser()
+  const asked = own.ask(await own.registered())
+  const params = await browser.authorize(asked.url, { decision: 'github', tenant })
+  await own.token(own.codeForm(asked, params.get('code') ?? ''))
+  // Another tab of the browser waits at the provider, or on the page that asks for the tenant.
+  const { url } = await own.callback({ client_id: asked.client.id, prompt: 'consent' }, browser)
+  const page = tenant && (await (await browser.visit(url)).text())
+  const user = { issuer: own.server.origin, subject: 'github.1815' }
+  expect(await operate('signOut', user, own)).toBe(1)
+  const ended = page ? await own.decide(browser, formOf(page, { tenant })) : await browser.visit(url)
+  expect(await seen(ended)).toMatch(/^302 http:.*\/authorize client_id .* prompt /)
+  expect(await operate('grants', user, own)).toEqual([])
+  // A new approval counts.
+  const again = await browser.authorize(new URL(ended.headers.get('Location') ?? ''), { decision: 'github', tenant })
+  expect(again.get('code')).not.toBeNull()
+  expect(await operate('grants', user, own)).toHaveLength(1)
 })

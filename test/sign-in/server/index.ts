@@ -105,6 +105,7 @@ const cases: Readonly<Record<string, SignInOptions>> = {
     }),
   },
   uncached: { with: gitHub, tokenCacheMs: 0 },
+  asking: { with: gitHub, rememberConsent: 0 },
   banning: {
     with: gitHub,
     tokenCacheMs: 0,

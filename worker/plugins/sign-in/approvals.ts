@@ -60,22 +60,21 @@ export class Approvals {
   }
 
   /**
-   * Whether this browser remembers the approval of a request.
+   * Returns when the approval of a request was given that this browser remembers, in milliseconds since 1970; 0 if it remembers none.
    *
    * @param user who approved it. Default: any user
-   * @param ended when the user ended the access of the client, in milliseconds since 1970: approvals before do not count
    */
-  async cover({ clientId, redirectUri, resource, scope }: Approved, user?: string, ended = 0): Promise<boolean> {
+  async timeOf({ clientId, redirectUri, resource, scope }: Approved, user?: string): Promise<number> {
     const client = await hashOf(clientId, redirectUri)
     const holder = user === undefined ? undefined : await hashOf(user)
-    return this.#all.some(
+    const found = this.#all.filter(
       (one) =>
         one.client === client &&
         one.resource === resource &&
         (holder === undefined || one.user === holder) &&
-        one.at > ended &&
         scope.every((name) => one.scopes.includes(name)),
     )
+    return Math.max(0, ...found.map(({ at }) => at))
   }
 
   /** Returns a header that adds an approval, in the place of the oldest ones if they are too many. */

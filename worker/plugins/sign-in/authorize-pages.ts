@@ -25,7 +25,7 @@ import {
   withCanonicalResource,
 } from './authorization-server.ts'
 import { consentPage, messagePage, problemPage, returnPage, tenantPage } from './consent-page.ts'
-import { type DecidingOptions, decide, type Granted } from './decide.ts'
+import { type DecidingOptions, decide } from './decide.ts'
 import { consentUrl, EndedAccess } from './ended-access.ts'
 import { AccessDenied, type IdentityProvider, type UpstreamTokens, type User } from './providers/provider.ts'
 import { callbackPath, callsOf } from './upstream.ts'
@@ -48,7 +48,7 @@ export type PageServices = {
 }
 
 /** A user who came back from a provider. */
-type SignedIn = { readonly user: User; readonly tokens: UpstreamTokens; readonly isRemembered: boolean }
+type SignedIn = Pick<VisitData, 'approvedAt'> & { readonly user: User; readonly tokens: UpstreamTokens }
 
 /** A request whose page is shown. The library stores it as it is, encrypted with the handle of the page. */
 type ShownRequest = AuthRequest & {
@@ -63,8 +63,8 @@ type VisitData = {
   readonly provider: string
   readonly nonce: string
   readonly codeVerifier: string
-  /** Whether the browser remembered the approval. */
-  readonly isRemembered?: boolean
+  /** When the user approved the client on the consent page, in milliseconds since 1970; `undefined`: the browser remembered an approval. */
+  readonly approvedAt?: number | undefined
 }
 
 /** Scopes of OpenID Connect, which give no access to this server. Hosts request them when they know no others. */
@@ -146,7 +146,7 @@ export class AuthorizePages {
     const isAsked = url.searchParams.get('prompt')?.split(' ').includes('consent')
     if (only && others.length === 0 && rememberSeconds > 0 && !isAsked) {
       const approvals = await Approvals.read(request, serverInfo.seals(undefined), site)
-      if (await approvals.cover(authorization)) return this.#visit(authorization, only, serverInfo, services)
+      if ((await approvals.timeOf(authorization)) > 0) return this.#visit(authorization, only, serverInfo, services)
     }
     const client = await oauth.describeConsent(authorization)
     const shown: ShownRequest = { ...authorization, offered: authorization.scope }
@@ -194,7 +194,7 @@ export class AuthorizePages {
       provider: provider.name,
       nonce: generateRandomNonce(),
       codeVerifier: generateRandomCodeVerifier(),
-      ...(!approved && { isRemembered: true }),
+      ...(approved && { approvedAt: Date.now() }),
     }
     const { state, headers } = await oauth.beginUpstream(authorization, {
       data,
@@ -219,7 +219,6 @@ export class AuthorizePages {
   ): Promise<Response> {
     if (request.method !== 'GET') return new Response(null, { status: 405, headers: { Allow: 'GET' } })
     const { oauth, site } = services
-    const { report } = serverInfo
     const { request: authorization, data, headers } = await oauth.finishUpstream<VisitData>(request)
     // The answer of another provider: RFC 9700, section 4.4.
     if (data.provider !== provider.name) return problemPage(request, 400, 'The answer is of another provider.', headers)
@@ -227,26 +226,8 @@ export class AuthorizePages {
     return answering(authorization, provider, headers, serverInfo, async () => {
       const visit = { ...data, state, redirectUri: redirectUriOf(site, provider) }
       const { user: profile, tokens } = await provider.finish(new URL(request.url), visit)
-      const signedIn = { user: userOf(profile, provider), tokens, isRemembered: data.isRemembered === true }
-      const decision = await decide(this.#options, signedIn.user, authorization.scope)
-      const userId = await userIdOf(signedIn.user)
-      const ended = new EndedAccess(services.objectOf, userId, authorization.clientId)
-      const approvals = await Approvals.read(request, serverInfo.seals(undefined), site)
-      if (signedIn.isRemembered && !(await approvals.cover(authorization, userId, await ended.time()))) {
-        // Another user of the browser has approved the app, or this one has ended its access since.
-        return consentUrl(site.origin, authorization).href
-      }
-      if (!decision.choices)
-        return this.#grant(authorization, signedIn, provider, decision, { ...services, report, approvals, headers })
-      const shown: ShownRequest = { ...authorization, signedIn }
-      const consent = await oauth.beginConsent(shown)
-      for (const cookie of consent.headers.getSetCookie()) headers.append('Set-Cookie', cookie)
-      const { choices: tenants } = decision
-      return tenantPage(
-        request,
-        { client: await oauth.describeConsent(shown), handle: consent.handle, tenants },
-        headers,
-      )
+      const signedIn = { user: userOf(profile, provider), tokens, approvedAt: data.approvedAt }
+      return this.#finish(request, authorization, signedIn, provider, undefined, headers, serverInfo, services)
     })
   }
 
@@ -260,31 +241,47 @@ export class AuthorizePages {
   ): Promise<Response> {
     const { request: shown, headers } = await services.oauth.approveConsent(request, handle)
     const { signedIn, ...authorization }: ShownRequest = shown
-    const { report } = serverInfo
     const provider = signedIn && this.#provider(signedIn.user.provider)
     if (!provider) return problemPage(request, 400, 'The form is of another page.', headers)
-    return answering(authorization, provider, headers, serverInfo, async () => {
-      const granted = await decide(this.#options, signedIn.user, authorization.scope, tenant)
-      const approvals = await Approvals.read(request, serverInfo.seals(undefined), services.site)
-      return this.#grant(authorization, signedIn, provider, granted, { ...services, report, approvals, headers })
-    })
+    return answering(authorization, provider, headers, serverInfo, () =>
+      this.#finish(request, authorization, signedIn, provider, tenant, headers, serverInfo, services),
+    )
   }
 
-  /** Creates a grant. Returns the URL that tells the client. */
-  async #grant(
+  /**
+   * Creates a grant.
+   *
+   * @param chosen the tenant that the user has chosen
+   * @param headers gets the cookies of the response
+   * @returns the URL that tells the client, the URL of the consent page, or the page that asks for the tenant
+   */
+  async #finish(
+    request: Request,
     authorization: AuthRequest,
-    { user, tokens, isRemembered }: SignedIn,
+    signedIn: SignedIn,
     provider: IdentityProvider,
-    { tenant, scopes }: Granted,
-    {
-      oauth,
-      objectOf,
-      approvals,
-      headers,
-      report,
-    }: PageServices & Pick<ServerInfo, 'report'> & { readonly approvals: Approvals; readonly headers: Headers },
-  ): Promise<string> {
+    chosen: string | undefined,
+    headers: Headers,
+    { seals, report }: ServerInfo,
+    { oauth, objectOf, site }: PageServices,
+  ): Promise<string | Response> {
+    const { user, tokens, approvedAt } = signedIn
+    const decision = await decide(this.#options, user, authorization.scope, chosen)
     const userId = await userIdOf(user)
+    const approvals = await Approvals.read(request, seals(undefined), site)
+    const approved = approvedAt ?? (await approvals.timeOf(authorization, userId))
+    // Another user of the browser has approved the app, or this one has ended its access since.
+    if (approved <= (await new EndedAccess(objectOf, userId, authorization.clientId).time())) {
+      return consentUrl(site.origin, authorization).href
+    }
+    if (decision.choices) {
+      const shown: ShownRequest = { ...authorization, signedIn }
+      const { handle, headers: cookies } = await oauth.beginConsent(shown)
+      for (const cookie of cookies.getSetCookie()) headers.append('Set-Cookie', cookie)
+      const client = await oauth.describeConsent(shown)
+      return tenantPage(request, { client, handle, tenants: decision.choices }, headers)
+    }
+    const { tenant, scopes } = decision
     const props: GrantProps = { user, tenant }
     const { redirectTo } = await oauth.completeAuthorization({
       request: authorization,
@@ -294,13 +291,13 @@ export class AuthorizePages {
       props,
       // The id of a registered client is that of one installation; all installations of an app share the URL of its metadata document.
       // Without a consent page, only the code of the client will prove that the client has asked.
-      revokeExistingGrants: !isRemembered && !URL.canParse(authorization.clientId),
+      revokeExistingGrants: approvedAt !== undefined && !URL.canParse(authorization.clientId),
     })
     const kept = { ...tokens, account: user.id }
     const calls = callsOf(provider, report, userId, tenant)
     await objectOf(upstreamKeyOf(userId)).keepUpstream(userId, calls, kept, provider.signInScopes, true)
     const rememberMs = this.#options.rememberSeconds * 1000
-    if (!isRemembered && rememberMs > 0) {
+    if (approvedAt !== undefined && rememberMs > 0) {
       headers.append('Set-Cookie', await approvals.cookieWith(authorization, userId, rememberMs))
     }
     return redirectTo

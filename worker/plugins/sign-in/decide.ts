@@ -30,18 +30,6 @@ export async function decide(
   options: DecidingOptions,
   user: User,
   approved: readonly string[],
-  chosen: string,
-): Promise<Granted>
-export async function decide(
-  options: DecidingOptions,
-  user: User,
-  approved: readonly string[],
-  chosen?: string,
-): Promise<Decision>
-export async function decide(
-  options: DecidingOptions,
-  user: User,
-  approved: readonly string[],
   chosen?: string,
 ): Promise<Decision> {
   const { allow, grantScopes, requireTenant = false } = options

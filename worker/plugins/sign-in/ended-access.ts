@@ -1,11 +1,14 @@
 /**
- * Access that a user has ended. Approvals are remembered in browsers, so another browser of the user may still remember one: the app must not
- * get access again without a question.
+ * Access that a user has ended. Another browser of the user may still remember an approval, or wait at the provider after one: the app must
+ * not get access again without a question.
  */
 import type { AuthRequest } from '@cloudflare/workers-oauth-provider'
 import { encodeBase64url } from '../../protocol/base64url.ts'
 import { sha256 } from '../../sealing/sha256.ts'
 import { type ObjectOf, paths } from './authorization-server.ts'
+
+/** Milliseconds after an approval until the sign-in has ended: 10 minutes at the provider, and 10 on the page that asks for the tenant. */
+const signInMs = 20 * 60_000
 
 export class EndedAccess {
   readonly #objectOf: ObjectOf
@@ -16,7 +19,7 @@ export class EndedAccess {
     this.#key = sha256(clientId).then((hash) => `ended:${userId}:${encodeBase64url(hash)}`)
   }
 
-  /** Returns when the user ended the access of the client, in milliseconds since 1970; 0 if browsers remember no approval from before. */
+  /** Returns when the user ended the access of the client, in milliseconds since 1970; 0 if no approval from before can be used. */
   async time(): Promise<number> {
     const key = await this.#key
     return Number((await this.#objectOf(key).read(key)) ?? 0)
@@ -25,7 +28,7 @@ export class EndedAccess {
   /** @param rememberMs milliseconds for which browsers remember an approval */
   async store(rememberMs: number): Promise<void> {
     const key = await this.#key
-    await this.#objectOf(key).write(key, `${Date.now()}`, undefined, Date.now() + rememberMs)
+    await this.#objectOf(key).write(key, `${Date.now()}`, undefined, Date.now() + signInMs + rememberMs)
   }
 }
 

@@ -54,9 +54,7 @@ export class UserGrants {
   /** Ends grants of a user. Their apps do not get access again without a question. */
   async end(userId: string, grants: readonly GrantSummary[]): Promise<void> {
     const endOne = async ({ id, clientId }: GrantSummary) => {
-      if (this.#rememberSeconds > 0) {
-        await new EndedAccess(this.#objectOf, userId, clientId).store(this.#rememberSeconds * 1000)
-      }
+      await new EndedAccess(this.#objectOf, userId, clientId).store(this.#rememberSeconds * 1000)
       await this.#oauth.revokeGrant(id, userId)
     }
     await Promise.all(grants.map(endOne))
