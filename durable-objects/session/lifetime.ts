@@ -151,11 +151,11 @@ export class Lifetime {
     this.epoch += 1
     const owner = this.#values.get('owner')
     const names = this.#stateObjects
-    const isRegistered = this.#values.get('registration') !== undefined
+    const registration = this.#values.get('registration')
     // Before others delete what they have of it: `completeEnd` completes the end if this instance is lost meanwhile.
-    if (isRegistered || owner || names.length) void this.#attempt(() => this.#values.put('ended', { reason, expires }))
+    if (registration || owner || names.length) void this.#attempt(() => this.#values.put('ended', { reason, expires }))
     await this.#attempt(() => this.#hooks.stop())
-    const hadSubscriptions = isRegistered && (await this.#hooks.deregister())
+    const hadSubscriptions = registration && (await this.#hooks.deregister())
     if (owner) await this.#hooks.notify(owner, reason)
     // A deployment may have removed the class of states.
     await Promise.all(names.map((name) => this.#attempt(() => this.#host.state(name).deleteAll())))

@@ -198,8 +198,7 @@ export class Session extends Store implements SessionRpc {
     if (epoch !== session.lifetime.epoch) return { gone: true }
     const lacks = session.admission.admit(scopes, after, relay)
     if (lacks) return { lacks }
-    const isListening = session.values.get('registration') !== undefined
-    if (after !== undefined && !isListening) return { admitted: true }
+    if (after !== undefined && !session.values.get('registration')) return { admitted: true }
     session.lifetime.scheduleExpiry(expires)
     const isThere = await session.subscriptions?.listen(opening)
     return isThere === false ? { gone: true } : { admitted: true }

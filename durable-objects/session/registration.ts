@@ -28,11 +28,10 @@ export const subscribedScopes = (session: Context): string[] => session.values.g
 /** Ends the subscriptions of the session to resources, and erases their events, if a token that opens a stream lacks a scope of one of them. */
 export async function dropSubscriptionsWithout(session: Context, scopes: readonly string[]): Promise<void> {
   if (holdsScopes(scopes, subscribedScopes(session))) return
-  const { values, log } = session
   // A failure fails the request, and the next one repeats this: what is still registered must not be forgotten.
   await subscriptionsOf(session)?.unsubscribeAll(addressOf(session), true)
-  log.eraseScoped('resource')
-  values.delete('subscribedScopes')
+  session.log.eraseScoped('resource')
+  session.values.delete('subscribedScopes')
 }
 
 /** Ends the subscriptions of the session. Returns true if it was, or may have been, subscribed to resources. */

@@ -2,8 +2,10 @@
  * The messages that the calls of a session send: notifications and replies. They go into the response to their POST or, once a message must
  * be sent before the last reply, on a stream.
  */
+import { toolError } from '../../worker/declarations/result-constructors.ts'
+import { InvalidInputResponse } from '../../worker/engine/invalid-input-response.ts'
 import { asMcpError, McpError } from '../../worker/protocol/errors.ts'
-import { errorReply } from '../../worker/protocol/jsonrpc.ts'
+import { errorReply, resultText } from '../../worker/protocol/jsonrpc.ts'
 import { oldestRevision, revisionOf } from '../../worker/protocol/revisions/index.ts'
 import type { RequestId } from '../../worker/protocol/types.ts'
 import type { LedgerCall } from '../shared/call-ledger.ts'
@@ -41,7 +43,12 @@ export function fail(
   call?: SessionCall,
 ): void {
   const error = asMcpError(thrown, session.host.report)
-  answer(session, post, id, errorReply(id, error, post.revision.error(error.kind)), call)
+  // Its client has answered: only a result tells the model what was wrong.
+  const isForModel = error instanceof InvalidInputResponse && call?.request.method === 'tools/call'
+  const reply = isForModel
+    ? { status: 200, text: resultText(id, toolError(error.message)) }
+    : errorReply(id, error, post.revision.error(error.kind))
+  answer(session, post, id, reply, call)
 }
 
 /** Ends a call without a reply. */

@@ -36,12 +36,9 @@ const unknownSession = {
   error: { code: -32600, message: 'Session not found: send initialize again' },
 }
 const says = (word: string): Fate => ({ result: { content: [{ type: 'text', text: `ada says ${word}` }] }, passed: 1 })
-const noWord: Fate = {
-  error: { code: -32602, message: 'The answer to "word" is not a valid elicitation/create result' },
-}
-const misfit: Fate = {
-  error: { code: -32602, message: expect.stringMatching(/^The answer to "word" does not fit its schema: /) },
-}
+const refused = (text: unknown): Fate => ({ result: { content: [{ type: 'text', text }], isError: true }, passed: 0 })
+const noWord = refused('The answer to "word" is not a valid elicitation/create result')
+const misfit = refused(expect.stringMatching(/^The answer to "word" does not fit its schema: /))
 
 const json = JSON.stringify
 const evil = accepting({ word: 'evil' })
