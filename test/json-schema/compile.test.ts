@@ -733,6 +733,15 @@ describe('validation in linear time', () => {
       expect(issues(schema, texts[0])).toBe('has too much text for the pattern a{998}c')
     })
 
+    test.each<[string, Parameters<typeof issues>[0], unknown]>([
+      ['one text', { format: 'regex' }, '\\p{L}'.repeat(1001)],
+      ['many texts', { items: { format: 'regex' } }, Array.from({ length: 1001 }, () => '\\p{L}')],
+      ['a text that must be none', { not: { format: 'regex' } }, '('.repeat(5001)],
+    ])('beside regular expressions that they are: %s', (_, schema, value) => {
+      expect(issues(schema, value)).toBe('has too much text for the format regex')
+      expect(issues({ format: 'regex' }, '\\p{L}'.repeat(1000))).toBe('')
+    })
+
     test('which the next value has again', () => {
       const check = compile({ items: { not: { pattern } } }, '')
       expect([1, 2, 3].map(() => check(texts.slice(0, 1)))).toEqual([[], [], []])

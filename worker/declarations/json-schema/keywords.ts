@@ -162,19 +162,21 @@ const size = (parameter: unknown) => valid(isSize, parameter, 'a whole number of
 const readAll = <C>(parameter: unknown, read: (schema: unknown) => C) =>
   Object.entries(valid(isObject, parameter, 'an object')).map(([name, schema]) => [name, read(schema)] as const)
 
-/** A text takes too many steps: whether it matches a pattern is unknown, so no keyword such as `not` can use the answer. */
+/** A text takes too many steps: whether it matches a pattern or a format is unknown, so no keyword such as `not` can use the answer. */
 export class LongText extends Error {}
+
+/** @throws LongText */
+function answered(isMatch: boolean | undefined, rule: string): boolean {
+  if (isMatch === undefined) throw new LongText(`has too much text for the ${rule}`)
+  return isMatch
+}
 
 /** @returns a function that throws `LongText` */
 function matcher(pattern: unknown, { steps }: Place): (text: string) => boolean {
   const source = text(pattern)
   try {
     const matches = compilePattern(source)
-    return (text) => {
-      const isMatch = matches(text, steps())
-      if (isMatch === undefined) throw new LongText(`has too much text for the pattern ${source}`)
-      return isMatch
-    }
+    return (text) => answered(matches(text, steps()), `pattern ${source}`)
   } catch (problem) {
     throw new InvalidParameter(problem instanceof SlowPattern ? problem.message : 'a regular expression', source)
   }
@@ -357,11 +359,11 @@ export const groups: readonly Group[] = [
       const matches = matcher(parameter, place)
       return (value) => (matches(value) ? none : issue(`must match the pattern ${parameter}`))
     },
-    format(parameter) {
+    format(parameter, { steps }) {
       const format = formats.get(text(parameter))
       if (!format) return accept
       const message = `must be a valid ${parameter}, such as ${format.example}`
-      return (value) => (format.matches(value) ? none : issue(message))
+      return (value) => (answered(format.matches(value, steps()), `format ${parameter}`) ? none : issue(message))
     },
   }),
   group(isList, {

@@ -33,11 +33,17 @@ const mostCountedSteps = 5_000_000
  * texts, so they leave as many for automata, which count.
  */
 export class Steps {
-  /** Steps of automata. */
+  /** Steps of automata, and of regular expressions that are compiled. */
   counted = 0
   #estimated = 0
   #characters = 0
   readonly #texts = new Set<string>()
+
+  /** Adds counted steps. Returns false if they are more than 5 million. */
+  count(steps: number): boolean {
+    this.counted += steps
+    return this.counted <= mostCountedSteps
+  }
 
   /** Adds the steps of a RegExp for a text. Returns false if they are more than 20 million, and 20 for each character of all texts. */
   take(steps: number, text: string): boolean {
