@@ -113,7 +113,12 @@ export class SignIn extends DurableObject implements SignInRpc {
     return this.#remove(key)
   }
 
+  /** Lists entries, after the writes and removals that arrived before, as `remove` does. */
   async list(prefix: string): Promise<readonly StoredKey[]> {
+    return this.#running ? this.#list(prefix) : this.#afterEarlier(() => this.#list(prefix))
+  }
+
+  async #list(prefix: string): Promise<readonly StoredKey[]> {
     this.#schema.check()
     const entries = [...this.ctx.storage.kv.list<Entry>({ prefix })]
     return entries
@@ -251,7 +256,7 @@ export class SignIn extends DurableObject implements SignInRpc {
     return {
       read: (key, isUsedOnce) => this.read(key, isUsedOnce),
       reserve: (key) => this.reserve(key),
-      list: (prefix) => this.list(prefix),
+      list: (prefix) => this.#list(prefix),
       write: async (...entry) => {
         if (!this.#running?.isEnded) await this.#write(...entry)
       },

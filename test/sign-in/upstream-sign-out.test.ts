@@ -3,6 +3,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { Browser } from '../../worker/testing/provider/browser.ts'
 import { Stage } from './attacks/stage.ts'
 import type { Tokens } from './client.ts'
+import type { GitHub } from './github.ts'
+import { objectAt } from './tokens.ts'
 
 let stage: Stage
 beforeAll(async () => {
@@ -34,6 +36,68 @@ test('tokens that arrive after the user has signed out are revoked, and returned
   expect(await call).toContain('The user has to connect GitHub first')
   const [next] = [...gitHub.refreshTokens.keys()]
   expect(revoked).toEqual([old, next])
+})
+
+/** Ends all access of a user. Returns how many grants have ended. */
+async function signOut(of: Stage, subject: string): Promise<unknown> {
+  const body = JSON.stringify({ issuer: of.server.origin, subject })
+  return (await fetch(of.at('/operator?do=signOut'), { method: 'POST', body })).json()
+}
+
+/** Returns what the object with the tokens of a user stores: an object that stores nothing has no table. */
+async function stored(of: Stage, user: string): Promise<unknown> {
+  const name = objectAt(of.server, `upstream:${user}`)
+  const storage = await of.harness.getWorker().getDurableObjectStorage('McpSignIn', { name })
+  return storage.exec("SELECT name FROM sqlite_master WHERE type = 'table' AND name = '_cf_KV'")
+}
+
+/** Holds the answer of a provider to a path, once it is asked. */
+function hold({ answers }: GitHub, path: string) {
+  const arrived = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  answers.set(path, async () => {
+    arrived.resolve()
+    await released.promise
+    answers.delete(path)
+    return new Response()
+  })
+  return { arrived: arrived.promise, release: () => released.resolve() }
+}
+
+test('a provider that is connected while the user signs out leaves no tokens: tenant() goes on', async () => {
+  await using looking = await Stage.start({ CASE: 'looking' })
+  looking.gitHub.account = { id: 5, login: 'ada', name: 'Ada', claims: { org_id: 'acme' } }
+  const browser = new Browser()
+  const asked = looking.ask(await looking.registered())
+  await looking.code(asked, browser, 'oidc')
+  expect(await stored(looking, 'oidc.5')).toHaveLength(1)
+  const tenant = hold(looking.gitHub, '/tenant')
+  const page = browser.connect(looking.at('/oauth/link/oidc?tenant=acme'))
+  await tenant.arrived
+  expect(await signOut(looking, 'oidc.5')).toBe(1)
+  tenant.release()
+  expect(await page).toContain('Nothing was connected')
+  expect(await stored(looking, 'oidc.5')).toEqual([])
+})
+
+test('a provider that is connected while the user signs out leaves no tokens: their revocation goes on', async () => {
+  const { gitHub } = stage
+  gitHub.account = { id: 6, login: 'ada', name: 'Ada' }
+  const browser = new Browser()
+  await stage.signIn(browser)
+  const toProvider = (await browser.press(stage.at('/oauth/link/github'))).headers.get('Location') ?? ''
+  const back = (await browser.visit(new URL(toProvider))).headers.get('Location') ?? ''
+  const revocation = hold(gitHub, '/revoke')
+  const ended = signOut(stage, 'github.6')
+  await revocation.arrived
+  const page = browser.open(new URL(back))
+  gitHub.account = { id: 7, login: 'grace', name: 'Grace' }
+  // The page waits for the end of access. A page that does not has ended after the sign-in of another user.
+  await Promise.race([page, stage.signIn()])
+  revocation.release()
+  expect(await ended).toBe(1)
+  expect(await page).toContain('Nothing was connected')
+  expect(await stored(stage, 'github.6')).toEqual([])
 })
 
 describe('the user function of oauth2()', () => {

@@ -155,6 +155,13 @@ const cases: Readonly<Record<string, SignInOptions>> = {
   openid: {
     with: oidc({ ...client, issuer: vars.OPENID, title: 'Company', tenantClaim: 'org_id', tenants: ['engines'] }),
   },
+  looking: {
+    with: oidc({ ...client, issuer: vars.GITHUB, title: 'Company', tenantClaim: 'org_id' }),
+    tenant: async ({ tenant }) => {
+      await fetch(`${vars.GITHUB}/tenant`)
+      return tenant
+    },
+  },
   both: {
     with: [
       github({ ...client, url: vars.GITHUB, organizations: ['engines'] }),

@@ -77,15 +77,20 @@ export class Approvals {
     return Math.max(0, ...found.map(({ at }) => at))
   }
 
-  /** Returns a header that adds an approval, in the place of the oldest ones if they are too many. */
+  /**
+   * Returns a header that adds an approval, in the place of the oldest ones if they are too many.
+   *
+   * @param at when the user approved it, in milliseconds since 1970
+   */
   async cookieWith(
     { clientId, redirectUri, resource, scope }: Approved,
     userId: string,
+    at: number,
     rememberMs: number,
   ): Promise<string> {
     const [client, user] = await Promise.all([hashOf(clientId, redirectUri), hashOf(userId)])
     const isSame = (one: Approval) => one.client === client && one.resource === resource && one.user === user
-    const added: Approval = { client, resource, user, scopes: scope, at: Date.now(), expires: Date.now() + rememberMs }
+    const added: Approval = { client, resource, user, scopes: scope, at, expires: Date.now() + rememberMs }
     const all = [...this.#all.filter((one) => !isSame(one)), added]
     let value = await this.#seal(all, rememberMs)
     while (value.length > maxCookieCharacters && all.length > 1) {

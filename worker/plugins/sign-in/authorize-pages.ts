@@ -16,18 +16,12 @@ import type { OAuthSite } from '../../../durable-objects/rpc.ts'
 import { readBodyText } from '../../protocol/bounded-body.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
 import { Approvals } from './approvals.ts'
-import {
-  asDescription,
-  type GrantProps,
-  type ObjectOf,
-  paths,
-  upstreamKeyOf,
-  withCanonicalResource,
-} from './authorization-server.ts'
+import { asDescription, type GrantProps, type ObjectOf, paths, withCanonicalResource } from './authorization-server.ts'
 import { consentPage, messagePage, problemPage, returnPage, tenantPage } from './consent-page.ts'
 import { type DecidingOptions, decide } from './decide.ts'
 import { consentUrl, EndedAccess } from './ended-access.ts'
 import { AccessDenied, type IdentityProvider, type UpstreamTokens, type User } from './providers/provider.ts'
+import { storeTokens } from './store-tokens.ts'
 import { callbackPath, callsOf } from './upstream.ts'
 import { userIdOf, userOf } from './user.ts'
 
@@ -295,10 +289,10 @@ export class AuthorizePages {
     })
     const kept = { ...tokens, account: user.id }
     const calls = callsOf(provider, report, userId, tenant)
-    await objectOf(upstreamKeyOf(userId)).keepUpstream(userId, calls, kept, provider.signInScopes, true)
+    await storeTokens(objectOf, userId, calls, kept, provider.signInScopes, true)
     const rememberMs = this.#options.rememberSeconds * 1000
     if (approvedAt !== undefined && rememberMs > 0) {
-      headers.append('Set-Cookie', await approvals.cookieWith(authorization, userId, rememberMs))
+      headers.append('Set-Cookie', await approvals.cookieWith(authorization, userId, approvedAt, rememberMs))
     }
     return redirectTo
   }

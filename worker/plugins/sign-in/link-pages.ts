@@ -8,11 +8,11 @@ import { generateRandomNonce } from 'oauth4webapi'
 import { readBodyText } from '../../protocol/bounded-body.ts'
 import { html } from '../../protocol/html.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
-import { upstreamKeyOf } from './authorization-server.ts'
 import { htmlPage, messagePage } from './consent-page.ts'
 import { readCookie, setCookie } from './cookies.ts'
 import { beginVisit, type Finished, type VisitPurpose, type VisitServices } from './own-visits.ts'
 import type { IdentityProvider, User } from './providers/provider.ts'
+import { hasGrants, storeTokens } from './store-tokens.ts'
 import { callsOf, linkPath, statesTenantOf } from './upstream.ts'
 
 /** The provider to connect, and the account once it is known. */
@@ -100,10 +100,9 @@ export class LinkPages {
     if (upstream && upstream !== provider)
       return this.#visit(request, upstream, { ...purpose, userId }, serverInfo, services)
     const { objectOf } = services
-    const grants = await objectOf(`user:${userId}`).list('grant:')
-    if (grants.length === 0) {
-      return messagePage(request, 403, 'Nothing was connected', 'Sign in to this server in your app first.')
-    }
+    const withoutGrants = () =>
+      messagePage(request, 403, 'Nothing was connected', 'Sign in to this server in your app first.')
+    if (!(await hasGrants(objectOf, userId))) return withoutGrants()
     const { tenant } = purpose
     if (statesTenantOf(provider, userId) && !(await this.#isOf(tenant, user))) {
       return messagePage(
@@ -116,7 +115,7 @@ export class LinkPages {
     const requested = [...provider.signInScopes, ...purpose.upstreamScopes]
     const kept = { ...tokens, account: user.id }
     const calls = callsOf(provider, serverInfo.report, userId, tenant)
-    await objectOf(upstreamKeyOf(userId)).keepUpstream(userId, calls, kept, requested, false)
+    if (!(await storeTokens(objectOf, userId, calls, kept, requested, false))) return withoutGrants()
     return messagePage(request, 200, `${provider.title} is connected`, 'You can close this page and go on in your app.')
   }
 
