@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Browser } from '../../worker/testing/provider/browser.ts'
 import { startServer, type TestServer } from '../support/server.ts'
+import { seen } from './client.ts'
 import { GitHub } from './github.ts'
 import { signInAs } from './tokens.ts'
 
@@ -89,4 +90,21 @@ test('the cookie of one visit does not end another one', async () => {
   const cookies = other.cookiesOf(server.url.origin)
   cookies.set(name, cookies.get(otherName) as string)
   expect(await other.open(callback)).toContain('opened in another browser')
+})
+
+test('a provider whose metadata cannot be read signs nobody in, and the page says so', async () => {
+  await using both = await startServer('test/sign-in/server', { CASE: 'both', GITHUB: gitHub.url })
+  const browser = new Browser()
+  const answers = () =>
+    Promise.all([
+      browser.visit(new URL('/oauth/account?with=oidc', both.url)),
+      browser.press(new URL('/oauth/link/oidc', both.url)),
+    ])
+  gitHub.answers.set('/.well-known/openid-configuration', () => new Response(null, { status: 503 }))
+  for (const answer of await answers()) {
+    expect(await seen(answer)).toBe('502 page: Company did not sign you in. Try again later.')
+    expect(answer.headers.getSetCookie().filter((cookie) => cookie.includes('oauth-visit'))).toEqual([])
+  }
+  gitHub.answers.clear()
+  for (const { status } of await answers()) expect(status).toBe(302)
 })

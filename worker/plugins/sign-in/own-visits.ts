@@ -55,25 +55,21 @@ const lifeMs = 10 * 60_000
 /** Whether a state is of such a visit: sealed texts have a dot, states of sign-in have none. */
 export const isOwnState = (state: string): boolean => state.includes('.')
 
-/** Sends the user to a provider. */
+/** Sends the user to a provider, or shows a page if the provider does not answer. */
 export async function beginVisit(
   request: Request,
   provider: IdentityProvider,
   purpose: VisitPurpose,
-  { seals }: ServerInfo,
+  { seals, report }: ServerInfo,
   { site }: VisitServices,
 ): Promise<Response> {
   const visit = { nonce: generateRandomNonce(), codeVerifier: generateRandomCodeVerifier() }
   const browser = generateRandomNonce()
   const sealed: Sealed<VisitPurpose> = { ...visit, purpose, provider: provider.name, browser }
   const state = await seals(undefined).seal(sealPurpose(site), sealed, lifeMs)
-  const { scopes } = purpose
-  const url = await provider.authorizationUrl({
-    ...visit,
-    state,
-    redirectUri: redirectUriOf(site, provider),
-    ...(scopes && { scopes }),
-  })
+  const redirectUri = redirectUriOf(site, provider)
+  const url = await provider.authorizationUrl({ ...visit, state, redirectUri, ...scopesOf(purpose) }).catch(report)
+  if (!url) return unanswered(request, provider)
   const headers = new Headers({ Location: url.href, 'Cache-Control': 'no-store' })
   for (const name of cookieNames(request, cookiePrefix).slice(0, 1 - maxVisits))
     headers.append('Set-Cookie', ended(name))
@@ -112,9 +108,12 @@ export async function finishVisit<P extends VisitPurpose>(
   } catch (problem) {
     if (problem instanceof AccessDenied) return failed(403, problem.message)
     report(problem)
-    return failed(502, `${provider.title} did not sign you in. Try again later.`)
+    return unanswered(request, provider)
   }
 }
+
+const unanswered = (request: Request, { title }: IdentityProvider): Promise<Response> =>
+  messagePage(request, 502, 'Sign-in failed', `${title} did not sign you in. Try again later.`)
 
 const scopesOf = ({ scopes }: VisitPurpose) => (scopes ? { scopes } : {})
 
