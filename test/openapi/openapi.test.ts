@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseOpenApi } from '../../worker/plugins/openapi/index.ts'
 import { connect, type TestClient } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
+import { statelessHeaders } from '../support/stateless.ts'
 import pets from './pets.json' with { type: 'json' }
 
 type Json = Record<string, unknown>
@@ -194,6 +195,24 @@ describe('tools of a document', () => {
       `GET /pets/{pet id}: HTTP ${status} with a body of more than 16777216 bytes, more than openApiTools() reads: ask for a smaller part`,
     )
     expect(isError).toBe(true)
+  })
+
+  test('send no number that JavaScript has rounded', async () => {
+    const before = heard.length
+    const call = '{"name":"pets_listPets","arguments":{"X-Tenant":"acme","limit":9007199254740993},"_meta":META}'
+    const meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+    }
+    const params = call.replace('META', JSON.stringify(meta))
+    const response = await fetch(server.url, {
+      method: 'POST',
+      headers: statelessHeaders('tools/call', 'pets_listPets'),
+      body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`,
+    })
+    expect(await response.text()).toContain('limit\\" must be between -9007199254740991 and 9007199254740991')
+    expect(heard).toHaveLength(before)
   })
 
   test('return an error of the API or of the arguments to the model', async () => {

@@ -217,6 +217,65 @@ test('a configured header is not an argument', async () => {
   expect(await call({ 'X-User-Id': 'victim' }, ada)).toMatchObject({ isError: true })
 })
 
+describe('a number that JavaScript rounds is not sent', () => {
+  const any = { schema: {} }
+  const integer = { type: 'integer' }
+  const parameters = ['path', 'query', 'header'].map((place) => ({ in: place, name: `in-${place}`, schema: integer }))
+  const querystring = {
+    in: 'querystring',
+    name: 'all',
+    content: { 'application/x-www-form-urlencoded': { schema: { type: 'object' } } },
+  }
+  const bodyOf = (type: string) => ({ requestBody: { content: { [type]: any } } })
+  const formOf = (type: string) => ({ requestBody: { content: { [type]: { schema: { type: 'object' } } } } })
+  const document = {
+    openapi: '3.2.0',
+    paths: {
+      '/pets/{in-path}': { delete: { operationId: 'remove', parameters } },
+      '/a': {
+        get: { operationId: 'find', parameters: [querystring] },
+        post: { operationId: 'json', ...bodyOf('application/json') },
+      },
+      '/b': { post: { operationId: 'form', ...formOf('application/x-www-form-urlencoded') } },
+      '/c': { post: { operationId: 'parts', ...formOf('multipart/form-data') } },
+    },
+  }
+
+  async function call(name: string, args: string) {
+    const requests: string[] = []
+    const base = await listen((request, response) => {
+      requests.push(String(request.url))
+      response.end('{}')
+    })
+    const server = newServer().use(openApiTools(parseOpenApi(document), { baseUrl: base }))
+    return { answer: await result(server, 'tools/call', { name, arguments: JSON.parse(args) }), requests }
+  }
+
+  test.each([
+    ['remove', '{"in-path":9007199254740993}', 'in-path'],
+    ['remove', '{"in-path":1e21}', 'in-path'],
+    ['remove', '{"in-path":1,"in-query":-9007199254740993}', 'in-query'],
+    ['remove', '{"in-path":1,"in-header":9007199254740992}', 'in-header'],
+    ['find', '{"all":{"id":1e300}}', 'all.id'],
+    ['json', '{"body":9007199254740993}', 'body'],
+    ['json', '{"body":{"a":1,"pets":["1",{"id":9007199254740993}]}}', 'body.pets.1.id'],
+    ['json', '{"body":{"amount":1e400}}', 'body.amount'],
+    ['json', '{"body":[-1e400]}', 'body.0'],
+    ['form', '{"body":{"ids":[1,9007199254740993]}}', 'body.ids.1'],
+    ['parts', '{"body":{"id":9007199254740993}}', 'body.id'],
+  ])('by %s with %s', async (name, args, path) => {
+    const { answer, requests } = await call(name, args)
+    const text = `"${path}" must be between -9007199254740991 and 9007199254740991, because this server rounds other numbers`
+    expect(answer).toEqual({ isError: true, content: [{ type: 'text', text }] })
+    expect(requests).toEqual([])
+  })
+
+  test('and any other is sent without an exponent', async () => {
+    const { requests } = await call('remove', '{"in-path":9007199254740991,"in-query":-9.007199254740991e15}')
+    expect(requests).toEqual(['/pets/9007199254740991?in-query=-9007199254740991'])
+  })
+})
+
 const reserved = [
   ...['Host', 'Cookie', 'authorization', 'Proxy-Authorization', 'Content-Length', 'Content-Type', 'Accept'],
   ...['Connection', 'Keep-Alive', 'TE', 'Trailer', 'Transfer-Encoding', 'Upgrade', 'Expect', 'Origin', 'Referer'],

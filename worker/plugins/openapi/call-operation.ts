@@ -36,6 +36,7 @@ export async function callOperation(
   ctx: Pick<Context, 'signal' | 'principal' | 'request'>,
   token?: UpstreamToken,
 ): Promise<CallToolResult> {
+  refuseRounded(args)
   const { method, path, parameters, hasBody, bodyType = 'application/json' } = operation
   const basePath = new URL(baseUrl).pathname.replace(/\/$/, '')
   const url = new URL(baseUrl.replace(/\/$/, '') + path.replace(/\{([^}]+)\}/g, (_, name) => inPath(name)))
@@ -98,6 +99,26 @@ export async function callOperation(
     }
     return prefix + texts.map(encodeURIComponent).join(separator)
   }
+}
+
+/** @throws ToolError for a number that JavaScript rounds as it reads the call: the request would name another record */
+function refuseRounded(args: Params): void {
+  const path = roundedIn(args)?.join('.')
+  if (path === undefined) return
+  throw new ToolError(
+    `${preview(path)} must be between ${Number.MIN_SAFE_INTEGER} and ${Number.MAX_SAFE_INTEGER}, because this server rounds other numbers`,
+  )
+}
+
+/** Returns the path of the first number that is no longer exact, which includes all infinite ones. */
+function roundedIn(value: unknown): string[] | undefined {
+  if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER ? [] : undefined
+  if (typeof value !== 'object' || value === null) return undefined
+  for (const [index, member] of Object.values(value).entries()) {
+    const path = roundedIn(member)
+    if (path) return [Object.keys(value)[index] ?? '', ...path]
+  }
+  return undefined
 }
 
 /**
