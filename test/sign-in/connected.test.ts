@@ -79,3 +79,23 @@ test('a user disconnects a provider, whose tokens are revoked and not returned a
   expect(await call('renewOther')).toContain('has to connect Work first')
   expect(await call('whoami')).toContain('200')
 })
+
+/** Returns the text of a page. */
+const textOf = (page: string): string => /<main>(.*)<\/main>/s.exec(page)?.[1] ?? page
+
+test('the page names the accounts, and says what to do if the app has another one', async () => {
+  gitHub.account = { id: Math.floor(Math.random() * 1e9), login: 'ada <b>', name: 'Ada' }
+  const browser = new Browser()
+  const advice = 'sign out of GitHub, and open the link of the app again.'
+  const signedIn = 'You signed in to GitHub as ada &#60;b&#62; and to Work as 1'
+  expect(textOf(await browser.connect(link()))).toBe(
+    `<h1>Nothing was connected</h1><p>${signedIn}, and no app has access to this server with this account. If your app uses another account, ${advice} Otherwise sign in to this server in your app first.</p>`,
+  )
+  await new RawClient(server.url).signIn(browser)
+  expect(textOf(await browser.connect(link()))).toBe(
+    `<h1>Work is connected</h1><p>${signedIn}. You can close this page and go on in your app. If the app asks again, it uses another account: ${advice}</p>`,
+  )
+  expect(textOf(await browser.connect(new URL('/oauth/link/github', server.url)))).toContain(
+    '<p>You signed in to GitHub as ada &#60;b&#62;. You can close',
+  )
+})

@@ -8,14 +8,14 @@ import { generateRandomNonce } from 'oauth4webapi'
 import { readBodyText } from '../../protocol/bounded-body.ts'
 import { html } from '../../protocol/html.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
-import { htmlPage, messagePage } from './consent-page.ts'
+import { htmlPage, messagePage, printable } from './consent-page.ts'
 import { readCookie, setCookie } from './cookies.ts'
 import { beginVisit, type Finished, type VisitPurpose, type VisitServices } from './own-visits.ts'
 import type { IdentityProvider, User } from './providers/provider.ts'
 import { hasGrants, storeTokens } from './store-tokens.ts'
-import { callsOf, linkPath, statesTenantOf } from './upstream.ts'
+import { callsOf, linkPath, providerOfUser, statesTenantOf } from './upstream.ts'
 
-/** The provider to connect, and the account once it is known. */
+/** The provider to connect, and the user once they are known. */
 export type LinkPurpose = VisitPurpose & {
   readonly page: 'link'
   readonly upstream: string
@@ -23,6 +23,8 @@ export type LinkPurpose = VisitPurpose & {
   /** The tenant for which a provider that states tenants is connected. */
   readonly tenant?: string | undefined
   readonly userId?: string
+  /** The account with which the user signed in, for people, such as `GitHub as ada`. */
+  readonly account?: string
 }
 
 /** A random text that the form of the page repeats, so that no other site can send it. */
@@ -97,11 +99,19 @@ export class LinkPages {
   ): Promise<Response> {
     const userId = purpose.userId ?? visitor
     const upstream = this.#all.find(({ name }) => name === purpose.upstream)
+    const account = `${provider.title} as ${printable(user.login ?? user.email ?? user.name ?? user.id)}`
     if (upstream && upstream !== provider)
-      return this.#visit(request, upstream, { ...purpose, userId }, serverInfo, services)
+      return this.#visit(request, upstream, { ...purpose, userId, account }, serverInfo, services)
     const { objectOf } = services
+    const accounts = [purpose.account ?? [], account].flat().join(' and to ')
+    const primary = this.#signIn.find(({ name }) => name === providerOfUser(userId)) ?? provider
     const withoutGrants = () =>
-      messagePage(request, 403, 'Nothing was connected', 'Sign in to this server in your app first.')
+      messagePage(
+        request,
+        403,
+        'Nothing was connected',
+        `You signed in to ${accounts}, and no app has access to this server with this account. If your app uses another account, sign out of ${primary.title}, and open the link of the app again. Otherwise sign in to this server in your app first.`,
+      )
     if (!(await hasGrants(objectOf, userId))) return withoutGrants()
     const { tenant } = purpose
     if (statesTenantOf(provider, userId) && !(await this.#isOf(tenant, user))) {
@@ -116,7 +126,12 @@ export class LinkPages {
     const kept = { ...tokens, account: user.id }
     const calls = callsOf(provider, serverInfo.report, userId, tenant)
     if (!(await storeTokens(objectOf, userId, calls, kept, requested, false))) return withoutGrants()
-    return messagePage(request, 200, `${provider.title} is connected`, 'You can close this page and go on in your app.')
+    return messagePage(
+      request,
+      200,
+      `${provider.title} is connected`,
+      `You signed in to ${accounts}. You can close this page and go on in your app. If the app asks again, it uses another account: sign out of ${primary.title}, and open the link of the app again.`,
+    )
   }
 
   /** Whether a user may act for the tenant of an app, or for none as the app does. */
