@@ -92,10 +92,59 @@ test('patterns match long texts', () => {
   ])
 })
 
-test('octal escapes and control escapes without a letter are no characters of an automaton', () => {
-  // `(\-*)*` backtracks, and only a RegExp without the flag `u` accepts it.
-  expect(() => compilePattern('(\\-*)*\\012')).toThrow(SlowPattern)
-  expect(() => compilePattern('(\\-*)*\\c{0}')).toThrow(SlowPattern)
+/** What only regular expressions without the flag `u` have, and what they would read in another way than the flag does. */
+const loose = [
+  '\\-',
+  '\\_',
+  '\\@',
+  '\\ ',
+  '\\"',
+  '\\é',
+  '{',
+  '}',
+  ']',
+  '{a}',
+  '[\\w-]',
+  '[\\w-.]',
+  '[a-\\d]',
+  '[a\\-z]',
+  '[{\\_]',
+]
+
+test('patterns with needless escapes, and with brackets and hyphens without escape, match as without the flag u', () => {
+  const by = chance(Number(process.env.SEED ?? 1))
+  const patterns = count(1000, 50_000)
+  for (let index = 0; index < patterns; index += 1) {
+    const parts = by.some(1, 4, () => by.one([...loose, 'a', 'b', '\\d', '[ab]', '.']))
+    const pattern = parts.map((part) => (by.rarely(4) && part.length !== 1 ? `(?:${part})*` : part)).join('')
+    const expected = new RegExp(pattern)
+    const texts = by.some(8, 8, () => by.some(0, 5, () => by.one([...'-_@ "é{}]a1.z'])).join(''))
+    const differs = texts.filter((text) => compilePattern(pattern)(text) !== expected.test(text))
+    if (differs.length > 0) expect({ pattern, differs }).toEqual({ pattern, differs: [] })
+  }
+})
+
+test.each([
+  ['^[\\p{L}\\_]+$', 'é_', 'p{L}'],
+  ['^\\p{L}+\\-\\p{L}+$', 'Ada-Zoë', 'p{L}-p{L}'],
+  ['^[\\p{L}\\p{N}\\ \\.\\-]{1,50}$', 'Zoë 1.', 'p{N}'],
+  ['^[^\\p{Cc}\\@]+$', 'pCc', 'a@'],
+  ['^\\u{41}\\-$', 'A-', `${'u'.repeat(41)}-`],
+  ['^[^\\w-.]$', '😀', '-'],
+])('the pattern %s has the meaning of the flag u: it matches %s, and not %s', (pattern, fits, misses) => {
+  expect([fits, misses].map((text) => compilePattern(pattern)(text))).toEqual([true, false])
+})
+
+test.each(['\\A[a-z]+\\Z', '[a-z]+\\z', '\\h\\-', '\\p{Letters}', '\\-\\1', '\\k<a>', 'a{,5}', '[\\d-a-f]'])(
+  'the pattern %s, which other engines read in another way, is refused',
+  (pattern) => {
+    expect(() => compilePattern(pattern)).toThrow(SyntaxError)
+  },
+)
+
+test('octal escapes and control escapes without a letter are refused', () => {
+  expect(() => compilePattern('(\\-*)*\\012')).toThrow(SyntaxError)
+  expect(() => compilePattern('(\\-*)*\\c{0}')).toThrow(SyntaxError)
 })
 
 /** Calls a function, and counts the states that an automaton takes from its list and the texts that a RegExp matches. */

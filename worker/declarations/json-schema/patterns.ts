@@ -67,21 +67,21 @@ const usualLength = 5000
  */
 export function compilePattern(source: string): (text: string, steps?: Steps) => boolean | undefined {
   const pattern = regExp(source)
-  const root = new PatternParser(source, pattern.unicode).parse()
+  const root = new PatternParser(pattern.source).parse()
   const isAnchored = isAtStart(root)
   // Without an anchor, a RegExp begins again at each character.
   const stepsOf = byLength((length) => costOf(root, length).steps * (isAnchored ? 1 : length + 1))
   // Otherwise a short text can take as many steps as a long one: `^(a?){20}$`.
   const hasFewPaths = costOf(root, usualLength).paths <= 10 * usualLength
   if (!hasFewPaths || stepsOf(usualLength) > mostSteps) {
-    const automaton = new Automaton(root, isAnchored, pattern.unicode)
+    const automaton = new Automaton(root, isAnchored)
     return (text, steps = new Steps()) => automaton.matches(text, steps)
   }
   let other: Automaton | undefined
   return (text, steps = new Steps()) => {
     if (steps.take(stepsOf(text.length), text)) return pattern.test(text)
     try {
-      other ??= new Automaton(root, isAnchored, pattern.unicode)
+      other ??= new Automaton(root, isAnchored)
     } catch {
       return undefined
     }
@@ -105,20 +105,38 @@ function regExp(source: string): RegExp {
   try {
     return new RegExp(source, 'u')
   } catch {
-    // Many a pattern escapes what needs no escape, which only this mode lets pass.
-    return new RegExp(source)
+    return new RegExp(strict(source), 'u')
   }
 }
 
-/** Reads a valid regular expression. */
+/**
+ * Rewrites what is an error with the flag `u` only, and has one meaning: escapes without need, and brackets and hyphens without escape. What
+ * other engines read in another way remains an error, such as `\A`, `\1` and `{,5}`.
+ */
+function strict(source: string): string {
+  let isInClass = false
+  return source.replace(looseToken, (token) => {
+    if (token === '{' || token === '}' || (token === ']' && !isInClass)) return `\\${token}`
+    if (token === '[' || token === ']') isInClass = token === '['
+    // Beside an escape for several characters.
+    if (/^(?:\\\w)?-$/.test(token)) return token.replace('-', '\\x2d')
+    // Valid in classes, too, where some of these characters need an escape and others must not have one.
+    if (/^\\[^a-z\d]$/iu.test(token)) return `\\u{${token.codePointAt(1)?.toString(16)}}`
+    return token
+  })
+}
+
+/** Quantifiers, escapes with their braces, brackets, and hyphens beside an escape for several characters. */
+const looseToken =
+  /\{(?:\d+(?:,\d*)?|,\d+)\}|\\[pPu]\{[^}]*\}|\\[dDsSwW]-(?!(?:\\.|[^\]])-[^\]])|\\.|[[\]{}]|-(?=\\[dDsSwW])/gsu
+
+/** Reads a regular expression that is valid with the flag `u`. */
 class PatternParser {
   readonly #source: string
-  readonly #isUnicode: boolean
   #index = 0
 
-  constructor(source: string, isUnicode: boolean) {
+  constructor(source: string) {
     this.#source = source
-    this.#isUnicode = isUnicode
   }
 
   parse(): Node {
@@ -154,12 +172,10 @@ class PatternParser {
     const [assertion = ''] = this.#take('[$^]|\\\\[bB]') ?? []
     const holds = assertions.get(assertion)
     if (holds) return { kind: 'assertion', holds }
-    // Without the flag `u`, the text behind them has several meanings.
-    if (this.#take(this.#isUnicode ? '\\\\(?:[1-9]\\d*|k<[^>]*>)' : '\\\\(?:[1-9kpPu]|0\\d|(?=c))'))
-      return { kind: 'special', degree: 1 }
-    const [atom = ''] = this.#take(this.#isUnicode ? unicodeAtom : plainAtom) ?? []
+    if (this.#take('\\\\(?:[1-9]\\d*|k<[^>]*>)')) return { kind: 'special', degree: 1 }
+    const [atom = ''] = this.#take(anyAtom) ?? []
     if (!/^[.[\\]/.test(atom)) return { kind: 'character', matches: (character) => character === atom }
-    const one = new RegExp(`^${atom}$`, this.#isUnicode ? 'u' : '')
+    const one = new RegExp(`^${atom}$`, 'u')
     // All states of a repetition ask for the same character.
     let [last, isMatch] = ['', false]
     const matches = (character: string) => {
@@ -171,7 +187,7 @@ class PatternParser {
 
   /** Returns the match at the current position, and moves behind it; `undefined` if there is none. */
   #take(token: string): RegExpExecArray | undefined {
-    const sticky = new RegExp(token, this.#isUnicode ? 'uy' : 'y')
+    const sticky = new RegExp(token, 'uy')
     sticky.lastIndex = this.#index
     const found = sticky.exec(this.#source) ?? undefined
     this.#index += found?.[0].length ?? 0
@@ -179,10 +195,8 @@ class PatternParser {
   }
 }
 
-const characterClass = '\\[(?:\\\\[^]|[^\\]\\\\])*\\]'
-const plainAtom = `${characterClass}|\\\\x[\\da-fA-F]{2}|\\\\[^]|[^]`
-const unicodeAtom =
-  `${characterClass}|\\\\(?:[pP]\\{[^}]*\\}|u\\{[^}]*\\}|u[dD][89abAB][\\da-fA-F]{2}\\\\u[dD][c-fC-F][\\da-fA-F]{2}|` +
+const anyAtom =
+  '\\[(?:\\\\[^]|[^\\]\\\\])*\\]|\\\\(?:[pP]\\{[^}]*\\}|u\\{[^}]*\\}|u[dD][89abAB][\\da-fA-F]{2}\\\\u[dD][c-fC-F][\\da-fA-F]{2}|' +
   'u[\\da-fA-F]{4}|x[\\da-fA-F]{2}|c[a-zA-Z]|[^])|[^]'
 
 const isWordAt = (text: string, index: number) => /\w/.test(text.charAt(index))
@@ -256,7 +270,6 @@ const maxStates = 2000
 /** A nondeterministic automaton, by Thompson's construction. */
 class Automaton {
   readonly #isAnchored: boolean
-  readonly #isUnicode: boolean
   readonly #end: State = { next: [], reachedAt: 0 }
   readonly #start: State
   #states = 0
@@ -264,9 +277,8 @@ class Automaton {
   #position = 0
 
   /** @throws SlowPattern */
-  constructor(root: Node, isAnchored: boolean, isUnicode: boolean) {
+  constructor(root: Node, isAnchored: boolean) {
     this.#isAnchored = isAnchored
-    this.#isUnicode = isUnicode
     this.#start = this.#build(root, this.#end)
   }
 
@@ -280,7 +292,7 @@ class Automaton {
       if (this.#end.reachedAt === this.#position) return true
       if (steps.counted > mostCountedSteps) return undefined
       if (index >= text.length || (states.length === 0 && this.#isAnchored)) return false
-      const character = this.#isUnicode ? String.fromCodePoint(text.codePointAt(index) ?? 0) : text.charAt(index)
+      const character = String.fromCodePoint(text.codePointAt(index) ?? 0)
       index += character.length
       this.#position += 1
       const reached: State[] = []
