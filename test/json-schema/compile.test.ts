@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { compile } from '../../worker/declarations/json-schema/compile.ts'
 import { issuesText } from '../../worker/declarations/schema.ts'
 
@@ -756,6 +756,20 @@ describe('validation in linear time', () => {
       const files = Array.from({ length: 5 }, (_, index) => `${index}AAA`.repeat(200_000))
       expect(issues({ items: { pattern: '^(?:[A-Za-z0-9+/]{4})*$' } }, files)).toBe('')
     })
+  })
+
+  test.each<[keyword: string, value: unknown]>([
+    ['not', 1],
+    ['contains', []],
+  ])('of many values that fail %s, whose schema is formatted once', (keyword, value) => {
+    const failing = { [keyword]: { enum: ['x'.repeat(5000), 1] } }
+    expect(compile(failing, '')(value)[0]?.message.length).toBeLessThan(600)
+    const stringify = vi.spyOn(JSON, 'stringify')
+    const check = compile({ items: { anyOf: [failing, { type: ['number', 'array'] }] } }, '')
+    stringify.mockClear()
+    expect(check(Array.from({ length: 1000 }, () => value))).toEqual([])
+    expect(stringify.mock.calls.length).toBeLessThan(2)
+    stringify.mockRestore()
   })
 
   test('of a long text', () => {

@@ -106,7 +106,8 @@ export function issuesText(issues: Issues): string {
   return texts.map(cut).join('; ')
 }
 
-const cut = (text: string): string => (text.length > longestIssue ? `${text.slice(0, longestIssue)}…` : text)
+/** Cuts the text of an issue. */
+export const cut = (text: string): string => (text.length > longestIssue ? `${text.slice(0, longestIssue)}…` : text)
 
 /**
  * Compiles a plain JSON Schema into a function that returns the issues of a value, none if the value is valid.

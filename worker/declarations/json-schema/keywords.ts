@@ -10,7 +10,7 @@
 
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
-import { type Issues, issuesText, mostIssues } from '../schema.ts'
+import { cut, type Issues, issuesText, mostIssues } from '../schema.ts'
 import { formats } from './formats.ts'
 import { compilePattern, SlowPattern, type Steps } from './patterns.ts'
 
@@ -200,6 +200,15 @@ const limit =
 const atLeast = (size: number, limit: number) => size >= limit
 const atMost = (size: number, limit: number) => size <= limit
 const itself = (value: number) => value
+
+/** Returns the issue of a schema, which it formats once: many values may have it. */
+function issueOf(rule: string, schema: unknown): () => Issues {
+  let formatted: Issues | undefined
+  return () => {
+    formatted ??= issue(`must ${rule} ${cut(JSON.stringify(schema))}`)
+    return formatted
+  }
+}
 
 /** `minLength` and `maxLength`, and similar pairs. */
 const range = <V>(name: string, measure: (value: V) => number, unit: string) => ({
@@ -397,11 +406,11 @@ export const groups: readonly Group[] = [
       const least = size(minContains)
       const most = size(maxContains ?? Number.MAX_VALUE)
       const range = maxContains === undefined ? `${least} or more` : `${least} to ${most}`
-      const message = `must have ${range} items that match ${JSON.stringify(parameter)}`
+      const failure = issueOf(`have ${range} items that match`, parameter)
       return (value, seen) => {
         const positions = [...value.keys()].filter((index) => check(value[index]).length === 0)
         for (const index of positions) seen?.add(index)
-        return positions.length < least || positions.length > most ? issue(message) : none
+        return positions.length < least || positions.length > most ? failure() : none
       }
     },
   }),
@@ -445,7 +454,8 @@ export const groups: readonly Group[] = [
     oneOf: alternatives(true),
     not(parameter, { read }) {
       const check = read(parameter)
-      return (value) => (check(value).length > 0 ? none : issue(`must not match ${JSON.stringify(parameter)}`))
+      const failure = issueOf('not match', parameter)
+      return (value) => (check(value).length > 0 ? none : failure())
     },
     if(parameter, { schema, read }) {
       const check = read(parameter)
