@@ -111,6 +111,7 @@ export async function listTasks({ call, environment }: MethodContext, site: Site
 export async function taskResult(methodContext: MethodContext, site: Site): Promise<Result> {
   const { call, context, environment } = methodContext
   const task = await taskNamed(methodContext, purpose, site)
+  const sinceMs = Date.now()
   for (;;) {
     const view = await settled(task, environment.signal())
     const { taskId, inputRequests, result, error } = view
@@ -143,7 +144,7 @@ export async function taskResult(methodContext: MethodContext, site: Site): Prom
     } else if (view.status === 'cancelled') {
       throw new McpError('invalid_params', cancelled)
     } else {
-      await waitUntilDue(view, environment.signal())
+      await waitUntilDue(view, sinceMs, environment.signal())
     }
   }
 }

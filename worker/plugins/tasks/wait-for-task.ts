@@ -4,14 +4,24 @@ import { wait } from '../../engine/wait.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { orUnknownTask } from './task-ids.ts'
 
-/** Milliseconds between two checks of a sleeping task, and of a task whose Durable Object was lost. */
-const [mostPause, lostPause] = [10_000, 500]
+/** Milliseconds between two checks of a sleeping task, which may be cancelled: they grow from the first to the second. */
+const [firstPause, mostPause] = [10_000, 60_000]
+/** Milliseconds between two checks of a task whose Durable Object was lost. */
+const lostPause = 500
 /** Consecutive losses of the Durable Object while a request waits for the task. */
 const mostLosses = 10
 
-/** Waits until a sleeping task may run again. @throws the reason of the signal */
-export const waitUntilDue = ({ due = 0 }: TaskView, signal: AbortSignal): Promise<void> =>
-  wait(Math.min(Math.max(due - Date.now(), lostPause), mostPause), signal)
+/**
+ * Waits until a sleeping task may run again, or has to be checked.
+ *
+ * @param sinceMs when the request began to wait, in milliseconds since 1970
+ * @throws the reason of the signal
+ */
+export function waitUntilDue({ due = 0 }: Pick<TaskView, 'due'>, sinceMs: number, signal: AbortSignal): Promise<void> {
+  const now = Date.now()
+  const pause = Math.min(Math.max(now - sinceMs, firstPause), mostPause)
+  return wait(Math.min(Math.max(due - now, lostPause), pause), signal)
+}
 
 /** Returns the task when it has stopped running, or while it still runs after some time. */
 export async function settled(task: TaskRpc, signal: AbortSignal): Promise<TaskView> {
