@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import type { Outcome } from '../../worker/declarations/outcome.ts'
+import { toolError } from '../../worker/declarations/result-constructors.ts'
 import { createServer } from '../../worker/declarations/server.ts'
 import type { CallEnvironment } from '../../worker/engine/call.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
@@ -232,4 +233,45 @@ test('a handler does not start with an aborted signal', async () => {
   server.tool('any', { description }, handler)
   expect(await refusal(server, 'tools/call', { name: 'any' })).toMatchObject({ message: 'Too late' })
   expect(handler).not.toHaveBeenCalled()
+})
+
+describe('an interceptor changes what callers read', () => {
+  test('about a tool, for each caller', async () => {
+    const server = createServer({ name: 'notes', version: '1.0.0' })
+    server.tool('notes', { description: 'Finds and writes notes' }, () => 'done')
+    server.intercept(async (call, next) => {
+      const outcome = await next()
+      if (call.method !== 'tools/list' || outcome.type !== 'result') return outcome
+      const annotations = { readOnlyHint: !call.principal?.scopes.includes('notes:write') }
+      const tools = (outcome.result.tools as object[]).map((tool) => ({ ...tool, annotations }))
+      return { ...outcome, result: { ...outcome.result, tools, cacheScope: 'private' } }
+    })
+    const listFor = async (scopes: string[]) => {
+      const principal = { issuer: 'https://issuer.example', subject: 'ada', scopes, claims: {} }
+      return (await play(server, 'tools/list', {}, { principal })).outcome
+    }
+    for (const [scopes, readOnlyHint] of [
+      [[], true],
+      [['notes:write'], false],
+      [[], true],
+    ] as const) {
+      const result = { tools: [{ name: 'notes', annotations: { readOnlyHint } }], cacheScope: 'private' }
+      expect(await listFor([...scopes])).toMatchObject({ result })
+    }
+  })
+
+  test('about invalid arguments', async () => {
+    const server = createServer({ name: 'notes', version: '1.0.0' })
+    server.tool('find', { description, inputSchema: z.object({ text: z.string() }) }, () => 'done')
+    server.intercept(async (call, next) => {
+      const outcome = await next()
+      if (call.method !== 'tools/call' || outcome.type !== 'result') return outcome
+      const { content } = outcome.result as { content: { text?: string }[] }
+      const [, problem] = /^Invalid arguments for \S+: (.*)/s.exec(content[0]?.text ?? '') ?? []
+      return problem ? { type: 'result', result: toolError(`Please correct: ${problem}`) } : outcome
+    })
+    const { outcome } = await play(server, 'tools/call', { name: 'find', arguments: {} })
+    const text = expect.stringMatching(/^Please correct: text: /)
+    expect(outcome).toMatchObject({ result: { isError: true, content: [{ type: 'text', text }] } })
+  })
 })
