@@ -78,7 +78,9 @@ export class UpstreamTokens {
       const replaced = [...(old?.replaced ?? []), ...(old?.isRejected ? [Date.now()] : [])].slice(-maxReplacements)
       // RFC 6749, section 5.1: an answer need not repeat the refresh token.
       const refreshToken = tokens.refreshToken ?? old?.refreshToken
-      return { ...tokens, refreshToken, refused, replaced }
+      // The page that connects the provider has requested them again.
+      const lostScopes = isSignIn && old ? scopesOf(old).filter((one) => !this.#host.holds(provider, tokens, one)) : []
+      return { ...tokens, refreshToken, refused, replaced, lostScopes }
     })
     // The answer to a refresh that runs is of no use to them.
     if (after && after.refreshToken !== before?.refreshToken) this.#storage.kv.delete(marker + entry)
@@ -290,16 +292,21 @@ const isFresh = ({ expires = Number.POSITIVE_INFINITY }: KeptTokens): boolean =>
 const lacking = (missing: 'tokens' | 'scopes', tokens: KeptTokens | undefined): Missing => ({
   missing,
   // Those of tokens that are refused are requested again, when the user connects the provider.
-  held: [...(tokens?.scopes ?? []), ...(tokens?.lostScopes ?? [])],
+  held: tokens ? scopesOf(tokens) : [],
   refused: tokens?.refused ?? {},
 })
 
 /** Returns the tokens that can be used: those of the last sign-in, once the connected ones cannot. */
 function usableOf(tokens: KeptTokens): KeptTokens {
-  const { fallback, refused, replaced, scopes } = tokens
+  const { fallback, refused, replaced } = tokens
   if (!fallback || isUsable(tokens) || !isUsable(fallback)) return tokens
-  return { ...fallback, refused, replaced, lostScopes: scopes }
+  return { ...fallback, refused, replaced, lostScopes: scopesOf(tokens) }
 }
+
+/** Returns the scopes of tokens, and those that the user has connected before them. */
+const scopesOf = ({ scopes, lostScopes = [] }: KeptTokens): readonly string[] => [
+  ...new Set([...scopes, ...lostScopes]),
+]
 
 const asRefused = (tokens: KeptTokens): KeptTokens => ({
   ...tokens,

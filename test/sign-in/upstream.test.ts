@@ -126,6 +126,33 @@ describe.each(['2026-07-28', '2025-11-25'])('a client of %s', (revision) => {
     },
   )
 
+  test.each([undefined, 3600])(
+    'asks for all connected scopes also after several sign-ins: tokens expire in %s',
+    async (expiresIn) => {
+      gitHub.expiresIn = expiresIn
+      const browser = new Browser()
+      await using ada = await client(browser)
+      const link = '/oauth/link/github?scope=gist+repo'
+      for (const signIns of [0, 1]) {
+        await browser.connect(new URL(link, server.url))
+        expect(gitHub.tokens.has(textOf(await ada.callTool('push')))).toBe(true)
+        const connected = { tokens: [...gitHub.tokens.keys()], refreshTokens: [...gitHub.refreshTokens.keys()] }
+        // The tokens of a sign-in that can be used, or none.
+        for (let times = 0; times < signIns; times++) await signInAs(server.url, browser)
+        for (const token of connected.tokens) gitHub.tokens.delete(token)
+        for (const token of connected.refreshTokens) gitHub.refreshTokens.delete(token)
+        await ada.callTool('user')
+        for (let times = 0; times < 2; times++) {
+          await signInAs(server.url, browser)
+          expect(textOf(await ada.callTool('push'))).toContain(link)
+          expect(textOf(await ada.callTool('user'))).toContain('ada')
+        }
+      }
+      await browser.connect(new URL(link, server.url))
+      for (const tool of ['push', 'gist']) expect(gitHub.tokens.has(textOf(await ada.callTool(tool)))).toBe(true)
+    },
+  )
+
   test('keeps the tokens of a new sign-in when a late answer refuses the old refresh token', async () => {
     gitHub.expiresIn = 30
     const browser = new Browser()
