@@ -110,9 +110,16 @@ function refuseRounded(args: Params): void {
   )
 }
 
-/** Returns the path of the first number that is no longer exact, which includes all infinite ones. */
+/** JavaScript writes numbers from here on with an exponent: they are quantities, not ids. */
+const firstWithExponent = 1e21
+
+/** Returns the path of the first number that may have been rounded from an id, or that is infinite. */
 function roundedIn(value: unknown): string[] | undefined {
-  if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER ? [] : undefined
+  if (typeof value === 'number') {
+    const size = Math.abs(value)
+    const isQuantity = size >= firstWithExponent && Number.isFinite(value)
+    return size > Number.MAX_SAFE_INTEGER && !isQuantity ? [] : undefined
+  }
   if (typeof value !== 'object' || value === null) return undefined
   for (const [index, member] of Object.values(value).entries()) {
     const path = roundedIn(member)
