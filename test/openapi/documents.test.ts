@@ -117,6 +117,39 @@ describe('schemas of the same name', () => {
   })
 })
 
+describe('references to names of schemas', () => {
+  const Node = {
+    $anchor: 'node',
+    type: 'object',
+    properties: { next: { $ref: '#node' }, tag: { $ref: 'tag.json#name' } },
+  }
+  const Tag = { $id: 'tag.json', type: 'object', $defs: { n: { $anchor: 'name', type: 'string' } } }
+  const Other = { $id: 'https://schemas.example/other', $defs: { n: { $anchor: 'node', type: 'number' } } }
+  const components = { schemas: { Other, Node, Tag } }
+
+  test.each<[reference: string, valid: unknown, invalid: unknown]>([
+    ['#node', { next: { next: {}, tag: 'a' } }, { next: { tag: 1 } }],
+    ['tag.json', {}, 'a'],
+    ['tag.json#name', 'a', {}],
+    ['tag.json#/$defs/n', 'a', {}],
+    ['https://schemas.example/other#node', 1, {}],
+  ])('%s', (reference, valid, invalid) => {
+    const { isValid } = posting({ $ref: reference }, { components })
+    expect([valid, invalid].map(isValid)).toEqual([true, false])
+  })
+
+  test('are resolved in the parameters of an operation, and in forms', () => {
+    const List = { $anchor: 'list', type: 'array', items: { type: 'string' } }
+    const schema = { $anchor: 'form', type: 'object', properties: { a: { $ref: '#list' } } }
+    const parameters = [parameter('query', 'q', { schema: { $ref: '#list' }, explode: false })]
+    const form = { content: { 'application/x-www-form-urlencoded': { schema: { $ref: '#form' } } } }
+    const paths = { '/a': { post: { parameters, requestBody: form } } }
+    const [found] = parseOpenApi({ openapi: '3.1.0', paths, components: { schemas: { List, Form: schema } } })
+    expect(found?.parameters.q).toEqual({ in: 'query', name: 'q', separator: ',' })
+    expect(found?.bodyType).toBe('application/x-www-form-urlencoded')
+  })
+})
+
 describe('members beside a $ref', () => {
   const components = { schemas: { Name: { type: 'string' } } }
   const schema = {

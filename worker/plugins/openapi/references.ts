@@ -30,7 +30,43 @@ export function followed(
 
 /** @throws Error for a reference without a target */
 export function targetOf(reference: string, document: Params, where: string): unknown {
-  const found = resolveFragment(document, reference)
+  const found = resolveReference(document, reference)
   if (found === undefined) throw new Error(`${where} refers to ${reference}, which is not in the document`)
+  return found
+}
+
+/**
+ * Returns the value that a reference within a document, or within a schema, names: by a JSON Pointer, an `$anchor` or an `$id`. `undefined`
+ * where there is none.
+ *
+ * @see https://json-schema.org/draft/2020-12/json-schema-core#section-8.2
+ */
+export function resolveReference(root: Params, reference: string): unknown {
+  const pointed = resolveFragment(root, reference)
+  if (pointed !== undefined) return pointed
+  const [id, fragment] = reference.split('#')
+  const found = namedIn(root).get(id || reference)
+  return id && fragment && isObject(found) ? resolveReference(found, `#${fragment}`) : found
+}
+
+const known = new WeakMap<Params, Map<string, unknown>>()
+
+/** Returns the schemas with an `$id`, and by `#` and their anchor those of the same resource. */
+function namedIn(root: Params): ReadonlyMap<string, unknown> {
+  const found = known.get(root) ?? new Map<string, unknown>()
+  if (known.has(root)) return found
+  known.set(root, found)
+  const seen = new Set<unknown>()
+  const open: [value: unknown, isSameResource: boolean][] = [[root, true]]
+  for (let next = open.pop(); next; next = open.pop()) {
+    const [value, isWithin] = next
+    if (typeof value !== 'object' || value === null || seen.has(value)) continue
+    seen.add(value)
+    const { $id, $anchor, $dynamicAnchor }: Params = isObject(value) ? value : {}
+    if (typeof $id === 'string') found.set($id, value)
+    const isSameResource = isWithin && (value === root || typeof $id !== 'string')
+    if (isSameResource) for (const name of [$anchor, $dynamicAnchor]) if (name) found.set(`#${name}`, value)
+    for (const member of Object.values(value)) open.push([member, isSameResource])
+  }
   return found
 }

@@ -1,8 +1,7 @@
 import { compilePattern, SlowPattern } from '../../declarations/json-schema/patterns.ts'
-import { resolveFragment } from '../../protocol/json-pointer.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
-import { isVersion30, targetOf } from './references.ts'
+import { isVersion30, resolveReference, targetOf } from './references.ts'
 import type { OperationSource } from './tool-input.ts'
 import { asciiName } from './tool-names.ts'
 
@@ -219,7 +218,7 @@ export class Schemas {
   #targetOf(reference: string, outer: readonly Params[]): { target: unknown; around: readonly Params[] } {
     const resource = outer.find(hasId)
     for (const root of [...(resource ? [resource] : []), this.#document, ...outer]) {
-      const target = resolveFragment(root, reference)
+      const target = resolveReference(root, reference)
       if (target !== undefined) return { target, around: root === this.#document ? [] : outer }
     }
     return { target: targetOf(reference, this.#document, this.#where), around: [] }

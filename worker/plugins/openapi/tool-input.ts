@@ -1,5 +1,4 @@
 /** The arguments of a tool, from the parameters and the body of an operation. */
-import { resolveFragment } from '../../protocol/json-pointer.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { JsonSchema, Params } from '../../protocol/types.ts'
 import { namesInPath } from './lost-arguments.ts'
@@ -10,7 +9,7 @@ import {
   type OperationParameter,
   urlEncodedForm,
 } from './operation-type.ts'
-import { followed, isVersion30 } from './references.ts'
+import { followed, isVersion30, resolveReference } from './references.ts'
 import { isHeaderName, isReservedHeader } from './reserved-headers.ts'
 import { isFile, Schemas } from './schemas.ts'
 import { asciiName } from './tool-names.ts'
@@ -311,7 +310,7 @@ function schemasOf(
   seen.add(schema)
   const { $ref } = schema
   const target =
-    typeof $ref === 'string' ? (resolveFragment(schema, $ref) ?? resolveFragment(document, $ref)) : undefined
+    typeof $ref === 'string' ? (resolveReference(schema, $ref) ?? resolveReference(document, $ref)) : undefined
   const referred = schemasOf(target, document, keywords, seen)
   if (typeof $ref === 'string' && isVersion30(document)) return referred
   const applied = keywords.flatMap((key) =>
