@@ -478,11 +478,11 @@ a prompt asks a person        same         same         same         same       
 a prompt asks a model         same         same         same         same         same         same         same
 a resource asks a person      same         same         same         same         same         a            a
 a resource asks for folders   same         same         same         same         same         same         same
-an answer that does not fit   same         same         same         same         same         a            a
-a model that refuses          g            same         same         same         same         same         same
-what the client can           same         same         same         same         h            i            i
+an answer that does not fit   same         g            g            g            g            a            a
+a model that refuses          h            same         same         same         same         same         same
+what the client can           same         same         same         same         i            j            j
 nobody there, and it looks    same         same         same         same         same         same         same
-nobody there, asked anyway    same         j            j            j            j            j            j
+nobody there, asked anyway    same         k            k            k            k            k            k
 
 a: forms came with 2025-06-18: refused
 b: choosing several came with 2025-11-25: refused
@@ -490,7 +490,8 @@ c: pages came with 2025-11-25: refused
 d: 2025-11-25 has an error for it: the client sends the person there and makes its request again
 e: 2026-07-28 has no word for it any more: paid, and not told
 f: sampling with tools came with 2025-11-25: refused
-g: with 2026-07-28 nobody waits for its answer: the client gives up by itself
-h: less than it says, as 2025-06-18 has less
-i: less than it says, as revisions before 2025-06-18 have less
-j: the error came with 2026-07-28: before, the tool fails with the same words`
+g: a client with a session repeats no call: the model reads the problem
+h: with 2026-07-28 nobody waits for its answer: the client gives up by itself
+i: less than it says, as 2025-06-18 has less
+j: less than it says, as revisions before 2025-06-18 have less
+k: the error came with 2026-07-28: before, the tool fails with the same words`
