@@ -434,7 +434,8 @@ test.each(['@evil.example/x', '.evil.example/x', ':9/x', 'x'])(
 const credentials =
   'X-Api-Key Api-Key X-Auth-Token X-Access-Token X-Amz-Security-Token X-Goog-Api-Key Private-Token X-CSRF-Token Remote-User ' +
   'X-Remote-User X-Authenticated-User X-Originating-IP X-Remote-IP X-Remote-Addr Client-IP Fastly-Client-IP X-Azure-ClientIP ' +
-  'X-Envoy-External-Address Forwarded-For X-Forwarded X-Host X-HTTP-Host-Override Traceparent X_Forwarded_For'
+  'X-Envoy-External-Address Forwarded-For X-Forwarded X-Host X-HTTP-Host-Override Traceparent X_Forwarded_For ' +
+  'Ocp-Apim-Subscription-Key X-Auth-Key X-Auth-Email X-Functions-Key X-Master-Key X-Secret-Key X-Service-Key Private-Key X-Passwd DPoP X-Arr-ClientCert'
 
 /** What proxies and gateways tell the server behind them about the user. */
 const identities =
@@ -444,7 +445,7 @@ const identities =
   'X-Ms-Client-Principal-Id X-Ms-Token-Aad-Id-Token X-Consumer-Username X-Consumer-Custom-Id X-Credential-Identifier ' +
   'X-Authenticated-Userid X-Authenticated-Scope X-Authentik-Username X-Pomerium-Claim-Email Tailscale-User-Login ' +
   'X-Endpoint-Api-Userinfo X-Apigateway-Api-Userinfo X-Vouch-User X-Client-Cert Ssl-Client-S-Dn X-Ssl-Client-Verify Client-Cert ' +
-  'X-Spiffe-Id X-Jwt-Assertion X-AppEngine-User-Email'
+  'X-Spiffe-Id X-Jwt-Assertion X-AppEngine-User-Email X-Impersonate-User'
 
 test.each(identities.split(' '))(
   'the header %s, in which a gateway names the user, is not an argument',
@@ -462,9 +463,25 @@ test.each(credentials.split(' '))('the header %s, for credentials or addresses, 
 test.each([
   ...['Idempotency-Key', 'If-None-Match', 'X-Request-Id', 'X-Tokens-Per-Page', 'Accept-Language'],
   ...['X-Client-Version', 'X-Consumer-Group-Size', 'Remote-Branch', 'Prefer', 'X-Author'],
+  ...['X-Partition-Key', 'X-Monkey'],
 ])('the header %s is an argument', async (name) => {
   const server = serverOf([header(name)], { baseUrl: 'https://api.example' })
   expect(JSON.stringify((await result(server, 'tools/list')).tools)).toContain(name)
+})
+
+test('a header that a security scheme of the document names is not an argument', () => {
+  const securitySchemes = {
+    shop: { type: 'apiKey', in: 'header', name: 'X-Shop' },
+    other: { $ref: '#/components/x-schemes/other' },
+    query: { type: 'apiKey', in: 'query', name: 'X-Query' },
+  }
+  const components = { securitySchemes, 'x-schemes': { other: { type: 'apiKey', in: 'header', name: 'x_other' } } }
+  const parameters = ['x-shop', 'X-Other', 'X-Query'].map((name) => header(name, true))
+  const skipped: string[] = []
+  const onSkipped = (sentence: string) => skipped.push(sentence)
+  const [found] = parseOpenApi({ ...documentOf(parameters), components }, { onSkipped })
+  expect(Object.keys(found?.parameters ?? {})).toEqual(['X-Query'])
+  expect(skipped).toContain('GET /mail without its parameter "x-shop": only the server may set that header')
 })
 
 test('a configured header is not an argument in a spelling with underscores', async () => {

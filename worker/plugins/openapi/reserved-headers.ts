@@ -1,20 +1,25 @@
+import { isObject } from '../../protocol/jsonrpc.ts'
+import type { Params } from '../../protocol/types.ts'
+import { resolveReference } from './references.ts'
+
 /** Headers that this server, the runtime or intermediaries set; `x-http-method` and similar ones change the method. */
 const names = new Set(
   (
     'accept accept-charset accept-encoding authorization connection content-encoding content-length content-type cookie cookie2 ' +
     'date expect forwarded host http2-settings keep-alive origin referer set-cookie te trailer transfer-encoding true-client-ip ' +
     'traceparent tracestate baggage upgrade via x-host x-cluster-client-ip x-http-method x-http-method-override ' +
-    'x-http-host-override x-method-override x-envoy-external-address client-cert x-spiffe-id'
+    'x-http-host-override x-method-override x-envoy-external-address client-cert x-arr-clientcert x-spiffe-id dpop'
   ).split(' '),
 )
 const prefixes = (
-  'cf- mcp- proxy- sec- forwarded- x-forwarded x-original- x-rewrite- x-auth-request- x-authenticated- x-authentik- x-pomerium- ' +
-  'x-vouch- x-amzn-oidc- x-goog-authenticated- x-goog-iap- x-ms-client-principal x-ms-token- x-appengine- tailscale- impersonate- ' +
+  'cf- mcp- proxy- sec- forwarded- x-forwarded x-original- x-rewrite- x-auth- x-authenticated- x-authentik- x-pomerium- ' +
+  'x-vouch- x-amzn-oidc- x-goog-authenticated- x-goog-iap- x-ms-client-principal x-ms-token- x-appengine- tailscale- impersonate- x-impersonate- ' +
   'x-remote-extra- ssl-client- x-ssl- x-client-cert x-credential-'
 ).split(' ')
 /** Headers of credentials, of users that a gateway has authenticated, and of addresses. */
 const patterns = [
-  /(?:^|-)(?:auth|authorization|token|secret|password|credentials?|(?:api|access)-?key)$/,
+  /(?:^|-)(?:auth|authorization|token|secret|password|passwd|credentials?)$/,
+  /(?:^|-)(?:access|account|admin|api|app|application|auth|client|functions?|license|master|private|secret|service|subscription)-?key$/,
   /(?:remote|authenticated|webauth)-user$/,
   /^(?:x-)?remote-(?:name|email|groups?)$/,
   /^x-consumer-(?:id|username|custom-id)$/,
@@ -40,4 +45,18 @@ export function isReservedHeader(name: string): boolean {
   return (
     names.has(key) || prefixes.some((prefix) => key.startsWith(prefix)) || patterns.some((pattern) => pattern.test(key))
   )
+}
+
+/**
+ * Whether a security scheme of a document sends its credentials in a header.
+ *
+ * @see https://spec.openapis.org/oas/v3.2.0.html#security-scheme-object
+ */
+export function isSecurityHeader(name: string, document: Params): boolean {
+  const { securitySchemes } = isObject(document.components) ? document.components : {}
+  return Object.values(isObject(securitySchemes) ? securitySchemes : {}).some((value) => {
+    const isReference = isObject(value) && typeof value.$ref === 'string'
+    const scheme = isReference ? resolveReference(document, String(value.$ref)) : value
+    return isObject(scheme) && scheme.in === 'header' && headerKey(String(scheme.name)) === headerKey(name)
+  })
 }

@@ -10,7 +10,7 @@ import {
   urlEncodedForm,
 } from './operation-type.ts'
 import { followed, isVersion30, resolveReference } from './references.ts'
-import { isHeaderName, isReservedHeader } from './reserved-headers.ts'
+import { isHeaderName, isReservedHeader, isSecurityHeader } from './reserved-headers.ts'
 import { isFile, Schemas } from './schemas.ts'
 import { asciiName } from './tool-names.ts'
 
@@ -82,7 +82,7 @@ export class ToolInput {
       onSkipped(`${where} without its parameter "${name}": no header can have that name`)
       return true
     }
-    if (place === 'header' && isReservedHeader(name)) {
+    if (place === 'header' && (isReservedHeader(name) || isSecurityHeader(name, document))) {
       const isIgnored = ignoredHeaders.has(name.toLowerCase())
       if (!isIgnored) onSkipped(`${where} without its parameter "${name}": only the server may set that header`)
       return true
