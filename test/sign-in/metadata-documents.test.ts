@@ -130,6 +130,22 @@ test('a refresh whose document cannot be read is refused, and works when it can 
   expect(await seen(await refresh())).toBe('200 granted')
 })
 
+test.each([408, 429, 500, 503, 530])(
+  'a refresh is answered with 503 while the host of the document answers with %i, and works afterwards',
+  async (status) => {
+    const { tokens } = await signIn()
+    const headers = { Origin: 'https://app.example' }
+    const refresh = () => client.token(client.refreshForm(self, tokens.refresh_token), headers)
+    documents.set(id, () => new Response('Overloaded', { status }))
+    const response = await refresh()
+    expect(response.headers.get('Retry-After')).toBe('30')
+    expect(response.headers.get('Access-Control-Allow-Origin')).toBe('https://app.example')
+    expect(await seen(response)).toBe('503 temporarily_unavailable')
+    documents.set(id, () => Response.json(app))
+    expect(await seen(await refresh())).toBe('200 granted')
+  },
+)
+
 test('an app of which a user has two, such as on two computers, stays signed in on both', async () => {
   const first = await signIn({ redirect_uri: 'http://127.0.0.1:33418/callback' })
   const second = await signIn({ redirect_uri: 'http://127.0.0.1:33418/callback' })
@@ -142,10 +158,12 @@ test('an app of which a user has two, such as on two computers, stays signed in 
 describe('a client with a key', () => {
   const keyId = 'https://app.example/keyed.json'
 
-  async function keyed() {
+  /** @param jwksUri where its keys are. Default: in the document */
+  async function keyed(jwksUri?: string) {
     const { publicKey, privateKey } = await generateKeyPair('ES256')
     const jwks = { keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256', use: 'sig' }] }
-    const document = { ...app, client_id: keyId, token_endpoint_auth_method: 'private_key_jwt', jwks }
+    const keys = jwksUri === undefined ? { jwks } : { jwks_uri: jwksUri }
+    const document = { ...app, client_id: keyId, token_endpoint_auth_method: 'private_key_jwt', ...keys }
     documents.set(keyId, () => Response.json(document))
     const assertion = (audience: string, key = privateKey) =>
       new SignJWT({ jti: crypto.randomUUID() })
@@ -156,7 +174,7 @@ describe('a client with a key', () => {
         .setIssuedAt()
         .setExpirationTime('1m')
         .sign(key)
-    return { assertion }
+    return { assertion, jwks }
   }
 
   const proof = (client_assertion: string) => ({
@@ -184,9 +202,25 @@ describe('a client with a key', () => {
       '200 granted',
     )
   })
+
+  test('is answered with 503 while its keys cannot be read, and gets tokens afterwards', async () => {
+    const jwksUri = 'https://app.example/keys.json'
+    const { assertion, jwks } = await keyed(jwksUri)
+    const request = client.ask({ id: keyId, secret: undefined })
+    const form = {
+      ...client.codeForm(request, await client.code(request)),
+      ...proof(await assertion(server.url.origin)),
+    }
+    documents.set(jwksUri, () => new Response('Overloaded', { status: 503 }))
+    expect(await seen(await client.token(form))).toBe('503 temporarily_unavailable')
+    documents.delete(jwksUri)
+    expect(await seen(await client.token(form))).toBe('401 invalid_client')
+    documents.set(jwksUri, () => Response.json(jwks))
+    expect(await seen(await client.token(form))).toBe('200 granted')
+  })
 })
 
-test.each<{ what: string; document: () => Response }>([
+test.each<{ what: string; document: () => Response; answer?: string }>([
   { what: 'of another client', document: () => Response.json({ ...app, client_id: 'https://app.example/other.json' }) },
   { what: 'without a name', document: () => Response.json({ ...app, client_name: undefined }) },
   { what: 'without redirect URIs', document: () => Response.json({ ...app, redirect_uris: [] }) },
@@ -199,11 +233,17 @@ test.each<{ what: string; document: () => Response }>([
   { what: 'that is a page', document: () => new Response('<!doctype html>') },
   { what: 'that is a list', document: () => Response.json([app]) },
   { what: 'that is gone', document: () => new Response('{}', { status: 410 }) },
-  { what: 'that fails', document: () => Response.json(app, { status: 500 }) },
-])('a document $what is refused', async ({ document }) => {
+  {
+    what: 'that fails',
+    document: () => Response.json(app, { status: 500 }),
+    answer: '503 temporarily_unavailable',
+  },
+])('a document $what is refused', async ({ document, answer = '401 invalid_client' }) => {
+  const { tokens } = await signIn()
   documents.set(id, document)
   const { url } = client.ask(self)
   expect(await seen(await fetch(url, { redirect: 'manual' }))).toBe('400 page: This server cannot verify the app.')
+  expect(await seen(await client.token(client.refreshForm(self, tokens.refresh_token)))).toBe(answer)
 })
 
 test.each([
@@ -215,7 +255,7 @@ test.each([
   const { url } = client.ask({ id, secret: undefined })
   expect(await seen(await fetch(url, { redirect: 'manual' }))).toBe('400 page: This server cannot verify the app.')
   const form = { grant_type: 'refresh_token', refresh_token: 'a:b:c', client_id: id }
-  expect(await seen(await client.token(form))).toBe('401 invalid_client')
+  expect(await seen(await client.token(form))).toBe('503 temporarily_unavailable')
 })
 
 test.each([

@@ -3,6 +3,7 @@ import {
   OAuthAuthorizationServer,
   type OAuthAuthorizationServerOptions,
   OAuthError,
+  type OAuthErrorInternal,
   type OAuthHelpers,
   type TokenExchangeCallbackOptions,
   type TokenExchangeCallbackResult,
@@ -90,6 +91,7 @@ export class AuthorizationServers {
       ...options,
       ...(enterprise && { enterpriseManagedAuthorization: enterprise.at(site) }),
       tokenExchangeCallback: decideAgain,
+      onError: answerOutage,
       issuer: origin,
       authorizeEndpoint: paths.authorize,
       tokenEndpoint: paths.token,
@@ -135,12 +137,40 @@ async function decideAgain({
 
 const ended = (reason: string) => new OAuthError('invalid_grant', { description: asDescription(reason) })
 
+const retryAfter = { 'Retry-After': '30' }
+
 const unavailable = (reason: string) =>
   new OAuthError('temporarily_unavailable', {
     description: asDescription(`${reason}: try again later`),
     statusCode: 503,
-    headers: { 'Retry-After': '30' },
+    headers: retryAfter,
   })
+
+/** Answers a token request whose client cannot be verified now. After `invalid_client`, clients discard their tokens. */
+const answerOutage: NonNullable<OAuthAuthorizationServerOptions<Env>['onError']> = ({
+  status,
+  code,
+  description,
+  internal,
+}) => {
+  console.warn(`OAuth error response: ${status} ${code} - ${description}`)
+  if (!isOutage(internal)) return undefined
+  return Response.json(
+    { error: 'temporarily_unavailable', error_description: 'The server of the app does not answer: try again later' },
+    { status: 503, headers: { ...retryAfter, 'Cache-Control': 'no-store' } },
+  )
+}
+
+/** What the library and the runtime say while a metadata document cannot be read. Of one that was read, the library says what is wrong. */
+const unread =
+  /^(?:Failed to fetch client metadata: HTTP (?:408|429|5\d\d)$|Client metadata fetch timed out|Network connection lost|internal error)/
+
+/** Whether the host of a client's metadata document, or of its keys, does not answer. */
+function isOutage({ category, detail }: OAuthErrorInternal): boolean {
+  const { message, reason, status = 503 } = Object(detail)
+  if (category === 'client-id-metadata-document') return unread.test(message)
+  return category === 'client-authentication' && reason === 'jwks_fetch_failed' && /^(?:408|429|5\d\d)$/.test(status)
+}
 
 /** Returns a text without the characters that `error_description` must not have: RFC 6749, section 4.1.2.1. */
 export const asDescription = (text: string): string => text.replace(/[^ !#-[\]-~]/g, "'")
