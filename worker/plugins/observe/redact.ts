@@ -3,6 +3,8 @@ import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
 
 const secret = '[…]'
+/** What is behind a reference that this function does not follow. */
+const hidden: Params = { writeOnly: true }
 /** Characters of a text. */
 const longest = 200
 /** Levels of references. */
@@ -35,9 +37,12 @@ export function redacted(value: unknown, schema: unknown): unknown {
   /** A schema with those that it refers to and chooses from. */
   function expanded(input: unknown, depth: number): Params[] {
     // An empty one says nothing.
-    if (!isObject(input) || Object.keys(input).length === 0 || depth > deepest) return []
+    if (!isObject(input) || Object.keys(input).length === 0) return []
+    if (depth > deepest) return [hidden]
     const others = ['anyOf', 'oneOf', 'allOf'].flatMap((key) => input[key] ?? [])
-    const referred = typeof input.$ref === 'string' ? [resolveFragment(schema, input.$ref)] : []
+    const referred = [input.$ref, input.$dynamicRef].flatMap((ref) =>
+      typeof ref === 'string' ? [resolveFragment(schema, ref) ?? hidden] : [],
+    )
     return [input, ...[...others, ...referred].flatMap((member) => expanded(member, depth + 1))]
   }
 }
