@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test, vi } from 'vitest'
@@ -775,4 +777,9 @@ describe('validation in linear time', () => {
   test('of a long text', () => {
     expect(issues({ minLength: 1_000_001 }, '😊'.repeat(1_000_000))).toBe('must have 1000001 or more characters')
   })
+})
+
+test('a value that many references check takes little memory', () => {
+  const script = join(import.meta.dirname, 'large-value.ts')
+  expect(execFileSync(process.execPath, ['--max-old-space-size=200', script], { encoding: 'utf8' })).toBe('0\n')
 })

@@ -36,13 +36,20 @@ const emptyScope = (...bases: readonly string[]) => ({
   bases,
   /** Results of references. Without them, alternatives in a recursive schema would take exponential time. */
   results: new Map<Check, Map<unknown, Result>>(),
+  /** How many results were stored since some were deleted. */
+  stored: 0,
 })
+
+/** Results that a scope stores. A value that needs those of earlier parts needs the last ones. */
+const mostResults = 100_000
 
 /** @param seen the evaluated properties and items, if they were collected */
 type Result = { readonly issues: Issues; readonly seen: ReadonlySet<string | number> | undefined }
 
 /** The result of a reference whose check runs. */
 const running: Result = { issues: circle, seen: new Set() }
+/** The result of most references. */
+const passed: Result = { issues: none, seen: undefined }
 
 /**
  * Compiles a schema. It may refer to itself; a reference that returns to its schema for the same value matches nothing.
@@ -190,7 +197,9 @@ class SchemaCompiler {
       if (!result || (seen && !result.seen)) {
         const own = seen && new Set<string | number>()
         results.set(value, running)
-        result = { issues: check(value, own), seen: own }
+        const issues = check(value, own)
+        result = own || issues.length > 0 ? { issues, seen: own } : passed
+        if (++scope.stored > mostResults) deleteResults(scope)
         results.set(value, result)
       }
       for (const key of result.seen ?? []) seen?.add(key)
@@ -212,6 +221,14 @@ class SchemaCompiler {
     } catch (cause) {
       throw cause instanceof InvalidSchema ? cause : new InvalidSchema(`The ${this.#owner} ${problem(cause)}`)
     }
+  }
+}
+
+/** Deletes the results of a scope, but not that references run. */
+function deleteResults(scope: ReturnType<typeof emptyScope>): void {
+  scope.stored = 0
+  for (const results of scope.results.values()) {
+    for (const [value, result] of results) if (result !== running) results.delete(value)
   }
 }
 
