@@ -237,7 +237,7 @@ const mistakes: Mistake[] = [
       '.dev.vars': 'MAIL_KEY=abc\n',
     },
     found: ['secret-undeclared', 'hint', 'src/index.ts', 'MAIL_KEY'],
-    fix: 'name it in secrets.required of wrangler.toml',
+    fix: 'list it in secrets.required of wrangler.toml',
   },
   {
     what: 'a binding that is not declared',
