@@ -23,10 +23,10 @@ export class RawClient {
     return new URL(path, this.server)
   }
 
-  register(metadata: Readonly<Record<string, unknown>> = {}): Promise<Response> {
+  register(metadata: Readonly<Record<string, unknown>> = {}, headers: HeadersInit = {}): Promise<Response> {
     return fetch(this.at('/oauth/register'), {
       method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
+      headers: { 'Content-Type': 'application/json', ...headers },
       body: JSON.stringify({
         client_name: 'A client',
         redirect_uris: [redirectUri],

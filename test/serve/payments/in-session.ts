@@ -133,7 +133,7 @@ export class SessionPayment implements Conversation, Payment {
       (receipts.length === 1 && thanks.some((said) => said.fits && receiptIn(text, this, said.note) === receipts[0])) ||
       (receipts.length === 0 && text === nothing && consents.some((said) => said.fits && !said.consents)) ||
       (receipts.length === 0 && outcome.isError && consents.some((said) => said.says === refused)) ||
-      (error?.code === -32602 && last.some((said) => !said.fits)) ||
+      (outcome.isError && /^The answer to "/.test(text ?? '') && last.some((said) => !said.fits)) ||
       (error?.data?.reason === 'interrupted' && this.#mayBeInterrupted)
     if (!isDue) this.#fail(`${to} was charged for ${receipts} and is told ${JSON.stringify(outcome)}`)
   }

@@ -12,14 +12,18 @@ afterAll(() => harness.close())
 
 const answers = { elicit: () => ({ action: 'accept' as const, content: { sections: 1 } }) }
 
-test.each(['2025-06-18', '2025-11-25', '2026-07-28'])('a client of %s waits for the report', async (revision) => {
-  const client = await connect(url, { revision, answers })
-  const { content } = await client.callTool('write_report', { topic: 'Tea' })
-  const { uri } = (content as { uri: string }[])[0] ?? { uri: '' }
-  const { contents } = await client.request('resources/read', { uri })
-  expect(contents).toMatchObject([{ text: '# Tea\n\n## news\n\nWhat the news say about Tea.' }])
-  await client.close()
-})
+test.each(['2025-06-18', '2025-11-25', '2026-07-28'])(
+  'a client of %s waits for the report',
+  async (revision) => {
+    const client = await connect(url, { revision, answers })
+    const { content } = await client.callTool('write_report', { topic: 'Tea' })
+    const { uri } = (content as { uri: string }[])[0] ?? { uri: '' }
+    const { contents } = await client.request('resources/read', { uri })
+    expect(contents).toMatchObject([{ text: '# Tea\n\n## news\n\nWhat the news say about Tea.' }])
+    await client.close()
+  },
+  30_000,
+)
 
 test('a client with tasks receives a task at once, and its result later', async () => {
   const client = await connect(url, { revision: '2025-11-25', answers })
