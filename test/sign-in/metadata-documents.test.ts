@@ -1,7 +1,7 @@
 /** Clients whose id is the URL of their metadata document, which a stand-in for the internet answers. */
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { Browser } from '../../worker/testing/provider/browser.ts'
+import { Browser, formOf } from '../../worker/testing/provider/browser.ts'
 import { Journal } from '../auth/flow/journal.ts'
 import { type Published, published } from '../auth/flow/programs.ts'
 import { Wallet } from '../auth/flow/wallet.ts'
@@ -20,10 +20,10 @@ const app = {
 }
 
 /** What is at the URLs of `app.example`. */
-const documents = new Map<string, () => Response>()
+const documents = new Map<string, () => Response | Promise<Response>>()
 const asked: string[] = []
 
-const internet = (request: Request): Response | undefined => {
+const internet = (request: Request): Response | Promise<Response> | undefined => {
   const { hostname } = new URL(request.url)
   if (hostname !== 'app.example') return undefined
   asked.push(request.url)
@@ -270,4 +270,31 @@ test.each([
   expect(await seen(await fetch(url, { redirect: 'manual' }))).toMatch(
     /^400 page: (?:Your app is not registered .*|This server cannot verify the app\.)$/,
   )
+})
+
+test('an app that lets its document wait gets no access that has ended meanwhile', async () => {
+  const operate = async (what: string) => {
+    const body = JSON.stringify({ issuer: client.server.origin, subject: 'github.1815' })
+    return (await fetch(client.at(`/operator?do=${what}`), { method: 'POST', body })).json()
+  }
+  await signIn()
+  const browser = new Browser()
+  const again = client.ask(self)
+  const form = formOf(await (await browser.visit(again.url)).text(), { decision: 'github' })
+  const toProvider = (await browser.visit(client.at('/authorize'), form)).headers.get('Location') ?? ''
+  const back = (await browser.visit(new URL(toProvider))).headers.get('Location') ?? ''
+  const [arrived, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  documents.set(id, async () => {
+    arrived.resolve()
+    await released.promise
+    return Response.json(app)
+  })
+  const callback = browser.visit(new URL(back))
+  await arrived.promise
+  documents.set(id, () => Response.json(app))
+  expect(await operate('signOut')).toBeGreaterThan(0)
+  released.resolve()
+  const location = new URL((await callback).headers.get('Location') ?? '')
+  expect([location.pathname, location.searchParams.get('prompt')]).toEqual(['/authorize', 'consent'])
+  expect(await operate('grants')).toEqual([])
 })

@@ -132,19 +132,10 @@ ${
     const headers = new Headers({ Location: accountPath, 'Cache-Control': 'no-store' })
     if (provider && provider !== providerOfUser(userId))
       await services.objectOf(upstreamKeyOf(userId)).clearUpstream(userId, provider)
-    if (grant) await this.#end(grant, userId, services)
+    if (grant) await this.#grantsOf(services).end(userId, ({ id }) => id === grant)
     // The app asks again.
     if (grant) headers.append('Set-Cookie', forgetApprovals())
     return new Response(null, { status: 303, headers })
-  }
-
-  async #end(grant: string, userId: string, services: AccountServices): Promise<void> {
-    const grants = this.#grantsOf(services)
-    const all = await grants.list(userId)
-    await grants.end(
-      userId,
-      all.filter(({ id }) => id === grant),
-    )
   }
 
   #grantsOf({ oauth, objectOf }: Pick<AccountServices, 'oauth' | 'objectOf'>): UserGrants {

@@ -261,6 +261,7 @@ export class AuthorizePages {
   ): Promise<string | Response> {
     const { user, tokens, approvedAt } = signedIn
     const decision = await decide(this.#options, user, authorization.scope, chosen)
+    const decidedAt = Date.now()
     const userId = await userIdOf(user)
     const approvals = await Approvals.read(request, seals(undefined), site)
     const approved = approvedAt ?? (await approvals.timeOf(authorization, userId))
@@ -287,6 +288,11 @@ export class AuthorizePages {
       // Without a consent page, only the code of the client will prove that the client has asked.
       revokeExistingGrants: approvedAt !== undefined && !URL.canParse(authorization.clientId),
     })
+    // The client may let its metadata document wait, and the user may end access meanwhile. The code has not left this server.
+    if (decidedAt < (await EndedAccess.ofAnyClient(objectOf, userId).time())) {
+      await oauth.revokeGrant(grantIn(redirectTo), userId)
+      return consentUrl(site.origin, authorization).href
+    }
     const kept = { ...tokens, account: user.id }
     const calls = callsOf(provider, report, userId, tenant)
     await storeTokens(objectOf, userId, calls, kept, provider.signInScopes, true)
@@ -315,6 +321,9 @@ async function answering(
   headers.set('Location', answer)
   return new Response(null, { status: 302, headers })
 }
+
+/** Returns the id of the grant of a code, which is `<user>:<grant>:<secret>`. */
+const grantIn = (redirectTo: string): string => new URL(redirectTo).searchParams.get('code')?.split(':')[1] ?? ''
 
 /** Returns an error of a request, which the client learns. */
 const requestError = (request: AuthRequest, code: 'invalid_request' | 'invalid_scope', description: string) =>

@@ -19,6 +19,11 @@ export class EndedAccess {
     this.#key = sha256(clientId).then((hash) => `ended:${userId}:${encodeBase64url(hash)}`)
   }
 
+  /** The last access of any client. A sign-in that is about to end may not be among the grants that the user has ended. */
+  static ofAnyClient(objectOf: ObjectOf, userId: string): EndedAccess {
+    return new EndedAccess(objectOf, userId, '')
+  }
+
   /** Returns when the user ended the access of the client, in milliseconds since 1970; 0 if no approval from before can be used. */
   async time(): Promise<number> {
     const key = await this.#key

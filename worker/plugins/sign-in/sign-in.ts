@@ -381,9 +381,7 @@ class SignInServer {
       },
       signOut: async (user) => {
         const { subject, grants } = this.#grantsOf(user)
-        const all = await grants.list(subject)
-        await grants.end(subject, all)
-        return all.length
+        return grants.end(subject)
       },
     }
   }

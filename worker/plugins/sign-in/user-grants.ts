@@ -51,13 +51,22 @@ export class UserGrants {
     return items.sort((one, other) => one.createdAt - other.createdAt)
   }
 
-  /** Ends grants of a user. Their apps do not get access again without a question. */
-  async end(userId: string, grants: readonly GrantSummary[]): Promise<void> {
+  /**
+   * Ends grants of a user. Their apps do not get access again without a question.
+   *
+   * @param isMeant Default: all grants
+   * @returns how many grants have ended
+   */
+  async end(userId: string, isMeant: (grant: GrantSummary) => boolean = () => true): Promise<number> {
+    // Before they are listed: a sign-in that creates a grant afterwards reads it.
+    await EndedAccess.ofAnyClient(this.#objectOf, userId).store(0)
+    const grants = (await this.list(userId)).filter(isMeant)
     const endOne = async ({ id, clientId }: GrantSummary) => {
       await new EndedAccess(this.#objectOf, userId, clientId).store(this.#rememberSeconds * 1000)
       await this.#oauth.revokeGrant(id, userId)
     }
     await Promise.all(grants.map(endOne))
+    return grants.length
   }
 }
 
