@@ -36,6 +36,14 @@ describe('a user', () => {
     expect(await signIn()).toMatchObject({ subject: 'github.1815', claims: { groups: ['engines'] } })
   })
 
+  test('of more than 100 organizations gets one that comes late', async () => {
+    stage.gitHub.account = {
+      ...ada,
+      organizations: [...Array.from({ length: 120 }, (_, at) => `other-${at}`), 'Engines'],
+    }
+    expect(await signIn()).toMatchObject({ claims: { groups: ['engines'] } })
+  })
+
   test.each([{ organizations: [] }, { organizations: ['Other'] }, { organizations: ['engines2', 'xengines'] }])(
     'of the organizations $organizations has no access',
     async ({ organizations }) => {

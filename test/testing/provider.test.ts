@@ -1,5 +1,5 @@
 /** `startProvider()`: users sign in to a server with `signIn()` by GitHub, and by OpenID Connect. */
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { connect, type ProviderUser } from '../../worker/testing/index.ts'
 import { type StartedProvider, startProvider } from '../../worker/testing/node/provider.ts'
 import type { SignInAsOptions } from '../../worker/testing/provider/fake-provider.ts'
@@ -93,4 +93,14 @@ test('the requests to the provider are listed', async () => {
     'GET /api/v3/user/orgs',
     'GET /api/v3/user/emails',
   ])
+})
+
+test('an answer that throws is printed, and has status 500', async () => {
+  const printed = vi.spyOn(console, 'error').mockReturnValue()
+  provider.answers.set('/api/v3/user', () => {
+    throw new Error('outage')
+  })
+  expect((await fetch(new URL('/api/v3/user', provider.url))).status).toBe(500)
+  expect(printed).toHaveBeenCalledWith(new Error('outage'))
+  printed.mockRestore()
 })

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 
 /**
- * Serves a fetch handler on this machine. `undefined` is status 404.
+ * Serves a fetch handler on this machine. `undefined` is status 404; what it throws is printed, with status 500.
  *
  * @param port Default: one that is free
  * @returns its origin
@@ -18,7 +18,11 @@ export async function listen(
     // Values of a repeated header are joined, as Headers does it.
     const received = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)])
     const init = { method, headers: received, ...(hasBody && { body: await buffer(incoming) }) }
-    const response = await respond(new Request(`http://${headers.host}${url}`, init))
+    const answer = async () => respond(new Request(`http://${headers.host}${url}`, init))
+    const response = await answer().catch((problem) => {
+      console.error(problem)
+      return new Response(null, { status: 500 })
+    })
     outgoing.writeHead(response?.status ?? 404, Object.fromEntries(response?.headers ?? []))
     outgoing.end(response && Buffer.from(await response.arrayBuffer()))
   })

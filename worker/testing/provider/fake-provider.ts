@@ -239,7 +239,7 @@ export class Provider implements FakeProvider {
       .sign(privateKey)
   }
 
-  async #api(path: string, { headers }: Request): Promise<Response> {
+  async #api(path: string, { headers, url }: Request): Promise<Response> {
     const user = this.tokens.get(headers.get('Authorization')?.replace(/^Bearer /i, '') ?? '')
     if (!user || !this.users.includes(user)) return json({ message: 'Bad credentials' }, 401)
     const { id, login, name = login, email = emailOf(user), organizations = [] } = user
@@ -249,13 +249,20 @@ export class Provider implements FakeProvider {
       case '/api/v3/user':
         return json({ id, login, name })
       case '/api/v3/user/orgs':
-        return json(organizations.map((organization) => ({ login: organization })))
+        return json(pageOf(organizations, url).map((organization) => ({ login: organization })))
       case '/api/v3/user/emails':
         return json([{ email, primary: true, verified: true }])
       default:
         return json({ message: 'Not Found' }, 404)
     }
   }
+}
+
+/** Returns a page of a list, as GitHub does. */
+function pageOf<T>(list: readonly T[], url: string): readonly T[] {
+  const { searchParams } = new URL(url)
+  const [size, page] = [Number(searchParams.get('per_page') ?? 30), Number(searchParams.get('page') ?? 1)]
+  return list.slice(size * (page - 1), size * page)
 }
 
 const keys = (): Promise<GenerateKeyPairResult> => {

@@ -78,17 +78,30 @@ export function github(options: GitHubOptions): IdentityProvider {
       // Its API has this shape.
       const { id, login, name } = (await get(`${api}/user`)) as { id: unknown; login: string; name: string | null }
       if (typeof id !== 'number') throw new Error(`${site} named no user`)
-      const groups = organizations && (await memberships(organizations, () => get(`${api}/user/orgs?per_page=100`)))
+      const groups =
+        organizations &&
+        (await memberships(organizations, (page) => get(`${api}/user/orgs?per_page=${perPage}&page=${page}`)))
       const email = await primaryEmail(() => get(`${api}/user/emails`))
       return { id, login, name: name ?? login, ...email, ...(groups && { groups }) }
     },
   })
 }
 
+/** Organizations of a page, and pages that are read. */
+const [perPage, mostPages] = [100, 10]
+
 /** @throws AccessDenied for a user who is in none of the organizations */
-async function memberships(organizations: readonly string[], get: () => Promise<unknown>): Promise<readonly string[]> {
-  // Its API has this shape.
-  const own = new Set(((await get()) as { login: string }[]).map(({ login }) => login.toLowerCase()))
+async function memberships(
+  organizations: readonly string[],
+  get: (page: number) => Promise<unknown>,
+): Promise<readonly string[]> {
+  const own = new Set<string>()
+  for (let page = 1, isLast = false; !isLast && page <= mostPages; page++) {
+    // Its API has this shape.
+    const listed = (await get(page)) as { login: string }[]
+    for (const { login } of listed) own.add(login.toLowerCase())
+    isLast = listed.length < perPage
+  }
   const groups = organizations.filter((organization) => own.has(organization.toLowerCase()))
   if (groups.length > 0) return groups
   throw new AccessDenied(`You are not a member of ${organizations.join(' or ')} on GitHub.`)
