@@ -176,10 +176,25 @@ describe('tools of a document', () => {
     expect(heard.length).toBe(before)
   })
 
-  test('send a lone surrogate in a form as U+FFFD, as in a query', async () => {
+  test('refuse a lone surrogate in a query', async () => {
+    const before = heard.length
+    expect(await client.callTool('pets_listPets', { 'X-Tenant': 'acme', tag: ['a\ud800'] })).toMatchObject({
+      isError: true,
+      content: [{ text: '"a\\ud800" cannot be sent in a query or a form' }],
+    })
+    expect(heard.length).toBe(before)
+  })
+
+  test('refuse a list that is too long for a query', async () => {
+    const tag = Array.from({ length: 300_000 }, () => '')
+    expect(await client.callTool('pets_listPets', { 'X-Tenant': 'acme', tag })).toMatchObject({
+      isError: true,
+      content: [{ text: 'The arguments make a query of more than 65536 characters: send less' }],
+    })
+  })
+
+  test('send a lone surrogate in a multipart form as U+FFFD', async () => {
     const lone = 'a\ud800'
-    await client.callTool('pets_listPets', { 'X-Tenant': 'acme', tag: [lone] })
-    expect(heard.at(-1)?.url).toBe('/v1/pets?tag=a%EF%BF%BD')
     await client.callTool('upload', { body: { [lone]: lone, file: { data: 'YQ==', filename: lone, mimeType: lone } } })
     const { headers, body } = heard.at(-1) as Heard
     const form = await new Response(body, { headers: { 'Content-Type': String(headers['content-type']) } }).formData()

@@ -571,6 +571,15 @@ describe('a parameter with a list', () => {
   })
 })
 
+test('fields have the bytes of application/x-www-form-urlencoded', () => {
+  const ascii = String.fromCharCode(...Array.from({ length: 128 }, (_, code) => code))
+  for (const text of [ascii, 'größer 😀', '%20+%2B', '']) {
+    expect(requestBody({ bodyType: 'application/x-www-form-urlencoded' }, { [text]: text })).toBe(
+      new URLSearchParams([[text, text]]).toString(),
+    )
+  }
+})
+
 describe('an argument that is null', () => {
   const nullable = { type: ['string', 'null', 'array'], items: { type: ['string', 'null'] } }
   const call = async (args: object) => {
@@ -870,8 +879,16 @@ describe('a body that is a form', () => {
     const encoding = { price: { style: 'deepObject' } }
     const body = { price: { ['n'.repeat(100_000)]: Array.from({ length: 200 }, () => 1) } }
     expect(await posted(urlEncoded, { type: 'object', properties }, body, encoding)).toBe(
-      '"body" is a form of more than 16777216 characters: send less',
+      'The arguments make a form of more than 16777216 characters: send less',
     )
+  })
+
+  test('has an entry for each of a long list', () => {
+    const list = Array.from({ length: 300_000 }, () => '')
+    for (const isDeep of [false, true]) {
+      const form = String(requestBody({ bodyType: urlEncoded, bodyFields: { a: { isDeep } } }, { a: list }))
+      expect(form.split('&')).toHaveLength(300_000)
+    }
   })
 })
 
@@ -899,6 +916,14 @@ describe('a parameter that is the whole query string', () => {
     [undefined, '/x?p=2'],
   ])('%j is sent as %s', async (filter, url) => {
     expect(textOf(await found(filter))).toBe(url)
+  })
+
+  test('is an error that the model reads, if a list is too long for a query', async () => {
+    const text = 'The arguments make a query of more than 65536 characters: send less'
+    const list = Array.from({ length: 300_000 }, () => '')
+    expect(await found({ q: list })).toEqual({ content: [{ type: 'text', text }], isError: true })
+    expect(textOf(await found({ q: 'ü'.repeat(11_000) }))).toBe(text)
+    expect(textOf(await found({ q: 'ü'.repeat(2_000) }))).toHaveLength('/x?p=2&q='.length + 12_000)
   })
 
   test('is an error that the model reads, if it is no object', async () => {
@@ -946,6 +971,7 @@ test.each([
   ['header', 'a\nb', 'X-A', '"a\\nb" cannot be sent as the header X-A'],
   ['header', '\ud83d\ude00', 'X-A', /^".*" cannot be sent as the header X-A$/],
   ['path', '\ud800', 'id', '"\\ud800" cannot be a segment of the path /x/{id}'],
+  ['query', '\ud800', 'q', '"\\ud800" cannot be sent in a query or a form'],
 ])('an argument that no %s can carry is an error that the model reads: %j', async (place, value, name, text) => {
   const reported: unknown[] = []
   const path = place === 'path' ? '/x/{id}' : '/x'

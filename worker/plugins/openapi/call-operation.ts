@@ -9,7 +9,7 @@ import { maxAnswerBytes } from '../../protocol/bounded-body.ts'
 import { ToolError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { CallToolResult, Params } from '../../protocol/types.ts'
-import { encodeForm, type Field, fieldsOf, textsOf } from './form-fields.ts'
+import { bounded, encodeForm, type Field, fieldsOf, textsOf } from './form-fields.ts'
 import type { Operation } from './operation-type.ts'
 import { requestBody } from './request-body.ts'
 import { headerKey } from './reserved-headers.ts'
@@ -17,6 +17,9 @@ import { type Answer, sendGuarded } from './send-guarded.ts'
 
 /** Characters of the body of an error that the model receives. */
 const maxErrorCharacters = 1000
+
+/** Far above what servers accept in a URL. */
+const maxQueryCharacters = 65_536
 
 /** Where and how the operations of an API are called. */
 export type Api = {
@@ -41,16 +44,13 @@ export async function callOperation(
   const basePath = new URL(baseUrl).pathname.replace(/\/$/, '')
   const url = new URL(baseUrl.replace(/\/$/, '') + path.replace(/\{([^}]+)\}/g, (_, name) => inPath(name)))
   const sent = new Headers({ Accept: 'application/json' })
-  const query: Field[] = []
-  for (const [argument, { in: place, name, separator }] of Object.entries(parameters)) {
-    const value = argumentOf(argument)
-    if (place === 'query') query.push(...fieldsOf(name, value, { separator }, encodeForm))
-    if (place === 'querystring') query.push(...membersOf(argument, value ?? {}))
-    const texts = place === 'header' ? textsOf(value) : []
+  for (const [argument, { in: place, name }] of Object.entries(parameters)) {
+    const texts = place === 'header' ? textsOf(argumentOf(argument)) : []
     if (texts.length > 0) setHeader(sent, name, texts.join(', '))
   }
   // Not by `searchParams`, which would encode separators too.
-  url.search = [url.search.slice(1), ...query.map((field) => field.join('='))].filter(Boolean).join('&')
+  const query = Array.from(bounded(queryFields(), 'query', maxQueryCharacters), (field) => field.join('='))
+  url.search = [url.search.slice(1), ...query].filter(Boolean).join('&')
   // After the arguments: the developer's value wins, also a missing one.
   const owned = new Set(headers.map(([name]) => headerKey(name)))
   for (const name of [...sent.keys()]) if (owned.has(headerKey(name))) sent.delete(name)
@@ -85,6 +85,14 @@ export async function callOperation(
   /** Returns an argument; `undefined` if it is absent, also for names that objects inherit, such as `constructor`. */
   function argumentOf(name: string): unknown {
     return Object.hasOwn(args, name) ? args[name] : undefined
+  }
+
+  function* queryFields(): Iterable<Field> {
+    for (const [argument, { in: place, name, separator }] of Object.entries(parameters)) {
+      const value = argumentOf(argument)
+      if (place === 'query') yield* fieldsOf(name, value, { separator }, encodeForm)
+      if (place === 'querystring') yield* membersOf(argument, value ?? {})
+    }
   }
 
   function inPath(name: string): string {
@@ -134,11 +142,11 @@ function roundedIn(value: unknown): string[] | undefined {
  * @throws ToolError for a value that is no object
  * @see https://spec.openapis.org/oas/v3.2.0.html#parameter-locations
  */
-function membersOf(argument: string, value: unknown): Field[] {
+function* membersOf(argument: string, value: unknown): Iterable<Field> {
   if (!isObject(value)) {
     throw new ToolError(`"${argument}" must be an object: its members are the parameters of the query`)
   }
-  return Object.entries(value).flatMap(([name, member]) => [...fieldsOf(name, member, {}, encodeForm)])
+  for (const [name, member] of Object.entries(value)) yield* fieldsOf(name, member, {}, encodeForm)
 }
 
 /** Whether HTTP can carry a value. workerd would send a lone surrogate as bytes that are not UTF-8. */

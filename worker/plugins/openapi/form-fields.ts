@@ -1,5 +1,7 @@
 /** The fields of a query or a form, from the value of an argument. */
 
+import { preview } from '../../declarations/check-options.ts'
+import { ToolError } from '../../protocol/errors.ts'
 import type { FieldStyle } from './operation-type.ts'
 
 export type Field = readonly [name: string, value: string]
@@ -20,13 +22,51 @@ export function* fieldsOf(
     for (const [key, member] of Object.entries(value)) yield* fieldsOf(`${name}[${key}]`, member, { isDeep }, encode)
     return
   }
-  const entries = textsOf(value).map(encode)
-  const joint = separator === ',' ? ',' : encode(separator ?? '')
-  for (const entry of separator && entries.length > 0 ? [entries.join(joint)] : entries) yield [encode(name), entry]
+  const texts = textsOf(value)
+  if (texts.length === 0) return
+  const encodedName = encode(name)
+  if (!separator) {
+    for (const text of texts) yield [encodedName, encode(text)]
+    return
+  }
+  const joint = separator === ',' ? ',' : encode(separator)
+  yield [encodedName, texts.map(encode).join(joint)]
 }
 
-/** Encodes a text as in `application/x-www-form-urlencoded`. */
-export const encodeForm = (text: string): string => new URLSearchParams([['', text]]).toString().slice(1)
+/**
+ * Yields these fields.
+ *
+ * @param what what they are part of
+ * @param perField characters that are sent for a field besides its name and its value
+ * @throws ToolError as soon as they have more characters
+ */
+export function* bounded(
+  fields: Iterable<Field>,
+  what: string,
+  maxCharacters: number,
+  perField = '=&'.length,
+): Iterable<Field> {
+  let characters = 0
+  for (const field of fields) {
+    characters += field[0].length + field[1].length + perField
+    if (characters > maxCharacters)
+      throw new ToolError(`The arguments make a ${what} of more than ${maxCharacters} characters: send less`)
+    yield field
+  }
+}
+
+/**
+ * Encodes a text as in `application/x-www-form-urlencoded`. `URLSearchParams` takes a hundred times as long in workerd.
+ *
+ * @throws ToolError for a text with half of a character, which has no bytes
+ * @see https://url.spec.whatwg.org/#concept-urlencoded-serializer
+ */
+export function encodeForm(text: string): string {
+  if (!text.isWellFormed()) throw new ToolError(`${preview(text)} cannot be sent in a query or a form`)
+  return encodeURIComponent(text)
+    .replaceAll('%20', '+')
+    .replace(/[!'()~]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
+}
 
 /**
  * Returns the texts of the entries of a list, or of a value as its only entry. Those that are `null` are not sent.

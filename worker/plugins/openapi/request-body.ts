@@ -4,7 +4,7 @@ import { maxAnswerBytes } from '../../protocol/bounded-body.ts'
 import { ToolError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
-import { encodeForm, type Field, fieldsOf } from './form-fields.ts'
+import { bounded, encodeForm, type Field, fieldsOf } from './form-fields.ts'
 import { multipartForm, type Operation, urlEncodedForm } from './operation-type.ts'
 
 type FieldStyles = NonNullable<Operation['bodyFields']>
@@ -24,7 +24,8 @@ export function requestBody(
   if (bodyType !== urlEncodedForm && bodyType !== multipartForm) return JSON.stringify(value)
   if (!isObject(value)) throw new ToolError('"body" must be an object: its members are the fields of the form')
   if (bodyType === multipartForm) return multipart(value, bodyFields, hasOtherFiles)
-  return [...formFields(Object.entries(value), bodyFields, encodeForm)].map((field) => field.join('=')).join('&')
+  const fields = formFields(Object.entries(value), bodyFields, encodeForm)
+  return Array.from(bounded(fields, 'form', maxFormCharacters), (field) => field.join('=')).join('&')
 }
 
 function multipart(value: Params, styles: FieldStyles, hasOtherFiles = false): FormData {
@@ -37,7 +38,8 @@ function multipart(value: Params, styles: FieldStyles, hasOtherFiles = false): F
     files.push(...entries.filter(isFilePart).map((file): [string, FilePart] => [name, file]))
     texts.push([name, isFile ? entries.filter((entry) => !isFilePart(entry)) : member])
   }
-  for (const [name, text] of formFields(texts, styles, (text) => text.toWellFormed())) form.append(inHeader(name), text)
+  const fields = formFields(texts, styles, (text) => text.toWellFormed())
+  for (const [name, text] of bounded(fields, 'form', maxFormCharacters)) form.append(inHeader(name), text)
   for (const [name, file] of files) form.append(inHeader(name), fileOf(name, file))
   return form
 }
@@ -62,16 +64,7 @@ function* formFields(
   styles: FieldStyles,
   encode: (text: string) => string,
 ): Iterable<Field> {
-  let characters = 0
-  for (const [name, member] of members) {
-    for (const field of fieldsOf(name, member, styleOf(name, styles), encode)) {
-      characters += field[0].length + field[1].length
-      if (characters > maxFormCharacters) {
-        throw new ToolError(`"body" is a form of more than ${maxFormCharacters} characters: send less`)
-      }
-      yield field
-    }
-  }
+  for (const [name, member] of members) yield* fieldsOf(name, member, styleOf(name, styles), encode)
 }
 
 /** Ignores names that objects inherit, such as `constructor`. */
