@@ -84,7 +84,7 @@ const isSentence = (text: string) =>
     .split(/\s+/)
     .filter((word) => /[a-z]{2}/.test(word)).length >= 2 &&
   !/^(?:SELECT|INSERT|UPDATE|DELETE|CREATE|DROP|PRAGMA|Bearer|…?<)/.test(text) &&
-  !/^(?:Accept, Auth|Mcp-Session-Id, |…=…; Path)/.test(text)
+  !/^(?:Accept, Auth|Mcp-Session-Id, |Content-Disposition: |…=…; Path)/.test(text)
 
 export function messages(): Message[] {
   const files = globSync('{worker,durable-objects}/**/*.ts', { cwd: root })

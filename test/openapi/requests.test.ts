@@ -608,16 +608,18 @@ describe('an argument that is null', () => {
   })
 })
 
-test('line breaks and quotes in names of a form do not end the header of a part', () => {
+test('line breaks and quotes in names of a form do not end the header of a part', async () => {
   const file = { data: '', filename: 'a\r\n"b', mimeType: 'text/plain\r\nX: 1' }
   const form = requestBody(
-    { bodyType: 'multipart/form-data', bodyFields: { 'f\r"': { isFile: true } } },
-    { 'a\nb': 'text\r\n', 'f\r"': file },
-  ) as FormData
-  const entries = [...form].map(([name, value]) => [name, typeof value === 'string' ? value : [value.name, value.type]])
-  expect(entries).toEqual([
-    ['a%0Ab', 'text\r\n'],
-    ['f%0D%22', ['a%0D%0A%22b', '']],
+    { bodyType: 'multipart/form-data', bodyFields: { 'f\r"': { isFile: true }, t: { contentType: 'a/b\r\nX: 1' } } },
+    { 'a\nb': 'text\r\n', 'f\r"': file, t: 't' },
+  ) as Blob
+  const [boundary = ''] = (await form.text()).split('\r\n')
+  expect((await form.text()).split(`${boundary}\r\n`)).toEqual([
+    '',
+    'Content-Disposition: form-data; name="a%0Ab"\r\n\r\ntext\r\n\r\n',
+    'Content-Disposition: form-data; name="t"\r\n\r\nt\r\n',
+    `Content-Disposition: form-data; name="f%0D%22"; filename="a%0D%0A%22b"\r\nContent-Type: application/octet-stream\r\n\r\n\r\n${boundary}--\r\n`,
   ])
 })
 
@@ -881,6 +883,70 @@ describe('a body that is a form', () => {
     expect(await posted(urlEncoded, { type: 'object', properties }, body, encoding)).toBe(
       'The arguments make a form of more than 16777216 characters: send less',
     )
+  })
+
+  test.each([
+    ['texts', Array.from({ length: 250_000 }, () => '')],
+    ['files', Array.from({ length: 120_000 }, () => ({ data: '' }))],
+    ['content of files', Array.from({ length: 3 }, () => ({ data: 'A'.repeat(8_000_000) }))],
+    ['names of files', Array.from({ length: 200 }, () => ({ data: '', filename: 'n'.repeat(100_000) }))],
+  ])('is at most 16 MiB with the headers of its parts: %s', (_, list) => {
+    expect(() =>
+      requestBody({ bodyType: 'multipart/form-data', bodyFields: { a: { isFile: true } } }, { a: list }),
+    ).toThrow('The arguments make a form of more than 16777216 characters: send less')
+  })
+
+  test('has parts with the media types of the document', async () => {
+    const schema = object({
+      json: text,
+      meta: object({}),
+      metas: { type: 'array' },
+      problem: object({}),
+      xml: object({}),
+      any: object({}),
+      list: strings,
+      deep: object({}),
+      photo: binary,
+      scan: binary,
+      wild: binary,
+      text,
+    })
+    const encoding = {
+      json: { contentType: 'application/json' },
+      problem: { contentType: 'application/problem+json; charset=utf-8' },
+      xml: { contentType: 'application/xml' },
+      any: { contentType: '*/*' },
+      list: { contentType: 'text/csv' },
+      deep: { style: 'deepObject', contentType: 'application/json' },
+      photo: { contentType: 'image/png' },
+      scan: { contentType: 'image/png, image/jpeg' },
+      wild: { contentType: 'image/*' },
+      text: { contentType: 'text/*' },
+    }
+    const photo = [{ data: 'YQ==' }, { data: 'YQ==', mimeType: 'image/webp' }]
+    const body = {
+      ...{ json: '{}', meta: { a: 1 }, metas: [{ a: 1 }, null, [2]], problem: {}, xml: {}, any: {}, list: ['a', 'b'] },
+      ...{ deep: { a: ['b'] }, photo: photo[0], scan: photo[0], wild: photo[1], text: 't' },
+    }
+    const sent = JSON.parse(await posted('multipart/form-data', schema, body, encoding))
+    const parts: string[] = sent.body.split(/--[\w-]{36}(?:--)?\r\n/).slice(1, -1)
+    const file = (name: string) => `${name}"; filename="${name}"`
+    expect(parts.map((part) => part.replace('Content-Disposition: form-data; name="', '').split(/(?:\r\n)+/))).toEqual([
+      ['json"', 'Content-Type: application/json', '{}', ''],
+      ['meta"', 'Content-Type: application/json', '{"a":1}', ''],
+      ['metas"', 'Content-Type: application/json', '{"a":1}', ''],
+      ['metas"', 'Content-Type: application/json', '[2]', ''],
+      ['problem"', 'Content-Type: application/problem+json; charset=utf-8', '{}', ''],
+      ['xml"', 'Content-Type: application/json', '{}', ''],
+      ['any"', 'Content-Type: application/json', '{}', ''],
+      ['list"', 'Content-Type: text/csv', 'a', ''],
+      ['list"', 'Content-Type: text/csv', 'b', ''],
+      ['deep[a][0]"', 'b', ''],
+      ['text"', 't', ''],
+      [file('photo'), 'Content-Type: image/png', 'a', ''],
+      [file('scan'), 'Content-Type: application/octet-stream', 'a', ''],
+      [file('wild'), 'Content-Type: image/webp', 'a', ''],
+    ])
   })
 
   test('has an entry for each of a long list', () => {

@@ -57,7 +57,7 @@ export async function callOperation(
   for (const [name, value] of headers) if (value !== undefined) sent.set(name, value)
   const body = hasBody && args.body !== undefined ? requestBody(operation, args.body) : null
   if (typeof body === 'string') sent.set('Content-Type', bodyType)
-  // `fetch` sets it, with the boundary of the form.
+  // `fetch` sets it, from the type of the form.
   else if (body) sent.delete('Content-Type')
   const send = (accessToken: string | undefined) => {
     if (accessToken !== undefined) sent.set('Authorization', `Bearer ${accessToken}`)

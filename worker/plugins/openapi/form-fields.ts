@@ -34,18 +34,18 @@ export function* fieldsOf(
 }
 
 /**
- * Yields these fields.
+ * Yields these fields or parts.
  *
  * @param what what they are part of
- * @param perField characters that are sent for a field besides its name and its value
+ * @param perField characters that are sent for each besides its name and its value
  * @throws ToolError as soon as they have more characters
  */
-export function* bounded(
-  fields: Iterable<Field>,
+export function* bounded<T extends readonly [name: string, value: { readonly length: number }]>(
+  fields: Iterable<T>,
   what: string,
   maxCharacters: number,
   perField = '=&'.length,
-): Iterable<Field> {
+): Iterable<T> {
   let characters = 0
   for (const field of fields) {
     characters += field[0].length + field[1].length + perField

@@ -67,6 +67,11 @@ export type Operation = {
          * value is sent as a text.
          */
         readonly isFile?: boolean
+        /**
+         * Media type in a multipart form. Default: `application/octet-stream` for a file without `mimeType`, `application/json` for an object,
+         * none for others. An object is always JSON.
+         */
+        readonly contentType?: string
       }
     >
   >

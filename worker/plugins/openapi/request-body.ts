@@ -9,7 +9,7 @@ import { multipartForm, type Operation, urlEncodedForm } from './operation-type.
 
 type FieldStyles = NonNullable<Operation['bodyFields']>
 
-/** The names of deep fields repeat those of their parents, so that a form can be far larger than the argument. */
+/** The names of deep fields repeat those of their parents, and parts have headers, so that a form can be far larger than the argument. */
 const maxFormCharacters = maxAnswerBytes
 
 /**
@@ -20,28 +20,65 @@ const maxFormCharacters = maxAnswerBytes
 export function requestBody(
   { bodyType, bodyFields = {}, hasOtherFiles }: Pick<Operation, 'bodyType' | 'bodyFields' | 'hasOtherFiles'>,
   value: unknown,
-): string | FormData {
+): string | Blob {
   if (bodyType !== urlEncodedForm && bodyType !== multipartForm) return JSON.stringify(value)
   if (!isObject(value)) throw new ToolError('"body" must be an object: its members are the fields of the form')
   if (bodyType === multipartForm) return multipart(value, bodyFields, hasOtherFiles)
-  const fields = formFields(Object.entries(value), bodyFields, encodeForm)
+  const fields = urlEncodedFields(value, bodyFields)
   return Array.from(bounded(fields, 'form', maxFormCharacters), (field) => field.join('=')).join('&')
 }
 
-function multipart(value: Params, styles: FieldStyles, hasOtherFiles = false): FormData {
-  const form = new FormData()
-  const files: [name: string, file: FilePart][] = []
-  const texts: [name: string, value: unknown][] = []
+function* urlEncodedFields(value: Params, styles: FieldStyles): Iterable<Field> {
+  for (const [name, member] of Object.entries(value)) yield* fieldsOf(name, member, styleOf(name, styles), encodeForm)
+}
+
+/**
+ * Not a `FormData`, which has a type for files only.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc7578
+ */
+function multipart(value: Params, styles: FieldStyles, hasOtherFiles = false): Blob {
+  const boundary = crypto.randomUUID()
+  const start = `--${boundary}\r\n`
+  const content: (string | Uint8Array<ArrayBuffer>)[] = []
+  const parts = bounded(partsOf(value, styles, hasOtherFiles), 'form', maxFormCharacters, `${start}\r\n`.length)
+  for (const [header, text] of parts) content.push(start + header, text, '\r\n')
+  content.push(`--${boundary}--\r\n`)
+  return new Blob(content, { type: `${multipartForm}; boundary=${boundary}` })
+}
+
+type Part = readonly [header: string, content: string | Uint8Array<ArrayBuffer>]
+
+/** Yields the texts, then the files. */
+function* partsOf(value: Params, styles: FieldStyles, hasOtherFiles: boolean): Iterable<Part> {
+  const files: [name: string, file: FilePart, type: string | undefined][] = []
   for (const [name, member] of Object.entries(value)) {
-    const { isFile = false } = Object.hasOwn(styles, name) ? styleOf(name, styles) : { isFile: hasOtherFiles }
-    const entries = isFile ? [member].flat() : []
-    files.push(...entries.filter(isFilePart).map((file): [string, FilePart] => [name, file]))
-    texts.push([name, isFile ? entries.filter((entry) => !isFilePart(entry)) : member])
+    const style = Object.hasOwn(styles, name) ? styleOf(name, styles) : { isFile: hasOtherFiles }
+    const { contentType } = style
+    const isTogether = style.isDeep || style.separator
+    for (const entry of isTogether ? [member] : [member].flat()) {
+      if (style.isFile && isFilePart(entry)) {
+        files.push([name, entry, contentType])
+        continue
+      }
+      const isJson = typeof entry === 'object' && !isTogether
+      const type = isJson && !/[/+]json\b/i.test(contentType ?? '') ? 'application/json' : contentType
+      const fields = fieldsOf(name, isTogether ? entry : [entry], style, (text) => text.toWellFormed())
+      for (const [field, text] of fields) yield [headerOf(field, type), text]
+    }
   }
-  const fields = formFields(texts, styles, (text) => text.toWellFormed())
-  for (const [name, text] of bounded(fields, 'form', maxFormCharacters)) form.append(inHeader(name), text)
-  for (const [name, file] of files) form.append(inHeader(name), fileOf(name, file))
-  return form
+  for (const [name, file, type = ''] of files) {
+    const { filename = name, mimeType = type } = file
+    yield [headerOf(name, String(mimeType), String(filename)), bytesOf(name, file)]
+  }
+}
+
+/** Returns the header of a part. A type that no header can have is as none. */
+function headerOf(name: string, type = '', filename?: string): string {
+  const file = filename === undefined ? '' : `; filename="${inHeader(filename)}"`
+  const sent = /^[ -~]+$/.test(type) ? type : file && 'application/octet-stream'
+  const typeLine = sent && `Content-Type: ${sent}\r\n`
+  return `Content-Disposition: form-data; name="${inHeader(name)}"${file}\r\n${typeLine}\r\n`
 }
 
 type FilePart = { readonly data: string; readonly filename?: unknown; readonly mimeType?: unknown }
@@ -59,20 +96,12 @@ const isFilePart = (value: unknown): value is FilePart =>
  */
 const inHeader = (name: string): string => name.toWellFormed().replace(/[\r\n"]/g, encodeURIComponent)
 
-function* formFields(
-  members: readonly (readonly [name: string, value: unknown])[],
-  styles: FieldStyles,
-  encode: (text: string) => string,
-): Iterable<Field> {
-  for (const [name, member] of members) yield* fieldsOf(name, member, styleOf(name, styles), encode)
-}
-
 /** Ignores names that objects inherit, such as `constructor`. */
 const styleOf = (name: string, styles: FieldStyles) => (Object.hasOwn(styles, name) && styles[name]) || {}
 
-function fileOf(field: string, { data, filename = field, mimeType = 'application/octet-stream' }: FilePart): File {
+function bytesOf(field: string, { data }: FilePart): Uint8Array<ArrayBuffer> {
   try {
-    return new File([decodeBase64(data)], inHeader(String(filename)), { type: String(mimeType) })
+    return decodeBase64(data)
   } catch {
     throw new ToolError(`The "data" of the file "${field}" must be base64`)
   }

@@ -62,7 +62,7 @@ export async function sendGuarded(
   guard: RequestGuard,
   { timeoutMs, attemptTimeoutMs }: Resilience,
   target: Target,
-  request: { readonly method: string; readonly headers: Headers; readonly body: string | FormData | null },
+  request: { readonly method: string; readonly headers: Headers; readonly body: string | Blob | null },
   caller: string,
   ctx: Pick<Context, 'signal'>,
 ): Promise<Answer> {

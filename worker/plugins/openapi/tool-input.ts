@@ -194,7 +194,8 @@ function formFieldsOf(
     const others = othersIn(parts.filter((part) => propertyOf(part, name).length === 0))
     const style = isObject(encoding) && isObject(encoding[name]) ? encoding[name] : {}
     const isFile = hasFile([...properties, ...others])
-    return [name, isFile ? { isFile } : fieldOf({ anyOf: properties }, style, document)] as const
+    const type = canHaveFiles ? singleType(style) : {}
+    return [name, isFile ? { isFile, ...type } : fieldOf({ anyOf: properties }, style, document, type)] as const
   })
   const known = fields.flatMap(([name, field]) => (field ? [[name, field] as const] : []))
   if (known.length < fields.length) return undefined
@@ -222,11 +223,18 @@ function mayBeFile(property: unknown, document: Params): boolean {
   return parts.some(isFile) || items.some((each) => schemasOf(each, document, applicators).some(isFile))
 }
 
-/** @returns `undefined` for a style that is not supported */
-function fieldOf(property: unknown, { style, explode }: Params, document: Params) {
+/** Returns the media type of a field; none for a wildcard or a list, which does not say which type a value has. */
+const singleType = ({ contentType }: Params): { contentType?: string } =>
+  typeof contentType === 'string' && /^[\w.+-]+\/[\w.+-]+(?: *;[^,]*)?$/.test(contentType) ? { contentType } : {}
+
+/**
+ * @param type means nothing for a field with a style
+ * @returns `undefined` for a style that is not supported
+ */
+function fieldOf(property: unknown, { style, explode }: Params, document: Params, type: { contentType?: string }) {
   const isList = mayBe('array', property, document)
   if (style === 'deepObject') return { isDeep: true }
-  if (style === undefined && explode === undefined) return {}
+  if (style === undefined && explode === undefined) return type
   if (mayBe('object', property, document)) return undefined
   const separator = separatorOf(style ?? 'form', explode)
   if (separator === 'unsupported') return undefined
