@@ -547,10 +547,20 @@ describe('a parameter with a list', () => {
   test.each([
     [{}, '/x?ids=a&ids=b%2Cc%7Cd+e'],
     [{ explode: false }, '/x?ids=a,b%2Cc%7Cd+e'],
-    [{ style: 'pipeDelimited', explode: false }, '/x?ids=a%7Cb%2Cc%7Cd+e'],
-    [{ style: 'spaceDelimited', explode: false }, '/x?ids=a+b%2Cc%7Cd+e'],
+    [{ style: 'pipeDelimited', explode: false }, '"b,c|d e" would be several entries of "ids": it has their separator'],
+    [
+      { style: 'spaceDelimited', explode: false },
+      '"b,c|d e" would be several entries of "ids": it has their separator',
+    ],
   ])('in a query with %j is sent as %s', async (style, url) => {
     expect(await sent('/x', { in: 'query', name: 'ids', schema: list, ...style }, ['a', 'b,c|d e'])).toBe(url)
+  })
+
+  test.each([
+    ['pipeDelimited', ['a', 'b,c d+%7C'], '/x?ids=a%7Cb%2Cc+d%2B%257C'],
+    ['spaceDelimited', ['a', 'b,c|d+%20'], '/x?ids=a+b%2Cc%7Cd%2B%2520'],
+  ])('in a query with the style %s has entries without the separator: %j', async (style, ids, url) => {
+    expect(await sent('/x', { in: 'query', name: 'ids', schema: list, style, explode: false }, ids)).toBe(url)
   })
 
   test.each([

@@ -9,7 +9,8 @@ export type Field = readonly [name: string, value: string]
 /**
  * Returns the fields of a value; none for `null`.
  *
- * @param encode encodes the entries before they are joined, so that no entry can contain the separator
+ * @param encode encodes the entries before they are joined, so that no entry can contain a comma that separates them
+ * @throws ToolError for an entry that contains the separator as it is sent
  * @see https://spec.openapis.org/oas/v3.1.1.html#style-examples
  */
 export function* fieldsOf(
@@ -30,7 +31,11 @@ export function* fieldsOf(
     return
   }
   const joint = separator === ',' ? ',' : encode(separator)
-  yield [encodedName, texts.map(encode).join(joint)]
+  const entries = texts.map(encode)
+  const split = entries.findIndex((entry) => entry.includes(joint))
+  if (split >= 0)
+    throw new ToolError(`${preview(texts[split])} would be several entries of "${name}": it has their separator`)
+  yield [encodedName, entries.join(joint)]
 }
 
 /**
