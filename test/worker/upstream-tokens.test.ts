@@ -112,7 +112,7 @@ describe('the tokens of a sign-in with fewer scopes than those that were connect
     expect(await tokens.token(user, asking, ['user'], 'connected')).toMatchObject({ accessToken: 'signed in' })
     expect(await tokens.token(user, asking, ['repo'])).toMatchObject({
       missing: 'scopes',
-      held: ['user', 'user', 'repo'],
+      held: ['user', 'repo'],
     })
     expect(await tokens.token(user, asking, [], 'signed in')).toMatchObject({ missing: 'tokens' })
   })
