@@ -783,3 +783,12 @@ test('a value that many references check takes little memory', () => {
   const script = join(import.meta.dirname, 'large-value.ts')
   expect(execFileSync(process.execPath, ['--max-old-space-size=200', script], { encoding: 'utf8' })).toBe('0\n')
 })
+
+test('a value with too many parts for its schema is refused, also inside "not"', () => {
+  const names = Array.from({ length: 24 }, (_, at) => `t${at}`)
+  const oneOf = names.map((name) => ({ type: 'object', properties: { k: { const: name } } }))
+  const check = compile({ type: 'array', items: { not: { oneOf } } }, 'schema')
+  const text = 'has too many parts for its schema: send less'
+  expect(check(Array(250_000).fill({ k: 'none' }))).toEqual([{ path: '', message: text }])
+  expect(check(Array(1_000).fill({ k: 'none' }))).toEqual([])
+})

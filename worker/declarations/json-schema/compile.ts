@@ -43,6 +43,9 @@ const emptyScope = (...bases: readonly string[]) => ({
 /** Results that a scope stores. A value that needs those of earlier parts needs the last ones. */
 const mostResults = 100_000
 
+/** Schemas that are evaluated for one value, each part of it included: a few seconds. */
+const mostEvaluations = 10_000_000
+
 /** @param seen the evaluated properties and items, if they were collected */
 type Result = { readonly issues: Issues; readonly seen: ReadonlySet<string | number> | undefined }
 
@@ -75,6 +78,7 @@ class SchemaCompiler {
   /** Resolve references, once every schema has been read. */
   readonly #references: (() => void)[] = []
   #scope = emptyScope()
+  #evaluations = 0
   #steps = new Steps()
   #identities = new Identities()
 
@@ -100,6 +104,7 @@ class SchemaCompiler {
       } finally {
         // They refer to the value of a caller.
         this.#scope = emptyScope()
+        this.#evaluations = 0
         this.#steps = new Steps()
         this.#identities = new Identities()
       }
@@ -147,6 +152,8 @@ class SchemaCompiler {
   #runSteps(steps: readonly Check[], schema: Params, base: string): Check {
     const collects = schema.unevaluatedProperties !== undefined || schema.unevaluatedItems !== undefined
     return (value, seen) => {
+      this.#evaluations += 1
+      if (this.#evaluations > mostEvaluations) throw new LongText('has too many parts for its schema: send less')
       const own = seen || collects ? new Set<string | number>() : undefined
       const outer = this.#scope
       if (this.#dynamic.size > 0 && !outer.bases.includes(base)) this.#scope = emptyScope(...outer.bases, base)
