@@ -43,7 +43,7 @@ export function fail(
   call?: SessionCall,
 ): void {
   const error = asMcpError(thrown, session.host.report)
-  // Its client has answered: only a result tells the model what was wrong.
+  // The client has answered the input request, and repeats no call: only a result reaches the model.
   const isForModel = error instanceof InvalidInputResponse && call?.request.method === 'tools/call'
   const reply = isForModel
     ? { status: 200, text: resultText(id, toolError(error.message)) }

@@ -65,8 +65,8 @@ export class Publisher {
   }
 
   /**
-   * Deletes old changes, and moves the positions of all streams past them: one that has heard nothing for long continues when this object
-   * is lost. Returns true if changes remain that have to be deleted later.
+   * Deletes old changes, and moves the positions of all streams past them: a stream that has received nothing for long continues when this
+   * object is lost. Returns true if changes remain that have to be deleted later.
    */
   prune(now: number): boolean {
     const { log, listeners } = this.#parts

@@ -167,16 +167,16 @@ export class SessionSubscriptions {
     )
   }
 
-  /** Returns the rows' `subscriberKey`s that start with the prefix of a user: one for each of its clients. */
+  /** Returns the `subscriberKey`s that have rows and start with the prefix of a user: one for each client. */
   #keysFrom(prefix: string): string[] {
     const keys: string[] = []
-    // Between the two are the texts that start with the prefix.
-    let [from, to]: [string | null | undefined, string] = [prefix.slice(0, -1), `${prefix}~`]
+    const sql = 'SELECT min(topic) AS topic FROM subscriptions WHERE topic > ? AND topic < ?'
+    // All texts that start with the prefix come after this one, and before the prefix with a `~`.
+    let last: string | null | undefined = prefix.slice(0, -1)
     for (;;) {
-      const sql = 'SELECT min(topic) AS topic FROM subscriptions WHERE topic > ? AND topic < ?'
-      from = this.#tables.query<{ topic: string | null }>(sql, from, to)[0]?.topic
-      if (!from) return keys
-      keys.push(from)
+      last = this.#tables.query<{ topic: string | null }>(sql, last, `${prefix}~`)[0]?.topic
+      if (!last) return keys
+      keys.push(last)
     }
   }
 }

@@ -57,7 +57,7 @@ test('a subscription that is made while a narrower token ends earlier ones is ke
   expect(topics.filter((topic) => topic.startsWith('resource:'))).toEqual(['resource:note://2'])
 })
 
-test('a session hears of its lists while a narrower token ends its subscriptions, and after an attempt that failed', async () => {
+test('a session receives changes of lists while a narrower token ends its subscriptions, and after an attempt that failed', async () => {
   const stub = McpSession.getByName(crypto.randomUUID())
   const ada = { issuer: 'https://issuer.example', subject: 'ada', tenant: 'acme' }
   const principal = { ...ada, scopes: ['notes'], claims: {} }

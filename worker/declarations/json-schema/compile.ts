@@ -16,9 +16,9 @@ import {
   groups,
   Identities,
   InvalidParameter,
-  LongText,
   none,
   refuse,
+  TooMuchWork,
 } from './keywords.ts'
 import { Steps } from './patterns.ts'
 
@@ -99,7 +99,7 @@ class SchemaCompiler {
       try {
         return check(value)
       } catch (problem) {
-        if (problem instanceof LongText) return [{ path: '', message: problem.message }]
+        if (problem instanceof TooMuchWork) return [{ path: '', message: problem.message }]
         throw problem
       } finally {
         // They refer to the value of a caller.
@@ -153,7 +153,7 @@ class SchemaCompiler {
     const collects = schema.unevaluatedProperties !== undefined || schema.unevaluatedItems !== undefined
     return (value, seen) => {
       this.#evaluations += 1
-      if (this.#evaluations > mostEvaluations) throw new LongText('has too many parts for its schema: send less')
+      if (this.#evaluations > mostEvaluations) throw new TooMuchWork('has too many parts for its schema: send less')
       const own = seen || collects ? new Set<string | number>() : undefined
       const outer = this.#scope
       if (this.#dynamic.size > 0 && !outer.bases.includes(base)) this.#scope = emptyScope(...outer.bases, base)

@@ -162,16 +162,16 @@ const size = (parameter: unknown) => valid(isSize, parameter, 'a whole number of
 const readAll = <C>(parameter: unknown, read: (schema: unknown) => C) =>
   Object.entries(valid(isObject, parameter, 'an object')).map(([name, schema]) => [name, read(schema)] as const)
 
-/** A text takes too many steps: whether it matches a pattern or a format is unknown, so no keyword such as `not` can use the answer. */
-export class LongText extends Error {}
+/** A value takes too much work: whether it matches is unknown, so no keyword such as `not` can use the answer. */
+export class TooMuchWork extends Error {}
 
-/** @throws LongText */
+/** @throws TooMuchWork */
 function answered(isMatch: boolean | undefined, rule: string): boolean {
-  if (isMatch === undefined) throw new LongText(`has too much text for the ${rule}`)
+  if (isMatch === undefined) throw new TooMuchWork(`has too much text for the ${rule}`)
   return isMatch
 }
 
-/** @returns a function that throws `LongText` */
+/** @returns a function that throws `TooMuchWork` */
 function matcher(pattern: unknown, { steps }: Place): (text: string) => boolean {
   const source = text(pattern)
   try {

@@ -19,7 +19,7 @@ export class EndedAccess {
     this.#key = sha256(clientId).then((hash) => `ended:${userId}:${encodeBase64url(hash)}`)
   }
 
-  /** The last access of any client. A sign-in that is about to end may not be among the grants that the user has ended. */
+  /** The access that ended last, of whichever client: a grant that is being created is not among those that are ended. */
   static ofAnyClient(objectOf: ObjectOf, userId: string): EndedAccess {
     return new EndedAccess(objectOf, userId, '')
   }
