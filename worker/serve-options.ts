@@ -35,6 +35,7 @@ const kinds: KindsOf<ServeOptions> = {
   ],
   limits: kind.object({
     maxJsonDepth: kind.count,
+    maxJsonValues: kind.atLeastOne,
     maxBatchSize: kind.amount,
     maxBodyBytes: kind.atLeastOne,
     maxResultBytes: kind.atLeastOne,

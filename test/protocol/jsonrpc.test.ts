@@ -177,6 +177,27 @@ describe('a deeply nested body', () => {
   })
 })
 
+describe('a body with many values', () => {
+  /** A request with so many values in all: itself, its members, and those of a list. */
+  const many = (values: number) => `{${head},"id":6,"method":"x","params":{"a":[1${',1'.repeat(values - 7)}]}}`
+
+  test('is accepted up to the limit', () => {
+    expect(parse(many(defaultBounds.maxJsonValues))).toHaveProperty('message')
+  })
+
+  test('is refused above the limit, with the id of its request', () => {
+    const { malformed, id } = parse(many(defaultBounds.maxJsonValues + 1)) as { malformed: McpError; id: number }
+    expect({ id, message: malformed.message }).toEqual({ id: 6, message: 'The body has more than 250000 values' })
+  })
+
+  test('is refused above a lower limit, also with empty lists and as a batch', () => {
+    const bounds = { ...defaultBounds, maxJsonValues: 20 }
+    const short = (list: string) => parse(`[{${head},"id":6,"method":"x","params":{"a":[${list}]}}]`, bounds)
+    expect(short(`[]${',[]'.repeat(12)}`)).toHaveProperty('batch')
+    expect(short(`[]${',[]'.repeat(13)}`)).toHaveProperty('malformed.message', 'The body has more than 20 values')
+  })
+})
+
 describe('serialization', () => {
   test('of a result keeps the type of the id', () => {
     expect(resultText(1, { a: 1 })).toBe('{"jsonrpc":"2.0","id":1,"result":{"a":1}}')

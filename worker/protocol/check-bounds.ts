@@ -43,7 +43,7 @@ function measuredEntry(entry: Entry, characters: number): Entry {
   }
 }
 
-/** Members of `params`, whatever the method, in the order of their bounds. */
+/** Members of `params`, whatever the method. */
 const texts = Object.entries({
   uri: bounds.uriCharacters,
   name: bounds.nameCharacters,
@@ -54,19 +54,13 @@ const texts = Object.entries({
   protocolVersion: bounds.versionCharacters,
   requestId: bounds.idCharacters,
 })
-  .map(([name, limit]) => ({ name, where: `params.${name}`, limit }))
-  .sort((one, other) => one.limit - other.limit)
 
 /** @throws McpError that names the member */
 function measureParams(method: string, params: Params, characters: number): void {
   if (isLong(method, bounds.methodCharacters)) {
     throw tooLong('invalid_request', 'method', method.length, bounds.methodCharacters)
   }
-  for (const { name, where, limit } of texts) {
-    // No member is longer than the text that it was parsed from.
-    if (characters <= limit) break
-    measureText(params[name], where, limit)
-  }
+  for (const [name, limit] of texts) measureText(params[name], `params.${name}`, limit)
   const { _meta: meta, ref, argument, context, inputResponses, notifications } = params
   if (isObject(meta)) {
     measureText(meta.progressToken, 'params._meta.progressToken', bounds.idCharacters)

@@ -59,16 +59,21 @@ export type Bounds = {
    */
   maxJsonDepth: number
   /**
+   * Values in a body: objects, arrays and what they contain. Beyond it, the response is 400. It bounds the work for each entry of a list:
+   * 4 MiB have room for two million. Default: 250,000.
+   */
+  maxJsonValues: number
+  /**
    * Messages in one batch. Beyond it, the response is 400. The calls of a batch run at the same time in a session, and one after the other
    * without one. Default: 100.
    */
   maxBatchSize: number
 }
 
-export const defaultBounds: Bounds = { maxJsonDepth: 128, maxBatchSize: 100 }
+export const defaultBounds: Bounds = { maxJsonDepth: 128, maxJsonValues: 250_000, maxBatchSize: 100 }
 
 /** Parses a body. Never throws: a problem is part of the result. */
-export function parse(text: string, { maxJsonDepth, maxBatchSize } = defaultBounds): Parsed {
+export function parse(text: string, { maxJsonDepth, maxJsonValues, maxBatchSize } = defaultBounds): Parsed {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -82,8 +87,19 @@ export function parse(text: string, { maxJsonDepth, maxBatchSize } = defaultBoun
   })
   if (entries?.length === 0) return refuse('A batch must not be empty')
   if (entries && entries.length > maxBatchSize) return refuseAll(`A batch has at most ${maxBatchSize} messages`)
-  if (text.length > 2 * maxJsonDepth && deeperThan(value, maxJsonDepth)) {
-    return refuseAll(`The body is nested deeper than ${maxJsonDepth} levels`, idOf(value))
+  let values = 0
+  const exceeds = (value: unknown, levels: number): boolean => {
+    values += 1
+    if (values > maxJsonValues) return true
+    if (typeof value !== 'object' || value === null) return false
+    return levels === 0 || Object.values(value).some((member) => exceeds(member, levels - 1))
+  }
+  if (exceeds(value, maxJsonDepth)) {
+    const message =
+      values > maxJsonValues
+        ? `The body has more than ${maxJsonValues} values`
+        : `The body is nested deeper than ${maxJsonDepth} levels`
+    return refuseAll(message, idOf(value))
   }
   return entries ? { batch: entries.map(parseEntry) } : parseEntry(value)
 }
@@ -153,15 +169,6 @@ function responseIdOf(message: unknown): RequestId[] {
 
 const isErrorBody = (value: unknown) =>
   isObject(value) && Number.isInteger(value.code) && typeof value.message === 'string'
-
-function deeperThan(value: unknown, levels: number): boolean {
-  // The names of an array's members would be made into strings first.
-  if (Array.isArray(value)) return levels === 0 || value.some((member) => deeperThan(member, levels - 1))
-  if (!isObject(value)) return false
-  if (levels === 0) return true
-  for (const name in value) if (deeperThan(value[name], levels - 1)) return true
-  return false
-}
 
 // Functions that write one message on one line
 

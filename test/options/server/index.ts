@@ -35,7 +35,7 @@ const authExpected = 'an auth such as bearer({ issuer })'
 const pluginsExpected = 'a list of plugins, such as [subscriptions(), rateLimit()]'
 const sinkExpected = 'a sink such as consoleSink() returns, or a list of sinks'
 const limitsTake =
-  '"limits" takes maxJsonDepth, maxBatchSize, maxBodyBytes, maxResultBytes, bodyTimeoutMs, streamAfterMs, keepAliveMs, maxBufferedBytes and maxStreamAgeMs'
+  '"limits" takes maxJsonDepth, maxJsonValues, maxBatchSize, maxBodyBytes, maxResultBytes, bodyTimeoutMs, streamAfterMs, keepAliveMs, maxBufferedBytes and maxStreamAgeMs'
 const noJson = 'which has no JSON form: use plain objects, arrays, strings, finite numbers, booleans and null'
 const proxiedTool = 'proxy("https://weather.example/mcp") for the tool "a"'
 const workerExpected = 'a Worker such as serve(server) returns, an object with fetch, or a function'

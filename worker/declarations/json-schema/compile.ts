@@ -43,8 +43,8 @@ const emptyScope = (...bases: readonly string[]) => ({
 /** Results that a scope stores. A value that needs those of earlier parts needs the last ones. */
 const mostResults = 100_000
 
-/** Schemas that are evaluated for one value, each part of it included: a few seconds. */
-const mostEvaluations = 10_000_000
+/** Schemas that are evaluated for one value, each part of it included: up to three seconds. */
+const mostEvaluations = 4_000_000
 
 /** @param seen the evaluated properties and items, if they were collected */
 type Result = { readonly issues: Issues; readonly seen: ReadonlySet<string | number> | undefined }

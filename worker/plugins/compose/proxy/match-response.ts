@@ -54,7 +54,7 @@ export class SlowResponse extends Error {
 }
 
 /** Not those of requests: the answer of an upstream has more levels than what is in it. The levels keep recursion far from the end of the stack. */
-const answerBounds = { maxJsonDepth: 1_000, maxBatchSize: 10_000 }
+const answerBounds = { maxJsonDepth: 1_000, maxJsonValues: Infinity, maxBatchSize: 10_000 }
 /** Requests of an upstream that are answered during one call. */
 const maxRequests = 100
 const maxResumptions = 100
