@@ -338,6 +338,21 @@ test('a batch of malformed messages is parsed twice, whatever its size', async (
   parsing.mockRestore()
 })
 
+test('a stream of a great many small events is cut', async () => {
+  let sent = 0
+  const chunk = new TextEncoder().encode('data:1\n\n'.repeat(8_192))
+  const flood = new ReadableStream({
+    pull(controller) {
+      sent += chunk.byteLength
+      if (sent > 16 * 1024 * 1024) controller.close()
+      else controller.enqueue(chunk)
+    },
+  })
+  const response = new Response(flood, { headers: { 'Content-Type': 'text/event-stream' } })
+  expect(await matchResponse(response, 1, new AbortController().signal)).toMatchObject({ kind: 'too large' })
+  expect(sent).toBeLessThan(2 * 1024 * 1024)
+})
+
 test('at most 100 changes of lists are announced during one call', () => {
   const announced: string[] = []
   const proxied = { loggerOf: () => 'upstream', expireList: (_: unknown, list: string) => void announced.push(list) }

@@ -57,6 +57,8 @@ export class SlowResponse extends Error {
 const answerBounds = { maxJsonDepth: 1_000, maxJsonValues: Infinity, maxBatchSize: 10_000 }
 /** Requests of an upstream that are answered during one call. */
 const maxRequests = 100
+/** Bytes that an event counts for besides its own: to parse a short event costs as much as to parse one of this length. */
+const eventBytes = 128
 const maxResumptions = 100
 /** Milliseconds before a stream is resumed: the default without `retry`, and the minimum. */
 const defaultRetryMs = 1_000
@@ -173,6 +175,7 @@ class Reading {
     }
     for await (const { id, data } of events(response, this.#signal, { onRetry, onId })) {
       this.lastEventId = id ?? this.lastEventId
+      this.#received.bytes += eventBytes
       if (data) yield* this.#messagesIn(data)
     }
     // Of an event without data. Where the connection was lost, an event that was parsed may not have been read.
