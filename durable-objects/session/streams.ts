@@ -201,7 +201,10 @@ export class SessionStreams {
     this.flush()
     this.#followed.delete(stream)
     const readers = this.#readers(stream)
-    if (readers.length === 0) this.#released.set(stream, { last: this.#log.find(stream)?.last ?? 0, retry })
+    // The relay ends where the handler first asked for it.
+    if (readers.length === 0 && !this.#released.has(stream)) {
+      this.#released.set(stream, { last: this.#log.find(stream)?.last ?? 0, retry })
+    }
     for (const reader of readers) sendAway(reader, retry)
   }
 

@@ -140,7 +140,7 @@ describe('a stream that a Worker follows', () => {
     expect(posted).toEqual({ stream: 1 })
   })
 
-  test('sends its client away also while it moves to a relay, after the events before that', async () => {
+  test('sends its client away also while it moves to a relay, after the events before the first request for that', async () => {
     const stub = session()
     await stub.post(post('tools/call', { name: 'disconnect', arguments: {}, _meta: { progressToken: 'p' } }))
     const { webSocket: socket } = await dialing(stub, 'relay').dial('1.0', true)

@@ -383,6 +383,8 @@ server.tool(
 server.tool('disconnect', { description: 'Sends the client away before it answers' }, async (_, ctx) => {
   ctx.progress(1)
   ctx.closeStream({ retryMs: 20 })
+  ctx.progress(2)
+  ctx.closeStream()
   return 'You came back'
 })
 
