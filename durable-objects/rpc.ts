@@ -439,6 +439,8 @@ export type KeptTokens = {
   readonly idToken?: Readonly<Params> | undefined
   /** Id of the account at the provider. */
   readonly account: string
+  /** Milliseconds since 1970: when the sign-in asked the provider for them. */
+  readonly askedAt?: number | undefined
   /** Who issued them, and to which client. */
   readonly issuer?: string | undefined
   readonly clientId?: string | undefined

@@ -44,7 +44,8 @@ export class UpstreamTokens {
   /**
    * Stores tokens. Those of another account, client or issuer are replaced with all that is known of them, and revoked.
    *
-   * @param isSignIn the tokens of a sign-in: tokens that were connected with more scopes stay, as long as they can be used
+   * @param isSignIn the tokens of a sign-in: tokens that were connected with more scopes stay, as long as they can be used, and those of a
+   *   later sign-in
    */
   async put(
     user: string,
@@ -63,6 +64,9 @@ export class UpstreamTokens {
       hasAll(one, other) && !hasAll(other, one) && (isLasting(one) || !isLasting(other))
     const { before, after } = await this.#update(user, entry, (stored) => {
       const old = ownOf(stored)
+      const { askedAt: storedAt = 0 } = old?.fallback ?? old ?? {}
+      // A later sign-in has ended before this one.
+      if (isSignIn && tokens.askedAt !== undefined && tokens.askedAt < storedAt) return undefined
       if (isSignIn && old && isUsable(old) && isBetter(old, tokens)) {
         // A refresh token of both is replaced when the connected ones are refreshed.
         const refreshToken = tokens.refreshToken === old.refreshToken ? undefined : tokens.refreshToken

@@ -340,6 +340,27 @@ test('an access token of an assertion can be revoked', async () => {
   await expect(principalOf(token)).rejects.toMatchObject({ status: 401 })
 })
 
+test('an assertion from before the end of access gives none after it', async () => {
+  const sub = 'grace'
+  const [before, first] = [await assertion({ sub }), await issued({ sub })]
+  const principal = { issuer: server.url.origin, subject: `acme.${sub}` }
+  const ended = await fetch(new URL('/operator?do=signOut', server.url), {
+    method: 'POST',
+    body: JSON.stringify(principal),
+  })
+  expect(await ended.json()).toBe(1)
+  await expect(principalOf(first.access_token)).rejects.toMatchObject({ status: 401 })
+  const refused = await exchange(before)
+  expect([refused.status, await refused.json()]).toEqual([400, expect.objectContaining({ error: 'invalid_grant' })])
+  const listed = await fetch(new URL('/operator?do=grants', server.url), {
+    method: 'POST',
+    body: JSON.stringify(principal),
+  })
+  expect(await listed.json()).toEqual([])
+  // The issuer signs its time in whole seconds.
+  await issued({ sub, iat: now() + 1 })
+})
+
 test('users of an organization are told that they cannot connect a provider', async () => {
   const { access_token: token } = await issued()
   await using client = await connect(server.url, { revision: '2026-07-28', token })

@@ -59,6 +59,19 @@ export class GitHub extends Provider implements AsyncDisposable {
     return Response.json({ ...body, ...(granted && { scope: granted }) })
   }
 
+  /** Holds the answer to a path, once it is asked. */
+  hold(path: string) {
+    const arrived = Promise.withResolvers<void>()
+    const released = Promise.withResolvers<void>()
+    this.answers.set(path, async () => {
+      arrived.resolve()
+      await released.promise
+      this.answers.delete(path)
+      return new Response()
+    })
+    return { arrived: arrived.promise, release: () => released.resolve() }
+  }
+
   async #refresh(token: string, request: Request): Promise<Response> {
     this.refreshed.push(token)
     if (this.#refreshing.has(token)) this.overlaps += 1

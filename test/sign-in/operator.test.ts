@@ -1,5 +1,5 @@
 /** `grants()` and `signOut()` of `signIn()`: an operator lists and ends the access of a user. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Browser, formOf } from '../../worker/testing/provider/browser.ts'
 import { Stage } from './attacks/stage.ts'
 import { seen } from './client.ts'
@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage?.[Symbol.asyncDispose]())
 
-async function operate(action: 'grants' | 'signOut', user: unknown, of = stage): Promise<unknown> {
+async function operate(action: 'grants' | 'signOut' | 'advance', user: unknown, of = stage): Promise<unknown> {
   const response = await fetch(of.at(`/operator?do=${action}`), { method: 'POST', body: JSON.stringify(user) })
   return response.json()
 }
@@ -127,4 +127,47 @@ test.each([
   const again = await browser.authorize(new URL(ended.headers.get('Location') ?? ''), { decision: 'github', tenant })
   expect(again.get('code')).not.toBeNull()
   expect(await operate('grants', user, own)).toHaveLength(1)
+})
+
+describe('an app that is new gets no access', () => {
+  /** Opens the page that asks for the tenant. */
+  async function opened() {
+    const stage = await Stage.start({ CASE: 'engines' })
+    stage.gitHub.account = { id: 1815, login: 'ada', name: 'Ada', organizations: ['engines', 'looms'] }
+    const { asked, browser, url } = await stage.callback()
+    const page = await (await browser.visit(url)).text()
+    const user = { issuer: stage.server.origin, subject: 'github.1815' }
+    return { stage, asked, user, choose: () => stage.decide(browser, formOf(page, { tenant: 'engines' })) }
+  }
+
+  test('by a choice of the tenant from before the end of access', async () => {
+    const { stage, user, choose } = await opened()
+    await using _ = stage
+    expect(await operate('signOut', user, stage)).toBe(0)
+    expect(await seen(await choose())).toMatch(/^302 http:.*\/authorize client_id .* prompt /)
+    expect(await operate('grants', user, stage)).toEqual([])
+  })
+
+  test('by a choice of the tenant two minutes after the provider was asked', async () => {
+    const { stage, user, choose } = await opened()
+    await using _ = stage
+    await operate('advance', 121_000, stage)
+    expect(await seen(await choose())).toMatch(/^302 http:.*\/authorize client_id .* prompt /)
+    expect(await operate('grants', user, stage)).toEqual([])
+  })
+
+  test('by a sign-in whose user is signed out while tenant() decides', async () => {
+    await using looking = await Stage.start({ CASE: 'looking' })
+    looking.gitHub.account = { id: 5, login: 'ada', name: 'Ada', claims: { org_id: 'acme' } }
+    const asks = looking.gitHub.hold('/tenant')
+    const browser = new Browser()
+    const asked = looking.ask(await looking.registered())
+    const signedIn = browser.authorize(asked.url, { decision: 'oidc' })
+    await asks.arrived
+    const user = { issuer: looking.server.origin, subject: 'oidc.5' }
+    expect(await operate('signOut', user, looking)).toBe(0)
+    asks.release()
+    expect(Object.fromEntries(await signedIn)).toMatchObject({ error: 'access_denied' })
+    expect(await operate('grants', user, looking)).toEqual([])
+  })
 })

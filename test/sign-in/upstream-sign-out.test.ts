@@ -3,7 +3,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { Browser } from '../../worker/testing/provider/browser.ts'
 import { Stage } from './attacks/stage.ts'
 import type { Tokens } from './client.ts'
-import type { GitHub } from './github.ts'
 import { objectAt } from './tokens.ts'
 
 let stage: Stage
@@ -51,19 +50,6 @@ async function stored(of: Stage, user: string): Promise<unknown> {
   return storage.exec("SELECT name FROM sqlite_master WHERE type = 'table' AND name = '_cf_KV'")
 }
 
-/** Holds the answer of a provider to a path, once it is asked. */
-function hold({ answers }: GitHub, path: string) {
-  const arrived = Promise.withResolvers<void>()
-  const released = Promise.withResolvers<void>()
-  answers.set(path, async () => {
-    arrived.resolve()
-    await released.promise
-    answers.delete(path)
-    return new Response()
-  })
-  return { arrived: arrived.promise, release: () => released.resolve() }
-}
-
 test('a provider that is connected while the user signs out leaves no tokens: tenant() goes on', async () => {
   await using looking = await Stage.start({ CASE: 'looking' })
   looking.gitHub.account = { id: 5, login: 'ada', name: 'Ada', claims: { org_id: 'acme' } }
@@ -71,7 +57,7 @@ test('a provider that is connected while the user signs out leaves no tokens: te
   const asked = looking.ask(await looking.registered())
   await looking.code(asked, browser, 'oidc')
   expect(await stored(looking, 'oidc.5')).toHaveLength(1)
-  const tenant = hold(looking.gitHub, '/tenant')
+  const tenant = looking.gitHub.hold('/tenant')
   const page = browser.connect(looking.at('/oauth/link/oidc?tenant=acme'))
   await tenant.arrived
   expect(await signOut(looking, 'oidc.5')).toBe(1)
@@ -87,7 +73,7 @@ test('a provider that is connected while the user signs out leaves no tokens: th
   await stage.signIn(browser)
   const toProvider = (await browser.press(stage.at('/oauth/link/github'))).headers.get('Location') ?? ''
   const back = (await browser.visit(new URL(toProvider))).headers.get('Location') ?? ''
-  const revocation = hold(gitHub, '/revoke')
+  const revocation = gitHub.hold('/revoke')
   const ended = signOut(stage, 'github.6')
   await revocation.arrived
   const page = browser.open(new URL(back))

@@ -64,6 +64,28 @@ function emptyTokens(
 const connected = { accessToken: 'connected', scopes: ['user', 'repo'], account: '1815' }
 const signedIn = { accessToken: 'signed in', scopes: ['user'], account: '1815' }
 
+test('tokens of a sign-in do not take the place of those of a later one', async () => {
+  const tokens = emptyTokens()
+  const latest = () => tokens.token(user, asking, [])
+  await tokens.put(user, asking, { ...signedIn, accessToken: 'later', askedAt: 2 }, [], true)
+  await tokens.put(user, asking, { ...signedIn, accessToken: 'earlier', askedAt: 1 }, [], true)
+  expect(await latest()).toMatchObject({ accessToken: 'later' })
+  await tokens.put(user, asking, { ...connected, askedAt: undefined }, [], false)
+  await tokens.put(
+    user,
+    asking,
+    { ...signedIn, accessToken: 'latest', idToken: { is: 'latest' }, askedAt: 3 },
+    [],
+    true,
+  )
+  await tokens.put(user, asking, { ...signedIn, idToken: { is: 'earlier' }, askedAt: 1 }, [], true)
+  const telling: ProviderCalls = {
+    ...asking,
+    user: async ({ idToken }) => ({ is: 'known', profile: { idToken } }),
+  }
+  expect(await tokens.user(user, telling)).toMatchObject({ profile: { idToken: { is: 'latest' } } })
+})
+
 test.each<{ what: string; before: Partial<KeptTokens>; next: Partial<KeptTokens>; kept: string }>([
   { what: 'tokens that do not expire stay', before: {}, next: { refreshToken: 'r' }, kept: 'connected' },
   {

@@ -6,6 +6,7 @@ import { proxy } from 'edgemcp/compose'
 import { jsonSchema } from 'edgemcp/json-schema'
 import { openApiTools, parseOpenApi } from 'edgemcp/openapi'
 import { github, oauth2, oidc, type SignedInUser, type SignInOptions, signIn } from 'edgemcp/sign-in'
+import { putForward } from '../../support/counted/clock.ts'
 
 const vars = env as unknown as Record<'CASE' | 'GITHUB' | 'WORK' | 'OPENID' | 'ORIGIN', string> & {
   PAGE?: string
@@ -185,7 +186,7 @@ if (vars.FAR !== undefined) server.use(proxy(vars.FAR, { prefix: 'far_', upstrea
 const auth = signIn(cases[vars.CASE] as SignInOptions)
 const ofTenant = vars.CASE === 'ofTenant' && forTenant('acme', auth, { allowMissingClaim: true })
 
-/** What an operator does: `POST /operator?do=signOut`, with a user as JSON. */
+/** What an operator does: `POST /operator?do=signOut`, with a user as JSON. `advance` advances the clock, by milliseconds. */
 const operator: Plugin = {
   name: 'operator',
   routes: () => [
@@ -194,7 +195,9 @@ const operator: Plugin = {
       methods: ['POST'],
       async handle(request) {
         const user = (await request.json()) as SignedInUser
-        const done = new URL(request.url).searchParams.get('do') === 'signOut' ? auth.signOut(user) : auth.grants(user)
+        const todo = new URL(request.url).searchParams.get('do')
+        if (todo === 'advance') return Response.json(putForward(Number(user)) ?? null)
+        const done = todo === 'signOut' ? auth.signOut(user) : auth.grants(user)
         return Response.json(await done.catch(({ message }: Error) => ({ message })))
       },
     },

@@ -42,7 +42,12 @@ export type PageServices = {
 }
 
 /** A user who came back from a provider. */
-type SignedIn = Pick<VisitData, 'approvedAt'> & { readonly user: User; readonly tokens: UpstreamTokens }
+type SignedIn = Pick<VisitData, 'approvedAt'> & {
+  readonly user: User
+  readonly tokens: UpstreamTokens
+  /** When the provider was asked who the user is, in milliseconds since 1970. */
+  readonly askedAt: number
+}
 
 /** A request whose page is shown. The library stores it as it is, encrypted with the handle of the page. */
 type ShownRequest = AuthRequest & {
@@ -68,6 +73,9 @@ const openIdScopes: ReadonlySet<string> = new Set(['openid', 'profile', 'email',
 const unknownClient = /^Invalid client_id$/
 const unknownClientAdvice =
   'Your app is not registered at this server, or its registration has expired. Remove this server in the app and add it again.'
+
+/** Milliseconds for which an answer of the provider is used: the user chooses a tenant meanwhile, and may leave an organization. */
+const freshMs = 120_000
 
 /** Bytes of the form of the consent page. */
 const maxFormBytes = 64 * 1024
@@ -219,8 +227,9 @@ export class AuthorizePages {
     const state = new URL(request.url).searchParams.get('state') ?? ''
     return answering(authorization, provider, headers, serverInfo, async () => {
       const visit = { ...data, state, redirectUri: redirectUriOf(site, provider) }
+      const askedAt = Date.now()
       const { user: profile, tokens } = await provider.finish(new URL(request.url), visit)
-      const signedIn = { user: userOf(profile, provider), tokens, approvedAt: data.approvedAt }
+      const signedIn = { user: userOf(profile, provider), tokens, approvedAt: data.approvedAt, askedAt }
       return this.#finish(request, authorization, signedIn, provider, undefined, headers, serverInfo, services)
     })
   }
@@ -259,14 +268,19 @@ export class AuthorizePages {
     { seals, report }: ServerInfo,
     { oauth, objectOf, site }: PageServices,
   ): Promise<string | Response> {
-    const { user, tokens, approvedAt } = signedIn
+    const { user, tokens, approvedAt, askedAt } = signedIn
+    const decidingAt = Date.now()
     const decision = await decide(this.#options, user, authorization.scope, chosen)
-    const decidedAt = Date.now()
     const userId = await userIdOf(user)
     const approvals = await Approvals.read(request, seals(undefined), site)
     const approved = approvedAt ?? (await approvals.timeOf(authorization, userId))
+    const ofAnyClient = EndedAccess.ofAnyClient(objectOf, userId)
+    const endedAt = await ofAnyClient.time()
+    // Not asked again: a function that decides may have ended it, and would do so each time.
+    if (endedAt > decidingAt) throw new AccessDenied('Your access was ended while you signed in. Sign in again.')
+    const isStale = askedAt <= endedAt || askedAt + freshMs < decidingAt
     // Another user of the browser has approved the app, or this one has ended its access since.
-    if (approved <= (await new EndedAccess(objectOf, userId, authorization.clientId).time())) {
+    if (isStale || approved <= (await new EndedAccess(objectOf, userId, authorization.clientId).time())) {
       return consentUrl(site.origin, authorization).href
     }
     if (decision.choices) {
@@ -289,11 +303,11 @@ export class AuthorizePages {
       revokeExistingGrants: approvedAt !== undefined && !URL.canParse(authorization.clientId),
     })
     // The client may let its metadata document wait, and the user may end access meanwhile. The code has not left this server.
-    if (decidedAt < (await EndedAccess.ofAnyClient(objectOf, userId).time())) {
+    if (askedAt <= (await ofAnyClient.time())) {
       await oauth.revokeGrant(grantIn(redirectTo), userId)
       return consentUrl(site.origin, authorization).href
     }
-    const kept = { ...tokens, account: user.id }
+    const kept = { ...tokens, account: user.id, askedAt }
     const calls = callsOf(provider, report, userId, tenant)
     await storeTokens(objectOf, userId, calls, kept, provider.signInScopes, true)
     const rememberMs = this.#options.rememberSeconds * 1000

@@ -7,7 +7,7 @@ import { encodeBase64url } from '../../protocol/base64url.ts'
 import { sha256 } from '../../sealing/sha256.ts'
 import { type ObjectOf, paths } from './authorization-server.ts'
 
-/** Milliseconds after an approval until the sign-in has ended: 10 minutes at the provider, and 10 on the page that asks for the tenant. */
+/** Milliseconds after an approval until the sign-in has ended: 10 minutes at the provider, 2 on the page that asks for the tenant, and a reserve. */
 const signInMs = 20 * 60_000
 
 export class EndedAccess {

@@ -3,6 +3,7 @@
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
  */
+import { decodeJwt } from 'jose'
 import type { OAuthSite, SignInRpc, TokenTerms } from '../../../durable-objects/rpc.ts'
 import { type OwnGrant, SignIn } from '../../../durable-objects/sign-in/object.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
@@ -34,6 +35,7 @@ import {
 } from './authorization-server.ts'
 import { AuthorizePages } from './authorize-pages.ts'
 import { decideAgain, type OwnRefresh, tenantsOf } from './decide.ts'
+import { EndedAccess } from './ended-access.ts'
 import {
   authorityOf,
   Enterprise,
@@ -479,11 +481,31 @@ class SignInServer {
     const text = String(withCanonicalResource(new URLSearchParams(received), site))
     const whole = new Request(request.url, { method: 'POST', headers: request.headers, body: text })
     const key = grantObjectOf(text)
-    if (key === undefined) return this.#servers.fetch(whole, site, objectOf, waitUntil)
+    if (key === undefined) {
+      const issued = await this.#servers.fetch(whole, site, objectOf, waitUntil)
+      return this.#unlessEnded(issued, new URLSearchParams(text).get('assertion'), site, objectOf)
+    }
     const answer = objectOf(key).answer(whole, site, key, this.#termsOf(objectOf, serverInfo))
     // The object asks here, also for a client that has gone.
     waitUntil(answer.catch(() => {}))
     return answer
+  }
+
+  /** Refuses the access token of an assertion from before the end of the user's access. The token has not left this server. */
+  async #unlessEnded(
+    issued: Response,
+    assertion: string | null,
+    site: OAuthSite,
+    objectOf: ObjectOf,
+  ): Promise<Response> {
+    if (assertion === null || !issued.ok) return issued
+    // `<user>:<grant>:<secret>`
+    const { access_token: token } = await issued.clone().json<{ access_token: string }>()
+    const [userId = '', grant = ''] = token.split(':')
+    const endedAt = await EndedAccess.ofAnyClient(objectOf, userId).time()
+    if (endedAt === 0 || Number(decodeJwt(assertion).iat) * 1000 > endedAt) return issued
+    await this.#servers.helpers(site, objectOf).revokeGrant(grant, userId)
+    return refusal(400, 'invalid_grant', 'The access of the user has ended: get another assertion')
   }
 
   #termsOf(objectOf: ObjectOf, { report }: Pick<ServerInfo, 'report'>): TokenTerms {
@@ -616,10 +638,13 @@ function redirectUrisIn(body: string): readonly string[] {
   }
 }
 
-const tooLarge = () =>
+const tooLarge = () => refusal(413, 'invalid_request', 'The body of the request is too large')
+
+/** @see https://www.rfc-editor.org/rfc/rfc6749#section-5.2 */
+const refusal = (status: number, error: string, description: string) =>
   Response.json(
-    { error: 'invalid_request', error_description: 'The body of the request is too large' },
-    { status: 413, headers: { 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-store' } },
+    { error, error_description: description },
+    { status, headers: { 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-store' } },
   )
 
 const objectsOf =
