@@ -792,3 +792,19 @@ test('a value with too many parts for its schema is refused, also inside "not"',
   expect(check(Array(250_000).fill({ k: 'none' }))).toEqual([{ path: '', message: text }])
   expect(check(Array(1_000).fill({ k: 'none' }))).toEqual([])
 })
+
+test('an object with too many properties for its alternatives is refused', () => {
+  const text = 'has too many parts for its schema: send less'
+  const value = Object.fromEntries(Array.from({ length: 200_000 }, (_, at) => [`k${at}`, at]))
+  const each = (alternative: object) => compile({ anyOf: Array(50).fill(alternative) }, 'schema')(value)
+  expect(each({ patternProperties: { '^a': {} }, minProperties: 1e6 })).toEqual([{ path: '', message: text }])
+  expect(each({ patternProperties: { '^a': {} }, not: {} })).toEqual([{ path: '', message: text }])
+  // Its names are the few of the schema.
+  expect(each({ properties: { k1: { type: 'string' } } })).toEqual([{ path: '', message: 'k1: must be a string' }])
+})
+
+test('a long name is cut in the paths of issues', () => {
+  const check = compile({ additionalProperties: { items: { type: 'string' }, uniqueItems: false } }, 'schema')
+  const paths = check({ ['k'.repeat(1_000_000)]: [1, 2] }).map(({ path }) => path)
+  expect(paths).toEqual([`${'k'.repeat(500)}….0`, `${'k'.repeat(500)}….1`])
+})

@@ -106,7 +106,7 @@ export function issuesText(issues: Issues): string {
   return texts.map(cut).join('; ')
 }
 
-/** Cuts the text of an issue. */
+/** Cuts the text of an issue, and each name in its path: the paths of all issues would repeat a long text of the client. */
 export const cut = (text: string): string => (text.length > longestIssue ? `${text.slice(0, longestIssue)}…` : text)
 
 /**
@@ -165,7 +165,7 @@ function readStandard(schema: StandardSchema, side: 'input' | 'output', owner: s
       if (!result.issues) return { value: result.value }
       return {
         issues: result.issues.slice(0, mostIssues).map(({ message, path }) => ({
-          path: (path ?? []).map((key) => String(typeof key === 'object' ? key.key : key)).join('.'),
+          path: (path ?? []).map((key) => cut(String(typeof key === 'object' ? key.key : key))).join('.'),
           message,
         })),
       }

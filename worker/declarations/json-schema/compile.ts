@@ -16,6 +16,7 @@ import {
   groups,
   Identities,
   InvalidParameter,
+  namesOf,
   none,
   refuse,
   TooMuchWork,
@@ -81,6 +82,8 @@ class SchemaCompiler {
   #evaluations = 0
   #steps = new Steps()
   #identities = new Identities()
+  /** Names of the properties of objects: alternatives read the same objects. */
+  #names = new Map<Params, readonly string[]>()
 
   constructor(schema: JsonSchema, owner: string) {
     this.#schema = schema
@@ -107,6 +110,7 @@ class SchemaCompiler {
         this.#evaluations = 0
         this.#steps = new Steps()
         this.#identities = new Identities()
+        this.#names.clear()
       }
     }
   }
@@ -127,6 +131,8 @@ class SchemaCompiler {
       refer: (reference: string, isDynamic: boolean) => this.#refer(reference, base, isDynamic),
       steps: () => this.#steps,
       identities: () => this.#identities,
+      count: (parts: number) => this.#count(parts),
+      names: (value: Params) => this.#namesOf(value),
     }
     for (const [is, keywords] of groups) {
       const compiled: Check<never>[] = []
@@ -152,8 +158,7 @@ class SchemaCompiler {
   #runSteps(steps: readonly Check[], schema: Params, base: string): Check {
     const collects = schema.unevaluatedProperties !== undefined || schema.unevaluatedItems !== undefined
     return (value, seen) => {
-      this.#evaluations += 1
-      if (this.#evaluations > mostEvaluations) throw new TooMuchWork('has too many parts for its schema: send less')
+      this.#count(1)
       const own = seen || collects ? new Set<string | number>() : undefined
       const outer = this.#scope
       if (this.#dynamic.size > 0 && !outer.bases.includes(base)) this.#scope = emptyScope(...outer.bases, base)
@@ -166,6 +171,18 @@ class SchemaCompiler {
       if (seen && own && issues.length === 0) for (const key of own) seen.add(key)
       return issues
     }
+  }
+
+  #count(parts: number): void {
+    this.#evaluations += parts
+    if (this.#evaluations > mostEvaluations) throw new TooMuchWork('has too many parts for its schema: send less')
+  }
+
+  #namesOf(value: Params): readonly string[] {
+    const names = this.#names.get(value) ?? namesOf(value)
+    this.#names.set(value, names)
+    this.#count(names.length)
+    return names
   }
 
   /** Registers the names of a schema. Returns the base URI of references in it. */

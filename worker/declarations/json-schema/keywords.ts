@@ -28,6 +28,10 @@ export type Place = {
   readonly steps: () => Steps
   /** Returns the identities of the parts of the current value. */
   readonly identities: () => Identities
+  /** Counts parts of the current value that are read. @throws TooMuchWork */
+  readonly count: (parts: number) => void
+  /** Returns the names of the properties of an object of the current value, and counts them. @throws TooMuchWork */
+  readonly names: (value: Params) => readonly string[]
 }
 
 /** Compiles the parameter of a keyword into a check. @throws InvalidParameter */
@@ -76,7 +80,8 @@ const parts =
       // `keysOf` returns keys of the value: names of an object, indexes of a list.
       const issues = check((value as Readonly<Record<string | number, unknown>>)[key])
       if (issues.length === 0) return none
-      return issues.map(({ path, message }) => ({ path: path ? `${key}.${path}` : `${key}`, message }))
+      const part = cut(`${key}`)
+      return issues.map(({ path, message }) => ({ path: path ? `${part}.${path}` : part, message }))
     })
 
 // Values
@@ -92,7 +97,7 @@ const isList: (value: unknown) => value is List = Array.isArray
 const isAnything = (_: unknown): _ is unknown => true
 
 const has = (value: Params, name: string) => Object.hasOwn(value, name) && value[name] !== undefined
-const namesOf = (value: Params) => Object.keys(value).filter((name) => value[name] !== undefined)
+export const namesOf = (value: Params): string[] => Object.keys(value).filter((name) => value[name] !== undefined)
 const indexesOf = (value: List) => value.keys()
 
 /** Whether two values are equal, whatever the order of their properties. Takes no more time for a larger `value`, unless it is equal. */
@@ -187,14 +192,14 @@ function matcher(pattern: unknown, { steps }: Place): (text: string) => boolean 
 /** @param rule the rule for a value, with `?` for the limit */
 const limit =
   <V>(
-    measure: (value: V) => number,
+    measure: (value: V, place: Place) => number,
     fits: (size: number, limit: number) => boolean,
     rule: string,
     read = number,
   ): Keyword<V> =>
-  (parameter) => {
+  (parameter, place) => {
     const limit = read(parameter)
-    return (value) => (fits(measure(value), limit) ? none : issue(`must ${rule.replace('?', `${limit}`)}`))
+    return (value) => (fits(measure(value, place), limit) ? none : issue(`must ${rule.replace('?', `${limit}`)}`))
   }
 
 const atLeast = (size: number, limit: number) => size >= limit
@@ -211,7 +216,7 @@ function issueOf(rule: string, schema: unknown): () => Issues {
 }
 
 /** `minLength` and `maxLength`, and similar pairs. */
-const range = <V>(name: string, measure: (value: V) => number, unit: string) => ({
+const range = <V>(name: string, measure: (value: V, place: Place) => number, unit: string) => ({
   [`min${name}`]: limit(measure, atLeast, `have ? or more ${unit}`, size),
   [`max${name}`]: limit(measure, atMost, `have ? or fewer ${unit}`, size),
 })
@@ -247,10 +252,10 @@ const tuple: Keyword<List> = (parameter, { read }) => {
 }
 
 const unevaluated =
-  <V extends object>(keysOf: (value: V) => Iterable<string | number>): Keyword<V> =>
-  (parameter, { read }) => {
-    const check = read(parameter)
-    return parts(keysOf, (key, seen) => !seen?.has(key) && check)
+  <V extends object>(keysOf: (place: Place) => (value: V) => Iterable<string | number>): Keyword<V> =>
+  (parameter, place) => {
+    const check = place.read(parameter)
+    return parts(keysOf(place), (key, seen) => !seen?.has(key) && check)
   }
 
 const alternatives =
@@ -379,12 +384,14 @@ export const groups: readonly Group[] = [
     ...range('Items', (value) => value.length, 'items'),
   }),
   group(isList, {
-    uniqueItems(parameter, { identities }) {
-      const isWanted = valid(isBoolean, parameter, 'true or false')
-      return (value) =>
-        isWanted && new Set(value.map((item) => identities().of(item))).size < value.length
+    uniqueItems(parameter, { identities, count }) {
+      if (!valid(isBoolean, parameter, 'true or false')) return accept
+      return (value) => {
+        count(value.length)
+        return new Set(value.map((item) => identities().of(item))).size < value.length
           ? issue('must not contain the same item twice')
           : none
+      }
     },
     prefixItems: tuple,
     items(parameter, place) {
@@ -415,19 +422,23 @@ export const groups: readonly Group[] = [
     },
   }),
   group(isObject, {
-    ...range('Properties', (value) => namesOf(value).length, 'properties'),
+    ...range('Properties', (value, { names }) => names(value).length, 'properties'),
   }),
   group(isObject, {
     required,
     properties(parameter, { read }) {
       const checks = new Map(readAll(parameter, read))
-      return parts(namesOf, (name) => checks.get(name))
+      const names = [...checks.keys()]
+      return parts(
+        (value) => names.filter((name) => has(value, name)),
+        (name) => checks.get(name),
+      )
     },
     patternProperties: (parameter, place) =>
       all(
         readAll(parameter, place.read).map(([source, check]) => {
           const matches = matcher(source, place)
-          return parts(namesOf, (name) => matches(name) && check)
+          return parts(place.names, (name) => matches(name) && check)
         }),
       ),
     additionalProperties(parameter, place) {
@@ -435,13 +446,13 @@ export const groups: readonly Group[] = [
       const names = new Set(Object.keys(schema.properties ?? {}))
       const patterns = Object.keys(schema.patternProperties ?? {}).map((source) => matcher(source, place))
       const check = place.read(parameter)
-      return parts(namesOf, (name) => !names.has(name) && !patterns.some((matches) => matches(name)) && check)
+      return parts(place.names, (name) => !names.has(name) && !patterns.some((matches) => matches(name)) && check)
     },
-    propertyNames(parameter, { read }) {
+    propertyNames(parameter, { read, names }) {
       const check = read(parameter)
       return (value) =>
-        gather(namesOf(value), (name) =>
-          check(name).map(({ message }) => ({ path: name, message: `its name ${message}` })),
+        gather(names(value), (name) =>
+          check(name).map(({ message }) => ({ path: cut(name), message: `its name ${message}` })),
         )
     },
   }),
@@ -469,6 +480,6 @@ export const groups: readonly Group[] = [
     dependentSchemas: dependents,
     dependencies: dependents,
   }),
-  group(isList, { unevaluatedItems: unevaluated(indexesOf) }),
-  group(isObject, { unevaluatedProperties: unevaluated(namesOf) }),
+  group(isList, { unevaluatedItems: unevaluated(() => indexesOf) }),
+  group(isObject, { unevaluatedProperties: unevaluated(({ names }) => names) }),
 ]
