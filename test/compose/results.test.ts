@@ -338,9 +338,25 @@ test('a batch of malformed messages is parsed twice, whatever its size', async (
   parsing.mockRestore()
 })
 
-test('a stream of a great many small events is cut', async () => {
+test('an answer with too many values is not parsed', async () => {
+  const parsing = vi.spyOn(JSON, 'parse')
+  for (const isStream of [false, true]) {
+    const text = `{"jsonrpc":"2.0","id":1,"result":{"content":[{}${',{}'.repeat(250_000)}]}}`
+    const headers = { 'Content-Type': isStream ? 'text/event-stream' : 'application/json' }
+    const response = new Response(isStream ? `data: ${text}\n\n` : text, { headers })
+    const match = await matchResponse(response, 1, new AbortController().signal)
+    expect(match).toMatchObject(isStream ? { kind: 'none' } : { problem: 'The body has more than 250000 values' })
+  }
+  expect(parsing).not.toHaveBeenCalled()
+  parsing.mockRestore()
+})
+
+test.each([
+  ['events', 'data:1\n\n'.repeat(8_192)],
+  ['messages in batches', `data:[{}${',{}'.repeat(9_999)}]\n\n`],
+])('a stream of a great many small %s is cut', async (_, text) => {
   let sent = 0
-  const chunk = new TextEncoder().encode('data:1\n\n'.repeat(8_192))
+  const chunk = new TextEncoder().encode(text)
   const flood = new ReadableStream({
     pull(controller) {
       sent += chunk.byteLength

@@ -65,6 +65,27 @@ test.each([200, 500])('a response of more than 16 MiB is cancelled, with status 
   await ended.promise
 })
 
+test('a text that is longer than 16 MiB as JSON is refused', async () => {
+  const body = Buffer.alloc(2 * 1024 * 1024 + 1)
+  const base = await listen((_, response) => response.writeHead(200, { 'Content-Type': 'text/plain' }).end(answer))
+  let answer = Buffer.concat([body, body])
+  const call = () => result(serverOf([], { baseUrl: base }), 'tools/call', { name: 'mail', arguments: {} })
+  expect(textOf(await call())).toBe(
+    'GET /mail: HTTP 200 with a body of more than 16777216 characters of JSON, more than openApiTools() sends: ask for a smaller part',
+  )
+  answer = body.subarray(0, 1_000)
+  expect(textOf(await call())).toBe('\0'.repeat(1_000))
+})
+
+test('a response with too many values for structured content is refused', async () => {
+  const base = await listen((_, response) => response.end(`{"list":[{}${',{}'.repeat(250_000)}]}`))
+  const tools = { mail: { outputSchema: { type: 'object' } } }
+  const answered = await result(serverOf([], { baseUrl: base, tools }), 'tools/call', { name: 'mail', arguments: {} })
+  expect(textOf(answered)).toBe(
+    'GET /mail: HTTP 200 with a body of more than 250000 values, more than openApiTools() reads: ask for a smaller part',
+  )
+})
+
 test.each([
   ['image/png', 'image'],
   ['Image/JPEG; q=1', 'image'],

@@ -7,7 +7,8 @@ import type { UpstreamToken } from '../../declarations/upstream-token.ts'
 import { partyOf } from '../../engine/caller.ts'
 import { maxAnswerBytes } from '../../protocol/bounded-body.ts'
 import { ToolError } from '../../protocol/errors.ts'
-import { isObject } from '../../protocol/jsonrpc.ts'
+import { hasMoreValues, isLongerAsJson } from '../../protocol/json-size.ts'
+import { defaultBounds, isObject } from '../../protocol/jsonrpc.ts'
 import type { CallToolResult, Params } from '../../protocol/types.ts'
 import { bounded, encodeForm, type Field, fieldsOf, textsOf } from './form-fields.ts'
 import type { Operation } from './operation-type.ts'
@@ -76,6 +77,12 @@ export async function callOperation(
   }
   if (ok && isStructured) {
     const json = bytes.text()
+    const { maxJsonValues } = defaultBounds
+    if (hasMoreValues(json, maxJsonValues)) {
+      throw new ToolError(
+        `${where} with a body of more than ${maxJsonValues} values, more than openApiTools() reads: ask for a smaller part`,
+      )
+    }
     const structuredContent = jsonObject(json)
     if (structuredContent) return { content: [text(json)], structuredContent }
     throw new Error(`${where} without a JSON object, which the outputSchema of the tool needs`)
@@ -176,6 +183,11 @@ function resultOf(answer: Answer, where: string): CallToolResult {
   const type = mimeType || 'an unknown type'
   if (ok && readable === undefined)
     return { content: [text(`${where} with ${length} bytes of ${type}, which is neither text, image nor audio`)] }
+  if (ok && readable !== undefined && isLongerAsJson(readable, maxAnswerBytes)) {
+    throw new ToolError(
+      `${where} with a body of more than ${maxAnswerBytes} characters of JSON, more than openApiTools() sends: ask for a smaller part`,
+    )
+  }
   if (ok) return { content: [text(readable || `HTTP ${status}`)] }
   const message =
     readable === undefined

@@ -4,7 +4,10 @@ import { isTimeoutError } from '../../../client/request-guard.ts'
 import { events, isEventStream } from '../../../client/wire.ts'
 import { wait } from '../../../engine/wait.ts'
 import { BoundedBody, maxAnswerBytes, type ReadBytes } from '../../../protocol/bounded-body.ts'
+import { McpError } from '../../../protocol/errors.ts'
+import { hasMoreValues } from '../../../protocol/json-size.ts'
 import {
+  defaultBounds,
   isNotification,
   isObject,
   isRequest,
@@ -57,7 +60,7 @@ export class SlowResponse extends Error {
 const answerBounds = { maxJsonDepth: 1_000, maxJsonValues: Infinity, maxBatchSize: 10_000 }
 /** Requests of an upstream that are answered during one call. */
 const maxRequests = 100
-/** Bytes that an event counts for besides its own: to parse a short event costs as much as to parse one of this length. */
+/** Bytes that a message counts for besides its own: to parse a short one costs as much as to parse one of this length. */
 const eventBytes = 128
 const maxResumptions = 100
 /** Milliseconds before a stream is resumed: the default without `retry`, and the minimum. */
@@ -175,7 +178,6 @@ class Reading {
     }
     for await (const { id, data } of events(response, this.#signal, { onRetry, onId })) {
       this.lastEventId = id ?? this.lastEventId
-      this.#received.bytes += eventBytes
       if (data) yield* this.#messagesIn(data)
     }
     // Of an event without data. Where the connection was lost, an event that was parsed may not have been read.
@@ -190,8 +192,9 @@ class Reading {
 
   /** Returns the messages of a body or an event. Malformed ones are ignored, except the answer to the request. */
   #messagesIn(text: string): Message[] {
-    const parsed = parse(text, answerBounds)
+    const parsed = parseAnswer(text)
     const all = 'batch' in parsed ? parsed.batch : [parsed]
+    this.#received.bytes += eventBytes * all.length
     // Parsed again at the first malformed message, once for all.
     let value: unknown
     return all.flatMap((each, index) => {
@@ -207,6 +210,13 @@ class Reading {
     this.#requests += 1
     if (this.#requests <= maxRequests) this.#peer?.onRequest?.(request)
   }
+}
+
+/** Parses a body or an event. An answer with too many values is not parsed: its objects take many times the memory of its text. */
+function parseAnswer(text: string): Parsed {
+  const { maxJsonValues } = defaultBounds
+  if (!hasMoreValues(text, maxJsonValues)) return parse(text, answerBounds)
+  return { malformed: new McpError('parse_error', `The body has more than ${maxJsonValues} values`) }
 }
 
 /** Returns a malformed response to a request as an error: the upstream answers, so another request may succeed. */

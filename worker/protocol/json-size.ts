@@ -1,0 +1,32 @@
+/** How large JSON is, before it is read or written: to count takes less memory than the value or the text. */
+
+/** Whether a JSON text has more values than that: objects, arrays and what they contain. For another text, any answer. */
+export function hasMoreValues(text: string, most: number): boolean {
+  let values = 1
+  let isInString = false
+  // A value takes a character.
+  for (let at = 0; text.length > most && at < text.length && values <= most; at += 1) {
+    const character = text.charAt(at)
+    if (isInString) {
+      if (character === '\\') at += 1
+      else isInString = character !== '"'
+    } else if (character === '"') isInString = true
+    else if (character === ',') values += 1
+    // An empty object or array has no first member.
+    else if (character === '[' || character === '{') values += /[\]}]/.test(text.charAt(at + 1)) ? 0 : 1
+  }
+  return values > most
+}
+
+/** Whether the JSON text of a string without lone surrogates has more characters than that. */
+export function isLongerAsJson(text: string, most: number): boolean {
+  // Control characters have six.
+  if (6 * text.length + 2 <= most) return false
+  let length = text.length + 2
+  for (let at = 0; at < text.length && length <= most; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code < 0x20) length += /[\b\t\n\f\r]/.test(text.charAt(at)) ? 1 : 5
+    else if (code === 0x22 || code === 0x5c) length += 1
+  }
+  return length > most
+}
