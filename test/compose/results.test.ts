@@ -360,7 +360,7 @@ test.each([
   const flood = new ReadableStream({
     pull(controller) {
       sent += chunk.byteLength
-      if (sent > 16 * 1024 * 1024) controller.close()
+      if (sent > 8 * 1024 * 1024) controller.close()
       else controller.enqueue(chunk)
     },
   })
@@ -490,7 +490,7 @@ test.each([undefined, null, 7, 'a\nb', '1999-01-01'])(
 )
 
 const megabyte = 'x'.repeat(1024 * 1024)
-test.each(['application/json', 'text/event-stream'])('a response as %s is limited to 16 MiB', async (type) => {
+test.each(['application/json', 'text/event-stream'])('a response as %s is limited to 8 MiB', async (type) => {
   let sent = 0
   const upstream = async (_: string, { body }: RequestInit) => {
     const { id, method } = JSON.parse(String(body))
@@ -509,7 +509,7 @@ test.each(['application/json', 'text/event-stream'])('a response as %s is limite
   expect(await refusal(server, 'tools/call', { name: 'x' })).toMatchObject({
     kind: 'unavailable',
     message:
-      'The server at upstream.example answered tools/call with more than 16777216 bytes, more than proxy() reads: let it send less',
+      'The server at upstream.example answered tools/call with more than 8388608 bytes, more than proxy() reads: let it send less',
   })
   expect(sent).toBeLessThan(25)
 })

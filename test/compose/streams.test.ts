@@ -143,13 +143,13 @@ describe('a stream that ends before its response', () => {
     expect(gets()).toHaveLength(count)
   })
 
-  test('is limited to 16 MiB, together with the streams that resume it', async () => {
-    const text = ' '.repeat(5 * 1024 * 1024)
+  test('is limited to 8 MiB, together with the streams that resume it', async () => {
+    const text = ' '.repeat(2.5 * 1024 * 1024)
     polled('retry: 10\nid: one\ndata:\n\n', (_, response) => {
       stream(response, `: ${text}\n\nid: more\ndata:\n\n`)
       response.end()
     })
-    expect(await refusal(behind(), 'tools/call', call)).toMatchObject({ message: /more than 16777216 bytes/ })
+    expect(await refusal(behind(), 'tools/call', call)).toMatchObject({ message: /more than 8388608 bytes/ })
     expect(gets()).toHaveLength(4)
   })
 })

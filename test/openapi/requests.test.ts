@@ -48,7 +48,7 @@ const serverOf = (parameters: unknown[], options: OpenApiToolsOptions) =>
 const echo = () => listen((request, response) => response.end(JSON.stringify(request.headers)))
 const sentBy = (answered: Result) => JSON.parse(textOf(answered)) as Record<string, string>
 
-test.each([200, 500])('a response of more than 16 MiB is cancelled, with status %i', async (status) => {
+test.each([200, 500])('a response of more than 8 MiB is cancelled, with status %i', async (status) => {
   const ended = Promise.withResolvers<void>()
   const megabyte = ' '.repeat(1024 * 1024)
   const endless = function* () {
@@ -59,19 +59,19 @@ test.each([200, 500])('a response of more than 16 MiB is cancelled, with status 
   })
   const answered = await result(serverOf([], { baseUrl: base }), 'tools/call', { name: 'mail', arguments: {} })
   expect(textOf(answered)).toBe(
-    `GET /mail: HTTP ${status} with a body of more than 16777216 bytes, more than openApiTools() reads: ask for a smaller part`,
+    `GET /mail: HTTP ${status} with a body of more than 8388608 bytes, more than openApiTools() reads: ask for a smaller part`,
   )
   expect(answered).toMatchObject({ isError: true })
   await ended.promise
 })
 
-test('a text that is longer than 16 MiB as JSON is refused', async () => {
+test('a text that is longer than 8 MiB as JSON is refused', async () => {
   const body = Buffer.alloc(2 * 1024 * 1024 + 1)
   const base = await listen((_, response) => response.writeHead(200, { 'Content-Type': 'text/plain' }).end(answer))
   let answer = Buffer.concat([body, body])
   const call = () => result(serverOf([], { baseUrl: base }), 'tools/call', { name: 'mail', arguments: {} })
   expect(textOf(await call())).toBe(
-    'GET /mail: HTTP 200 with a body of more than 16777216 characters of JSON, more than openApiTools() sends: ask for a smaller part',
+    'GET /mail: HTTP 200 with a body of more than 8388608 characters of JSON, more than openApiTools() sends: ask for a smaller part',
   )
   answer = body.subarray(0, 1_000)
   expect(textOf(await call())).toBe('\0'.repeat(1_000))

@@ -2,7 +2,7 @@ import { ByteBuffer } from './byte-buffer.ts'
 import { endBytes } from './unreadable-body.ts'
 
 /** Bytes of a whole response of another server, such as an upstream or an HTTP API: an isolate has 128 MB for all its requests. */
-export const maxAnswerBytes = 16 * 1024 * 1024
+export const maxAnswerBytes = 8 * 1024 * 1024
 
 /** Bytes that were read so far, of one response or of several, and the most that are read. */
 export type ReadBytes = { bytes: number; readonly maxBytes: number }

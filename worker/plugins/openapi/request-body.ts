@@ -10,7 +10,7 @@ import { multipartForm, type Operation, urlEncodedForm } from './operation-type.
 type FieldStyles = NonNullable<Operation['bodyFields']>
 
 /** The names of deep fields repeat those of their parents, and parts have headers, so that a form can be far larger than the argument. */
-const maxFormCharacters = maxAnswerBytes
+const maxFormCharacters = 2 * maxAnswerBytes
 
 /**
  * Returns the body of a request.
