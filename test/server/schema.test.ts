@@ -308,6 +308,12 @@ describe('issues of a value with many errors', () => {
     expect(await check(z.strictObject({}), { ['x'.repeat(10_000)]: 1 })).toMatch(/^.{500}…$/)
   })
 
+  test('repeat at most 500 characters of a name in their paths', async () => {
+    const schema = z.record(z.string(), z.array(z.string()))
+    const checked = await readSchema(schema, 'input', 'schema').check({ ['k'.repeat(1_000_000)]: [1] })
+    expect('issues' in checked && checked.issues.map(({ path }) => path)).toEqual([`${'k'.repeat(500)}….0`])
+  })
+
   test('are one issue when the library runs out of stack', async () => {
     const recurse = (): never => recurse()
     const endless = { '~standard': { ...schema['~standard'], validate: () => recurse() } }
