@@ -325,6 +325,21 @@ test.each([
   }
 })
 
+test.each([9007199254740992, -9007199254740992, Number.POSITIVE_INFINITY])(
+  'the number %d in the arguments of a call, which may be rounded, is not sent',
+  async (id) => {
+    const upstream = scripted({ 'tools/call': { content: [] } })
+    const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream.fetch))
+    expect(await result(server, 'tools/call', { name: 'x', arguments: { note: { id } } })).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(/^"note.id" must be between -9007199254740991 and 9007199254740991/) }],
+    })
+    expect(upstream.requests.map(({ method }) => method)).not.toContain('tools/call')
+    await result(server, 'tools/call', { name: 'x', arguments: { count: 1e21, id: 9007199254740991 } })
+    expect(upstream.requests.at(-1)).toMatchObject({ params: { arguments: { count: 1e21, id: 9007199254740991 } } })
+  },
+)
+
 test('a batch of malformed messages is parsed twice, whatever its size', async () => {
   const parsing = vi.spyOn(JSON, 'parse')
   for (const isStream of [false, true]) {

@@ -908,23 +908,35 @@ describe('a body that is a form', () => {
     expect(await multipart(schema, { a: file }, more)).toEqual([['a', ['a.png']]])
   })
 
-  test('is at most 16 MiB of text, however deep its names are', async () => {
+  test('is at most 16 times as long as its JSON, and 65,536 characters, however deep its names are', async () => {
     const encoding = { price: { style: 'deepObject' } }
-    const body = { price: { ['n'.repeat(100_000)]: Array.from({ length: 200 }, () => 1) } }
+    const body = { price: { ['n'.repeat(1_000)]: Array.from({ length: 200 }, () => 1) } }
+    const most = 65_536 + 16 * JSON.stringify(body).length
     expect(await posted(urlEncoded, { type: 'object', properties }, body, encoding)).toBe(
-      'The arguments make a form of more than 16777216 characters: send less',
+      `The arguments make a form of more than ${most} characters: send less`,
     )
+  })
+
+  test.each([
+    [{ 'price[from]': 1 }, '"price[from]" would be a part of "price": send it inside of "price"'],
+    [{ price: { 'x][from': 1 } }, '"x][from" would be several names in "price": it has a bracket'],
+    [{ price: { a: { '[]': 1 } } }, '"[]" would be several names in "price[a]": it has a bracket'],
+  ])('has no names that imitate those of a deep object: %j', async (body, message) => {
+    const encoding = { price: { style: 'deepObject' } }
+    expect(await posted(urlEncoded, { type: 'object', properties }, body, encoding)).toBe(message)
+    expect(() =>
+      requestBody({ bodyType: 'multipart/form-data', bodyFields: { price: { isDeep: true } } }, body),
+    ).toThrow(message)
   })
 
   test.each([
     ['texts', Array.from({ length: 250_000 }, () => '')],
     ['files', Array.from({ length: 120_000 }, () => ({ data: '' }))],
     ['content of files', Array.from({ length: 3 }, () => ({ data: 'A'.repeat(8_000_000) }))],
-    ['names of files', Array.from({ length: 200 }, () => ({ data: '', filename: 'n'.repeat(100_000) }))],
-  ])('is at most 16 MiB with the headers of its parts: %s', (_, list) => {
+  ])('is bounded with the headers of its parts: %s', (_, list) => {
     expect(() =>
       requestBody({ bodyType: 'multipart/form-data', bodyFields: { a: { isFile: true } } }, { a: list }),
-    ).toThrow('The arguments make a form of more than 16777216 characters: send less')
+    ).toThrow(/^The arguments make a form of more than \d+ characters: send less$/)
   })
 
   test('has parts with the media types of the document', async () => {

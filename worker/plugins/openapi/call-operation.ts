@@ -3,6 +3,7 @@ import type { RequestGuard, Resilience } from '../../client/request-guard.ts'
 import { preview } from '../../declarations/check-options.ts'
 import { audio, image, text } from '../../declarations/content.ts'
 import type { Context } from '../../declarations/context.ts'
+import { refuseRounded } from '../../declarations/refuse-rounded.ts'
 import type { UpstreamToken } from '../../declarations/upstream-token.ts'
 import { partyOf } from '../../engine/caller.ts'
 import { maxAnswerBytes } from '../../protocol/bounded-body.ts'
@@ -114,33 +115,6 @@ export async function callOperation(
     }
     return prefix + texts.map(encodeURIComponent).join(separator)
   }
-}
-
-/** @throws ToolError for a number that JavaScript rounds as it reads the call: the request would name another record */
-function refuseRounded(args: Params): void {
-  const path = roundedIn(args)?.join('.')
-  if (path === undefined) return
-  throw new ToolError(
-    `${preview(path)} must be between ${Number.MIN_SAFE_INTEGER} and ${Number.MAX_SAFE_INTEGER}, because this server rounds other numbers`,
-  )
-}
-
-/** JavaScript writes numbers from here on with an exponent: they are quantities, not ids. */
-const firstWithExponent = 1e21
-
-/** Returns the path of the first number that may have been rounded from an id, or that is infinite. */
-function roundedIn(value: unknown): string[] | undefined {
-  if (typeof value === 'number') {
-    const size = Math.abs(value)
-    const isQuantity = size >= firstWithExponent && Number.isFinite(value)
-    return size > Number.MAX_SAFE_INTEGER && !isQuantity ? [] : undefined
-  }
-  if (typeof value !== 'object' || value === null) return undefined
-  for (const [index, member] of Object.values(value).entries()) {
-    const path = roundedIn(member)
-    if (path) return [Object.keys(value)[index] ?? '', ...path]
-  }
-  return undefined
 }
 
 /**

@@ -10,7 +10,7 @@ export type Field = readonly [name: string, value: string]
  * Returns the fields of a value; none for `null`.
  *
  * @param encode encodes the entries before they are joined, so that no entry can contain a comma that separates them
- * @throws ToolError for an entry that contains the separator as it is sent
+ * @throws ToolError for an entry that contains the separator as it is sent, and for a name of a deep object with a bracket
  * @see https://spec.openapis.org/oas/v3.1.1.html#style-examples
  */
 export function* fieldsOf(
@@ -20,7 +20,11 @@ export function* fieldsOf(
   encode: (text: string) => string,
 ): Iterable<Field> {
   if (isDeep && typeof value === 'object' && value !== null) {
-    for (const [key, member] of Object.entries(value)) yield* fieldsOf(`${name}[${key}]`, member, { isDeep }, encode)
+    for (const [key, member] of Object.entries(value)) {
+      if (/[[\]]/.test(key))
+        throw new ToolError(`${preview(key)} would be several names in "${name}": it has a bracket`)
+      yield* fieldsOf(`${name}[${key}]`, member, { isDeep }, encode)
+    }
     return
   }
   const texts = textsOf(value)

@@ -1,4 +1,5 @@
 /** The body of a request: JSON, or a form. */
+import { preview } from '../../declarations/check-options.ts'
 import { decodeBase64 } from '../../protocol/base64.ts'
 import { maxAnswerBytes } from '../../protocol/bounded-body.ts'
 import { ToolError } from '../../protocol/errors.ts'
@@ -9,8 +10,13 @@ import { multipartForm, type Operation, urlEncodedForm } from './operation-type.
 
 type FieldStyles = NonNullable<Operation['bodyFields']>
 
-/** The names of deep fields repeat those of their parents, and parts have headers, so that a form can be far larger than the argument. */
 const maxFormCharacters = 2 * maxAnswerBytes
+
+/**
+ * Returns the most characters of a form. The names of deep fields repeat those of their parents, and parts have headers, so that a form could
+ * be a thousand times as large as the argument.
+ */
+const limitOf = (value: Params): number => Math.min(maxFormCharacters, 65_536 + 16 * JSON.stringify(value).length)
 
 /**
  * Returns the body of a request.
@@ -25,11 +31,23 @@ export function requestBody(
   if (!isObject(value)) throw new ToolError('"body" must be an object: its members are the fields of the form')
   if (bodyType === multipartForm) return multipart(value, bodyFields, hasOtherFiles)
   const fields = urlEncodedFields(value, bodyFields)
-  return Array.from(bounded(fields, 'form', maxFormCharacters), (field) => field.join('=')).join('&')
+  return Array.from(bounded(fields, 'form', limitOf(value)), (field) => field.join('=')).join('&')
 }
 
 function* urlEncodedFields(value: Params, styles: FieldStyles): Iterable<Field> {
-  for (const [name, member] of Object.entries(value)) yield* fieldsOf(name, member, styleOf(name, styles), encodeForm)
+  for (const [name, member] of membersOf(value, styles)) {
+    yield* fieldsOf(name, member, styleOf(name, styles), encodeForm)
+  }
+}
+
+/** Returns the members of a form. @throws ToolError for a name that the API would read as a part of a deep object */
+function membersOf(value: Params, styles: FieldStyles): [string, unknown][] {
+  const deep = Object.keys(styles).filter((name) => styles[name]?.isDeep)
+  for (const name of Object.keys(value)) {
+    const parent = deep.find((parent) => name.startsWith(`${parent}[`))
+    if (parent) throw new ToolError(`${preview(name)} would be a part of "${parent}": send it inside of "${parent}"`)
+  }
+  return Object.entries(value)
 }
 
 /**
@@ -41,7 +59,7 @@ function multipart(value: Params, styles: FieldStyles, hasOtherFiles = false): B
   const boundary = crypto.randomUUID()
   const start = `--${boundary}\r\n`
   const content: (string | Uint8Array<ArrayBuffer>)[] = []
-  const parts = bounded(partsOf(value, styles, hasOtherFiles), 'form', maxFormCharacters, `${start}\r\n`.length)
+  const parts = bounded(partsOf(value, styles, hasOtherFiles), 'form', limitOf(value), `${start}\r\n`.length)
   for (const [header, text] of parts) content.push(start + header, text, '\r\n')
   content.push(`--${boundary}--\r\n`)
   return new Blob(content, { type: `${multipartForm}; boundary=${boundary}` })
@@ -52,7 +70,7 @@ type Part = readonly [header: string, content: string | Uint8Array<ArrayBuffer>]
 /** Yields the texts, then the files. */
 function* partsOf(value: Params, styles: FieldStyles, hasOtherFiles: boolean): Iterable<Part> {
   const files: [name: string, file: FilePart, type: string | undefined][] = []
-  for (const [name, member] of Object.entries(value)) {
+  for (const [name, member] of membersOf(value, styles)) {
     const style = Object.hasOwn(styles, name) ? styleOf(name, styles) : { isFile: hasOtherFiles }
     const { contentType } = style
     const isTogether = style.isDeep || style.separator

@@ -4,6 +4,7 @@ import { checkToolName } from '../../../declarations/check-declarations.ts'
 import type { Declarations } from '../../../declarations/declarations.ts'
 import type { ForwardedEntry } from '../../../declarations/forwarded.ts'
 import type { Interceptor } from '../../../declarations/interceptor.ts'
+import { refuseRounded } from '../../../declarations/refuse-rounded.ts'
 import type { SelectedTools } from '../../../declarations/tool-selection.ts'
 import type { HeadersContext } from '../../../declarations/upstream-options.ts'
 import type { MethodContext } from '../../../engine/methods/method.ts'
@@ -298,6 +299,7 @@ export class Proxied {
     const { traceparent, tracestate, baggage } = isObject(context.call.params._meta) ? context.call.params._meta : {}
     const caller = await this.#callers.of(context, signal)
     const isCall = method === 'tools/call'
+    if (isCall) refuseRounded(params.arguments)
     const sending = isCall ? this.#tools.sending(caller.headers, params) : { isSafeToRetry: true, mirrored: {} }
     if (!sending) throw unknownTool(String(context.call.params.name))
     return this.#remote.request({
