@@ -133,7 +133,7 @@ export class Session implements Line {
     return added
   }
 
-  /** A call goes on, until it asks, waits or ends. Returns the last event before it sent its client away. */
+  /** A call goes on, until it asks, waits or ends. Returns the last event before it first sent its client away. */
   advance(call: Call): number | undefined {
     const { name, steps, stream } = call
     let awayAfter: number | undefined
@@ -144,7 +144,7 @@ export class Session implements Line {
       if (step === 'report') stream.carries.push(`reports ${name}: ${at} of ${steps.length}, ${name} ${at}`)
       if (step === 'log') stream.carries.push(`logs ${name} ${at}`)
       if (step === 'leave' && this.polling) {
-        awayAfter = stream.last
+        awayAfter ??= stream.last
         this.#sendAway(stream)
       }
       if (step === 'ask') call.open = [`${name} ${at}`]
