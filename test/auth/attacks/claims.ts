@@ -1,6 +1,6 @@
 /** Tokens that are signed well, and are not for this. */
 import { by, claims, compact } from './forge.ts'
-import { type Attack, invalid, type Stage, unique } from './stage.ts'
+import { type Attack, invalid, type Stage, unique, unknownKey } from './stage.ts'
 
 const missing = (claim: string) => invalid(`The claim ${claim} of the token is missing or invalid`)
 const notAString = (claim: string, found: string) =>
@@ -82,7 +82,7 @@ const issuers: Attack[] = [
   claiming(
     'the other accepted issuer, signed with the key of the first',
     ({ other }) => ({ iss: other.issuer }),
-    invalid('The issuer of the token does not publish the key that signed it'),
+    unknownKey,
   ),
 ]
 

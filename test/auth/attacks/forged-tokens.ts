@@ -1,25 +1,11 @@
 /** Tokens that nobody entitled has signed. */
 import { constants } from 'node:crypto'
-import { expect } from 'vitest'
 import { by, claims, compact, der, encoded, hmac, pem } from './forge.ts'
-import { type Attack, invalid, type Stage } from './stage.ts'
+import { type Attack, invalid, type Stage, unknownKey } from './stage.ts'
 
 const notAccepted = invalid('The signature algorithm of the token is not accepted')
 
 const wrongSignature = invalid('The signature of the token is invalid')
-
-/** The keys are fetched again for a few unknown keys. After that, tokens that name others wait, whoever sent the first ones. */
-const unknownKey = expect.toBeOneOf([
-  invalid('The issuer of the token does not publish the key that signed it'),
-  {
-    status: 503,
-    code: -32603,
-    message: expect.stringMatching(
-      /^Too many tokens name keys that their issuer does not publish: try again in \d+ s$/,
-    ),
-    after: expect.stringMatching(/^\d+$/),
-  },
-])
 
 const broken = invalid('The token is malformed')
 

@@ -1,7 +1,7 @@
 /** Cursors, requestStates and handles of states in the hands of others, and what is kept for somebody else. */
 import { by, claims, compact } from './forge.ts'
 import { everyOther, others } from './people.ts'
-import { type Attack, invalid, type Stage, unique } from './stage.ts'
+import { type Attack, invalid, type Stage, unique, unknownKey } from './stage.ts'
 
 const message = (method: string, params: object = {}, id = 1) => ({ jsonrpc: '2.0', id, method, params })
 
@@ -202,7 +202,7 @@ const deputies: Attack[] = [
       if (!key) throw new Error('There is no key')
       return stage.call(compact({ alg: 'ES256', kid: key.kid }, claims(stage), by(key)))
     },
-    outcome: invalid('The issuer of the token does not publish the key that signed it'),
+    outcome: unknownKey,
   },
   {
     name: 'a token for the other issuer itself',

@@ -1,8 +1,10 @@
 /** Where attacks take place: a server, the authorization servers it trusts, one it does not, and raw sockets. */
+
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect as dial } from 'node:net'
 import type { JWTPayload } from 'jose'
+import { expect } from 'vitest'
 import { events } from '../../../worker/client/wire.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
 import { AuthorizationServer, type Key, newKey } from '../authorization-server.ts'
@@ -303,6 +305,19 @@ export const invalid = (message: string): Seen => ({
   message,
   challenge: `Bearer ${metadata}, ${offered}, error="invalid_token", error_description="${message.replaceAll('"', "'")}"`,
 })
+
+/** The keys are fetched again for a few unknown keys. After that, tokens that name others wait, whoever sent the first ones. */
+export const unknownKey = expect.toBeOneOf([
+  invalid('The issuer of the token does not publish the key that signed it'),
+  {
+    status: 503,
+    code: -32603,
+    message: expect.stringMatching(
+      /^Too many tokens name keys that their issuer does not publish: try again in \d+ s$/,
+    ),
+    after: expect.stringMatching(/^\d+$/),
+  },
+])
 
 /** A credential that is sent in a way that nobody may. */
 export const malformed = (message: string): Seen => ({
