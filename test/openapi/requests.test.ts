@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { pipeline, Readable } from 'node:stream'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { findUnscoped } from '../../worker/plugins/auth/declared-scopes.ts'
 import {
   type HeadersContext,
@@ -919,6 +919,8 @@ describe('a body that is a form', () => {
 
   test.each([
     [{ 'price[from]': 1 }, '"price[from]" would be a part of "price": send it inside of "price"'],
+    [{ '[price][from]': 1 }, '"[price][from]" would be a part of "price": send it inside of "price"'],
+    [{ ' price[from]': 1 }, '" price[from]" would be a part of "price": send it inside of "price"'],
     [{ price: { 'x][from': 1 } }, '"x][from" would be several names in "price": it has a bracket'],
     [{ price: { a: { '[]': 1 } } }, '"[]" would be several names in "price[a]": it has a bracket'],
   ])('has no names that imitate those of a deep object: %j', async (body, message) => {
@@ -927,6 +929,25 @@ describe('a body that is a form', () => {
     expect(() =>
       requestBody({ bodyType: 'multipart/form-data', bodyFields: { price: { isDeep: true } } }, body),
     ).toThrow(message)
+  })
+
+  test('has other names with brackets', async () => {
+    const encoding = { price: { style: 'deepObject' } }
+    const body = { 'prices[from]': 1, '[a]price[from]': 2, price: { from: 3 } }
+    expect(await posted(urlEncoded, { type: 'object', properties }, body, encoding)).toContain(
+      'prices%5Bfrom%5D=1&%5Ba%5Dprice%5Bfrom%5D=2&price%5Bfrom%5D=3',
+    )
+  })
+
+  test('is measured as JSON only when it is long', () => {
+    const measured = vi.spyOn(JSON, 'stringify')
+    const form = (length: number) =>
+      requestBody({ bodyType: 'application/x-www-form-urlencoded' }, { a: Array.from({ length }, () => 'b') })
+    form(1000)
+    expect(measured).not.toHaveBeenCalled()
+    expect(form(20_000)).toHaveLength(20_000 * 'a=b&'.length - 1)
+    expect(measured).toHaveBeenCalledOnce()
+    measured.mockRestore()
   })
 
   test.each([

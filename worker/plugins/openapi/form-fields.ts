@@ -47,6 +47,7 @@ export function* fieldsOf(
  *
  * @param what what they are part of
  * @param perField characters that are sent for each besides its name and its value
+ * @param raised returns a higher maximum, once the first is exceeded
  * @throws ToolError as soon as they have more characters
  */
 export function* bounded<T extends readonly [name: string, value: { readonly length: number }]>(
@@ -54,12 +55,15 @@ export function* bounded<T extends readonly [name: string, value: { readonly len
   what: string,
   maxCharacters: number,
   perField = '=&'.length,
+  raised?: () => number,
 ): Iterable<T> {
   let characters = 0
+  let most = maxCharacters
   for (const field of fields) {
     characters += field[0].length + field[1].length + perField
-    if (characters > maxCharacters)
-      throw new ToolError(`The arguments make a ${what} of more than ${maxCharacters} characters: send less`)
+    if (characters > most && most === maxCharacters && raised) most = raised()
+    if (characters > most)
+      throw new ToolError(`The arguments make a ${what} of more than ${most} characters: send less`)
     yield field
   }
 }

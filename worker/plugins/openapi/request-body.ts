@@ -12,11 +12,19 @@ type FieldStyles = NonNullable<Operation['bodyFields']>
 
 const maxFormCharacters = 2 * maxAnswerBytes
 
+/** Characters of a form for which the argument is not measured. */
+const maxShortForm = 65_536
+
 /**
- * Returns the most characters of a form. The names of deep fields repeat those of their parents, and parts have headers, so that a form could
+ * Yields the fields or parts of a form. The names of deep fields repeat those of their parents, and parts have headers, so that a form could
  * be a thousand times as large as the argument.
+ *
+ * @throws ToolError as soon as they are too large for the argument
  */
-const limitOf = (value: Params): number => Math.min(maxFormCharacters, 65_536 + 16 * JSON.stringify(value).length)
+const boundedForm = <T extends Field | Part>(fields: Iterable<T>, value: Params, perField?: number): Iterable<T> =>
+  bounded(fields, 'form', maxShortForm, perField, () =>
+    Math.min(maxFormCharacters, maxShortForm + 16 * JSON.stringify(value).length),
+  )
 
 /**
  * Returns the body of a request.
@@ -31,7 +39,7 @@ export function requestBody(
   if (!isObject(value)) throw new ToolError('"body" must be an object: its members are the fields of the form')
   if (bodyType === multipartForm) return multipart(value, bodyFields, hasOtherFiles)
   const fields = urlEncodedFields(value, bodyFields)
-  return Array.from(bounded(fields, 'form', limitOf(value)), (field) => field.join('=')).join('&')
+  return Array.from(boundedForm(fields, value), (field) => field.join('=')).join('&')
 }
 
 function* urlEncodedFields(value: Params, styles: FieldStyles): Iterable<Field> {
@@ -40,11 +48,17 @@ function* urlEncodedFields(value: Params, styles: FieldStyles): Iterable<Field> 
   }
 }
 
+/** Some servers ignore spaces and brackets in front of a name: `[a][b]` is `a[b]`. */
+const asRead = (name: string): string => name.replace(/^[\s[\]]+/, '')
+
 /** Returns the members of a form. @throws ToolError for a name that the API would read as a part of a deep object */
 function membersOf(value: Params, styles: FieldStyles): [string, unknown][] {
   const deep = Object.keys(styles).filter((name) => styles[name]?.isDeep)
-  for (const name of Object.keys(value)) {
-    const parent = deep.find((parent) => name.startsWith(`${parent}[`))
+  for (const name of Object.keys(value).filter((name) => name.includes('['))) {
+    const read = asRead(name)
+    const parent = deep.find((parent) =>
+      [`${asRead(parent)}[`, `${asRead(parent)}]`].some((start) => read.startsWith(start)),
+    )
     if (parent) throw new ToolError(`${preview(name)} would be a part of "${parent}": send it inside of "${parent}"`)
   }
   return Object.entries(value)
@@ -59,7 +73,7 @@ function multipart(value: Params, styles: FieldStyles, hasOtherFiles = false): B
   const boundary = crypto.randomUUID()
   const start = `--${boundary}\r\n`
   const content: (string | Uint8Array<ArrayBuffer>)[] = []
-  const parts = bounded(partsOf(value, styles, hasOtherFiles), 'form', limitOf(value), `${start}\r\n`.length)
+  const parts = boundedForm(partsOf(value, styles, hasOtherFiles), value, `${start}\r\n`.length)
   for (const [header, text] of parts) content.push(start + header, text, '\r\n')
   content.push(`--${boundary}--\r\n`)
   return new Blob(content, { type: `${multipartForm}; boundary=${boundary}` })
