@@ -5,7 +5,7 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { connect } from '../../worker/testing/index.ts'
-import { newServer, refusal } from '../engine/stage.ts'
+import { newServer, refusal, result } from '../engine/stage.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { type Sdk, startSdk } from './behind.ts'
 import { nodeProxy } from './node-proxy.ts'
@@ -517,3 +517,13 @@ test.each(['about:stub', 'about:%73tub', 'About:stub', 'ABOUT:%73%74ub'])(
     expect(stub.requests.find(({ method }) => method === 'resources/read')?.params.uri).toBe('about:stub')
   },
 )
+
+test('the question whether an upstream has sessions, whose answer is shared, has nothing that a client chooses', async () => {
+  const upstream = scripted({ 'tools/call': { content: [] } })
+  const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream.fetch))
+  const capabilities = { elicitation: { form: {} }, experimental: { pad: { text: 'x'.repeat(60_000) } } }
+  await result(server, 'tools/call', { name: 'x' }, { capabilities })
+  const [discover] = upstream.requests.filter(({ method }) => method === 'server/discover')
+  const { 'io.modelcontextprotocol/clientCapabilities': asked } = (discover?.params._meta ?? {}) as Json
+  expect(asked).toEqual({})
+})

@@ -195,6 +195,19 @@ describe('a tool with an invalid x-mcp-header', () => {
     ['no text', mirroring('bad', 7), `x-mcp-header on q ${reason}`],
     ['the type number', mirroring('bad', 'Q', { type: 'number' }), 'needs the type string, integer or boolean'],
     [
+      'too many arguments',
+      {
+        name: 'bad',
+        inputSchema: {
+          type: 'object',
+          properties: Object.fromEntries(
+            Array.from({ length: 101 }, (_, at) => [`a${at}`, { type: 'string', 'x-mcp-header': `A${at}` }]),
+          ),
+        },
+      },
+      'x-mcp-header has too many uses',
+    ],
+    [
       'a place in a list',
       { name: 'bad', inputSchema: { type: 'object', properties: { q: { items: { 'x-mcp-header': 'Q' } } } } },
       'must be on a property reached through "properties" only',

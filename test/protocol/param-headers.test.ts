@@ -214,7 +214,7 @@ describe('the mirrored parameters of a schema', () => {
 
   test('must have different names, ignoring case', () => {
     expect(() => declared(object({ a: marked('Region'), b: object({ c: marked('REGION') }) }))).toThrow(
-      'x-mcp-header "REGION" is used twice: header names ignore case, so choose another',
+      'x-mcp-header "REGION" is used twice: names ignore case',
     )
   })
 

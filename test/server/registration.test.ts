@@ -405,7 +405,7 @@ describe('an invalid declaration is an error of one sentence that names the fix'
           },
           text,
         ),
-      'Invalid inputSchema of tool "a": x-mcp-header "b" is used twice: header names ignore case, so choose another',
+      'Invalid inputSchema of tool "a": x-mcp-header "b" is used twice: names ignore case',
     ],
 
     // Resources.

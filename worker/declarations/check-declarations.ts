@@ -7,6 +7,7 @@ import {
   type HeaderParameter,
   headerParameters,
   isToken,
+  mostHeaderParameters,
 } from '../protocol/param-headers.ts'
 import type { JsonSchema } from '../protocol/types.ts'
 import { normalizePart, uriProblem } from '../protocol/uri.ts'
@@ -66,8 +67,9 @@ function wrongIn([header, type, path, reachable]: Annotation, others: readonly H
   if (type !== 'string' && type !== 'integer' && type !== 'boolean') {
     return `${annotation} on ${where} needs the type string, integer or boolean`
   }
+  if (others.length === mostHeaderParameters) return `${annotation} has too many uses`
   if (others.some((other) => other.header.toLowerCase() === header.toLowerCase())) {
-    return `${annotation} "${header}" is used twice: header names ignore case, so choose another`
+    return `${annotation} "${header}" is used twice: names ignore case`
   }
   return undefined
 }

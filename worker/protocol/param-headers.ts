@@ -18,6 +18,9 @@ export type HeaderParameter = {
 
 export const annotation = 'x-mcp-header'
 
+/** Arguments that a tool mirrors: servers and platforms bound headers. */
+export const mostHeaderParameters = 100
+
 /** Whether a value is a token, such as the name of a header (RFC 9110, section 5.6.2). */
 export const isToken = (value: unknown): value is string =>
   typeof value === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(value)
@@ -51,7 +54,7 @@ export function headerParameters(
 
   function add({ [annotation]: header, type }: Params, path: readonly string[], reachable: boolean): void {
     onAnnotation?.([header, type, path, reachable], parameters)
-    if (typeof header === 'string' && reachable)
+    if (typeof header === 'string' && reachable && parameters.length < mostHeaderParameters)
       // Of another type, a server does not start: `onAnnotation` has it refused.
       parameters.push({ header, path, type: type as HeaderParameter['type'] })
   }

@@ -114,7 +114,9 @@ export class Connections {
    * @throws McpError `unavailable` when the response leaves that open
    */
   async #discover(caller: RemoteCaller, version = this.#version): Promise<Connection | undefined> {
-    const call = { ...caller, method: 'server/discover', params: {}, mirrored: {}, isSafeToRetry: true }
+    // What the answer says holds for other callers, too: nothing that a client chooses may be in the request.
+    const own = { capabilities: {}, method: 'server/discover', params: {}, mirrored: {}, isSafeToRetry: true }
+    const call = { ...caller, ...own }
     const { response, match } = await sendStateless(this.#http, version, call)
     const message = match.kind === 'response' || match.kind === 'refusal' ? match.message : undefined
     if (message && 'result' in message && Array.isArray(message.result.supportedVersions)) {
