@@ -47,3 +47,14 @@ test('of two tools with one name, the first is called, which lists contain', () 
   ])
   expect(known.get(headers, 'a')).toMatchObject({ isSafeToRetry: false, mirrored })
 })
+
+test('of an output schema, only the type object is kept', () => {
+  const known = new KnownTools()
+  const types = ['object', ['object', 'null'], { long: 'x'.repeat(100_000) }, undefined]
+  known.learn(
+    {},
+    types.map((type, at) => ({ name: `${at}`, inputSchema, outputSchema: { type, properties: {} } })),
+  )
+  const kept = types.map((_, at) => known.get({}, `${at}`)?.outputSchema)
+  expect(kept).toEqual([{ type: 'object' }, {}, {}, {}])
+})

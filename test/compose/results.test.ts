@@ -325,6 +325,12 @@ test.each([
   }
 })
 
+test('a request state of an upstream has at most as many characters as one of this server', () => {
+  const state = (length: number) => ({ resultType: 'input_required', requestState: 's'.repeat(length) })
+  expect(read('tools/call', state(393_216))).toMatchObject(state(393_216))
+  expect(() => read('tools/call', state(393_217))).toThrow('"requestState" must have at most 393216 characters')
+})
+
 test.each([9007199254740992, -9007199254740992, Number.POSITIVE_INFINITY])(
   'the number %d in the arguments of a call, which may be rounded, is not sent',
   async (id) => {

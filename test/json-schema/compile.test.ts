@@ -808,3 +808,13 @@ test('a long name is cut in the paths of issues', () => {
   const paths = check({ ['k'.repeat(1_000_000)]: [1, 2] }).map(({ path }) => path)
   expect(paths).toEqual([`${'k'.repeat(500)}….0`, `${'k'.repeat(500)}….1`])
 })
+
+test.each([
+  ['properties', { properties: Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`p${at}`, {}])), not: {} }],
+  ['required', { required: Array.from({ length: 100 }, (_, at) => `p${at}`) }],
+  ['enum', { enum: Array.from({ length: 100 }, (_, at) => ({ p: at })) }],
+])('a value with too many comparisons with %s is refused', (_, alternative) => {
+  const check = compile({ items: { anyOf: [...Array(50).fill(alternative), {}] } }, 'schema')
+  const text = 'has too many parts for its schema: send less'
+  expect(check(Array.from({ length: 2_000 }, () => ({ a: 1 })))).toEqual([{ path: '', message: text }])
+})

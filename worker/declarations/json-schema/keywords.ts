@@ -228,21 +228,29 @@ function isMultiple(size: number, divisor: number): boolean {
   return Math.abs(quotient - Math.round(quotient)) <= Math.abs(quotient) * 2 * Number.EPSILON
 }
 
-function among(options: List): Check {
+function among(options: List, { count }: Place): Check {
   const composites = options.filter((option) => isObject(option) || isList(option))
   const known = new Set(options)
   const names = options.map((option) => JSON.stringify(option)).join(', ')
   const message = `must be ${options.length > 1 ? 'one of ' : ''}${names}`
-  return (value) => (known.has(value) || composites.some((option) => isEqual(value, option)) ? none : issue(message))
+  return (value) => {
+    if (known.has(value)) return none
+    if (isText(value) || isNumber(value)) return issue(message)
+    count(composites.length)
+    return composites.some((option) => isEqual(value, option)) ? none : issue(message)
+  }
 }
 
-const required = (parameter: unknown): Check<Params> => {
+const required = (parameter: unknown, { count }: Pick<Place, 'count'>): Check<Params> => {
   const names = list(parameter).map(text)
-  return (value) => gather(names, (name) => (has(value, name) ? none : [{ path: name, message: 'is required' }]))
+  return (value) => {
+    count(names.length)
+    return gather(names, (name) => (has(value, name) ? none : [{ path: name, message: 'is required' }]))
+  }
 }
 
-const dependents: Keyword<Params> = (parameter, { read }) => {
-  const needs = readAll(parameter, (need): Check<Params> => (isList(need) ? required(need) : read(need)))
+const dependents: Keyword<Params> = (parameter, place) => {
+  const needs = readAll(parameter, (need): Check<Params> => (isList(need) ? required(need, place) : place.read(need)))
   return (value, seen) => gather(needs, ([name, need]) => (has(value, name) ? need(value, seen) : none))
 }
 
@@ -345,8 +353,8 @@ export const groups: readonly Group[] = [
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema, whose table nobody awaits
     then: branch,
     else: branch,
-    const: (parameter) => among([parameter]),
-    enum: (parameter) => among(list(parameter)),
+    const: (parameter, place) => among([parameter], place),
+    enum: (parameter, place) => among(list(parameter), place),
   }),
   group(isAnything, {
     type(parameter) {
@@ -426,11 +434,14 @@ export const groups: readonly Group[] = [
   }),
   group(isObject, {
     required,
-    properties(parameter, { read }) {
+    properties(parameter, { read, count }) {
       const checks = new Map(readAll(parameter, read))
       const names = [...checks.keys()]
       return parts(
-        (value) => names.filter((name) => has(value, name)),
+        (value) => {
+          count(names.length)
+          return names.filter((name) => has(value, name))
+        },
         (name) => checks.get(name),
       )
     },

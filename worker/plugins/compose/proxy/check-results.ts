@@ -210,6 +210,9 @@ function readInputRequired(method: string, params: Params, host: string): InputR
   if (requestState !== undefined && typeof requestState !== 'string') {
     throw invalidResult(host, method, '"requestState" must be a string')
   }
+  if (requestState !== undefined && requestState.length > bounds.requestStateCharacters) {
+    throw invalidResult(host, method, `"requestState" must have at most ${bounds.requestStateCharacters} characters`)
+  }
   let read: Params
   try {
     read = Object.fromEntries(Object.entries(inputRequests).map(([key, each]) => [key, readInputRequest(key, each)]))

@@ -14,7 +14,7 @@ const maxCredentials = 1000
 export type KnownTool = {
   /** Whether calls may be sent again: the annotations say that the tool only reads, or is idempotent. */
   readonly isSafeToRetry: boolean
-  /** The output schema, with its `type` only. That of a tool without a schema is `object`, which changes no result. */
+  /** The output schema, with the `type` `object` only. A tool without a schema has it, too: it changes no result. */
   readonly outputSchema: JsonSchema
   /**
    * The arguments that calls repeat in headers.
@@ -75,7 +75,7 @@ export class KnownTools {
 function known({ annotations, outputSchema, inputSchema }: Params): KnownTool {
   return {
     isSafeToRetry: isObject(annotations) && (annotations.readOnlyHint === true || annotations.idempotentHint === true),
-    outputSchema: isObject(outputSchema) ? { type: outputSchema.type } : unlisted.outputSchema,
+    outputSchema: isObject(outputSchema) && outputSchema.type !== 'object' ? {} : unlisted.outputSchema,
     mirrored: isObject(inputSchema) ? headerParameters(inputSchema) : [],
   }
 }

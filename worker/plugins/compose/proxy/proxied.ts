@@ -8,12 +8,14 @@ import { refuseRounded } from '../../../declarations/refuse-rounded.ts'
 import type { SelectedTools } from '../../../declarations/tool-selection.ts'
 import type { HeadersContext } from '../../../declarations/upstream-options.ts'
 import type { MethodContext } from '../../../engine/methods/method.ts'
+import { encodeBase64url } from '../../../protocol/base64url.ts'
 import type { ReadBytes } from '../../../protocol/bounded-body.ts'
 import { BoundedMap } from '../../../protocol/bounded-map.ts'
 import { McpError } from '../../../protocol/errors.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import type { Params, Result, ServerCapabilities } from '../../../protocol/types.ts'
 import { canonicalUri } from '../../../protocol/uri.ts'
+import { sha256 } from '../../../sealing/sha256.ts'
 import { withPrefix } from '../prefixed-interceptors.ts'
 import { type AnnouncedList, announceChange } from './announce-change.ts'
 import type { ListMember } from './check-entries.ts'
@@ -50,6 +52,9 @@ export const lists = {
   Record<string, { kind: ForwardedEntry['kind']; feature: Feature; member: ListMember; id: string }>
 >
 export type List = keyof typeof lists
+
+/** Characters of a key that is kept as it is. */
+const maxKeyCharacters = 1_000
 
 /** Milliseconds for which lists omit an upstream that did not respond in time. */
 const hungMs = 30_000
@@ -207,7 +212,9 @@ export class Proxied {
   async #callerKey(context: MethodContext, signal: AbortSignal): Promise<string> {
     const caller = await this.#callers.of(context, signal)
     const { sessionKey, headers, capabilities } = caller
-    return JSON.stringify([isOfOneCall(caller) ? '' : sessionKey, headersKey(headers), capabilities])
+    const key = JSON.stringify([isOfOneCall(caller) ? '' : sessionKey, headersKey(headers), capabilities])
+    // A client chooses its capabilities, and this isolate keeps a thousand keys.
+    return key.length > maxKeyCharacters ? encodeBase64url(await sha256(key)) : key
   }
 
   #listSignal({ context }: MethodContext): AbortSignal {
