@@ -170,4 +170,67 @@ describe('an app that is new gets no access', () => {
     expect(Object.fromEntries(await signedIn)).toMatchObject({ error: 'access_denied' })
     expect(await operate('grants', user, looking)).toEqual([])
   })
+
+  test('by a sign-in that waits at the provider', async () => {
+    stage.gitHub.account = { id: 1851, login: 'ada', name: 'Ada' }
+    const { asked, browser, url } = await stage.callback()
+    const user = { issuer: stage.server.origin, subject: 'github.1851' }
+    await operate('signOut', user)
+    expect(await seen(await browser.visit(url))).toMatch(/^302 http:.*\/authorize client_id .* prompt /)
+    expect(await operate('grants', user)).toEqual([])
+    // A new approval counts.
+    const again = await browser.authorize(new URL(asked.url), { decision: 'github' })
+    expect(again.get('code')).not.toBeNull()
+  })
+
+  test('by an approval that the browser remembers, also if it has none', async () => {
+    stage.gitHub.account = { id: 1852, login: 'ada', name: 'Ada' }
+    const browser = new Browser()
+    const { client, tokens } = await stage.signIn(browser)
+    await stage.token({ token: tokens.refresh_token, client_id: client.id })
+    await operate('signOut', { issuer: stage.server.origin, subject: 'github.1852' })
+    await operate('advance', 60 * 60_000)
+    const pages = browser.pages.length
+    await stage.code(stage.ask(client), browser)
+    expect(browser.pages.length).toBeGreaterThan(pages)
+  })
 })
+
+describe('after the end of access, a page of this server from before', () => {
+  const eve = { id: 666, login: 'eve', name: 'Eve' }
+
+  test('shows and ends no access of its user', async () => {
+    await using own = await Stage.start({ CASE: 'uncached' })
+    own.gitHub.account = { id: 1815, login: 'ada', name: 'Ada' }
+    await own.signIn(new Browser())
+    const browser = new Browser()
+    await browser.open(own.at('/oauth/account'))
+    expect(await browser.open(own.at('/oauth/account'))).toContain('End access')
+    await operate('signOut', { issuer: own.server.origin, subject: 'github.1815' }, own)
+    const { tokens } = await own.signIn(new Browser())
+    const [, grant = ''] = tokens.refresh_token.split(':')
+    own.gitHub.account = eve
+    expect(await browser.open(own.at('/oauth/account'))).not.toContain('End access')
+    await browser.visit(own.at('/oauth/account'), new URLSearchParams({ grant }))
+    expect(await own.call(tokens.access_token)).toContain('200')
+  })
+
+  test('connects no provider', async () => {
+    await using own = await Stage.start({ CASE: 'connecting' })
+    own.gitHub.account = { id: 1815, login: 'ada', name: 'Ada' }
+    own.work.account = eve
+    await own.signIn(new Browser())
+    const browser = new Browser()
+    const pressed = await browser.press(own.at('/oauth/link/work?with=github'))
+    const [first, second] = [new URL(pressed.headers.get('Location') ?? ''), async (url: URL) => next(browser, url)]
+    const toWork = await second(await second(first))
+    await operate('signOut', { issuer: own.server.origin, subject: 'github.1815' }, own)
+    const { tokens } = await own.signIn(new Browser())
+    const finished = await browser.visit(await second(toWork))
+    expect([finished.status, await finished.text()]).toEqual([403, expect.stringContaining('Nothing was connected')])
+    expect(await own.call(tokens.access_token, 'other')).toContain('The user has to connect')
+  })
+})
+
+/** Opens a URL, and returns the one to which it leads. */
+const next = async (browser: Browser, url: URL) => new URL((await browser.visit(url)).headers.get('Location') ?? '')

@@ -9,6 +9,7 @@ import { forgetApprovals } from './approvals.ts'
 import { upstreamKeyOf } from './authorization-server.ts'
 import { htmlPage, messagePage, printable } from './consent-page.ts'
 import { readCookie, setCookie } from './cookies.ts'
+import { EndedAccess } from './ended-access.ts'
 import { beginVisit, type Finished, type VisitPurpose, type VisitServices } from './own-visits.ts'
 import type { IdentityProvider } from './providers/provider.ts'
 import { providerOfUser } from './upstream.ts'
@@ -72,11 +73,11 @@ export class AccountPages {
 
   /** Called when the person came back from a provider: signs them in to the page. */
   async finish(
-    { userId }: Finished<AccountPurpose>,
+    { userId, startedAt }: Finished<AccountPurpose>,
     { seals }: ServerInfo,
     { site }: VisitServices,
   ): Promise<Response> {
-    const session = await seals(undefined).seal(sealPurpose(site), { userId }, lifeMs)
+    const session = await seals(undefined).seal(sealPurpose(site), { userId, startedAt }, lifeMs)
     // Strict: no other site can send a form with it.
     const cookie = setCookie(cookieName, session, lifeMs, 'Strict')
     // A page, not a redirect: browsers do not send strict cookies in a navigation that another site started.
@@ -147,11 +148,13 @@ ${
 async function signedInUser(
   request: Request,
   { seals }: ServerInfo,
-  { site }: VisitServices,
+  { site, objectOf }: VisitServices,
 ): Promise<string | undefined> {
   const session = readCookie(request, cookieName)
   const opened = session === undefined ? undefined : await seals(undefined).open(sealPurpose(site), session)
-  return isObject(opened) && typeof opened.userId === 'string' ? opened.userId : undefined
+  if (!isObject(opened) || typeof opened.userId !== 'string') return undefined
+  const endedAt = await EndedAccess.ofAllClients(objectOf, opened.userId).time()
+  return Number(opened.startedAt) > endedAt ? opened.userId : undefined
 }
 
 const chooseProvider = (request: Request, providers: readonly IdentityProvider[]): Promise<Response> =>

@@ -42,7 +42,7 @@ export type PageServices = {
 }
 
 /** A user who came back from a provider. */
-type SignedIn = Pick<VisitData, 'approvedAt'> & {
+type SignedIn = Pick<VisitData, 'approvedAt' | 'startedAt'> & {
   readonly user: User
   readonly tokens: UpstreamTokens
   /** When the provider was asked who the user is, in milliseconds since 1970. */
@@ -62,6 +62,8 @@ type VisitData = {
   readonly provider: string
   readonly nonce: string
   readonly codeVerifier: string
+  /** When this server sent the user to the provider, in milliseconds since 1970. */
+  readonly startedAt: number
   /** When the user approved the client on the consent page, in milliseconds since 1970; `undefined`: the browser remembered an approval. */
   readonly approvedAt?: number | undefined
 }
@@ -196,6 +198,7 @@ export class AuthorizePages {
       provider: provider.name,
       nonce: generateRandomNonce(),
       codeVerifier: generateRandomCodeVerifier(),
+      startedAt: Date.now(),
       ...(approved && { approvedAt: Date.now() }),
     }
     const { state, headers } = await oauth.beginUpstream(authorization, {
@@ -229,7 +232,8 @@ export class AuthorizePages {
       const visit = { ...data, state, redirectUri: redirectUriOf(site, provider) }
       const askedAt = Date.now()
       const { user: profile, tokens } = await provider.finish(new URL(request.url), visit)
-      const signedIn = { user: userOf(profile, provider), tokens, approvedAt: data.approvedAt, askedAt }
+      const { approvedAt, startedAt } = data
+      const signedIn = { user: userOf(profile, provider), tokens, approvedAt, startedAt, askedAt }
       return this.#finish(request, authorization, signedIn, provider, undefined, headers, serverInfo, services)
     })
   }
@@ -268,19 +272,22 @@ export class AuthorizePages {
     { seals, report }: ServerInfo,
     { oauth, objectOf, site }: PageServices,
   ): Promise<string | Response> {
-    const { user, tokens, approvedAt, askedAt } = signedIn
+    const { user, tokens, approvedAt, startedAt, askedAt } = signedIn
     const decidingAt = Date.now()
     const decision = await decide(this.#options, user, authorization.scope, chosen)
     const userId = await userIdOf(user)
     const approvals = await Approvals.read(request, seals(undefined), site)
     const approved = approvedAt ?? (await approvals.timeOf(authorization, userId))
     const ofAnyClient = EndedAccess.ofAnyClient(objectOf, userId)
-    const endedAt = await ofAnyClient.time()
+    const ofClient = new EndedAccess(objectOf, userId, authorization.clientId)
+    const ofAllClients = EndedAccess.ofAllClients(objectOf, userId)
+    const ends = await Promise.all([ofAnyClient.time(), ofClient.time(), ofAllClients.time()])
+    const [endedAt, ...ofApproval] = ends
     // Not asked again: a function that decides may have ended it, and would do so each time.
     if (endedAt > decidingAt) throw new AccessDenied('Your access was ended while you signed in. Sign in again.')
-    const isStale = askedAt <= endedAt || askedAt + freshMs < decidingAt
+    const isStale = startedAt <= endedAt || askedAt + freshMs < decidingAt
     // Another user of the browser has approved the app, or this one has ended its access since.
-    if (isStale || approved <= (await new EndedAccess(objectOf, userId, authorization.clientId).time())) {
+    if (isStale || approved <= Math.max(...ofApproval)) {
       return consentUrl(site.origin, authorization).href
     }
     if (decision.choices) {
@@ -303,7 +310,7 @@ export class AuthorizePages {
       revokeExistingGrants: approvedAt !== undefined && !URL.canParse(authorization.clientId),
     })
     // The client may let its metadata document wait, and the user may end access meanwhile. The code has not left this server.
-    if (askedAt <= (await ofAnyClient.time())) {
+    if (startedAt <= (await ofAnyClient.time())) {
       await oauth.revokeGrant(grantIn(redirectTo), userId)
       return consentUrl(site.origin, authorization).href
     }

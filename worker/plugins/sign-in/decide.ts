@@ -82,8 +82,8 @@ export async function decideAgain(
     const answer = await ask(userId, provider, tenant)
     if (answer.is === 'denied') return ended(answer.reason)
     if (answer.is === 'unanswered') return { is: 'unavailable', reason: `${provider.title} does not answer` }
-    // What a provider returned, which userOf() validates.
-    const user = answer.is === 'known' ? userOf(answer.profile as UserProfile, provider) : before
+    // What a provider returned, which userOf() validates. What it may state may have changed since the sign-in.
+    const user = userOf(answer.is === 'known' ? (answer.profile as UserProfile) : before, provider)
     if (user.id !== before.id) return ended('The provider names another user.')
     const decision = await decide(options, user, scope, tenant)
     if (decision.choices || decision.tenant !== tenant) return ended('Sign in again, for an organization.')

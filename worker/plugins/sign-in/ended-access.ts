@@ -24,6 +24,11 @@ export class EndedAccess {
     return new EndedAccess(objectOf, userId, '')
   }
 
+  /** The end of all access: an approval from before counts for no client, also for one without a grant. */
+  static ofAllClients(objectOf: ObjectOf, userId: string): EndedAccess {
+    return new EndedAccess(objectOf, userId, '*')
+  }
+
   /** Returns when the user ended the access of the client, in milliseconds since 1970; 0 if no approval from before can be used. */
   async time(): Promise<number> {
     const key = await this.#key

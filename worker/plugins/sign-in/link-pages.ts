@@ -10,6 +10,7 @@ import { html } from '../../protocol/html.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
 import { htmlPage, messagePage, printable } from './consent-page.ts'
 import { readCookie, setCookie } from './cookies.ts'
+import { EndedAccess } from './ended-access.ts'
 import { beginVisit, type Finished, type VisitPurpose, type VisitServices } from './own-visits.ts'
 import type { IdentityProvider, User } from './providers/provider.ts'
 import { hasGrants, storeTokens } from './store-tokens.ts'
@@ -92,7 +93,7 @@ export class LinkPages {
   /** Called when the user came back from a provider. */
   async finish(
     request: Request,
-    { purpose, user, userId: visitor, tokens }: Finished<LinkPurpose>,
+    { purpose, user, userId: visitor, tokens, startedAt }: Finished<LinkPurpose>,
     provider: IdentityProvider,
     serverInfo: ServerInfo,
     services: VisitServices,
@@ -101,7 +102,7 @@ export class LinkPages {
     const upstream = this.#all.find(({ name }) => name === purpose.upstream)
     const account = `${provider.title} as ${printable(user.login ?? user.email ?? user.name ?? user.id)}`
     if (upstream && upstream !== provider)
-      return this.#visit(request, upstream, { ...purpose, userId, account }, serverInfo, services)
+      return this.#visit(request, upstream, { ...purpose, userId, account, startedAt }, serverInfo, services)
     const { objectOf } = services
     const accounts = [purpose.account ?? [], account].flat().join(' and to ')
     const primary = this.#signIn.find(({ name }) => name === providerOfUser(userId)) ?? provider
@@ -112,7 +113,8 @@ export class LinkPages {
         'Nothing was connected',
         `You signed in to ${accounts}, and no app has access to this server with this account. If your app uses another account, sign out of ${primary.title}, and open the link of the app again. Otherwise sign in to this server in your app first.`,
       )
-    if (!(await hasGrants(objectOf, userId))) return withoutGrants()
+    const isEnded = async () => startedAt <= (await EndedAccess.ofAllClients(objectOf, userId).time())
+    if ((await isEnded()) || !(await hasGrants(objectOf, userId))) return withoutGrants()
     const { tenant } = purpose
     if (statesTenantOf(provider, userId) && !(await this.#isOf(tenant, user))) {
       return messagePage(

@@ -16,7 +16,12 @@ import { callbackPath } from './upstream.ts'
 import { userIdOf, userOf } from './user.ts'
 
 /** What a visit is for. `scopes` are requested besides those of each sign-in. */
-export type VisitPurpose = { readonly page: string; readonly scopes?: readonly string[] }
+export type VisitPurpose = {
+  readonly page: string
+  readonly scopes?: readonly string[]
+  /** When an earlier visit started, whose user this one is for. */
+  readonly startedAt?: number
+}
 
 /** The services of one request. */
 export type VisitServices = { readonly site: OAuthSite; readonly objectOf: ObjectOf }
@@ -28,12 +33,15 @@ export type Finished<P> = {
   /** The id of the user among those of all providers. */
   readonly userId: string
   readonly tokens: UpstreamTokens
+  /** When the user was first sent to a provider, in milliseconds since 1970. */
+  readonly startedAt: number
   /** A header `Set-Cookie` for the response. */
   readonly endCookie: string
 }
 
 type Sealed<P> = {
   readonly purpose: P
+  readonly startedAt: number
   readonly provider: string
   readonly nonce: string
   readonly codeVerifier: string
@@ -65,7 +73,8 @@ export async function beginVisit(
 ): Promise<Response> {
   const visit = { nonce: generateRandomNonce(), codeVerifier: generateRandomCodeVerifier() }
   const browser = generateRandomNonce()
-  const sealed: Sealed<VisitPurpose> = { ...visit, purpose, provider: provider.name, browser }
+  const { startedAt = Date.now() } = purpose
+  const sealed: Sealed<VisitPurpose> = { ...visit, purpose, startedAt, provider: provider.name, browser }
   const state = await seals(undefined).seal(sealPurpose(site), sealed, lifeMs)
   const redirectUri = redirectUriOf(site, provider)
   const url = await provider.authorizationUrl({ ...visit, state, redirectUri, ...scopesOf(purpose) }).catch(report)
@@ -104,7 +113,8 @@ export async function finishVisit<P extends VisitPurpose>(
     const { user: profile, tokens } = await provider.finish(callback, visit)
     const user = userOf(profile, provider)
     const userId = await userIdOf(user)
-    return { purpose: sealed.purpose, user, tokens, userId, endCookie: ended(cookieNameOf(sealed)) }
+    const { purpose, startedAt } = sealed
+    return { purpose, user, tokens, userId, startedAt, endCookie: ended(cookieNameOf(sealed)) }
   } catch (problem) {
     if (problem instanceof AccessDenied) return failed(403, problem.message)
     report(problem)

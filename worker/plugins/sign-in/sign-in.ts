@@ -383,7 +383,7 @@ class SignInServer {
       },
       signOut: async (user) => {
         const { subject, grants } = this.#grantsOf(user)
-        return grants.end(subject)
+        return grants.endAll(subject)
       },
     }
   }

@@ -52,12 +52,21 @@ export class UserGrants {
   }
 
   /**
-   * Ends grants of a user. Their apps do not get access again without a question.
+   * Ends all grants of a user, and what was started before: sign-ins, approvals, and pages of this server.
    *
-   * @param isMeant Default: all grants
    * @returns how many grants have ended
    */
-  async end(userId: string, isMeant: (grant: GrantSummary) => boolean = () => true): Promise<number> {
+  async endAll(userId: string): Promise<number> {
+    await EndedAccess.ofAllClients(this.#objectOf, userId).store(this.#rememberSeconds * 1000)
+    return this.end(userId, () => true)
+  }
+
+  /**
+   * Ends grants of a user. Their apps do not get access again without a question.
+   *
+   * @returns how many grants have ended
+   */
+  async end(userId: string, isMeant: (grant: GrantSummary) => boolean): Promise<number> {
     // Before they are listed: a sign-in that creates a grant afterwards reads it.
     await EndedAccess.ofAnyClient(this.#objectOf, userId).store(0)
     const grants = (await this.list(userId)).filter(isMeant)
