@@ -518,7 +518,7 @@ test.each(['about:stub', 'about:%73tub', 'About:stub', 'ABOUT:%73%74ub'])(
   },
 )
 
-test('the question whether an upstream has sessions, whose answer is shared, has nothing that a client chooses', async () => {
+test('server/discover, whose response all callers share, contains no capabilities of a client', async () => {
   const upstream = scripted({ 'tools/call': { content: [] } })
   const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream.fetch))
   const capabilities = { elicitation: { form: {} }, experimental: { pad: { text: 'x'.repeat(60_000) } } }

@@ -156,7 +156,7 @@ describe('an app that is new gets no access', () => {
     expect(await operate('grants', user, stage)).toEqual([])
   })
 
-  test('by a sign-in whose user is signed out while tenant() decides', async () => {
+  test('by a sign-in that runs tenant() during signOut()', async () => {
     await using looking = await Stage.start({ CASE: 'looking' })
     looking.gitHub.account = { id: 5, login: 'ada', name: 'Ada', claims: { org_id: 'acme' } }
     const asks = looking.gitHub.hold('/tenant')
@@ -222,11 +222,11 @@ describe('after the end of access, a page of this server from before', () => {
     await own.signIn(new Browser())
     const browser = new Browser()
     const pressed = await browser.press(own.at('/oauth/link/work?with=github'))
-    const [first, second] = [new URL(pressed.headers.get('Location') ?? ''), async (url: URL) => next(browser, url)]
-    const toWork = await second(await second(first))
+    const toGitHub = new URL(pressed.headers.get('Location') ?? '')
+    const toWork = await next(browser, await next(browser, toGitHub))
     await operate('signOut', { issuer: own.server.origin, subject: 'github.1815' }, own)
     const { tokens } = await own.signIn(new Browser())
-    const finished = await browser.visit(await second(toWork))
+    const finished = await browser.visit(await next(browser, toWork))
     expect([finished.status, await finished.text()]).toEqual([403, expect.stringContaining('Nothing was connected')])
     expect(await own.call(tokens.access_token, 'other')).toContain('The user has to connect')
   })

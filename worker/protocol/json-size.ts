@@ -2,10 +2,11 @@
 
 /** Whether a JSON text has more values than that: objects, arrays and what they contain. For another text, any answer. */
 export function hasMoreValues(text: string, most: number): boolean {
+  // A value takes a character.
+  if (text.length <= most) return false
   let values = 1
   let isInString = false
-  // A value takes a character.
-  for (let at = 0; text.length > most && at < text.length && values <= most; at += 1) {
+  for (let at = 0; at < text.length && values <= most; at += 1) {
     const character = text.charAt(at)
     if (isInString) {
       if (character === '\\') at += 1

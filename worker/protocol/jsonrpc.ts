@@ -59,8 +59,8 @@ export type Bounds = {
    */
   maxJsonDepth: number
   /**
-   * Values in a body: objects, arrays and what they contain. Beyond it, the response is 400. It bounds the work for each entry of a list:
-   * 4 MiB have room for two million. Default: 250,000.
+   * JSON values in a body: each object, array, string, number, boolean and null. Beyond it, the response is 400. A body of 4 MiB can have two
+   * million, and handlers work for each of them. Default: 250,000.
    */
   maxJsonValues: number
   /**

@@ -306,7 +306,7 @@ export const invalid = (message: string): Seen => ({
   challenge: `Bearer ${metadata}, ${offered}, error="invalid_token", error_description="${message.replaceAll('"', "'")}"`,
 })
 
-/** The keys are fetched again for a few unknown keys. After that, tokens that name others wait, whoever sent the first ones. */
+/** The server fetches the keys again for a few unknown keys. After that, it answers 503 to a token that names another unknown key. */
 export const unknownKey = expect.toBeOneOf([
   invalid('The issuer of the token does not publish the key that signed it'),
   {

@@ -179,8 +179,11 @@ class SchemaCompiler {
   }
 
   #namesOf(value: Params): readonly string[] {
-    const names = this.#names.get(value) ?? namesOf(value)
-    this.#names.set(value, names)
+    let names = this.#names.get(value)
+    if (!names) {
+      names = namesOf(value)
+      this.#names.set(value, names)
+    }
     this.#count(names.length)
     return names
   }

@@ -43,7 +43,7 @@ export function requestBody(
 }
 
 function* urlEncodedFields(value: Params, styles: FieldStyles): Iterable<Field> {
-  for (const [name, member] of membersOf(value, styles)) {
+  for (const [name, member] of formMembers(value, styles)) {
     yield* fieldsOf(name, member, styleOf(name, styles), encodeForm)
   }
 }
@@ -52,7 +52,7 @@ function* urlEncodedFields(value: Params, styles: FieldStyles): Iterable<Field> 
 const asRead = (name: string): string => name.replace(/^[\s[\]]+/, '')
 
 /** Returns the members of a form. @throws ToolError for a name that the API would read as a part of a deep object */
-function membersOf(value: Params, styles: FieldStyles): [string, unknown][] {
+function formMembers(value: Params, styles: FieldStyles): [string, unknown][] {
   const deep = Object.keys(styles).filter((name) => styles[name]?.isDeep)
   for (const name of Object.keys(value).filter((name) => name.includes('['))) {
     const read = asRead(name)
@@ -84,7 +84,7 @@ type Part = readonly [header: string, content: string | Uint8Array<ArrayBuffer>]
 /** Yields the texts, then the files. */
 function* partsOf(value: Params, styles: FieldStyles, hasOtherFiles: boolean): Iterable<Part> {
   const files: [name: string, file: FilePart, type: string | undefined][] = []
-  for (const [name, member] of membersOf(value, styles)) {
+  for (const [name, member] of formMembers(value, styles)) {
     const style = Object.hasOwn(styles, name) ? styleOf(name, styles) : { isFile: hasOtherFiles }
     const { contentType } = style
     const isTogether = style.isDeep || style.separator

@@ -281,13 +281,13 @@ export class AuthorizePages {
     const ofAnyClient = EndedAccess.ofAnyClient(objectOf, userId)
     const ofClient = new EndedAccess(objectOf, userId, authorization.clientId)
     const ofAllClients = EndedAccess.ofAllClients(objectOf, userId)
-    const ends = await Promise.all([ofAnyClient.time(), ofClient.time(), ofAllClients.time()])
-    const [endedAt, ...ofApproval] = ends
+    const times = [ofAnyClient.time(), ofClient.time(), ofAllClients.time()] as const
+    const [endedAt, ...approvalEndedAt] = await Promise.all(times)
     // Not asked again: a function that decides may have ended it, and would do so each time.
     if (endedAt > decidingAt) throw new AccessDenied('Your access was ended while you signed in. Sign in again.')
     const isStale = startedAt <= endedAt || askedAt + freshMs < decidingAt
     // Another user of the browser has approved the app, or this one has ended its access since.
-    if (isStale || approved <= Math.max(...ofApproval)) {
+    if (isStale || approved <= Math.max(...approvalEndedAt)) {
       return consentUrl(site.origin, authorization).href
     }
     if (decision.choices) {

@@ -7,8 +7,8 @@ import { encodeBase64url } from '../../protocol/base64url.ts'
 import { sha256 } from '../../sealing/sha256.ts'
 import { type ObjectOf, paths } from './authorization-server.ts'
 
-/** Milliseconds after an approval until the sign-in has ended: 10 minutes at the provider, 2 on the page that asks for the tenant, and a reserve. */
-const signInMs = 20 * 60_000
+/** Milliseconds that two steps take at most: two visits to providers, or a visit and the account page, have 10 minutes each. */
+const twoStepsMs = 20 * 60_000
 
 export class EndedAccess {
   readonly #objectOf: ObjectOf
@@ -38,7 +38,7 @@ export class EndedAccess {
   /** @param rememberMs milliseconds for which browsers remember an approval */
   async store(rememberMs: number): Promise<void> {
     const key = await this.#key
-    await this.#objectOf(key).write(key, `${Date.now()}`, undefined, Date.now() + signInMs + rememberMs)
+    await this.#objectOf(key).write(key, `${Date.now()}`, undefined, Date.now() + twoStepsMs + rememberMs)
   }
 }
 

@@ -102,7 +102,7 @@ export class LinkPages {
     const upstream = this.#all.find(({ name }) => name === purpose.upstream)
     const account = `${provider.title} as ${printable(user.login ?? user.email ?? user.name ?? user.id)}`
     if (upstream && upstream !== provider)
-      return this.#visit(request, upstream, { ...purpose, userId, account, startedAt }, serverInfo, services)
+      return this.#visit(request, upstream, { ...purpose, userId, account }, serverInfo, services, startedAt)
     const { objectOf } = services
     const accounts = [purpose.account ?? [], account].flat().join(' and to ')
     const primary = this.#signIn.find(({ name }) => name === providerOfUser(userId)) ?? provider
@@ -113,8 +113,8 @@ export class LinkPages {
         'Nothing was connected',
         `You signed in to ${accounts}, and no app has access to this server with this account. If your app uses another account, sign out of ${primary.title}, and open the link of the app again. Otherwise sign in to this server in your app first.`,
       )
-    const isEnded = async () => startedAt <= (await EndedAccess.ofAllClients(objectOf, userId).time())
-    if ((await isEnded()) || !(await hasGrants(objectOf, userId))) return withoutGrants()
+    const endedAt = await EndedAccess.ofAllClients(objectOf, userId).time()
+    if (startedAt <= endedAt || !(await hasGrants(objectOf, userId))) return withoutGrants()
     const { tenant } = purpose
     if (statesTenantOf(provider, userId) && !(await this.#isOf(tenant, user))) {
       return messagePage(
@@ -149,9 +149,10 @@ export class LinkPages {
     purpose: LinkPurpose,
     serverInfo: ServerInfo,
     services: VisitServices,
+    startedAt?: number,
   ) {
     const scopes = provider.name === purpose.upstream ? purpose.upstreamScopes : []
-    return beginVisit(request, provider, { ...purpose, scopes }, serverInfo, services)
+    return beginVisit(request, provider, { ...purpose, scopes }, serverInfo, services, startedAt)
   }
 }
 

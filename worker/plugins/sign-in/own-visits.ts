@@ -16,12 +16,7 @@ import { callbackPath } from './upstream.ts'
 import { userIdOf, userOf } from './user.ts'
 
 /** What a visit is for. `scopes` are requested besides those of each sign-in. */
-export type VisitPurpose = {
-  readonly page: string
-  readonly scopes?: readonly string[]
-  /** When an earlier visit started, whose user this one is for. */
-  readonly startedAt?: number
-}
+export type VisitPurpose = { readonly page: string; readonly scopes?: readonly string[] }
 
 /** The services of one request. */
 export type VisitServices = { readonly site: OAuthSite; readonly objectOf: ObjectOf }
@@ -63,17 +58,21 @@ const lifeMs = 10 * 60_000
 /** Whether a state is of such a visit: sealed texts have a dot, states of sign-in have none. */
 export const isOwnState = (state: string): boolean => state.includes('.')
 
-/** Sends the user to a provider, or shows a page if the provider does not answer. */
+/**
+ * Sends the user to a provider, or shows a page if the provider does not answer.
+ *
+ * @param startedAt when the first of several visits started, in milliseconds since 1970. Default: now
+ */
 export async function beginVisit(
   request: Request,
   provider: IdentityProvider,
   purpose: VisitPurpose,
   { seals, report }: ServerInfo,
   { site }: VisitServices,
+  startedAt = Date.now(),
 ): Promise<Response> {
   const visit = { nonce: generateRandomNonce(), codeVerifier: generateRandomCodeVerifier() }
   const browser = generateRandomNonce()
-  const { startedAt = Date.now() } = purpose
   const sealed: Sealed<VisitPurpose> = { ...visit, purpose, startedAt, provider: provider.name, browser }
   const state = await seals(undefined).seal(sealPurpose(site), sealed, lifeMs)
   const redirectUri = redirectUriOf(site, provider)

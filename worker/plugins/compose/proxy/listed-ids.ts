@@ -5,12 +5,14 @@ import type { AnnouncedList } from './announce-change.ts'
 const maxLists = 100
 /** Characters of one list, with its key. A longer one is not stored. */
 const maxCharacters = 65_536
+/** Characters of all keys together. They contain the capabilities of clients, which choose their length. */
+export const maxKeyCharacters = 1_000_000
 
 type Listed = { readonly ids: readonly string[]; readonly readMs: number }
 
 /** The names and URIs of an upstream's lists, by which calls find their upstream. */
 export class ListedIds {
-  readonly #lists = new BoundedMap<string, Listed>({ maxEntries: maxLists })
+  readonly #lists = new BoundedMap<string, Listed>({ maxEntries: maxLists, maxKeyCharacters })
   /** When the upstream has sent that a list has changed. */
   readonly #changedMs = new Map<AnnouncedList, number>()
 

@@ -8,21 +8,19 @@ import { refuseRounded } from '../../../declarations/refuse-rounded.ts'
 import type { SelectedTools } from '../../../declarations/tool-selection.ts'
 import type { HeadersContext } from '../../../declarations/upstream-options.ts'
 import type { MethodContext } from '../../../engine/methods/method.ts'
-import { encodeBase64url } from '../../../protocol/base64url.ts'
 import type { ReadBytes } from '../../../protocol/bounded-body.ts'
 import { BoundedMap } from '../../../protocol/bounded-map.ts'
 import { McpError } from '../../../protocol/errors.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import type { Params, Result, ServerCapabilities } from '../../../protocol/types.ts'
 import { canonicalUri } from '../../../protocol/uri.ts'
-import { sha256 } from '../../../sealing/sha256.ts'
 import { withPrefix } from '../prefixed-interceptors.ts'
 import { type AnnouncedList, announceChange } from './announce-change.ts'
 import type { ListMember } from './check-entries.ts'
 import { withTimeout } from './deadlines.ts'
 import { ForwardedAccess } from './forwarded-access.ts'
 import { ListChanges } from './list-changes.ts'
-import { ListedIds } from './listed-ids.ts'
+import { ListedIds, maxKeyCharacters } from './listed-ids.ts'
 import { ProxiedTools } from './proxied-tools.ts'
 import type { ProxyOptions } from './proxy-options.ts'
 import { maxEntries, mostPages, readPages } from './read-pages.ts'
@@ -53,9 +51,6 @@ export const lists = {
 >
 export type List = keyof typeof lists
 
-/** Characters of a key that is kept as it is. */
-const maxKeyCharacters = 1_000
-
 /** Milliseconds for which lists omit an upstream that did not respond in time. */
 const hungMs = 30_000
 
@@ -82,7 +77,7 @@ export class Proxied {
   /** Who may use its entries. */
   readonly access: ForwardedAccess
   /** Until when lists omit the upstream, by the caller to whom it did not respond in time: see `#callerKey`. */
-  readonly #hungUntilMs = new BoundedMap<string, number>({ maxEntries: 1000 })
+  readonly #hungUntilMs = new BoundedMap<string, number>({ maxEntries: 1000, maxKeyCharacters })
   readonly #callers: UpstreamCallers
   /** Interceptors of the mounted server that has this proxy. They wrap the calls of this upstream. */
   readonly interceptors: readonly Interceptor[]
@@ -212,9 +207,7 @@ export class Proxied {
   async #callerKey(context: MethodContext, signal: AbortSignal): Promise<string> {
     const caller = await this.#callers.of(context, signal)
     const { sessionKey, headers, capabilities } = caller
-    const key = JSON.stringify([isOfOneCall(caller) ? '' : sessionKey, headersKey(headers), capabilities])
-    // A client chooses its capabilities, and this isolate keeps a thousand keys.
-    return key.length > maxKeyCharacters ? encodeBase64url(await sha256(key)) : key
+    return JSON.stringify([isOfOneCall(caller) ? '' : sessionKey, headersKey(headers), capabilities])
   }
 
   #listSignal({ context }: MethodContext): AbortSignal {
