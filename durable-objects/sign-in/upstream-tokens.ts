@@ -101,12 +101,14 @@ export class UpstreamTokens {
     if (!isOf(tokens, provider)) return ofAnotherClient
     const { refreshToken, idToken, expires = Number.POSITIVE_INFINITY, isRefused = false } = tokens
     if (isRefused) return signedOut
-    const canRefresh = refreshToken !== undefined
+    const canRefresh = refreshToken !== undefined && provider.refresh !== undefined
     // The provider has refused nothing: it issued tokens that end.
     if (!canRefresh && expires <= Date.now()) return { is: 'unchanged' }
     const isStale = canRefresh && (idToken !== undefined || !isFresh(tokens))
     const answer = isStale ? 'rejected' : await provider.user(tokens)
-    if (answer !== 'rejected') return answer
+    // Where the tokens do not say who the user is, only a refresh asks the provider.
+    const isAnswered = answer !== 'rejected' && !(canRefresh && answer.is === 'unchanged')
+    if (isAnswered) return answer
     const refreshed = canRefresh ? await this.#newerThan(tokens, user, provider) : tokens
     if ('missing' in refreshed) return refreshed.missing === 'answer' ? { is: 'unanswered' } : signedOut
     const again = canRefresh ? await provider.user(refreshed) : answer
@@ -231,7 +233,7 @@ export class UpstreamTokens {
   async #refresh(user: string, provider: ProviderCalls, old: KeptTokens): Promise<KeptTokens | Missing | undefined> {
     const { entry } = provider
     const { refreshToken } = old
-    if (refreshToken === undefined) return this.#reject(user, entry, old)
+    if (refreshToken === undefined || !provider.refresh) return this.#reject(user, entry, old)
     const { kv } = this.#storage
     const sealed = this.#sealed(entry)
     const lost = kv.get<number>(marker + entry)

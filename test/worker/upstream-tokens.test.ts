@@ -14,10 +14,10 @@ const asking: ProviderCalls = {
 }
 
 /** A provider that replaces each refresh token. */
-const rotating: ProviderCalls = {
+const rotating = {
   ...asking,
   refresh: async (tokens) => ({ ...tokens, accessToken: 'next', refreshToken: `${tokens.refreshToken}+` }),
-}
+} satisfies ProviderCalls
 
 /** A provider whose API accepts no access token but one that was connected. */
 const refusing: ProviderCalls = {
@@ -117,6 +117,15 @@ test('a user whose tokens have ended, and cannot be refreshed, is who signed in'
   const tokens = emptyTokens()
   await tokens.put(user, asking, { ...signedIn, expires: Date.now() - 1 }, [], true)
   expect(await tokens.user(user, asking)).toEqual({ is: 'unchanged' })
+})
+
+test('a user is asked about with the refresh token of tokens that do not tell who the user is', async () => {
+  // A provider that repeats no ID token in its answer: OpenID Connect Core, section 12.2.
+  const silent: ProviderCalls = { ...rotating, user: async () => ({ is: 'unchanged' }) }
+  const tokens = emptyTokens()
+  await tokens.put(user, silent, { ...signedIn, refreshToken: 'r', expires: Date.now() + hour }, [], true)
+  expect(await tokens.user(user, silent)).toEqual({ is: 'unchanged' })
+  expect(await tokens.user(user, { ...silent, refresh: async () => undefined })).toMatchObject({ is: 'denied' })
 })
 
 describe('the tokens of a sign-in with fewer scopes than those that were connected', () => {

@@ -204,15 +204,7 @@ export function callsOf(
     issuer,
     clientId,
     impliedScopes,
-    async refresh(tokens) {
-      if (!provider.refresh) return undefined
-      try {
-        return { ...(await provider.refresh(tokens)), account: tokens.account, issuer, clientId }
-      } catch (problem) {
-        if (problem instanceof RefreshRejected) return undefined
-        throw problem
-      }
-    },
+    ...(provider.refresh && { refresh: (tokens) => refreshAt(provider, tokens) }),
     async user(tokens) {
       try {
         const profile = await provider.user?.(tokens)
@@ -225,6 +217,18 @@ export function callsOf(
       }
     },
     revoke: (tokens) => revokeAt(provider, tokens, report),
+  }
+}
+
+/** Returns new tokens; `undefined` when the provider does not accept the refresh token any more. */
+async function refreshAt(provider: IdentityProvider, tokens: KeptTokens): Promise<KeptTokens | undefined> {
+  const { issuer, clientId } = provider
+  try {
+    const refreshed = await provider.refresh?.(tokens)
+    return refreshed && { ...refreshed, account: tokens.account, issuer, clientId }
+  } catch (problem) {
+    if (problem instanceof RefreshRejected) return undefined
+    throw problem
   }
 }
 
