@@ -1268,6 +1268,14 @@ const impossible: readonly Case[] = [
     `"header" of apiKeys() must be the name of a header, such as 'X-API-Key', not "authorization"`,
   ],
   [
+    'signIn: two endpoints',
+    () => {
+      const auth = signIn({ with: gitHub })
+      for (const path of ['/a/mcp', '/b/mcp']) serve(newServer(), { path, auth, sessions: false })
+    },
+    'Two endpoints have the same signIn(): call signIn() for each of them',
+  ],
+  [
     'apiKeys: two endpoints',
     () => {
       const auth = apiKeys()

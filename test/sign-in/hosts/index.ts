@@ -1,6 +1,6 @@
 /**
  * Two endpoints on two hosts, whose users sign in with different providers of one name. They share one class. Or, as `CASE` says, two with
- * one identity, or two endpoints of one host that share one `signIn()`, of which a header chooses one.
+ * one identity.
  */
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
@@ -23,15 +23,14 @@ function endpoint(name: string, auth: SignInAuth) {
   return serve(server, { auth, ...(vars.CASE === 'same' && { identity: 'same' }) })
 }
 
-const isShared = vars.CASE === 'shared'
-const auth = isShared
-  ? signIn({ with: github({ clientId: 'edge', clientSecret: 'hush', url: vars.GITHUB }) })
-  : authOf(vars.GITHUB, ({ login }) => login !== 'removed')
-const first = endpoint('first', auth)
-const second = endpoint('second', isShared ? auth : authOf(vars.WORK, () => true))
-const byHost = routeByHost({ '127.0.0.1': routeHandler(first), localhost: second })
-const byHeader: typeof second.fetch = (request, ...others) =>
-  (request.headers.get('X-Endpoint') === 'second' ? second : first).fetch(request, ...others)
+const first = endpoint(
+  'first',
+  authOf(vars.GITHUB, ({ login }) => login !== 'removed'),
+)
+const second = endpoint(
+  'second',
+  authOf(vars.WORK, () => true),
+)
 
 export const { McpSession, McpSignIn } = first
-export default { fetch: isShared ? byHeader : byHost }
+export default { fetch: routeByHost({ '127.0.0.1': routeHandler(first), localhost: second }) }

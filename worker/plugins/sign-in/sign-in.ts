@@ -288,8 +288,7 @@ class SignInServer {
   /** Paths of the authorization server. */
   readonly #paths: ReadonlySet<string>
   readonly #rememberSeconds: number
-  /** Those of the endpoints that have this `signIn()`, by identity. Of more than two, the first two are enough. */
-  readonly #runtimes = new Map<string, Runtime>()
+  #runtime: Runtime | undefined
 
   /** @throws Error for two providers of one name */
   constructor(options: SignInOptions) {
@@ -388,21 +387,22 @@ class SignInServer {
     }
   }
 
+  /** @throws Error if another endpoint has it: `signOut()` would not know whose access it ends */
   #serve(runtime: Runtime): object {
-    if (this.#runtimes.size < 2) this.#runtimes.set(runtime.identity, runtime)
+    if (this.#runtime && this.#runtime.identity !== runtime.identity) {
+      throw new Error('Two endpoints have the same signIn(): call signIn() for each of them')
+    }
+    this.#runtime = runtime
     return {}
   }
 
-  /** @throws Error for an invalid user, and unless one endpoint has this `signIn()` */
+  /** @throws Error for an invalid user, and before `serve()` was called */
   #grantsOf(user: SignedInUser): { readonly subject: string; readonly grants: UserGrants } {
-    const [runtime, another] = this.#runtimes.values()
+    const runtime = this.#runtime
     if (!runtime) {
       throw new Error(
         'signIn() is not served: pass it as auth to serve(), alone or with oneOf(), before you list or end access',
       )
-    }
-    if (another) {
-      throw new Error('Two endpoints have the same signIn(), and different users: call signIn() for each of them')
     }
     const { issuer, subject } = readUser(user, this.#options.origin)
     // The library wants a resource, which only tokens need.
