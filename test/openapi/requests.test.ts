@@ -588,12 +588,39 @@ describe('a parameter with a list', () => {
     [{}, '/x/a,b%2Cc.d%3Be'],
     [{ style: 'simple', explode: true }, '/x/a,b%2Cc.d%3Be'],
     [{ style: 'label' }, '/x/.a,b%2Cc.d%3Be'],
-    [{ style: 'label', explode: true }, '/x/.a.b%2Cc.d%3Be'],
+    [{ style: 'label', explode: true }, '"b,c.d;e" would be several entries of "ids": it has their separator'],
     [{ style: 'matrix' }, '/x/;ids=a,b%2Cc.d%3Be'],
     [{ style: 'matrix', explode: true }, '/x/;ids=a;ids=b%2Cc.d%3Be'],
   ])('in a path with %j is sent as %s', async (style, url) => {
     const parameter = { in: 'path', name: 'ids', required: true, schema: list, ...style }
     expect(await sent('/x/{ids}', parameter, ['a', 'b,c.d;e'])).toBe(url)
+  })
+
+  test('in a path of the style label is told from a text', async () => {
+    const parameter = {
+      in: 'path',
+      name: 'ids',
+      required: true,
+      schema: { type: 'string' },
+      style: 'label',
+      explode: true,
+    }
+    const document = {
+      openapi: '3.1.0',
+      paths: { '/x/{ids}': { get: { operationId: 'get', parameters: [parameter] } } },
+    }
+    const base = await listen((request, response) => response.end(request.url))
+    const server = newServer().use(openApiTools(parseOpenApi(document), { baseUrl: base }))
+    expect(textOf(await result(server, 'tools/call', { name: 'get', arguments: { ids: 'a.b' } }))).toBe('/x/.a.b')
+  })
+
+  test.each([
+    [['a', 'b.c d'], 'a,b.c d'],
+    [['a', 'b,c'], '"b,c" would be several entries of "ids": it has their separator'],
+  ])('in a header has entries without the separator: %j', async (ids, sent) => {
+    const base = await listen(({ headers }, response) => response.end(headers.ids))
+    const server = serverOf([{ in: 'header', name: 'ids', schema: list }], { baseUrl: base })
+    expect(textOf(await result(server, 'tools/call', { name: 'mail', arguments: { ids } }))).toBe(sent)
   })
 
   test('in a path of the style label never makes another path', async () => {
@@ -635,7 +662,7 @@ describe('an argument that is null', () => {
 
   test('is not sent as an entry of a list', async () => {
     const list = ['a', null, 'b']
-    expect(await call({ id: list, q: list, 'X-A': list })).toBe('/x/a,b?q=a&q=b a, b')
+    expect(await call({ id: list, q: list, 'X-A': list })).toBe('/x/a,b?q=a&q=b a,b')
   })
 })
 
@@ -923,6 +950,7 @@ describe('a body that is a form', () => {
     [{ ' price[from]': 1 }, '" price[from]" would be a part of "price": send it inside of "price"'],
     [{ price: { 'x][from': 1 } }, '"x][from" would be several names in "price": it has a bracket'],
     [{ price: { a: { '[]': 1 } } }, '"[]" would be several names in "price[a]": it has a bracket'],
+    [{ price: { '': 1 } }, '"" would be an entry of a list "price": give it a name'],
   ])('has no names that imitate those of a deep object: %j', async (body, message) => {
     const encoding = { price: { style: 'deepObject' } }
     expect(await posted(urlEncoded, { type: 'object', properties }, body, encoding)).toBe(message)
@@ -1099,6 +1127,8 @@ test('an absent argument with the name of an inherited member is not sent', asyn
 
 test.each([
   ['header', 'a\nb', 'X-A', '"a\\nb" cannot be sent as the header X-A'],
+  ['header', ' a', 'X-A', '" a" cannot be sent as the header X-A'],
+  ['header', 'a\t', 'X-A', '"a\\t" cannot be sent as the header X-A'],
   ['header', '\ud83d\ude00', 'X-A', /^".*" cannot be sent as the header X-A$/],
   ['path', '\ud800', 'id', '"\\ud800" cannot be a segment of the path /x/{id}'],
   ['query', '\ud800', 'q', '"\\ud800" cannot be sent in a query or a form'],

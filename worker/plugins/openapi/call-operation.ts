@@ -11,7 +11,7 @@ import { ToolError } from '../../protocol/errors.ts'
 import { hasMoreValues, isLongerAsJson } from '../../protocol/json-size.ts'
 import { defaultBounds, isObject } from '../../protocol/jsonrpc.ts'
 import type { CallToolResult, Params } from '../../protocol/types.ts'
-import { bounded, encodeForm, type Field, fieldsOf, textsOf } from './form-fields.ts'
+import { bounded, encodeForm, type Field, fieldsOf, joinEntries, textsOf } from './form-fields.ts'
 import type { Operation } from './operation-type.ts'
 import { requestBody } from './request-body.ts'
 import { headerKey } from './reserved-headers.ts'
@@ -47,8 +47,8 @@ export async function callOperation(
   const url = new URL(baseUrl.replace(/\/$/, '') + path.replace(/\{([^}]+)\}/g, (_, name) => inPath(name)))
   const sent = new Headers({ Accept: 'application/json' })
   for (const [argument, { in: place, name }] of Object.entries(parameters)) {
-    const texts = place === 'header' ? textsOf(argumentOf(argument)) : []
-    if (texts.length > 0) setHeader(sent, name, texts.join(', '))
+    const value = place === 'header' ? argumentOf(argument) : undefined
+    if (textsOf(value).length > 0) setHeader(sent, name, joinEntries(name, value, ',', String))
   }
   // Not by `searchParams`, which would encode separators too.
   const query = Array.from(bounded(queryFields(), 'query', maxQueryCharacters), (field) => field.join('='))
@@ -107,13 +107,13 @@ export async function callOperation(
     const [argument, { prefix = '', separator = ',' }] = Object.entries(parameters).find(
       ([, place]) => place.in === 'path' && place.name === name,
     ) ?? [name, {}]
-    const texts = textsOf(argumentOf(argument))
-    const text = texts.join(separator)
+    const value = argumentOf(argument)
+    const text = textsOf(value).join(separator)
     // Encoded or not, it would be another path.
     if (text === '' || /^\.{0,2}$/.test(prefix + text) || !text.isWellFormed()) {
       throw new ToolError(`${preview(text)} cannot be a segment of the path ${path}`)
     }
-    return prefix + texts.map(encodeURIComponent).join(separator)
+    return prefix + joinEntries(name, value, separator, encodeURIComponent)
   }
 }
 
@@ -140,9 +140,10 @@ export function isHeaderValue(value: string): boolean {
   }
 }
 
-/** @throws ToolError for a value that HTTP cannot carry, such as one with a line break */
+/** @throws ToolError for a value that HTTP cannot carry, such as one with a line break, or without the blanks around it */
 function setHeader(headers: Headers, name: string, value: string): void {
-  if (!isHeaderValue(value)) throw new ToolError(`${preview(value)} cannot be sent as the header ${name}`)
+  if (!isHeaderValue(value) || /^[\t ]|[\t ]$/.test(value))
+    throw new ToolError(`${preview(value)} cannot be sent as the header ${name}`)
   headers.set(name, value)
 }
 

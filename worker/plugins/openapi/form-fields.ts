@@ -10,7 +10,7 @@ export type Field = readonly [name: string, value: string]
  * Returns the fields of a value; none for `null`.
  *
  * @param encode encodes the entries before they are joined, so that no entry can contain a comma that separates them
- * @throws ToolError for an entry that contains the separator as it is sent, and for a name of a deep object with a bracket
+ * @throws ToolError for an entry that contains the separator as it is sent, and for a name of a deep object that is empty or has a bracket
  * @see https://spec.openapis.org/oas/v3.1.1.html#style-examples
  */
 export function* fieldsOf(
@@ -21,6 +21,7 @@ export function* fieldsOf(
 ): Iterable<Field> {
   if (isDeep && typeof value === 'object' && value !== null) {
     for (const [key, member] of Object.entries(value)) {
+      if (key === '') throw new ToolError(`"" would be an entry of a list "${name}": give it a name`)
       if (/[[\]]/.test(key))
         throw new ToolError(`${preview(key)} would be several names in "${name}": it has a bracket`)
       yield* fieldsOf(`${name}[${key}]`, member, { isDeep }, encode)
@@ -34,12 +35,24 @@ export function* fieldsOf(
     for (const text of texts) yield [encodedName, encode(text)]
     return
   }
-  const joint = separator === ',' ? ',' : encode(separator)
+  // A text with the separator is several entries, too, where the schema has lists.
+  yield [encodedName, joinEntries(name, [value].flat(), separator === ',' ? ',' : encode(separator), encode)]
+}
+
+/**
+ * Encodes and joins the entries of a list; encodes any other value.
+ *
+ * @param separator as it is sent
+ * @throws ToolError for an entry that contains the separator
+ */
+export function joinEntries(name: string, value: unknown, separator: string, encode: (text: string) => string): string {
+  const texts = textsOf(value)
   const entries = texts.map(encode)
-  const split = entries.findIndex((entry) => entry.includes(joint))
+  if (!Array.isArray(value)) return entries.join()
+  const split = entries.findIndex((entry) => entry.includes(separator))
   if (split >= 0)
     throw new ToolError(`${preview(texts[split])} would be several entries of "${name}": it has their separator`)
-  yield [encodedName, entries.join(joint)]
+  return entries.join(separator)
 }
 
 /**
@@ -74,11 +87,15 @@ export function* bounded<T extends readonly [name: string, value: { readonly len
  * @throws ToolError for a text with half of a character, which has no bytes
  * @see https://url.spec.whatwg.org/#concept-urlencoded-serializer
  */
-export function encodeForm(text: string): string {
-  if (!text.isWellFormed()) throw new ToolError(`${preview(text)} cannot be sent in a query or a form`)
-  return encodeURIComponent(text)
+export const encodeForm = (text: string): string =>
+  encodeURIComponent(wellFormed(text))
     .replaceAll('%20', '+')
     .replace(/[!'()~]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
+
+/** @throws ToolError for a text with half of a character, which has no bytes */
+export function wellFormed(text: string): string {
+  if (text.isWellFormed()) return text
+  throw new ToolError(`${preview(text)} cannot be sent in a query or a form`)
 }
 
 /**

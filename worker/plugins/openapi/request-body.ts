@@ -5,7 +5,7 @@ import { maxAnswerBytes } from '../../protocol/bounded-body.ts'
 import { ToolError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
-import { bounded, encodeForm, type Field, fieldsOf } from './form-fields.ts'
+import { bounded, encodeForm, type Field, fieldsOf, wellFormed } from './form-fields.ts'
 import { multipartForm, type Operation, urlEncodedForm } from './operation-type.ts'
 
 type FieldStyles = NonNullable<Operation['bodyFields']>
@@ -95,7 +95,7 @@ function* partsOf(value: Params, styles: FieldStyles, hasOtherFiles: boolean): I
       }
       const isJson = typeof entry === 'object' && !isTogether
       const type = isJson && !/[/+]json\b/i.test(contentType ?? '') ? 'application/json' : contentType
-      const fields = fieldsOf(name, isTogether ? entry : [entry], style, (text) => text.toWellFormed())
+      const fields = fieldsOf(name, isTogether ? entry : [entry], style, wellFormed)
       for (const [field, text] of fields) yield [headerOf(field, type), text]
     }
   }
@@ -126,7 +126,7 @@ const isFilePart = (value: unknown): value is FilePart =>
  *
  * @see https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data
  */
-const inHeader = (name: string): string => name.toWellFormed().replace(/[\r\n"]/g, encodeURIComponent)
+const inHeader = (name: string): string => wellFormed(name).replace(/[\r\n"]/g, encodeURIComponent)
 
 /** Ignores names that objects inherit, such as `constructor`. */
 const styleOf = (name: string, styles: FieldStyles) => (Object.hasOwn(styles, name) && styles[name]) || {}
