@@ -779,9 +779,12 @@ describe('validation in linear time', () => {
   })
 })
 
-test('a value that many references check takes little memory', () => {
-  const script = join(import.meta.dirname, 'large-value.ts')
-  expect(execFileSync(process.execPath, ['--max-old-space-size=75', script], { encoding: 'utf8' })).toBe('0\n')
+test.each([
+  ['large-value.ts', 50],
+  ['many-names.ts', 75],
+])('a value that many references check takes little memory: %s in %i MB', (name, heap) => {
+  const script = join(import.meta.dirname, name)
+  expect(execFileSync(process.execPath, [`--max-old-space-size=${heap}`, script], { encoding: 'utf8' })).toBe('0\n')
 })
 
 test('a value with too many parts for its schema is refused, also inside "not"', () => {
@@ -801,6 +804,53 @@ test('an object with too many properties for its alternatives is refused', () =>
   expect(each({ patternProperties: { '^a': {} }, not: {} })).toEqual([{ path: '', message: text }])
   // Its names are the few of the schema.
   expect(each({ properties: { k1: { type: 'string' } } })).toEqual([{ path: '', message: 'k1: must be a string' }])
+})
+
+describe('evaluated parts count', () => {
+  const text = 'has too many parts for its schema: send less'
+  const $defs = { all: { items: true, additionalProperties: true } }
+  const names = Object.fromEntries(Array.from({ length: 100_000 }, (_, at) => [`k${at}`, at]))
+
+  test.each<[what: string, schema: Schema, value: unknown]>([
+    [
+      'items',
+      { allOf: Array(30).fill({ prefixItems: [], items: true }), unevaluatedItems: false },
+      Array(100_000).fill(1),
+    ],
+    ['names', { allOf: Array(30).fill({ additionalProperties: true }), unevaluatedProperties: false }, names],
+    [
+      'names of references that several keywords read',
+      { allOf: Array(30).fill({ $ref: '#/$defs/all', unevaluatedProperties: false }), $defs },
+      names,
+    ],
+  ])('%s', (_, schema, value) => {
+    expect(compile(schema, 'schema')(value)).toEqual([{ path: '', message: text }])
+  })
+
+  test('once for a reference that many schemas refer to', () => {
+    const schema = { allOf: Array(30).fill({ $ref: '#/$defs/all' }), unevaluatedProperties: false, $defs }
+    expect(compile(schema, 'schema')(names)).toEqual([])
+  })
+})
+
+test('a value with too many levels for its schema is refused, also inside "not"', () => {
+  const $defs: Schema = { link0: { properties: { c: { $ref: '#/$defs/link29' } } } }
+  for (let at = 1; at < 30; at += 1) $defs[`link${at}`] = { allOf: [{ $ref: `#/$defs/link${at - 1}` }] }
+  const check = compile({ not: { $ref: '#/$defs/link29' }, $defs }, 'schema')
+  const nested = (levels: number): object => (levels === 0 ? {} : { c: nested(levels - 1) })
+  expect(check(nested(126))).toEqual([{ path: '', message: 'has too many levels for its schema: nest it less' }])
+  expect(check(nested(5))).toEqual([{ path: '', message: 'must not match {"$ref":"#/$defs/link29"}' }])
+})
+
+test('a filter may have 128 levels', () => {
+  const filter = { $ref: '#/$defs/filter' }
+  const $defs = {
+    filter: { oneOf: [{ $ref: '#/$defs/not' }, { $ref: '#/$defs/is' }] },
+    not: { properties: { not: filter }, required: ['not'] },
+    is: { properties: { is: {} }, required: ['is'] },
+  }
+  const nested = (levels: number): object => (levels === 0 ? { is: 1 } : { not: nested(levels - 1) })
+  expect(compile({ ...filter, $defs }, 'schema')(nested(127))).toEqual([])
 })
 
 test('a long name is cut in the paths of issues', () => {

@@ -19,6 +19,7 @@ import {
   namesOf,
   none,
   refuse,
+  Seen,
   TooMuchWork,
 } from './keywords.ts'
 import { Steps } from './patterns.ts'
@@ -44,14 +45,17 @@ const emptyScope = (...bases: readonly string[]) => ({
 /** Results that a scope stores. A value that needs those of earlier parts needs the last ones. */
 const mostResults = 100_000
 
-/** Schemas that are evaluated for one value, each part of it included: up to three seconds. */
-const mostEvaluations = 4_000_000
+/** Schemas that are evaluated for one value, each part of it included: up to a second in workerd. */
+const mostEvaluations = 2_000_000
+
+/** Schemas whose evaluations are inside of each other: two thirds of those that the stack has room for. */
+const mostLevels = 700
 
 /** @param seen the evaluated properties and items, if they were collected */
-type Result = { readonly issues: Issues; readonly seen: ReadonlySet<string | number> | undefined }
+type Result = { readonly issues: Issues; readonly seen: Seen | undefined }
 
 /** The result of a reference whose check runs. */
-const running: Result = { issues: circle, seen: new Set() }
+const running: Result = { issues: circle, seen: undefined }
 /** The result of most references. */
 const passed: Result = { issues: none, seen: undefined }
 
@@ -80,10 +84,17 @@ class SchemaCompiler {
   readonly #references: (() => void)[] = []
   #scope = emptyScope()
   #evaluations = 0
+  #levels = 0
   #steps = new Steps()
   #identities = new Identities()
   /** Names of the properties of objects: alternatives read the same objects. */
   #names = new Map<Params, readonly string[]>()
+
+  /** @throws TooMuchWork */
+  readonly #count = (parts: number): void => {
+    this.#evaluations += parts
+    if (this.#evaluations > mostEvaluations) throw new TooMuchWork('has too many parts for its schema: send less')
+  }
 
   constructor(schema: JsonSchema, owner: string) {
     this.#schema = schema
@@ -108,6 +119,7 @@ class SchemaCompiler {
         // They refer to the value of a caller.
         this.#scope = emptyScope()
         this.#evaluations = 0
+        this.#levels = 0
         this.#steps = new Steps()
         this.#identities = new Identities()
         this.#names.clear()
@@ -131,7 +143,7 @@ class SchemaCompiler {
       refer: (reference: string, isDynamic: boolean) => this.#refer(reference, base, isDynamic),
       steps: () => this.#steps,
       identities: () => this.#identities,
-      count: (parts: number) => this.#count(parts),
+      count: this.#count,
       names: (value: Params) => this.#namesOf(value),
     }
     for (const [is, keywords] of groups) {
@@ -159,7 +171,9 @@ class SchemaCompiler {
     const collects = schema.unevaluatedProperties !== undefined || schema.unevaluatedItems !== undefined
     return (value, seen) => {
       this.#count(1)
-      const own = seen || collects ? new Set<string | number>() : undefined
+      this.#levels += 1
+      if (this.#levels > mostLevels) throw new TooMuchWork('has too many levels for its schema: nest it less')
+      const own = seen || collects ? new Seen(this.#count) : undefined
       const outer = this.#scope
       if (this.#dynamic.size > 0 && !outer.bases.includes(base)) this.#scope = emptyScope(...outer.bases, base)
       let issues = none
@@ -168,14 +182,10 @@ class SchemaCompiler {
         if (issues.length > 0) break
       }
       this.#scope = outer
-      if (seen && own && issues.length === 0) for (const key of own) seen.add(key)
+      this.#levels -= 1
+      if (own && issues.length === 0) seen?.addAll(own)
       return issues
     }
-  }
-
-  #count(parts: number): void {
-    this.#evaluations += parts
-    if (this.#evaluations > mostEvaluations) throw new TooMuchWork('has too many parts for its schema: send less')
   }
 
   #namesOf(value: Params): readonly string[] {
@@ -221,15 +231,15 @@ class SchemaCompiler {
       const results = scope.results.get(check) ?? new Map<unknown, Result>()
       scope.results.set(check, results)
       let result = results.get(value)
-      if (!result || (seen && !result.seen)) {
-        const own = seen && new Set<string | number>()
+      if (!result || (result === passed && seen)) {
+        const own = seen && new Seen(this.#count)
         results.set(value, running)
         const issues = check(value, own)
         result = own || issues.length > 0 ? { issues, seen: own } : passed
         if (++scope.stored > mostResults) deleteResults(scope)
         results.set(value, result)
       }
-      for (const key of result.seen ?? []) seen?.add(key)
+      if (result.seen) seen?.addAll(result.seen)
       return result.issues
     }
   }

@@ -16,7 +16,42 @@ import { compilePattern, SlowPattern, type Steps } from './patterns.ts'
 
 /** @param seen collects the evaluated properties and items, if an `unevaluated…` keyword needs them */
 export type Check<V = unknown> = (value: V, seen?: Seen) => Issues
-type Seen = Set<string | number> | undefined
+
+type Key = string | number
+
+/** The evaluated properties and items of a value. Those of subschemas are referred to, not copied: many may have the same. */
+export class Seen {
+  readonly #count: Place['count']
+  readonly #keys: Key[] = []
+  readonly #parts: Seen[] = []
+
+  constructor(count: Place['count']) {
+    this.#count = count
+  }
+
+  /** @throws TooMuchWork */
+  add(key: Key): void {
+    this.#count(1)
+    this.#keys.push(key)
+  }
+
+  addAll(part: Seen): void {
+    this.#parts.push(part)
+  }
+
+  /** Returns all keys. @throws TooMuchWork */
+  keys(): ReadonlySet<Key> {
+    const keys = new Set<Key>()
+    const parts = new Set<Seen>([this])
+    // Also those that are added meanwhile.
+    for (const part of parts) {
+      this.#count(part.#keys.length + part.#parts.length)
+      for (const key of part.#keys) keys.add(key)
+      for (const inner of part.#parts) parts.add(inner)
+    }
+    return keys
+  }
+}
 
 /** The place of a keyword. */
 export type Place = {
@@ -61,24 +96,26 @@ export function gather<T>(things: Iterable<T>, look: (thing: T) => Issues): Issu
 }
 
 /** Returns the issues of all checks. */
-export const all =
-  <V>(checks: readonly Check<V>[]): Check<V> =>
-  (value, seen) =>
-    gather(checks, (check) => check(value, seen))
+export function all<V>(checks: readonly Check<V>[]): Check<V> {
+  const [first, second] = checks
+  // Without the stack that `gather` takes: schemas are nested.
+  if (first && !second) return first
+  return (value, seen) => gather(checks, (check) => check(value, seen))
+}
 
 /** Checks properties or items, each by what `checkOf` says, if anything. */
 const parts =
-  <V extends object, K extends string | number>(
+  <V extends object, K extends Key>(
     keysOf: (value: V) => Iterable<K>,
-    checkOf: (key: K, seen: Seen) => Check | false | undefined,
+    checkOf: (key: K) => Check | false | undefined,
   ): Check<V> =>
   (value, seen) =>
     gather(keysOf(value), (key) => {
-      const check = checkOf(key, seen)
+      const check = checkOf(key)
       if (!check) return none
       seen?.add(key)
       // `keysOf` returns keys of the value: names of an object, indexes of a list.
-      const issues = check((value as Readonly<Record<string | number, unknown>>)[key])
+      const issues = check((value as Readonly<Record<Key, unknown>>)[key])
       if (issues.length === 0) return none
       const part = cut(`${key}`)
       return issues.map(({ path, message }) => ({ path: path ? `${part}.${path}` : part, message }))
@@ -167,7 +204,7 @@ const size = (parameter: unknown) => valid(isSize, parameter, 'a whole number of
 const readAll = <C>(parameter: unknown, read: (schema: unknown) => C) =>
   Object.entries(valid(isObject, parameter, 'an object')).map(([name, schema]) => [name, read(schema)] as const)
 
-/** A value takes too much work: whether it matches is unknown, so no keyword such as `not` can use the answer. */
+/** A value takes too much work or stack: whether it matches is unknown, so no keyword such as `not` can use the answer. */
 export class TooMuchWork extends Error {}
 
 /** @throws TooMuchWork */
@@ -260,10 +297,13 @@ const tuple: Keyword<List> = (parameter, { read }) => {
 }
 
 const unevaluated =
-  <V extends object>(keysOf: (place: Place) => (value: V) => Iterable<string | number>): Keyword<V> =>
+  <V extends object>(keysOf: (place: Place) => (value: V) => Iterable<Key>): Keyword<V> =>
   (parameter, place) => {
     const check = place.read(parameter)
-    return parts(keysOf(place), (key, seen) => !seen?.has(key) && check)
+    return (value, seen) => {
+      const evaluated = seen?.keys()
+      return parts(keysOf(place), (key) => !evaluated?.has(key) && check)(value, seen)
+    }
   }
 
 const alternatives =
