@@ -2,15 +2,31 @@ import { expect, test } from 'vitest'
 import { decideAgain, type OwnRefresh } from '../../worker/plugins/sign-in/decide.ts'
 import type { IdentityProvider } from '../../worker/plugins/sign-in/providers/provider.ts'
 
+/** Decides about a refresh of a grant, which a sign-in started at 1000. What a decision reads of its arguments. */
+const decided = (provider: object, endedAt: number) => {
+  const user = { provider: 'company', id: '1', tenant: 'globex' }
+  const props = { user, tenant: 'globex', startedAt: 1000 }
+  const refresh = { userId: 'company.1', props, scope: [], requestedScope: [] } as never as OwnRefresh
+  const named = { name: 'company', title: 'Company', ...provider } as never as IdentityProvider
+  return decideAgain(
+    refresh,
+    {},
+    [named],
+    async () => endedAt,
+    async () => ({ is: 'unchanged' }),
+  )
+}
+
 test.each([
   [['acme'], 'ended'],
   [['acme', 'globex'], 'granted'],
 ])('a provider that may state the tenants %j does not state an earlier one: a refresh is %s', async (tenants, is) => {
-  const user = { provider: 'company', id: '1', tenant: 'globex' }
-  const refresh = { userId: 'company.1', props: { user, tenant: 'globex' }, scope: [], requestedScope: [] }
-  const provider = { name: 'company', title: 'Company', tenants }
-  const ask = async () => ({ is: 'unchanged' }) as const
-  // What a decision reads of them.
-  const decided = await decideAgain(refresh as never as OwnRefresh, {}, [provider as never as IdentityProvider], ask)
-  expect(decided).toMatchObject({ is })
+  expect(await decided({ tenants }, 0)).toMatchObject({ is })
+})
+
+test.each([
+  [999, 'granted'],
+  [1000, 'ended'],
+])('a grant that signOut() has not reached is not refreshed: an end at %i, and it is %s', async (endedAt, is) => {
+  expect(await decided({ tenants: ['globex'] }, endedAt)).toMatchObject({ is })
 })

@@ -20,6 +20,8 @@ export type GrantProps = {
   readonly user: User
   /** The tenant for which the user has signed in. */
   readonly tenant: string | undefined
+  /** When the sign-in started, in milliseconds since 1970. */
+  readonly startedAt: number
 }
 
 /** Options of the library that sign-in passes on. */

@@ -298,7 +298,7 @@ export class AuthorizePages {
       return tenantPage(request, { client, handle, tenants: decision.choices }, headers)
     }
     const { tenant, scopes } = decision
-    const props: GrantProps = { user, tenant }
+    const props: GrantProps = { user, tenant, startedAt }
     const { redirectTo } = await oauth.completeAuthorization({
       request: authorization,
       userId,

@@ -67,18 +67,21 @@ export type OwnRefresh = Refresh & { readonly props: GrantProps }
 /**
  * Decides about a user again, for each refresh.
  *
+ * @param endedAt returns when all access of the user was ended: `signOut()` may have failed before it reached this grant
  * @param ask asks a provider who the user is now, with the tokens of a tenant
  */
 export async function decideAgain(
   { userId, props, scope, requestedScope }: OwnRefresh,
   options: DecidingOptions,
   providers: readonly IdentityProvider[],
+  endedAt: (userId: string) => Promise<number>,
   ask: (userId: string, provider: IdentityProvider, tenant: string | undefined) => Promise<UserAnswer>,
 ): Promise<Refreshing> {
-  const { user: before, tenant } = props
+  const { user: before, tenant, startedAt } = props
   const provider = providers.find(({ name }) => name === before.provider)
   if (!provider) return ended('The provider of the user is not one of this server any more.')
   try {
+    if (startedAt <= (await endedAt(userId))) return ended('The access of the user was ended. Sign in again.')
     const answer = await ask(userId, provider, tenant)
     if (answer.is === 'denied') return ended(answer.reason)
     if (answer.is === 'unanswered') return { is: 'unavailable', reason: `${provider.title} does not answer` }
@@ -91,7 +94,7 @@ export async function decideAgain(
     return {
       is: 'granted',
       scopes: requestedScope.filter((name) => scopes.includes(name)),
-      ...(JSON.stringify(user) !== JSON.stringify(before) && { newProps: { user, tenant } satisfies GrantProps }),
+      ...(JSON.stringify(user) !== JSON.stringify(before) && { newProps: { ...props, user } satisfies GrantProps }),
     }
   } catch (problem) {
     if (problem instanceof AccessDenied) return ended(problem.message)

@@ -157,7 +157,7 @@ export class Enterprise {
         `tenant of signIn() returned several tenants for a user of ${issuer.name}, who has no page to choose one`,
       )
     }
-    const props: GrantProps = { user, tenant: decision.tenant }
+    const props: GrantProps = { user, tenant: decision.tenant, startedAt: Date.now() }
     return {
       userId: await userIdOf(user),
       scope: [...decision.scopes],

@@ -252,6 +252,9 @@ const kinds: KindsOf<SignInOptions> = {
 /** Bytes of a request to the authorization server. */
 const maxBodyBytes = 64 * 1024
 
+/** Milliseconds by which the clock of an issuer of assertions may be ahead: the library accepts no more. */
+const issuerSkewMs = 60_000
+
 const knownClients = new KnownClients()
 
 /**
@@ -287,7 +290,8 @@ class SignInServer {
   readonly #upstreamCache: UpstreamCache
   /** Paths of the authorization server. */
   readonly #paths: ReadonlySet<string>
-  readonly #rememberSeconds: number
+  /** Seconds for which the end of all access is remembered: longer than approvals and grants from before. */
+  readonly #endedSeconds: number
   #runtime: Runtime | undefined
 
   /** @throws Error for two providers of one name */
@@ -311,7 +315,7 @@ class SignInServer {
     for (const one of this.#providers) knownClients.add(one)
     this.#links = new LinkPages(providers, this.#providers, (user) => tenantsOf(options, user))
     const rememberSeconds = seconds(rememberConsent, 'rememberConsent')
-    this.#rememberSeconds = rememberSeconds
+    this.#endedSeconds = Math.max(rememberSeconds, refreshTokenTTL)
     this.#accounts = new AccountPages(providers, this.#providers, rememberSeconds)
     const names = [...this.#providers, ...(options.enterprise?.issuers ?? [])].map(({ name }) => name)
     this.#paths = new Set([
@@ -409,7 +413,7 @@ class SignInServer {
     const site: OAuthSite = { origin: issuer, identity: runtime.identity, resources: [issuer], scopes: [] }
     const objectOf = objectsOf(runtime, site)
     const oauth = this.#servers.helpers(site, objectOf)
-    return { subject, grants: new UserGrants(oauth, objectOf, this.#rememberSeconds) }
+    return { subject, grants: new UserGrants(oauth, objectOf, this.#endedSeconds) }
   }
 
   /** Answers a request to the authorization server; `undefined` for any other request. */
@@ -483,7 +487,9 @@ class SignInServer {
     const key = grantObjectOf(text)
     if (key === undefined) {
       const issued = await this.#servers.fetch(whole, site, objectOf, waitUntil)
-      return this.#unlessEnded(issued, new URLSearchParams(text).get('assertion'), site, objectOf)
+      const params = new URLSearchParams(text)
+      const isAssertion = params.get('grant_type') === 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+      return isAssertion ? this.#unlessEnded(issued, String(params.get('assertion')), site, objectOf) : issued
     }
     const answer = objectOf(key).answer(whole, site, key, this.#termsOf(objectOf, serverInfo))
     // The object asks here, also for a client that has gone.
@@ -491,19 +497,17 @@ class SignInServer {
     return answer
   }
 
-  /** Refuses the access token of an assertion from before the end of the user's access. The token has not left this server. */
-  async #unlessEnded(
-    issued: Response,
-    assertion: string | null,
-    site: OAuthSite,
-    objectOf: ObjectOf,
-  ): Promise<Response> {
-    if (assertion === null || !issued.ok) return issued
+  /**
+   * Refuses the access token of an assertion from before the end of the user's access, also if the clock of its issuer is ahead. The token has
+   * not left this server.
+   */
+  async #unlessEnded(issued: Response, assertion: string, site: OAuthSite, objectOf: ObjectOf): Promise<Response> {
+    if (!issued.ok) return issued
     // `<user>:<grant>:<secret>`
     const { access_token: token } = await issued.clone().json<{ access_token: string }>()
     const [userId = '', grant = ''] = token.split(':')
     const endedAt = await EndedAccess.ofAnyClient(objectOf, userId).time()
-    if (endedAt === 0 || Number(decodeJwt(assertion).iat) * 1000 > endedAt) return issued
+    if (endedAt === 0 || Number(decodeJwt(assertion).iat) * 1000 - issuerSkewMs > endedAt) return issued
     await this.#servers.helpers(site, objectOf).revokeGrant(grant, userId)
     return refusal(400, 'invalid_grant', 'The access of the user has ended: get another assertion')
   }
@@ -514,7 +518,14 @@ class SignInServer {
     return {
       lifetimes: this.#lifetimes,
       clientAt: this.#clientAt,
-      decide: (refresh: OwnRefresh) => decideAgain(refresh, this.#options, [this.#options.with].flat(), ask),
+      decide: (refresh: OwnRefresh) =>
+        decideAgain(
+          refresh,
+          this.#options,
+          [this.#options.with].flat(),
+          (userId) => EndedAccess.ofAllClients(objectOf, userId).time(),
+          ask,
+        ),
     }
   }
 

@@ -39,7 +39,7 @@ export class UserGrants {
   readonly #objectOf: ObjectOf
   readonly #rememberSeconds: number
 
-  /** @param rememberSeconds for which browsers remember an approval */
+  /** @param rememberSeconds for which browsers remember an approval, and grants last */
   constructor(oauth: OAuthHelpers, objectOf: ObjectOf, rememberSeconds: number) {
     this.#oauth = oauth
     this.#objectOf = objectOf

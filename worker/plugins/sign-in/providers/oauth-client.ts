@@ -1,5 +1,6 @@
 /** What providers have in common: this server is their OAuth client, by `oauth4webapi`. */
 import * as oauth from 'oauth4webapi'
+import { readBody } from '../../../protocol/bounded-body.ts'
 import { messageOf } from '../../../protocol/errors.ts'
 import { isLoopback } from '../../../protocol/loopback.ts'
 import type { ClientOptions } from './client-options.ts'
@@ -17,7 +18,7 @@ import {
 /** Milliseconds after which a provider that does not answer is given up. */
 const timeoutMs = 10_000
 
-/** Bytes of an answer of a provider's API. */
+/** Bytes of an answer of a provider: an isolate has 128 MB, and JSON takes up to 16 times its size in memory. */
 const maxAnswerBytes = 1024 * 1024
 
 export abstract class OAuthClient {
@@ -166,14 +167,11 @@ export abstract class OAuthClient {
       // A redirect would carry the token elsewhere.
       redirect: 'manual',
     })
-    const text = response.status === 200 ? await response.text() : ''
-    if (response.status !== 200) await response.body?.cancel()
     if (response.status === 401) throw new TokenRejected(`${this.title} does not accept the access token`)
     if (response.status !== 200) {
       throw new UnexpectedStatus(`${this.title} answered ${url} with status ${response.status}`, response)
     }
-    if (text.length > maxAnswerBytes) throw new Error(`${this.title} answered ${url} with ${text.length} characters`)
-    return JSON.parse(text)
+    return response.json()
   }
 
   /** Returns options for a request of the library. */
@@ -190,9 +188,15 @@ export abstract class OAuthClient {
     return this.#requestOptions(url)
   }
 
-  #send(url: string, init: RequestInit): Promise<Response> {
+  /** Returns a response whose body was read. @throws Error for an answer that is too large; of an error, a part is enough */
+  async #send(url: string, init: RequestInit): Promise<Response> {
     const { fetch = (target, options) => globalThis.fetch(target, options) } = this.#options
-    return fetch(url, init)
+    const response = await fetch(url, init)
+    const { bytes, length } = await readBody(response.body, maxAnswerBytes)
+    if (length > maxAnswerBytes && response.ok) {
+      throw new Error(`${this.title} answered ${url} with more than ${maxAnswerBytes} bytes`)
+    }
+    return new Response(response.body && bytes.text(), response)
   }
 
   /** @throws AccessDenied when the user declined at the provider; Error for any other answer without a code */
