@@ -12,45 +12,65 @@ const maxSteps = 1_000_000
 /** Steps that reading a part of a template takes. */
 const stepsOfReading = 256
 
+/** An upstream to which a call goes. */
+export type Destination = {
+  readonly proxied: Proxied
+  /** Names it in the journal of the call. */
+  readonly id: string
+  /** Whether the call goes to no other upstream. */
+  readonly isSole: boolean
+}
+
 /**
  * Returns the upstream whose prefix a name has; of several, the first that lists the name.
  *
- * @throws McpError `unavailable` when that is unknown, because one of them does not respond
+ * @param permitted the upstreams that the caller may use, of `all` that the server has
+ * @throws McpError `unavailable` when that is unknown, because one of them does not respond; see `chosen`
  */
 export async function upstreamForName(
   context: MethodContext,
   list: List,
   name: string,
-  proxies: readonly Proxied[],
-): Promise<Proxied | undefined> {
-  const fitting = proxies.filter(({ prefix }) => name.startsWith(prefix))
-  const [only, ...others] = fitting
-  if (others.length === 0) return only && (await only.offers(context, lists[list].feature)) ? only : undefined
+  permitted: readonly Proxied[],
+  all: readonly Proxied[],
+): Promise<Destination | undefined> {
   const has: Has = async (proxied, sinceMs) => (await proxied.ids(context, list, sinceMs)).includes(name)
-  return fitting[await chosen(context, () => firstThat(has, fitting))]
+  const [destination] = await chosen(context, permitted, all, async () => {
+    const fitting = permitted.filter(({ prefix }) => name.startsWith(prefix))
+    if (fitting.length > 1) return firstThat(has, fitting)
+    return fitting[0] && (await fitting[0].offers(context, lists[list].feature)) ? fitting : []
+  })
+  return destination
 }
 
 /**
  * Returns the upstreams to ask for a resource, in order: the first that lists it or a matching template; all of them if none does.
  *
  * @param uri of the resource, or the text of a template, in its canonical spelling
+ * @param permitted the upstreams that the caller may use, of `all` that the server has
+ * @throws McpError see `chosen`
  */
-export async function upstreamsForUri(
+export function upstreamsForUri(
   context: MethodContext,
   uri: string,
-  proxies: readonly Proxied[],
-): Promise<readonly Proxied[]> {
-  // An upstream that does not respond may have some.
-  const offering = await Promise.all(proxies.map((proxied) => proxied.offers(context, 'resources').catch(() => true)))
-  const possible = proxies.filter((_, index) => offering[index])
-  if (possible.length < 2) return possible
+  permitted: readonly Proxied[],
+  all: readonly Proxied[],
+): Promise<readonly Destination[]> {
   const has: Has = async (proxied, sinceMs) => {
     const resources = await proxied.ids(context, 'resources/list', sinceMs)
     if (resources.some((listed) => canonicalUri(listed) === uri)) return true
     return fitsOne(context, proxied, uri, await proxied.ids(context, 'resources/templates/list', sinceMs))
   }
-  const holder = proxies[await chosen(context, () => firstThat(has, proxies).catch(() => -1))]
-  return holder ? [holder] : possible
+  return chosen(context, permitted, all, async () => {
+    // An upstream that does not respond may have some.
+    const offering = await Promise.all(
+      permitted.map((proxied) => proxied.offers(context, 'resources').catch(() => true)),
+    )
+    const possible = permitted.filter((_, index) => offering[index])
+    if (possible.length < 2) return possible
+    const holder = await firstThat(has, possible).catch(() => [])
+    return holder.length > 0 ? holder : possible
+  })
 }
 
 /** Whether a URI fits a template of an upstream, as far as that is found in time. */
@@ -76,9 +96,38 @@ function fitsOne(context: MethodContext, { access }: Proxied, uri: string, templ
   return false
 }
 
-/** Makes a choice once per call, however many rounds the call has. */
-const chosen = ({ context }: MethodContext, choose: () => Promise<number>): Promise<number> =>
-  context.once('\0remote', choose)
+/**
+ * Chooses the upstreams of a call once, however many rounds the call has: answers to input requests and the request state of one upstream
+ * must not reach another one, whatever the caller may use and the upstreams offer meanwhile.
+ *
+ * @throws McpError `unavailable` when the caller can use none of them any more
+ */
+async function chosen(
+  { context }: MethodContext,
+  permitted: readonly Proxied[],
+  all: readonly Proxied[],
+  choose: () => Promise<readonly Proxied[]>,
+): Promise<readonly Destination[]> {
+  const ids = await context.once('\0remote', async () => (await choose()).map((proxied) => idOf(proxied, all)))
+  const isSole = ids.length === 1
+  const usable = permitted.map((proxied) => ({ proxied, id: idOf(proxied, all), isSole }))
+  const destinations = ids.flatMap((id) => usable.filter((each) => each.id === id))
+  if (ids.length > 0 && destinations.length === 0) throw otherUpstream()
+  return destinations
+}
+
+/** Returns a name of an upstream that does not change with the order of upstreams: its prefix and URL and, of equal ones, its number. */
+function idOf(proxied: Proxied, all: readonly Proxied[]): string {
+  const equal = all.filter(({ prefix, url }) => prefix === proxied.prefix && url === proxied.url)
+  return `${equal.indexOf(proxied)} ${proxied.prefix} ${proxied.url}`
+}
+
+/** The error for a round of a call that started at another upstream. */
+export const otherUpstream = (): McpError =>
+  new McpError(
+    'unavailable',
+    'The upstream server that started this call is no longer available to its caller: call again',
+  )
 
 /** Whether an upstream has an entry. @param sinceMs see `Proxied.ids` */
 type Has = (proxied: Proxied, sinceMs?: number) => Promise<boolean>
@@ -86,21 +135,21 @@ type Has = (proxied: Proxied, sinceMs?: number) => Promise<boolean>
 /**
  * Uses the lists that earlier calls have read. If no list has the entry, those are read again: it may be new.
  *
- * @returns the index; -1 for none
+ * @returns none, or one
  * @throws the first error of an upstream that could not be asked, if no other upstream matches
  */
-async function firstThat(has: Has, proxies: readonly Proxied[]): Promise<number> {
+async function firstThat(has: Has, proxies: readonly Proxied[]): Promise<readonly Proxied[]> {
   const nowMs = Date.now()
   const problems = new Map<Proxied, unknown>()
   for (const sinceMs of [undefined, nowMs]) {
-    for (const [index, proxied] of proxies.entries()) {
+    for (const proxied of proxies) {
       try {
-        if (!problems.has(proxied) && (await has(proxied, sinceMs))) return index
+        if (!problems.has(proxied) && (await has(proxied, sinceMs))) return [proxied]
       } catch (problem) {
         problems.set(proxied, problem)
       }
     }
   }
   if (problems.size > 0) throw [...problems.values()][0]
-  return -1
+  return []
 }

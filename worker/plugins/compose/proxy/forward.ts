@@ -1,10 +1,11 @@
 /** Forwards a request to an upstream, with all its rounds of input requests. */
 
-import type { Context } from '../../../declarations/context.ts'
+import type { Awaitable, Context } from '../../../declarations/context.ts'
 import type { MethodContext } from '../../../engine/methods/method.ts'
 import { McpError } from '../../../protocol/errors.ts'
 import type { InputRequest, Params, Result } from '../../../protocol/types.ts'
 import { isInputRequired } from './check-results.ts'
+import type { Destination } from './find-upstream.ts'
 import { interceptPart } from './intercept-part.ts'
 import { Notices, type RelayedNotices } from './notices.ts'
 import type { Proxied } from './proxied.ts'
@@ -20,12 +21,23 @@ const maxRounds = 100
  * many rounds the call has here.
  *
  * @param upstream params that differ on the upstream
- * @param index of the upstream, if several are asked in order
+ * @param onAnswered called with the id when the upstream has answered, before it receives anything else of the call. What it throws ends the
+ * call
  */
-export const forward = (context: MethodContext, proxied: Proxied, upstream: Params, index = 0): Promise<Result> =>
-  interceptPart(proxied.interceptors, context, (inner) => relay(inner, proxied, upstream, index))
+export const forward = (
+  context: MethodContext,
+  destination: Destination,
+  upstream: Params,
+  onAnswered: (id: string) => Awaitable<void> = () => {},
+): Promise<Result> =>
+  interceptPart(destination.proxied.interceptors, context, (inner) => relay(inner, destination, upstream, onAnswered))
 
-async function relay(methodContext: MethodContext, proxied: Proxied, upstream: Params, index: number): Promise<Result> {
+async function relay(
+  methodContext: MethodContext,
+  { proxied, id }: Destination,
+  upstream: Params,
+  onAnswered: (id: string) => Awaitable<void>,
+): Promise<Result> {
   const { context, call } = methodContext
   const { inputResponses: _i, requestState: _r, task: _t, _meta, ...params } = call.params
   let more: Params = {}
@@ -34,13 +46,14 @@ async function relay(methodContext: MethodContext, proxied: Proxied, upstream: P
   await proxied.connect(methodContext, signal)
   for (let round = 1; round <= maxRounds; round += 1) {
     const sent = { ...params, ...upstream, ...more }
-    const key = `${index} ${round}`
+    const key = `${id} ${round}`
     const result = await requestOnce(methodContext, proxied, sent, key, signal).catch(async (problem) => {
       if (!(problem instanceof TokenRefused)) throw problem
       // The upstream has not read the request. The user may be asked for another token.
       await proxied.connect(methodContext, signal, problem)
       return requestOnce(methodContext, proxied, sent, `${key} again`, signal)
     })
+    if (round === 1) await onAnswered(id)
     if (!isInputRequired(result)) return proxied.access.uris.result(result)
     const { inputRequests, requestState } = result
     const hasRequests = Object.keys(inputRequests).length > 0

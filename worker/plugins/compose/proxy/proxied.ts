@@ -270,6 +270,10 @@ export class Proxied {
     return result
   }
 
+  get url(): string {
+    return this.#remote.url
+  }
+
   /** Returns the name that a logger of the upstream has on this server. */
   loggerOf(logger: unknown): string {
     return this.prefix + (typeof logger === 'string' && logger !== '' ? logger : this.#remote.host)

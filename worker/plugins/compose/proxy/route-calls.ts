@@ -9,7 +9,7 @@ import { type ErrorKind, McpError, ToolError } from '../../../protocol/errors.ts
 import type { Result } from '../../../protocol/types.ts'
 import { canonicalTemplate, canonicalUri } from '../../../protocol/uri.ts'
 import { isOffered } from './capabilities.ts'
-import { upstreamForName, upstreamsForUri } from './find-upstream.ts'
+import { type Destination, otherUpstream, upstreamForName, upstreamsForUri } from './find-upstream.ts'
 import { forward } from './forward.ts'
 import { OptionError } from './option-error.ts'
 import { type Feature, notFound, type Proxied } from './proxied.ts'
@@ -21,9 +21,9 @@ export const callTool = async (
 ): Promise<Result> => {
   const upstream = await upstreamFor(context, 'tool', proxies)
   if (!upstream) return answerLocally(context, ownMethod, proxies, 'tools')
-  const { owner, name } = upstream
-  const result = await forward(context, owner, { name }).catch((thrown) => toToolError(context, thrown))
-  return owner.finish(context, name, result)
+  const { destination, name } = upstream
+  const result = await forward(context, destination, { name }).catch((thrown) => toToolError(context, thrown))
+  return destination.proxied.finish(context, name, result)
 }
 
 export const getPrompt = async (
@@ -33,7 +33,7 @@ export const getPrompt = async (
 ): Promise<Result> => {
   const upstream = await upstreamFor(context, 'prompt', proxies)
   if (!upstream) return answerLocally(context, ownMethod, proxies, 'prompts')
-  return forward(context, upstream.owner, { name: upstream.name })
+  return forward(context, upstream.destination, { name: upstream.name })
 }
 
 /** Returns the upstream that has the tool or prompt of a call, and its name there. `undefined`: this server answers itself. */
@@ -41,17 +41,18 @@ async function upstreamFor(
   context: MethodContext,
   kind: 'tool' | 'prompt',
   proxies: readonly Proxied[],
-): Promise<{ owner: Proxied; name: string } | undefined> {
+): Promise<{ destination: Destination; name: string } | undefined> {
   const { name } = context.call.params
   const { tools, prompts } = context.server.declarations
   if (typeof name !== 'string' || (kind === 'tool' ? tools : prompts).has(name)) return undefined
   const list = kind === 'tool' ? 'tools/list' : 'prompts/list'
   const visible = kind === 'tool' ? await withVisibleTool(context, name, proxies) : proxies
-  const owner = await upstreamForName(context, list, name, permittedFor(context, kind, name, visible))
-  if (!owner) return undefined
-  const unprefixed = stripPrefix(owner, name)
-  const nameThere = kind === 'prompt' ? unprefixed : owner.access.toolThere(unprefixed)
-  return nameThere === undefined ? undefined : { owner, name: nameThere }
+  const permitted = permittedFor(context, kind, name, visible)
+  const destination = await upstreamForName(context, list, name, permitted, proxies)
+  if (!destination) return undefined
+  const unprefixed = stripPrefix(destination.proxied, name)
+  const nameThere = kind === 'prompt' ? unprefixed : destination.proxied.access.toolThere(unprefixed)
+  return nameThere === undefined ? undefined : { destination, name: nameThere }
 }
 
 /** Returns the upstreams that may have a tool and do not hide it from the caller: the scopes of a hidden tool would reveal it. */
@@ -78,15 +79,23 @@ export const readResource = async (
   // The scopes were checked for this spelling, so no other one may be sent.
   const canonical = canonicalUri(uri)
   const permitted = permittedFor(context, 'resource', canonical, proxies)
-  for (const [index, holder] of (await upstreamsForUri(context, canonical, permitted)).entries()) {
+  let answeredBy: string | undefined
+  /** Of several upstreams, the first that answers has all rounds of the call. */
+  const onAnswered = async (id: string) => {
+    answeredBy ??= await context.context.once('\0answered by', () => id)
+    if (answeredBy !== id) throw otherUpstream()
+  }
+  for (const destination of await upstreamsForUri(context, canonical, permitted, proxies)) {
+    const { proxied: holder, id, isSole } = destination
+    if (answeredBy !== undefined && answeredBy !== id) continue
     try {
       const spelling = await holder.spellingOf(context, canonical, uri)
       const sent = { uri: holder.access.uris.there(spelling) ?? spelling }
-      const result = { ...uncached, ...(await forward(context, holder, sent, index)) }
+      const result = { ...uncached, ...(await forward(context, destination, sent, isSole ? undefined : onAnswered)) }
       // The upstream says "public" for all clients with this server's access, not for all callers of this server.
       return (await holder.isOpen(context, 'resource', canonical)) ? result : { ...result, cacheScope: 'private' }
     } catch (thrown) {
-      if (!isPassedOver(thrown)) throw thrown
+      if (answeredBy === id || !isPassedOver(thrown)) throw thrown
       // An upstream that does not respond, or rejects this caller, may have it.
       if (!problem || (problem instanceof McpError && problem.kind === 'resource_not_found')) problem = thrown
     }
@@ -125,25 +134,27 @@ export const complete = async (
 ): Promise<Result> => {
   const { declarations } = context.server
   const ref = readObject(context.call.params, 'ref')
-  const owner = await referred()
-  if (!owner) return answerLocally(context, ownMethod, proxies, 'completions')
+  const destination = await referred()
+  if (!destination) return answerLocally(context, ownMethod, proxies, 'completions')
+  const { proxied: owner } = destination
   if (!(await owner.offers(context, 'completions'))) return { completion: { values: [], hasMore: false } }
-  return forward(context, owner, {
+  return forward(context, destination, {
     ref:
       ref.type === 'ref/prompt'
         ? { ...ref, name: stripPrefix(owner, String(ref.name)) }
         : { ...ref, uri: owner.access.uris.there(canonicalTemplate(String(ref.uri))) ?? ref.uri },
   })
 
-  async function referred(): Promise<Proxied | undefined> {
+  async function referred(): Promise<Destination | undefined> {
     const { type, name, uri } = ref
     if (type === 'ref/prompt' && typeof name === 'string' && !declarations.prompts.has(name)) {
-      return upstreamForName(context, 'prompts/list', name, permittedFor(context, 'prompt', name, proxies))
+      return upstreamForName(context, 'prompts/list', name, permittedFor(context, 'prompt', name, proxies), proxies)
     }
     if (type !== 'ref/resource' || typeof uri !== 'string') return undefined
     if (declarations.templates.has(uri) || findResource(declarations, uri)) return undefined
     const canonical = canonicalTemplate(uri)
-    return (await upstreamsForUri(context, canonical, permittedFor(context, 'resource', canonical, proxies)))[0]
+    const permitted = permittedFor(context, 'resource', canonical, proxies)
+    return (await upstreamsForUri(context, canonical, permitted, proxies))[0]
   }
 }
 
