@@ -1,5 +1,5 @@
 /** Records every request of this page to the server, and every response, as sent on the wire. */
-import { createParser } from 'eventsource-parser'
+import { EventStreamReader } from '../worker/client/event-stream-reader.ts'
 import type { Target } from '../worker/testing/index.ts'
 
 /** An HTTP request and its response. Times are milliseconds since the page was opened. */
@@ -98,20 +98,10 @@ function overheard(response: Response, exchange: Exchange, record: RecordFrame):
   }
   if (isStream) record({ direction: 'received', text: '', value: undefined, note: 'stream opened' })
   let whole = ''
-  const parser = createParser({
-    onEvent({ id, event, data }) {
-      record({ direction: 'received', text: data, value: parsed(data), event: { id, name: event } })
-    },
-    // Keep-alive comments.
-    onComment(comment) {
-      record({
-        direction: 'received',
-        text: '',
-        value: undefined,
-        note: `a comment${comment && `: ${comment}`}`,
-        isComment: true,
-      })
-    },
+  // Keep-alive comments.
+  const events = new EventStreamReader({}, (comment) => {
+    const note = `a comment${comment && `: ${comment}`}`
+    record({ direction: 'received', text: '', value: undefined, note, isComment: true })
   })
   const decoder = new TextDecoder()
   const reader = response.body.getReader()
@@ -123,9 +113,12 @@ function overheard(response: Response, exchange: Exchange, record: RecordFrame):
         // The stream was cancelled, which is recorded already.
         if (isCancelled) return
         if (!done) {
-          const text = decoder.decode(value, { stream: true })
-          if (isStream) parser.feed(text)
-          else whole += text
+          if (!isStream) whole += decoder.decode(value, { stream: true })
+          else {
+            for (const { id, event, data } of events.read(value)) {
+              record({ direction: 'received', text: data, value: parsed(data), event: { id, name: event } })
+            }
+          }
           controller.enqueue(value)
           return
         }

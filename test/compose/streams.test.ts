@@ -79,6 +79,15 @@ describe('a stream that ends before its response', () => {
     }
   })
 
+  test('is resumed after an event that has an id only', async () => {
+    polled('retry: 10\nid: one\n\n', (id, response) => {
+      stream(response, answered(id, 'late'))
+      response.end()
+    })
+    expect(textOf(await result(behind(), 'tools/call', call))).toBe('late')
+    expect(gets().map(({ headers }) => headers['last-event-id'])).toEqual(['one'])
+  })
+
   test('is resumed after the retry time that was sent last, also without an event', async () => {
     polled('id: one\ndata:\n\nretry: 300\n\n', (id, response) => {
       stream(response, answered(id, 'late'))

@@ -1,7 +1,8 @@
-import { createParser } from 'eventsource-parser'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { EventStreamReader } from '../../worker/client/event-stream-reader.ts'
 import { EventStream } from '../../worker/http/event-stream.ts'
 import { eventFrame, primingFrame, retryFrame } from '../../worker/protocol/server-sent-events.ts'
+import { eventsIn } from '../support/events-in.ts'
 
 beforeEach(() => vi.useFakeTimers())
 afterEach(() => vi.useRealTimers())
@@ -25,27 +26,19 @@ function opened({ keepAlive = 1000, backlog = 100 } = {}) {
 
 describe('event stream frames', () => {
   test('are parsed as the events that were sent', () => {
-    const heard: unknown[] = []
-    const parser = createParser({
-      onEvent: ({ id, data, event }) => heard.push({ id, data, event }),
-      onRetry: (retry) => heard.push({ retry }),
-    })
-    parser.feed(primingFrame('0.0', 3000) + eventFrame('{"a":1}', '0.1') + eventFrame('{"b":2}') + retryFrame(20))
-    expect(heard).toEqual([
-      { retry: 3000 },
-      { id: '0.0', data: '', event: undefined },
-      { id: '0.1', data: '{"a":1}', event: undefined },
-      { id: undefined, data: '{"b":2}', event: undefined },
-      { retry: 20 },
+    const reader = new EventStreamReader()
+    const text = primingFrame('0.0', 3000) + eventFrame('{"a":1}', '0.1') + eventFrame('{"b":2}') + retryFrame(20)
+    expect([...reader.read(new TextEncoder().encode(text))]).toEqual([
+      { id: '0.0', data: '', event: undefined, retry: 3000 },
+      { id: '0.1', data: '{"a":1}', event: undefined, retry: 3000 },
+      { id: undefined, data: '{"b":2}', event: undefined, retry: 3000 },
     ])
+    expect(reader.retryMs).toBe(20)
   })
 
   test('keep line separators of Unicode inside their line', () => {
-    const heard: string[] = []
-    const parser = createParser({ onEvent: ({ data }) => heard.push(data) })
     const text = JSON.stringify({ text: 'a\u2028b\u2029c\u0085d\ne\rf' })
-    parser.feed(eventFrame(text))
-    expect(heard).toEqual([text])
+    expect(eventsIn(eventFrame(text))).toMatchObject([{ data: text }])
   })
 })
 

@@ -1,7 +1,7 @@
 /** Stands between a browser and a server, and keeps every message that goes by. */
 import { once } from 'node:events'
 import { createServer, request as send } from 'node:http'
-import { createParser } from 'eventsource-parser'
+import { EventStreamReader } from '../../worker/client/event-stream-reader.ts'
 
 export type Relay = {
   readonly url: URL
@@ -18,12 +18,13 @@ export async function startRelay(target: URL): Promise<Relay> {
     const passed = send(new URL(url, target), { method, headers: { ...headers, ...own } }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers).flushHeaders()
       const type = answer.headers['content-type'] ?? ''
-      const parser = createParser({ onEvent: ({ data }) => keep(received, data) })
+      const events = new EventStreamReader()
       let whole = ''
-      answer.setEncoding('utf8').on('data', (text: string) => {
-        if (type.startsWith('text/event-stream')) parser.feed(text)
-        else if (type.startsWith('application/json')) whole += text
-        response.write(text)
+      const decoder = new TextDecoder()
+      answer.on('data', (bytes: Buffer) => {
+        if (type.startsWith('text/event-stream')) for (const { data } of events.read(bytes)) keep(received, data)
+        else if (type.startsWith('application/json')) whole += decoder.decode(bytes, { stream: true })
+        response.write(bytes)
       })
       answer.on('end', () => {
         keep(received, whole)

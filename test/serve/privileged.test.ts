@@ -1,5 +1,5 @@
-import { createParser } from 'eventsource-parser'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { events as eventsIn } from '../../worker/client/wire.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
@@ -74,10 +74,8 @@ type SentEvent = { id: string | undefined; data: string }
 
 /** Reads events until one contains a text, or to the end. */
 async function eventsOf(response: Response, until?: string, events: SentEvent[] = []): Promise<SentEvent[]> {
-  const parser = createParser({ onEvent: ({ id, data }) => events.push({ id, data }) })
-  const decoder = new TextDecoder()
-  for await (const chunk of response.body as ReadableStream<Uint8Array>) {
-    parser.feed(decoder.decode(chunk, { stream: true }))
+  for await (const { id, data } of eventsIn(response)) {
+    events.push({ id, data })
     if (until && events.some(({ data }) => data.includes(until))) break
   }
   return events.filter(({ data }) => data !== '')

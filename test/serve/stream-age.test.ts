@@ -4,7 +4,8 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { type Event, events } from '../../worker/client/wire.ts'
+import { type Event, EventStreamReader } from '../../worker/client/event-stream-reader.ts'
+import { events } from '../../worker/client/wire.ts'
 import { connect } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { initializeSession, postMessage } from '../support/session-http.ts'
@@ -52,15 +53,12 @@ class Resumed {
   async readToEnd(response: Response, count = Number.POSITIVE_INFINITY): Promise<boolean> {
     expect(response.status).toBe(200)
     this.connections += 1
-    let retry: number | undefined
-    const onRetry = (milliseconds: number) => {
-      retry = milliseconds
-    }
-    for await (const event of events(response, undefined, { onRetry })) {
+    const reader = new EventStreamReader()
+    for await (const event of events(response, undefined, reader)) {
       this.#onEvent(event)
       if (this.messages.length === count) return true
     }
-    this.retries.push(retry)
+    this.retries.push(reader.retryMs)
     return false
   }
 

@@ -1,6 +1,7 @@
 /** Streams whose token expires or is revoked, and clients that continue with another one. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type Event, events } from '../../worker/client/wire.ts'
+import type { Event } from '../../worker/client/event-stream-reader.ts'
+import { events } from '../../worker/client/wire.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { postMessage } from '../support/session-http.ts'
 import { statelessHeaders } from '../support/stateless.ts'

@@ -1,10 +1,10 @@
 /** What a client reads is what was sent, whatever text passes through a stream and however often its connection is lost. */
-import { createParser } from 'eventsource-parser'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as closeCode from '../../worker/protocol/close-code.ts'
 import { notificationText, resultText } from '../../worker/protocol/jsonrpc.ts'
 import { readRelayMessage, relayMessage } from '../../worker/protocol/relay-messages.ts'
 import { eventFrame, primingFrame, retryFrame } from '../../worker/protocol/server-sent-events.ts'
+import { eventsIn } from '../support/events-in.ts'
 import { hostileText } from '../support/hostile-text.ts'
 import type { Chance } from '../support/random.ts'
 import { startServer, type TestServer } from '../support/server.ts'
@@ -22,8 +22,7 @@ const { openRelay } = (await import(new URL('../../worker/http/relay.ts', import
 type Received = { id: string | undefined; data: string }
 
 function parsed(text: string): Received[] {
-  const events: Received[] = []
-  createParser({ onEvent: ({ id, data, event }) => events.push({ id: event ?? id, data }) }).feed(text)
+  const events = eventsIn(text).map(({ id, data, event }) => ({ id: event ?? id, data }))
   return events.filter(({ data }) => data !== '')
 }
 

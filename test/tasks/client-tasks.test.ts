@@ -1,5 +1,5 @@
-import { createParser } from 'eventsource-parser'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { events } from '../../worker/client/wire.ts'
 import { connect } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { postMessage } from '../support/session-http.ts'
@@ -76,13 +76,7 @@ class Client implements AsyncDisposable {
 }
 
 async function* eventsOf(response: Response): AsyncGenerator<Received> {
-  const events: Received[] = []
-  const parser = createParser({ onEvent: ({ data }) => data && events.push(JSON.parse(data)) })
-  const decoder = new TextDecoder()
-  for await (const chunk of response.body as ReadableStream<Uint8Array>) {
-    parser.feed(decoder.decode(chunk, { stream: true }))
-    while (events.length > 0) yield events.shift() as Received
-  }
+  for await (const { data } of events(response)) if (data !== '') yield JSON.parse(data)
 }
 
 const taskOf = (status: string, more: object = {}) => ({

@@ -6,7 +6,6 @@ import {
   runInDurableObject,
 } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
-import { createParser } from 'eventsource-parser'
 import { describe, expect, test, vi } from 'vitest'
 import type { SessionRpc, SubscriptionsRpc } from '../../durable-objects/rpc.ts'
 import { openRelay } from '../../worker/http/relay.ts'
@@ -16,6 +15,7 @@ import * as closeCode from '../../worker/protocol/close-code.ts'
 import type { RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import { relayMessage } from '../../worker/protocol/relay-messages.ts'
 import { readNonce } from '../../worker/sealing/seal.ts'
+import { eventsIn } from '../support/events-in.ts'
 import worker from '../support/everything/index.ts'
 import { separators } from '../support/hostile-text.ts'
 import { statelessHeaders } from '../support/stateless.ts'
@@ -161,8 +161,7 @@ test.each(['id: 999.1', 'id: 0.0', 'id: 1.0', 'retry: 0', 'data: {}'])(
     for (const uri of uris) await stub.changed({ resource: uri })
     const read = reading(response)
     await vi.waitFor(() => expect(read.text).toContain('id: 0.60\n'))
-    const received: { id: string | undefined; uri: string }[] = []
-    createParser({ onEvent: ({ id, data }) => received.push({ id, uri: JSON.parse(data).params.uri }) }).feed(read.text)
+    const received = eventsIn(read.text).map(({ id, data }) => ({ id, uri: JSON.parse(data).params.uri }))
     expect(received).toEqual(uris.map((uri, index) => ({ id: `0.${index + 1}`, uri })))
     expect(dials).toBeGreaterThan(1)
     expect(dials).toBeLessThanOrEqual(61)
@@ -200,14 +199,8 @@ describe('responses of calls on one stream whose client reads late', () => {
 
   /** The ids of the results that were read, in order, without that of `initialize`. */
   function answeredIn(text: string): string[] {
-    const ids: string[] = []
-    createParser({
-      onEvent({ data }) {
-        const message = JSON.parse(data)
-        if ('result' in message && message.id !== 1) ids.push(message.id)
-      },
-    }).feed(text)
-    return ids
+    const messages = eventsIn(text).map(({ data }) => JSON.parse(data))
+    return messages.filter((message) => 'result' in message && message.id !== 1).map(({ id }) => id)
   }
 
   test('arrive, however many notifications between them were deleted', async () => {

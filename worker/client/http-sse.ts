@@ -11,8 +11,9 @@ import {
   resultOf,
   type Subscription,
 } from './connection.ts'
+import type { Event } from './event-stream-reader.ts'
 import { RpcError } from './rpc-error.ts'
-import { bodyMessages, type Event, events, parseMessage } from './wire.ts'
+import { bodyMessages, events, parseMessage } from './wire.ts'
 
 export async function sseConnection(hub: Hub): Promise<Connection> {
   const stop = new AbortController()

@@ -1,6 +1,6 @@
 /** HTTP requests and responses of a client, and the messages in them. */
-import { EventSourceParserStream } from 'eventsource-parser/stream'
 import type { Message } from '../protocol/jsonrpc.ts'
+import { type Event, EventStreamReader } from './event-stream-reader.ts'
 import { RpcError } from './rpc-error.ts'
 
 type Answering = Response | Promise<Response>
@@ -33,11 +33,6 @@ export type Wire = {
   /** Called for every message, in the order in which they were sent and received. */
   readonly onMessage: (direction: 'sent' | 'received', message: Message) => void
 }
-
-export type Event = { id: string | undefined; event: string | undefined; data: string; retry: number | undefined }
-
-/** Fields of an event stream besides its data. */
-export type EventFields = { onRetry?: (milliseconds: number) => void; onId?: (id: string) => void }
 
 /** @param where may have headers, which each request has unless it sets them itself */
 export function wireTo(
@@ -104,34 +99,32 @@ export const isEventStream = ({ headers }: Response): boolean =>
  * Yields the events of a stream until it ends, including priming events.
  *
  * @param signal of its request: inside one process, the signal does not end a response that has started
- * @param fields called for fields while the stream is parsed, also without a following event
+ * @param reader has the fields besides events. Default: a new one
  */
 export async function* events(
   response: Response,
   signal?: AbortSignal,
-  { onRetry, onId }: EventFields = {},
+  reader = new EventStreamReader(),
 ): AsyncGenerator<Event> {
-  let retry: number | undefined
-  const parser = new EventSourceParserStream({
-    onRetry(value) {
-      retry = value
-      onRetry?.(value)
-    },
-    ...(onId && { onId }),
-  })
-  // The types of Workers and of browsers differ in the buffers that it takes.
-  const decoder = new TextDecoderStream() as unknown as ReadableWritablePair<string, Uint8Array>
-  if (!response.body) return
-  const stream = response.body.pipeThrough(decoder).pipeThrough(parser)
-  const reader = stream.getReader()
-  const end = () => void reader.cancel().catch(() => {})
+  for await (const chunk of eventsByChunk(response, reader, signal)) yield* chunk
+}
+
+/** Yields the events that end in each chunk of a stream, for a consumer that reads many: see `events`. */
+export async function* eventsByChunk(
+  { body }: Response,
+  reader: EventStreamReader,
+  signal?: AbortSignal,
+): AsyncGenerator<Iterable<Event>> {
+  const bytes = body?.getReader()
+  if (!bytes) return
+  const end = () => void bytes.cancel().catch(() => {})
   signal?.addEventListener('abort', end, { once: true })
   if (signal?.aborted) end()
   try {
     for (;;) {
-      const { done, value } = await reader.read()
+      const { done, value } = await bytes.read()
       if (done) return
-      yield { id: value.id, event: value.event, data: value.data, retry }
+      yield reader.read(value)
     }
   } finally {
     signal?.removeEventListener('abort', end)

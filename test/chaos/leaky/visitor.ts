@@ -1,5 +1,6 @@
 /** A client of one session that does only what it is told: it answers nothing, resumes nothing and ends nothing. */
-import { bodyMessages, type Event, events } from '../../../worker/client/wire.ts'
+import type { Event } from '../../../worker/client/event-stream-reader.ts'
+import { bodyMessages, events } from '../../../worker/client/wire.ts'
 
 export type Incoming = {
   id?: unknown

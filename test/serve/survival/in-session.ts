@@ -1,5 +1,6 @@
 /** A conversation within a session: one call, whose questions come on a stream. */
-import { type Event, events } from '../../../worker/client/wire.ts'
+import type { Event } from '../../../worker/client/event-stream-reader.ts'
+import { events } from '../../../worker/client/wire.ts'
 import {
   type Asked,
   answerTo,

@@ -1,5 +1,5 @@
 /** Those who listen for changes, in the three ways there are: a stream of changes, a session, a session over HTTP+SSE. */
-import type { Event } from '../../../worker/client/wire.ts'
+import type { Event } from '../../../worker/client/event-stream-reader.ts'
 import { Stream } from './stream.ts'
 
 /** `issuer`: left out, the one that all people of the random schedules have. */

@@ -1,5 +1,6 @@
 /** An event stream of changes, until one leaves it. */
-import { type Event, events } from '../../../worker/client/wire.ts'
+import type { Event } from '../../../worker/client/event-stream-reader.ts'
+import { events } from '../../../worker/client/wire.ts'
 
 export class Stream {
   readonly #stop: AbortController

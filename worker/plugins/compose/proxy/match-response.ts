@@ -1,7 +1,8 @@
 /** Finds the response to a request in what an upstream sends, by its id. */
 
+import { EventStreamReader } from '../../../client/event-stream-reader.ts'
 import { isTimeoutError } from '../../../client/request-guard.ts'
-import { events, isEventStream } from '../../../client/wire.ts'
+import { eventsByChunk, isEventStream } from '../../../client/wire.ts'
 import { wait } from '../../../engine/wait.ts'
 import { BoundedBody, maxAnswerBytes, type ReadBytes } from '../../../protocol/bounded-body.ts'
 import { McpError } from '../../../protocol/errors.ts'
@@ -95,10 +96,11 @@ export async function matchResponse(
 
 async function findMatch(response: Response, reading: Reading, signal: AbortSignal, peer?: Peer): Promise<Match> {
   let match = await reading.read(response)
-  for (let count = 0; !match && reading.lastEventId && peer?.resume && count < maxResumptions; count += 1) {
+  for (let count = 0; !match && reading.stream.lastEventId && peer?.resume && count < maxResumptions; count += 1) {
+    const { lastEventId, retryMs = defaultRetryMs } = reading.stream
     // At most what a timer can be: the call's timeout comes before.
-    await wait(Math.min(Math.max(reading.retryMs, minRetryMs), maxTimerMs), signal)
-    const resumed = await peer.resume(reading.lastEventId).catch(() => undefined)
+    await wait(Math.min(Math.max(retryMs, minRetryMs), maxTimerMs), signal)
+    const resumed = await peer.resume(lastEventId).catch(() => undefined)
     signal.throwIfAborted()
     if (resumed?.ok && isEventStream(resumed)) {
       match = await reading.read(resumed)
@@ -113,9 +115,8 @@ async function findMatch(response: Response, reading: Reading, signal: AbortSign
 
 /** Reads one response, which may come on several streams, one after another. */
 class Reading {
-  /** Id of the last event that was read; empty without one. */
-  lastEventId = ''
-  retryMs = defaultRetryMs
+  /** The event stream that was read last. */
+  stream = new EventStreamReader()
   readonly #id: RequestId
   readonly #signal: AbortSignal
   readonly #peer: Peer | undefined
@@ -150,38 +151,40 @@ class Reading {
     const response = bounded ? new Response(bounded.stream, upstreamResponse) : upstreamResponse
     const isStream = isEventStream(response)
     try {
-      for await (const message of isStream ? this.#streamed(response) : this.#whole(await response.text())) {
-        if (isRequest(message)) this.#onRequest(message)
-        else if (isNotification(message)) this.#peer?.onNotification?.(message)
-        if (!isResponse(message)) continue
-        if (message.id === this.#id) return { kind: 'response', message }
-        if ('error' in message && !isRequestId(message.id) && !isStream) this.#refusal = message
-        else this.#isForeign = true
-      }
+      const match = isStream ? await this.#readStream(response) : this.#find(this.#whole(await response.text()), false)
+      if (match) return match
     } catch (problem) {
       if (bounded?.isTooLarge) return { kind: 'too large', maxBytes: this.#received.maxBytes }
       this.#signal.throwIfAborted()
       // A stream whose connection is lost is resumed like one that ends.
-      if (!isStream || !this.lastEventId) throw problem
+      if (!isStream || !this.stream.lastEventId) throw problem
     }
     this.#signal.throwIfAborted()
     return undefined
   }
 
-  async *#streamed(response: Response): AsyncGenerator<Message> {
-    let parsedId: string | undefined
-    const onRetry = (retryMs: number) => {
-      this.retryMs = retryMs
+  async #readStream(response: Response): Promise<Match | undefined> {
+    this.stream = new EventStreamReader(this.stream)
+    for await (const events of eventsByChunk(response, this.stream, this.#signal)) {
+      for (const { data } of events) {
+        const match = data === '' ? undefined : this.#find(this.#messagesIn(data), true)
+        if (match) return match
+      }
     }
-    const onId = (id: string) => {
-      parsedId = id
+    return undefined
+  }
+
+  /** Handles messages until one is the response. */
+  #find(messages: readonly Message[], isStream: boolean): Match | undefined {
+    for (const message of messages) {
+      if (isRequest(message)) this.#onRequest(message)
+      else if (isNotification(message)) this.#peer?.onNotification?.(message)
+      if (!isResponse(message)) continue
+      if (message.id === this.#id) return { kind: 'response', message }
+      if ('error' in message && !isRequestId(message.id) && !isStream) this.#refusal = message
+      else this.#isForeign = true
     }
-    for await (const { id, data } of events(response, this.#signal, { onRetry, onId })) {
-      this.lastEventId = id ?? this.lastEventId
-      if (data) yield* this.#messagesIn(data)
-    }
-    // Of an event without data. Where the connection was lost, an event that was parsed may not have been read.
-    this.lastEventId = parsedId ?? this.lastEventId
+    return undefined
   }
 
   #whole(text: string): Message[] {
