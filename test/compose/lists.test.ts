@@ -272,6 +272,26 @@ describe('a tool with an invalid x-mcp-header', () => {
   })
 })
 
+test('arguments that make too many headers are refused, and do not count for the circuit breaker', async () => {
+  const properties = Object.fromEntries(['A', 'B'].map((name) => [name, { type: 'string', 'x-mcp-header': name }]))
+  const upstream = scripted({
+    'tools/list': { tools: [{ name: 'a', inputSchema: { type: 'object', properties } }] },
+    'tools/call': { content: [] },
+  })
+  const breaker = { circuitBreaker: { failures: 2, pauseMs: 60_000 } }
+  const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream.fetch, {}, breaker))
+  await result(server, 'tools/list')
+  const call = (size: number) =>
+    result(server, 'tools/call', { name: 'a', arguments: { A: 'a'.repeat(size), B: 'ü'.repeat(size / 4) } })
+  const text = 'The arguments that headers repeat make more than 65536 characters: send less'
+  for (let count = 0; count < 4; count += 1) {
+    expect(await call(40_000)).toEqual({ content: [{ type: 'text', text }], isError: true })
+  }
+  expect(upstream.asked('tools/call')).toEqual([])
+  await call(20_000)
+  expect(upstream.asked('tools/call')).toHaveLength(1)
+})
+
 describe('a list of more bytes than are read', () => {
   const wide = (count: number) => ({
     name: 'wide',

@@ -14,7 +14,7 @@ import {
   type Resilience,
 } from '../../../client/request-guard.ts'
 import { wait } from '../../../engine/wait.ts'
-import { errorTable, McpError } from '../../../protocol/errors.ts'
+import { errorTable, McpError, ToolError } from '../../../protocol/errors.ts'
 import type { Result, ServerCapabilities } from '../../../protocol/types.ts'
 import { type Answered, type InputRequired, resultOf } from './check-results.ts'
 import { type Connection, Connections } from './connections.ts'
@@ -155,7 +155,8 @@ export class Remote {
       return await work()
     } catch (problem) {
       const isGone = signal.aborted && !isTimeout(signal)
-      if (isGone || problem instanceof McpError || problem instanceof OptionError) throw problem
+      const isUnsent = problem instanceof OptionError || problem instanceof ToolError
+      if (isGone || isUnsent || problem instanceof McpError) throw problem
       if (problem instanceof SlowResponse) throw this.#unfinished(problem)
       throw this.noAnswer(isTimeoutError(problem) ? 'timed out' : 'no response', problem)
     }

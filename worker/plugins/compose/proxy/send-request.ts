@@ -2,6 +2,7 @@
 
 import { isTimeoutError } from '../../../client/request-guard.ts'
 import type { ReadBytes } from '../../../protocol/bounded-body.ts'
+import { ToolError } from '../../../protocol/errors.ts'
 import type { NotificationMessage } from '../../../protocol/jsonrpc.ts'
 import { metaOf } from '../../../protocol/meta.ts'
 import { enveloped, requestHeaders } from '../../../protocol/stateless-request.ts'
@@ -52,11 +53,22 @@ export type Listener = {
   readonly onListChanged: (list: AnnouncedList) => void
 }
 
+/** Characters of headers that repeat arguments: platforms bound all headers together, such as Cloudflare by 128 KB. */
+const maxMirroredCharacters = 65_536
+
 export const clientInfo = { name: 'edgemcp', version: '1' }
 
-/** @param version the date of the protocol version */
+/**
+ * @param version the date of the protocol version
+ * @throws ToolError for arguments that make too many headers
+ */
 export async function sendStateless(http: UpstreamHttp, version: string, call: RemoteCall): Promise<Answered> {
   const { method, params, capabilities, mirrored, listener, signal, received } = call
+  if (Object.entries(mirrored).flat().join('').length > maxMirroredCharacters) {
+    throw new ToolError(
+      `The arguments that headers repeat make more than ${maxMirroredCharacters} characters: send less`,
+    )
+  }
   const id = newRequestId()
   const logLevel = listener?.logLevel
   const envelope = { capabilities, client: clientInfo, ...(logLevel && { logLevel }) }
