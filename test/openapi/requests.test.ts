@@ -101,7 +101,16 @@ test.each([
 test.each<[type: string, body: Buffer, text: string]>([
   ['image/svg+xml', Buffer.from('<svg/>'), '<svg/>'],
   ['application/octet-stream', Buffer.from('Grüße'), 'Grüße'],
-  ['text/plain; charset=iso-8859-1', Buffer.from('Gr\xfc\xdfe', 'latin1'), 'Gr\ufffd\ufffde'],
+  ['text/plain; charset=iso-8859-1', Buffer.from('Gr\xfc\xdfe', 'latin1'), 'Grüße'],
+  ['text/csv;header=present; Charset="UTF-16LE"', Buffer.from('Grüße', 'utf16le'), 'Grüße'],
+  ['application/x-notes; charset=windows-1252', Buffer.from('5 \x80', 'latin1'), '5 €'],
+  ['application/json; charset=iso-8859-1', Buffer.from('"Grüße"'), '"Grüße"'],
+  ['text/plain; charset=none', Buffer.alloc(0), 'HTTP 200'],
+  [
+    'text/plain; charset=none',
+    Buffer.from('Grüße'),
+    'GET /mail: HTTP 200 with 7 bytes of text/plain with the charset "none", which is neither text, image nor audio',
+  ],
   ['image/png', Buffer.alloc(0), 'HTTP 200'],
   [
     'application/pdf',
@@ -1047,6 +1056,67 @@ describe('a body that is a form', () => {
       const form = String(requestBody({ bodyType: urlEncoded, bodyFields: { a: { isDeep } } }, { a: list }))
       expect(form.split('&')).toHaveLength(300_000)
     }
+  })
+})
+
+describe('arguments that are too long for a request', () => {
+  const parameters = [
+    { in: 'path', name: 'id', required: true, schema: {} },
+    { in: 'query', name: 'q' },
+    header('X-A'),
+    header('X-B'),
+  ]
+  const document = { openapi: '3.1.0', paths: { '/x/{id}': { get: { operationId: 'get', parameters } } } }
+
+  test.each<[args: object, what: string]>([
+    [{ id: 'ü'.repeat(11_000) }, 'URL of more than 65536'],
+    [{ id: Array(40_000).fill('a') }, 'URL of more than 65536'],
+    [{ id: 'a'.repeat(40_000), q: 'a'.repeat(40_000) }, 'URL of more than 65536'],
+    [{ id: 'a', 'X-A': 'a'.repeat(16_384) }, 'header section of more than 16384'],
+    [{ id: 'a', 'X-A': 'a'.repeat(9_000), 'X-B': 'a'.repeat(9_000) }, 'header section of more than 16384'],
+  ])('are refused, and do not count for the circuit breaker (%#)', async (args, what) => {
+    const urls: unknown[] = []
+    const base = await listen(({ url }, response) => response.end(`${urls.push(url)} sent`))
+    const options = { baseUrl: base, retries: 0, circuitBreaker: { failures: 2 } }
+    const server = newServer().use(openApiTools(parseOpenApi(document), options))
+    const text = `The arguments make a ${what} characters: send less`
+    for (let at = 0; at < 4; at += 1) {
+      const refused = await result(server, 'tools/call', { name: 'get', arguments: args })
+      expect(refused).toEqual({ content: [{ type: 'text', text }], isError: true })
+    }
+    expect(textOf(await result(server, 'tools/call', { name: 'get', arguments: { id: 'a' } }))).toBe('1 sent')
+  })
+})
+
+describe('a required argument that sends nothing is refused', () => {
+  const list = { type: ['array', 'null'], items: { type: ['string', 'null'] } }
+  const parameterIn = (place: string) =>
+    place === 'querystring'
+      ? { content: { 'application/x-www-form-urlencoded': { schema: { type: 'object' } } } }
+      : { schema: list }
+
+  test.each<[place: string, value: unknown]>([
+    ['query', []],
+    ['query', null],
+    ['query', [null]],
+    ['header', []],
+    ['header', null],
+    ['querystring', {}],
+    ['querystring', { a: null, b: [] }],
+  ])('in a %s: %j', async (place, value) => {
+    const base = await listen((request, response) => response.end(request.url))
+    const call = async (required: boolean) => {
+      const parameter = { in: place, name: 'ids', required, ...parameterIn(place) }
+      const document = {
+        openapi: '3.2.0',
+        paths: { '/x': { delete: { operationId: 'remove', parameters: [parameter] } } },
+      }
+      const server = newServer().use(openApiTools(parseOpenApi(document), { baseUrl: base }))
+      return result(server, 'tools/call', { name: 'remove', arguments: { ids: value } })
+    }
+    const text = '"ids" is required, and its value sends nothing: pass another one'
+    expect(await call(true)).toEqual({ content: [{ type: 'text', text }], isError: true })
+    expect(textOf(await call(false))).toBe('/x')
   })
 })
 

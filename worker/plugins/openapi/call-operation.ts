@@ -11,7 +11,7 @@ import { ToolError } from '../../protocol/errors.ts'
 import { hasMoreValues, isLongerAsJson } from '../../protocol/json-size.ts'
 import { defaultBounds, isObject } from '../../protocol/jsonrpc.ts'
 import type { CallToolResult, Params } from '../../protocol/types.ts'
-import { bounded, encodeForm, type Field, fieldsOf, joinEntries, textsOf } from './form-fields.ts'
+import { bounded, encodeForm, type Field, fieldsOf, joinEntries, textsOf, tooLong } from './form-fields.ts'
 import type { Operation } from './operation-type.ts'
 import { requestBody } from './request-body.ts'
 import { headerKey } from './reserved-headers.ts'
@@ -20,8 +20,11 @@ import { type Answer, sendGuarded } from './send-guarded.ts'
 /** Characters of the body of an error that the model receives. */
 const maxErrorCharacters = 1000
 
-/** Far above what servers accept in a URL. */
-const maxQueryCharacters = 65_536
+/** Far above what servers accept in a URL, and below what the platform sends: beyond that, it fails as if the API did not answer. */
+const maxUrlCharacters = 65_536
+
+/** What many servers accept of all headers. */
+const maxHeaderCharacters = 16_384
 
 /** Where and how the operations of an API are called. */
 export type Api = {
@@ -46,13 +49,12 @@ export async function callOperation(
   const basePath = new URL(baseUrl).pathname.replace(/\/$/, '')
   const url = new URL(baseUrl.replace(/\/$/, '') + path.replace(/\{([^}]+)\}/g, (_, name) => inPath(name)))
   const sent = new Headers({ Accept: 'application/json' })
-  for (const [argument, { in: place, name }] of Object.entries(parameters)) {
-    const value = place === 'header' ? argumentOf(argument) : undefined
-    if (textsOf(value).length > 0) setHeader(sent, name, joinEntries(name, value, ',', String))
-  }
+  const inHeaders = bounded(headerFields(), 'header section', maxHeaderCharacters, ': \r\n'.length)
+  for (const [name, value] of inHeaders) setHeader(sent, name, value)
   // Not by `searchParams`, which would encode separators too.
-  const query = Array.from(bounded(queryFields(), 'query', maxQueryCharacters), (field) => field.join('='))
+  const query = Array.from(bounded(queryFields(), 'query', maxUrlCharacters), (field) => field.join('='))
   url.search = [url.search.slice(1), ...query].filter(Boolean).join('&')
+  if (url.href.length > maxUrlCharacters) throw tooLong('URL', maxUrlCharacters)
   // After the arguments: the developer's value wins, also a missing one.
   const owned = new Set(headers.map(([name]) => headerKey(name)))
   for (const name of [...sent.keys()]) if (owned.has(headerKey(name))) sent.delete(name)
@@ -95,12 +97,35 @@ export async function callOperation(
     return Object.hasOwn(args, name) ? args[name] : undefined
   }
 
+  function* headerFields(): Iterable<Field> {
+    for (const [argument, { in: place, name }] of Object.entries(parameters)) {
+      if (place !== 'header') continue
+      const value = argumentOf(argument)
+      if (textsOf(value).length > 0) yield [name, joinEntries(name, value, ',', String)]
+      else refuseUnsent(argument)
+    }
+  }
+
   function* queryFields(): Iterable<Field> {
     for (const [argument, { in: place, name, separator }] of Object.entries(parameters)) {
+      if (place !== 'query' && place !== 'querystring') continue
       const value = argumentOf(argument)
-      if (place === 'query') yield* fieldsOf(name, value, { separator }, encodeForm)
-      if (place === 'querystring') yield* membersOf(argument, value ?? {})
+      let isSent = false
+      const fields =
+        place === 'query' ? fieldsOf(name, value, { separator }, encodeForm) : membersOf(argument, value ?? {})
+      for (const field of fields) {
+        isSent = true
+        yield field
+      }
+      if (!isSent) refuseUnsent(argument)
     }
+  }
+
+  /** @throws ToolError for a required argument: without the filter that it is, a request may have other effects */
+  function refuseUnsent(argument: string): void {
+    const { required } = operation.input
+    if (Array.isArray(required) && required.includes(argument))
+      throw new ToolError(`"${argument}" is required, and its value sends nothing: pass another one`)
   }
 
   function inPath(name: string): string {
@@ -149,13 +174,13 @@ function setHeader(headers: Headers, name: string, value: string): void {
 
 /** @param where the request and the status, for texts */
 function resultOf(answer: Answer, where: string): CallToolResult {
-  const { status, ok, mimeType, bytes, length } = answer
+  const { status, ok, mimeType, charset, bytes, length } = answer
   const readable = textIn(answer)
   if (ok && readable === undefined) {
     if (mimeType.startsWith('image/')) return { content: [image(bytes.bytes(), mimeType)] }
     if (mimeType.startsWith('audio/')) return { content: [audio(bytes.bytes(), mimeType)] }
   }
-  const type = mimeType || 'an unknown type'
+  const type = `${mimeType || 'an unknown type'}${charset === undefined ? '' : ` with the charset ${preview(charset)}`}`
   if (ok && readable === undefined)
     return { content: [text(`${where} with ${length} bytes of ${type}, which is neither text, image nor audio`)] }
   if (ok && readable !== undefined && isLongerAsJson(readable, maxAnswerBytes)) {
@@ -171,13 +196,15 @@ function resultOf(answer: Answer, where: string): CallToolResult {
   return { content: [text(message)], isError: true }
 }
 
-/** Returns the body of a response as text; `undefined` for one that is no text. */
-function textIn({ mimeType, bytes }: Answer): string | undefined {
+/** Returns the body of a response as text; `undefined` for one that is no text, or has an unknown charset. */
+function textIn({ mimeType, charset, bytes }: Answer): string | undefined {
   const isText = /^text\/|[/+](?:json|xml)$/.test(mimeType)
-  if (isText || bytes.bytes().byteLength === 0) return bytes.text()
-  if (/^(?:image|audio)\//.test(mimeType)) return undefined
+  // JSON has no other encoding.
+  const isUtf8 = /[/+]json$/.test(mimeType) || bytes.bytes().byteLength === 0
+  if (!isText && !isUtf8 && /^(?:image|audio)\//.test(mimeType)) return undefined
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes.bytes())
+    const decoder = new TextDecoder(isUtf8 ? 'utf-8' : charset, { fatal: !isText, ignoreBOM: false })
+    return decoder.decode(bytes.bytes())
   } catch {
     return undefined
   }

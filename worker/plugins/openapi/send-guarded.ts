@@ -22,6 +22,8 @@ export type Answer = BodyBytes & {
   readonly ok: boolean
   /** The media type in lower case, without parameters. */
   readonly mimeType: string
+  /** The charset of the media type, which `TextDecoder` may not know. */
+  readonly charset: string | undefined
   /** The header `WWW-Authenticate`. */
   readonly challenge: string | null
 }
@@ -91,13 +93,16 @@ export async function sendGuarded(
     onResponse()
     const { status, ok, headers } = response
     const body = await readBody(response.body, maxAnswerBytes)
-    const [type = ''] = (headers.get('Content-Type') ?? '').split(';')
+    const contentType = headers.get('Content-Type') ?? ''
+    const [type = ''] = contentType.split(';')
     const mimeType = type.trim().toLowerCase()
+    const [, charset] = /;\s*charset="?([^\s;"]+)/i.exec(contentType) ?? []
     const challenge = headers.get('WWW-Authenticate')
     return {
       status,
       ok,
       mimeType,
+      charset,
       challenge,
       ...body,
       retryAfterMs: retryAfterMs(headers.get('Retry-After'), Date.now()),
