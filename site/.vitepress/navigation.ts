@@ -142,6 +142,7 @@ export const sections: readonly Section[] = [
       ['how-it-works/security', 'Security'],
       ['how-it-works/performance', 'Performance'],
       ['how-it-works/fan-out', 'Change notifications at scale'],
+      ['how-it-works/simulation', 'Simulation tests'],
     ],
   },
 ]

@@ -1,0 +1,84 @@
+/**
+ * Runs schedules of the simulation, each with the next seed: `npm run simulate -- --seconds 600`.
+ *
+ * `--from <seed>` starts elsewhere; `--faults <count>` is the most of a schedule; `--clients calls,tasks` and `--kinds crash,cut` choose.
+ * `--seed <seed>` runs one; `--keep 0,2` with these of its faults only, `--trace` prints what happened. Exits with 1 for a violation.
+ */
+import { parseArgs } from 'node:util'
+import { type FaultKind, faultKinds } from '../test/simulation/faults.ts'
+import { bundleWorker } from '../test/simulation/platform/bundle.ts'
+import { repeatCommand, shrinkFaults, simulate } from '../test/simulation/simulate.ts'
+
+process.env.NODE_ENV = 'test'
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '60' },
+    from: { type: 'string', default: '1' },
+    seed: { type: 'string' },
+    keep: { type: 'string' },
+    faults: { type: 'string', default: '8' },
+    clients: { type: 'string' },
+    kinds: { type: 'string' },
+    trace: { type: 'boolean', default: false },
+    ungated: { type: 'boolean', default: false },
+  },
+})
+
+const isKind = (name: string): name is FaultKind => faultKinds.some((kind) => kind === name)
+const kinds = values.kinds?.split(',')
+const unknown = kinds?.find((name) => !isKind(name))
+if (unknown !== undefined) throw new Error(`There is no fault "${unknown}": choose from ${faultKinds.join(', ')}`)
+
+const { load } = await bundleWorker('test/simulation/server/index.ts')
+const settings = {
+  mostFaults: Number(values.faults),
+  isUngated: values.ungated,
+  ...(kinds && { faultKinds: kinds.filter(isKind) }),
+  ...(values.clients !== undefined && { clients: values.clients.split(',') }),
+}
+
+if (values.seed === undefined) await runMany()
+else await runOne(Number(values.seed))
+
+async function runOne(seed: number): Promise<void> {
+  const all = await simulate(load, seed, settings)
+  const kept = values.keep?.split(',').filter(Boolean).map(Number)
+  const plan = kept ? all.faults.filter((_, index) => kept.includes(index)) : all.faults
+  const { violation, trace, logs, faults, digest } = await simulate(load, seed, { ...settings, plan, keepsTrace: true })
+  if (values.trace) for (const line of trace) console.log(line.replaceAll('\n', '\\n').slice(0, 240))
+  for (const log of logs) console.log(`logged: ${log}`)
+  for (const [index, { at, kind, target }] of faults.entries())
+    console.log(`fault ${index}: ${kind} ${target} after event ${at}`)
+  console.log(`seed ${seed}, trace ${digest}: ${violation?.message ?? 'nothing was violated'}`)
+  process.exitCode = violation ? 1 : 0
+}
+
+async function runMany(): Promise<void> {
+  const started = performance.now()
+  const processor = process.cpuUsage()
+  const found = new Map<string, number[]>()
+  const counts = { schedules: 0, events: 0, faults: 0 }
+  for (let seed = Number(values.from); performance.now() - started < Number(values.seconds) * 1000; seed += 1) {
+    const outcome = await simulate(load, seed, settings)
+    counts.schedules += 1
+    counts.events += outcome.events
+    counts.faults += outcome.faults.length
+    if (!outcome.violation) continue
+    const [message = ''] = outcome.violation.message.split('\n')
+    const what = message.replaceAll(/\d+/g, 'N').slice(0, 160)
+    const before = found.get(what) ?? []
+    found.set(what, [...before, seed])
+    if (before.length > 0) continue
+    const faults = await shrinkFaults(load, outcome, settings)
+    console.log(`${message}\n  ${repeatCommand(outcome, faults)}`)
+  }
+  const { user, system } = process.cpuUsage(processor)
+  const perSchedule = (user + system) / 1000 / counts.schedules
+  const { schedules, events, faults } = counts
+  console.log(
+    `${schedules} schedules, ${events} events, ${faults} faults; ${perSchedule.toFixed(1)} ms of processor time for each`,
+  )
+  for (const [what, seeds] of found) console.log(`${seeds.length} × ${what}: seeds ${seeds.slice(0, 10).join(', ')}`)
+  process.exitCode = found.size > 0 ? 1 : 0
+}

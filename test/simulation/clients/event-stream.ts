@@ -1,0 +1,28 @@
+import type { ReceivedBody } from '../platform/received-body.ts'
+
+export type StreamEvent = { readonly id?: string; readonly retryMs?: number; readonly data?: string }
+
+/** Reads a stream of `text/event-stream`. @see https://html.spec.whatwg.org/multipage/server-sent-events.html */
+export async function* eventsOf(body: ReceivedBody): AsyncGenerator<StreamEvent> {
+  let rest = ''
+  for await (const chunk of body.chunks()) {
+    const frames = (rest + chunk).split('\n\n')
+    rest = String(frames.pop())
+    for (const frame of frames) {
+      const event = parse(frame)
+      if (Object.keys(event).length > 0) yield event
+    }
+  }
+}
+
+function parse(frame: string): StreamEvent {
+  const fields = frame.split('\n').map((line) => /^(\w+): ?(.*)$/.exec(line) ?? [])
+  const data = fields.flatMap(([, name, value]) => (name === 'data' ? [value] : []))
+  const id = fields.find(([, name]) => name === 'id')?.[2]
+  const retry = fields.find(([, name]) => name === 'retry')?.[2]
+  return {
+    ...(id !== undefined && { id }),
+    ...(retry !== undefined && { retryMs: Number(retry) }),
+    ...(data.length > 0 && { data: data.join('\n') }),
+  }
+}

@@ -1,0 +1,14 @@
+/** The scripts of clients, by kind. Each starts its clients, and says what must be true. */
+import type { World } from '../world.ts'
+import { calls } from './calls.ts'
+import { subscribers } from './subscribers.ts'
+import { taskOwners } from './task-owners.ts'
+
+export type Script = (world: World) => void
+
+export const scripts: Readonly<Record<string, Script>> = {
+  calls: (world) => calls(world, false),
+  questions: (world) => calls(world, true),
+  subscribers,
+  tasks: taskOwners,
+}

@@ -1,0 +1,278 @@
+/** A client of Streamable HTTP with a session: protocol version 2025-11-25. It asserts what it has a right to expect. */
+import assert from 'node:assert/strict'
+import type { ReceivedResponse } from '../platform/platform.ts'
+import { ConnectionLost } from '../platform/received-body.ts'
+import { url, type World } from '../world.ts'
+import { eventsOf } from './event-stream.ts'
+
+export type Message = {
+  readonly id?: string | number
+  readonly method?: string
+  readonly params?: Readonly<Record<string, unknown>>
+  readonly result?: Readonly<Record<string, unknown>>
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown }
+}
+
+const json = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' }
+const protocolVersion = '2025-11-25'
+
+/** What a client knows of a call. */
+export class Call {
+  readonly id: number
+  readonly tool: string
+  readonly args: CallArguments
+  /** The stream of its events, by their ids, and the last of them. */
+  stream: string | undefined
+  lastEventId: string | undefined
+  answer: Message | undefined
+  readonly progress: number[] = []
+  /** Input requests. */
+  questions = 0
+  /** `unknown`: the client lost the connection before it knew the stream. */
+  outcome: 'answered' | 'unknown' | undefined
+
+  constructor(id: number, tool: string, args: CallArguments) {
+    this.id = id
+    this.tool = tool
+    this.args = args
+  }
+}
+
+export type CallArguments = { readonly key: string; readonly steps: number; readonly pauseMs: number }
+
+export class SessionClient {
+  readonly world: World
+  headers: Record<string, string> = json
+  readonly #replies: Promise<void>[] = []
+  #lastId = 0
+
+  constructor(world: World) {
+    this.world = world
+  }
+
+  /** Starts a session. */
+  async open(): Promise<void> {
+    const params = {
+      protocolVersion,
+      capabilities: { elicitation: {} },
+      clientInfo: { name: 'simulated', version: '1' },
+    }
+    for (let attempt = 0; ; attempt += 1) {
+      const { response, text } = await this.sendUntil([200], () => this.#post({ id: 0, method: 'initialize', params }))
+      const session = response.headers.get('mcp-session-id')
+      if (session) {
+        this.headers = { ...json, 'Mcp-Session-Id': session, 'MCP-Protocol-Version': protocolVersion }
+        return
+      }
+      this.#noteServerError(text)
+      assert.ok(attempt < 20, text)
+      await this.world.sleep(500)
+    }
+  }
+
+  /** Ends the session. */
+  async close(): Promise<void> {
+    await Promise.all(this.#replies)
+    await this.sendUntil([200, 202, 204, 404], () => this.#request({ method: 'DELETE', headers: this.headers }))
+  }
+
+  /** Repeats a request until its network and its server are there. */
+  async sendUntil(
+    statuses: readonly number[],
+    send: () => Promise<ReceivedResponse>,
+  ): Promise<{ response: ReceivedResponse; text: string }> {
+    for (let attempt = 0; ; attempt += 1) {
+      const answer = await unlessLost(async () => {
+        const response = await send()
+        return { response, text: await response.body.text() }
+      })
+      if (answer && statuses.includes(answer.response.status)) return answer
+      if (answer) assert.ok(answer.response.status >= 500, `status ${answer.response.status}: ${answer.text}`)
+      assert.ok(attempt < 40, 'The server does not come back')
+      await this.world.sleep(500)
+    }
+  }
+
+  /** Sends a request without a stream of its own, until it is answered. */
+  async ask(method: string, params: object): Promise<Message> {
+    for (let attempt = 0; ; attempt += 1) {
+      this.#lastId += 1
+      const id = this.#lastId
+      const { text } = await this.sendUntil([200], () => this.#post({ id, method, params }))
+      const data = text.startsWith('{') ? text : /^data: (\{.*"(?:result|error)":.*)$/m.exec(text)?.[1]
+      const message: Message | undefined = data === undefined ? undefined : JSON.parse(data)
+      if (message && message.error?.code !== -32603) return message
+      if (data) this.#noteServerError(data)
+      assert.ok(attempt < 20, `${method}: ${text}`)
+      await this.world.sleep(500)
+    }
+  }
+
+  /**
+   * Calls a tool, and resumes the stream of the call until the answer.
+   *
+   * @param awayUntil for a client that leaves after the first event and returns two minutes later: whether the call has ended by then
+   */
+  async call(tool: string, args: CallArguments, awayUntil?: () => boolean): Promise<Call> {
+    this.#lastId += 1
+    const call = new Call(this.#lastId, tool, args)
+    const leave = new AbortController()
+    const onEvent = () => awayUntil && leave.abort()
+    const params = { name: tool, arguments: args, _meta: { progressToken: args.key } }
+    let retryMs = 1000
+    await unlessLost(async () => {
+      const response = await this.#post({ id: call.id, method: 'tools/call', params }, leave.signal)
+      retryMs = await this.#readResponse(call, response, retryMs, onEvent)
+    })
+    if (awayUntil && call.lastEventId !== undefined && !call.answer) {
+      await this.world.sleep(120_000)
+      if (this.world.quietMs > 60_000) assert.ok(awayUntil(), `${args.key}: the call stopped while its client was away`)
+    }
+    for (let attempt = 0; !call.answer; attempt += 1) {
+      if (call.lastEventId === undefined) {
+        call.outcome = 'unknown'
+        return call
+      }
+      assert.ok(attempt < 60, `${args.key}: no answer after ${attempt} connections`)
+      await this.world.sleep(retryMs)
+      const headers = { ...this.headers, Accept: 'text/event-stream', 'Last-Event-ID': call.lastEventId }
+      await unlessLost(async () => {
+        const response = await this.#request({ method: 'GET', headers })
+        retryMs = await this.#readResponse(call, response, retryMs)
+      })
+    }
+    call.outcome = 'answered'
+    return call
+  }
+
+  async #readResponse(call: Call, response: ReceivedResponse, retryMs: number, onEvent = () => {}): Promise<number> {
+    const { status, headers, body } = response
+    if (status !== 200 || headers.get('content-type')?.startsWith('application/json')) {
+      const text = await body.text()
+      assert.ok(
+        status === 200 || status >= 500,
+        `${call.args.key}: status ${status} after ${call.lastEventId}: ${text}`,
+      )
+      if (status === 200) this.#take(call, JSON.parse(text))
+      return retryMs
+    }
+    return this.#readStream(call, response, retryMs, onEvent)
+  }
+
+  /** Reads the events of a call: each of them once, in order, and none after the answer. Returns the time until the next connection. */
+  async #readStream(call: Call, { body }: ReceivedResponse, before: number, onEvent: () => void): Promise<number> {
+    const { key } = call.args
+    let wait = before
+    for await (const { id, retryMs, data } of eventsOf(body)) {
+      wait = retryMs ?? wait
+      if (id === undefined) continue
+      const [stream, position] = id.split('.')
+      call.stream ??= stream
+      assert.equal(stream, call.stream, `${key}: an event of another stream`)
+      if (!data) {
+        call.lastEventId ??= id
+        continue
+      }
+      const last = Number((call.lastEventId ?? '.0').split('.')[1])
+      assert.equal(Number(position), last + 1, `${key}: event ${id} after ${call.lastEventId}`)
+      assert.ok(!call.answer, `${key}: an event after the answer`)
+      call.lastEventId = id
+      this.#take(call, JSON.parse(data))
+      onEvent()
+    }
+    return wait
+  }
+
+  #take(call: Call, message: Message): void {
+    const { key } = call.args
+    if (message.method === undefined) {
+      assert.equal(message.id, call.id, `${key}: the answer to another call`)
+      call.answer = message
+    } else if (message.method === 'notifications/progress') {
+      assert.equal(message.params?.progressToken, key, `${key}: the progress of another call`)
+      call.progress.push(Number(message.params?.progress))
+    } else if (message.method === 'elicitation/create') {
+      call.questions += 1
+      const replying = this.#reply(message.id, { action: 'accept', content: { word: 'blue' } })
+      this.#replies.push(replying)
+      this.world.beside(replying)
+    }
+  }
+
+  async #reply(id: Message['id'], result: object): Promise<void> {
+    await this.world.sleep(this.world.random.between(0, 3000))
+    await this.sendUntil([202], () => this.#post({ id, result }))
+  }
+
+  /**
+   * Reads the stream of messages that belong to no call, until it is told to stop. Each event arrives once, in order.
+   *
+   * @param onOpen called once the client has an event id
+   */
+  async listen(onMessage: (message: Message) => void, stop: AbortSignal, onOpen: () => void): Promise<void> {
+    let lastEventId: string | undefined
+    let waitMs = 1000
+    while (!stop.aborted) {
+      const headers = {
+        ...this.headers,
+        Accept: 'text/event-stream',
+        ...(lastEventId !== undefined && { 'Last-Event-ID': lastEventId }),
+      }
+      await unlessLost(async () => {
+        const response = await this.#request({ method: 'GET', headers }, stop)
+        const { status, body } = response
+        if (status !== 200) {
+          const text = await body.text()
+          assert.ok(status >= 500, `stream after ${lastEventId}: status ${status}: ${text}`)
+          return
+        }
+        let isPrimed = false
+        // A client without an event id loses what comes while it is away.
+        const checkPriming = async () => {
+          await this.world.sleep(10_000)
+          assert.ok(isPrimed || body.hasEnded, 'an open stream has sent no event id for ten seconds')
+        }
+        this.world.beside(checkPriming())
+        for await (const { id, retryMs, data } of eventsOf(body)) {
+          waitMs = retryMs ?? waitMs
+          if (id === undefined) continue
+          isPrimed = true
+          if (data) {
+            const before = lastEventId?.split('.')[1]
+            if (before)
+              assert.equal(Number(id.split('.')[1]), Number(before) + 1, `stream: event ${id} after ${lastEventId}`)
+            onMessage(JSON.parse(data))
+          }
+          lastEventId = id
+          onOpen()
+        }
+      })
+      if (!stop.aborted) await this.world.sleep(waitMs)
+    }
+  }
+
+  /** A fault may fail a request. Without one, the schedule fails. */
+  #noteServerError(text: string): void {
+    assert.ok(text.includes('"code":-32603'), text)
+    this.world.serverErrors.push(text.slice(0, 200))
+  }
+
+  #post(message: object, leave?: AbortSignal): Promise<ReceivedResponse> {
+    const body = JSON.stringify({ jsonrpc: '2.0', ...message })
+    return this.#request({ method: 'POST', headers: this.headers, body }, leave)
+  }
+
+  #request(init: RequestInit & { body?: string }, leave?: AbortSignal): Promise<ReceivedResponse> {
+    return this.world.platform.request(url, init, leave)
+  }
+}
+
+/** Runs what a lost connection may end. */
+async function unlessLost<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work()
+  } catch (problem) {
+    if (problem instanceof ConnectionLost) return undefined
+    throw problem
+  }
+}

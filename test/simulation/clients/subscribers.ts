@@ -1,0 +1,50 @@
+/** A session that has subscribed to a note, and one that changes the note. */
+import assert from 'node:assert/strict'
+import type { World } from '../world.ts'
+import { SessionClient } from './session-client.ts'
+
+/** Each change that was acknowledged reaches the subscriber. */
+export function subscribers(world: World): void {
+  const { random } = world
+  world.start('subscribers', async () => {
+    const reader = new SessionClient(world)
+    const writer = new SessionClient(world)
+    await reader.open()
+    await writer.open()
+    const stop = new AbortController()
+    const opened = Promise.withResolvers<void>()
+    let updates = 0
+    const listening = reader.listen(
+      ({ method }) => {
+        if (method === 'notifications/resources/updated') updates += 1
+      },
+      stop.signal,
+      () => opened.resolve(),
+    )
+    world.beside(listening)
+    await opened.promise
+    const { error } = await reader.ask('resources/subscribe', { uri: 'note://1' })
+    assert.equal(error, undefined, `resources/subscribe: ${JSON.stringify(error)}`)
+    for (let writes = random.whole(1, 4); writes > 0; writes -= 1) {
+      const before = updates
+      await change(writer)
+      for (let seconds = 0; updates === before; seconds += 1) {
+        assert.ok(seconds < 60 + world.jumpedSeconds, 'a change was acknowledged, and no subscriber was notified')
+        await world.sleep(1000)
+      }
+      await world.sleep(random.between(0, 1000))
+    }
+    stop.abort()
+    await listening
+    if (random.chance(0.5)) await reader.close()
+  })
+}
+
+/** Changes the note. The handler learns of a publication that may be lost, and fails. */
+async function change(writer: SessionClient): Promise<void> {
+  for (;;) {
+    const { result, error } = await writer.ask('tools/call', { name: 'write', arguments: { id: '1' } })
+    if (result && !result.isError) return
+    assert.match(JSON.stringify(result ?? error), /Network connection lost|interrupted/)
+  }
+}

@@ -1,0 +1,136 @@
+/** What goes wrong in a schedule. A seed chooses faults; a plan that was recorded repeats some of them. */
+import type { DurableObjectHost } from './platform/durable-object.ts'
+import { Random } from './platform/random.ts'
+import type { World } from './world.ts'
+
+/** A fault after an event: the count of the event, what happens, and to what. */
+export type Fault = { readonly at: number; readonly kind: FaultKind; readonly target: string }
+
+/** Finds targets of a fault, by name. `label`: the event that has just happened. */
+type FaultDefinition = (world: World, label: string) => ReadonlyMap<string, () => void>
+
+const objectsWhere = (
+  world: World,
+  isTarget: (object: DurableObjectHost) => boolean,
+  act: (object: DurableObjectHost) => void,
+) => {
+  const objects = [...world.platform.objects.values()].filter(isTarget)
+  return new Map(objects.map((object) => [object.label, () => act(object)]))
+}
+
+const numbered = (acts: Iterable<() => void>) => new Map([...acts].map((act, index) => [String(index), act]))
+const jumpsMs = [1000, 25_000, 600_000]
+
+const definitions = {
+  /** An instance loses its memory and what is not durable. An object that the event is about is likely in the middle of something. */
+  crash: (world, label) => {
+    const all = objectsWhere(
+      world,
+      ({ isRunning }) => isRunning,
+      (object) => object.crash(),
+    )
+    const named = [...all].filter(([name]) => label.includes(`${name}.`))
+    return named.length > 0 && world.platform.loop.count % 3 > 0 ? new Map(named) : all
+  },
+  /** A crash when something was written that is not durable. */
+  'crash before commit': (world) =>
+    objectsWhere(
+      world,
+      ({ storage, isRunning }) => storage.isDirty && isRunning,
+      (object) => object.crash(),
+    ),
+  evict: (world) => {
+    const idle = [
+      ...objectsWhere(
+        world,
+        ({ isIdle }) => isIdle,
+        (object) => object.evict(),
+      ).values(),
+    ]
+    const evictAll = () => {
+      for (const act of idle) act()
+    }
+    return new Map(idle.length > 0 ? [['idle objects', evictAll]] : [])
+  },
+  deploy: ({ platform }) => new Map([['', () => platform.deploy()]]),
+  'lose isolate': ({ platform }) => new Map([['', () => platform.loseIsolate()]]),
+  /** A client loses its connection. */
+  cut: ({ platform }) => numbered(platform.connections),
+  /** A call between objects is not answered. */
+  sever: ({ platform }) => numbered(platform.calls),
+  'break socket': ({ platform }) =>
+    numbered([...platform.objects.values()].flatMap(({ sockets }) => [...sockets].map((one) => () => one.break()))),
+  'jump clock': (world) =>
+    new Map(
+      jumpsMs.map((ms) => [
+        `${ms} ms`,
+        () => {
+          world.platform.loop.now += ms
+          world.jumpedSeconds += ms / 1000
+        },
+      ]),
+    ),
+  /** Alarms are delivered at least once. */
+  'repeat alarm': (world) =>
+    objectsWhere(
+      world,
+      ({ isAlarmDue }) => isAlarmDue,
+      (object) => object.fireAlarm(),
+    ),
+} satisfies Record<string, FaultDefinition>
+
+export type FaultKind = keyof typeof definitions
+
+export const faultKinds = Object.keys(definitions) as readonly FaultKind[]
+
+function happen(world: World, fault: Fault, act: () => void, happened: Fault[]): void {
+  happened.push(fault)
+  world.platform.loop.trail(`FAULT ${fault.kind} ${fault.target}`)
+  act()
+  world.lastFaultAt = world.platform.loop.now
+}
+
+/**
+ * Lets faults happen that a seed chooses. Each schedule has some kinds of faults only, so that some have many of one kind; some have
+ * all of them close together.
+ *
+ * @returns the faults, as they happen
+ */
+export function injectFaults(
+  world: World,
+  seed: number,
+  most: number,
+  kinds: readonly FaultKind[] = faultKinds,
+): readonly Fault[] {
+  const random = new Random(seed)
+  const happened: Fault[] = []
+  const left = random.whole(0, most)
+  const swarm = kinds.filter(() => random.chance(0.35))
+  const chosen = swarm.length > 0 ? swarm : kinds
+  const probability = random.pick([0.01, 0.03, 0.1, 0.3])
+  const firstEvent = random.whole(0, random.pick([60, 250]))
+  const { loop } = world.platform
+  loop.onEvent = (label) => {
+    if (happened.length >= left || loop.count < firstEvent || !random.chance(probability)) return
+    const kind = random.pick(chosen)
+    const targets = [...definitions[kind](world, label)]
+    if (targets.length === 0) return
+    const [target, act] = random.pick(targets)
+    happen(world, { at: loop.count, kind, target }, act, happened)
+  }
+  return happened
+}
+
+/** Lets faults happen that were recorded. One without its target does not happen. */
+export function repeatFaults(world: World, plan: readonly Fault[]): readonly Fault[] {
+  const happened: Fault[] = []
+  const { loop } = world.platform
+  loop.onEvent = (label) => {
+    for (const fault of plan) {
+      if (fault.at !== loop.count) continue
+      const act = definitions[fault.kind](world, label).get(fault.target)
+      if (act) happen(world, fault, act, happened)
+    }
+  }
+  return happened
+}

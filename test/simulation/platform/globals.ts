@@ -1,0 +1,157 @@
+/** The global names of a Worker that the simulation replaces: clocks, timers, random numbers, sockets and the network. */
+import { type Context, currentContext } from './context.ts'
+import type { ScheduledEvent } from './event-loop.ts'
+import type { Invoke, Network } from './rpc.ts'
+import { SimulatedSocket } from './sockets.ts'
+import { type NativeQueue, webCrypto } from './web-crypto.ts'
+
+export type GlobalsHost = Network & {
+  readonly natives: NativeQueue
+  /** Receives what the Worker logs. */
+  log(line: string): void
+  /** Answers `fetch` of handlers: other servers. */
+  readonly outside: (request: Request) => Promise<Response>
+}
+
+/** The names that `globalsOf` returns, in the order in which a bundle takes them. */
+export const globalNames = [
+  'setTimeout',
+  'clearTimeout',
+  'setInterval',
+  'clearInterval',
+  'Date',
+  'Math',
+  'crypto',
+  'WebSocket',
+  'WebSocketPair',
+  'Response',
+  'fetch',
+  'scheduler',
+  'console',
+  'performance',
+  'navigator',
+  'caches',
+] as const
+
+export type Globals = Readonly<Record<(typeof globalNames)[number], unknown>>
+
+class Timer {
+  #event: ScheduledEvent | undefined
+  readonly #context: Context
+
+  constructor({ loop }: Network, delayMs: number, work: () => void) {
+    const context = currentContext()
+    this.#context = context
+    context.pending += 1
+    const run = () =>
+      context.enter(() => {
+        if (!this.#end()) return
+        work()
+      })
+    this.#event = loop.after(Math.min(delayMs, 2 ** 31 - 1), `timer ${context.label}`, run, context)
+  }
+
+  /** Returns false for a timer that has ended. */
+  #end(): boolean {
+    if (!this.#event) return false
+    this.#event.isCancelled = true
+    this.#event = undefined
+    this.#context.pending -= 1
+    return true
+  }
+
+  clear(): void {
+    this.#end()
+  }
+}
+
+export function globalsOf(host: GlobalsHost): Globals {
+  const { loop, random } = host
+  const now = () => Math.floor(loop.now)
+
+  class VirtualDate extends Date {
+    constructor(...args: []) {
+      if (args.length === 0) super(now())
+      else super(...args)
+    }
+    static override now(): number {
+      return now()
+    }
+  }
+
+  const setTimeout = (work: Invoke, delayMs = 0, ...args: unknown[]) =>
+    new Timer(host, Number(delayMs) || 0, () => void work(...args))
+  const clearTimeout = (timer?: { clear?(): void } | null) => timer?.clear?.()
+  const setInterval = (work: Invoke, delayMs = 0) => {
+    let timer: Timer
+    const schedule = () => {
+      timer = setTimeout(() => {
+        schedule()
+        work()
+      }, delayMs)
+    }
+    schedule()
+    return { clear: () => timer.clear() }
+  }
+  const textOf = (value: unknown) => (value instanceof Error ? String(value.stack) : String(value))
+  const log = (...values: unknown[]) => host.log(values.map(textOf).join(' '))
+  class WebSocketPair {
+    readonly 0: SimulatedSocket
+    readonly 1: SimulatedSocket
+    constructor() {
+      const [one, other] = SimulatedSocket.pair(host)
+      this[0] = one
+      this[1] = other
+    }
+  }
+  return {
+    setTimeout,
+    clearTimeout,
+    setInterval,
+    clearInterval: clearTimeout,
+    Date: VirtualDate,
+    Math: Object.defineProperties(Object.create(Math), { random: { value: () => random.next() } }),
+    crypto: webCrypto(random, host.natives),
+    WebSocket: SimulatedSocket,
+    WebSocketPair,
+    Response: PlatformResponse,
+    fetch: (...args: FetchArguments) => fetchOutside(host, toRequest(args)),
+    scheduler: { wait: (delayMs: number) => new Promise<void>((resolve) => setTimeout(() => resolve(), delayMs)) },
+    console: { ...console, error: log, warn: log, log, info: log, debug: log },
+    performance: { now: () => loop.now - loop.start },
+    navigator: { userAgent: 'Cloudflare-Workers' },
+    caches: { default: { match: async () => undefined, put: async () => {}, delete: async () => false } },
+  }
+}
+
+export type FetchArguments = [input: string | URL | Request, init?: RequestInit]
+
+export const toRequest = ([input, init]: FetchArguments): Request =>
+  input instanceof Request && !init ? input : new Request(input, init)
+
+function fetchOutside(host: GlobalsHost, request: Request): Promise<Response> {
+  const context = currentContext()
+  const { loop } = host
+  return context.wait((resolve, reject) => {
+    const arrive = () => {
+      const answered = (act: () => void) => loop.after(host.latency(), `fetched > ${context.label}`, act, context)
+      host.outside(request).then(
+        (response) => answered(() => resolve(response)),
+        (problem) => answered(() => reject(problem)),
+      )
+    }
+    context.send(() => void loop.after(host.latency(), `fetch < ${context.label}`, arrive))
+  })
+}
+
+/** A response of a Durable Object may have a WebSocket. */
+class PlatformResponse extends Response {
+  readonly webSocket: SimulatedSocket | null
+
+  constructor(body?: BodyInit | null, init: ResponseInit & { webSocket?: SimulatedSocket } = {}) {
+    const isUpgrade = init.status === 101
+    super(body, isUpgrade ? { ...init, status: 200 } : init)
+    if (isUpgrade) Object.defineProperty(this, 'status', { value: 101 })
+    this.webSocket = init.webSocket ?? null
+  }
+}

@@ -1,0 +1,39 @@
+/** Schedules of the whole server on a simulated platform, with faults. `npm run simulate` runs more of them. */
+import { beforeAll, expect, test } from 'vitest'
+import type { Load } from './platform/bundle.ts'
+import { bundleWorker } from './platform/bundle.ts'
+import { repeatCommand, shrinkFaults, simulate } from './simulate.ts'
+
+let load: Load
+beforeAll(async () => {
+  load = (await bundleWorker('test/simulation/server/index.ts')).load
+})
+
+const seeds = Array.from({ length: 300 }, (_, index) => index + 1)
+
+test('no schedule of 300 seeds violates what the server promises', async () => {
+  const violations: string[] = []
+  for (const seed of seeds) {
+    const outcome = await simulate(load, seed)
+    if (!outcome.violation) continue
+    const faults = await shrinkFaults(load, outcome, {})
+    violations.push(`${outcome.violation.message}: ${repeatCommand(outcome, faults)}`)
+  }
+  expect(violations).toEqual([])
+})
+
+test('a seed has one trace', async () => {
+  for (const seed of seeds.slice(0, 10)) {
+    const [{ digest: one }, { digest: other }] = [await simulate(load, seed), await simulate(load, seed)]
+    expect(one).toBe(other)
+  }
+})
+
+test('a platform that sends messages before it stores what was written is found out', async () => {
+  const found = []
+  for (let seed = 1; seed <= 300 && found.length === 0; seed += 1) {
+    const { violation } = await simulate(load, seed, { isUngated: true })
+    if (violation) found.push(violation)
+  }
+  expect(found).toHaveLength(1)
+})

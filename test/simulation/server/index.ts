@@ -1,0 +1,74 @@
+/** The server that schedules run: all of edgemcp that holds state. */
+import { createServer, serve } from 'edgemcp'
+import { type Store, state } from 'edgemcp/state'
+import { subscriptions } from 'edgemcp/subscriptions'
+import { tasks } from 'edgemcp/tasks'
+import * as z from 'zod'
+
+const server = createServer({ name: 'simulated', version: '1' })
+const Work = z.object({ key: z.string(), steps: z.number(), pauseMs: z.number() })
+const sleep = (delayMs: number) => new Promise((resolve) => setTimeout(resolve, delayMs))
+
+/** Writes into a diary outside of the server, which no crash undoes. Returns how often that was written. */
+const write = async (entry: string) =>
+  Number(await (await fetch('https://diary.example/', { method: 'POST', body: entry })).text())
+
+type Progress = { progress(done: number, of: number, message: string): void }
+
+async function work({ key, steps, pauseMs }: z.infer<typeof Work>, ctx: Progress) {
+  const run = await write(key)
+  for (let step = 1; step <= steps; step += 1) {
+    if (pauseMs > 0) await sleep(pauseMs)
+    ctx.progress(step, steps, key)
+  }
+  await write(`end of ${key}`)
+  return JSON.stringify({ key, run })
+}
+server.tool('count', { description: 'Can be repeated', inputSchema: Work, annotations: { readOnlyHint: true } }, work)
+server.tool('pay', { description: 'Must run once', inputSchema: Work }, work)
+server.tool(
+  'ask',
+  { description: 'Asks for a word', inputSchema: Work, annotations: { readOnlyHint: true } },
+  async ({ key, steps, pauseMs }, ctx) => {
+    await write(key)
+    const receipt = await ctx.once('receipt', async () => `${key} ${await write(`receipt of ${key}`)}`)
+    ctx.progress(1, steps, key)
+    const answer = await ctx.elicit('word', `The word for ${receipt}?`, z.object({ word: z.string() }))
+    await sleep(pauseMs)
+    return JSON.stringify({ key, receipt, word: answer.action === 'accept' ? answer.content.word : answer.action })
+  },
+)
+
+const visits = state('visits', { per: 'session' }, (store: Store<{ count: number }>) => ({
+  add: () => {
+    const count = (store.get('count') ?? 0) + 1
+    store.put('count', count)
+    return count
+  },
+}))
+server.tool('visit', { description: 'Counts visits' }, async (_, ctx) => `${await ctx.state(visits).add()}`)
+
+const note = server.resource('note://{id}', { description: 'A note', mimeType: 'text/plain' }, ({ id }) => `Note ${id}`)
+server.tool('write', { description: 'Changes a note', inputSchema: z.object({ id: z.string() }) }, async ({ id }) => {
+  await note.updated({ id })
+  return 'written'
+})
+
+server.tool(
+  'report',
+  { description: 'Takes long', task: true, inputSchema: z.object({ key: z.string(), hours: z.number() }) },
+  async ({ key, hours }, ctx) => {
+    const facts = await ctx.once('facts', async () => {
+      await sleep(3000)
+      return `${key} ${await write(`facts of ${key}`)}`
+    })
+    await ctx.sleep('pause', hours * 3_600_000)
+    const more = await ctx.once('more', async () => `${await write(`more of ${key}`)}`)
+    return JSON.stringify({ facts, more })
+  },
+)
+
+const worker = serve(server, { plugins: [subscriptions(), tasks()] })
+export default worker
+export const { McpSession, McpSubscriptions, McpTask } = worker
+export { McpState } from 'edgemcp/state'

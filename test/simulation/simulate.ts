@@ -1,0 +1,97 @@
+/** Runs schedules. */
+import assert from 'node:assert/strict'
+import { type Script, scripts } from './clients/scripts.ts'
+import { type Fault, type FaultKind, injectFaults, repeatFaults } from './faults.ts'
+import type { Load } from './platform/bundle.ts'
+import { World } from './world.ts'
+
+export type Settings = {
+  /** The most faults of a schedule. Default: 8. */
+  readonly mostFaults?: number
+  readonly faultKinds?: readonly FaultKind[]
+  /** Faults that were recorded, in the place of those of the seed. */
+  readonly plan?: readonly Fault[]
+  /** Kinds of clients, of which the seed chooses. Default: all. */
+  readonly clients?: readonly string[]
+  readonly keepsTrace?: boolean
+  readonly isUngated?: boolean
+}
+
+export type Outcome = {
+  readonly seed: number
+  /** What was violated. */
+  readonly violation: Error | undefined
+  readonly faults: readonly Fault[]
+  readonly events: number
+  readonly digest: string
+  readonly trace: readonly string[]
+  readonly logs: readonly string[]
+}
+
+const dayMs = 86_400_000
+
+/** Runs the schedule of a seed: some kinds of clients, and some faults. */
+export async function simulate(load: Load, seed: number, settings: Settings = {}): Promise<Outcome> {
+  const {
+    mostFaults = 8,
+    faultKinds,
+    plan,
+    clients = Object.keys(scripts),
+    keepsTrace = false,
+    isUngated = false,
+  } = settings
+  const world = new World(load, { seed, keepsTrace, isUngated })
+  const { random, platform } = world
+  const faults = plan ? repeatFaults(world, plan) : injectFaults(world, seed * 7919 + 1, mostFaults, faultKinds)
+  for (const kind of clients) {
+    if (clients.length === 1 || random.chance(0.6)) (scripts[kind] as Script)(world)
+  }
+  let violation: Error | undefined
+  try {
+    await platform.loop.run(platform.loop.start + 9 * dayMs)
+    if (platform.loop.failure !== undefined) throw platform.loop.failure
+    checkEnd(world, faults.length > 0)
+  } catch (problem) {
+    violation = problem instanceof Error ? problem : new Error(String(problem))
+  }
+  for (const { storage } of platform.objects.values()) storage.close()
+  const { count: events, trace } = platform.loop
+  return { seed, violation, faults, events, digest: platform.loop.digest(), trace, logs: platform.logs }
+}
+
+/** What must be true after each schedule. */
+function checkEnd(world: World, hadFaults: boolean): void {
+  assert.deepEqual([...world.waiting], [], 'these clients wait forever')
+  for (const check of world.checks) check()
+  if (!hadFaults) assert.deepEqual([...world.platform.logs, ...world.serverErrors], [], 'errors without a fault')
+  for (const { label, name, className, storage } of world.platform.objects.values()) {
+    if (name === 'keys') continue
+    assert.equal(storage.isDirty, false, `${label} has written what was never committed`)
+    assert.equal(storage.durableAlarm, null, `${label} has an alarm after nine days`)
+    // It remembers who has subscribed, for others.
+    if (className === 'McpSubscriptions' || storage.isEmpty) continue
+    assert.fail(`${label} (${name}) stores ${JSON.stringify(storage.dump()).slice(0, 400)} after nine days`)
+  }
+}
+
+/** Drops faults as long as the schedule still violates something. Returns those that are left. */
+export async function shrinkFaults(
+  load: Load,
+  { seed, faults }: Outcome,
+  settings: Settings,
+): Promise<readonly Fault[]> {
+  let left = faults
+  for (let index = 0; index < left.length; ) {
+    const fewer = left.filter((_, position) => position !== index)
+    const { violation } = await simulate(load, seed, { ...settings, plan: fewer })
+    if (violation) left = fewer
+    else index += 1
+  }
+  return left
+}
+
+/** Returns the command that repeats a schedule with some of its faults. */
+export function repeatCommand({ seed, faults }: Outcome, kept: readonly Fault[]): string {
+  const indexes = kept.map((fault) => faults.indexOf(fault))
+  return `npm run simulate -- --seed ${seed} --keep ${indexes.join(',')} --trace`
+}
