@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { KnownTools } from '../../worker/plugins/compose/proxy/known-tools.ts'
+import { offeredIn } from '../../worker/plugins/compose/proxy/offered.ts'
 
 const inputSchema = { type: 'object', properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } }
 const mirrored = [{ header: 'Region', path: ['region'], type: 'string' }]
@@ -21,6 +22,24 @@ test('the latest twenty thousand tools are stored, those of every key counted', 
   )
   expect(known.get(headers, 'first')).toBeUndefined()
   expect(known.get({ 'X-Key': 'cid' }, 'other0')).toMatchObject({ mirrored })
+})
+
+test('the names and mirrored arguments of all tools, those of every key counted, have two million characters', () => {
+  const known = new KnownTools()
+  const leaves = Array.from({ length: 100 }, (_, at) => [`${at}`, { type: 'string', 'x-mcp-header': `H${at}` }])
+  let deep: object = { properties: Object.fromEntries(leaves) }
+  for (let depth = 0; depth < 480; depth += 1) deep = { properties: { a: deep } }
+  const keyed = (index: number) => ({ 'X-Key': `${index}` })
+  const keys = Array.from({ length: 30 }, (_, index) => index)
+  for (const index of keys) known.learn(keyed(index), [{ name: 'deep', inputSchema: deep }])
+  const kept = keys.flatMap((index) => known.get(keyed(index), 'deep') ?? [])
+  expect(kept.length).toBeGreaterThan(1)
+  expect(JSON.stringify(kept.map((tool) => tool.mirrored)).length).toBeLessThanOrEqual(2_000_000)
+  expect(known.get(keyed(29), 'deep')?.mirrored).toHaveLength(100)
+
+  known.learn(headers, [{ name: 'x'.repeat(2_000_000), inputSchema }])
+  expect(known.get(headers, 'x'.repeat(2_000_000))).toBeUndefined()
+  expect(known.get(keyed(29), 'deep')?.mirrored).toHaveLength(100)
 })
 
 test('the tools of the latest thousand keys are stored', () => {
@@ -57,4 +76,10 @@ test('of an output schema, only the type object is kept', () => {
   )
   const kept = types.map((_, at) => known.get({}, `${at}`)?.outputSchema)
   expect(kept).toEqual([{ type: 'object' }, {}, {}, {}])
+})
+
+test('of capabilities, only whether an upstream has those that are used is kept', () => {
+  const declared = { tools: {}, logging: { large: 'x'.repeat(100_000) }, prompts: null, experimental: { a: {} } }
+  expect([...offeredIn(declared)]).toEqual(['tools', 'logging'])
+  expect([...offeredIn('tools')]).toEqual([])
 })

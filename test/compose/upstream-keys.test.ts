@@ -308,3 +308,27 @@ describe('what the list for one key says of a tool', () => {
     }
   })
 })
+
+test('the id of a session of an upstream has at most as many characters as one of this server', async () => {
+  const started = (length: number) =>
+    scripted({
+      'server/discover': ({ id }) => rpcError(id, -32601, 'Method not found'),
+      initialize: ({ id }) =>
+        Response.json(
+          { jsonrpc: '2.0', id, result: { protocolVersion: '2025-11-25', capabilities: { tools: {} } } },
+          { headers: { 'Mcp-Session-Id': 's'.repeat(length) } },
+        ),
+      'tools/call': { content: [] },
+    })
+  const call = { name: 'x', arguments: {} }
+  const to = ({ fetch }: ReturnType<typeof scripted>) => newServer().use(nodeProxy('https://u.example/mcp', fetch))
+  expect(await result(to(started(8192)), 'tools/call', call)).toEqual({ content: [] })
+  const long = started(8193)
+  expect(await refusal(to(long), 'tools/call', call)).toMatchObject({
+    kind: 'unavailable',
+    message: expect.stringContaining(
+      'u.example answered initialize with an invalid result: the id of the session must',
+    ),
+  })
+  expect(long.asked('tools/call')).toEqual([])
+})

@@ -15,7 +15,7 @@ function begin(key: string, id = key): UpstreamSession {
   const session = {
     id,
     version: '2025-11-25',
-    capabilities: {},
+    offered: new Set<never>(),
     headers: {},
     uses: 1,
     usedAtMs: Date.now(),

@@ -6,13 +6,14 @@ import type { MethodContext } from '../../../engine/methods/method.ts'
 import { McpError } from '../../../protocol/errors.ts'
 import type { ServerCapabilities } from '../../../protocol/types.ts'
 import { withTimeout } from './deadlines.ts'
-import { type Feature, features, type Proxied } from './proxied.ts'
+import { type Feature, features, type Offered } from './offered.ts'
+import type { Proxied } from './proxied.ts'
 
 /** Milliseconds that the first request of a client waits for the capabilities of an upstream. */
 const timeoutMs = 5_000
 
 /** An upstream may respond later, when the client no longer reads capabilities. Nearly every server has tools. */
-const assumed: ServerCapabilities = { tools: {} }
+const assumed: Offered = new Set(['tools'])
 
 /** Returns the capabilities of upstreams that this server lacks. @param hasUpdates whether clients receive change notifications */
 export async function upstreamCapabilities(
@@ -23,7 +24,7 @@ export async function upstreamCapabilities(
 ): Promise<ServerCapabilities> {
   const ownServer = capabilitiesOf(declarations, { updates: false })
   const all = await Promise.all(proxies.map((proxied) => offeredBy(proxied, caller, declarations)))
-  const capabilities = features.filter((feature) => !ownServer[feature] && all.some((offered) => offered[feature]))
+  const capabilities = features.filter((feature) => !ownServer[feature] && all.some((offered) => offered.has(feature)))
   return Object.fromEntries(
     capabilities.map((feature) => [feature, hasUpdates && feature !== 'completions' ? { listChanged: true } : {}]),
   )
@@ -33,9 +34,9 @@ async function offeredBy(
   proxied: Proxied,
   caller: Omit<HeadersContext, 'signal'>,
   declarations: Declarations,
-): Promise<ServerCapabilities> {
+): Promise<Offered> {
   try {
-    return await proxied.capabilities({ ...caller, signal: AbortSignal.timeout(timeoutMs) }, declarations)
+    return await proxied.offered({ ...caller, signal: AbortSignal.timeout(timeoutMs) }, declarations)
   } catch (problem) {
     console.error(problem)
     return assumed
@@ -52,7 +53,7 @@ export async function isOffered(
   const isOfferedBy = (proxied: Proxied) =>
     proxied.offers(context, feature, signal).catch((problem) => {
       context.environment.report(problem)
-      return assumed[feature] !== undefined
+      return assumed.has(feature)
     })
   return (await Promise.all(proxies.map(isOfferedBy))).includes(true)
 }

@@ -2,13 +2,16 @@
 
 import { preview } from '../../../declarations/check-options.ts'
 import { BoundedMap } from '../../../protocol/bounded-map.ts'
+import * as bounds from '../../../protocol/bounds.ts'
 import { errorTable } from '../../../protocol/errors.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import { negotiateVersion } from '../../../protocol/negotiate-version.ts'
 import { newestCommon, newestRevision, sessionRevisions } from '../../../protocol/revisions/index.ts'
-import type { Result, ServerCapabilities } from '../../../protocol/types.ts'
+import type { Result } from '../../../protocol/types.ts'
 import { resultOf } from './check-results.ts'
+import { maxKeyCharacters } from './listed-ids.ts'
 import { matchResponse } from './match-response.ts'
+import { type Offered, offeredIn } from './offered.ts'
 import { clientInfo, newRequestId, type RemoteCaller, sendStateless } from './send-request.ts'
 import { httpError, invalidResult } from './upstream-errors.ts'
 import { sessionHeaders, type UpstreamHttp } from './upstream-http.ts'
@@ -16,7 +19,7 @@ import { headersKey, type UpstreamSession, UpstreamSessions } from './upstream-s
 
 /** How a request reaches the upstream: in a session, which the request uses and releases, or without one. */
 export type Connection = {
-  readonly capabilities: ServerCapabilities
+  readonly offered: Offered
   /** The date of the protocol version. */
   readonly version: string
   readonly session?: UpstreamSession
@@ -36,12 +39,8 @@ const handshakePollMs = 20
 /** Statuses of refusals that do not reveal the protocol versions of an upstream. */
 const temporary = new Set([401, 403, 407, 408, 425, 429, 502, 503, 504])
 
-/** Returns the capabilities that an upstream declares. Several SDKs write `null` for absent ones. */
-const declared = (capabilities: unknown): ServerCapabilities =>
-  Object.fromEntries(Object.entries(isObject(capabilities) ? capabilities : {}).filter(([, value]) => value !== null))
-
 const inSession = (session: UpstreamSession): Connection => ({
-  capabilities: session.capabilities,
+  offered: session.offered,
   version: session.version,
   session,
 })
@@ -54,13 +53,13 @@ export class Connections {
   readonly sessions: UpstreamSessions
   readonly #http: UpstreamHttp
   /** By the developer's headers: what an upstream offers can depend on the credential. */
-  readonly #descriptions = new BoundedMap<string, Description>({ maxEntries: maxDescriptions })
+  readonly #descriptions = new BoundedMap<string, Description>({ maxEntries: maxDescriptions, maxKeyCharacters })
   /** The date of the stateless protocol version in which the upstream is asked first. */
   #version = newestRevision.date
   /** Until then the upstream counts as one with sessions. */
   #hasSessionsUntilMs = 0
   /** By session key and headers: when a running handshake counts as lost. */
-  readonly #handshakes = new BoundedMap<string, number>({ maxEntries: maxDescriptions })
+  readonly #handshakes = new BoundedMap<string, number>({ maxEntries: maxDescriptions, maxKeyCharacters })
 
   constructor(http: UpstreamHttp) {
     this.#http = http
@@ -122,7 +121,7 @@ export class Connections {
     if (message && 'result' in message && Array.isArray(message.result.supportedVersions)) {
       const { capabilities, supportedVersions } = message.result
       const common = newestCommon(supportedVersions)
-      return common && { capabilities: declared(capabilities), version: common.date }
+      return common && { offered: offeredIn(capabilities), version: common.date }
     }
     const other = message && 'error' in message ? newestCommon(versionsIn(message.error.data)) : undefined
     if (other && version === this.#version && version !== other.date) return this.#discover(caller, other.date)
@@ -165,11 +164,15 @@ export class Connections {
     const match = await matchResponse(response, id, caller.signal, peer)
     const result = resultOf({ response, match }, 'initialize', false, this.#http.host)
     const { protocolVersion, capabilities } = result as Result // initialize does not ask for input
+    if (sessionId !== null && sessionId.length > bounds.sessionIdCharacters) {
+      const reason = `the id of the session must have at most ${bounds.sessionIdCharacters} characters`
+      throw invalidResult(this.#http.host, 'initialize', reason)
+    }
     const isKnown = sessionRevisions.some((revision) => revision.date === protocolVersion)
     const session: UpstreamSession = {
       id: sessionId,
       version: isKnown ? String(protocolVersion) : newestSession,
-      capabilities: declared(capabilities),
+      offered: offeredIn(capabilities),
       headers: caller.headers,
       uses: 1,
       usedAtMs: Date.now(),

@@ -2,11 +2,15 @@ import { BoundedMap } from '../../../protocol/bounded-map.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import { type HeaderParameter, headerParameters } from '../../../protocol/param-headers.ts'
 import type { JsonSchema, Params } from '../../../protocol/types.ts'
+import { maxKeyCharacters } from './listed-ids.ts'
+import { SizedMap } from './sized-map.ts'
 import type { UpstreamHeaders } from './upstream-headers.ts'
 import { headersKey } from './upstream-sessions.ts'
 
 /** Tools in memory, those of each set of headers counted. A tool that is not there is sent once and without mirrored arguments, or its list is read again. */
 const maxTools = 20_000
+/** Characters of the names and mirrored arguments of all tools in memory, as JSON: the upstream chooses their length, for each set of headers. */
+const maxCharacters = 2_000_000
 /** Sets of headers in memory. */
 const maxCredentials = 1000
 
@@ -26,40 +30,48 @@ export type KnownTool = {
   readonly isRefused?: true
 }
 
+/** The mirrored arguments are a text, whose length is known. */
+type StoredTool = Omit<KnownTool, 'mirrored'> & { readonly mirrored: string }
+
 /** A tool that no list has. */
-const unlisted: KnownTool = { isSafeToRetry: false, outputSchema: { type: 'object' }, mirrored: [] }
-const refused: KnownTool = { ...unlisted, isRefused: true }
+const unlisted: StoredTool = { isSafeToRetry: false, outputSchema: { type: 'object' }, mirrored: '' }
+const refused: StoredTool = { ...unlisted, isRefused: true }
 
 /**
  * The tools of an upstream, as far as its lists have been read. What an upstream lists can depend on the credential, so the list of one caller
  * says nothing about the calls of another one: tools are stored for the headers with which they were listed.
  */
 export class KnownTools {
-  readonly #tools = new BoundedMap<string, KnownTool>({ maxEntries: maxTools })
+  readonly #tools = new SizedMap<StoredTool>({ maxEntries: maxTools, maxCharacters })
   /** Short keys for headers. A number is never used again. */
-  readonly #numbers = new BoundedMap<string, number>({ maxEntries: maxCredentials })
+  readonly #numbers = new BoundedMap<string, number>({ maxEntries: maxCredentials, maxKeyCharacters })
   #count = 0
 
   /** Stores tools; of several with one name the first, which lists contain. @param tools under their names on the upstream */
   learn(headers: UpstreamHeaders, tools: readonly Params[]): void {
     const number = this.#numberOf(headers)
-    for (const tool of [...tools].reverse()) this.#tools.set(`${number} ${tool.name}`, known(tool))
+    for (const tool of [...tools].reverse()) this.#set(number, tool.name, stored(tool))
   }
 
   /** Stores that no list has a tool. @param name on the upstream */
   setUnlisted(headers: UpstreamHeaders, name: string): void {
-    this.#tools.set(`${this.#numberOf(headers)} ${name}`, unlisted)
+    this.#set(this.#numberOf(headers), name, unlisted)
   }
 
   /** Stores that clients must reject tools. @param names on the upstream */
   refuse(headers: UpstreamHeaders, names: readonly unknown[]): void {
     const number = this.#numberOf(headers)
-    for (const name of names) this.#tools.set(`${number} ${name}`, refused)
+    for (const name of names) this.#set(number, name, refused)
   }
 
   /** Returns a tool; `undefined` if no list for these headers has been read that had it. @param name on the upstream */
   get(headers: UpstreamHeaders, name: unknown): KnownTool | undefined {
-    return this.#tools.get(`${this.#numberOf(headers)} ${name}`)
+    const tool = this.#tools.get(`${this.#numberOf(headers)} ${name}`)
+    return tool && { ...tool, mirrored: tool.mirrored === '' ? [] : JSON.parse(tool.mirrored) }
+  }
+
+  #set(number: number, name: unknown, tool: StoredTool): void {
+    this.#tools.set(`${number} ${name}`, tool, tool.mirrored.length)
   }
 
   #numberOf(headers: UpstreamHeaders): number {
@@ -72,10 +84,11 @@ export class KnownTools {
   }
 }
 
-function known({ annotations, outputSchema, inputSchema }: Params): KnownTool {
+function stored({ annotations, outputSchema, inputSchema }: Params): StoredTool {
+  const mirrored = isObject(inputSchema) ? headerParameters(inputSchema) : []
   return {
     isSafeToRetry: isObject(annotations) && (annotations.readOnlyHint === true || annotations.idempotentHint === true),
     outputSchema: isObject(outputSchema) && outputSchema.type !== 'object' ? {} : unlisted.outputSchema,
-    mirrored: isObject(inputSchema) ? headerParameters(inputSchema) : [],
+    mirrored: mirrored.length === 0 ? '' : JSON.stringify(mirrored),
   }
 }

@@ -1,6 +1,7 @@
 import { BoundedMap } from '../../../protocol/bounded-map.ts'
 import { hash } from '../../../protocol/hash.ts'
 import type { Params } from '../../../protocol/types.ts'
+import { maxKeyCharacters } from './listed-ids.ts'
 
 /** Lists in memory: of each kind, for each set of headers and each tenant. */
 const maxLists = 1000
@@ -15,7 +16,7 @@ type Seen = { readonly print: number; readonly announcedMs: number }
 
 /** Compares the lists of an upstream with those that this isolate has read before. */
 export class ListChanges {
-  readonly #seen = new BoundedMap<string, Seen>({ maxEntries: maxLists })
+  readonly #seen = new BoundedMap<string, Seen>({ maxEntries: maxLists, maxKeyCharacters })
 
   /** Returns whether a list has changed since it was last announced. The order of its entries does not matter. */
   hasChanged(key: string, entries: readonly Params[], nowMs: number): boolean {

@@ -5,7 +5,7 @@ import type { AnnouncedList } from './announce-change.ts'
 const maxLists = 100
 /** Characters of one list, with its key. A longer one is not stored. */
 const maxCharacters = 65_536
-/** Characters of all keys together. They contain the capabilities of clients, which choose their length. */
+/** Characters of all keys together. They contain headers, and the capabilities of clients, which choose their length. */
 export const maxKeyCharacters = 1_000_000
 
 type Listed = { readonly ids: readonly string[]; readonly readMs: number }

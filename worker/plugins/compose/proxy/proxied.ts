@@ -12,7 +12,7 @@ import type { ReadBytes } from '../../../protocol/bounded-body.ts'
 import { BoundedMap } from '../../../protocol/bounded-map.ts'
 import { McpError } from '../../../protocol/errors.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
-import type { Params, Result, ServerCapabilities } from '../../../protocol/types.ts'
+import type { Params, Result } from '../../../protocol/types.ts'
 import { canonicalUri } from '../../../protocol/uri.ts'
 import { withPrefix } from '../prefixed-interceptors.ts'
 import { type AnnouncedList, announceChange } from './announce-change.ts'
@@ -21,6 +21,7 @@ import { withTimeout } from './deadlines.ts'
 import { ForwardedAccess } from './forwarded-access.ts'
 import { ListChanges } from './list-changes.ts'
 import { ListedIds, maxKeyCharacters } from './listed-ids.ts'
+import type { Feature, Offered } from './offered.ts'
 import { ProxiedTools } from './proxied-tools.ts'
 import type { ProxyOptions } from './proxy-options.ts'
 import { maxEntries, mostPages, readPages } from './read-pages.ts'
@@ -30,10 +31,6 @@ import { isOfOneCall, UpstreamCallers } from './upstream-callers.ts'
 import { TokenRefused } from './upstream-errors.ts'
 import { isTimeout } from './upstream-http.ts'
 import { headersKey } from './upstream-sessions.ts'
-
-/** Capabilities that are forwarded. */
-export const features = ['tools', 'prompts', 'resources', 'completions'] as const
-export type Feature = (typeof features)[number]
 
 /** Lists that are forwarded: the kind of their entries, the capability that they need, and the members with the entries and their names. */
 export const lists = {
@@ -107,15 +104,15 @@ export class Proxied {
   }
 
   /** @throws McpError `unavailable` when the upstream does not respond, or the error of its response */
-  async capabilities(reader: HeadersContext, declarations: Declarations): Promise<ServerCapabilities> {
+  async offered(reader: HeadersContext, declarations: Declarations): Promise<Offered> {
     const signal = withTimeout(reader.signal, this.#options.timeoutMs)
     const caller = await this.#callers.starting(reader, signal, declarations)
-    return this.#remote.capabilities(caller).finally(() => isOfOneCall(caller) && this.#remote.end(caller.sessionKey))
+    return this.#remote.offered(caller).finally(() => isOfOneCall(caller) && this.#remote.end(caller.sessionKey))
   }
 
   async offers(context: MethodContext, feature: Feature, signal = this.timed(context)): Promise<boolean> {
-    const capabilities = await this.#remote.capabilities(await this.#callers.of(context, signal))
-    return capabilities[feature] !== undefined
+    const offered = await this.#remote.offered(await this.#callers.of(context, signal))
+    return offered.has(feature)
   }
 
   /** Gets the token of the user for the rest of this round: see `UpstreamCallers.connect`. */

@@ -15,10 +15,11 @@ import {
 } from '../../../client/request-guard.ts'
 import { wait } from '../../../engine/wait.ts'
 import { errorTable, McpError, ToolError } from '../../../protocol/errors.ts'
-import type { Result, ServerCapabilities } from '../../../protocol/types.ts'
+import type { Result } from '../../../protocol/types.ts'
 import { type Answered, type InputRequired, resultOf } from './check-results.ts'
 import { type Connection, Connections } from './connections.ts'
 import { SlowResponse } from './match-response.ts'
+import type { Offered } from './offered.ts'
 import { OptionError } from './option-error.ts'
 import { type RemoteCall, type RemoteCaller, sendInSession, sendStateless } from './send-request.ts'
 import { invalidResult, noAnswer, UpstreamFailure } from './upstream-errors.ts'
@@ -50,16 +51,16 @@ export class Remote {
     return this.#http.url
   }
 
-  /** Returns the capabilities of the upstream. @throws McpError see `request` */
-  async capabilities(caller: RemoteCaller): Promise<ServerCapabilities> {
+  /** Returns what the upstream offers to a caller. @throws McpError see `request` */
+  async offered(caller: RemoteCaller): Promise<Offered> {
     const connect = () => this.#connections.connect(caller)
     // The connection may exist already, so it proves nothing.
-    const { capabilities, session } = await this.#guarded(caller, connect, {
+    const { offered, session } = await this.#guarded(caller, connect, {
       isSafeToRetry: () => true,
       isProof: false,
     })
     if (session) this.#connections.sessions.release(session)
-    return capabilities
+    return offered
   }
 
   /** @throws McpError the error of the upstream, as far as there is a kind for it; `unavailable` without a response */

@@ -11,8 +11,9 @@ import { canonicalTemplate, canonicalUri } from '../../../protocol/uri.ts'
 import { isOffered } from './capabilities.ts'
 import { type Destination, otherUpstream, upstreamForName, upstreamsForUri } from './find-upstream.ts'
 import { forward } from './forward.ts'
+import type { Feature } from './offered.ts'
 import { OptionError } from './option-error.ts'
-import { type Feature, notFound, type Proxied } from './proxied.ts'
+import { notFound, type Proxied } from './proxied.ts'
 
 export const callTool = async (
   context: MethodContext,

@@ -110,7 +110,7 @@ export async function sendInSession(
  */
 async function setLogLevel(http: UpstreamHttp, session: UpstreamSession, call: RemoteCall): Promise<void> {
   const level = call.listener?.logLevel
-  if (level === undefined || session.capabilities.logging === undefined) return
+  if (level === undefined || !session.offered.has('logging')) return
   if (session.logLevel !== undefined && logLevels.indexOf(session.logLevel) <= logLevels.indexOf(level)) return
   session.logLevel = level
   const message = { id: newRequestId(), method: 'logging/setLevel', params: { level } }

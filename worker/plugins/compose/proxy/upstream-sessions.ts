@@ -1,5 +1,6 @@
 import { BoundedMap } from '../../../protocol/bounded-map.ts'
-import type { LogLevel, ServerCapabilities } from '../../../protocol/types.ts'
+import type { LogLevel } from '../../../protocol/types.ts'
+import type { Offered } from './offered.ts'
 
 /** A session of an upstream, which several requests share. */
 export type UpstreamSession = {
@@ -7,8 +8,8 @@ export type UpstreamSession = {
   readonly id: string | null
   /** The negotiated protocol version. */
   readonly version: string
-  /** The capabilities of the upstream in this session. */
-  readonly capabilities: ServerCapabilities
+  /** What the upstream offers in this session. */
+  readonly offered: Offered
   /** Headers of the option `headers` with which it started. */
   readonly headers: Readonly<Record<string, string>>
   /** Least severe level that a request set for the log messages of the session; `undefined`: the upstream decides. */
