@@ -331,6 +331,44 @@ test('a request state of an upstream has at most as many characters as one of th
   expect(() => read('tools/call', state(393_217))).toThrow('"requestState" must have at most 393216 characters')
 })
 
+describe('a result that a call cannot continue with names the upstream', () => {
+  const numbered = '{"content":[],"structuredContent":{"a":[1,1e400]}}'
+  const requests = (keys: string[], request = '{"method":"roots/list"}') =>
+    `{"resultType":"input_required","inputRequests":{${keys.map((key) => `"${key}":${request}`)}}}`
+  const message = '{"mode":"form","message":"?","requestedSchema":{"type":"object","properties":{},"x":-1e999}}'
+  const keys = (length: number) => Array.from({ length }, (_, index) => `k${index}`)
+  const limits = '"inputRequests" must have at most 100 members, with names of at most 1020 characters'
+
+  test.each<[what: string, result: string, reason: string]>([
+    ['with a number that JSON does not have', numbered, 'it has Infinity at structuredContent.a[1]'],
+    [
+      'with such a number in an input request',
+      requests(['k'], `{"method":"elicitation/create","params":${message}}`),
+      'it has -Infinity at inputRequests.k.params.requestedSchema.x',
+    ],
+    ['with 101 input requests', requests(keys(101)), limits],
+    ['with an input request with a long name', requests(['k'.repeat(1021)]), limits],
+  ])('%s', async (_, text, reason) => {
+    const answer = ({ id }: { id: unknown }) =>
+      new Response(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}`, {
+        headers: { 'Content-Type': 'application/json' },
+      })
+    const server = newServer().use(nodeProxy('https://u.example/mcp', scripted({ 'tools/call': answer }).fetch))
+    expect(await refusal(server, 'tools/call', { name: 'x', arguments: {} })).toMatchObject({
+      kind: 'unavailable',
+      message: expect.stringContaining(`The server at u.example answered tools/call with an invalid result: ${reason}`),
+    })
+  })
+
+  test('of at most 100 requests, with names of at most 1020 characters, reaches the client', async () => {
+    const asked = [...keys(99), 'k'.repeat(1020)]
+    const upstream = scripted({ 'tools/call': JSON.parse(requests(asked)) })
+    const server = newServer().use(nodeProxy('https://u.example/mcp', upstream.fetch))
+    const { outcome } = await play(server, 'tools/call', { name: 'x', arguments: {} })
+    expect(outcome).toMatchObject({ inputRequests: Object.fromEntries(asked.map((key) => [`1 ${key}`, {}])) })
+  })
+})
+
 test.each([9007199254740992, -9007199254740992, Number.POSITIVE_INFINITY])(
   'the number %d in the arguments of a call, which may be rounded, is not sent',
   async (id) => {

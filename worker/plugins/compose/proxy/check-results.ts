@@ -7,6 +7,7 @@ import * as kind from '../../../declarations/option-kinds.ts'
 import { ofContents, readOptional } from '../../../declarations/optional-members.ts'
 import * as bounds from '../../../protocol/bounds.ts'
 import { McpError } from '../../../protocol/errors.ts'
+import { jsonText } from '../../../protocol/json-text.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import { relatedTaskKey } from '../../../protocol/meta.ts'
 import { roles } from '../../../protocol/roles.ts'
@@ -175,7 +176,7 @@ export const isInputRequired = (result: Result | InputRequired): result is Input
  * Reads a result of an upstream: a complete result with the members of its method, or input requests. Other kinds of results, such as
  * tasks, need a capability that this server does not declare.
  *
- * Members that are `null` are left out, as in own results.
+ * Members that are `null` are left out, as in own results. A value that JSON cannot carry on, such as the number of `1e400`, is an error.
  *
  * @param canBeAsked whether the upstream's protocol version has input requests
  * @throws McpError `unavailable` for any other value; it names the member
@@ -184,42 +185,48 @@ export function readResult(method: string, params: Params, canBeAsked: boolean, 
   const { _meta } = params
   const resultType = params.resultType ?? 'complete'
   // Versions with sessions have no kinds of results: there it is a member like any other.
-  if (canBeAsked && resultType === 'input_required') return readInputRequired(method, params, host)
-  if (canBeAsked && resultType !== 'complete') {
+  const isRequest = canBeAsked && resultType === 'input_required'
+  if (canBeAsked && !isRequest && resultType !== 'complete') {
     throw invalidResult(host, method, `its resultType is ${preview(resultType)}, which this server did not ask for`)
   }
   const member = members[method]
-  if (!member && method !== 'completion/complete') return params
+  if (!isRequest && !member && method !== 'completion/complete') return params
   try {
+    jsonText(params, 'it has', InvalidMember)
+    if (isRequest) return readInputRequired(method, params, host)
     const read = member ? readListed(params, member, canBeAsked) : readCompletion(params)
     if (!isObject(_meta)) return read
     // A client would take it for a task of this server.
     const { [relatedTaskKey]: _, ...meta } = _meta
     return { ...read, _meta: meta }
   } catch (problem) {
-    if (problem instanceof InvalidMember) throw invalidResult(host, method, problem.message)
-    throw problem
+    const isInvalid = problem instanceof InvalidMember || problem instanceof InvalidInputRequest
+    throw isInvalid ? invalidResult(host, method, problem.message) : problem
   }
 }
+
+/** Characters of the key of an input request: it reaches the client with the number of the round. */
+const maxKeyCharacters = bounds.nameCharacters - 4
 
 function readInputRequired(method: string, params: Params, host: string): InputRequired {
   const inputRequests = params.inputRequests ?? {}
   const requestState = params.requestState ?? undefined
   if (!canAsk.has(method)) throw invalidResult(host, method, 'it requests input, which this method does not support')
   if (!isObject(inputRequests)) throw invalidResult(host, method, '"inputRequests" must be an object')
+  const keys = Object.keys(inputRequests)
+  if (keys.length > bounds.inputResponses || keys.some((key) => key.length > maxKeyCharacters)) {
+    const reason = `"inputRequests" must have at most ${bounds.inputResponses} members, with names of at most ${maxKeyCharacters} characters`
+    throw invalidResult(host, method, reason)
+  }
   if (requestState !== undefined && typeof requestState !== 'string') {
     throw invalidResult(host, method, '"requestState" must be a string')
   }
   if (requestState !== undefined && requestState.length > bounds.requestStateCharacters) {
     throw invalidResult(host, method, `"requestState" must have at most ${bounds.requestStateCharacters} characters`)
   }
-  let read: Params
-  try {
-    read = Object.fromEntries(Object.entries(inputRequests).map(([key, each]) => [key, readInputRequest(key, each)]))
-  } catch (problem) {
-    if (problem instanceof InvalidInputRequest) throw invalidResult(host, method, problem.message)
-    throw problem
-  }
+  const read = Object.fromEntries(
+    Object.entries(inputRequests).map(([key, each]) => [key, readInputRequest(key, each)]),
+  )
   return {
     resultType: 'input_required',
     inputRequests: read as InputRequired['inputRequests'], // each was read above
