@@ -404,7 +404,7 @@ test('an answer with too many values is not parsed', async () => {
     const headers = { 'Content-Type': isStream ? 'text/event-stream' : 'application/json' }
     const response = new Response(isStream ? `data: ${text}\n\n` : text, { headers })
     const match = await matchResponse(response, 1, new AbortController().signal)
-    expect(match).toMatchObject(isStream ? { kind: 'none' } : { problem: 'The body has more than 250000 values' })
+    expect(match).toEqual({ kind: 'too large', bound: '250000 values' })
   }
   expect(parsing).not.toHaveBeenCalled()
   parsing.mockRestore()
@@ -615,19 +615,49 @@ test('input requests of an upstream reach only clients that declare the capabili
   expect(outcome).toMatchObject({ inputRequests: { '1 a': visit('https://evil.example/login') } })
 })
 
-test('an upstream that requests no input, but another round, fails after 100 rounds', async () => {
-  let rounds = 0
-  const upstream = async (_: string, { body }: RequestInit) => {
-    const { id, method } = JSON.parse(String(body))
-    const described = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }
-    if (method !== 'server/discover') rounds += 1
-    const result = method === 'server/discover' ? described : { resultType: 'input_required', requestState: 's' }
-    return Response.json({ jsonrpc: '2.0', id, result })
-  }
-  const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream))
+const inRounds = (answer: (round: number) => Record<string, unknown>) => {
+  let round = 0
+  const upstream = scripted({ 'tools/call': () => ({ resultType: 'input_required', ...answer(++round) }) })
+  return { upstream, server: newServer().use(nodeProxy('https://upstream.example/mcp', upstream.fetch)) }
+}
+
+test('an upstream may have 10 rounds in a row without an input request, of which no state is kept', async () => {
+  const { upstream, server } = inRounds((round) => ({
+    ...(round === 11 && asks({ method: 'roots/list' })),
+    requestState: `state ${round}`,
+  }))
+  const { outcome } = await play(server, 'tools/call', { name: 'x' })
+  if (!('journal' in outcome)) throw new Error('It asks nothing')
+  expect(JSON.stringify(outcome.journal).match(/state \d+/g)).toEqual(['state 11'])
+  const sent = upstream.asked('tools/call').map(({ params }) => params.requestState)
+  expect(sent).toEqual([undefined, ...Array.from({ length: 10 }, (_, index) => `state ${index + 1}`)])
+})
+
+test('an upstream that requests no input, but another round, fails after 10 of them', async () => {
+  const { upstream, server } = inRounds(() => ({ requestState: 's' }))
   expect(await refusal(server, 'tools/call', { name: 'x' })).toMatchObject({
     kind: 'unavailable',
-    message: 'The upstream server still requests input after 100 rounds',
+    message:
+      'The server at upstream.example answered tools/call more than 10 times in a row with a round that requests no input',
   })
-  expect(rounds).toBe(100)
+  expect(upstream.asked('tools/call')).toHaveLength(11)
+})
+
+test.each([
+  ['8388608 bytes', 3, 'x'.repeat(3 * 1024 * 1024)],
+  ['250000 values', 3, Array.from({ length: 100_000 }, () => 1)],
+])('all rounds of a call together have at most %s, also in later rounds of the client', async (bound, rounds, junk) => {
+  const silent = inRounds(() => ({ junk }))
+  const message = `The server at upstream.example answered tools/call with more than ${bound}, more than proxy() reads: let it send less`
+  expect(await refusal(silent.server, 'tools/call', { name: 'x' })).toMatchObject({ kind: 'unavailable', message })
+  expect(silent.upstream.asked('tools/call')).toHaveLength(rounds)
+
+  const asking = inRounds(() => ({ ...asks({ method: 'roots/list' }), junk }))
+  let journal: Parameters<typeof withAnswers>[0] | undefined
+  for (let round = 1; round < rounds; round += 1) {
+    const { outcome } = await play(asking.server, 'tools/call', { name: 'x' }, journal && { journal })
+    if (!('journal' in outcome)) throw new Error('It asks nothing')
+    journal = withAnswers(outcome.journal, { [`${round} a`]: { result: { roots: [] } } })
+  }
+  expect(await refusal(asking.server, 'tools/call', { name: 'x' }, journal && { journal })).toMatchObject({ message })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { hasMoreValues, isLongerAsJson } from '../../worker/protocol/json-size.ts'
+import { countValues, isLongerAsJson } from '../../worker/protocol/json-size.ts'
 
 const valuesIn = (value: unknown): number =>
   1 +
@@ -17,17 +17,18 @@ const examples: unknown[] = [
 ]
 
 describe.each(examples.map((value) => [JSON.stringify(value), value]))('%s', (text, value) => {
-  test('has no more values than it has', () => {
-    // Blanks: a text without room for so many values is not read.
-    const padded = String(text) + ' '.repeat(100)
-    const values = valuesIn(value)
-    expect([hasMoreValues(padded, values), hasMoreValues(padded, values - 1)]).toEqual([false, true])
+  test('has as many values as are counted', () => {
+    expect(countValues(String(text), 100)).toBe(valuesIn(value))
   })
 
   test('is no longer as JSON than it is', () => {
     const { length } = JSON.stringify(text)
     expect([isLongerAsJson(String(text), length), isLongerAsJson(String(text), length - 1)]).toEqual([false, true])
   })
+})
+
+test('values are counted up to more than are allowed', () => {
+  expect(countValues(JSON.stringify(Array.from({ length: 100 }, () => 1)), 10)).toBe(11)
 })
 
 test('control characters have six characters, but those with a short form', () => {

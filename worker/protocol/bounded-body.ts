@@ -13,7 +13,6 @@ export type ReadBytes = { bytes: number; readonly maxBytes: number }
  */
 export class BoundedBody {
   readonly stream: ReadableStream<Uint8Array>
-  isTooLarge = false
 
   /** @param read shared by bodies that are bounded together */
   constructor(body: ReadableStream<Uint8Array>, read: ReadBytes) {
@@ -24,7 +23,6 @@ export class BoundedBody {
         if (done) return controller.close()
         read.bytes += value.byteLength
         if (read.bytes <= read.maxBytes) return controller.enqueue(value)
-        this.isTooLarge = true
         const problem = new RangeError()
         controller.error(problem)
         await reader.cancel(problem).catch(() => {})

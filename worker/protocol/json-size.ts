@@ -1,9 +1,7 @@
 /** How large JSON is, before it is read or written: to count takes less memory than the value or the text. */
 
-/** Whether a JSON text has more values than that: objects, arrays and what they contain. For another text, any answer. */
-export function hasMoreValues(text: string, most: number): boolean {
-  // A value takes a character.
-  if (text.length <= most) return false
+/** Counts the values of a JSON text, up to more than `most`: objects, arrays and what they contain. For another text, any number. */
+export function countValues(text: string, most: number): number {
   let values = 1
   let isInString = false
   for (let at = 0; at < text.length && values <= most; at += 1) {
@@ -16,7 +14,7 @@ export function hasMoreValues(text: string, most: number): boolean {
     // An empty object or array has no first member.
     else if (character === '[' || character === '{') values += /[\]}]/.test(text.charAt(at + 1)) ? 0 : 1
   }
-  return values > most
+  return values
 }
 
 /** Whether the JSON text of a string without lone surrogates has more characters than that. */

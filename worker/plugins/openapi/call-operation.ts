@@ -8,7 +8,7 @@ import type { UpstreamToken } from '../../declarations/upstream-token.ts'
 import { partyOf } from '../../engine/caller.ts'
 import { maxAnswerBytes } from '../../protocol/bounded-body.ts'
 import { ToolError } from '../../protocol/errors.ts'
-import { hasMoreValues, isLongerAsJson } from '../../protocol/json-size.ts'
+import { countValues, isLongerAsJson } from '../../protocol/json-size.ts'
 import { defaultBounds, isObject } from '../../protocol/jsonrpc.ts'
 import type { CallToolResult, Params } from '../../protocol/types.ts'
 import { bounded, encodeForm, type Field, fieldsOf, joinEntries, textsOf, tooLong } from './form-fields.ts'
@@ -81,7 +81,7 @@ export async function callOperation(
   if (ok && isStructured) {
     const json = bytes.text()
     const { maxJsonValues } = defaultBounds
-    if (hasMoreValues(json, maxJsonValues)) {
+    if (countValues(json, maxJsonValues) > maxJsonValues) {
       throw new ToolError(
         `${where} with a body of more than ${maxJsonValues} values, more than openApiTools() reads: ask for a smaller part`,
       )

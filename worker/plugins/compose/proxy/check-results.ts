@@ -50,7 +50,7 @@ export function resultOf(
   if (match.kind === 'too large') {
     throw new McpError(
       'unavailable',
-      `The server at ${host} answered ${method} with more than ${match.maxBytes} bytes, more than proxy() reads: let it send less`,
+      `The server at ${host} answered ${method} with more than ${match.bound}, more than proxy() reads: let it send less`,
     )
   }
   if (match.kind === 'none' && match.problem !== undefined) {

@@ -7,22 +7,25 @@ import type { InputRequest, Params, Result } from '../../../protocol/types.ts'
 import { isInputRequired } from './check-results.ts'
 import type { Destination } from './find-upstream.ts'
 import { interceptPart } from './intercept-part.ts'
+import { newReceived, type Received } from './match-response.ts'
 import { Notices, type RelayedNotices } from './notices.ts'
 import type { Proxied } from './proxied.ts'
 import { TokenRefused } from './upstream-errors.ts'
 
 type Requests = Readonly<Record<string, InputRequest>>
 
-/** Rounds of one call that an upstream may have. */
+/** Rounds of one call in which an upstream may request input. */
 const maxRounds = 100
+/** Rounds in a row in which an upstream may request no input. */
+const maxSilentRounds = 10
 
 /**
  * Forwards a request to an upstream, and input requests of the upstream to the client. Each round of the upstream happens once, however
  * many rounds the call has here.
  *
  * @param upstream params that differ on the upstream
- * @param onAnswered called with the id when the upstream has answered, before it receives anything else of the call. What it throws ends the
- * call
+ * @param onAnswered called with the id when the upstream has answered, before it receives anything else of the call; it may be called again.
+ * What it throws ends the call
  */
 export const forward = (
   context: MethodContext,
@@ -41,51 +44,107 @@ async function relay(
   const { context, call } = methodContext
   const { inputResponses: _i, requestState: _r, task: _t, _meta, ...params } = call.params
   let more: Params = {}
+  // All rounds together may have as much as one response.
+  const received = newReceived()
   // For all rounds in which the client is not asked.
   const signal = proxied.timed(methodContext)
   await proxied.connect(methodContext, signal)
   for (let round = 1; round <= maxRounds; round += 1) {
-    const sent = { ...params, ...upstream, ...more }
     const key = `${id} ${round}`
-    const result = await requestOnce(methodContext, proxied, sent, key, signal).catch(async (problem) => {
+    const terms = { signal, received }
+    const request = { own: { ...params, ...upstream }, more, terms, onAnswered: () => onAnswered(id) }
+    const result = await requestOnce(methodContext, proxied, request, key).catch(async (problem) => {
       if (!(problem instanceof TokenRefused)) throw problem
       // The upstream has not read the request. The user may be asked for another token.
       await proxied.connect(methodContext, signal, problem)
-      return requestOnce(methodContext, proxied, sent, `${key} again`, signal)
+      return requestOnce(methodContext, proxied, request, `${key} again`)
     })
     if (round === 1) await onAnswered(id)
     if (!isInputRequired(result)) return proxied.access.uris.result(result)
     const { inputRequests, requestState } = result
-    const hasRequests = Object.keys(inputRequests).length > 0
-    const inputResponses = hasRequests ? answersTo(context, round, inputRequests) : {}
+    const inputResponses = isSilent(result) ? {} : answersTo(context, round, inputRequests)
     if (!inputResponses) return context.requestInput(keyed(round, inputRequests))
-    more = { ...(hasRequests && { inputResponses }), ...(requestState !== undefined && { requestState }) }
+    more = { ...(!isSilent(result) && { inputResponses }), ...(requestState !== undefined && { requestState }) }
   }
-  throw new McpError('unavailable', `The upstream server still requests input after ${maxRounds} rounds`)
+  throw new McpError('unavailable', `The server at ${proxied.host} still requests input after ${maxRounds} rounds`)
 }
 
-/** Sends a request, and relays its notifications; in a later round of the call, returns the result of the earlier one. */
+/** A request to an upstream. `own`: its params in each round. `more`: those of the first round. `onAnswered`: called before another round. */
+type UpstreamRequest = {
+  readonly own: Params
+  readonly more: Params
+  readonly terms: { readonly signal: AbortSignal; readonly received: Received }
+  readonly onAnswered: () => Awaitable<void>
+}
+
+/**
+ * Sends a request until the upstream requests input or has a result, and relays its notifications. In a later round of the call, returns
+ * the result of the earlier one.
+ */
 async function requestOnce(
   methodContext: MethodContext,
   proxied: Proxied,
-  sent: Params,
+  request: UpstreamRequest,
   key: string,
-  signal: AbortSignal,
 ): Promise<Result> {
-  const { context, call } = methodContext
+  const { context } = methodContext
+  const { received } = request.terms
   const notices = new Notices(methodContext, proxied)
   let isReplayed = true
-  const { result, relayed }: { result: Result; relayed: RelayedNotices } = await context.once(
-    `\0upstream ${key}`,
-    async () => {
-      isReplayed = false
-      const result = await proxied.request(methodContext, call.method, sent, { signal, listener: notices })
-      return { result, relayed: notices.relayed }
-    },
-  )
-  if (isReplayed) notices.replay(relayed)
+  const { result, relayed, read }: Recorded = await context.once(`\0upstream ${key}`, async () => {
+    isReplayed = false
+    const result = await untilInput(methodContext, proxied, request, notices)
+    return { result, relayed: notices.relayed, read: { bytes: received.bytes, values: received.values } }
+  })
+  if (isReplayed) {
+    notices.replay(relayed)
+    Object.assign(received, read)
+  }
   return result
 }
+
+/** `read`: what was received so far. */
+type Recorded = {
+  readonly result: Result
+  readonly relayed: RelayedNotices
+  readonly read: Pick<Received, 'bytes' | 'values'>
+}
+
+/**
+ * Sends a request, and again after each round without an input request. Only the last of these rounds is stored. If the token of the user
+ * is refused after the first one, returns the round before, which is not repeated.
+ *
+ * @throws McpError `unavailable` after too many such rounds
+ */
+async function untilInput(
+  methodContext: MethodContext,
+  proxied: Proxied,
+  { own, more, terms, onAnswered }: UpstreamRequest,
+  listener: Notices,
+): Promise<Result> {
+  const { method } = methodContext.call
+  const send = (params: Params) => proxied.request(methodContext, method, params, { ...terms, listener })
+  let result = await send({ ...own, ...more })
+  for (let silent = 1; isSilent(result); silent += 1) {
+    if (silent > maxSilentRounds) {
+      throw new McpError(
+        'unavailable',
+        `The server at ${proxied.host} answered ${method} more than ${maxSilentRounds} times in a row with a round that requests no input`,
+      )
+    }
+    await onAnswered()
+    const { requestState } = result
+    try {
+      result = await send({ ...own, ...(requestState !== undefined && { requestState }) })
+    } catch (problem) {
+      if (problem instanceof TokenRefused) return result
+      throw problem
+    }
+  }
+  return result
+}
+
+const isSilent = (result: Result): boolean => isInputRequired(result) && Object.keys(result.inputRequests).length === 0
 
 /** Returns the same input requests under keys that are unique to this round. */
 const keyed = (round: number, requests: Requests): Requests =>

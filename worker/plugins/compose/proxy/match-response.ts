@@ -5,8 +5,7 @@ import { isTimeoutError } from '../../../client/request-guard.ts'
 import { eventsByChunk, isEventStream } from '../../../client/wire.ts'
 import { wait } from '../../../engine/wait.ts'
 import { BoundedBody, maxAnswerBytes, type ReadBytes } from '../../../protocol/bounded-body.ts'
-import { McpError } from '../../../protocol/errors.ts'
-import { hasMoreValues } from '../../../protocol/json-size.ts'
+import { countValues } from '../../../protocol/json-size.ts'
 import {
   defaultBounds,
   isNotification,
@@ -34,8 +33,18 @@ export type Match =
   | { readonly kind: 'foreign' }
   /** No response. `problem`: of a body that is complete, so that it is an answer, unlike a stream that ends too early. */
   | { readonly kind: 'none'; readonly problem?: string | undefined }
-  /** A response of more bytes than are read. */
-  | { readonly kind: 'too large'; readonly maxBytes: number }
+  /** A response of more bytes or values than are read. `bound`: the number and the unit. */
+  | { readonly kind: 'too large'; readonly bound: string }
+
+/** What was read so far, of one response or of several, and the most that is read. */
+export type Received = ReadBytes & { values: number; readonly maxValues: number }
+
+export const newReceived = (maxBytes = maxAnswerBytes): Received => ({
+  bytes: 0,
+  maxBytes,
+  values: 0,
+  maxValues: defaultBounds.maxJsonValues,
+})
 
 /** Handles the messages on the streams of a request besides its response. */
 export type Peer = {
@@ -75,7 +84,7 @@ const maxTimerMs = 2 ** 31 - 1
  * ends before it.
  *
  * @param signal of the request
- * @param received counts the bytes of the response. Default: those of no other one, up to `maxAnswerBytes`
+ * @param received counts the bytes and the values of the response. Default: those of no other one
  * @throws SlowResponse after a timeout; any other reason of the signal
  * @see https://www.jsonrpc.org/specification#response_object
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
@@ -85,7 +94,7 @@ export async function matchResponse(
   id: RequestId,
   signal: AbortSignal,
   peer?: Peer,
-  received?: ReadBytes,
+  received = newReceived(),
 ): Promise<Match> {
   try {
     return await findMatch(response, new Reading(id, signal, peer, received), signal, peer)
@@ -120,19 +129,14 @@ class Reading {
   readonly #id: RequestId
   readonly #signal: AbortSignal
   readonly #peer: Peer | undefined
-  readonly #received: ReadBytes
+  readonly #received: Received
   #requests = 0
   #isForeign = false
   #refusal: ErrorMessage | undefined
   #malformed: string | undefined
   #problem: string | undefined
 
-  constructor(
-    id: RequestId,
-    signal: AbortSignal,
-    peer: Peer | undefined,
-    received: ReadBytes = { bytes: 0, maxBytes: maxAnswerBytes },
-  ) {
+  constructor(id: RequestId, signal: AbortSignal, peer: Peer | undefined, received: Received) {
     this.#id = id
     this.#signal = signal
     this.#peer = peer
@@ -145,16 +149,24 @@ class Reading {
     return this.#isForeign ? { kind: 'foreign' } : { kind: 'none', problem: this.#problem }
   }
 
+  get #exceeded(): string | undefined {
+    const { bytes, maxBytes, values, maxValues } = this.#received
+    if (bytes > maxBytes) return `${maxBytes} bytes`
+    return values > maxValues ? `${maxValues} values` : undefined
+  }
+
   /** Reads until the response, or to the end. */
   async read(upstreamResponse: Response): Promise<Match | undefined> {
-    const bounded = upstreamResponse.body && new BoundedBody(upstreamResponse.body, this.#received)
-    const response = bounded ? new Response(bounded.stream, upstreamResponse) : upstreamResponse
+    const { body } = upstreamResponse
+    const response = body
+      ? new Response(new BoundedBody(body, this.#received).stream, upstreamResponse)
+      : upstreamResponse
     const isStream = isEventStream(response)
     try {
       const match = isStream ? await this.#readStream(response) : this.#find(this.#whole(await response.text()), false)
       if (match) return match
     } catch (problem) {
-      if (bounded?.isTooLarge) return { kind: 'too large', maxBytes: this.#received.maxBytes }
+      if (this.#exceeded) return { kind: 'too large', bound: this.#exceeded }
       this.#signal.throwIfAborted()
       // A stream whose connection is lost is resumed like one that ends.
       if (!isStream || !this.stream.lastEventId) throw problem
@@ -193,11 +205,19 @@ class Reading {
     return messages
   }
 
-  /** Returns the messages of a body or an event. Malformed ones are ignored, except the answer to the request. */
+  /**
+   * Returns the messages of a body or an event. Malformed ones are ignored, except the answer to the request.
+   *
+   * @throws RangeError if more was received than is read. Too many values are not parsed: their objects take many times the memory of the text
+   */
   #messagesIn(text: string): Message[] {
-    const parsed = parseAnswer(text)
+    const { values, maxValues } = this.#received
+    this.#received.values += countValues(text, maxValues - values)
+    if (this.#exceeded) throw new RangeError()
+    const parsed = parse(text, answerBounds)
     const all = 'batch' in parsed ? parsed.batch : [parsed]
     this.#received.bytes += eventBytes * all.length
+    if (this.#exceeded) throw new RangeError()
     // Parsed again at the first malformed message, once for all.
     let value: unknown
     return all.flatMap((each, index) => {
@@ -213,13 +233,6 @@ class Reading {
     this.#requests += 1
     if (this.#requests <= maxRequests) this.#peer?.onRequest?.(request)
   }
-}
-
-/** Parses a body or an event. An answer with too many values is not parsed: its objects take many times the memory of its text. */
-function parseAnswer(text: string): Parsed {
-  const { maxJsonValues } = defaultBounds
-  if (!hasMoreValues(text, maxJsonValues)) return parse(text, answerBounds)
-  return { malformed: new McpError('parse_error', `The body has more than ${maxJsonValues} values`) }
 }
 
 /** Returns a malformed response to a request as an error: the upstream answers, so another request may succeed. */

@@ -8,7 +8,6 @@ import { refuseRounded } from '../../../declarations/refuse-rounded.ts'
 import type { SelectedTools } from '../../../declarations/tool-selection.ts'
 import type { HeadersContext } from '../../../declarations/upstream-options.ts'
 import type { MethodContext } from '../../../engine/methods/method.ts'
-import type { ReadBytes } from '../../../protocol/bounded-body.ts'
 import { BoundedMap } from '../../../protocol/bounded-map.ts'
 import { McpError } from '../../../protocol/errors.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
@@ -21,6 +20,7 @@ import { withTimeout } from './deadlines.ts'
 import { ForwardedAccess } from './forwarded-access.ts'
 import { ListChanges } from './list-changes.ts'
 import { ListedIds, maxKeyCharacters } from './listed-ids.ts'
+import type { Received } from './match-response.ts'
 import type { Feature, Offered } from './offered.ts'
 import { ProxiedTools } from './proxied-tools.ts'
 import type { ProxyOptions } from './proxy-options.ts'
@@ -59,8 +59,8 @@ export type ProxiedOptions = Required<Pick<ProxyOptions, 'prefix' | 'headers' | 
     readonly listMaxAgeMs: number
   }
 
-/** The signal of a request, who receives its notifications, and what counts the bytes of its response. */
-type RequestTerms = { readonly signal: AbortSignal; readonly listener?: Listener; readonly received?: ReadBytes }
+/** The signal of a request, who receives its notifications, and what counts the bytes and the values of its response. */
+type RequestTerms = { readonly signal: AbortSignal; readonly listener?: Listener; readonly received?: Received }
 
 export class Proxied {
   readonly prefix: string
@@ -271,9 +271,13 @@ export class Proxied {
     return this.#remote.url
   }
 
+  get host(): string {
+    return this.#remote.host
+  }
+
   /** Returns the name that a logger of the upstream has on this server. */
   loggerOf(logger: unknown): string {
-    return this.prefix + (typeof logger === 'string' && logger !== '' ? logger : this.#remote.host)
+    return this.prefix + (typeof logger === 'string' && logger !== '' ? logger : this.host)
   }
 
   /** @param params without `_meta`: only the trace of the client is forwarded */

@@ -1,7 +1,7 @@
-import type { ReadBytes } from '../../../protocol/bounded-body.ts'
 import { McpError } from '../../../protocol/errors.ts'
 import type { Params } from '../../../protocol/types.ts'
 import { type ListMember, maxEntryCharacters, readEntry } from './check-entries.ts'
+import { newReceived, type Received } from './match-response.ts'
 
 /** Pages of a list that are read. */
 export const mostPages = 20
@@ -32,13 +32,13 @@ type Pages = {
  */
 export async function readPages(
   member: ListMember,
-  read: (cursor: string | undefined, received: ReadBytes) => Promise<Params>,
+  read: (cursor: string | undefined, received: Received) => Promise<Params>,
   report: (problem: McpError) => void,
 ): Promise<Pages> {
   const entries: Params[] = []
   const invalid: string[] = []
   const seen = new Set<string>()
-  const received = { bytes: 0, maxBytes: maxListBytes }
+  const received = newReceived(maxListBytes)
   let cursor: string | undefined
   let isComplete = true
   let isFull = false

@@ -1,7 +1,6 @@
 /** Sends one request to an upstream, and finds its response. */
 
 import { isTimeoutError } from '../../../client/request-guard.ts'
-import type { ReadBytes } from '../../../protocol/bounded-body.ts'
 import { ToolError } from '../../../protocol/errors.ts'
 import type { NotificationMessage } from '../../../protocol/jsonrpc.ts'
 import { metaOf } from '../../../protocol/meta.ts'
@@ -15,7 +14,7 @@ import {
 } from '../../../protocol/types.ts'
 import type { AnnouncedList } from './announce-change.ts'
 import type { Answered } from './check-results.ts'
-import { matchResponse } from './match-response.ts'
+import { matchResponse, type Received } from './match-response.ts'
 import { type Sender, sessionHeaders, type UpstreamHttp } from './upstream-http.ts'
 import type { UpstreamSession } from './upstream-sessions.ts'
 
@@ -38,8 +37,8 @@ export type RemoteCall = RemoteCaller & {
   readonly isSafeToRetry: boolean
   /** Receives progress and log messages of the upstream. Default: they are not requested. */
   readonly listener?: Listener | undefined
-  /** Counts the bytes of the response: see `matchResponse`. */
-  readonly received?: ReadBytes | undefined
+  /** Counts the bytes and the values of the response: see `matchResponse`. */
+  readonly received?: Received | undefined
 }
 
 /** Receives what an upstream sends during a request. */
