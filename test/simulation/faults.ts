@@ -85,6 +85,7 @@ export const faultKinds = Object.keys(definitions) as readonly FaultKind[]
 
 function happen(world: World, fault: Fault, act: () => void, happened: Fault[]): void {
   happened.push(fault)
+  world.faultCount += 1
   world.platform.loop.trail(`FAULT ${fault.kind} ${fault.target}`)
   act()
   world.lastFaultAt = world.platform.loop.now

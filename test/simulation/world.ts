@@ -15,6 +15,7 @@ export class World {
   /** Seconds by which faults have moved the clock. */
   jumpedSeconds = 0
   lastFaultAt = 0
+  faultCount = 0
   /** Clients that have not finished. */
   readonly waiting = new Set<string>()
   /** Called when the schedule is over. They throw an error for what must not be. */

@@ -1,9 +1,9 @@
 /** A client of Streamable HTTP with a session: protocol version 2025-11-25. It asserts what it has a right to expect. */
 import assert from 'node:assert/strict'
 import type { ReceivedResponse } from '../platform/platform.ts'
-import { ConnectionLost } from '../platform/received-body.ts'
 import { url, type World } from '../world.ts'
 import { eventsOf } from './event-stream.ts'
+import { unlessLost } from './unless-lost.ts'
 
 export type Message = {
   readonly id?: string | number
@@ -266,15 +266,5 @@ export class SessionClient {
 
   #request(init: RequestInit & { body?: string }, leave?: AbortSignal): Promise<ReceivedResponse> {
     return this.world.platform.request(url, init, leave)
-  }
-}
-
-/** Runs what a lost connection may end. */
-async function unlessLost<T>(work: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await work()
-  } catch (problem) {
-    if (problem instanceof ConnectionLost) return undefined
-    throw problem
   }
 }

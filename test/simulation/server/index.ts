@@ -68,6 +68,21 @@ server.tool(
   },
 )
 
+const Survey = z.object({ key: z.string(), hours: z.number() })
+const Word = z.object({ word: z.string() })
+server.tool(
+  'survey',
+  { description: 'Asks twice, and sleeps', task: true, inputSchema: Survey },
+  async ({ key, hours }, ctx) => {
+    const first = await ctx.elicit('first', 'The first word?', Word)
+    await ctx.once('effect', () => write(`effect of ${key}`))
+    await ctx.sleep('pause', hours * 3_600_000)
+    const second = await ctx.elicit('second', 'The second word?', Word)
+    const words = [first, second].map((answer) => (answer.action === 'accept' ? answer.content.word : answer.action))
+    return JSON.stringify(words)
+  },
+)
+
 const worker = serve(server, { plugins: [subscriptions(), tasks()] })
 export default worker
 export const { McpSession, McpSubscriptions, McpTask } = worker

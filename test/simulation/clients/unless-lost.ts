@@ -1,0 +1,11 @@
+import { ConnectionLost } from '../platform/received-body.ts'
+
+/** Runs what a lost connection may end. Returns `undefined` for one. */
+export async function unlessLost<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work()
+  } catch (problem) {
+    if (problem instanceof ConnectionLost) return undefined
+    throw problem
+  }
+}
