@@ -44,7 +44,7 @@ export async function simulate(load: Load, seed: number, settings: Settings = {}
   const { random, platform } = world
   const faults = plan ? repeatFaults(world, plan) : injectFaults(world, seed * 7919 + 1, mostFaults, faultKinds)
   for (const kind of clients) {
-    if (clients.length === 1 || random.chance(0.6)) (scripts[kind] as Script)(world)
+    if (clients.length === 1 || random.chance(0.4)) (scripts[kind] as Script)(world)
   }
   let violation: Error | undefined
   try {

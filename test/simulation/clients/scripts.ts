@@ -1,6 +1,7 @@
 /** The scripts of clients, by kind. Each starts its clients, and says what must be true. */
 import type { World } from '../world.ts'
 import { calls } from './calls.ts'
+import { httpSse } from './http-sse.ts'
 import { listeners, statelessCalls, statelessTasks } from './stateless-calls.ts'
 import { subscribers } from './subscribers.ts'
 import { taskOwners } from './task-owners.ts'
@@ -12,6 +13,7 @@ export const scripts: Readonly<Record<string, Script>> = {
   questions: (world) => calls(world, true),
   subscribers,
   tasks: taskOwners,
+  'HTTP+SSE': httpSse,
   'stateless calls': statelessCalls,
   listeners,
   'stateless tasks': statelessTasks,

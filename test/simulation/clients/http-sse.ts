@@ -1,0 +1,152 @@
+/** A client of HTTP+SSE (2024-11-05): all messages of the server arrive on one stream, which cannot be resumed. */
+import assert from 'node:assert/strict'
+import { ConnectionLost } from '../platform/received-body.ts'
+import { url, type World } from '../world.ts'
+import { eventsOf } from './event-stream.ts'
+import type { Message } from './session-client.ts'
+import { unlessLost } from './unless-lost.ts'
+
+/** As long as the stream is open, each call that was accepted is answered on it, once. */
+export function httpSse(world: World): void {
+  const { random } = world
+  world.start('HTTP+SSE', async () => {
+    for (let streams = random.whole(1, 2); streams > 0; streams -= 1) {
+      const session = new HttpSseSession(world)
+      if (await session.open()) {
+        const call = (index: number) => session.call(random.pick(['count', 'pay']), `sse ${streams}.${index}`)
+        await Promise.all(Array.from({ length: random.whole(1, 3) }, (_, index) => call(index)))
+      }
+      session.close()
+    }
+  })
+}
+
+class HttpSseSession {
+  readonly #world: World
+  readonly #leave = new AbortController()
+  readonly #pending = new Map<number, PendingCall>()
+  #messagesUrl = ''
+  #isOpen = false
+  #lastId = 0
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  /** Opens the stream, and initializes the session. Returns false if a fault has ended the stream before. */
+  async open(): Promise<boolean> {
+    const opened = Promise.withResolvers<boolean>()
+    const reading = this.#read(() => opened.resolve(true)).finally(() => opened.resolve(false))
+    this.#world.beside(reading)
+    if (!(await opened.promise)) return false
+    const clientInfo = { name: 'simulated', version: '1' }
+    const initialized = await this.#ask('initialize', { protocolVersion: '2024-11-05', capabilities: {}, clientInfo })
+    return initialized?.result !== undefined
+  }
+
+  close(): void {
+    this.#leave.abort()
+  }
+
+  async call(tool: string, key: string): Promise<void> {
+    const { random } = this.#world
+    const [steps, pauseMs] = [random.whole(1, 4), random.pick([0, random.between(1, 400)])]
+    const progress: unknown[] = []
+    const params = { name: tool, arguments: { key, steps, pauseMs }, _meta: { progressToken: key } }
+    const message = await this.#ask('tools/call', params, progress)
+    const runs = this.#world.written(key)
+    if (tool === 'pay') assert.ok(runs <= 1, `${key} must run once, and ran ${runs} times`)
+    if (!message) return
+    if (message.error) {
+      assert.equal(Object(message.error.data).reason, 'interrupted', `${key}: ${JSON.stringify(message.error)}`)
+      return
+    }
+    const [content] = Object(message.result).content
+    assert.equal(JSON.parse(content.text).key, key, `${key}: the result of another call`)
+    assert.deepEqual(
+      progress,
+      Array.from({ length: steps }, (_, index) => index + 1),
+      `${key}: progress`,
+    )
+  }
+
+  /** Sends a request. Returns `undefined` when the stream ends before its response, or the server did not accept the request. */
+  async #ask(method: string, params: object, progress: unknown[] = []): Promise<Message | undefined> {
+    this.#lastId += 1
+    const id = this.#lastId
+    const answered = Promise.withResolvers<Message | undefined>()
+    this.#pending.set(id, {
+      progress,
+      progressToken: Object(Object(params)._meta).progressToken,
+      answer: answered.resolve,
+    })
+    if (!this.#isOpen) return undefined
+    const body = JSON.stringify({ jsonrpc: '2.0', id, method, params })
+    const headers = { 'Content-Type': 'application/json' }
+    const sent = await unlessLost(async () => {
+      const response = await this.#world.platform.request(this.#messagesUrl, { method: 'POST', headers, body })
+      return { status: response.status, text: await response.body.text() }
+    })
+    if (sent?.status === 202) {
+      const hasAnswered = await Promise.race([answered.promise.then(() => true), this.#minutes(5)])
+      assert.ok(hasAnswered, `${method} ${id} was accepted, and is not answered on the open stream`)
+      return answered.promise
+    }
+    // Without its stream, the session may have ended. A request that failed may have arrived: then its answer comes, and counts for nothing.
+    const isExpected = sent === undefined || sent.status >= 500 || !this.#isOpen
+    assert.ok(isExpected, `${method}: status ${sent?.status}: ${sent?.text}`)
+    return undefined
+  }
+
+  async #minutes(count: number): Promise<boolean> {
+    for (let minute = 0; minute < count; minute += 1) await this.#world.sleep(60_000)
+    return false
+  }
+
+  async #read(onOpen: () => void): Promise<void> {
+    const origin = new URL(url).origin
+    try {
+      const headers = { Accept: 'text/event-stream' }
+      const { status, body } = await this.#world.platform.request(
+        `${origin}/sse`,
+        { method: 'GET', headers },
+        this.#leave.signal,
+      )
+      assert.ok(status === 200 || status >= 500, `GET /sse: status ${status}`)
+      if (status !== 200) return
+      for await (const { data } of eventsOf(body)) {
+        if (data?.startsWith('/messages')) {
+          this.#messagesUrl = origin + data
+          this.#isOpen = true
+          onOpen()
+        } else if (data !== undefined) this.#take(JSON.parse(data))
+      }
+    } catch (problem) {
+      if (!(problem instanceof ConnectionLost)) throw problem
+    } finally {
+      this.#isOpen = false
+      for (const { answer } of this.#pending.values()) answer(undefined)
+    }
+  }
+
+  #take(message: Message): void {
+    if (message.method === 'notifications/progress') {
+      const { progressToken, progress } = Object(message.params)
+      const call = [...this.#pending.values()].find((one) => one.progressToken === progressToken)
+      assert.ok(call, `the progress of a call that was answered, or of another session: ${progressToken}`)
+      call.progress.push(progress)
+    } else if (message.method === undefined) {
+      const id = Number(message.id)
+      const call = this.#pending.get(id)
+      assert.ok(call, `the answer ${id} came twice, or belongs to another session`)
+      this.#pending.delete(id)
+      call.answer(message)
+    }
+  }
+}
+
+type PendingCall = {
+  readonly progressToken: unknown
+  readonly progress: unknown[]
+  readonly answer: (message: Message | undefined) => void
+}
