@@ -87,9 +87,9 @@ const alone = serve(server, {
 })
 const verify = serve(server, { path: '/verify/mcp', auth: oneOf(verified, first, keys), ...common })
 const tenant = serve(server, { path: '/tenant/mcp', auth: oneOf(forTenant('acme', first), keys), ...common })
-const users = signIn({ with: github({ clientId: 'a', clientSecret: 'b' }) })
-const signed = serve(server, { path: '/signed/mcp', auth: oneOf(first, users, keys), ...common })
-const swapped = serve(server, { path: '/swapped/mcp', auth: oneOf(users, first, keys), ...common })
+const users = () => signIn({ with: github({ clientId: 'a', clientSecret: 'b' }) })
+const signed = serve(server, { path: '/signed/mcp', auth: oneOf(first, users(), keys), ...common })
+const swapped = serve(server, { path: '/swapped/mcp', auth: oneOf(users(), first, keys), ...common })
 
 export const { McpSignIn } = signed
 // The first one answers for the authorization server of this origin.
