@@ -2,9 +2,11 @@
  * Runs schedules of the simulation, each with the next seed: `npm run simulate -- --seconds 600`.
  *
  * `--from <seed>` starts elsewhere; `--faults <count>` is the most of a schedule; `--clients calls,tasks` and `--kinds crash,cut` choose.
+ * `--coverage <count>` runs so many, and prints which lines of durable-objects/ they reach.
  * `--seed <seed>` runs one; `--keep 0,2` with these of its faults only, `--trace` prints what happened. Exits with 1 for a violation.
  */
 import { parseArgs } from 'node:util'
+import { coverageOf } from '../test/simulation/coverage.ts'
 import { type FaultKind, faultKinds } from '../test/simulation/faults.ts'
 import { bundleWorker } from '../test/simulation/platform/bundle.ts'
 import { repeatCommand, shrinkFaults, simulate } from '../test/simulation/simulate.ts'
@@ -22,6 +24,7 @@ const { values } = parseArgs({
     kinds: { type: 'string' },
     trace: { type: 'boolean', default: false },
     ungated: { type: 'boolean', default: false },
+    coverage: { type: 'string' },
   },
 })
 
@@ -30,7 +33,7 @@ const kinds = values.kinds?.split(',')
 const unknown = kinds?.find((name) => !isKind(name))
 if (unknown !== undefined) throw new Error(`There is no fault "${unknown}": choose from ${faultKinds.join(', ')}`)
 
-const { load } = await bundleWorker('test/simulation/server/index.ts')
+const bundle = () => bundleWorker('test/simulation/server/index.ts')
 const settings = {
   mostFaults: Number(values.faults),
   isUngated: values.ungated,
@@ -38,10 +41,29 @@ const settings = {
   ...(values.clients !== undefined && { clients: values.clients.split(',') }),
 }
 
-if (values.seed === undefined) await runMany()
+if (values.coverage !== undefined) await printCoverage(Number(values.coverage))
+else if (values.seed === undefined) await runMany()
 else await runOne(Number(values.seed))
 
+async function printCoverage(schedules: number): Promise<void> {
+  const run = async ({ load }: Awaited<ReturnType<typeof bundle>>) => {
+    for (let seed = 1; seed <= schedules; seed += 1) await simulate(load, seed, settings)
+  }
+  const files = await coverageOf(bundle, run, (path) => path.startsWith('durable-objects/'))
+  let [all, reached] = [0, 0]
+  const percent = (part: number, whole: number) => `${((100 * part) / whole).toFixed(1)} % of ${whole} lines`
+  for (const [path, lines] of [...files].sort(([one], [other]) => one.localeCompare(other))) {
+    const missed = [...lines.all].filter((line) => !lines.reached.has(line)).sort((one, other) => one - other)
+    const where = missed.length > 0 ? `, without ${missed.map((line) => line + 1).join(' ')}` : ''
+    console.log(`${path}: ${percent(lines.reached.size, lines.all.size)}${where}`.slice(0, 200))
+    all += lines.all.size
+    reached += lines.reached.size
+  }
+  console.log(`durable-objects/: ${percent(reached, all)}`)
+}
+
 async function runOne(seed: number): Promise<void> {
+  const { load } = await bundle()
   const all = await simulate(load, seed, settings)
   const kept = values.keep?.split(',').filter(Boolean).map(Number)
   const plan = kept ? all.faults.filter((_, index) => kept.includes(index)) : all.faults
@@ -55,6 +77,7 @@ async function runOne(seed: number): Promise<void> {
 }
 
 async function runMany(): Promise<void> {
+  const { load } = await bundle()
   const started = performance.now()
   const processor = process.cpuUsage()
   const found = new Map<string, number[]>()
