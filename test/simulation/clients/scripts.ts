@@ -2,6 +2,7 @@
 import type { World } from '../world.ts'
 import { calls } from './calls.ts'
 import { httpSse } from './http-sse.ts'
+import { shoppers, spenders, visitors } from './state.ts'
 import { listeners, statelessCalls, statelessTasks } from './stateless-calls.ts'
 import { subscribers } from './subscribers.ts'
 import { taskOwners } from './task-owners.ts'
@@ -16,5 +17,8 @@ export const scripts: Readonly<Record<string, Script>> = {
   'HTTP+SSE': httpSse,
   'stateless calls': statelessCalls,
   listeners,
+  visitors,
+  shoppers,
+  spenders,
   'stateless tasks': statelessTasks,
 }

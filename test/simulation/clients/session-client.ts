@@ -43,6 +43,8 @@ export type CallArguments = { readonly key: string; readonly steps: number; read
 export class SessionClient {
   readonly world: World
   headers: Record<string, string> = json
+  /** Requests that `ask` has sent. */
+  requests = 0
   readonly #replies: Promise<void>[] = []
   #lastId = 0
 
@@ -98,6 +100,7 @@ export class SessionClient {
     for (let attempt = 0; ; attempt += 1) {
       const { text } = await this.sendUntil([200], () => {
         this.#lastId += 1
+        this.requests += 1
         return this.#post({ id: this.#lastId, method, params })
       })
       const data = text.startsWith('{') ? text : /^data: (\{.*"(?:result|error)":.*)$/m.exec(text)?.[1]

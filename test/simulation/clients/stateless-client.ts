@@ -78,6 +78,8 @@ export class StatelessClient {
   }
 }
 
-/** Whether an error says that the server, not the request, is the cause: a fault may. */
-const isServerError = ({ error }: Message): boolean =>
-  error?.code === -32603 || Object(error?.data).reason === 'interrupted'
+/** Whether an error says that the server, not the request, is the cause, and that the request can be sent again: a fault may. */
+function isServerError({ error }: Message): boolean {
+  const { reason, retryable = true } = Object(error?.data)
+  return (error?.code === -32603 || reason === 'interrupted') && retryable
+}

@@ -48,6 +48,30 @@ const visits = state('visits', { per: 'session' }, (store: Store<{ count: number
 }))
 server.tool('visit', { description: 'Counts visits' }, async (_, ctx) => `${await ctx.state(visits).add()}`)
 
+const basket = state('basket', { per: 'handle', ttl: '1d' }, (store: Store<{ items: number }>) => ({
+  add: () => store.put('items', (store.get('items') ?? 0) + 1),
+  count: () => store.get('items') ?? 0,
+}))
+const Basket = z.object({ basket: z.string() })
+server.tool('new_basket', { description: 'Creates a basket' }, (_, ctx) => ctx.createHandle(basket))
+server.tool('add', { description: 'Adds an item', inputSchema: Basket }, async ({ basket: handle }, ctx) => {
+  await ctx.state(basket, handle).add()
+  return 'added'
+})
+server.tool('show', { description: 'Counts the items', inputSchema: Basket }, async ({ basket: handle }, ctx) =>
+  String(await ctx.state(basket, handle).count()),
+)
+
+server.tool(
+  'spend',
+  { description: 'Spends once', singleUse: true, inputSchema: z.object({ key: z.string() }) },
+  async ({ key }, ctx) => {
+    const { action } = await ctx.elicit('sure', 'Spend?', z.object({ word: z.string() }))
+    await write(key)
+    return action
+  },
+)
+
 const note = server.resource('note://{id}', { description: 'A note', mimeType: 'text/plain' }, ({ id }) => `Note ${id}`)
 server.tool('write', { description: 'Changes a note', inputSchema: z.object({ id: z.string() }) }, async ({ id }) => {
   await note.updated({ id })

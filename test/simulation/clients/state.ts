@@ -1,0 +1,96 @@
+/** State of sessions and of handles, and answers that count once. */
+import assert from 'node:assert/strict'
+import type { World } from '../world.ts'
+import { type Message, SessionClient } from './session-client.ts'
+import { accepted, StatelessClient } from './stateless-client.ts'
+
+/** A visit that was acknowledged is counted, and counted once. */
+export function visitors(world: World): void {
+  const { random } = world
+  world.start('visitors', async () => {
+    const client = new SessionClient(world)
+    await client.open()
+    let acknowledged = 0
+    let last = 0
+    for (let visits = random.whole(1, 6); visits > 0; visits -= 1) {
+      const count = Number(await untilCalled(world, () => client.ask('tools/call', { name: 'visit', arguments: {} })))
+      acknowledged += 1
+      assert.ok(count > last, `visit ${acknowledged} is number ${count}, after ${last}`)
+      const most = client.requests
+      assert.ok(count >= acknowledged && count <= most, `visit ${acknowledged} is number ${count} of ${most}`)
+      last = count
+      await world.sleep(random.pick([0, 1000, 20_000]))
+    }
+    if (random.chance(0.5)) await client.close()
+  })
+}
+
+/** An item that was acknowledged is in the basket until the basket expires. */
+export function shoppers(world: World): void {
+  const { random } = world
+  world.start('shoppers', async () => {
+    const client = new StatelessClient(world)
+    const call = (name: string, args: object) => untilCalled(world, async () => (await client.call(name, args)).message)
+    const basket = await call('new_basket', {})
+    let known = 0
+    for (let items = random.whole(1, 4); items > 0; items -= 1) {
+      await call('add', { basket })
+      known += 1
+      const count = Number(await call('show', { basket }))
+      assert.ok(count >= known, `${known} items were acknowledged, and the basket has ${count}`)
+      known = count
+      await world.sleep(random.pick([0, 1000, 3_600_000]))
+    }
+    await world.sleep(3 * 24 * 3_600_000)
+    // A basket expires a day after its last use.
+    const shown = await client.call('show', { basket })
+    const result = JSON.stringify(shown.message)
+    assert.ok(Object(shown.message.result).isError || shown.message.error, `a basket outlives its time: ${result}`)
+  })
+}
+
+/** An answer to a `singleUse` tool takes effect once, also if the client sends it several times. */
+export function spenders(world: World): void {
+  const { random } = world
+  world.start('spenders', async () => {
+    const client = new StatelessClient(world)
+    const args = { key: 'spend' }
+    const first = await client.ask('tools/call', { name: 'spend', arguments: args })
+    const { requestState, inputRequests } = Object(first.result)
+    assert.ok(requestState, JSON.stringify(first))
+    const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, accepted]))
+    const answer = () => client.ask('tools/call', { name: 'spend', arguments: args, inputResponses, requestState })
+    const answers = await Promise.all(Array.from({ length: random.whole(1, 3) }, answer))
+    answers.push(await answer())
+    const results = answers.filter(({ result }) => result !== undefined)
+    for (const { result, error } of answers) {
+      const isEnded = ['used', 'interrupted'].includes(Object(error?.data).reason)
+      assert.ok(result ?? isEnded, `an answer is neither accepted nor refused as used: ${JSON.stringify(error)}`)
+    }
+    for (const { result } of results) assert.deepEqual(result, results[0]?.result, 'one answer has two results')
+    world.checks.push(() => {
+      const times = world.written('spend')
+      assert.ok(times <= 1, `one answer took effect ${times} times`)
+    })
+  })
+}
+
+/** Repeats a call whose handler could not reach an object. Returns the text of its result. */
+async function untilCalled(world: World, call: () => Promise<Message>): Promise<string> {
+  for (let attempt = 0; ; attempt += 1) {
+    const message = await call()
+    if (!isUnreachable(message)) return textOf(message)
+    assert.ok(attempt < 20, 'The object does not come back')
+    world.serverErrors.push('Network connection lost')
+    await world.sleep(500)
+  }
+}
+
+const isUnreachable = ({ result }: Message): boolean =>
+  Object(result).isError === true && JSON.stringify(result).includes('Network connection lost')
+
+const textOf = ({ result, error }: Message): string => {
+  const [first] = Object(result).content ?? []
+  assert.ok(typeof first?.text === 'string' && !Object(result).isError, JSON.stringify(result ?? error))
+  return first.text
+}
