@@ -76,14 +76,14 @@ export class SimulatedSocket {
     const context = currentContext()
     this.#context = context
     context.onLost.add(() => this.break())
-    this.#isAccepted = true
-    if (this.#link.isBroken && this.readyState !== closed) this.break()
-    const early = this.#early.splice(0)
-    if (early.length === 0) return
+    // What has arrived before is delivered first.
     const deliver = () => {
-      for (const act of early) act()
+      this.#isAccepted = true
+      for (const act of this.#early.splice(0)) act()
     }
-    this.#network.loop.after(0, `accepted ${this.label}`, deliver, context)
+    if (this.#link.isBroken && this.readyState !== closed) this.break()
+    if (this.#early.length === 0) deliver()
+    else this.#network.loop.after(0, `accepted ${this.label}`, deliver, context)
   }
 
   /** Accepts the end of an object, which survives its eviction. */
