@@ -3,11 +3,13 @@
  *
  * `--from <seed>` starts elsewhere; `--faults <count>` is the most of a schedule; `--clients calls,tasks` and `--kinds crash,cut` choose.
  * `--coverage <count>` runs so many, and prints which lines of durable-objects/ they reach.
- * `--seed <seed>` runs one; `--keep 0,2` with these of its faults only, `--trace` prints what happened. Exits with 1 for a violation.
+ * `--seed <seed>` runs one; `--keep 0,2` with these of its faults only, `--trace` prints what happened. `--plant <name>` runs with a
+ * planted defect. Exits with 1 for a violation.
  */
 import { parseArgs } from 'node:util'
 import { coverageOf } from '../test/simulation/coverage.ts'
 import { type FaultKind, faultKinds } from '../test/simulation/faults.ts'
+import { plantedDefect } from '../test/simulation/planted.ts'
 import { bundleWorker } from '../test/simulation/platform/bundle.ts'
 import { repeatCommand, shrinkFaults, simulate } from '../test/simulation/simulate.ts'
 
@@ -22,6 +24,7 @@ const { values } = parseArgs({
     faults: { type: 'string', default: '8' },
     clients: { type: 'string' },
     kinds: { type: 'string' },
+    plant: { type: 'string' },
     trace: { type: 'boolean', default: false },
     ungated: { type: 'boolean', default: false },
     coverage: { type: 'string' },
@@ -33,7 +36,8 @@ const kinds = values.kinds?.split(',')
 const unknown = kinds?.find((name) => !isKind(name))
 if (unknown !== undefined) throw new Error(`There is no fault "${unknown}": choose from ${faultKinds.join(', ')}`)
 
-const bundle = () => bundleWorker('test/simulation/server/index.ts')
+const replacements = values.plant === undefined ? [] : [plantedDefect(values.plant)]
+const bundle = () => bundleWorker('test/simulation/server/index.ts', replacements)
 const settings = {
   mostFaults: Number(values.faults),
   isUngated: values.ungated,

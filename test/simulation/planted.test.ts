@@ -1,0 +1,24 @@
+/** Tests the simulation: schedules find each planted defect. */
+import { expect, test } from 'vitest'
+import { sample } from '../support/full.ts'
+import { type PlantedDefect, planted } from './planted.ts'
+import { bundleWorker } from './platform/bundle.ts'
+import { simulate } from './simulate.ts'
+
+/** Schedules that must be enough. */
+const mostSchedules = 400
+
+async function isFound(defect: PlantedDefect): Promise<boolean> {
+  const { load } = await bundleWorker('test/simulation/server/index.ts', [defect])
+  const { clients, kinds } = defect
+  const settings = { ...(clients && { clients }), ...(kinds && { faultKinds: kinds }) }
+  for (let seed = 1; seed <= mostSchedules; seed += 1) {
+    const { violation } = await simulate(load, seed, settings)
+    if (violation) return true
+  }
+  return false
+}
+
+test.each(sample(planted, 3))('finds: $name', async (defect) => {
+  expect(await isFound(defect)).toBe(true)
+})
