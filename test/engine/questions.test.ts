@@ -6,6 +6,7 @@ import * as z from 'zod'
 import type { Context } from '../../worker/declarations/context.ts'
 import type { Server } from '../../worker/declarations/server.ts'
 import { emptyJournal } from '../../worker/engine/journal.ts'
+import { toolImbalance } from '../../worker/engine/tool-balance.ts'
 import { ClientError } from '../../worker/protocol/errors.ts'
 import type { SamplingContent, SamplingMessage } from '../../worker/protocol/types.ts'
 import { accept, converse, decline, newServer, play, refusal, type Setting, sampled, textOf } from './stage.ts'
@@ -923,6 +924,12 @@ describe('tool calls in sampling messages', () => {
     const messages = [user(says), model(says, use('a'), use('b')), user(resultOf('b'), resultOf('a')), model(says)]
     const { result, rounds } = await talk(ask(messages), yes)
     expect([rounds, textOf(result)]).toEqual([[['q']], 'Hi'])
+  })
+
+  test('with many results in another order are balanced', () => {
+    const ids = Array.from({ length: 150_000 }, (_, index) => `call ${index}`)
+    const messages = [model(...ids.map(use)), user(...ids.toReversed().map(resultOf))]
+    expect(toolImbalance({ messages })).toBeUndefined()
   })
 })
 

@@ -12,7 +12,7 @@ export const messagesOf = ({ messages }: Params): readonly SamplingMessage[] =>
  * @see https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#tool-use-and-result-balance
  */
 export function toolImbalance(params: Params): string | undefined {
-  let open: readonly string[] = []
+  let open = new Set<string>()
   for (const [index, { role, content }] of messagesOf(params).entries()) {
     const at = `messages[${index}]`
     const items: SamplingContent[] = [content].flat()
@@ -21,13 +21,14 @@ export function toolImbalance(params: Params): string | undefined {
     if (uses.length > 0 && role !== 'assistant') return `${at} has a tool_use: only the assistant calls tools`
     if (results.length > 0 && role !== 'user') return `${at} has a tool_result: only the user gives results`
     if (results.length > 0 && results.length < items.length) return `${at} has other content beside tool_result`
-    const missing = open.find((id) => !results.includes(id))
+    const [stray] = results.filter((id) => !open.delete(id))
+    const [missing] = open
     if (missing !== undefined) return `${at} must have the tool_result of the tool_use "${missing}"`
-    const stray = results.find((id, place) => !open.includes(id) || results.indexOf(id) !== place)
     if (stray !== undefined)
       return `${at} has the tool_result "${stray}", which no tool_use of the message before is open for`
-    if (new Set(uses).size < uses.length) return `${at} uses one id for several tool_use`
-    open = uses
+    open = new Set(uses)
+    if (open.size < uses.length) return `${at} uses one id for several tool_use`
   }
-  return open.length > 0 ? `The last message has the tool_use "${open[0]}" without its tool_result` : undefined
+  const [last] = open
+  return last === undefined ? undefined : `The last message has the tool_use "${last}" without its tool_result`
 }
