@@ -501,6 +501,9 @@ export type ProviderCalls = Pick<KeptTokens, 'issuer' | 'clientId'> & {
 /** A refresh of the tokens of a grant, and what its endpoint decides about it. */
 export type Refresh = {
   readonly userId: string
+  readonly clientId: string
+  /** Whether the client exchanges a code: only the end of access is decided. */
+  readonly isCode: boolean
   /** What is stored with the grant. */
   readonly props: unknown
   /** Scopes of the grant, and those that the client requests. */

@@ -61,6 +61,9 @@ const unnamed = new Set(['schema', 'refresh', 'issued'])
 /** Milliseconds for which a reserved key is stored: longer than an assertion is accepted. */
 const reservedMs = 15 * 60_000
 
+/** Access tokens of a grant that are valid at the same time: each refresh adds one. */
+const maxTokens = 100
+
 /** Milliseconds for which a value that is used once belongs to the reader that read it first. */
 const leaseMs = 10_000
 
@@ -272,7 +275,9 @@ export class SignIn extends DurableObject implements SignInRpc {
       ...(metadata !== undefined && { metadata }),
       ...(expires !== undefined && { expires }),
     }
-    this.ctx.storage.kv.put(key, entry)
+    const { kv } = this.ctx.storage
+    kv.put(key, entry)
+    if (key.startsWith('token:')) for (const [oldest] of this.#oldTokens()) kv.delete(oldest)
     if (expires !== undefined) await this.#alarms.add(expires)
   }
 
@@ -281,6 +286,13 @@ export class SignIn extends DurableObject implements SignInRpc {
     // Also those tokens of a grant that were stored after the caller had listed them.
     const tokens = this.ctx.storage.kv.list({ prefix: `${key.replace(/^grant:/, 'token:')}:` })
     await this.#delete([key, ...[...tokens].map(([name]) => name)])
+  }
+
+  /** Returns the access tokens of the grant that are too many: those that expire first. */
+  #oldTokens(): readonly (readonly [key: string, entry: Entry])[] {
+    const tokens = [...this.ctx.storage.kv.list<Entry>({ prefix: 'token:' })]
+    const untilOf = ([, { expires = 0 }]: readonly [string, Entry]) => expires
+    return tokens.sort((one, other) => untilOf(other) - untilOf(one)).slice(maxTokens)
   }
 
   #entry(key: string): Entry | undefined {

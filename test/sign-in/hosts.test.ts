@@ -46,7 +46,6 @@ describe.each([
     const page = at.at('/oauth/account')
     return browser.open(page).then(() => browser.open(page))
   }
-  const grantOf = (token: string) => token.split(':')[1] as string
 
   test('know the clients, codes and tokens of their own only', async () => {
     const { client, tokens } = await first.signIn()
@@ -82,11 +81,11 @@ describe.each([
     const one = await first.signIn(browser)
     const two = await second.signIn(browser)
     const [atFirst, atSecond] = [await account(browser, first), await account(browser, second)]
-    expect(atFirst).toContain(grantOf(one.tokens.refresh_token))
-    expect(atFirst).not.toContain(grantOf(two.tokens.refresh_token))
-    expect(atSecond).toContain(grantOf(two.tokens.refresh_token))
-    expect(atSecond).not.toContain(grantOf(one.tokens.refresh_token))
-    const form = new URLSearchParams({ grant: grantOf(one.tokens.refresh_token) })
+    expect(atFirst).toContain(one.client.id)
+    expect(atFirst).not.toContain(two.client.id)
+    expect(atSecond).toContain(two.client.id)
+    expect(atSecond).not.toContain(one.client.id)
+    const form = new URLSearchParams({ client: one.client.id })
     await browser.visit(second.at('/oauth/account'), form)
     expect(await seen(await first.token(first.refreshForm(one.client, one.tokens.refresh_token)))).toBe('200 granted')
   })

@@ -59,6 +59,10 @@ test.each([
     { issuer: 'https://mcp.example.com/', subject: 'github.1815' },
     'The issuer of a user must be the origin of the Worker, such as "https://mcp.example.com", not "https://mcp.example.com/": pass ctx.principal',
   ],
+  [
+    { issuer: 'https://mcp.example.com', subject: 'auth0.auth0|123' },
+    'The subject "auth0.auth0|123" names no user: pass ctx.principal, or its subject',
+  ],
   [{}, 'The subject undefined names no user: pass ctx.principal, or its subject'],
   [
     { issuer: 'https://mcp.example.com', subject: 'a:b' },

@@ -70,7 +70,7 @@ test('a user signs in through the proxy, and the client calls tools and refreshe
 
 test('a user connects a provider, and ends access, on pages behind the proxy', async () => {
   const browser = new Browser()
-  const { tokens } = await client.signIn(browser)
+  const { tokens, client: app } = await client.signIn(browser)
   await using mcp = await connect(client.server, { revision: '2026-07-28', token: tokens.access_token })
   const { content } = await mcp.callTool('push')
   const [url = ''] = /http\S+$/.exec((content as { text: string }[])[0]?.text ?? '') ?? []
@@ -79,8 +79,8 @@ test('a user connects a provider, and ends access, on pages behind the proxy', a
 
   const page = client.at('/oauth/account')
   await browser.open(page)
-  const form = new URLSearchParams({ grant: tokens.refresh_token.split(':')[1] as string })
-  expect(await browser.open(page)).toContain(form.get('grant'))
+  const form = new URLSearchParams({ client: app.id })
+  expect(await browser.open(page)).toContain(app.id)
   for (const [origin, status] of [
     [server.url.origin, 403],
     [client.server.origin, 303],

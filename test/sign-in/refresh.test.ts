@@ -75,6 +75,17 @@ test('a refresh token that is sent again after its successor was used ends the g
   expect((await call(server.url, bearing(still.access_token), 'whoami')).status).toBe(401)
 })
 
+test('a grant has at most 100 access tokens: the oldest ends with each refresh beyond', async () => {
+  const signedIn = await signInAs(server.url, new Browser())
+  const second = await refresh(signedIn)
+  let last = second
+  for (let tokens = 2; tokens <= 100; tokens += 1) last = await refresh(last)
+  const statusOf = async ({ access_token }: typeof last) =>
+    (await call(server.url, bearing(access_token), 'whoami')).status
+  // None was verified before: a token that was is cached.
+  expect([await statusOf(signedIn), await statusOf(second), await statusOf(last)]).toEqual([401, 200, 200])
+})
+
 test('the response is repeated to nobody who has not the same refresh token and the same client', async () => {
   const signedIn = await signInAs(server.url, new Browser())
   const other = await signInAs(server.url, new Browser())

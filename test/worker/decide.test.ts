@@ -3,10 +3,17 @@ import { decideAgain, type OwnRefresh } from '../../worker/plugins/sign-in/decid
 import type { IdentityProvider } from '../../worker/plugins/sign-in/providers/provider.ts'
 
 /** Decides about a refresh of a grant, which a sign-in started at 1000. What a decision reads of its arguments. */
-const decided = (provider: object, endedAt: number) => {
+const decided = (provider: object, endedAt: number, isCode = false) => {
   const user = { provider: 'company', id: '1', tenant: 'globex' }
   const props = { user, tenant: 'globex', startedAt: 1000 }
-  const refresh = { userId: 'company.1', props, scope: [], requestedScope: [] } as never as OwnRefresh
+  const refresh = {
+    userId: 'company.1',
+    clientId: 'app',
+    isCode,
+    props,
+    scope: [],
+    requestedScope: [],
+  } as never as OwnRefresh
   const named = { name: 'company', title: 'Company', ...provider } as never as IdentityProvider
   return decideAgain(
     refresh,
@@ -28,5 +35,7 @@ test.each([
   [999, 'granted'],
   [1000, 'ended'],
 ])('a grant that signOut() has not reached is not refreshed: an end at %i, and it is %s', async (endedAt, is) => {
-  expect(await decided({ tenants: ['globex'] }, endedAt)).toMatchObject({ is })
+  for (const isCode of [false, true]) {
+    expect(await decided({ tenants: ['globex'] }, endedAt, isCode)).toMatchObject({ is })
+  }
 })

@@ -35,17 +35,17 @@ const maxFormBytes = 4096
 export class AccountPages {
   readonly #providers: readonly IdentityProvider[]
   readonly #all: readonly IdentityProvider[]
-  readonly #rememberSeconds: number
+  readonly #endedSeconds: number
 
   /**
    * @param providers with which users sign in
    * @param all these, and those that are only connected
-   * @param rememberSeconds for which browsers remember an approval
+   * @param endedSeconds for which the end of access is remembered
    */
-  constructor(providers: readonly IdentityProvider[], all: readonly IdentityProvider[], rememberSeconds: number) {
+  constructor(providers: readonly IdentityProvider[], all: readonly IdentityProvider[], endedSeconds: number) {
     this.#providers = providers
     this.#all = all
-    this.#rememberSeconds = rememberSeconds
+    this.#endedSeconds = endedSeconds
   }
 
   /** Answers a request for the page; `undefined` for another path. */
@@ -94,10 +94,13 @@ export class AccountPages {
   async #show(request: Request, userId: string, { server, report }: ServerInfo, { oauth, objectOf }: AccountServices) {
     const { name, title = name } = server.declarations.options
     const listed = await this.#grantsOf({ oauth, objectOf }).list(userId)
-    const grants = await Promise.all(
-      listed.map(async (grant) => ({ grant, client: await oauth.lookupClient(grant.clientId).catch(report) })),
+    // A client has a grant for each sign-in without a consent page.
+    const list = await Promise.all(
+      [...Map.groupBy(listed, ({ clientId }) => clientId)].map(async ([clientId, grants]) => {
+        const client = await oauth.lookupClient(clientId).catch(report)
+        return describe(clientId, grants, printable(client?.clientName ?? clientId))
+      }),
     )
-    const list = grants.map(({ grant, client }) => describe(grant, printable(client?.clientName ?? grant.clientId)))
     // The provider of the account is connected until no app has access.
     const stored = await objectOf(upstreamKeyOf(userId)).upstreamProviders()
     const connected = stored.filter((one) => one !== providerOfUser(userId))
@@ -127,20 +130,20 @@ ${
     }
     const { text, length } = await readBodyText(request.body, maxFormBytes)
     const form = new URLSearchParams(text)
-    const [grant, provider] = [form.get('grant'), form.get('disconnect')]
-    if (length > maxFormBytes || !(grant || provider))
+    const [client, provider] = [form.get('client'), form.get('disconnect')]
+    if (length > maxFormBytes || !(client || provider))
       return messagePage(request, 400, 'Nothing was changed', 'The form is not complete.')
     const headers = new Headers({ Location: accountPath, 'Cache-Control': 'no-store' })
     if (provider && provider !== providerOfUser(userId))
       await services.objectOf(upstreamKeyOf(userId)).clearUpstream(userId, provider)
-    if (grant) await this.#grantsOf(services).end(userId, ({ id }) => id === grant)
+    if (client) await this.#grantsOf(services).end(userId, ({ clientId }) => clientId === client)
     // The app asks again.
-    if (grant) headers.append('Set-Cookie', forgetApprovals())
+    if (client) headers.append('Set-Cookie', forgetApprovals())
     return new Response(null, { status: 303, headers })
   }
 
   #grantsOf({ oauth, objectOf }: Pick<AccountServices, 'oauth' | 'objectOf'>): UserGrants {
-    return new UserGrants(oauth, objectOf, this.#rememberSeconds)
+    return new UserGrants(oauth, objectOf, this.#endedSeconds)
   }
 }
 
@@ -168,6 +171,11 @@ const chooseProvider = (request: Request, providers: readonly IdentityProvider[]
     ['form-action *'],
   )
 
-const describe = ({ id, scope, createdAt }: GrantSummary, name: string): Html => html`<fieldset><legend>${name}</legend>
-<p>Since ${new Date(createdAt * 1000).toISOString().slice(0, 10)}${scope.length > 0 && html`, with ${scope.map((one) => html`<code>${one}</code> `)}`}</p>
-<form method="post"><button name="grant" value="${id}">End access</button></form></fieldset>`
+/** @param grants of one client, the oldest first */
+function describe(clientId: string, grants: readonly GrantSummary[], name: string): Html {
+  const since = new Date(Number(grants[0]?.createdAt) * 1000).toISOString().slice(0, 10)
+  const scopes = [...new Set(grants.flatMap(({ scope }) => scope))]
+  return html`<fieldset><legend>${name}</legend>
+<p>Since ${since}${scopes.length > 0 && html`, with ${scopes.map((one) => html`<code>${one}</code> `)}`}</p>
+<form method="post"><button name="client" value="${clientId}">End access</button></form></fieldset>`
+}

@@ -13,6 +13,8 @@ type Approval = {
   readonly client: string
   readonly resource: string | undefined
   readonly user: string
+  /** For which the user acted. */
+  readonly tenant: string | undefined
   readonly scopes: readonly string[]
   /** Milliseconds since 1970: when the user approved it, and until when the browser remembers it. */
   readonly at: number
@@ -40,14 +42,18 @@ export class Approvals {
     this.#site = site
   }
 
-  /** Reads the approvals of the browser that sent a request. */
-  static async read(request: Request, seals: Seals, site: OAuthSite): Promise<Approvals> {
+  /**
+   * Reads the approvals of the browser that sent a request.
+   *
+   * @param rememberMs milliseconds for which they are remembered now: an older cookie may be valid for longer
+   */
+  static async read(request: Request, seals: Seals, site: OAuthSite, rememberMs: number): Promise<Approvals> {
     const cookie = readCookie(request, cookieName)
     const opened = cookie === undefined ? undefined : await seals.open(sealPurpose(site), cookie)
     // What `cookieWith` sealed.
     const all = Array.isArray(opened) ? (opened as Approval[]) : []
     return new Approvals(
-      all.filter(({ expires }) => expires > Date.now()),
+      all.filter(({ at, expires }) => Math.min(expires, at + rememberMs) > Date.now()),
       seals,
       site,
     )
@@ -63,8 +69,13 @@ export class Approvals {
    * Returns when the approval of a request was given that this browser remembers, in milliseconds since 1970; 0 if it remembers none.
    *
    * @param user who approved it. Default: any user
+   * @param acting the tenant for which the user acted. Default: any
    */
-  async timeOf({ clientId, redirectUri, resource, scope }: Approved, user?: string): Promise<number> {
+  async timeOf(
+    { clientId, redirectUri, resource, scope }: Approved,
+    user?: string,
+    acting?: { readonly tenant: string | undefined },
+  ): Promise<number> {
     const client = await hashOf(clientId, redirectUri)
     const holder = user === undefined ? undefined : await hashOf(user)
     const found = this.#all.filter(
@@ -72,6 +83,7 @@ export class Approvals {
         one.client === client &&
         one.resource === resource &&
         (holder === undefined || one.user === holder) &&
+        (acting === undefined || one.tenant === acting.tenant) &&
         scope.every((name) => one.scopes.includes(name)),
     )
     return Math.max(0, ...found.map(({ at }) => at))
@@ -85,12 +97,14 @@ export class Approvals {
   async cookieWith(
     { clientId, redirectUri, resource, scope }: Approved,
     userId: string,
+    tenant: string | undefined,
     at: number,
     rememberMs: number,
   ): Promise<string> {
     const [client, user] = await Promise.all([hashOf(clientId, redirectUri), hashOf(userId)])
-    const isSame = (one: Approval) => one.client === client && one.resource === resource && one.user === user
-    const added: Approval = { client, resource, user, scopes: scope, at, expires: Date.now() + rememberMs }
+    const isSame = (one: Approval) =>
+      one.client === client && one.resource === resource && one.user === user && one.tenant === tenant
+    const added: Approval = { client, resource, user, tenant, scopes: scope, at, expires: Date.now() + rememberMs }
     const all = [...this.#all.filter((one) => !isSame(one)), added]
     let value = await this.#seal(all, rememberMs)
     while (value.length > maxCookieCharacters && all.length > 1) {

@@ -118,7 +118,7 @@ export class AuthorizationServers {
 }
 
 /**
- * Lets the endpoint decide about a user again, for each refresh. An error `invalid_grant` ends the grant.
+ * Lets the endpoint decide about a user again, for each code and each refresh. An error `invalid_grant` ends the grant.
  *
  * @throws OAuthError
  */
@@ -127,12 +127,14 @@ async function decideAgain({
   env,
   ...refresh
 }: TokenExchangeCallbackOptions<Env> & { readonly env: Env }): Promise<TokenExchangeCallbackResult | undefined> {
-  if (grantType !== 'refresh_token') return undefined
-  const { userId, props, scope, requestedScope } = refresh
-  const decision = await env.decide?.({ userId, props, scope, requestedScope }).catch(console.error)
+  const isCode = grantType === 'authorization_code'
+  if (grantType !== 'refresh_token' && !isCode) return undefined
+  const { userId, clientId, props, scope, requestedScope } = refresh
+  const decision = await env.decide?.({ userId, clientId, isCode, props, scope, requestedScope }).catch(console.error)
   if (!decision) throw unavailable('This server cannot decide about the user')
   if (decision.is === 'ended') throw ended(decision.reason)
   if (decision.is === 'unavailable') throw unavailable(decision.reason)
+  if (isCode) return undefined
   const { scopes, newProps } = decision
   return { ...(newProps !== undefined && { newProps }), accessTokenScope: scopes }
 }

@@ -113,8 +113,7 @@ export class AuthorizePages {
       return await answer()
     } catch (problem) {
       if (problem instanceof AuthorizationError) {
-        if (problem.redirectTo)
-          return returnToClient(request, problem, await Approvals.read(request, seals(undefined), site))
+        if (problem.redirectTo) return returnToClient(request, problem, await this.#approvals(request, seals, site))
         if (unknownClient.test(problem.description ?? ''))
           return messagePage(request, 400, 'Sign-in failed', unknownClientAdvice)
         return problemPage(request, 400, `${problem.description}.`)
@@ -149,7 +148,7 @@ export class AuthorizePages {
     const [only, ...others] = providers
     const isAsked = url.searchParams.get('prompt')?.split(' ').includes('consent')
     if (only && others.length === 0 && rememberSeconds > 0 && !isAsked) {
-      const approvals = await Approvals.read(request, serverInfo.seals(undefined), site)
+      const approvals = await this.#approvals(request, serverInfo.seals, site)
       if ((await approvals.timeOf(authorization)) > 0) return this.#visit(authorization, only, serverInfo, services)
     }
     const client = await oauth.describeConsent(authorization)
@@ -276,8 +275,9 @@ export class AuthorizePages {
     const decidingAt = Date.now()
     const decision = await decide(this.#options, user, authorization.scope, chosen)
     const userId = await userIdOf(user)
-    const approvals = await Approvals.read(request, seals(undefined), site)
-    const approved = approvedAt ?? (await approvals.timeOf(authorization, userId))
+    const approvals = await this.#approvals(request, seals, site)
+    const approved =
+      approvedAt ?? (await approvals.timeOf(authorization, userId, decision.choices ? undefined : decision))
     const ofAnyClient = EndedAccess.ofAnyClient(objectOf, userId)
     const ofClient = new EndedAccess(objectOf, userId, authorization.clientId)
     const ofAllClients = EndedAccess.ofAllClients(objectOf, userId)
@@ -319,9 +319,13 @@ export class AuthorizePages {
     await storeTokens(objectOf, userId, calls, kept, provider.signInScopes, true)
     const rememberMs = this.#options.rememberSeconds * 1000
     if (approvedAt !== undefined && rememberMs > 0) {
-      headers.append('Set-Cookie', await approvals.cookieWith(authorization, userId, approvedAt, rememberMs))
+      headers.append('Set-Cookie', await approvals.cookieWith(authorization, userId, tenant, approvedAt, rememberMs))
     }
     return redirectTo
+  }
+
+  #approvals(request: Request, seals: ServerInfo['seals'], site: PageServices['site']): Promise<Approvals> {
+    return Approvals.read(request, seals(undefined), site, this.#options.rememberSeconds * 1000)
   }
 
   #provider(name: string): IdentityProvider | undefined {

@@ -65,23 +65,24 @@ export async function tenantsOf({ tenant }: DecidingOptions, user: User): Promis
 export type OwnRefresh = Refresh & { readonly props: GrantProps }
 
 /**
- * Decides about a user again, for each refresh.
+ * Decides about a user again, for each refresh. Of a code, only whether access was ended since the sign-in.
  *
- * @param endedAt returns when all access of the user was ended: `signOut()` may have failed before it reached this grant
+ * @param endedAt returns when the access of the client was ended: what ended it may have failed before it reached this grant
  * @param ask asks a provider who the user is now, with the tokens of a tenant
  */
 export async function decideAgain(
-  { userId, props, scope, requestedScope }: OwnRefresh,
+  { userId, clientId, isCode, props, scope, requestedScope }: OwnRefresh,
   options: DecidingOptions,
   providers: readonly IdentityProvider[],
-  endedAt: (userId: string) => Promise<number>,
+  endedAt: (userId: string, clientId: string) => Promise<number>,
   ask: (userId: string, provider: IdentityProvider, tenant: string | undefined) => Promise<UserAnswer>,
 ): Promise<Refreshing> {
   const { user: before, tenant, startedAt } = props
   const provider = providers.find(({ name }) => name === before.provider)
   if (!provider) return ended('The provider of the user is not one of this server any more.')
   try {
-    if (startedAt <= (await endedAt(userId))) return ended('The access of the user was ended. Sign in again.')
+    if (startedAt <= (await endedAt(userId, clientId))) return ended('The access was ended. Sign in again.')
+    if (isCode) return { is: 'granted', scopes: [] }
     const answer = await ask(userId, provider, tenant)
     if (answer.is === 'denied') return ended(answer.reason)
     if (answer.is === 'unanswered') return { is: 'unavailable', reason: `${provider.title} does not answer` }

@@ -29,6 +29,12 @@ export class EndedAccess {
     return new EndedAccess(objectOf, userId, '*')
   }
 
+  /** Returns when the access of a client was ended, alone or with all others, in milliseconds since 1970; 0 if it was not. */
+  static async ofGrant(objectOf: ObjectOf, userId: string, clientId: string): Promise<number> {
+    const ends = [EndedAccess.ofAllClients(objectOf, userId), new EndedAccess(objectOf, userId, clientId)]
+    return Math.max(...(await Promise.all(ends.map((end) => end.time()))))
+  }
+
   /** Returns when the user ended the access of the client, in milliseconds since 1970; 0 if no approval from before can be used. */
   async time(): Promise<number> {
     const key = await this.#key

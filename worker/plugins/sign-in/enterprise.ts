@@ -29,7 +29,7 @@ export type EnterpriseIssuer = {
   tenant?: string
   /** Claim that names the tenant of a user. Default: none; users have no tenant. */
   tenantClaim?: string
-  /** Tenants that its claim may name; other users are refused. Default: all, if no other issuer or provider may name tenants. */
+  /** Tenants that its claim may name; users of others are refused. `requireTenant` refuses users without one. Default: all, if no other issuer or provider may name tenants. */
   tenants?: readonly string[]
   /** Domains of the email addresses of its users; other addresses are left out. Default: none; users have no address. */
   emailDomains?: readonly string[]

@@ -316,7 +316,7 @@ class SignInServer {
     this.#links = new LinkPages(providers, this.#providers, (user) => tenantsOf(options, user))
     const rememberSeconds = seconds(rememberConsent, 'rememberConsent')
     this.#endedSeconds = Math.max(rememberSeconds, refreshTokenTTL)
-    this.#accounts = new AccountPages(providers, this.#providers, rememberSeconds)
+    this.#accounts = new AccountPages(providers, this.#providers, this.#endedSeconds)
     const names = [...this.#providers, ...(options.enterprise?.issuers ?? [])].map(({ name }) => name)
     this.#paths = new Set([
       authorizationServer,
@@ -523,7 +523,7 @@ class SignInServer {
           refresh,
           this.#options,
           [this.#options.with].flat(),
-          (userId) => EndedAccess.ofAllClients(objectOf, userId).time(),
+          (userId, clientId) => EndedAccess.ofGrant(objectOf, userId, clientId),
           ask,
         ),
     }

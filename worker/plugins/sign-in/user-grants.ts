@@ -88,7 +88,8 @@ export class UserGrants {
 export function readUser(user: SignedInUser, origin: string | undefined): { issuer: string; subject: string } {
   const { issuer, subject }: { issuer?: unknown; subject?: unknown } =
     typeof user === 'string' ? { issuer: origin, subject: user } : Object(user)
-  if (typeof subject !== 'string' || !/^[^:]{1,512}$/.test(subject)) {
+  // What `userIdOf` returns.
+  if (typeof subject !== 'string' || !/^[a-z\d][a-z\d-]*\.[\w.~-]{1,512}$/.test(subject)) {
     throw new Error(`The subject ${JSON.stringify(subject)} names no user: pass ctx.principal, or its subject`)
   }
   if (
