@@ -16,6 +16,8 @@ export class World {
   jumpedSeconds = 0
   lastFaultAt = 0
   faultCount = 0
+  /** Faults after which an object has forgotten what is in memory. */
+  lossCount = 0
   /** Clients that have not finished. */
   readonly waiting = new Set<string>()
   /** Called when the schedule is over. They throw an error for what must not be. */

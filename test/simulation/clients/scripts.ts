@@ -2,6 +2,7 @@
 import type { World } from '../world.ts'
 import { calls } from './calls.ts'
 import { httpSse } from './http-sse.ts'
+import { silent } from './silent.ts'
 import { shoppers, spenders, visitors } from './state.ts'
 import { listeners, statelessCalls, statelessTasks } from './stateless-calls.ts'
 import { subscribers } from './subscribers.ts'
@@ -14,6 +15,7 @@ export const scripts: Readonly<Record<string, Script>> = {
   questions: (world) => calls(world, true),
   subscribers,
   tasks: taskOwners,
+  silent,
   'HTTP+SSE': httpSse,
   'stateless calls': statelessCalls,
   listeners,

@@ -19,9 +19,17 @@ export function visitors(world: World): void {
       const most = client.requests
       assert.ok(count >= acknowledged && count <= most, `visit ${acknowledged} is number ${count} of ${most}`)
       last = count
-      await world.sleep(random.pick([0, 1000, 20_000]))
+      // A session expires a day after its last use.
+      await world.sleep(random.pick([0, 1000, 20_000, 20 * 3_600_000]))
     }
     if (random.chance(0.5)) await client.close()
+    else await client.expire()
+    // A call that is lost leaves state to its alarm.
+    if (world.faultCount > 0) return
+    for (const { className, name, storage } of world.platform.objects.values()) {
+      const isOfSession = className === 'McpState' && name.includes('visits')
+      assert.ok(!isOfSession || storage.isEmpty, `${name}: state has outlived its session`)
+    }
   })
 }
 

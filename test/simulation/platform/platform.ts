@@ -87,6 +87,10 @@ export class Platform implements GlobalsHost, ObjectPlatform, ContextHost {
     this.loop.trail(`uncaught ${where} ${problem}`)
   }
 
+  nextTurn(context: Context, work: () => void): void {
+    this.loop.after(0, `admit ${context.label}`, work, context)
+  }
+
   /** Starts another version of the Worker: its objects restart. */
   deploy(): void {
     this.#version += 1
