@@ -83,6 +83,18 @@ test.each(['b{0}', '()', '(?:){0,5}', '((?:){0,5}){0,900}'])('%s beside a slow p
   expect(() => compilePattern(`^(?=(a+)+${nothing}$)`)).toThrow(SlowPattern)
 })
 
+test.each(['(?m:^[a\\n]*(?:b|c))', '(?m:^)[a\\n]*(?:b|c)', '(?im-s:^(?:[a\\n]*b))'])(
+  '%s matches at each line, and is slow',
+  (pattern) => {
+    expect(() => compilePattern(pattern)).toThrow(SlowPattern)
+  },
+)
+
+test('^ in a group with other flags is an anchor', () => {
+  const matches = compilePattern('(?i:^[a\\n]*(?:b|c))')
+  expect(['A\nB', 'd\nb'].map((text) => matches(text))).toEqual([true, false])
+})
+
 test('patterns match long texts', () => {
   const base64 = '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$'
   expect(['A'.repeat(700_000), 'A'.repeat(700_001)].map((text) => compilePattern(base64)(text))).toEqual([true, false])

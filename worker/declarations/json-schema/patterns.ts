@@ -165,9 +165,11 @@ class PatternParser {
       const part = this.parse()
       this.#take('\\)')
       if (/^\((?:$|\?:|\?<[^=!])/.test(group)) return part
+      if (!group.endsWith(':')) return { kind: 'look', part }
       // With flags of its own, such as (?i:a).
-      if (group.endsWith(':')) return { kind: 'sequence', parts: [part, { kind: 'special', degree: 0 }] }
-      return { kind: 'look', part }
+      const flags: Node = { kind: 'special', degree: 0 }
+      // With m, "^" also matches behind a line break: the group must not begin with it, as an anchor does.
+      return { kind: 'sequence', parts: group.includes('m') ? [flags, part] : [part, flags] }
     }
     const [assertion = ''] = this.#take('[$^]|\\\\[bB]') ?? []
     const holds = assertions.get(assertion)
