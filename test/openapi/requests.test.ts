@@ -640,7 +640,7 @@ describe('a parameter with a list', () => {
 
 test('fields have the bytes of application/x-www-form-urlencoded', () => {
   const ascii = String.fromCharCode(...Array.from({ length: 128 }, (_, code) => code))
-  for (const text of [ascii, 'größer 😀', '%20+%2B', '']) {
+  for (const text of [ascii, 'größer 😀', '%20+%2B', '', 'a.b*c-d_9', "!!'' (())~~", 'a\n']) {
     expect(requestBody({ bodyType: 'application/x-www-form-urlencoded' }, { [text]: text })).toBe(
       new URLSearchParams([[text, text]]).toString(),
     )
@@ -1086,6 +1086,46 @@ describe('arguments that are too long for a request', () => {
     }
     expect(textOf(await result(server, 'tools/call', { name: 'get', arguments: { id: 'a' } }))).toBe('1 sent')
   })
+})
+
+test.each<[place: string, args: object]>([
+  ['query', { q: '~'.repeat(500_000) }],
+  ['query', { tags: Array.from({ length: 100 }, () => 'é'.repeat(5_000)) }],
+  ['query', { tags: ['é'.repeat(50_000), 'é'.repeat(50_000)] }],
+  ['URL', { id: '~'.repeat(500_000) }],
+  ['URL', { id: Array.from({ length: 100 }, () => 'é'.repeat(5_000)) }],
+])('what is too long for a %s is refused before it is encoded (%#)', async (what, args) => {
+  const operation: Operation = {
+    name: 'find',
+    description: 'd',
+    method: 'GET',
+    path: '/x/{id}',
+    parameters: {
+      id: { in: 'path', name: 'id' },
+      q: { in: 'query', name: 'q' },
+      tags: { in: 'query', name: 'tags', separator: ',' },
+    },
+    hasBody: false,
+    input: { type: 'object' },
+    annotations: {},
+  }
+  const server = newServer().use(openApiTools([operation], { baseUrl: 'https://api.example' }))
+  const encoded = vi.spyOn(globalThis, 'encodeURIComponent')
+  const answered = await result(server, 'tools/call', { name: 'find', arguments: { id: '1', ...args } })
+  const characters = encoded.mock.calls.reduce((sum, [text]) => sum + String(text).length, 0)
+  encoded.mockRestore()
+  expect(textOf(answered)).toBe(`The arguments make a ${what} of more than 65536 characters: send less`)
+  expect(characters).toBeLessThanOrEqual(65_536)
+})
+
+test('a form that is too long is refused before it is encoded', () => {
+  const encoded = vi.spyOn(globalThis, 'encodeURIComponent')
+  const list = Array.from({ length: 10 }, () => 'é'.repeat(5_000_000))
+  expect(() =>
+    requestBody({ bodyType: 'application/x-www-form-urlencoded', bodyFields: { a: { separator: ',' } } }, { a: list }),
+  ).toThrow('The arguments make a form of more than 16777216 characters: send less')
+  expect(encoded.mock.calls.length).toBeLessThan(5)
+  encoded.mockRestore()
 })
 
 describe('a required argument that sends nothing is refused', () => {

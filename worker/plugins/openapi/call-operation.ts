@@ -11,7 +11,16 @@ import { ToolError } from '../../protocol/errors.ts'
 import { countValues, isLongerAsJson } from '../../protocol/json-size.ts'
 import { defaultBounds, isObject } from '../../protocol/jsonrpc.ts'
 import type { CallToolResult, Params } from '../../protocol/types.ts'
-import { bounded, encodeForm, type Field, fieldsOf, joinEntries, textsOf, tooLong } from './form-fields.ts'
+import {
+  bounded,
+  boundedEncoder,
+  encodeForm,
+  type Field,
+  fieldsOf,
+  joinEntries,
+  textsOf,
+  tooLong,
+} from './form-fields.ts'
 import type { Operation } from './operation-type.ts'
 import { requestBody } from './request-body.ts'
 import { headerKey } from './reserved-headers.ts'
@@ -46,6 +55,8 @@ export async function callOperation(
 ): Promise<CallToolResult> {
   refuseRounded(args)
   const { method, path, parameters, hasBody, bodyType = 'application/json' } = operation
+  const inSegment = boundedEncoder(encodeURIComponent, 'URL', maxUrlCharacters)
+  const inQuery = boundedEncoder(encodeForm, 'query', maxUrlCharacters)
   const basePath = new URL(baseUrl).pathname.replace(/\/$/, '')
   const url = new URL(baseUrl.replace(/\/$/, '') + path.replace(/\{([^}]+)\}/g, (_, name) => inPath(name)))
   const sent = new Headers({ Accept: 'application/json' })
@@ -112,7 +123,7 @@ export async function callOperation(
       const value = argumentOf(argument)
       let isSent = false
       const fields =
-        place === 'query' ? fieldsOf(name, value, { separator }, encodeForm) : membersOf(argument, value ?? {})
+        place === 'query' ? fieldsOf(name, value, { separator }, inQuery) : membersOf(argument, value ?? {}, inQuery)
       for (const field of fields) {
         isSent = true
         yield field
@@ -138,7 +149,7 @@ export async function callOperation(
     if (text === '' || /^\.{0,2}$/.test(prefix + text) || !text.isWellFormed()) {
       throw new ToolError(`${preview(text)} cannot be a segment of the path ${path}`)
     }
-    return prefix + joinEntries(name, value, separator, encodeURIComponent)
+    return prefix + joinEntries(name, value, separator, inSegment)
   }
 }
 
@@ -148,11 +159,11 @@ export async function callOperation(
  * @throws ToolError for a value that is no object
  * @see https://spec.openapis.org/oas/v3.2.0.html#parameter-locations
  */
-function* membersOf(argument: string, value: unknown): Iterable<Field> {
+function* membersOf(argument: string, value: unknown, encode: (text: string) => string): Iterable<Field> {
   if (!isObject(value)) {
     throw new ToolError(`"${argument}" must be an object: its members are the parameters of the query`)
   }
-  for (const [name, member] of Object.entries(value)) yield* fieldsOf(name, member, {}, encodeForm)
+  for (const [name, member] of Object.entries(value)) yield* fieldsOf(name, member, {}, encode)
 }
 
 /** Whether HTTP can carry a value. workerd would send a lone surrogate as bytes that are not UTF-8. */

@@ -5,7 +5,7 @@ import { maxAnswerBytes } from '../../protocol/bounded-body.ts'
 import { ToolError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
-import { bounded, encodeForm, type Field, fieldsOf, wellFormed } from './form-fields.ts'
+import { bounded, boundedEncoder, encodeForm, type Field, fieldsOf, wellFormed } from './form-fields.ts'
 import { multipartForm, type Operation, urlEncodedForm } from './operation-type.ts'
 
 type FieldStyles = NonNullable<Operation['bodyFields']>
@@ -43,8 +43,9 @@ export function requestBody(
 }
 
 function* urlEncodedFields(value: Params, styles: FieldStyles): Iterable<Field> {
+  const encode = boundedEncoder(encodeForm, 'form', maxFormCharacters)
   for (const [name, member] of formMembers(value, styles)) {
-    yield* fieldsOf(name, member, styleOf(name, styles), encodeForm)
+    yield* fieldsOf(name, member, styleOf(name, styles), encode)
   }
 }
 
@@ -126,7 +127,8 @@ const isFilePart = (value: unknown): value is FilePart =>
  *
  * @see https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data
  */
-const inHeader = (name: string): string => wellFormed(name).replace(/[\r\n"]/g, encodeURIComponent)
+const inHeader = (name: string): string =>
+  wellFormed(name).replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22')
 
 /** Ignores names that objects inherit, such as `constructor`. */
 const styleOf = (name: string, styles: FieldStyles) => (Object.hasOwn(styles, name) && styles[name]) || {}
