@@ -928,7 +928,10 @@ describe('tool calls in sampling messages', () => {
 
   test('with many results in another order are balanced', () => {
     const ids = Array.from({ length: 150_000 }, (_, index) => `call ${index}`)
-    const messages = [model(...ids.map(use)), user(...ids.toReversed().map(resultOf))]
+    const messages = [
+      { role: 'assistant', content: ids.map(use) },
+      { role: 'user', content: ids.toReversed().map(resultOf) },
+    ]
     expect(toolImbalance({ messages })).toBeUndefined()
   })
 })

@@ -58,6 +58,13 @@ const definitions = {
   cut: ({ platform }) => numbered(platform.connections),
   /** A call between objects is not answered. */
   sever: ({ platform }) => numbered(platform.calls),
+  /** An object is busy for so long that a call to it counts as lost. */
+  stall: (world) =>
+    objectsWhere(
+      world,
+      ({ isRunning }) => isRunning,
+      (object) => object.stall(7000),
+    ),
   'break socket': ({ platform }) =>
     numbered([...platform.objects.values()].flatMap(({ sockets }) => [...sockets].map((one) => () => one.break()))),
   'jump clock': (world) =>
@@ -83,9 +90,13 @@ export type FaultKind = keyof typeof definitions
 
 export const faultKinds = Object.keys(definitions) as readonly FaultKind[]
 
+/** Faults after which an object has forgotten what is in memory. */
+const losing = new Set<FaultKind>(['crash', 'crash before commit', 'evict', 'deploy', 'lose isolate'])
+
 function happen(world: World, fault: Fault, act: () => void, happened: Fault[]): void {
   happened.push(fault)
   world.faultCount += 1
+  if (losing.has(fault.kind)) world.lossCount += 1
   world.platform.loop.trail(`FAULT ${fault.kind} ${fault.target}`)
   act()
   world.lastFaultAt = world.platform.loop.now

@@ -1,31 +1,34 @@
 /** Calls of a session, with and without input requests. */
 import assert from 'node:assert/strict'
-import type { ClientWorld } from '../client-world.ts'
+import type { World } from '../world.ts'
 import { type Call, SessionClient } from './session-client.ts'
 
 /** Starts a client with one to three calls at the same time. @param areQuestions whether the tool asks the client */
-export function calls(world: ClientWorld, areQuestions: boolean): void {
+export function calls(world: World, areQuestions: boolean): void {
   const { random } = world
   const kind = areQuestions ? 'questions' : 'calls'
   world.start(kind, async () => {
     const client = new SessionClient(world)
     await client.open()
     const call = async (index: number) => {
-      await world.sleep(random.between(0, 500))
+      await world.sleep(random.between(0, random.pick([500, 5000])))
       const tool = areQuestions ? 'ask' : random.pick(['count', 'count', 'pay'])
       const pauseMs = random.pick([0, random.between(1, 50), random.between(50, 800)])
       const key = `${kind} ${index}`
-      const isAway = tool === 'count' && random.chance(0.3)
-      const hasEnded = () => world.written(`end of ${key}`) > 0 || world.written(key) > 2
+      const isAway = tool !== 'pay' && random.chance(0.3)
+      // A call that runs again too often is given up.
+      const mostRuns = areQuestions ? 3 : 2
+      const hasEnded = () => world.written(`end of ${key}`) > 0 || world.written(key) > mostRuns
       const done = await client.call(tool, { key, steps: random.whole(1, 6), pauseMs }, isAway ? hasEnded : undefined)
       world.checks.push(() => checkCall(done, world))
     }
     await Promise.all(Array.from({ length: random.whole(1, 3) }, (_, index) => call(index)))
     if (random.chance(0.5)) await client.close()
+    else await client.expire()
   })
 }
 
-function checkCall({ tool, args, outcome, answer, questions, stream, progress }: Call, world: ClientWorld): void {
+function checkCall({ tool, args, outcome, answer, questions, stream, progress }: Call, world: World): void {
   const { key, steps } = args
   const runs = world.written(key)
   if (tool === 'pay') assert.ok(runs <= 1, `${key} must run once, and ran ${runs} times`)
@@ -40,8 +43,11 @@ function checkCall({ tool, args, outcome, answer, questions, stream, progress }:
   const result = JSON.parse(String(content[0]?.text))
   assert.equal(result.key, key, `${key}: the result of another call`)
   if (tool === 'ask') {
-    assert.equal(result.word, 'blue', `${key}: the answer of the client was lost`)
+    assert.equal(result.word, `The word for ${result.receipt}?`, `${key}: the answer of the client was lost`)
     assert.equal(questions, 1, `${key} was asked ${questions} times`)
+    assert.deepEqual(progress, [1], `${key}: progress`)
+    const receipts = world.written(`receipt of ${key}`)
+    assert.ok(receipts <= 1 + world.faultCount, `${key} has written ${receipts} receipts`)
   } else if (stream !== undefined) {
     const all = Array.from({ length: steps }, (_, index) => index + 1)
     assert.deepEqual(progress, all, `${key}: progress`)

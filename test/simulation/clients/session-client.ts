@@ -1,6 +1,9 @@
 /** A client of Streamable HTTP with a session: protocol version 2025-11-25. It asserts what it has a right to expect. */
 import assert from 'node:assert/strict'
-import { type ClientRequest, type ClientWorld, type ReceivedResponse, url } from '../client-world.ts'
+import { readNonce } from '../../../worker/sealing/seal.ts'
+import type { DurableObjectHost } from '../platform/durable-object.ts'
+import type { ReceivedResponse } from '../platform/platform.ts'
+import { url, type World } from '../world.ts'
 import { eventsOf } from './event-stream.ts'
 import { unlessLost } from './unless-lost.ts'
 
@@ -40,15 +43,31 @@ export class Call {
 export type CallArguments = { readonly key: string; readonly steps: number; readonly pauseMs: number }
 
 export class SessionClient {
-  readonly world: ClientWorld
+  readonly world: World
   headers: Record<string, string> = json
   /** Requests that `ask` has sent. */
   requests = 0
   readonly #replies: Promise<void>[] = []
+  readonly #isSilent: boolean
   #lastId = 0
 
-  constructor(world: ClientWorld) {
+  /** @param isSilent whether it answers no input request */
+  constructor(world: World, isSilent = false) {
     this.world = world
+    this.#isSilent = isSilent
+  }
+
+  /** The object that stores its session. */
+  get #object(): DurableObjectHost | undefined {
+    return this.world.platform.objects.get(`McpSession/${readNonce(String(this.headers['Mcp-Session-Id']))}`)
+  }
+
+  /** Uses the session no more, until it has expired. */
+  async expire(): Promise<void> {
+    await Promise.all(this.#replies)
+    for (let hours = 0; hours < 27; hours += 1) await this.world.sleep(3_600_000)
+    const { storage } = this.#object ?? {}
+    assert.ok(storage?.isEmpty !== false, `an idle session stores ${JSON.stringify(storage?.dump()).slice(0, 400)}`)
   }
 
   /** Starts a session. */
@@ -75,6 +94,7 @@ export class SessionClient {
   async close(): Promise<void> {
     await Promise.all(this.#replies)
     await this.sendUntil([200, 202, 204, 404], () => this.#request({ method: 'DELETE', headers: this.headers }))
+    await this.sendUntil([404], () => this.#post({ id: 'after the end', method: 'ping' }))
   }
 
   /** Repeats a request until its network and its server are there. */
@@ -120,7 +140,9 @@ export class SessionClient {
     this.#lastId += 1
     const call = new Call(this.#lastId, tool, args)
     const leave = new AbortController()
-    const onEvent = () => awayUntil && leave.abort()
+    const onEvent = () => {
+      if (awayUntil && (tool === 'count' || call.questions > 0)) leave.abort()
+    }
     const params = { name: tool, arguments: args, _meta: { progressToken: args.key } }
     let retryMs = 1000
     await unlessLost(async () => {
@@ -166,6 +188,12 @@ export class SessionClient {
   async #readStream(call: Call, { body }: ReceivedResponse, before: number, onEvent: () => void): Promise<number> {
     const { key } = call.args
     let wait = before
+    const checkEnd = async () => {
+      for (let seconds = 0; !body.hasEnded; seconds += 1) {
+        assert.ok(seconds < 60, `${key}: the stream goes on after the answer`)
+        await this.world.sleep(1000)
+      }
+    }
     for await (const { id, retryMs, data } of eventsOf(body)) {
       wait = retryMs ?? wait
       if (id === undefined) continue
@@ -181,6 +209,7 @@ export class SessionClient {
       assert.ok(!call.answer, `${key}: an event after the answer`)
       call.lastEventId = id
       this.#take(call, JSON.parse(data))
+      if (call.answer) this.world.beside(checkEnd())
       onEvent()
     }
     return wait
@@ -196,7 +225,8 @@ export class SessionClient {
       call.progress.push(Number(message.params?.progress))
     } else if (message.method === 'elicitation/create') {
       call.questions += 1
-      const replying = this.#reply(message.id, { action: 'accept', content: { word: 'blue' } })
+      if (this.#isSilent) return
+      const replying = this.#reply(message.id, { action: 'accept', content: { word: message.params?.message } })
       this.#replies.push(replying)
       this.world.beside(replying)
     }
@@ -266,7 +296,7 @@ export class SessionClient {
     return this.#request({ method: 'POST', headers: this.headers, body }, leave)
   }
 
-  #request(init: ClientRequest, leave?: AbortSignal): Promise<ReceivedResponse> {
-    return this.world.request(url, init, leave)
+  #request(init: RequestInit & { body?: string }, leave?: AbortSignal): Promise<ReceivedResponse> {
+    return this.world.platform.request(url, init, leave)
   }
 }

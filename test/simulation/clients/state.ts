@@ -1,11 +1,11 @@
 /** State of sessions and of handles, and answers that count once. */
 import assert from 'node:assert/strict'
-import type { ClientWorld } from '../client-world.ts'
+import type { World } from '../world.ts'
 import { type Message, SessionClient } from './session-client.ts'
 import { accepted, StatelessClient } from './stateless-client.ts'
 
 /** A visit that was acknowledged is counted, and counted once. */
-export function visitors(world: ClientWorld): void {
+export function visitors(world: World): void {
   const { random } = world
   world.start('visitors', async () => {
     const client = new SessionClient(world)
@@ -19,14 +19,22 @@ export function visitors(world: ClientWorld): void {
       const most = client.requests
       assert.ok(count >= acknowledged && count <= most, `visit ${acknowledged} is number ${count} of ${most}`)
       last = count
-      await world.sleep(random.pick([0, 1000, 20_000]))
+      // A session expires a day after its last use.
+      await world.sleep(random.pick([0, 1000, 20_000, 20 * 3_600_000]))
     }
     if (random.chance(0.5)) await client.close()
+    else await client.expire()
+    // A call that is lost leaves state to its alarm.
+    if (world.faultCount > 0) return
+    for (const { className, name, storage } of world.platform.objects.values()) {
+      const isOfSession = className === 'McpState' && name.includes('visits')
+      assert.ok(!isOfSession || storage.isEmpty, `${name}: state has outlived its session`)
+    }
   })
 }
 
 /** An item that was acknowledged is in the basket until the basket expires. */
-export function shoppers(world: ClientWorld): void {
+export function shoppers(world: World): void {
   const { random } = world
   world.start('shoppers', async () => {
     const client = new StatelessClient(world)
@@ -50,7 +58,7 @@ export function shoppers(world: ClientWorld): void {
 }
 
 /** An answer to a `singleUse` tool takes effect once, also if the client sends it several times. */
-export function spenders(world: ClientWorld): void {
+export function spenders(world: World): void {
   const { random } = world
   world.start('spenders', async () => {
     const client = new StatelessClient(world)
@@ -76,7 +84,7 @@ export function spenders(world: ClientWorld): void {
 }
 
 /** Repeats a call whose handler could not reach an object. Returns the text of its result. */
-async function untilCalled(world: ClientWorld, call: () => Promise<Message>): Promise<string> {
+async function untilCalled(world: World, call: () => Promise<Message>): Promise<string> {
   for (let attempt = 0; ; attempt += 1) {
     const message = await call()
     if (!isUnreachable(message)) return textOf(message)

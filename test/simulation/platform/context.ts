@@ -21,6 +21,8 @@ export type ContextHost = {
   readonly isUngated: boolean
   /** Reports an error that nothing handled. */
   uncaught(problem: unknown, where: string): void
+  /** Runs work as an event of its own. */
+  nextTurn(context: Context, work: () => void): void
 }
 
 export class Context {
@@ -60,10 +62,11 @@ export class Context {
   /** Delivers an event, once the input gate is open. A lost context gets none. */
   enter(work: () => void): void {
     if (this.#isLost) return
-    if (this.#gates > 0) {
-      this.#waiting.push(work)
-      return
-    }
+    if (this.#gates > 0 || this.#waiting.length > 0) this.#waiting.push(work)
+    else this.#begin(work)
+  }
+
+  #begin(work: () => void): void {
     this.run(() => {
       try {
         work()
@@ -79,8 +82,18 @@ export class Context {
 
   openGate(): void {
     this.#gates -= 1
-    if (this.#gates > 0) return
-    for (const work of this.#waiting.splice(0)) this.enter(work)
+    this.#admitNext()
+  }
+
+  /** Delivers the events that have waited, each in a turn of its own. */
+  #admitNext(): void {
+    if (this.#gates > 0 || this.#waiting.length === 0) return
+    this.#host.nextTurn(this, () => {
+      if (this.#gates > 0) return
+      const next = this.#waiting.shift()
+      if (next) this.#begin(next)
+      this.#admitNext()
+    })
   }
 
   /** Sends a message, once what was written before is durable. */

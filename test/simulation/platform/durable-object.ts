@@ -148,6 +148,23 @@ export class DurableObjectHost implements SocketHost {
     this.#arm(delayMs)
   }
 
+  /** Receives nothing for a time. */
+  stall(ms: number): void {
+    const context = this.#running?.context
+    if (!context) return
+    context.closeGate()
+    context.pending += 1
+    this.#platform.loop.after(
+      ms,
+      `go on ${context.label}`,
+      () => {
+        context.pending -= 1
+        context.openGate()
+      },
+      context,
+    )
+  }
+
   /** Loses the memory of an idle object, whose sockets stay open. */
   evict(): void {
     this.#platform.loop.trail(`evict ${this.label}`)

@@ -1,12 +1,11 @@
 /** Cloudflare Workers and Durable Objects, simulated: one deployed Worker, its objects, and the network between them and their clients. */
-import { type ClientRequest, ConnectionLost, type ReceivedResponse } from '../client-world.ts'
 import type { Load, WorkerExports } from './bundle.ts'
 import { Context, type ContextHost, currentContext } from './context.ts'
 import { DurableObjectHost, type ObjectPlatform } from './durable-object.ts'
 import { EventLoop } from './event-loop.ts'
 import { type FetchArguments, type Globals, type GlobalsHost, globalsOf, toRequest } from './globals.ts'
 import { Random } from './random.ts'
-import { SimulatedBody } from './received-body.ts'
+import { ConnectionLost, ReceivedBody } from './received-body.ts'
 import { callRemote } from './rpc.ts'
 import { NativeQueue } from './web-crypto.ts'
 
@@ -18,6 +17,8 @@ export type PlatformOptions = {
   readonly isUngated?: boolean
   readonly env?: Readonly<Record<string, unknown>>
 }
+
+export type ReceivedResponse = { readonly status: number; readonly headers: Headers; readonly body: ReceivedBody }
 
 /** Milliseconds that a message takes; one of twenty takes up to twenty times as long. */
 const latencyMs = [0.5, 30] as const
@@ -84,6 +85,10 @@ export class Platform implements GlobalsHost, ObjectPlatform, ContextHost {
     const text = problem instanceof Error ? problem.stack : String(problem)
     this.logs.push(`uncaught in ${where}: ${text}`)
     this.loop.trail(`uncaught ${where} ${problem}`)
+  }
+
+  nextTurn(context: Context, work: () => void): void {
+    this.loop.after(0, `admit ${context.label}`, work, context)
   }
 
   /** Starts another version of the Worker: its objects restart. */
@@ -197,14 +202,14 @@ export class Platform implements GlobalsHost, ObjectPlatform, ContextHost {
    * @param leave ends the connection
    * @throws ConnectionLost
    */
-  request(url: string, init: ClientRequest, leave?: AbortSignal): Promise<ReceivedResponse> {
+  request(url: string, init: RequestInit & { body?: string | null }, leave?: AbortSignal): Promise<ReceivedResponse> {
     const client = currentContext()
     this.#requestCount += 1
     const label = `request ${this.#requestCount}`
     const context = new Context(this, label)
     const { loop } = this
     const abort = new AbortController()
-    const body = new SimulatedBody(this, client)
+    const body = new ReceivedBody(this, client)
     const received = Promise.withResolvers<ReceivedResponse>()
     let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
     const release = () => void loop.after(afterResponseMs, `released ${label}`, () => context.lose())

@@ -35,7 +35,17 @@ server.tool(
     ctx.progress(1, steps, key)
     const answer = await ctx.elicit('word', `The word for ${receipt}?`, z.object({ word: z.string() }))
     await sleep(pauseMs)
+    await write(`end of ${key}`)
     return JSON.stringify({ key, receipt, word: answer.action === 'accept' ? answer.content.word : answer.action })
+  },
+)
+
+server.tool(
+  'hint',
+  { description: 'Asks, and does not wait for long', inputSchema: Work, annotations: { readOnlyHint: true } },
+  async ({ key }, ctx) => {
+    const answer = await ctx.elicit('hint', `A hint for ${key}?`, z.object({ word: z.string() }), { timeout: '30s' })
+    return answer.action
   },
 )
 
@@ -80,15 +90,19 @@ server.tool('write', { description: 'Changes a note', inputSchema: z.object({ id
 
 server.tool(
   'report',
-  { description: 'Takes long', task: true, inputSchema: z.object({ key: z.string(), hours: z.number() }) },
+  { description: 'Takes long', task: { retries: 2 }, inputSchema: z.object({ key: z.string(), hours: z.number() }) },
   async ({ key, hours }, ctx) => {
     const facts = await ctx.once('facts', async () => {
       await sleep(3000)
       return `${key} ${await write(`facts of ${key}`)}`
     })
-    await ctx.sleep('pause', hours * 3_600_000)
-    const more = await ctx.once('more', async () => `${await write(`more of ${key}`)}`)
-    return JSON.stringify({ facts, more })
+    if ((await write(`attempt of ${key}`)) === 1) throw new Error('The first attempt fails')
+    const more = ctx.once('more', async () => {
+      await sleep(2000)
+      return `${await write(`more of ${key}`)}`
+    })
+    await Promise.all([more, ctx.sleep('pause', hours * 3_600_000)])
+    return JSON.stringify({ facts, more: await more })
   },
 )
 

@@ -1,0 +1,27 @@
+/** A session whose client does not answer. */
+import assert from 'node:assert/strict'
+import type { World } from '../world.ts'
+import { SessionClient } from './session-client.ts'
+
+/** A call ends when its question has timed out, also while its client is away. */
+export function silent(world: World): void {
+  const { random } = world
+  const { loop } = world.platform
+  world.start('silent', async () => {
+    const client = new SessionClient(world, true)
+    await client.open()
+    const startedAt = loop.now
+    const isAway = random.chance(0.5)
+    const { outcome, answer } = await client.call(
+      'hint',
+      { key: 'hint', steps: 1, pauseMs: 0 },
+      isAway ? () => true : undefined,
+    )
+    if (outcome === 'unknown') return
+    const { reason } = Object(answer?.error?.data)
+    assert.ok(reason === 'timeout' || reason === 'interrupted', `hint: ${JSON.stringify(answer)}`)
+    const seconds = (loop.now - startedAt) / 1000
+    const most = (isAway ? 180 : 120) + world.jumpedSeconds
+    assert.ok(seconds < most, `a question that was not answered timed out after ${seconds} seconds`)
+  })
+}
