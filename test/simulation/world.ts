@@ -1,18 +1,15 @@
 /** One schedule: a platform, its clients, and what they have seen. */
+import type { ClientRequest, ClientWorld, ReceivedResponse } from './client-world.ts'
+import { Diary } from './diary.ts'
 import type { Load } from './platform/bundle.ts'
 import { Platform, type PlatformOptions } from './platform/platform.ts'
 import type { Random } from './platform/random.ts'
 
-export const url = 'http://localhost/mcp'
-
-export class World {
+export class World implements ClientWorld {
   readonly platform: Platform
   readonly random: Random
-  /** How often handlers have written an entry of the diary. */
-  readonly diary = new Map<string, number>()
-  /** Errors of the server that a client has received: only a fault may cause them. */
+  readonly #diary = new Diary()
   readonly serverErrors: string[] = []
-  /** Seconds by which faults have moved the clock. */
   jumpedSeconds = 0
   lastFaultAt = 0
   faultCount = 0
@@ -20,33 +17,27 @@ export class World {
   lossCount = 0
   /** Clients that have not finished. */
   readonly waiting = new Set<string>()
-  /** Called when the schedule is over. They throw an error for what must not be. */
   readonly checks: (() => void)[] = []
 
   constructor(load: Load, options: PlatformOptions) {
     this.platform = new Platform(load, options)
     this.random = this.platform.random
-    this.platform.outside = async (request) => new Response(String(this.#write(await request.text())))
+    this.platform.outside = async (request) => {
+      const entry = await request.clone().text()
+      const answer = await this.#diary.answer(request)
+      this.platform.loop.trail(`diary ${entry} ${this.written(entry)}`)
+      return answer
+    }
   }
 
-  /** Milliseconds since the last fault. */
   get quietMs(): number {
     return this.platform.loop.now - this.lastFaultAt
   }
 
-  /** How often an entry was written. */
   written(entry: string): number {
-    return this.diary.get(entry) ?? 0
+    return this.#diary.written(entry)
   }
 
-  #write(entry: string): number {
-    const count = this.written(entry) + 1
-    this.diary.set(entry, count)
-    this.platform.loop.trail(`diary ${entry} ${count}`)
-    return count
-  }
-
-  /** Starts a client, which has to finish before the schedule is over. */
   start(label: string, script: () => Promise<void>): void {
     this.waiting.add(label)
     void this.platform
@@ -57,11 +48,23 @@ export class World {
       .catch(() => {})
   }
 
+  request(address: string, init: ClientRequest, leave?: AbortSignal): Promise<ReceivedResponse> {
+    return this.platform.request(address, init, leave)
+  }
+
+  now(): number {
+    return this.platform.loop.now
+  }
+
+  stored(className: string): ReadonlyMap<string, object> {
+    const objects = [...this.platform.objects.values()].filter((object) => object.className === className)
+    return new Map(objects.flatMap(({ name, storage }) => (storage.isEmpty ? [] : [[name, storage.dump()]])))
+  }
+
   sleep(delayMs: number): Promise<void> {
     return this.platform.sleep(delayMs)
   }
 
-  /** Runs work beside a client. What it throws ends the schedule. */
   beside(work: Promise<unknown>): void {
     work.catch((problem) => {
       this.platform.loop.failure ??= problem

@@ -1,10 +1,10 @@
 /** Calls of a session, with and without input requests. */
 import assert from 'node:assert/strict'
-import type { World } from '../world.ts'
+import type { ClientWorld } from '../client-world.ts'
 import { type Call, SessionClient } from './session-client.ts'
 
 /** Starts a client with one to three calls at the same time. @param areQuestions whether the tool asks the client */
-export function calls(world: World, areQuestions: boolean): void {
+export function calls(world: ClientWorld, areQuestions: boolean): void {
   const { random } = world
   const kind = areQuestions ? 'questions' : 'calls'
   world.start(kind, async () => {
@@ -28,7 +28,7 @@ export function calls(world: World, areQuestions: boolean): void {
   })
 }
 
-function checkCall({ tool, args, outcome, answer, questions, stream, progress }: Call, world: World): void {
+function checkCall({ tool, args, outcome, answer, questions, stream, progress }: Call, world: ClientWorld): void {
   const { key, steps } = args
   const runs = world.written(key)
   if (tool === 'pay') assert.ok(runs <= 1, `${key} must run once, and ran ${runs} times`)

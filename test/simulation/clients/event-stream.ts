@@ -1,4 +1,4 @@
-import type { ReceivedBody } from '../platform/received-body.ts'
+import type { ReceivedBody } from '../client-world.ts'
 
 export type StreamEvent = { readonly id?: string; readonly retryMs?: number; readonly data?: string }
 

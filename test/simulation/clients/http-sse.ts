@@ -1,19 +1,21 @@
 /** A client of HTTP+SSE (2024-11-05): all messages of the server arrive on one stream, which cannot be resumed. */
 import assert from 'node:assert/strict'
-import { ConnectionLost } from '../platform/received-body.ts'
-import { url, type World } from '../world.ts'
+import { type ClientWorld, ConnectionLost, url } from '../client-world.ts'
 import { eventsOf } from './event-stream.ts'
-import type { Message } from './session-client.ts'
+import type { CallArguments, Message } from './session-client.ts'
 import { unlessLost } from './unless-lost.ts'
 
 /** As long as the stream is open, each call that was accepted is answered on it, once. */
-export function httpSse(world: World): void {
+export function httpSse(world: ClientWorld): void {
   const { random } = world
   world.start('HTTP+SSE', async () => {
     for (let streams = random.whole(1, 2); streams > 0; streams -= 1) {
       const session = new HttpSseSession(world)
       if (await session.open()) {
-        const call = (index: number) => session.call(random.pick(['count', 'pay']), `sse ${streams}.${index}`)
+        const call = (index: number) => {
+          const [steps, pauseMs] = [random.whole(1, 4), random.pick([0, random.between(1, 400)])]
+          return session.call(random.pick(['count', 'pay']), { key: `sse ${streams}.${index}`, steps, pauseMs })
+        }
         await Promise.all(Array.from({ length: random.whole(1, 3) }, (_, index) => call(index)))
       }
       session.close()
@@ -21,15 +23,15 @@ export function httpSse(world: World): void {
   })
 }
 
-class HttpSseSession {
-  readonly #world: World
+export class HttpSseSession {
+  readonly #world: ClientWorld
   readonly #leave = new AbortController()
   readonly #pending = new Map<number, PendingCall>()
   #messagesUrl = ''
   #isOpen = false
   #lastId = 0
 
-  constructor(world: World) {
+  constructor(world: ClientWorld) {
     this.#world = world
   }
 
@@ -48,11 +50,10 @@ class HttpSseSession {
     this.#leave.abort()
   }
 
-  async call(tool: string, key: string): Promise<void> {
-    const { random } = this.#world
-    const [steps, pauseMs] = [random.whole(1, 4), random.pick([0, random.between(1, 400)])]
+  async call(tool: string, args: CallArguments): Promise<void> {
+    const { key, steps } = args
     const progress: unknown[] = []
-    const params = { name: tool, arguments: { key, steps, pauseMs }, _meta: { progressToken: key } }
+    const params = { name: tool, arguments: args, _meta: { progressToken: key } }
     const message = await this.#ask('tools/call', params, progress)
     const runs = this.#world.written(key)
     if (tool === 'pay') assert.ok(runs <= 1, `${key} must run once, and ran ${runs} times`)
@@ -84,7 +85,7 @@ class HttpSseSession {
     const body = JSON.stringify({ jsonrpc: '2.0', id, method, params })
     const headers = { 'Content-Type': 'application/json' }
     const sent = await unlessLost(async () => {
-      const response = await this.#world.platform.request(this.#messagesUrl, { method: 'POST', headers, body })
+      const response = await this.#world.request(this.#messagesUrl, { method: 'POST', headers, body })
       return { status: response.status, text: await response.body.text() }
     })
     if (sent?.status === 202) {
@@ -107,7 +108,7 @@ class HttpSseSession {
     const origin = new URL(url).origin
     try {
       const headers = { Accept: 'text/event-stream' }
-      const { status, body } = await this.#world.platform.request(
+      const { status, body } = await this.#world.request(
         `${origin}/sse`,
         { method: 'GET', headers },
         this.#leave.signal,

@@ -1,5 +1,5 @@
 /** The scripts of clients, by kind. Each starts its clients, and says what must be true. */
-import type { World } from '../world.ts'
+import type { ClientWorld } from '../client-world.ts'
 import { calls } from './calls.ts'
 import { httpSse } from './http-sse.ts'
 import { silent } from './silent.ts'
@@ -8,7 +8,7 @@ import { listeners, statelessCalls, statelessTasks } from './stateless-calls.ts'
 import { subscribers } from './subscribers.ts'
 import { taskOwners } from './task-owners.ts'
 
-export type Script = (world: World) => void
+export type Script = (world: ClientWorld) => void
 
 export const scripts: Readonly<Record<string, Script>> = {
   calls: (world) => calls(world, false),

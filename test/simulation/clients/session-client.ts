@@ -1,9 +1,7 @@
 /** A client of Streamable HTTP with a session: protocol version 2025-11-25. It asserts what it has a right to expect. */
 import assert from 'node:assert/strict'
 import { readNonce } from '../../../worker/sealing/seal.ts'
-import type { DurableObjectHost } from '../platform/durable-object.ts'
-import type { ReceivedResponse } from '../platform/platform.ts'
-import { url, type World } from '../world.ts'
+import { type ClientRequest, type ClientWorld, type ReceivedResponse, url } from '../client-world.ts'
 import { eventsOf } from './event-stream.ts'
 import { unlessLost } from './unless-lost.ts'
 
@@ -43,7 +41,7 @@ export class Call {
 export type CallArguments = { readonly key: string; readonly steps: number; readonly pauseMs: number }
 
 export class SessionClient {
-  readonly world: World
+  readonly world: ClientWorld
   headers: Record<string, string> = json
   /** Requests that `ask` has sent. */
   requests = 0
@@ -52,22 +50,19 @@ export class SessionClient {
   #lastId = 0
 
   /** @param isSilent whether it answers no input request */
-  constructor(world: World, isSilent = false) {
+  constructor(world: ClientWorld, isSilent = false) {
     this.world = world
     this.#isSilent = isSilent
-  }
-
-  /** The object that stores its session. */
-  get #object(): DurableObjectHost | undefined {
-    return this.world.platform.objects.get(`McpSession/${readNonce(String(this.headers['Mcp-Session-Id']))}`)
   }
 
   /** Uses the session no more, until it has expired. */
   async expire(): Promise<void> {
     await Promise.all(this.#replies)
     for (let hours = 0; hours < 27; hours += 1) await this.world.sleep(3_600_000)
-    const { storage } = this.#object ?? {}
-    assert.ok(storage?.isEmpty !== false, `an idle session stores ${JSON.stringify(storage?.dump()).slice(0, 400)}`)
+    const name = readNonce(String(this.headers['Mcp-Session-Id']))
+    for (const [object, rows] of this.world.stored('McpSession')) {
+      assert.ok(object !== name, `an idle session stores ${JSON.stringify(rows).slice(0, 400)}`)
+    }
   }
 
   /** Starts a session. */
@@ -296,7 +291,7 @@ export class SessionClient {
     return this.#request({ method: 'POST', headers: this.headers, body }, leave)
   }
 
-  #request(init: RequestInit & { body?: string }, leave?: AbortSignal): Promise<ReceivedResponse> {
-    return this.world.platform.request(url, init, leave)
+  #request(init: ClientRequest, leave?: AbortSignal): Promise<ReceivedResponse> {
+    return this.world.request(url, init, leave)
   }
 }

@@ -1,16 +1,15 @@
 /** A session whose client does not answer. */
 import assert from 'node:assert/strict'
-import type { World } from '../world.ts'
+import type { ClientWorld } from '../client-world.ts'
 import { SessionClient } from './session-client.ts'
 
 /** A call ends when its question has timed out, also while its client is away. */
-export function silent(world: World): void {
+export function silent(world: ClientWorld): void {
   const { random } = world
-  const { loop } = world.platform
   world.start('silent', async () => {
     const client = new SessionClient(world, true)
     await client.open()
-    const startedAt = loop.now
+    const startedAt = world.now()
     const isAway = random.chance(0.5)
     const { outcome, answer } = await client.call(
       'hint',
@@ -20,7 +19,7 @@ export function silent(world: World): void {
     if (outcome === 'unknown') return
     const { reason } = Object(answer?.error?.data)
     assert.ok(reason === 'timeout' || reason === 'interrupted', `hint: ${JSON.stringify(answer)}`)
-    const seconds = (loop.now - startedAt) / 1000
+    const seconds = (world.now() - startedAt) / 1000
     const most = (isAway ? 180 : 120) + world.jumpedSeconds
     assert.ok(seconds < most, `a question that was not answered timed out after ${seconds} seconds`)
   })

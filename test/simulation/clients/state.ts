@@ -1,11 +1,11 @@
 /** State of sessions and of handles, and answers that count once. */
 import assert from 'node:assert/strict'
-import type { World } from '../world.ts'
+import type { ClientWorld } from '../client-world.ts'
 import { type Message, SessionClient } from './session-client.ts'
 import { accepted, StatelessClient } from './stateless-client.ts'
 
 /** A visit that was acknowledged is counted, and counted once. */
-export function visitors(world: World): void {
+export function visitors(world: ClientWorld): void {
   const { random } = world
   world.start('visitors', async () => {
     const client = new SessionClient(world)
@@ -26,15 +26,14 @@ export function visitors(world: World): void {
     else await client.expire()
     // A call that is lost leaves state to its alarm.
     if (world.faultCount > 0) return
-    for (const { className, name, storage } of world.platform.objects.values()) {
-      const isOfSession = className === 'McpState' && name.includes('visits')
-      assert.ok(!isOfSession || storage.isEmpty, `${name}: state has outlived its session`)
+    for (const name of world.stored('McpState').keys()) {
+      assert.ok(!name.includes('visits'), `${name}: state has outlived its session`)
     }
   })
 }
 
 /** An item that was acknowledged is in the basket until the basket expires. */
-export function shoppers(world: World): void {
+export function shoppers(world: ClientWorld): void {
   const { random } = world
   world.start('shoppers', async () => {
     const client = new StatelessClient(world)
@@ -58,7 +57,7 @@ export function shoppers(world: World): void {
 }
 
 /** An answer to a `singleUse` tool takes effect once, also if the client sends it several times. */
-export function spenders(world: World): void {
+export function spenders(world: ClientWorld): void {
   const { random } = world
   world.start('spenders', async () => {
     const client = new StatelessClient(world)
@@ -84,7 +83,7 @@ export function spenders(world: World): void {
 }
 
 /** Repeats a call whose handler could not reach an object. Returns the text of its result. */
-async function untilCalled(world: World, call: () => Promise<Message>): Promise<string> {
+async function untilCalled(world: ClientWorld, call: () => Promise<Message>): Promise<string> {
   for (let attempt = 0; ; attempt += 1) {
     const message = await call()
     if (!isUnreachable(message)) return textOf(message)

@@ -1,13 +1,13 @@
 /** Calls, listeners and tasks of clients without sessions. */
 import assert from 'node:assert/strict'
-import type { World } from '../world.ts'
+import type { ClientWorld } from '../client-world.ts'
 import { eventsOf } from './event-stream.ts'
 import type { Message } from './session-client.ts'
 import { accepted, StatelessClient } from './stateless-client.ts'
 import { unlessLost } from './unless-lost.ts'
 
 /** A call asks its client, in rounds that run anywhere. */
-export function statelessCalls(world: World): void {
+export function statelessCalls(world: ClientWorld): void {
   const { random } = world
   world.start('stateless calls', async () => {
     const client = new StatelessClient(world)
@@ -25,7 +25,7 @@ export function statelessCalls(world: World): void {
 }
 
 /** A change reaches each stream that is open, and a stream that ends says so. */
-export function listeners(world: World): void {
+export function listeners(world: ClientWorld): void {
   const { random } = world
   world.start('listeners', async () => {
     const reader = new StatelessClient(world)
@@ -76,7 +76,7 @@ export function listeners(world: World): void {
 }
 
 /** A task asks its client, sleeps, and completes. */
-export function statelessTasks(world: World): void {
+export function statelessTasks(world: ClientWorld): void {
   const { random } = world
   const hourMs = 3_600_000
   world.start('stateless tasks', async () => {

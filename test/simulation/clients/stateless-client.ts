@@ -1,8 +1,7 @@
 /** A client of 2026-07-28, whose requests are complete in themselves. */
 import assert from 'node:assert/strict'
 import { statelessHeaders } from '../../support/stateless.ts'
-import type { ReceivedResponse } from '../platform/platform.ts'
-import { url, type World } from '../world.ts'
+import { type ClientWorld, type ReceivedResponse, url } from '../client-world.ts'
 import { eventsOf } from './event-stream.ts'
 import type { Message } from './session-client.ts'
 import { unlessLost } from './unless-lost.ts'
@@ -21,10 +20,10 @@ export type Fields = Readonly<Record<string, unknown>>
 export const accepted = { action: 'accept', content: { word: 'blue' } }
 
 export class StatelessClient {
-  readonly world: World
+  readonly world: ClientWorld
   #lastId = 0
 
-  constructor(world: World) {
+  constructor(world: ClientWorld) {
     this.world = world
   }
 
@@ -74,7 +73,7 @@ export class StatelessClient {
     const name = params.name ?? params.taskId
     const message = { jsonrpc: '2.0', id: this.#lastId, method, params: { ...params, _meta: meta } }
     const headers = statelessHeaders(method, typeof name === 'string' ? name : undefined)
-    return this.world.platform.request(url, { method: 'POST', headers, body: JSON.stringify(message) }, leave)
+    return this.world.request(url, { method: 'POST', headers, body: JSON.stringify(message) }, leave)
   }
 }
 

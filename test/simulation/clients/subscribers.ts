@@ -1,10 +1,10 @@
 /** A session that has subscribed to a note, and one that changes the note. */
 import assert from 'node:assert/strict'
-import type { World } from '../world.ts'
+import type { ClientWorld } from '../client-world.ts'
 import { SessionClient } from './session-client.ts'
 
 /** Each change that was acknowledged reaches the subscriber. */
-export function subscribers(world: World): void {
+export function subscribers(world: ClientWorld): void {
   const { random } = world
   world.start('subscribers', async () => {
     const reader = new SessionClient(world)

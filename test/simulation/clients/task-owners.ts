@@ -1,12 +1,12 @@
 /** A session that starts a task, and asks for its result. */
 import assert from 'node:assert/strict'
-import type { World } from '../world.ts'
+import type { ClientWorld } from '../client-world.ts'
 import { type Message, SessionClient } from './session-client.ts'
 
 const hourMs = 3_600_000
 
 /** A task that sleeps ends with one result. */
-export function taskOwners(world: World): void {
+export function taskOwners(world: ClientWorld): void {
   const { random } = world
   world.start('tasks', async () => {
     const client = new SessionClient(world)

@@ -1,4 +1,4 @@
-import { ConnectionLost } from '../platform/received-body.ts'
+import { ConnectionLost } from '../client-world.ts'
 
 /** Runs what a lost connection may end. Returns `undefined` for one. */
 export async function unlessLost<T>(work: () => Promise<T>): Promise<T | undefined> {

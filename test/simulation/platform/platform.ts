@@ -1,11 +1,12 @@
 /** Cloudflare Workers and Durable Objects, simulated: one deployed Worker, its objects, and the network between them and their clients. */
+import { type ClientRequest, ConnectionLost, type ReceivedResponse } from '../client-world.ts'
 import type { Load, WorkerExports } from './bundle.ts'
 import { Context, type ContextHost, currentContext } from './context.ts'
 import { DurableObjectHost, type ObjectPlatform } from './durable-object.ts'
 import { EventLoop } from './event-loop.ts'
 import { type FetchArguments, type Globals, type GlobalsHost, globalsOf, toRequest } from './globals.ts'
 import { Random } from './random.ts'
-import { ConnectionLost, ReceivedBody } from './received-body.ts'
+import { SimulatedBody } from './received-body.ts'
 import { callRemote } from './rpc.ts'
 import { NativeQueue } from './web-crypto.ts'
 
@@ -17,8 +18,6 @@ export type PlatformOptions = {
   readonly isUngated?: boolean
   readonly env?: Readonly<Record<string, unknown>>
 }
-
-export type ReceivedResponse = { readonly status: number; readonly headers: Headers; readonly body: ReceivedBody }
 
 /** Milliseconds that a message takes; one of twenty takes up to twenty times as long. */
 const latencyMs = [0.5, 30] as const
@@ -202,14 +201,14 @@ export class Platform implements GlobalsHost, ObjectPlatform, ContextHost {
    * @param leave ends the connection
    * @throws ConnectionLost
    */
-  request(url: string, init: RequestInit & { body?: string | null }, leave?: AbortSignal): Promise<ReceivedResponse> {
+  request(url: string, init: ClientRequest, leave?: AbortSignal): Promise<ReceivedResponse> {
     const client = currentContext()
     this.#requestCount += 1
     const label = `request ${this.#requestCount}`
     const context = new Context(this, label)
     const { loop } = this
     const abort = new AbortController()
-    const body = new ReceivedBody(this, client)
+    const body = new SimulatedBody(this, client)
     const received = Promise.withResolvers<ReceivedResponse>()
     let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
     const release = () => void loop.after(afterResponseMs, `released ${label}`, () => context.lose())

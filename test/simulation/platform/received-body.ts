@@ -1,15 +1,9 @@
 /** What a client has received of the body of a response. */
+import type { ReceivedBody } from '../client-world.ts'
 import type { Context } from './context.ts'
 import type { Network } from './rpc.ts'
 
-/** The error of a client whose connection was lost. */
-export class ConnectionLost extends Error {
-  constructor() {
-    super('The connection was lost')
-  }
-}
-
-export class ReceivedBody {
+export class SimulatedBody implements ReceivedBody {
   /** Called when the body has ended, or its connection. */
   onEnd = () => {}
   #hasEnded = false
