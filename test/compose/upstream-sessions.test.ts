@@ -11,12 +11,12 @@ beforeEach(() => {
 afterEach(() => vi.useRealTimers())
 
 /** Adds a session that one request uses. */
-function begin(key: string, id = key): UpstreamSession {
+function begin(key: string, id = key, headers: UpstreamSession['headers'] = {}): UpstreamSession {
   const session = {
     id,
     version: '2025-11-25',
     offered: new Set<never>(),
-    headers: {},
+    headers,
     uses: 1,
     usedAtMs: Date.now(),
     isRetired: false,
@@ -34,6 +34,27 @@ test('at most a thousand sessions are kept: another one ends the least recently 
   expect(ended).toEqual(['s1'])
   expect(sessions.acquire('s1', {})).toBeUndefined()
   expect(sessions.acquire('s0', {})).toBeDefined()
+})
+
+test('keys and headers have at most 2,000,000 characters together: more end the least recently used sessions', () => {
+  const headers = { 'X-Key': 'x'.repeat(90_000) }
+  const add = (index: number) => sessions.release(begin(`${index}`.padEnd(10_000, 'k'), `${index}`, headers))
+  for (let index = 0; index < 19; index += 1) add(index)
+  expect(ended).toEqual([])
+  for (let index = 19; index < 40; index += 1) add(index)
+  expect(ended).toEqual(Array.from({ length: 21 }, (_, index) => `${index}`))
+})
+
+test('sessions that have ended leave their characters to others', () => {
+  const long = 'k'.repeat(900_000)
+  beginAndRelease('first')
+  for (let times = 0; times < 3; times += 1) {
+    sessions.delete(long, begin(long))
+    beginAndRelease(long)
+    beginAndRelease(long)
+    sessions.retire(long)
+  }
+  expect(ended).not.toContain('first')
 })
 
 test('a retired session that requests still use ends once, after the last of them', () => {
