@@ -1158,6 +1158,48 @@ describe('a required argument that sends nothing is refused', () => {
     expect(await call(true)).toEqual({ content: [{ type: 'text', text }], isError: true })
     expect(textOf(await call(false))).toBe('/x')
   })
+
+  const ids = { type: 'object', properties: { ids: list, force: {}, deep: {} }, required: ['ids'] }
+  const referring = { allOf: [{ $ref: '#/components/schemas/Ids' }] }
+  const inDeep = { type: 'object', properties: { deep: { type: 'object' } }, required: ['deep'] }
+  const encoding = { deep: { style: 'deepObject' } }
+  const forms = ['application/x-www-form-urlencoded', 'multipart/form-data']
+  test.each<[type: string, schema: object, value: object, name: string]>([
+    ...['querystring', ...forms].flatMap((type): [string, object, object, string][] => [
+      [type, ids, { ids: [], force: true }, 'ids'],
+      [type, ids, { ids: null, force: true }, 'ids'],
+      [type, referring, { ids: [null], force: true }, 'ids'],
+    ]),
+    ...forms.map((type): [string, object, object, string] => [
+      type,
+      inDeep,
+      { deep: { a: [], b: {} }, force: true },
+      'deep',
+    ]),
+  ])('as a member of %s (%#)', async (type, schema, value, name) => {
+    let requests = 0
+    const base = await listen((_, response) => response.end(`${++requests}`))
+    const call = async (schema: object) => {
+      const content = { 'application/x-www-form-urlencoded': { schema } }
+      const place =
+        type === 'querystring'
+          ? { parameters: [{ in: type, name: 'q', content }] }
+          : { requestBody: { content: { [type]: { schema, encoding } } } }
+      const document = {
+        openapi: '3.2.0',
+        paths: { '/x': { delete: { operationId: 'remove', ...place } } },
+        components: { schemas: { Ids: ids } },
+      }
+      const server = newServer().use(openApiTools(parseOpenApi(document), { baseUrl: base }))
+      return result(server, 'tools/call', {
+        name: 'remove',
+        arguments: { [type === 'querystring' ? 'q' : 'body']: value },
+      })
+    }
+    const text = `"${name}" is required, and its value sends nothing: pass another one`
+    expect(await call(schema)).toEqual({ content: [{ type: 'text', text }], isError: true })
+    expect(textOf(await call({ ...ids, required: [] }))).toBe('1')
+  })
 })
 
 describe('a parameter that is the whole query string', () => {

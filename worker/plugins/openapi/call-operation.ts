@@ -17,11 +17,13 @@ import {
   encodeForm,
   type Field,
   fieldsOf,
+  isUnsent,
   joinEntries,
   textsOf,
   tooLong,
 } from './form-fields.ts'
-import type { Operation } from './operation-type.ts'
+import { multipartForm, type Operation, urlEncodedForm } from './operation-type.ts'
+import { schemasOf } from './references.ts'
 import { requestBody } from './request-body.ts'
 import { headerKey } from './reserved-headers.ts'
 import { type Answer, sendGuarded } from './send-guarded.ts'
@@ -71,6 +73,8 @@ export async function callOperation(
   for (const name of [...sent.keys()]) if (owned.has(headerKey(name))) sent.delete(name)
   for (const [name, value] of headers) if (value !== undefined) sent.set(name, value)
   const body = hasBody && args.body !== undefined ? requestBody(operation, args.body) : null
+  if (body !== null && (bodyType === urlEncodedForm || bodyType === multipartForm))
+    refuseUnsentMembers('body', operation.bodyFields)
   if (typeof body === 'string') sent.set('Content-Type', bodyType)
   // `fetch` sets it, from the type of the form.
   else if (body) sent.delete('Content-Type')
@@ -129,14 +133,27 @@ export async function callOperation(
         yield field
       }
       if (!isSent) refuseUnsent(argument)
+      else if (place === 'querystring') refuseUnsentMembers(argument)
     }
   }
 
   /** @throws ToolError for a required argument: without the filter that it is, a request may have other effects */
   function refuseUnsent(argument: string): void {
     const { required } = operation.input
-    if (Array.isArray(required) && required.includes(argument))
-      throw new ToolError(`"${argument}" is required, and its value sends nothing: pass another one`)
+    if (Array.isArray(required) && required.includes(argument)) throw unsent(argument)
+  }
+
+  /**
+   * @param argument an object whose members are fields
+   * @throws ToolError for a required member that sends nothing
+   */
+  function refuseUnsentMembers(argument: string, styles: Operation['bodyFields'] = {}): void {
+    const value = new Map(Object.entries(Object(argumentOf(argument))))
+    const fields = new Map(Object.entries(styles))
+    const schemas = schemasOf(Object(operation.input.properties)[argument], operation.input, ['allOf'])
+    const names = schemas.flatMap(({ required }) => (Array.isArray(required) ? required.map(String) : []))
+    const name = names.find((name) => isUnsent(value.get(name), fields.get(name)?.isDeep))
+    if (name !== undefined) throw unsent(name)
   }
 
   function inPath(name: string): string {
@@ -152,6 +169,9 @@ export async function callOperation(
     return prefix + joinEntries(name, value, separator, inSegment)
   }
 }
+
+const unsent = (name: string): ToolError =>
+  new ToolError(`"${name}" is required, and its value sends nothing: pass another one`)
 
 /**
  * Returns the parameters of a query that is one argument: one for each entry of a list.

@@ -132,3 +132,9 @@ export const textsOf = (value: unknown): string[] =>
     .flat()
     .filter((entry) => entry !== undefined && entry !== null)
     .map((entry) => (typeof entry === 'object' ? JSON.stringify(entry) : String(entry)))
+
+/** Whether a value has no field: it is `null`, a list without entries or with `null` alone, or a deep object of such values. */
+export const isUnsent = (value: unknown, isDeep = false): boolean =>
+  isDeep && typeof value === 'object' && value !== null
+    ? Object.values(value).every((member) => isUnsent(member, isDeep))
+    : [value].flat().every((entry) => entry === undefined || entry === null)

@@ -49,6 +49,28 @@ export function resolveReference(root: Params, reference: string): unknown {
   return id && fragment && isObject(found) ? resolveReference(found, `#${fragment}`) : found
 }
 
+export const combinations = ['allOf', 'anyOf', 'oneOf']
+
+/** Returns a schema, and those that may apply to the same value by its references and these keywords. */
+export function schemasOf(
+  schema: unknown,
+  document: Params,
+  keywords: readonly string[] = combinations,
+  seen = new Set<Params>(),
+): Params[] {
+  if (!isObject(schema) || seen.has(schema)) return []
+  seen.add(schema)
+  const { $ref } = schema
+  const target =
+    typeof $ref === 'string' ? (resolveReference(schema, $ref) ?? resolveReference(document, $ref)) : undefined
+  const referred = schemasOf(target, document, keywords, seen)
+  if (typeof $ref === 'string' && isVersion30(document)) return referred
+  const applied = keywords.flatMap((key) =>
+    key === 'dependentSchemas' ? Object.values(schema[key] ?? {}) : schema[key],
+  )
+  return [schema, ...referred, ...applied.flatMap((each) => schemasOf(each, document, keywords, seen))]
+}
+
 const known = new WeakMap<Params, Map<string, unknown>>()
 
 /** Returns the schemas with an `$id`, and by `#` and their anchor those of the same resource. */

@@ -9,7 +9,7 @@ import {
   type OperationParameter,
   urlEncodedForm,
 } from './operation-type.ts'
-import { followed, isVersion30, resolveReference } from './references.ts'
+import { combinations, followed, isVersion30, schemasOf } from './references.ts'
 import { isHeaderName, isReservedHeader, isSecurityHeader } from './reserved-headers.ts'
 import { isFile, Schemas } from './schemas.ts'
 import { asciiName } from './tool-names.ts'
@@ -304,28 +304,7 @@ const mayBe = (type: 'array' | 'object', schema: unknown, document: Params): boo
       : [part.type].flat().includes(type),
   )
 
-const combinations = ['allOf', 'anyOf', 'oneOf']
 const applicators = [...combinations, 'then', 'else', 'dependentSchemas']
-
-/** Returns a schema, and those that may apply to the same value by its references and these keywords. */
-function schemasOf(
-  schema: unknown,
-  document: Params,
-  keywords: readonly string[] = combinations,
-  seen = new Set<Params>(),
-): Params[] {
-  if (!isObject(schema) || seen.has(schema)) return []
-  seen.add(schema)
-  const { $ref } = schema
-  const target =
-    typeof $ref === 'string' ? (resolveReference(schema, $ref) ?? resolveReference(document, $ref)) : undefined
-  const referred = schemasOf(target, document, keywords, seen)
-  if (typeof $ref === 'string' && isVersion30(document)) return referred
-  const applied = keywords.flatMap((key) =>
-    key === 'dependentSchemas' ? Object.values(schema[key] ?? {}) : schema[key],
-  )
-  return [schema, ...referred, ...applied.flatMap((each) => schemasOf(each, document, keywords, seen))]
-}
 
 /** The names of arguments that the APIs of models accept. */
 const argumentName = /^[\w.-]{1,64}$/
