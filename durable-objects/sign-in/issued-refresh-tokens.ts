@@ -12,8 +12,14 @@ const key = 'issued'
 /** Tokens that are known, the newest of all that were issued. */
 const maxTokens = 1_000
 
+/** Milliseconds in which no client needs so many tokens: a thief would make this server forget that of the client. */
+const minAgeMs = 60 * 60_000
+
 /** Bytes of a hash: enough for tokens of one grant, which nobody else can choose. */
 const hashBytes = 16
+
+/** `at`: milliseconds since 1970. */
+type Issued = { readonly hash: string; readonly at: number }
 
 export class IssuedRefreshTokens {
   readonly #storage: DurableObjectStorage
@@ -22,18 +28,28 @@ export class IssuedRefreshTokens {
     this.#storage = storage
   }
 
-  /** @param response of the token endpoint */
-  async add(response: string): Promise<void> {
+  /**
+   * Adds the refresh token of a response.
+   *
+   * @returns false, and adds none, when the tokens that are known were issued within an hour
+   */
+  async add(response: string): Promise<boolean> {
     const { refresh_token: token } = JSON.parse(response)
-    if (typeof token === 'string') this.#storage.kv.put(key, [...this.#hashes(), await hashOf(token)].slice(-maxTokens))
+    if (typeof token !== 'string') return true
+    const known = this.#known()
+    const [oldest] = known
+    if (oldest && known.length === maxTokens && oldest.at + minAgeMs > Date.now()) return false
+    this.#storage.kv.put(key, [...known, { hash: await hashOf(token), at: Date.now() }].slice(-maxTokens))
+    return true
   }
 
   async has(token: string): Promise<boolean> {
-    return this.#hashes().includes(await hashOf(token))
+    const hash = await hashOf(token)
+    return this.#known().some((one) => one.hash === hash)
   }
 
-  #hashes(): readonly string[] {
-    return this.#storage.kv.get<readonly string[]>(key) ?? []
+  #known(): readonly Issued[] {
+    return this.#storage.kv.get<readonly Issued[]>(key) ?? []
   }
 }
 

@@ -177,7 +177,10 @@ export class SignIn extends DurableObject implements SignInRpc {
       return accessEnded()
     }
     const text = await response.clone().text()
-    if (response.status === 200 && text !== '') await this.#issued.add(text)
+    if (response.status === 200 && text !== '' && !(await this.#issued.add(text))) {
+      await this.#host.endGrant(site, own)
+      return accessEnded()
+    }
     // The client has proven its secret: with a wrong one, the error is `invalid_client`.
     const isInvalid = response.status === 400 && JSON.parse(text).error === 'invalid_grant'
     if (isInvalid && refreshToken !== undefined && (await this.#issued.has(refreshToken))) {
