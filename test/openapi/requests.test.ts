@@ -968,6 +968,29 @@ describe('a body that is a form', () => {
     ).toThrow(message)
   })
 
+  test.each([
+    'unit.price[from]',
+    'unit price[from]',
+    ' unit.price[from]',
+    'unit.price]from',
+    'unit.price',
+    'unit price',
+    'unit[price',
+  ])('has no names that PHP reads as those of a deep object: %j', (name) => {
+    for (const bodyType of [urlEncoded, 'multipart/form-data'])
+      expect(() => requestBody({ bodyType, bodyFields: { unit_price: { isDeep: true } } }, { [name]: 1 })).toThrow(
+        `"${name}" would be a part of "unit_price": send it inside of "unit_price"`,
+      )
+  })
+
+  test('has names that only resemble those of a deep object', () => {
+    const bodyFields = { unit_price: { isDeep: true } }
+    const body = { unit_price: { from: 1 }, 'unit-price[a]': 2, 'unit[price]': 3, 'unit_prices[a]': 4, unitprice: 5 }
+    expect(requestBody({ bodyType: urlEncoded, bodyFields }, body)).toBe(
+      'unit_price%5Bfrom%5D=1&unit-price%5Ba%5D=2&unit%5Bprice%5D=3&unit_prices%5Ba%5D=4&unitprice=5',
+    )
+  })
+
   test('has other names with brackets', async () => {
     const encoding = { price: { style: 'deepObject' } }
     const body = { 'prices[from]': 1, '[a]price[from]': 2, price: { from: 3 } }

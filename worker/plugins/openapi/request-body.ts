@@ -49,20 +49,30 @@ function* urlEncodedFields(value: Params, styles: FieldStyles): Iterable<Field> 
   }
 }
 
-/** Some servers ignore spaces and brackets in front of a name: `[a][b]` is `a[b]`. */
-const asRead = (name: string): string => name.replace(/^[\s[\]]+/, '')
+/**
+ * Some servers ignore spaces and brackets in front of a name: `[a][b]` is `a[b]`. PHP also reads blanks and dots in it as `_`.
+ *
+ * @see https://www.php.net/manual/en/language.variables.external.php
+ */
+const asRead = (name: string): string => name.replace(/^[\s[\]]+/, '').replaceAll(/[\s.]/g, '_')
 
-/** Returns the members of a form. @throws ToolError for a name that the API would read as a part of a deep object */
+/** Returns the members of a form. @throws ToolError for a name that the API would read as a deep object, or as a part of one */
 function formMembers(value: Params, styles: FieldStyles): [string, unknown][] {
   const deep = Object.keys(styles).filter((name) => styles[name]?.isDeep)
-  for (const name of Object.keys(value).filter((name) => name.includes('['))) {
+  const reads = deep.map((name) => [name, asRead(name)] as const)
+  const members = Object.entries(value)
+  if (deep.length === 0) return members
+  for (const [name] of members) {
+    if (deep.includes(name)) continue
     const read = asRead(name)
-    const parent = deep.find((parent) =>
-      [`${asRead(parent)}[`, `${asRead(parent)}]`].some((start) => read.startsWith(start)),
-    )
-    if (parent) throw new ToolError(`${preview(name)} would be a part of "${parent}": send it inside of "${parent}"`)
+    // PHP reads "[" as "_", too, if no "]" follows.
+    const text = read.replace('[', '_')
+    const isPart = (start: string) => read.startsWith(start) && /[[\]]/.test(read.charAt(start.length))
+    const [parent] = reads.find(([, start]) => isPart(start) || text === start) ?? []
+    if (parent !== undefined)
+      throw new ToolError(`${preview(name)} would be a part of "${parent}": send it inside of "${parent}"`)
   }
-  return Object.entries(value)
+  return members
 }
 
 /**
