@@ -107,9 +107,8 @@ export async function callOperation(
   }
   return resultOf(answer, where)
 
-  /** Returns an argument; `undefined` if it is absent, also for names that objects inherit, such as `constructor`. */
   function argumentOf(name: string): unknown {
-    return Object.hasOwn(args, name) ? args[name] : undefined
+    return memberOf(args, name)
   }
 
   function* headerFields(): Iterable<Field> {
@@ -148,11 +147,10 @@ export async function callOperation(
    * @throws ToolError for a required member that sends nothing
    */
   function refuseUnsentMembers(argument: string, styles: Operation['bodyFields'] = {}): void {
-    const value = new Map(Object.entries(Object(argumentOf(argument))))
-    const fields = new Map(Object.entries(styles))
+    const value: Params = Object(argumentOf(argument))
     const schemas = schemasOf(Object(operation.input.properties)[argument], operation.input, ['allOf'])
     const names = schemas.flatMap(({ required }) => (Array.isArray(required) ? required.map(String) : []))
-    const name = names.find((name) => isUnsent(value.get(name), fields.get(name)?.isDeep))
+    const name = names.find((name) => isUnsent(memberOf(value, name), memberOf(styles, name)?.isDeep))
     if (name !== undefined) throw unsent(name)
   }
 
@@ -169,6 +167,10 @@ export async function callOperation(
     return prefix + joinEntries(name, value, separator, inSegment)
   }
 }
+
+/** Returns a member; `undefined` if it is absent, also for names that objects inherit, such as `constructor`. */
+const memberOf = <V>(value: Readonly<Record<string, V>>, name: string): V | undefined =>
+  Object.hasOwn(value, name) ? value[name] : undefined
 
 const unsent = (name: string): ToolError =>
   new ToolError(`"${name}" is required, and its value sends nothing: pass another one`)
