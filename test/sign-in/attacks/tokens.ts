@@ -169,6 +169,9 @@ export const tokens: Readonly<Record<string, readonly Attack[]>> = {
     refreshing('has 60,000 characters', '400 invalid_grant', (form) => {
       form.refresh_token = `${'x'.repeat(60_000)}:a:b`
     }),
+    refreshing('has 101 parameters', '400 invalid_request', (form) => {
+      for (let name = Object.keys(form).length; name <= 100; name += 1) form[`p${name}`] = ''
+    }),
     refreshing('has 100,000 characters', '413 invalid_request', (form) => {
       form.refresh_token = 'x'.repeat(100_000)
     }),

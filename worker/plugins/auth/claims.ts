@@ -43,10 +43,13 @@ export const tokenScopes = (claims: TokenClaims): readonly string[] => [
   ...readScopes(claims, 'scp'),
 ]
 
+/** Scopes of a token: those of a stream are compared with those of its session, each with all others. */
+const maxScopes = 1_000
+
 /**
  * Reads the principal.
  *
- * @throws BadToken when a claim has the wrong type, or when the claims name no issuer or no subject
+ * @throws BadToken when a claim has the wrong type, when there are too many scopes, or when the claims name no issuer or no subject
  */
 export function principalOf(
   claims: TokenClaims,
@@ -68,6 +71,7 @@ export function principalOf(
   const organization = tenantClaim === undefined ? undefined : readString(claims, tenantClaim)
   const scopes: unknown = getScopes(claims)
   if (!isStrings(scopes)) throw new BadToken(`The scopes of the token must be a list of strings, not ${kindOf(scopes)}`)
+  if (scopes.length > maxScopes) throw new BadToken(`The token has more than ${maxScopes} scopes`)
   return {
     issuer,
     subject,

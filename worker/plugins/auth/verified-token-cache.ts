@@ -11,6 +11,9 @@ export type Verified = {
   readonly isRevocable: boolean
 }
 
+/** Characters of a principal that is cached, as JSON. Those of JWTs are smaller. */
+const maxCharacters = 32_768
+
 /**
  * Caches recently verified tokens, so that a signature is not verified for every request. The key contains all that the decision depends
  * on: the token, and the names of the endpoint, such as the audiences that it accepts.
@@ -35,7 +38,8 @@ export class VerifiedTokens {
 
   add(token: string, names: readonly string[], verified: Omit<Verified, 'expiresAt'>): Verified {
     const entry = { ...verified, expiresAt: Math.min(verified.tokenExpires, Date.now() + this.#ttlMs) }
-    if (this.#ttlMs > 0) this.#entries.set(keyOf(token, names), entry)
+    const isSmall = JSON.stringify(verified.principal).length <= maxCharacters
+    if (this.#ttlMs > 0 && isSmall) this.#entries.set(keyOf(token, names), entry)
     return entry
   }
 }

@@ -42,6 +42,9 @@ export function routeByTenant(pattern: string, workerFor: TenantWorker): FetchHa
   async function build(tenant: string): Promise<FetchHandler | undefined> {
     const worker = await workerFor(tenant, isPath ? pattern.replace(place, tenant) : '/mcp')
     if (!worker) return undefined
+    // A request that came at the same time has made it before.
+    const known = kept.get(tenant)
+    if (known) return known
     const ask = handlerOf('routeByTenant()', `workerFor("${tenant}")`, worker)
     kept.set(tenant, ask)
     return ask

@@ -249,6 +249,9 @@ const kinds: KindsOf<SignInOptions> = {
   reauthorize: bearerKinds.reauthorize,
 }
 
+/** Parameters of a token request. */
+const maxParameters = 100
+
 /** Bytes of a request to the authorization server. */
 const maxBodyBytes = 64 * 1024
 
@@ -482,7 +485,12 @@ class SignInServer {
     if (request.method !== 'POST') return this.#servers.fetch(request, site, objectOf, waitUntil)
     const received = await boundedText(request)
     if (received === undefined) return tooLarge()
-    const text = String(withCanonicalResource(new URLSearchParams(received), site))
+    const sent = new URLSearchParams(received)
+    // The library compares each of them with all others.
+    if (sent.size > maxParameters) {
+      return refusal(400, 'invalid_request', `A token request has at most ${maxParameters} parameters`)
+    }
+    const text = String(withCanonicalResource(sent, site))
     const whole = new Request(request.url, { method: 'POST', headers: request.headers, body: text })
     const key = grantObjectOf(text)
     if (key === undefined) {

@@ -18,6 +18,9 @@ import {
 /** Milliseconds after which a provider that does not answer is given up. */
 const timeoutMs = 10_000
 
+/** Scopes of one answer: each is compared with those of the answer before. */
+const maxScopes = 500
+
 /** Bytes of an answer of a provider: an isolate has 128 MB, and JSON takes up to 16 times its size in memory. */
 const maxAnswerBytes = 1024 * 1024
 
@@ -233,7 +236,13 @@ function tokensOf(
     ...(idToken && { idToken }),
     ...(refreshToken !== undefined && { refreshToken }),
     ...(seconds !== undefined && { expires: Date.now() + seconds * 1000 }),
-    // GitHub separates them with commas.
-    scopes: scope?.split(/[ ,]+/).filter((name) => name !== '') ?? old.scopes,
+    scopes: scope === undefined ? old.scopes : scopesIn(scope),
   }
+}
+
+/** Returns the scopes of an answer. GitHub separates them with commas. @throws Error for too many */
+function scopesIn(scope: string): readonly string[] {
+  const names = scope.split(/[ ,]+/).filter((name) => name !== '')
+  if (names.length > maxScopes) throw new Error(`The provider granted more than ${maxScopes} scopes`)
+  return names
 }

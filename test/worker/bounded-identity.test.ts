@@ -1,0 +1,57 @@
+/** What tokens and tenants may state is bounded before it is compared, stored or made twice. */
+import { describe, expect, test } from 'vitest'
+import { principalOf } from '../../worker/plugins/auth/claims.ts'
+import { VerifiedTokens } from '../../worker/plugins/auth/verified-token-cache.ts'
+import { routeByTenant } from '../../worker/plugins/compose/route-by-tenant.ts'
+import { oauth2 } from '../../worker/plugins/sign-in/index.ts'
+
+const names = (count: number) => Array.from({ length: count }, (_, index) => `s${index}`).join(' ')
+
+describe('a token', () => {
+  const claims = { iss: 'https://login.example.com', sub: 'ada' }
+
+  test('has at most 1,000 scopes', () => {
+    expect(principalOf({ ...claims, scope: names(1000) }, {}).scopes).toHaveLength(1000)
+    expect(() => principalOf({ ...claims, scope: names(1001) }, {})).toThrow('The token has more than 1000 scopes')
+  })
+
+  test.each([
+    [30_000, true],
+    [40_000, false],
+  ])('whose principal has %i characters is cached: %j', (length, isCached) => {
+    const cache = new VerifiedTokens(60_000)
+    const principal = principalOf({ ...claims, name: 'n'.repeat(length) }, {})
+    const tokenExpires = Date.now() + 60_000
+    cache.add('token', [], { principal, tokenExpires, isRevocable: true })
+    expect(cache.get('token', []) !== undefined).toBe(isCached)
+  })
+})
+
+test('a provider grants at most 500 scopes', async () => {
+  const granting = (count: number) =>
+    oauth2({
+      clientId: 'edge',
+      clientSecret: 'hush',
+      authorizationUrl: 'https://example.com/authorize',
+      tokenUrl: 'https://example.com/token',
+      fetch: async () => Response.json({ access_token: 'a', token_type: 'bearer', scope: names(count) }),
+      user: () => ({ id: '1' }),
+    }).refresh?.({ accessToken: 'a', refreshToken: 'r', scopes: [] })
+  expect((await granting(500))?.scopes).toHaveLength(500)
+  await expect(granting(501)).rejects.toThrow('The provider granted more than 500 scopes')
+})
+
+test('requests that come at the same time get one Worker of a tenant', async () => {
+  let made = 0
+  const route = routeByTenant('/{tenant}/mcp', async () => {
+    made += 1
+    const name = String(made)
+    await Promise.resolve()
+    return { fetch: async () => new Response(name) }
+  })
+  const ask = async () => {
+    const answer = await route(new Request('https://example.com/acme/mcp'), {}, {} as never)
+    return answer instanceof Response ? answer.text() : undefined
+  }
+  expect(new Set(await Promise.all([ask(), ask(), ask()])).size).toBe(1)
+})
