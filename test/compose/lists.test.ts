@@ -272,6 +272,13 @@ describe('a tool with an invalid x-mcp-header', () => {
   })
 })
 
+test('an upstream that misses a header in the request of a list is asked once', async () => {
+  const upstream = scripted({ 'tools/list': ({ id }) => rpcError(id, -32020, 'Mcp-Param is missing', 400) })
+  const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream.fetch))
+  await result(server, 'tools/list').catch(() => undefined)
+  expect(upstream.asked('tools/list')).toHaveLength(1)
+})
+
 test('arguments that make too many headers are refused, and do not count for the circuit breaker', async () => {
   const properties = Object.fromEntries(['A', 'B'].map((name) => [name, { type: 'string', 'x-mcp-header': name }]))
   const upstream = scripted({

@@ -40,6 +40,12 @@ describe('a keyword', () => {
         [undefined, 'must be null'],
       ],
     ],
+    [
+      'maxLength in characters',
+      { maxLength: 4, minLength: 4 },
+      ['abcd', '\u{1f600}bc\u{1f600}', 'a\ud800\udc00b\udc00'],
+      [['\u{1f600}\u{1f600}', 'must have 4 or more characters']],
+    ],
     ['type array', { type: 'array' }, [[], [1]], [[{ length: 0 }, 'must be an array']]],
     [
       'type object',

@@ -414,7 +414,7 @@ export const groups: readonly Group[] = [
   }),
   group(isText, {
     // Characters, not halves of them.
-    ...range('Length', (value) => value.replace(/[\ud800-\udbff][\udc00-\udfff]/g, '_').length, 'characters'),
+    ...range('Length', charactersOf, 'characters'),
   }),
   group(isText, {
     pattern(parameter, place) {
@@ -534,3 +534,13 @@ export const groups: readonly Group[] = [
   group(isList, { unevaluatedItems: unevaluated(() => indexesOf) }),
   group(isObject, { unevaluatedProperties: unevaluated(({ names }) => names) }),
 ]
+
+/** Returns the number of characters, of which some are two halves. Each keyword of each alternative counts them: nothing is allocated. */
+function charactersOf(value: string): number {
+  let pairs = 0
+  for (let index = 1; index < value.length; index += 1) {
+    const isPair = (value.charCodeAt(index) & 0xfc00) === 0xdc00 && (value.charCodeAt(index - 1) & 0xfc00) === 0xd800
+    if (isPair) pairs += 1
+  }
+  return value.length - pairs
+}

@@ -286,6 +286,8 @@ export class Proxied {
       return await this.#send(context, method, params, terms)
     } catch (problem) {
       if (!isMismatch(problem)) throw problem
+      // Only calls repeat arguments in headers, and the list is a request, too.
+      if (method !== 'tools/call') throw new McpError('internal_error', problem.message)
     }
     // The list states which arguments are repeated in headers.
     await this.list(context, 'tools/list')
