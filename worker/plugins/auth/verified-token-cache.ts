@@ -38,8 +38,8 @@ export class VerifiedTokens {
 
   add(token: string, names: readonly string[], verified: Omit<Verified, 'expiresAt'>): Verified {
     const entry = { ...verified, expiresAt: Math.min(verified.tokenExpires, Date.now() + this.#ttlMs) }
-    const isSmall = JSON.stringify(verified.principal).length <= maxCharacters
-    if (this.#ttlMs > 0 && isSmall) this.#entries.set(keyOf(token, names), entry)
+    const isKept = this.#ttlMs > 0 && JSON.stringify(verified.principal).length <= maxCharacters
+    if (isKept) this.#entries.set(keyOf(token, names), entry)
     return entry
   }
 }

@@ -36,7 +36,7 @@ export function* fieldsOf(
     return
   }
   // A text with the separator is several entries, too, where the schema has lists.
-  yield [encodedName, joinEntries(name, [value].flat(), separator === ',' ? ',' : encode(separator), encode)]
+  yield [encodedName, joinEntries(name, texts, separator === ',' ? ',' : encode(separator), encode)]
 }
 
 /**

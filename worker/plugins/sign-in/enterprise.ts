@@ -29,7 +29,10 @@ export type EnterpriseIssuer = {
   tenant?: string
   /** Claim that names the tenant of a user. Default: none; users have no tenant. */
   tenantClaim?: string
-  /** Tenants that its claim may name; users of others are refused. `requireTenant` refuses users without one. Default: all, if no other issuer or provider may name tenants. */
+  /**
+   * Tenants that its claim may name; users of others are refused. `requireTenant` refuses users without one. Default: all, if no other issuer
+   * or provider may name tenants.
+   */
   tenants?: readonly string[]
   /** Domains of the email addresses of its users; other addresses are left out. Default: none; users have no address. */
   emailDomains?: readonly string[]
@@ -70,6 +73,9 @@ export const authorityOf = ({
   emailDomains,
 })
 
+/** The grant type of an assertion. @see https://www.rfc-editor.org/rfc/rfc7523#section-2.1 */
+export const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+
 /** Milliseconds for which the address of the keys of an issuer is known. */
 const addressMs = 10 * 60_000
 
@@ -101,7 +107,7 @@ export class Enterprise {
       clientName: name,
       clientSecret: hex(await sha256(clientSecret)),
       redirectUris: [],
-      grantTypes: ['urn:ietf:params:oauth:grant-type:jwt-bearer'],
+      grantTypes: [jwtBearer],
       responseTypes: [],
       tokenEndpointAuthMethod: 'client_secret_basic',
     }

@@ -42,6 +42,7 @@ import {
   type EnterpriseClient,
   type EnterpriseIssuer,
   type EnterpriseOptions,
+  jwtBearer,
 } from './enterprise.ts'
 import { KnownClients } from './known-clients.ts'
 import { LinkPages, type LinkPurpose } from './link-pages.ts'
@@ -485,18 +486,17 @@ class SignInServer {
     if (request.method !== 'POST') return this.#servers.fetch(request, site, objectOf, waitUntil)
     const received = await boundedText(request)
     if (received === undefined) return tooLarge()
-    const sent = new URLSearchParams(received)
+    const params = new URLSearchParams(received)
     // The library compares each of them with all others.
-    if (sent.size > maxParameters) {
+    if (params.size > maxParameters) {
       return refusal(400, 'invalid_request', `A token request has at most ${maxParameters} parameters`)
     }
-    const text = String(withCanonicalResource(sent, site))
+    const text = String(withCanonicalResource(params, site))
     const whole = new Request(request.url, { method: 'POST', headers: request.headers, body: text })
     const key = grantObjectOf(text)
     if (key === undefined) {
       const issued = await this.#servers.fetch(whole, site, objectOf, waitUntil)
-      const params = new URLSearchParams(text)
-      const isAssertion = params.get('grant_type') === 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+      const isAssertion = params.get('grant_type') === jwtBearer
       return isAssertion ? this.#unlessEnded(issued, String(params.get('assertion')), site, objectOf) : issued
     }
     const answer = objectOf(key).answer(whole, site, key, this.#termsOf(objectOf, serverInfo))

@@ -37,13 +37,13 @@ export interface GrantManager {
 export class UserGrants {
   readonly #oauth: OAuthHelpers
   readonly #objectOf: ObjectOf
-  readonly #rememberSeconds: number
+  readonly #endedSeconds: number
 
-  /** @param rememberSeconds for which browsers remember an approval, and grants last */
-  constructor(oauth: OAuthHelpers, objectOf: ObjectOf, rememberSeconds: number) {
+  /** @param endedSeconds for which the end of access is remembered: as long as approvals and grants last */
+  constructor(oauth: OAuthHelpers, objectOf: ObjectOf, endedSeconds: number) {
     this.#oauth = oauth
     this.#objectOf = objectOf
-    this.#rememberSeconds = rememberSeconds
+    this.#endedSeconds = endedSeconds
   }
 
   async list(userId: string): Promise<readonly GrantSummary[]> {
@@ -57,7 +57,7 @@ export class UserGrants {
    * @returns how many grants have ended
    */
   async endAll(userId: string): Promise<number> {
-    await EndedAccess.ofAllClients(this.#objectOf, userId).store(this.#rememberSeconds * 1000)
+    await EndedAccess.ofAllClients(this.#objectOf, userId).store(this.#endedSeconds * 1000)
     return this.end(userId, () => true)
   }
 
@@ -71,7 +71,7 @@ export class UserGrants {
     await EndedAccess.ofAnyClient(this.#objectOf, userId).store(0)
     const grants = (await this.list(userId)).filter(isMeant)
     const endOne = async ({ id, clientId }: GrantSummary) => {
-      await new EndedAccess(this.#objectOf, userId, clientId).store(this.#rememberSeconds * 1000)
+      await new EndedAccess(this.#objectOf, userId, clientId).store(this.#endedSeconds * 1000)
       await this.#oauth.revokeGrant(id, userId)
     }
     await Promise.all(grants.map(endOne))

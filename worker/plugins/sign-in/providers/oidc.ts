@@ -24,7 +24,10 @@ export type OidcOptions = ClientOptions & {
   issuer: string
   /** Claim that names the organization of the user, such as `tid` or `org_id`. Default: none. */
   tenantClaim?: string
-  /** Tenants that the claim may name; users of others are refused. `requireTenant` refuses users without one. Default: all, if no other provider may name tenants. Needs `tenantClaim`. */
+  /**
+   * Tenants that the claim may name; users of others are refused. `requireTenant` refuses users without one. Default: all, if no other
+   * provider may name tenants. Needs `tenantClaim`.
+   */
   tenants?: readonly string[]
   /** Claim that lists the groups or roles of the user. Default: `groups`. */
   groupsClaim?: string
