@@ -36,3 +36,11 @@ test('control characters have six characters, but those with a short form', () =
   const { length } = JSON.stringify(text)
   expect([isLongerAsJson(text, length), isLongerAsJson(text, length - 1)]).toEqual([false, true])
 })
+
+test.each([
+  ['[[0],{"a":[0]},"[[[["]', 3],
+  ['{"a":{}}', 2],
+])('the values of %s are counted up to %i levels', (text, levels) => {
+  expect(countValues(text, 100, levels)).toBe(valuesIn(JSON.parse(text)))
+  expect(countValues(text, 100, levels - 1)).toBe(Number.POSITIVE_INFINITY)
+})

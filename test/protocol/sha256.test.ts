@@ -21,4 +21,6 @@ test('objects with the same members have the same canonical JSON, whatever their
   expect(canonicalJson({ e: 'x', b: null, a: [{ c: undefined, d: 1 }] })).toBe(canonicalJson(one))
   expect(JSON.parse(canonicalJson(one))).toEqual(JSON.parse(JSON.stringify(one)))
   expect(canonicalJson([1, 2])).not.toBe(canonicalJson([2, 1]))
+  expect(canonicalJson([new Date(0), undefined])).toBe(JSON.stringify([new Date(0), undefined]))
+  expect(canonicalJson(JSON.parse('1e400'))).not.toBe(canonicalJson(null))
 })

@@ -1,7 +1,13 @@
 import { isObject } from './jsonrpc.ts'
 
-/** Returns JSON with the members of each object sorted by name: equal values have equal texts. */
-export const canonicalJson = (value: unknown): string => JSON.stringify(value, sorted)
-
-const sorted = (_: string, value: unknown): unknown =>
-  isObject(value) ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))) : value
+/**
+ * Returns JSON with the members of each object sorted by name: equal values have equal texts, and others have others, also numbers beyond
+ * the largest one, which JSON writes as null.
+ */
+export function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson)}]`
+  if (typeof value === 'number') return `${value}`
+  if (!isObject(value) || typeof value.toJSON === 'function') return JSON.stringify(value) ?? 'null'
+  const names = Object.keys(value).filter((name) => value[name] !== undefined)
+  return `{${names.sort().map((name) => `${JSON.stringify(name)}:${canonicalJson(value[name])}`)}}`
+}

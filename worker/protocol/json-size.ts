@@ -1,8 +1,13 @@
 /** How large JSON is, before it is read or written: to count takes less memory than the value or the text. */
 
-/** Counts the values of a JSON text, up to more than `most`: objects, arrays and what they contain. For another text, any number. */
-export function countValues(text: string, most: number): number {
+/**
+ * Counts the values of a JSON text, up to more than `most`: objects, arrays and what they contain. For another text, any number.
+ *
+ * @returns `Infinity` for a text with more levels of nesting
+ */
+export function countValues(text: string, most: number, levels = Number.POSITIVE_INFINITY): number {
   let values = 1
+  let depth = 0
   let isInString = false
   for (let at = 0; at < text.length && values <= most; at += 1) {
     const character = text.charAt(at)
@@ -11,8 +16,12 @@ export function countValues(text: string, most: number): number {
       else isInString = character !== '"'
     } else if (character === '"') isInString = true
     else if (character === ',') values += 1
-    // An empty object or array has no first member.
-    else if (character === '[' || character === '{') values += /[\]}]/.test(text.charAt(at + 1)) ? 0 : 1
+    else if (']}'.includes(character)) depth -= 1
+    else if ('[{'.includes(character)) {
+      depth += 1
+      // An empty object or array has no first member.
+      values += depth > levels ? Number.POSITIVE_INFINITY : ']}'.includes(text.charAt(at + 1)) ? 0 : 1
+    }
   }
   return values
 }

@@ -5,6 +5,7 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic
  */
 import { type ErrorNumbers, McpError } from './errors.ts'
+import { countValues } from './json-size.ts'
 import type { Notification, Params, RequestId } from './types.ts'
 import { unreadableBody } from './unreadable-body.ts'
 
@@ -74,34 +75,25 @@ export const defaultBounds: Bounds = { maxJsonDepth: 128, maxJsonValues: 250_000
 
 /** Parses a body. Never throws: a problem is part of the result. */
 export function parse(text: string, { maxJsonDepth, maxJsonValues, maxBatchSize } = defaultBounds): Parsed {
+  // Before the values are made: those of a body of 4 MiB can take all memory of an isolate.
+  const values = countValues(text, maxJsonValues, maxJsonDepth)
+  if (values > maxJsonValues) {
+    const problem =
+      values < Number.POSITIVE_INFINITY
+        ? `The body has more than ${maxJsonValues} values`
+        : `The body is nested deeper than ${maxJsonDepth} levels`
+    return unreadableBody(refuse(problem).malformed, text)
+  }
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
     return unreadableBody(new McpError('parse_error', 'The body is not valid JSON'), text)
   }
-  const entries = Array.isArray(value) ? value : undefined
-  const refuseAll = (message: string, id?: RequestId) => ({
-    ...refuse(message, id),
-    responseIds: (entries ?? [value]).flatMap(responseIdOf),
-  })
-  if (entries?.length === 0) return refuse('A batch must not be empty')
-  if (entries && entries.length > maxBatchSize) return refuseAll(`A batch has at most ${maxBatchSize} messages`)
-  let values = 0
-  const exceeds = (value: unknown, levels: number): boolean => {
-    values += 1
-    if (values > maxJsonValues) return true
-    if (typeof value !== 'object' || value === null) return false
-    return levels === 0 || Object.values(value).some((member) => exceeds(member, levels - 1))
-  }
-  if (exceeds(value, maxJsonDepth)) {
-    const message =
-      values > maxJsonValues
-        ? `The body has more than ${maxJsonValues} values`
-        : `The body is nested deeper than ${maxJsonDepth} levels`
-    return refuseAll(message, idOf(value))
-  }
-  return entries ? { batch: entries.map(parseEntry) } : parseEntry(value)
+  if (!Array.isArray(value)) return parseEntry(value)
+  if (value.length === 0) return refuse('A batch must not be empty')
+  if (value.length > maxBatchSize) return refuse(`A batch has at most ${maxBatchSize} messages`)
+  return { batch: value.map(parseEntry) }
 }
 
 /** Every message of a body that could be read, refused ones included. */

@@ -5,7 +5,7 @@ import { McpError } from '../../protocol/errors.ts'
 import type { Params } from '../../protocol/types.ts'
 import type { Host } from '../host.ts'
 import type { HttpAnswer } from '../json-response.ts'
-import { answersDigest, invalidState, type Round } from './request-state.ts'
+import { canonicalHash, invalidState, type Round } from './request-state.ts'
 
 /** Milliseconds between two extensions of the lease of the Worker that answers a state. */
 const leaseRenewalMs = 8000
@@ -34,7 +34,7 @@ async function consumeAndAnswer(
   report: Host['report'],
 ): Promise<HttpAnswer> {
   const expires = Date.now() + maxAnswerTimeoutMs
-  const claim = await state.consume(await answersDigest(answers), expires, isLate)
+  const claim = await state.consume(await canonicalHash(answers), expires, isLate)
   switch (claim.is) {
     case 'first': {
       const renewal = setInterval(() => state.extend().catch(report), leaseRenewalMs)

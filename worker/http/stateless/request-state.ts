@@ -8,6 +8,7 @@ import { emptyJournal, isJournal, type Journal, maxAnswerTimeoutMs, withAnswers 
 import { handlerMethods } from '../../engine/result-size.ts'
 import { isSingleUse } from '../../engine/retry-policy.ts'
 import { encodeBase64 } from '../../protocol/base64.ts'
+import { canonicalJson } from '../../protocol/canonical-json.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
@@ -111,27 +112,16 @@ export async function sealRound(
   return seals.seal(await purposeOf(call), sealedState, lifeMs)
 }
 
-/** Returns the purpose that a journal is sealed for: the method and its arguments. */
-async function purposeOf({ method, params }: Call): Promise<string> {
+const purposes = new WeakMap<Params, Promise<string>>()
+
+/** Returns the purpose that a journal is sealed for: the method and its arguments, which can be many, so they are read once. */
+function purposeOf({ method, params }: Call): Promise<string> {
   const target = method === 'resources/read' ? params.uri : params.name
-  return `journal:${method}:${await digest([target, canonical(params.arguments)])}`
+  const purpose = purposes.get(params) ?? canonicalHash([target, params.arguments])
+  purposes.set(params, purpose)
+  return purpose.then((purpose) => `journal:${method}:${purpose}`)
 }
 
-/** Returns a hash of input responses: equal for equal ones, whatever the order of their members. */
-export const answersDigest = (answers: Params): Promise<string> => digest(canonical(answers))
-
-async function digest(value: unknown): Promise<string> {
-  const text = utf8(JSON.stringify(value))
-  return encodeBase64(new Uint8Array(await crypto.subtle.digest('SHA-256', text)))
-}
-
-/** Returns a value whose JSON is equal for equal values only, whatever the order of their members. */
-function canonical(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(canonical)
-  if (isObject(value)) {
-    const members = Object.keys(value).sort()
-    return Object.fromEntries(members.map((key) => [key, canonical(value[key])]))
-  }
-  // JSON writes numbers beyond the largest one as null, so numbers become strings; a mark keeps strings apart from them.
-  return typeof value === 'string' ? `"${value}` : typeof value === 'number' ? `${value}` : value
-}
+/** Returns a hash of a value: equal for equal ones, whatever the order of their members. */
+export const canonicalHash = async (value: unknown): Promise<string> =>
+  encodeBase64(new Uint8Array(await crypto.subtle.digest('SHA-256', utf8(canonicalJson(value)))))
