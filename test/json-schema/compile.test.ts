@@ -4,6 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test, vi } from 'vitest'
 import { compile } from '../../worker/declarations/json-schema/compile.ts'
+import { type Format, formats } from '../../worker/declarations/json-schema/formats.ts'
 import { issuesText } from '../../worker/declarations/schema.ts'
 
 type Schema = Record<string, unknown>
@@ -747,7 +748,7 @@ describe('validation in linear time', () => {
       ['a text that must be none', { not: { format: 'regex' } }, '('.repeat(5001)],
     ])('beside regular expressions that they are: %s', (_, schema, value) => {
       expect(issues(schema, value)).toBe('has too much text for the format regex')
-      expect(issues({ format: 'regex' }, '\\p{L}'.repeat(1000))).toBe('')
+      expect(issues({ format: 'regex' }, '\\p{L}'.repeat(990))).toBe('')
     })
 
     test('which the next value has again', () => {
@@ -873,4 +874,52 @@ test.each([
   const check = compile({ items: { anyOf: [...Array(50).fill(alternative), {}] } }, 'schema')
   const text = 'has too many parts for its schema: send less'
   expect(check(Array.from({ length: 2_000 }, () => ({ a: 1 })))).toEqual([{ path: '', message: text }])
+})
+
+describe('work for one value counts', () => {
+  const alternatives = (alternative: object) => ({ anyOf: [...Array(100).fill({ ...alternative, not: {} }), {}] })
+  const longText = 'http://example.com/{a}'.repeat(1000)
+
+  test.each(['idn-hostname', 'idn-email'])('for each character of the format %s', (format) => {
+    const many = Array.from({ length: 250_000 }, (_, at) =>
+      `ada@ä${at}.example.com`.slice(format === 'idn-email' ? 0 : 4),
+    )
+    expect(issues({ items: { format } }, many)).toBe(`has too much text for the format ${format}`)
+    expect(issues({ items: { format } }, many.slice(0, 100_000))).toBe('')
+  })
+
+  test.each([...formats.keys()])('for texts that alternatives with the format %s validate', (format) => {
+    const texts = Array.from({ length: 10_000 }, (_, at) => `${at}/`.padEnd(99, 'a'))
+    expect(issues({ items: alternatives({ format }) }, texts)).toMatch(/^(0: must be|has too (much text|many parts))/)
+  })
+
+  test('once for alternatives that validate the format of a long text', () => {
+    const format = formats.get('uri-template')
+    const matches = vi.spyOn(format as Format, 'matches')
+    expect(issues(alternatives({ format: 'uri-template' }), longText)).toBe('')
+    expect(matches).toHaveBeenCalledOnce()
+    matches.mockRestore()
+  })
+
+  test('once for alternatives that ask for the length of a long text', () => {
+    const charCodeAt = vi.spyOn(String.prototype, 'charCodeAt')
+    expect(issues(alternatives({ minLength: longText.length - 1 }), longText)).toBe('')
+    expect(charCodeAt.mock.calls.length).toBeLessThanOrEqual(2 * longText.length)
+    charCodeAt.mockRestore()
+  })
+
+  test('once for alternatives that compare the items of a list', () => {
+    const stringify = vi.spyOn(JSON, 'stringify')
+    const check = compile(alternatives({ uniqueItems: true }), '')
+    stringify.mockClear()
+    expect(check([{ a: 1 }, { a: 2 }])).toEqual([])
+    expect(stringify.mock.calls.length).toBeLessThan(5)
+    stringify.mockRestore()
+  })
+
+  test('for items that a keyword reads without a schema', () => {
+    const list = Array(250_000).fill(1)
+    expect(issues(alternatives({ contains: true }), list)).toBe('has too many parts for its schema: send less')
+    expect(issues(alternatives({ contains: true }), list.slice(0, 1000))).toBe('')
+  })
 })

@@ -8,21 +8,8 @@ import { resolvePointer } from '../../protocol/json-pointer.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { JsonSchema, Params } from '../../protocol/types.ts'
 import type { Issues } from '../schema.ts'
-import {
-  accept,
-  all,
-  type Check,
-  circle,
-  groups,
-  Identities,
-  InvalidParameter,
-  namesOf,
-  none,
-  refuse,
-  Seen,
-  TooMuchWork,
-} from './keywords.ts'
-import { Steps } from './patterns.ts'
+import { accept, all, type Check, circle, groups, InvalidParameter, none, refuse, Seen } from './keywords.ts'
+import { TooMuchWork, Work } from './work.ts'
 
 class InvalidSchema extends Error {}
 
@@ -44,9 +31,6 @@ const emptyScope = (...bases: readonly string[]) => ({
 
 /** Results that a scope stores. A value that needs those of earlier parts needs the last ones. */
 const mostResults = 100_000
-
-/** Schemas that are evaluated for one value, each part of it included: up to a second in workerd. */
-const mostEvaluations = 2_000_000
 
 /** Schemas whose evaluations are inside of each other: two thirds of those that the stack has room for. */
 const mostLevels = 700
@@ -83,18 +67,8 @@ class SchemaCompiler {
   /** Resolve references, once every schema has been read. */
   readonly #references: (() => void)[] = []
   #scope = emptyScope()
-  #evaluations = 0
   #levels = 0
-  #steps = new Steps()
-  #identities = new Identities()
-  /** Names of the properties of objects: alternatives read the same objects. */
-  #names = new Map<Params, readonly string[]>()
-
-  /** @throws TooMuchWork */
-  readonly #count = (parts: number): void => {
-    this.#evaluations += parts
-    if (this.#evaluations > mostEvaluations) throw new TooMuchWork('has too many parts for its schema: send less')
-  }
+  #work = new Work()
 
   constructor(schema: JsonSchema, owner: string) {
     this.#schema = schema
@@ -118,11 +92,8 @@ class SchemaCompiler {
       } finally {
         // They refer to the value of a caller.
         this.#scope = emptyScope()
-        this.#evaluations = 0
         this.#levels = 0
-        this.#steps = new Steps()
-        this.#identities = new Identities()
-        this.#names.clear()
+        this.#work = new Work()
       }
     }
   }
@@ -141,10 +112,7 @@ class SchemaCompiler {
       schema,
       read: (part: unknown) => this.#read(part, base),
       refer: (reference: string, isDynamic: boolean) => this.#refer(reference, base, isDynamic),
-      steps: () => this.#steps,
-      identities: () => this.#identities,
-      count: this.#count,
-      names: (value: Params) => this.#namesOf(value),
+      work: () => this.#work,
     }
     for (const [is, keywords] of groups) {
       const compiled: Check<never>[] = []
@@ -170,10 +138,10 @@ class SchemaCompiler {
   #runSteps(steps: readonly Check[], schema: Params, base: string): Check {
     const collects = schema.unevaluatedProperties !== undefined || schema.unevaluatedItems !== undefined
     return (value, seen) => {
-      this.#count(1)
+      this.#work.count(1)
       this.#levels += 1
       if (this.#levels > mostLevels) throw new TooMuchWork('has too many levels for its schema: nest it less')
-      const own = seen || collects ? new Seen(this.#count) : undefined
+      const own = seen || collects ? new Seen(this.#work) : undefined
       const outer = this.#scope
       if (this.#dynamic.size > 0 && !outer.bases.includes(base)) this.#scope = emptyScope(...outer.bases, base)
       let issues = none
@@ -186,16 +154,6 @@ class SchemaCompiler {
       if (own && issues.length === 0) seen?.addAll(own)
       return issues
     }
-  }
-
-  #namesOf(value: Params): readonly string[] {
-    let names = this.#names.get(value)
-    if (!names) {
-      names = namesOf(value)
-      this.#names.set(value, names)
-    }
-    this.#count(names.length)
-    return names
   }
 
   /** Registers the names of a schema. Returns the base URI of references in it. */
@@ -232,7 +190,7 @@ class SchemaCompiler {
       scope.results.set(check, results)
       let result = results.get(value)
       if (!result || (result === passed && seen)) {
-        const own = seen && new Seen(this.#count)
+        const own = seen && new Seen(this.#work)
         results.set(value, running)
         const issues = check(value, own)
         result = own || issues.length > 0 ? { issues, seen: own } : passed

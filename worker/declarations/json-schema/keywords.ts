@@ -12,7 +12,8 @@ import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
 import { cut, type Issues, issuesText, mostIssues } from '../schema.ts'
 import { formats } from './formats.ts'
-import { compilePattern, SlowPattern, type Steps } from './patterns.ts'
+import { compilePattern, SlowPattern } from './patterns.ts'
+import { namesOf, TooMuchWork, type Work } from './work.ts'
 
 /** @param seen collects the evaluated properties and items, if an `unevaluated…` keyword needs them */
 export type Check<V = unknown> = (value: V, seen?: Seen) => Issues
@@ -21,17 +22,17 @@ type Key = string | number
 
 /** The evaluated properties and items of a value. Those of subschemas are referred to, not copied: many may have the same. */
 export class Seen {
-  readonly #count: Place['count']
+  readonly #work: Work
   readonly #keys: Key[] = []
   readonly #parts: Seen[] = []
 
-  constructor(count: Place['count']) {
-    this.#count = count
+  constructor(work: Work) {
+    this.#work = work
   }
 
   /** @throws TooMuchWork */
   add(key: Key): void {
-    this.#count(1)
+    this.#work.count(1)
     this.#keys.push(key)
   }
 
@@ -45,7 +46,7 @@ export class Seen {
     const parts = new Set<Seen>([this])
     // Also those that are added meanwhile.
     for (const part of parts) {
-      this.#count(part.#keys.length + part.#parts.length)
+      this.#work.count(part.#keys.length + part.#parts.length)
       for (const key of part.#keys) keys.add(key)
       for (const inner of part.#parts) parts.add(inner)
     }
@@ -59,14 +60,8 @@ export type Place = {
   /** Compiles a schema inside of this one. */
   readonly read: (schema: unknown) => Check
   readonly refer: (reference: string, isDynamic: boolean) => Check
-  /** Returns what the patterns of the current value share. */
-  readonly steps: () => Steps
-  /** Returns the identities of the parts of the current value. */
-  readonly identities: () => Identities
-  /** Counts parts of the current value that are read. @throws TooMuchWork */
-  readonly count: (parts: number) => void
-  /** Returns the names of the properties of an object of the current value, and counts them. @throws TooMuchWork */
-  readonly names: (value: Params) => readonly string[]
+  /** Returns the work for the current value. */
+  readonly work: () => Work
 }
 
 /** Compiles the parameter of a keyword into a check. @throws InvalidParameter */
@@ -134,8 +129,16 @@ const isList: (value: unknown) => value is List = Array.isArray
 const isAnything = (_: unknown): _ is unknown => true
 
 const has = (value: Params, name: string) => Object.hasOwn(value, name) && value[name] !== undefined
-export const namesOf = (value: Params): string[] => Object.keys(value).filter((name) => value[name] !== undefined)
-const indexesOf = (value: List) => value.keys()
+/** Returns a function that lists the indexes of lists of the current value. */
+const indexesOf =
+  ({ work }: Place) =>
+  (value: List) =>
+    work().indexes(value)
+/** Returns a function that lists the properties of objects of the current value. */
+const propertiesOf =
+  ({ work }: Place) =>
+  (value: Params) =>
+    work().names(value)
 
 /** Whether two values are equal, whatever the order of their properties. Takes no more time for a larger `value`, unless it is equal. */
 function isEqual(value: unknown, option: unknown): boolean {
@@ -149,31 +152,6 @@ function isEqual(value: unknown, option: unknown): boolean {
     names.every((name) => has(value, name) && isEqual(value[name], option[name])) &&
     namesOf(value).length === names.length
   )
-}
-
-/** Gives equal values the same identity, whatever the order of their properties. Reads each object and list once. */
-export class Identities {
-  readonly #known = new Map<unknown, unknown>()
-
-  of(value: unknown): unknown {
-    if (isText(value)) return `"${value}`
-    // JSON has no text for Infinity, which is what it reads 1e400 as.
-    if (!isList(value) && !isObject(value)) return String(value)
-    let identity = this.#known.get(value)
-    if (identity === undefined) {
-      const parts = isList(value)
-        ? value.map((item) => this.of(item))
-        : Object.fromEntries(
-            namesOf(value)
-              .sort()
-              .map((name) => [name, this.of(value[name])]),
-          )
-      const text = JSON.stringify(parts)
-      identity = this.#known.get(text) ?? `#${this.#known.size}`
-      this.#known.set(text, identity).set(value, identity)
-    }
-    return identity
-  }
 }
 
 // Parameters
@@ -204,9 +182,6 @@ const size = (parameter: unknown) => valid(isSize, parameter, 'a whole number of
 const readAll = <C>(parameter: unknown, read: (schema: unknown) => C) =>
   Object.entries(valid(isObject, parameter, 'an object')).map(([name, schema]) => [name, read(schema)] as const)
 
-/** A value takes too much work or stack: whether it matches is unknown, so no keyword such as `not` can use the answer. */
-export class TooMuchWork extends Error {}
-
 /** @throws TooMuchWork */
 function answered(isMatch: boolean | undefined, rule: string): boolean {
   if (isMatch === undefined) throw new TooMuchWork(`has too much text for the ${rule}`)
@@ -214,11 +189,11 @@ function answered(isMatch: boolean | undefined, rule: string): boolean {
 }
 
 /** @returns a function that throws `TooMuchWork` */
-function matcher(pattern: unknown, { steps }: Place): (text: string) => boolean {
+function matcher(pattern: unknown, { work }: Place): (text: string) => boolean {
   const source = text(pattern)
   try {
     const matches = compilePattern(source)
-    return (text) => answered(matches(text, steps()), `pattern ${source}`)
+    return (text) => answered(matches(text, work().steps), `pattern ${source}`)
   } catch (problem) {
     throw new InvalidParameter(problem instanceof SlowPattern ? problem.message : 'a regular expression', source)
   }
@@ -236,7 +211,8 @@ const limit =
   ): Keyword<V> =>
   (parameter, place) => {
     const limit = read(parameter)
-    return (value) => (fits(measure(value, place), limit) ? none : issue(`must ${rule.replace('?', `${limit}`)}`))
+    const failure = issue(`must ${rule.replace('?', `${limit}`)}`)
+    return (value) => (fits(measure(value, place), limit) ? none : failure)
   }
 
 const atLeast = (size: number, limit: number) => size >= limit
@@ -265,7 +241,7 @@ function isMultiple(size: number, divisor: number): boolean {
   return Math.abs(quotient - Math.round(quotient)) <= Math.abs(quotient) * 2 * Number.EPSILON
 }
 
-function among(options: List, { count }: Place): Check {
+function among(options: List, { work }: Place): Check {
   const composites = options.filter((option) => isObject(option) || isList(option))
   const known = new Set(options)
   const names = options.map((option) => JSON.stringify(option)).join(', ')
@@ -273,15 +249,15 @@ function among(options: List, { count }: Place): Check {
   return (value) => {
     if (known.has(value)) return none
     if (isText(value) || isNumber(value)) return issue(message)
-    count(composites.length)
+    work().count(composites.length)
     return composites.some((option) => isEqual(value, option)) ? none : issue(message)
   }
 }
 
-const required = (parameter: unknown, { count }: Pick<Place, 'count'>): Check<Params> => {
+const required = (parameter: unknown, { work }: Place): Check<Params> => {
   const names = list(parameter).map(text)
   return (value) => {
-    count(names.length)
+    work().count(names.length)
     return gather(names, (name) => (has(value, name) ? none : [{ path: name, message: 'is required' }]))
   }
 }
@@ -291,9 +267,9 @@ const dependents: Keyword<Params> = (parameter, place) => {
   return (value, seen) => gather(needs, ([name, need]) => (has(value, name) ? need(value, seen) : none))
 }
 
-const tuple: Keyword<List> = (parameter, { read }) => {
-  const checks = list(parameter).map(read)
-  return parts(indexesOf, (index) => checks[index])
+const tuple: Keyword<List> = (parameter, place) => {
+  const checks = list(parameter).map(place.read)
+  return parts(indexesOf(place), (index) => checks[index])
 }
 
 const unevaluated =
@@ -414,72 +390,72 @@ export const groups: readonly Group[] = [
   }),
   group(isText, {
     // Characters, not halves of them.
-    ...range('Length', charactersOf, 'characters'),
+    ...range('Length', (value, { work }) => work().length(value), 'characters'),
   }),
   group(isText, {
     pattern(parameter, place) {
       const matches = matcher(parameter, place)
       return (value) => (matches(value) ? none : issue(`must match the pattern ${parameter}`))
     },
-    format(parameter, { steps }) {
+    format(parameter, { work }) {
       const format = formats.get(text(parameter))
       if (!format) return accept
       const message = `must be a valid ${parameter}, such as ${format.example}`
-      return (value) => (answered(format.matches(value, steps()), `format ${parameter}`) ? none : issue(message))
+      return (value) => (answered(work().matches(format, value), `format ${parameter}`) ? none : issue(message))
     },
   }),
   group(isList, {
     ...range('Items', (value) => value.length, 'items'),
   }),
   group(isList, {
-    uniqueItems(parameter, { identities, count }) {
+    uniqueItems(parameter, { work }) {
       if (!valid(isBoolean, parameter, 'true or false')) return accept
-      return (value) => {
-        count(value.length)
-        return new Set(value.map((item) => identities().of(item))).size < value.length
-          ? issue('must not contain the same item twice')
-          : none
-      }
+      return (value) => (work().areUnique(value) ? none : issue('must not contain the same item twice'))
     },
     prefixItems: tuple,
     items(parameter, place) {
       if (isList(parameter)) return tuple(parameter, place)
       const { length } = list(place.schema.prefixItems ?? [])
       const check = place.read(parameter)
-      return parts(indexesOf, (index) => index >= length && check)
+      return parts(indexesOf(place), (index) => index >= length && check)
     },
-    additionalItems(parameter, { schema, read }) {
-      const { items } = schema
-      const check = read(parameter)
-      return parts(indexesOf, (index) => isList(items) && index >= items.length && check)
+    additionalItems(parameter, place) {
+      const { items } = place.schema
+      const check = place.read(parameter)
+      return parts(indexesOf(place), (index) => isList(items) && index >= items.length && check)
     },
     minContains: sizeOnly,
     maxContains: sizeOnly,
-    contains(parameter, { schema, read }) {
-      const check = read(parameter)
+    contains(parameter, place) {
+      const { schema } = place
+      const check = place.read(parameter)
       const { minContains = 1, maxContains } = schema
       const least = size(minContains)
       const most = size(maxContains ?? Number.MAX_VALUE)
       const range = maxContains === undefined ? `${least} or more` : `${least} to ${most}`
       const failure = issueOf(`have ${range} items that match`, parameter)
       return (value, seen) => {
-        const positions = [...value.keys()].filter((index) => check(value[index]).length === 0)
-        for (const index of positions) seen?.add(index)
-        return positions.length < least || positions.length > most ? failure() : none
+        let matches = 0
+        for (const index of indexesOf(place)(value)) {
+          if (check(value[index]).length > 0) continue
+          matches += 1
+          seen?.add(index)
+        }
+        return matches < least || matches > most ? failure() : none
       }
     },
   }),
   group(isObject, {
-    ...range('Properties', (value, { names }) => names(value).length, 'properties'),
+    ...range('Properties', (value, { work }) => work().names(value).length, 'properties'),
   }),
   group(isObject, {
     required,
-    properties(parameter, { read, count }) {
+    properties(parameter, { read, work }) {
       const checks = new Map(readAll(parameter, read))
       const names = [...checks.keys()]
       return parts(
         (value) => {
-          count(names.length)
+          work().count(names.length)
           return names.filter((name) => has(value, name))
         },
         (name) => checks.get(name),
@@ -489,7 +465,7 @@ export const groups: readonly Group[] = [
       all(
         readAll(parameter, place.read).map(([source, check]) => {
           const matches = matcher(source, place)
-          return parts(place.names, (name) => matches(name) && check)
+          return parts(propertiesOf(place), (name) => matches(name) && check)
         }),
       ),
     additionalProperties(parameter, place) {
@@ -497,12 +473,15 @@ export const groups: readonly Group[] = [
       const names = new Set(Object.keys(schema.properties ?? {}))
       const patterns = Object.keys(schema.patternProperties ?? {}).map((source) => matcher(source, place))
       const check = place.read(parameter)
-      return parts(place.names, (name) => !names.has(name) && !patterns.some((matches) => matches(name)) && check)
+      return parts(
+        propertiesOf(place),
+        (name) => !names.has(name) && !patterns.some((matches) => matches(name)) && check,
+      )
     },
-    propertyNames(parameter, { read, names }) {
+    propertyNames(parameter, { read, work }) {
       const check = read(parameter)
       return (value) =>
-        gather(names(value), (name) =>
+        gather(work().names(value), (name) =>
           check(name).map(({ message }) => ({ path: cut(name), message: `its name ${message}` })),
         )
     },
@@ -531,16 +510,6 @@ export const groups: readonly Group[] = [
     dependentSchemas: dependents,
     dependencies: dependents,
   }),
-  group(isList, { unevaluatedItems: unevaluated(() => indexesOf) }),
-  group(isObject, { unevaluatedProperties: unevaluated(({ names }) => names) }),
+  group(isList, { unevaluatedItems: unevaluated(indexesOf) }),
+  group(isObject, { unevaluatedProperties: unevaluated(propertiesOf) }),
 ]
-
-/** Returns the number of characters, of which some are two halves. Each keyword of each alternative counts them: nothing is allocated. */
-function charactersOf(value: string): number {
-  let pairs = 0
-  for (let index = 1; index < value.length; index += 1) {
-    const isPair = (value.charCodeAt(index) & 0xfc00) === 0xdc00 && (value.charCodeAt(index - 1) & 0xfc00) === 0xd800
-    if (isPair) pairs += 1
-  }
-  return value.length - pairs
-}

@@ -50,6 +50,8 @@ export class Steps {
     // A text that several patterns read counts once.
     if (!this.#texts.has(text)) this.#characters += text.length
     this.#texts.add(text)
+    // Also a RegExp that reads nothing takes time to start.
+    if (!this.count(1)) return false
     if (this.#estimated + steps > Math.max(mostSteps, 20 * this.#characters)) return false
     this.#estimated += steps
     return true
