@@ -9,11 +9,12 @@ beforeAll(async () => {
   load = (await bundleWorker('test/simulation/server/index.ts')).load
 })
 
-const seeds = Array.from({ length: 300 }, (_, index) => index + 1)
+/** 300 seeds: each test takes a part, because a busy machine takes minutes for all. */
+const parts = [0, 50, 100, 150, 200, 250]
 
-test('no schedule of 300 seeds violates what the server promises', async () => {
+test.each(parts)('no schedule of the 50 seeds after %i violates what the server promises', async (part) => {
   const violations: string[] = []
-  for (const seed of seeds) {
+  for (let seed = part + 1; seed <= part + 50; seed += 1) {
     const outcome = await simulate(load, seed)
     if (!outcome.violation) continue
     const faults = await shrinkFaults(load, outcome, {})
@@ -23,7 +24,7 @@ test('no schedule of 300 seeds violates what the server promises', async () => {
 })
 
 test('a seed has one trace', async () => {
-  for (const seed of seeds.slice(0, 10)) {
+  for (let seed = 1; seed <= 10; seed += 1) {
     const [{ digest: one }, { digest: other }] = [await simulate(load, seed), await simulate(load, seed)]
     expect(one).toBe(other)
   }
