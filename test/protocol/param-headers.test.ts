@@ -222,3 +222,20 @@ describe('the mirrored parameters of a schema', () => {
     expect(() => declared(object({ a: object({ b: marked('Region', { type: 'number' }) }) }))).toThrow('on a.b ')
   })
 })
+
+test('the path of a mirrored argument is copied for its parameter only, however many levels lead to it', () => {
+  const levels = 500
+  let schema: JsonSchema = { 'x-mcp-header': 'Deep', type: 'string' }
+  for (let level = 0; level < levels; level += 1) schema = { properties: { a: schema } }
+  const own = Array.prototype[Symbol.iterator]
+  let copied = 0
+  const counting = function* (this: unknown[]) {
+    if (this.length > 2) copied += 1
+    yield* { [Symbol.iterator]: own.bind(this) }
+  }
+  const replace = (iterator: unknown) => Reflect.set(Array.prototype, Symbol.iterator, iterator)
+  replace(counting)
+  const [deep] = headerParameters(schema)
+  replace(own)
+  expect([deep?.path.length, copied]).toEqual([levels, 1])
+})

@@ -38,25 +38,31 @@ export function headerParameters(
   onAnnotation?: (header: Annotation, others: readonly HeaderParameter[]) => void,
 ): HeaderParameter[] {
   const parameters: HeaderParameter[] = []
-  visit(schema, [], true)
+  // Of the node that is visited: a copy for each level would take the square of the levels.
+  const path: string[] = []
+  visit(schema, true)
   return parameters
 
-  function visit(node: unknown, path: readonly string[], reachable: boolean): void {
+  function visit(node: unknown, reachable: boolean): void {
     if (typeof node !== 'object' || node === null) return
-    if (annotation in node) add(node, path, reachable && path.length > 0)
+    if (annotation in node) add(node, reachable && path.length > 0)
     for (const [keyword, value] of Object.entries(node)) {
       if (dataKeywords.has(keyword)) continue
       if (keyword === 'properties' && isObject(value)) {
-        for (const [name, property] of Object.entries(value)) visit(property, [...path, name], reachable)
-      } else visit(value, path, false)
+        for (const [name, property] of Object.entries(value)) {
+          path.push(name)
+          visit(property, reachable)
+          path.pop()
+        }
+      } else visit(value, false)
     }
   }
 
-  function add({ [annotation]: header, type }: Params, path: readonly string[], reachable: boolean): void {
+  function add({ [annotation]: header, type }: Params, reachable: boolean): void {
     onAnnotation?.([header, type, path, reachable], parameters)
     if (typeof header === 'string' && reachable && parameters.length < mostHeaderParameters)
       // Of another type, a server does not start: `onAnnotation` has it refused.
-      parameters.push({ header, path, type: type as HeaderParameter['type'] })
+      parameters.push({ header, path: [...path], type: type as HeaderParameter['type'] })
   }
 }
 
