@@ -64,6 +64,9 @@ const reservedMs = 15 * 60_000
 /** Access tokens of a grant that are valid at the same time: each refresh adds one. */
 const maxTokens = 100
 
+/** Token requests of a grant that wait for each other: they are queued before their client is known. */
+const maxWaiting = 100
+
 /** Milliseconds for which a value that is used once belongs to the reader that read it first. */
 const leaseMs = 10_000
 
@@ -76,6 +79,7 @@ export class SignIn extends DurableObject implements SignInRpc {
   readonly #issued = new IssuedRefreshTokens(this.ctx.storage)
   /** The requests of a grant run one after the other. */
   #last: Promise<unknown> = Promise.resolve()
+  #waiting = 0
   /** The token request that runs, and whether the grant was deleted meanwhile: then it stores nothing more. */
   #running: { isEnded: boolean } | undefined
   /** Until when each value that is used once belongs to its first reader, in milliseconds since 1970. */
@@ -130,13 +134,16 @@ export class SignIn extends DurableObject implements SignInRpc {
   }
 
   /** Answers a token request of this grant, after those that arrived before it: a refresh reads the grant and writes it again. */
-  answer(request: Request, site: OAuthSite, key: string, terms: TokenTerms): Promise<Response> {
+  async answer(request: Request, site: OAuthSite, key: string, terms: TokenTerms): Promise<Response> {
+    if (this.#waiting === maxWaiting) return busy()
+    this.#waiting += 1
     return this.#afterEarlier(async () => {
       this.#running = { isEnded: false }
       try {
         return await this.#answer(request, site, key, terms)
       } finally {
         this.#running = undefined
+        this.#waiting -= 1
       }
     })
   }
@@ -243,8 +250,12 @@ export class SignIn extends DurableObject implements SignInRpc {
     const { kv } = this.ctx.storage
     // Only objects with entries set alarms.
     const entries = [...kv.list<Entry>()].filter(([key]) => !unnamed.has(key))
-    const later = entries.flatMap(([, entry]) => (isExpired(entry) ? [] : (entry.expires ?? [])))
-    if (later.length > 0) await this.#alarms.set({ expires: Math.min(...later) })
+    // A user can have more grants than a function has arguments.
+    const next = entries.reduce(
+      (first, [, entry]) => (isExpired(entry) ? first : Math.min(first, entry.expires ?? first)),
+      Number.POSITIVE_INFINITY,
+    )
+    if (next < Number.POSITIVE_INFINITY) await this.#alarms.set({ expires: next })
     await this.#delete(entries.filter(([, entry]) => isExpired(entry)).map(([key]) => key))
   }
 
@@ -319,10 +330,21 @@ export class SignIn extends DurableObject implements SignInRpc {
 }
 
 /** Returns the error for a grant that ended while its request ran: RFC 6749, section 5.2. */
+const openHeaders = { 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-store' }
+
 const accessEnded = () =>
   Response.json(
     { error: 'invalid_grant', error_description: 'The access of the client was ended.' },
-    { status: 400, headers: { 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-store' } },
+    { status: 400, headers: openHeaders },
+  )
+
+const busy = () =>
+  Response.json(
+    {
+      error: 'temporarily_unavailable',
+      error_description: 'Too many token requests wait for each other: try again later',
+    },
+    { status: 503, headers: { ...openHeaders, 'Retry-After': '5' } },
   )
 
 /** Returns a response with tokens, as the library does. Browsers of all origins may read it: RFC 6749 has no cookies. */

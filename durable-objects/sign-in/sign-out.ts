@@ -11,8 +11,9 @@ type GrantEntry = { readonly value: string }
 export function upstreamWithoutGrants(kv: SyncKvStorage, keys: readonly string[]): string | undefined {
   const [upstream] = keys.flatMap((key) => upstreamObjectIn(key, kv.get<GrantEntry>(key)) ?? [])
   if (upstream === undefined) return undefined
-  const others = [...kv.list({ prefix: 'grant:' })].filter(([key]) => !keys.includes(key))
-  return others.length === 0 ? upstream : undefined
+  const deleted = new Set(keys)
+  for (const [key] of kv.list({ prefix: 'grant:' })) if (!deleted.has(key)) return undefined
+  return upstream
 }
 
 /** Returns the value of a grant in an object `user:<user>`; `undefined` for any other entry. A grant itself is a JSON object. */

@@ -9,8 +9,8 @@ export interface UpstreamHost {
   open(user: string, entry: string, sealed: string): Promise<KeptTokens | undefined>
   /** Revokes tokens at their provider, after they were deleted here. Failures are reported. */
   revoke(tokens: KeptTokens): Promise<void>
-  /** Whether granted scopes include another one. */
-  holds(provider: ProviderCalls, tokens: KeptTokens, scope: string): boolean
+  /** Returns the granted scopes, with those that they include. */
+  held(provider: ProviderCalls, tokens: KeptTokens): ReadonlySet<string>
   /** Logs a problem. */
   report(problem: unknown): void
 }
@@ -24,6 +24,9 @@ const lostAfterMs = 15_000
 /** How many rejected tokens a user is asked to replace in `replacementsMs`. After that, the API refuses for a reason of its own. */
 const maxReplacements = 2
 const replacementsMs = 24 * 60 * 60_000
+
+/** Scopes of earlier tokens, the newest of them, that later tokens lack: each sign-in adds some. */
+const maxLostScopes = 500
 
 /** Starts the keys of tokens. */
 const prefix = 'tokens:'
@@ -58,8 +61,10 @@ export class UpstreamTokens {
     const tokens = { ...received, issuer, clientId }
     const ownOf = (stored: KeptTokens | undefined) =>
       stored?.account === tokens.account && isOf(stored, provider) ? stored : undefined
-    const hasAll = (one: KeptTokens, other: KeptTokens) =>
-      other.scopes.every((scope) => this.#host.holds(provider, one, scope))
+    const hasAll = (one: KeptTokens, other: KeptTokens) => {
+      const held = this.#host.held(provider, one)
+      return other.scopes.every((scope) => held.has(scope))
+    }
     const isBetter = (one: KeptTokens, other: KeptTokens) =>
       hasAll(one, other) && !hasAll(other, one) && (isLasting(one) || !isLasting(other))
     const { before, after } = await this.#update(user, entry, (stored) => {
@@ -78,12 +83,18 @@ export class UpstreamTokens {
         // A page of sign-in does not tell what a scope is for.
         refused[scope] = isSignIn ? Math.max(refused[scope] ?? 0, 1) : (refused[scope] ?? 0) + 1
       }
-      for (const scope of Object.keys(refused)) if (this.#host.holds(provider, tokens, scope)) delete refused[scope]
+      const held = this.#host.held(provider, tokens)
+      for (const scope of Object.keys(refused)) if (held.has(scope)) delete refused[scope]
       const replaced = [...(old?.replaced ?? []), ...(old?.isRejected ? [Date.now()] : [])].slice(-maxReplacements)
       // RFC 6749, section 5.1: an answer need not repeat the refresh token.
       const refreshToken = tokens.refreshToken ?? old?.refreshToken
       // The page that connects the provider has requested them again.
-      const lostScopes = isSignIn && old ? scopesOf(old).filter((one) => !this.#host.holds(provider, tokens, one)) : []
+      const lostScopes =
+        isSignIn && old
+          ? scopesOf(old)
+              .filter((one) => !held.has(one))
+              .slice(0, maxLostScopes)
+          : []
       return { ...tokens, refreshToken, refused, replaced, lostScopes }
     })
     // The answer to a refresh that runs is of no use to them.
@@ -181,8 +192,8 @@ export class UpstreamTokens {
   }
 
   #withScopes(provider: ProviderCalls, tokens: KeptTokens, scopes: readonly string[]): UpstreamAnswer {
-    const hasAll = scopes.every((scope) => this.#host.holds(provider, tokens, scope))
-    return hasAll ? tokenOf(tokens) : lacking('scopes', tokens)
+    const held = this.#host.held(provider, tokens)
+    return scopes.every((scope) => held.has(scope)) ? tokenOf(tokens) : lacking('scopes', tokens)
   }
 
   #sealed(entry: string): string | undefined {

@@ -30,6 +30,13 @@ test('refreshes at the same time with one refresh token get the same tokens, whi
   await expect(refresh(all[17] as Tokens)).resolves.toHaveProperty('access_token')
 })
 
+test('scopes that are requested twice are granted once', async () => {
+  const { client_id, refresh_token, scope } = await signInAs(server.url, new Browser(), 'notes:read notes:read')
+  const again = { grant_type: 'refresh_token', refresh_token, client_id, scope: 'notes:read notes:read' }
+  const refreshed = (await (await tokenRequest(server.url, again)).json()) as Tokens
+  expect([scope, refreshed.scope]).toEqual(['notes:read', 'notes:read'])
+})
+
 test('a refresh whose response was lost with the object is answered with the same tokens', async () => {
   const signedIn = await signInAs(server.url, new Browser())
   const first = await refresh(signedIn)

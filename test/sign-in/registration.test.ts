@@ -14,14 +14,24 @@ afterAll(async () => {
   await gitHub?.[Symbol.asyncDispose]()
 })
 
-const register = (client_name: string): Promise<Response> =>
+const register = (client_name: string, redirect_uris = ['http://127.0.0.1:9/']): Promise<Response> =>
   fetch(new URL('/oauth/register', server.url), {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ redirect_uris: ['http://127.0.0.1:9/'], client_name, token_endpoint_auth_method: 'none' }),
+    body: JSON.stringify({ redirect_uris, client_name, token_endpoint_auth_method: 'none' }),
   })
 
 test('a registration of more than 64 KiB is refused', async () => {
   expect((await register('a'.repeat(60_000))).status).toBe(201)
   expect((await register('a'.repeat(70_000))).status).toBe(413)
+})
+
+test('an app has at most 100 redirect URIs', async () => {
+  const uris = (count: number) => Array.from({ length: count }, (_, port) => `http://127.0.0.1:${port + 1}/`)
+  expect((await register('app', uris(100))).status).toBe(201)
+  const refused = await register('app', uris(101))
+  expect([refused.status, await refused.json()]).toEqual([
+    400,
+    { error: 'invalid_redirect_uri', error_description: 'An app has at most 100 redirect URIs' },
+  ])
 })

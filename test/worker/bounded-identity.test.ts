@@ -1,9 +1,12 @@
 /** What tokens and tenants may state is bounded before it is compared, stored or made twice. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { upstreamWithoutGrants } from '../../durable-objects/sign-in/sign-out.ts'
+import { insufficientScope } from '../../worker/plugins/auth/challenge-error.ts'
 import { principalOf } from '../../worker/plugins/auth/claims.ts'
 import { VerifiedTokens } from '../../worker/plugins/auth/verified-token-cache.ts'
 import { routeByTenant } from '../../worker/plugins/compose/route-by-tenant.ts'
 import { oauth2 } from '../../worker/plugins/sign-in/index.ts'
+import { UpstreamCache } from '../../worker/plugins/sign-in/upstream-cache.ts'
 
 const names = (count: number) => Array.from({ length: count }, (_, index) => `s${index}`).join(' ')
 
@@ -54,4 +57,29 @@ test('requests that come at the same time get one Worker of a tenant', async () 
     return answer instanceof Response ? answer.text() : undefined
   }
   expect(new Set(await Promise.all([ask(), ask(), ask()])).size).toBe(1)
+})
+
+test.each([
+  [1_000, true],
+  [10_000, false],
+])('a challenge repeats %i characters of the scopes of a token: %j', (length, isRepeated) => {
+  const { challenge } = insufficientScope(['write'], ['read', 'x'.repeat(length)])
+  expect(challenge.scopes).toEqual(isRepeated ? ['read', 'x'.repeat(length), 'write'] : ['write'])
+})
+
+test('an access token that fits into no header is not cached', () => {
+  const cache = new UpstreamCache(60_000)
+  for (const length of [16_384, 16_385]) cache.set(String(length), 'a'.repeat(length))
+  expect([cache.get('16384')?.length, cache.get('16385')]).toEqual([16_384, undefined])
+})
+
+test('grants that end at once are not compared with each other', () => {
+  const keys = Array.from({ length: 1_000 }, (_, index) => `grant:ada:${index}`)
+  const entries = new Map(keys.map((key) => [key, { value: 'upstream:ada' }]))
+  const kv = { get: (key: string) => entries.get(key), list: () => entries } as never
+  const searching = vi.spyOn(Array.prototype, 'includes')
+  const found = [keys, keys.slice(1)].map((ended) => upstreamWithoutGrants(kv, ended))
+  const searches = searching.mock.calls.length
+  searching.mockRestore()
+  expect([found, searches]).toEqual([['upstream:ada', undefined], 0])
 })

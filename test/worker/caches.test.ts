@@ -26,7 +26,7 @@ test('a full cache of inactive tokens evicts the oldest token only', async () =>
 
 test.each([
   { limit: 'entries', most: 10_000, idOf: (number: number) => `session-${number}` },
-  { limit: 'characters', most: 1_024, idOf: (number: number) => `session-${number}`.padEnd(4_095, '.') },
+  { limit: 'characters', most: 512, idOf: (number: number) => `session-${number}`.padEnd(4_095, '.') },
 ])('a cache of unsealed sessions with the maximum of $limit evicts the oldest session only', async ({ most, idOf }) => {
   const opened: string[] = []
   const handshake = { version: '2025-11-25', capabilities: {}, client: { name: 'test', version: '1' } }

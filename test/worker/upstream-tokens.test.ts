@@ -48,7 +48,7 @@ function emptyTokens(
       await onSealing()
       return JSON.parse(sealed)[0]
     },
-    holds: (_provider: ProviderCalls, { scopes }: KeptTokens, scope: string) => scopes.includes(scope),
+    held: (_provider: ProviderCalls, { scopes }: KeptTokens) => new Set(scopes),
     revoke,
   }
   const stored = new Map<string, string>()
@@ -234,4 +234,13 @@ describe.each<{ what: string; run(tokens: UpstreamTokens): Promise<unknown> }>([
     expect(found.length).toBeGreaterThan(1)
     expect(new Set(found)).toEqual(new Set([undefined]))
   })
+})
+
+test('the scopes of earlier tokens that later ones lack are the newest 500', async () => {
+  const tokens = emptyTokens()
+  const named = (start: string) => Array.from({ length: 500 }, (_, index) => `${start}${index}`)
+  for (const start of ['a', 'b', 'c']) {
+    await tokens.put(user, asking, { ...signedIn, accessToken: start, scopes: named(start) }, [], true)
+  }
+  expect(await tokens.token(user, asking, ['other'])).toMatchObject({ held: [...named('c'), ...named('b')] })
 })

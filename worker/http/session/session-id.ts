@@ -32,7 +32,7 @@ export function sealSessionId(
  * call.
  */
 const openedSessions = new WeakMap<Host, BoundedMap<string, Session>>()
-const openedBounds = { maxEntries: 10_000, maxKeyCharacters: 4 * 1024 * 1024 }
+const openedBounds = { maxEntries: 10_000, maxKeyCharacters: 2 * 1024 * 1024 }
 
 /** @returns `undefined` for an id that is forged, expired, of another principal, or of a protocol version that the server no longer supports */
 export async function openSessionId(

@@ -40,9 +40,17 @@ export function challengeError(
 export function insufficientScope(scopes: readonly string[], held: readonly string[]): Refusal {
   const message = `Requires the scopes ${scopes.join(' ')}`
   const names = [...new Set([...held.filter(isAskedFor), ...scopes])]
-  const challenge = { error: 'insufficient_scope', description: message, scopes: names } as const
+  const isShort = names.join(' ').length <= maxScopeCharacters
+  const challenge = {
+    error: 'insufficient_scope',
+    description: message,
+    scopes: isShort ? names : scopes,
+  } as const
   return { kind: 'insufficient_scope', message, challenge, data: { scopes } }
 }
+
+/** Characters of the scopes in a challenge. With longer headers, a response does not arrive. */
+const maxScopeCharacters = 8_192
 
 /** Whether a text is a scope (RFC 6749, section 3.3) that a resource server requests. */
 const isAskedFor = (scope: string): boolean => /^[!#-[\]-~]+$/.test(scope) && scope !== 'offline_access'

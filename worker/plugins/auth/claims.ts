@@ -77,7 +77,7 @@ export function principalOf(
     subject,
     ...(client !== undefined && { client }),
     ...(organization !== undefined && { tenant: organization }),
-    scopes: withImplied(scopes, impliedScopes),
+    scopes: [...withImplied(scopes, impliedScopes)],
     claims,
   }
 }
@@ -163,10 +163,10 @@ function readScopes(claims: TokenClaims, name: string): readonly string[] {
 export function withImplied(
   scopes: readonly string[],
   implies: Readonly<Record<string, readonly string[]>> = {},
-): readonly string[] {
+): ReadonlySet<string> {
   const all = new Set(scopes)
   // The iteration includes the scopes that are added meanwhile.
   for (const scope of all)
     if (Object.hasOwn(implies, scope)) for (const implied of implies[scope] ?? []) all.add(implied)
-  return [...all]
+  return all
 }

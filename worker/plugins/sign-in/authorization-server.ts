@@ -215,12 +215,21 @@ export function grantObjectOfToken(token: string): string | undefined {
   return user === undefined ? undefined : objectKeyOf(`grant:${user}:${grant}`)
 }
 
-/** Returns parameters whose `resource` is the URL of an endpoint as the metadata have it: clients may write a slash at its end. */
-export function withCanonicalResource(params: URLSearchParams, { resources }: OAuthSite): URLSearchParams {
-  const named = params.getAll('resource')
-  params.delete('resource')
-  for (const one of named) params.append('resource', resources.find((known) => isSameButSlash(known, one)) ?? one)
+/**
+ * Returns the parameters of a request with each scope once, and with `resource` as the metadata have it: clients may write a slash at its
+ * end.
+ */
+export function canonicalParams(request: string | URLSearchParams, { resources }: OAuthSite): URLSearchParams {
+  const params = new URLSearchParams(request)
+  rewrite(params, 'resource', (one) => resources.find((known) => isSameButSlash(known, one)) ?? one)
+  rewrite(params, 'scope', (scopes) => [...new Set(scopes.split(' '))].join(' '))
   return params
+}
+
+function rewrite(params: URLSearchParams, name: string, write: (value: string) => string): void {
+  const values = params.getAll(name)
+  params.delete(name)
+  for (const value of values) params.append(name, write(value))
 }
 
 const isSameButSlash = (one: string, other: string): boolean => one.replace(/\/$/, '') === other.replace(/\/$/, '')

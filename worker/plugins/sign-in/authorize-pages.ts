@@ -16,7 +16,7 @@ import type { OAuthSite } from '../../../durable-objects/rpc.ts'
 import { readBodyText } from '../../protocol/bounded-body.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
 import { Approvals } from './approvals.ts'
-import { asDescription, type GrantProps, type ObjectOf, paths, withCanonicalResource } from './authorization-server.ts'
+import { asDescription, canonicalParams, type GrantProps, type ObjectOf, paths } from './authorization-server.ts'
 import { consentPage, messagePage, problemPage, returnPage, tenantPage } from './consent-page.ts'
 import { type DecidingOptions, decide } from './decide.ts'
 import { consentUrl, EndedAccess } from './ended-access.ts'
@@ -129,8 +129,9 @@ export class AuthorizePages {
     if (request.method !== 'GET') return new Response(null, { status: 405, headers: { Allow: 'GET, POST' } })
     const { oauth, site } = services
     const url = new URL(request.url)
-    withCanonicalResource(url.searchParams, site)
-    const redirectUri = url.searchParams.get('redirect_uri') ?? ''
+    const params = canonicalParams(url.search, site)
+    url.search = String(params)
+    const redirectUri = params.get('redirect_uri') ?? ''
     if (!/^https?:/i.test(redirectUri) && !this.#options.privateUseRedirectUris.includes(redirectUri)) {
       return problemPage(request, 400, 'Invalid redirect URI.')
     }
@@ -146,7 +147,7 @@ export class AuthorizePages {
     const authorization = { ...parsed, scope: wanted.length > 0 ? known : [...site.scopes] }
     const { providers, rememberSeconds, descriptions } = this.#options
     const [only, ...others] = providers
-    const isAsked = url.searchParams.get('prompt')?.split(' ').includes('consent')
+    const isAsked = params.get('prompt')?.split(' ').includes('consent')
     if (only && others.length === 0 && rememberSeconds > 0 && !isAsked) {
       const approvals = await this.#approvals(request, serverInfo.seals, site)
       if ((await approvals.timeOf(authorization)) > 0) return this.#visit(authorization, only, serverInfo, services)
@@ -174,12 +175,13 @@ export class AuthorizePages {
       const { headers } = await oauth.denyConsent(request, handle)
       return new Response(null, { status: 302, headers })
     }
-    const scope = form.getAll('scope')
+    const scope = [...new Set(form.getAll('scope'))]
     const approved = await oauth.approveConsent(request, handle, {
       scope: scope.filter((name) => site.scopes.includes(name)),
     })
     const { offered = [], signedIn: _, ...authorization }: ShownRequest = approved.request
-    if (!scope.every((name) => offered.includes(name))) {
+    const isOffered = new Set(offered)
+    if (!scope.every((name) => isOffered.has(name))) {
       return problemPage(request, 400, 'The form has a scope that the page did not offer.')
     }
     return this.#visit(authorization, provider, serverInfo, services, approved.headers)

@@ -50,7 +50,8 @@ export async function decide(
   }
   const granted: unknown = grantScopes ? await grantScopes(user, approved, tenant) : approved
   if (!isStrings(granted)) throw new Error('grantScopes of signIn() must return a list of scopes')
-  return { tenant, scopes: granted.filter((scope) => approved.includes(scope)) }
+  const isApproved = new Set(approved)
+  return { tenant, scopes: granted.filter((scope) => isApproved.has(scope)) }
 }
 
 /** Returns the tenants that a user may act for. @throws Error for a result of another type */
@@ -91,10 +92,10 @@ export async function decideAgain(
     if (user.id !== before.id) return ended('The provider names another user.')
     const decision = await decide(options, user, scope, tenant)
     if (decision.choices || decision.tenant !== tenant) return ended('Sign in again, for an organization.')
-    const { scopes } = decision
+    const isGranted = new Set(decision.scopes)
     return {
       is: 'granted',
-      scopes: requestedScope.filter((name) => scopes.includes(name)),
+      scopes: requestedScope.filter((name) => isGranted.has(name)),
       ...(JSON.stringify(user) !== JSON.stringify(before) && { newProps: { ...props, user } satisfies GrantProps }),
     }
   } catch (problem) {

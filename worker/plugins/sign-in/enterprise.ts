@@ -154,8 +154,9 @@ export class Enterprise {
     const profile = profileOf(claims, { tenantClaim, groupsClaim })
     const user = userOf({ ...profile, ...(tenant !== undefined && { tenant }) }, authorityOf(issuer))
     // An assertion or a request that names scopes gets no others, also if this server has none of them.
+    const requested = new Set(requestedScope)
     const isDefault = requestedScope.length === 0 && claims.scope === undefined
-    const known = isDefault ? site.scopes : requestedScope.filter((scope) => site.scopes.includes(scope))
+    const known = isDefault ? site.scopes : site.scopes.filter((scope) => requested.has(scope))
     if (known.length === 0 && site.scopes.length > 0) return null
     const decision = await decide(this.#deciding, user, known)
     if (decision.choices) {

@@ -1,20 +1,17 @@
+import { withImplied } from '../auth/claims.ts'
 import type { IdentityProvider } from './providers/provider.ts'
 
 type Implying = Pick<IdentityProvider, 'impliedScopes'>
 
-/** Whether scopes that a provider granted include another one, as the provider spells them. */
-export function holdsScope({ impliedScopes = {} }: Implying, granted: readonly string[], scope: string): boolean {
-  const all = new Set(granted)
-  // The loop also visits what it adds.
-  for (const one of all) {
-    for (const implied of Object.hasOwn(impliedScopes, one) ? (impliedScopes[one] ?? []) : []) all.add(implied)
-  }
-  return all.has(scope)
-}
+/** Returns the scopes that a provider granted, with those that they include, as the provider spells them. */
+export const heldScopes = ({ impliedScopes }: Implying, granted: readonly string[]): ReadonlySet<string> =>
+  withImplied(granted, impliedScopes)
 
 /** Returns the scope to request for a scope that is needed: itself, or one that includes it. `undefined`: the provider lists none. */
 export const requestableFor = (
   provider: Implying & Pick<IdentityProvider, 'knownScopes'>,
   scope: string,
 ): string | undefined =>
-  provider.knownScopes.includes(scope) ? scope : provider.knownScopes.find((one) => holdsScope(provider, [one], scope))
+  provider.knownScopes.includes(scope)
+    ? scope
+    : provider.knownScopes.find((one) => heldScopes(provider, [one]).has(scope))

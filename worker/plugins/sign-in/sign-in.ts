@@ -24,6 +24,7 @@ import { resourceServer } from '../auth/resource-server.ts'
 import { AccountPages, type AccountPurpose, accountPath } from './account-pages.ts'
 import {
   AuthorizationServers,
+  canonicalParams,
   type GrantProps,
   grantObjectOf,
   grantObjectOfToken,
@@ -31,7 +32,6 @@ import {
   paths,
   type StorageOf,
   upstreamKeyOf,
-  withCanonicalResource,
 } from './authorization-server.ts'
 import { AuthorizePages } from './authorize-pages.ts'
 import { decideAgain, type OwnRefresh, tenantsOf } from './decide.ts'
@@ -252,6 +252,8 @@ const kinds: KindsOf<SignInOptions> = {
 
 /** Parameters of a token request. */
 const maxParameters = 100
+/** Redirect URIs of an app: each authorization request is compared with all of them. */
+const maxRedirectUris = 100
 
 /** Bytes of a request to the authorization server. */
 const maxBodyBytes = 64 * 1024
@@ -471,7 +473,11 @@ class SignInServer {
     const body = await boundedText(request)
     if (body === undefined) return tooLarge()
     const whole = new Request(request.url, { method: 'POST', headers: request.headers, body })
-    const isOfKnownApp = redirectUrisIn(body).some((uri) => this.#privateUseRedirectUris.includes(uri))
+    const redirectUris = redirectUrisIn(body)
+    if (redirectUris.length > maxRedirectUris) {
+      return refusal(400, 'invalid_redirect_uri', `An app has at most ${maxRedirectUris} redirect URIs`)
+    }
+    const isOfKnownApp = redirectUris.some((uri) => this.#privateUseRedirectUris.includes(uri))
     return this.#servers.fetch(whole, site, objectOf, waitUntil, isOfKnownApp)
   }
 
@@ -491,7 +497,7 @@ class SignInServer {
     if (params.size > maxParameters) {
       return refusal(400, 'invalid_request', `A token request has at most ${maxParameters} parameters`)
     }
-    const text = String(withCanonicalResource(params, site))
+    const text = String(canonicalParams(params, site))
     const whole = new Request(request.url, { method: 'POST', headers: request.headers, body: text })
     const key = grantObjectOf(text)
     if (key === undefined) {

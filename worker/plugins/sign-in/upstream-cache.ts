@@ -2,6 +2,8 @@ import { BoundedMap } from '../../protocol/bounded-map.ts'
 
 /** Milliseconds for which a token of `ctx.upstream()` is valid at least. */
 const minLifeMs = 60_000
+/** Characters of an access token in the cache: longer ones do not fit into a header. */
+const maxTokenCharacters = 16_384
 
 /** Access tokens for APIs of providers in this isolate, by user and provider. What is revoked meanwhile is returned until an entry ends. */
 export class UpstreamCache {
@@ -23,7 +25,7 @@ export class UpstreamCache {
   /** @param expires milliseconds since 1970: when the token expires. `undefined`: it does not */
   set(key: string, accessToken: string, expires = Number.POSITIVE_INFINITY): void {
     const until = Math.min(Date.now() + this.#ttlMs, expires - minLifeMs)
-    if (until > Date.now()) this.#entries.set(key, { accessToken, until })
+    if (until > Date.now() && accessToken.length <= maxTokenCharacters) this.#entries.set(key, { accessToken, until })
     else this.#entries.delete(key)
   }
 

@@ -8,7 +8,7 @@ import type { Runtime } from '../../plugin.ts'
 import { McpError, ToolError } from '../../protocol/errors.ts'
 import { ownerKey, type Principal } from '../../protocol/principal.ts'
 import { upstreamKeyOf } from './authorization-server.ts'
-import { holdsScope, requestableFor } from './held-scopes.ts'
+import { heldScopes, requestableFor } from './held-scopes.ts'
 import { objectName } from './object-names.ts'
 import { AccessDenied, type IdentityProvider, RefreshRejected, TokenRejected } from './providers/provider.ts'
 import type { UpstreamCache } from './upstream-cache.ts'
@@ -55,9 +55,10 @@ export async function readUpstream(
   if (!providers.some((one) => one.name === primary)) {
     throw new ToolError(`Users of ${primary} cannot connect ${provider.title}: their organization signs them in`)
   }
-  const needed = scopesToRequest(provider, scopes, stored.held)
+  const held = heldScopes(provider, stored.held)
+  const needed = scopesToRequest(provider, scopes, held)
   // The provider issues tokens with the scopes of one request: those that the user connected before are requested, too.
-  const before = provider.knownScopes.filter((scope) => holdsScope(provider, stored.held, scope))
+  const before = provider.knownScopes.filter((scope) => held.has(scope))
   const url = linkUrl(principal, provider, [...needed, ...before])
   const refused = needed.filter((scope) => (stored.refused[scope] ?? 0) >= maxRequests)
   if (refused.length > 0) throw notGranted(provider, refused, url)
@@ -80,9 +81,9 @@ export async function readUpstream(
 function scopesToRequest(
   provider: IdentityProvider,
   scopes: readonly string[],
-  held: readonly string[],
+  held: ReadonlySet<string>,
 ): readonly string[] {
-  const lacked = scopes.filter((scope) => !holdsScope(provider, held, scope))
+  const lacked = scopes.filter((scope) => !held.has(scope))
   return lacked.map((scope) => {
     const found = requestableFor(provider, scope)
     if (found !== undefined) return found
@@ -172,7 +173,7 @@ export function upstreamHost(
         ),
       )
     },
-    holds: (provider, tokens, scope) => holdsScope(provider, tokens.scopes, scope),
+    held: (provider, tokens) => heldScopes(provider, tokens.scopes),
     report,
   }
 }

@@ -24,6 +24,8 @@ export const profileOf = (
 
 /** Characters of a user id. It is part of tokens and of names of objects. */
 const maxUserIdCharacters = 256
+/** Characters of a user as JSON: each token has a copy. */
+const maxUserCharacters = 65_536
 
 /** What String() makes of a missing id: all users would be one. */
 const noIds: ReadonlySet<unknown> = new Set([0, '', 'undefined', 'null', 'NaN', '[object Object]'])
@@ -43,7 +45,7 @@ export function userOf(profile: UserProfile, { name, title, tenants, emailDomain
   const of = `user of ${title}`
   const email = readText(values, 'email', of)
   const isOwnEmail = email !== undefined && (!emailDomains || emailDomains.some((domain) => isOfDomain(email, domain)))
-  return {
+  const user = {
     provider: name,
     id: String(id),
     name: readText(values, 'name', of),
@@ -52,6 +54,11 @@ export function userOf(profile: UserProfile, { name, title, tenants, emailDomain
     tenant: checkTenant(readString(values, 'tenant', of), title, tenants),
     groups: readStrings(values, 'groups', of),
   }
+  const { length } = JSON.stringify(user)
+  if (length <= maxUserCharacters) return user
+  throw new Error(
+    `${title} describes a user with ${length} characters: a user has at most ${maxUserCharacters}, so ask it for fewer groups`,
+  )
 }
 
 function checkTenant(tenant: string | undefined, title: string, tenants: Authority['tenants']): string | undefined {
