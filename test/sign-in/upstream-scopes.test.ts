@@ -135,6 +135,11 @@ test('a client that opens pages reads that the scope was not granted, and opens 
   expect(opened).toBe(2)
 })
 
+test('a page that connects a provider shows a scope once, however often its address names it', async () => {
+  const page = await (await fetch(new URL('/oauth/link/github?scope=repo+repo', server.url))).text()
+  expect(page.match(/<code>repo<\/code>/g)).toHaveLength(1)
+})
+
 const options = { clientId: 'a', clientSecret: 'b' }
 const userInfo = 'https://www.googleapis.com/auth/userinfo.'
 const graph = 'https://graph.microsoft.com/Mail.Read'

@@ -76,9 +76,11 @@ export class LinkPages {
     const { searchParams } = new URL(request.url)
     const account = searchParams.get('with') ?? upstream.name
     const primary = this.#signIn.find(({ name }) => name === account)
-    const scopes = (searchParams.get('scope') ?? '').split(' ').filter((scope) => scope !== '')
+    const named = new Set((searchParams.get('scope') ?? '').split(' '))
+    const scopes = [...named].filter((scope) => scope !== '')
+    const known = new Set(upstream.knownScopes)
     if (!primary) return messagePage(request, 400, 'Nothing to connect', 'The address of this page is not complete.')
-    if (!scopes.every((scope) => upstream.knownScopes.includes(scope))) {
+    if (!scopes.every((scope) => known.has(scope))) {
       return messagePage(request, 400, 'Nothing to connect', 'The address names a scope that this server does not use.')
     }
     if (method === 'GET') return askToConnect(request, upstream, scopes, serverInfo)
