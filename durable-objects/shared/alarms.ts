@@ -6,7 +6,7 @@ export class Alarms {
   #added = Promise.withResolvers<void>()
   /** Calls of `add` that read the alarm. */
   #reading = 0
-  /** Milliseconds since 1970: the alarm that was set while they read it. */
+  /** Milliseconds since 1970: the alarm that was set since the first of them began. */
   #setMeanwhile: number | undefined
 
   constructor(storage: DurableObjectStorage) {
@@ -22,9 +22,13 @@ export class Alarms {
     return this.#set(Math.min(...Object.values(deadlines)))
   }
 
+  /**
+   * Sets an alarm that is later than one whose handler runs in this millisecond. The platform loses an alarm that its own handler sets to the
+   * same time, and cuts the fractions of milliseconds from times, so the alarm for a deadline may come before it.
+   */
   #set(deadlineMs: number): Promise<void> {
-    if (this.#reading > 0) this.#setMeanwhile = deadlineMs
-    return this.#storage.setAlarm(deadlineMs)
+    this.#setMeanwhile = Math.max(deadlineMs, Date.now() + 1)
+    return this.#storage.setAlarm(this.#setMeanwhile)
   }
 
   /** Adds a deadline: an alarm that is set to an earlier time stays. Ends every `wait`. */
@@ -32,6 +36,7 @@ export class Alarms {
     this.#added.resolve()
     this.#added = Promise.withResolvers()
     let setting: Promise<void> | undefined
+    if (this.#reading === 0) this.#setMeanwhile = undefined
     this.#reading += 1
     try {
       const stored = await this.#storage.getAlarm()
@@ -40,7 +45,6 @@ export class Alarms {
       if (scheduled === null || scheduled > deadlineMs) setting = this.#set(deadlineMs)
     } finally {
       this.#reading -= 1
-      if (this.#reading === 0) this.#setMeanwhile = undefined
     }
     await setting
   }

@@ -20,6 +20,7 @@ import {
   type Store,
 } from '../../worker/declarations/state-declaration.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
+import { Alarms } from '../shared/alarms.ts'
 import { replaceAll } from '../shared/replace-all.ts'
 import { Schema } from '../shared/schema.ts'
 import { migrations } from './migrations.ts'
@@ -40,7 +41,8 @@ const unchanged = Symbol('unchanged')
  */
 export class State extends DurableObject implements StateRpc {
   readonly #schema = new Schema(this.ctx.storage, migrations)
-  readonly #expiry = new StateExpiry(this.ctx.storage, this.#schema)
+  readonly #alarms = new Alarms(this.ctx.storage)
+  readonly #expiry = new StateExpiry(this.ctx.storage, this.#schema, this.#alarms)
 
   async run({ state, operation, args, expires }: StateCall): Promise<StateAnswer> {
     this.#schema.check()
@@ -73,7 +75,7 @@ export class State extends DurableObject implements StateRpc {
       this.#schema.store()
       storage.kv.put('ended', expires)
     })
-    await storage.setAlarm(expires)
+    await this.#alarms.set({ tombstone: expires })
   }
 
   override async alarm(): Promise<void> {
@@ -81,7 +83,7 @@ export class State extends DurableObject implements StateRpc {
     const until = this.ctx.storage.kv.get<number>('ended') ?? this.#expiry.at
     // Its declaration has no `ttl` any more.
     if (until === undefined) return
-    if (until > Date.now()) return this.ctx.storage.setAlarm(until)
+    if (until > Date.now()) return this.#alarms.set({ until })
     return this.#clear()
   }
 

@@ -1,5 +1,6 @@
 /** When a state expires: with its handle or session, or `ttl` after its last use. The table is in `object.ts`. */
 import { type Declaration, declared } from '../../worker/declarations/state-declaration.ts'
+import type { Alarms } from '../shared/alarms.ts'
 import { isLaterUse, lastUse } from '../shared/last-use.ts'
 import type { Schema } from '../shared/schema.ts'
 
@@ -9,10 +10,12 @@ type Use = { state: string; at: number; ttl: number }
 export class StateExpiry {
   readonly #storage: DurableObjectStorage
   readonly #schema: Schema
+  readonly #alarms: Alarms
 
-  constructor(storage: DurableObjectStorage, schema: Schema) {
+  constructor(storage: DurableObjectStorage, schema: Schema, alarms: Alarms) {
     this.#storage = storage
     this.#schema = schema
+    this.#alarms = alarms
   }
 
   /** Milliseconds since 1970; `undefined`: never, or nothing is stored. */
@@ -46,6 +49,6 @@ export class StateExpiry {
     const isShortened = used !== undefined && ttl !== undefined && ttl < used.ttl
     if (isNoted && !isShortened) return
     const lapses = this.at
-    if (lapses !== undefined) void this.#storage.setAlarm(lapses)
+    if (lapses !== undefined) void this.#alarms.set({ lapses })
   }
 }

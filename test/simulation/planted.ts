@@ -281,6 +281,15 @@ export const planted: readonly PlantedDefect[] = [
     kinds: ['evict'],
   },
   {
+    name: 'an alarm sets itself again',
+    means: 'A handler that runs before the fraction of its deadline sets the alarm to the same time.',
+    file: `${shared}/alarms.ts`,
+    search: 'Math.max(deadlineMs, Date.now() + 1)',
+    replacement: 'deadlineMs',
+    clients: ['visitors'],
+    kinds: ['evict'],
+  },
+  {
     name: 'an idle session is deleted too late',
     means: 'The alarm of a session is that of its id.',
     file: `${session}/expiry.ts`,

@@ -1,7 +1,7 @@
 /** The alarm of a Durable Object, which several deadlines share. */
 import { runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { Alarms } from '../../durable-objects/shared/alarms.ts'
 
 const { McpSession } = exports as unknown as { McpSession: DurableObjectNamespace }
@@ -54,5 +54,24 @@ test('a deadline is added after the alarm has fired, and after the storage was d
       expect(await storage.getAlarm()).toBe(now + hourMs)
     }
     await storage.deleteAlarm()
+  })
+})
+
+test.each([
+  ['now', 0],
+  ['in the past', -minuteMs],
+  ['at a fraction of this millisecond', 0.7],
+])('a deadline that is %s is later than an alarm whose handler runs in this millisecond', async (_, left) => {
+  // No alarm of the runtime comes while Date stands an hour ahead.
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + hourMs })
+  onTestFinished(() => void vi.useRealTimers())
+  const now = Date.now()
+  await runInDurableObject(McpSession.getByName(crypto.randomUUID()), async (_, { storage }) => {
+    const alarms = new Alarms(storage)
+    for (const change of [() => alarms.set({ due: now + left }), () => alarms.add(now + left)]) {
+      await change()
+      expect(await storage.getAlarm()).toBe(now + 1)
+      await storage.deleteAlarm()
+    }
   })
 })

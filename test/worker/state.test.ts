@@ -36,6 +36,8 @@ const operations = (store: Store<Record<string, unknown>>) => ({
 const tables = ['CREATE TABLE things (name TEXT, count INTEGER)', 'CREATE INDEX by_count ON things (count)']
 state('test_kept', { per: 'user', ttl: Number.POSITIVE_INFINITY, tables }, operations)
 state('test_day', { per: 'user', ttl: day, tables }, operations)
+// 24 does not divide it into whole milliseconds: see `last-use.ts`.
+state('test_uneven', { per: 'user', ttl: day + 10, tables }, operations)
 state('test_long', { per: 'user', ttl: 48 * day, tables }, operations)
 state('test_handle', { per: 'handle', ttl: day, tables }, operations)
 
@@ -261,6 +263,16 @@ test('a use of a state without ttl counts after a later release has given it one
       if (used) kv.put('used', { ...used, state: 'test_day' })
     })
     expect(await run(stub, 'test_day', 'get', 'a')).toEqual({ value: 1 })
+  }))
+
+test('a state whose alarm comes before a fraction of a millisecond is over has another alarm', () =>
+  atTimes(async (at) => {
+    const stub = fresh()
+    await run(stub, 'test_uneven', 'put', 'a', 1)
+    const { alarm } = await stored(stub)
+    at(Number(alarm) - Date.now())
+    expect(await runDurableObjectAlarm(stub)).toBe(true)
+    expect((await stored(stub)).alarm).toBeGreaterThan(Number(alarm))
   }))
 
 test('a state has expired after its ttl, even if its alarm is late', async () => {

@@ -43,6 +43,8 @@ export class DurableObjectHost implements SocketHost {
   #alarm: { readonly event: ScheduledEvent; readonly time: number } | undefined
   #isAlarmRunning = false
   #alarmRetries = 0
+  /** The time of an alarm that its own handler has set again: the platform does not deliver it. */
+  #lostAlarm: number | undefined
   /** Calls of `sync()` that wait for the next commit. */
   #onCommit: (() => void)[] = []
 
@@ -101,8 +103,9 @@ export class DurableObjectHost implements SocketHost {
   fireAlarm(): void {
     this.#alarm = undefined
     const { storage } = this
-    if (storage.durableAlarm === null) return
-    if (storage.alarm === storage.durableAlarm) storage.alarm = null
+    const time = storage.durableAlarm
+    if (time === null) return
+    if (storage.alarm === time) storage.alarm = null
     this.#isAlarmRunning = true
     this.#deliver(async (instance, context) => {
       const retryCount = this.#alarmRetries
@@ -113,13 +116,14 @@ export class DurableObjectHost implements SocketHost {
         problem = thrown
         this.#platform.uncaught(thrown, `alarm of ${this.label}`)
       }
-      if (!context.isLost) this.#finishAlarm(problem !== undefined)
+      if (!context.isLost) this.#finishAlarm(time, problem !== undefined)
     })
   }
 
-  #finishAlarm(hasFailed: boolean): void {
+  #finishAlarm(time: number, hasFailed: boolean): void {
     const { storage } = this
     this.#isAlarmRunning = false
+    if (!hasFailed && storage.alarm === time) this.#lostAlarm = time
     if (hasFailed && storage.alarm === null && this.#alarmRetries < maxAlarmRetries) {
       this.#alarmRetries += 1
       storage.alarm = storage.durableAlarm
@@ -236,9 +240,10 @@ export class DurableObjectHost implements SocketHost {
     if (this.#isAlarmRunning || (this.#alarm && this.#alarm.time === durableAlarm)) return
     if (this.#alarm) this.#alarm.event.isCancelled = true
     this.#alarm = undefined
-    if (durableAlarm === null) return
-    const { loop } = this.#platform
-    const at = Math.max(durableAlarm, loop.now + delayMs) + this.#platform.latency()
+    if (durableAlarm === null || durableAlarm === this.#lostAlarm) return
+    const { loop, random } = this.#platform
+    const latency = random.chance(0.2) ? random.between(0, 1) : this.#platform.latency()
+    const at = Math.max(durableAlarm, loop.now + delayMs) + latency
     this.#alarm = { event: loop.at(at, `alarm ${this.label}`, () => this.fireAlarm()), time: durableAlarm }
   }
 
@@ -308,7 +313,10 @@ export class DurableObjectHost implements SocketHost {
         list: alive((options?: object) => storage.list(options)),
       },
       getAlarm: alive(async () => storage.alarm),
-      setAlarm: alive(async (at: number | Date) => storage.setAlarm(Math.round(Number(at)))),
+      // A time in the past is now. Fractions of milliseconds are cut.
+      setAlarm: alive(async (at: number | Date) =>
+        storage.setAlarm(Math.floor(Math.max(Number(at), this.#platform.loop.now))),
+      ),
       deleteAlarm: alive(async () => storage.setAlarm(null)),
       transactionSync: alive((work: () => unknown) => storage.transaction(work)),
       deleteAll: alive(() => {

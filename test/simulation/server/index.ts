@@ -121,7 +121,8 @@ server.tool(
   },
 )
 
-const worker = serve(server, { plugins: [subscriptions(), tasks()] })
+// A day that 24 does not divide into whole milliseconds: see `last-use.ts`.
+const worker = serve(server, { sessions: { ttl: 86_400_010 }, plugins: [subscriptions(), tasks()] })
 export default worker
 export const { McpSession, McpSubscriptions, McpTask } = worker
 export { McpState } from 'edgemcp/state'
