@@ -4,6 +4,7 @@ import { request as httpRequest } from 'node:http'
 import { text } from 'node:stream/consumers'
 import * as oauth from 'oauth4webapi'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { evict } from '../support/objects.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { AuthorizationServer } from './authorization-server.ts'
 import { bearing, call } from './call.ts'
@@ -257,9 +258,8 @@ describe('replay', () => {
     const many = Array.from({ length: 10 }, (_, index) => call(url, { ...headers, 'X-Instance': `${1 + (index % 2)}` }))
     const statuses = (await Promise.all(many)).map(({ status }) => status).sort()
     expect(statuses).toEqual([200, ...Array(9).fill(401)])
-    const worker = server.harness.getWorker()
     const window = Math.floor(JSON.parse(atob(headers.DPoP?.split('.')[1] ?? '')).iat / 600)
-    await worker.evictDurableObject('McpSession', { name: `dpop ${holder.jkt} ${window}` })
+    await evict(server, 'McpSession', `dpop ${holder.jkt} ${window}`, 'close')
     expect(outcomeOf(await call(url, { ...headers, 'X-Instance': '2' }))).toMatchObject({
       status: 401,
       text: 'The DPoP proof was used before: make a proof for each request',

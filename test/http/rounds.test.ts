@@ -53,16 +53,6 @@ const thanks = { thanks: accepting({ note: 'tea' }) }
 const textOf = ({ result }: Outcome) => result?.content?.[0]?.text
 const asks = ({ result }: Outcome) => Object.keys(result?.inputRequests ?? {})
 
-async function evictObjects(): Promise<void> {
-  const worker = server.harness.getWorker()
-  for (const id of await worker.listDurableObjectIds('McpSession')) {
-    await worker.evictDurableObject('McpSession', { id }).catch((problem: Error) => {
-      // An earlier test has evicted it.
-      if (!problem.message.includes('not currently running')) throw problem
-    })
-  }
-}
-
 /** A payment of its own, up to its first question. */
 async function payment(tool = 'pay_once') {
   const args = { order: crypto.randomUUID() }
@@ -106,7 +96,7 @@ describe('an input response to a tool with singleUse', () => {
     const answered = { requestState: first.result?.requestState, inputResponses: yes }
     const paying = round('pay_slowly', args, answered)
     await vi.waitFor(async () => expect(textOf(await round('charged', args, {}))).toBe('1'))
-    await evictObjects()
+    await server.evict()
     const again = round('pay_slowly', args, answered)
     // Answered before the first is finished, it would be wrong.
     expect(await Promise.race([again, round('charged', args, {})])).toMatchObject({
@@ -206,7 +196,7 @@ test('a large journal is stored, and the request state has its name only', async
   const first = await round('ask_much', {}, {})
   const requestState = first.result?.requestState as string
   expect(requestState.length).toBeLessThan(1000)
-  await evictObjects()
+  await server.evict()
   const second = await round('ask_much', {}, { requestState, inputResponses: { first: accepting({ value: 'a' }) } })
   const last = await round(
     'ask_much',

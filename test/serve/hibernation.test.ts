@@ -9,6 +9,7 @@ import type { Audience, Hearer } from '../chaos/listening/book.ts'
 import type { Holding } from '../chaos/listening/holding.ts'
 import { Listener } from '../chaos/listening/listener.ts'
 import { count } from '../support/full.ts'
+import { evict } from '../support/objects.ts'
 import { startServer } from '../support/server.ts'
 
 let server: LeakyServer
@@ -27,7 +28,7 @@ async function fallAsleep(kind: 'McpSession' | 'McpSubscriptions', name: string)
     return inventory
   })
   // This waits for whatever keeps the object in memory, and gives up after half a minute.
-  await server.harness.getWorker().evictDurableObject(kind, { name, webSockets: 'hibernate' })
+  await evict(server, kind, name, 'hibernate')
   return async () => expect((await inspect()).instance).not.toBe(instance)
 }
 
@@ -111,9 +112,7 @@ test('many idle streams get a change once, after hibernation and after eviction'
   }
   const before = await Promise.all(shards.map((shard) => holding(shard)))
   expect(before.reduce((sum, { sockets }) => sum + sockets, 0)).toBe(idle)
-  for (const name of shards) {
-    await server.harness.getWorker().evictDurableObject('McpSubscriptions', { name, webSockets: 'hibernate' })
-  }
+  for (const name of shards) await evict(server, 'McpSubscriptions', name, 'hibernate')
   await publish(uris[0])
   await audience.everyoneHas(idle)
   const asleep = await Promise.all(shards.map((shard) => holding(shard)))

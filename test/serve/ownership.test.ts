@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ConnectOptions, connect, type TestClient } from '../../worker/testing/index.ts'
+import { evict } from '../support/objects.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
@@ -50,7 +51,7 @@ describe('ctx.session.id', () => {
     const id = await idOf(ada)
     expect(id).toMatch(/^[\w-]{16}$/)
     expect(await idOf(ada)).toBe(id)
-    await server.harness.getWorker().evictDurableObject('McpSession', { name: id, webSockets: 'hibernate' })
+    await evict(server, 'McpSession', id, 'hibernate')
     expect(await idOf(ada)).toBe(id)
     expect(await idOf(again)).not.toBe(id)
   })

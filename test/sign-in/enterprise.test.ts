@@ -2,6 +2,7 @@
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
+import { evict } from '../../worker/testing/node/evict.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { tokenRequest } from './tokens.ts'
 
@@ -174,9 +175,8 @@ describe('an assertion of an organization', () => {
   test('is used once, also when the object that knows it is lost', async () => {
     const text = await assertion()
     expect((await exchange(text)).status).toBe(200)
-    for (const id of await server.harness.getWorker().listDurableObjectIds('McpSignIn')) {
-      await server.harness.getWorker().evictDurableObject('McpSignIn', { id })
-    }
+    const ids = await server.harness.getWorker().listDurableObjectIds('McpSignIn')
+    for (const id of ids) await evict(server.harness, 'McpSignIn', { id }, 'close')
     expect((await exchange(text)).status).toBe(400)
   })
 })

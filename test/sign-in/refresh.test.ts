@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Browser } from '../../worker/testing/provider/browser.ts'
 import { bearing, call } from '../auth/call.ts'
+import { evict } from '../support/objects.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { GitHub } from './github.ts'
 import { objectAt, signInAs, type Tokens, tokenRequest } from './tokens.ts'
@@ -41,9 +42,7 @@ test('a refresh whose response was lost with the object is answered with the sam
   const signedIn = await signInAs(server.url, new Browser())
   const first = await refresh(signedIn)
   const [user, grant] = signedIn.refresh_token.split(':')
-  await server.harness
-    .getWorker()
-    .evictDurableObject('McpSignIn', { name: objectAt(server.url, `grant:${user}:${grant}`) })
+  await evict(server, 'McpSignIn', objectAt(server.url, `grant:${user}:${grant}`), 'close')
   expect((await refresh(signedIn)).refresh_token).toBe(first.refresh_token)
   await expect(refresh(first)).resolves.toHaveProperty('access_token')
 })
@@ -74,9 +73,7 @@ test('a refresh token that is sent again after its successor was used ends the g
   await expect(refresh({ ...last, refresh_token: `${user}:${grant}:guessed` })).rejects.toThrow('invalid_grant')
   await expect(refresh({ ...signedIn, client_id: 'unknown' })).rejects.toThrow('invalid_client')
   const still = await refresh(last)
-  await server.harness
-    .getWorker()
-    .evictDurableObject('McpSignIn', { name: objectAt(server.url, `grant:${user}:${grant}`) })
+  await evict(server, 'McpSignIn', objectAt(server.url, `grant:${user}:${grant}`), 'close')
   await expect(refresh(first)).rejects.toThrow('invalid_grant')
   await expect(refresh(still)).rejects.toThrow('invalid_grant')
   expect((await call(server.url, bearing(still.access_token), 'whoami')).status).toBe(401)

@@ -41,6 +41,6 @@ function freshKeys(): string {
   return `${current}:${keys[current]}`
 }
 
-/** Evicts an object of a server whose keys are unknown. */
+/** Evicts an object of a server whose keys are unknown. An object that nothing uses for ten seconds is evicted without it. */
 export const evict = (server: TestServer, kind: string, name: string, webSockets: 'close' | 'hibernate') =>
   evictFrom(server.harness, kind, { name }, webSockets)
