@@ -1,6 +1,7 @@
 /** Tools whose input requests may be answered with tasks of the client. */
 import { createServer, serve } from 'edgemcp'
 import { tasks } from 'edgemcp/tasks'
+import { withTestClock } from 'edgemcp/testing/timed'
 import * as z from 'zod'
 
 const server = createServer({ name: 'by-client', version: '1.0.0' })
@@ -13,7 +14,7 @@ server.tool('summarize', { description: 'Lets the client work on a message' }, a
 })
 server.tool('confirm', { description: 'Lets the user think' }, async (_, ctx) => {
   const form = z.object({ sure: z.boolean() })
-  const { action, content } = await ctx.elicit('sure', 'Sure?', form, { task: {}, timeout: '3s' })
+  const { action, content } = await ctx.elicit('sure', 'Sure?', form, { task: {}, timeout: '1h' })
   return `${action} ${content?.sure}`
 })
 server.tool('visit', { description: 'Sends the user to a page' }, async (_, ctx) => {
@@ -41,5 +42,6 @@ const worker = serve(server, {
   },
   plugins: [tasks()],
 })
-export default worker
-export const { McpSession, McpTask } = worker
+const timed = withTestClock({ default: worker, ...worker })
+export default timed.default
+export const { McpSession, McpTask } = timed
