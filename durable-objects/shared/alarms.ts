@@ -4,10 +4,8 @@ import { waitAtMost } from '../../worker/engine/wait.ts'
 export class Alarms {
   readonly #storage: DurableObjectStorage
   #added = Promise.withResolvers<void>()
-  /** Calls of `add` that read the alarm. */
-  #reading = 0
-  /** Milliseconds since 1970: the alarm that was set since the first of them began. */
-  #setMeanwhile: number | undefined
+  /** The alarm that was set last, in milliseconds since 1970. */
+  #last: { readonly at: number } | undefined
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage
@@ -27,26 +25,20 @@ export class Alarms {
    * same time, and cuts the fractions of milliseconds from times, so the alarm for a deadline may come before it.
    */
   #set(deadlineMs: number): Promise<void> {
-    this.#setMeanwhile = Math.max(deadlineMs, Date.now() + 1)
-    return this.#storage.setAlarm(this.#setMeanwhile)
+    const at = Math.max(deadlineMs, Date.now() + 1)
+    this.#last = { at }
+    return this.#storage.setAlarm(at)
   }
 
   /** Adds a deadline: an alarm that is set to an earlier time stays. Ends every `wait`. */
   async add(deadlineMs: number): Promise<void> {
     this.#added.resolve()
     this.#added = Promise.withResolvers()
-    let setting: Promise<void> | undefined
-    if (this.#reading === 0) this.#setMeanwhile = undefined
-    this.#reading += 1
-    try {
-      const stored = await this.#storage.getAlarm()
-      // Others of the same turn may have set the alarm since it was read.
-      const scheduled = this.#setMeanwhile ?? stored
-      if (scheduled === null || scheduled > deadlineMs) setting = this.#set(deadlineMs)
-    } finally {
-      this.#reading -= 1
-    }
-    await setting
+    const last = this.#last
+    const stored = await this.#storage.getAlarm()
+    // Others of the same turn may have set the alarm since it was read.
+    const scheduled = this.#last === last ? stored : this.#last?.at
+    if (!scheduled || scheduled > deadlineMs) await this.#set(deadlineMs)
   }
 
   /** Waits inside an alarm, while no other alarm runs: until the work is done, the deadline has come, or a deadline is added. */
