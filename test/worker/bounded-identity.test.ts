@@ -30,6 +30,17 @@ describe('a token', () => {
   })
 })
 
+test('the principals of cached tokens have two million characters together', () => {
+  const cache = new VerifiedTokens(60_000)
+  const claims = { iss: 'https://login.example.com', sub: 'ada', name: 'n'.repeat(30_000) }
+  const verified = { principal: principalOf(claims, {}), tokenExpires: Date.now() + 60_000, isRevocable: true }
+  const isCached = (token: number) => cache.get(String(token), []) !== undefined
+  for (let token = 0; token < 60; token += 1) cache.add(String(token), [], verified)
+  expect(isCached(0)).toBe(true)
+  for (let token = 60; token < 70; token += 1) cache.add(String(token), [], verified)
+  expect([isCached(0), isCached(69)]).toEqual([false, true])
+})
+
 test('a provider grants at most 500 scopes', async () => {
   const granting = (count: number) =>
     oauth2({

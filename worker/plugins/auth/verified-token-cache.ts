@@ -13,13 +13,17 @@ export type Verified = {
 
 /** Characters of a principal that is cached, as JSON. Those of JWTs are smaller. */
 const maxCharacters = 32_768
+/** Characters of all principals, after which the cache begins again: claims take up to twelve times as much memory. */
+const maxAllCharacters = 2_000_000
 
 /**
  * Caches recently verified tokens, so that a signature is not verified for every request. The key contains all that the decision depends
  * on: the token, and the names of the endpoint, such as the audiences that it accepts.
  */
 export class VerifiedTokens {
-  readonly #entries: BoundedMap<string, Verified>
+  #entries: BoundedMap<string, Verified>
+  /** Characters of the principals that were added to the map. */
+  #characters = 0
   readonly #ttlMs: number
 
   constructor(ttlMs: number, maxEntries = 1_000) {
@@ -38,8 +42,14 @@ export class VerifiedTokens {
 
   add(token: string, names: readonly string[], verified: Omit<Verified, 'expiresAt'>): Verified {
     const entry = { ...verified, expiresAt: Math.min(verified.tokenExpires, Date.now() + this.#ttlMs) }
-    const isKept = this.#ttlMs > 0 && JSON.stringify(verified.principal).length <= maxCharacters
-    if (isKept) this.#entries.set(keyOf(token, names), entry)
+    const { length } = this.#ttlMs > 0 ? JSON.stringify(verified.principal) : ''
+    if (length === 0 || length > maxCharacters) return entry
+    this.#characters += length
+    if (this.#characters > maxAllCharacters) {
+      this.#entries = new BoundedMap({ maxEntries: this.#entries.maxEntries })
+      this.#characters = length
+    }
+    this.#entries.set(keyOf(token, names), entry)
     return entry
   }
 }
