@@ -410,10 +410,26 @@ test('an answer with too many values is not parsed', async () => {
   parsing.mockRestore()
 })
 
+test.each(['application/json', 'text/event-stream'])('a body of the type %s in a great many pieces is cut', async (type) => {
+  let pieces = 0
+  const piece = new TextEncoder().encode(' ')
+  const body = new ReadableStream({
+    pull(controller) {
+      pieces += 1
+      if (pieces > 20_000) controller.close()
+      else controller.enqueue(piece)
+    },
+  })
+  const response = new Response(body, { headers: { 'Content-Type': type } })
+  const match = await matchResponse(response, 1, new AbortController().signal)
+  expect(match).toEqual({ kind: 'too large', bound: '8388608 bytes' })
+})
+
 test.each([
-  ['events', 'data:1\n\n'.repeat(8_192)],
-  ['messages in batches', `data:[{}${',{}'.repeat(9_999)}]\n\n`],
-])('a stream of a great many small %s is cut', async (_, text) => {
+  ['events', 'data:{"jsonrpc":"2.0","method":"a"}\n\n'.repeat(2_048), 2 * 1024 * 1024],
+  ['malformed events', 'data:1\n\n'.repeat(2_048), 128 * 1024],
+  ['malformed messages in batches', `data:[{}${',{}'.repeat(1_999)}]\n\n`, 128 * 1024],
+])('a stream of a great many small %s is cut', async (_, text, most) => {
   let sent = 0
   const chunk = new TextEncoder().encode(text)
   const flood = new ReadableStream({
@@ -425,7 +441,7 @@ test.each([
   })
   const response = new Response(flood, { headers: { 'Content-Type': 'text/event-stream' } })
   expect(await matchResponse(response, 1, new AbortController().signal)).toMatchObject({ kind: 'too large' })
-  expect(sent).toBeLessThan(2 * 1024 * 1024)
+  expect(sent).toBeLessThan(most)
 })
 
 test('at most 100 changes of lists are announced during one call', () => {

@@ -65,6 +65,23 @@ test.each([200, 500])('a response of more than 8 MiB is cancelled, with status %
   await ended.promise
 })
 
+test('a response in a great many pieces is cancelled', async () => {
+  let pieces = 0
+  const body = new ReadableStream({
+    pull(controller) {
+      pieces += 1
+      if (pieces > 20_000) controller.close()
+      else controller.enqueue(new Uint8Array(1))
+    },
+  })
+  vi.stubGlobal('fetch', async () => new Response(body))
+  const server = serverOf([], { baseUrl: 'https://api.example' })
+  const answered = await result(server, 'tools/call', { name: 'mail', arguments: {} })
+  vi.unstubAllGlobals()
+  expect(textOf(answered)).toContain('with a body of more than 8388608 bytes')
+  expect(pieces).toBeLessThan(20_000)
+})
+
 test('a text that is longer than 8 MiB as JSON is refused', async () => {
   const body = Buffer.alloc(2 * 1024 * 1024 + 1)
   const base = await listen((_, response) => response.writeHead(200, { 'Content-Type': 'text/plain' }).end(answer))

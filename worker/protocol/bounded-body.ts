@@ -4,6 +4,9 @@ import { endBytes } from './unreadable-body.ts'
 /** Bytes of a whole response of another server, such as an upstream or an HTTP API: an isolate has 128 MB for all its requests. */
 export const maxAnswerBytes = 8 * 1024 * 1024
 
+/** Bytes that a piece of a body counts for, at least: to read one of a single byte costs as much as to read one of this length. */
+const minPieceBytes = 512
+
 /** Bytes that were read so far, of one response or of several, and the most that are read. */
 export type ReadBytes = { bytes: number; readonly maxBytes: number }
 
@@ -21,7 +24,7 @@ export class BoundedBody {
       pull: async (controller) => {
         const { done, value } = await reader.read()
         if (done) return controller.close()
-        read.bytes += value.byteLength
+        read.bytes += Math.max(value.byteLength, minPieceBytes)
         if (read.bytes <= read.maxBytes) return controller.enqueue(value)
         const problem = new RangeError()
         controller.error(problem)

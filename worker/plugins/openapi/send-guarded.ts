@@ -12,7 +12,8 @@ import { retryAfterMs } from '../../client/retry.ts'
 import type { Context } from '../../declarations/context.ts'
 import { reportIn } from '../../engine/call-context.ts'
 import { wait } from '../../engine/wait.ts'
-import { type BodyBytes, maxAnswerBytes, readBody } from '../../protocol/bounded-body.ts'
+import { BoundedBody, type BodyBytes, maxAnswerBytes, readBody } from '../../protocol/bounded-body.ts'
+import { ByteBuffer } from '../../protocol/byte-buffer.ts'
 import { McpError, ToolError } from '../../protocol/errors.ts'
 import { fetchSameOrigin, type Target, UnfollowedRedirect } from './same-origin.ts'
 
@@ -50,6 +51,17 @@ function failureIn(problem: unknown): Failure | undefined {
   if (problem instanceof NoAnswer) return failureOfStatus(undefined)
   // The API answers: another request may be quicker, and the same one would take as long again.
   return problem instanceof UnfollowedRedirect || problem instanceof SlowAnswer ? errorAnswer : undefined
+}
+
+/** Reads a body: see `readBody`. One of too many pieces counts as too large. */
+async function readPieces(body: Response['body']): Promise<BodyBytes> {
+  const read = { bytes: 0, maxBytes: maxAnswerBytes }
+  try {
+    return await readBody(body && new BoundedBody(body, read).stream, maxAnswerBytes)
+  } catch (problem) {
+    if (read.bytes <= maxAnswerBytes) throw problem
+    return { bytes: new ByteBuffer(), length: read.bytes }
+  }
 }
 
 /** @see https://www.rfc-editor.org/rfc/rfc9110#section-9.2.2 */
@@ -92,7 +104,7 @@ export async function sendGuarded(
     const response = await fetchSameOrigin(target, { ...request, signal }, fetchTimed)
     onResponse()
     const { status, ok, headers } = response
-    const body = await readBody(response.body, maxAnswerBytes)
+    const body = await readPieces(response.body)
     const contentType = headers.get('Content-Type') ?? ''
     const [type = ''] = contentType.split(';')
     const mimeType = type.trim().toLowerCase()

@@ -72,6 +72,8 @@ const answerBounds = { maxJsonDepth: 1_000, maxJsonValues: Infinity, maxBatchSiz
 const maxRequests = 100
 /** Bytes that a message counts for besides its own: to parse a short one costs as much as to parse one of this length. */
 const eventBytes = 128
+/** The same for a message that is malformed: its error takes as long. */
+const malformedBytes = 1_024
 const maxResumptions = 100
 /** Milliseconds before a stream is resumed: the default without `retry`, and the minimum. */
 const defaultRetryMs = 1_000
@@ -216,7 +218,7 @@ class Reading {
     if (this.#exceeded) throw new RangeError()
     const parsed = parse(text, answerBounds)
     const all = 'batch' in parsed ? parsed.batch : [parsed]
-    this.#received.bytes += eventBytes * all.length
+    for (const each of all) this.#received.bytes += 'message' in each ? eventBytes : malformedBytes
     if (this.#exceeded) throw new RangeError()
     // Parsed again at the first malformed message, once for all.
     let value: unknown
