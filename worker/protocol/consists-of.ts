@@ -8,9 +8,32 @@ export function consistsOf([start = '', ...others]: readonly string[], text: str
   if (!text.startsWith(start) || !text.endsWith(end)) return false
   let at = start.length
   for (const other of others) {
-    const found = text.indexOf(other, at)
-    if (found < 0) return false
-    at = found + other.length
+    const found = endOf(other, text, at)
+    if (found === undefined) return false
+    at = found
   }
   return at + end.length <= text.length
+}
+
+/**
+ * Returns where a part of a text ends that begins at a place or after it. `indexOf` can take time in proportion to the product of the lengths.
+ *
+ * @see https://en.wikipedia.org/wiki/Knuth–Morris–Pratt_algorithm
+ */
+function endOf(part: string, text: string, from: number): number | undefined {
+  /** For each start of the part, the characters of the longest shorter one that it ends with. */
+  const shorter = [0]
+  const extended = (length: number, code: number): number => {
+    let fitting = length
+    while (fitting > 0 && part.charCodeAt(fitting) !== code) fitting = shorter[fitting - 1] ?? 0
+    return part.charCodeAt(fitting) === code ? fitting + 1 : 0
+  }
+  for (let at = 1; at < part.length; at += 1) shorter.push(extended(shorter[at - 1] ?? 0, part.charCodeAt(at)))
+  let found = 0
+  for (let at = from; found < part.length; at += 1) {
+    if (at >= text.length) return undefined
+    found = extended(found, text.charCodeAt(at))
+    if (found === part.length) return at + 1
+  }
+  return from
 }

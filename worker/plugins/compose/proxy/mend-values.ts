@@ -12,8 +12,11 @@ import type { Params } from '../../../protocol/types.ts'
  */
 function mendBase64(value: unknown): unknown {
   if (typeof value !== 'string' || kind.base64[0](value)) return value
-  const text = value.replace(/\s+/g, '')
-  return text.padEnd(Math.ceil(text.length / 4) * 4, '=')
+  try {
+    return btoa(atob(value))
+  } catch {
+    return value
+  }
 }
 
 /** Leaves out a `lastModified` that is no date and time: it is a hint. */
