@@ -410,20 +410,23 @@ test('an answer with too many values is not parsed', async () => {
   parsing.mockRestore()
 })
 
-test.each(['application/json', 'text/event-stream'])('a body of the type %s in a great many pieces is cut', async (type) => {
-  let pieces = 0
-  const piece = new TextEncoder().encode(' ')
-  const body = new ReadableStream({
-    pull(controller) {
-      pieces += 1
-      if (pieces > 20_000) controller.close()
-      else controller.enqueue(piece)
-    },
-  })
-  const response = new Response(body, { headers: { 'Content-Type': type } })
-  const match = await matchResponse(response, 1, new AbortController().signal)
-  expect(match).toEqual({ kind: 'too large', bound: '8388608 bytes' })
-})
+test.each(['application/json', 'text/event-stream'])(
+  'a body of the type %s in a great many pieces is cut',
+  async (type) => {
+    let pieces = 0
+    const piece = new TextEncoder().encode(' ')
+    const body = new ReadableStream({
+      pull(controller) {
+        pieces += 1
+        if (pieces > 20_000) controller.close()
+        else controller.enqueue(piece)
+      },
+    })
+    const response = new Response(body, { headers: { 'Content-Type': type } })
+    const match = await matchResponse(response, 1, new AbortController().signal)
+    expect(match).toEqual({ kind: 'too large', bound: '8388608 bytes' })
+  },
+)
 
 test.each([
   ['events', 'data:{"jsonrpc":"2.0","method":"a"}\n\n'.repeat(2_048), 2 * 1024 * 1024],
