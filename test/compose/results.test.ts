@@ -384,6 +384,15 @@ test.each([9007199254740992, -9007199254740992, Number.POSITIVE_INFINITY])(
   },
 )
 
+test('the input requests of a result have at most 25,000 values', () => {
+  const filled = (length: number) => {
+    const messages = Array.from({ length }, () => ({ role: 'user', content: { type: 'text', text: 'a' } }))
+    return asks({ method: 'sampling/createMessage', params: { maxTokens: 1, messages } })
+  }
+  expect(() => read('tools/call', filled(4_998))).not.toThrow()
+  expect(() => read('tools/call', filled(4_999))).toThrow('"inputRequests" must have at most 25000 values')
+})
+
 test('a batch of malformed messages is parsed twice, whatever its size', async () => {
   const parsing = vi.spyOn(JSON, 'parse')
   for (const isStream of [false, true]) {

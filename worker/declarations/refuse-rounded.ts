@@ -21,9 +21,9 @@ function roundedIn(value: unknown): string[] | undefined {
     return size > Number.MAX_SAFE_INTEGER && !isQuantity ? [] : undefined
   }
   if (typeof value !== 'object' || value === null) return undefined
-  for (const [index, member] of Object.values(value).entries()) {
-    const path = roundedIn(member)
-    if (path) return [Object.keys(value)[index] ?? '', ...path]
+  for (const name of Object.keys(value)) {
+    const path = roundedIn(Reflect.get(value, name))
+    if (path) return [name, ...path]
   }
   return undefined
 }

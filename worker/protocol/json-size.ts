@@ -26,6 +26,17 @@ export function countValues(text: string, most: number, levels = Number.POSITIVE
   return values
 }
 
+/** Whether a value has more values than that: itself, and what its objects and arrays contain. Reads no further than the first beyond. */
+export function hasMoreValues(value: unknown, most: number): boolean {
+  let values = 0
+  const exceeds = (each: unknown): boolean => {
+    values += 1
+    if (values > most) return true
+    return typeof each === 'object' && each !== null && Object.values(each).some(exceeds)
+  }
+  return exceeds(value)
+}
+
 /** Whether the JSON text of a string without lone surrogates has more characters than that. */
 export function isLongerAsJson(text: string, most: number): boolean {
   // Control characters have six.

@@ -12,6 +12,9 @@ type FieldStyles = NonNullable<Operation['bodyFields']>
 
 const maxFormCharacters = 2 * maxAnswerBytes
 
+/** Fields or parts of a form. Servers read a thousand, unless they are told otherwise. */
+const maxFields = 10_000
+
 /** Characters of a form for which the argument is not measured. */
 const maxShortForm = 65_536
 
@@ -19,12 +22,17 @@ const maxShortForm = 65_536
  * Yields the fields or parts of a form. The names of deep fields repeat those of their parents, and parts have headers, so that a form could
  * be a thousand times as large as the argument.
  *
- * @throws ToolError as soon as they are too large for the argument
+ * @throws ToolError as soon as they are too many, or too large for the argument
  */
-const boundedForm = <T extends Field | Part>(fields: Iterable<T>, value: Params, perField?: number): Iterable<T> =>
-  bounded(fields, 'form', maxShortForm, perField, () =>
-    Math.min(maxFormCharacters, maxShortForm + 16 * JSON.stringify(value).length),
-  )
+function* boundedForm<T extends Field | Part>(fields: Iterable<T>, value: Params, perField?: number): Iterable<T> {
+  const maxCharacters = () => Math.min(maxFormCharacters, maxShortForm + 16 * JSON.stringify(value).length)
+  let count = 0
+  for (const field of bounded(fields, 'form', maxShortForm, perField, maxCharacters)) {
+    count += 1
+    if (count > maxFields) throw new ToolError(`The arguments make a form of more than ${maxFields} fields: send less`)
+    yield field
+  }
+}
 
 /**
  * Returns the body of a request.
@@ -135,10 +143,15 @@ const isFilePart = (value: unknown): value is FilePart =>
 /**
  * Encodes a name for the header of a part.
  *
+ * @throws ToolError for a name that ends with a backslash: many servers read the quote after it as a part of the name
+ *
  * @see https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data
  */
-const inHeader = (name: string): string =>
-  wellFormed(name).replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22')
+function inHeader(name: string): string {
+  if (name.endsWith('\\'))
+    throw new ToolError(`${preview(name)} cannot be the name of a part: it ends with a backslash`)
+  return wellFormed(name).replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22')
+}
 
 /** Ignores names that objects inherit, such as `constructor`. */
 const styleOf = (name: string, styles: FieldStyles) => (Object.hasOwn(styles, name) && styles[name]) || {}

@@ -7,6 +7,7 @@ import * as kind from '../../../declarations/option-kinds.ts'
 import { ofContents, readOptional } from '../../../declarations/optional-members.ts'
 import * as bounds from '../../../protocol/bounds.ts'
 import { McpError } from '../../../protocol/errors.ts'
+import { hasMoreValues } from '../../../protocol/json-size.ts'
 import { jsonText } from '../../../protocol/json-text.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import { relatedTaskKey } from '../../../protocol/meta.ts'
@@ -205,6 +206,9 @@ export function readResult(method: string, params: Params, canBeAsked: boolean, 
   }
 }
 
+/** Values of the input requests of one result: a client shows them to its user, or gives them to a model. */
+const maxInputValues = 25_000
+
 /** Characters of the key of an input request: it reaches the client with the number of the round. */
 const maxKeyCharacters = bounds.nameCharacters - 4
 
@@ -217,6 +221,9 @@ function readInputRequired(method: string, params: Params, host: string): InputR
   if (keys.length > bounds.inputResponses || keys.some((key) => key.length > maxKeyCharacters)) {
     const reason = `"inputRequests" must have at most ${bounds.inputResponses} members, with names of at most ${maxKeyCharacters} characters`
     throw invalidResult(host, method, reason)
+  }
+  if (hasMoreValues(inputRequests, maxInputValues)) {
+    throw invalidResult(host, method, `"inputRequests" must have at most ${maxInputValues} values`)
   }
   if (requestState !== undefined && typeof requestState !== 'string') {
     throw invalidResult(host, method, '"requestState" must be a string')
