@@ -172,6 +172,18 @@ describe('a list that an earlier call has read', () => {
   })
 })
 
+test('a list that is longer than what is stored is read once by each call', async () => {
+  const uris = Array.from({ length: 1000 }, (_, index) => `first://${index}`.padEnd(128, 'x'))
+  const resources = { resources: uris.map((uri) => ({ uri, name: uri })) }
+  const { server, counted } = gatewayTo([upstream('first', { 'resources/list': resources }), upstream('second')])
+  for (const uri of [uris[0], uris[0]?.toUpperCase(), 'first://unknown']) {
+    counted()
+    await play(server, 'resources/read', { uri })
+    expect(counted()[0]?.filter((method) => method === 'resources/list')).toEqual(['resources/list'])
+    wait(1)
+  }
+})
+
 describe('a list of one caller finds no upstream for another one', () => {
   const differing = (has: (request: ScriptedRequest) => boolean) =>
     upstream('first', { 'tools/list': (request) => toolsOf(...(has(request) ? ['shared'] : [])) })

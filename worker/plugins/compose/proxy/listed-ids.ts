@@ -8,7 +8,7 @@ const maxCharacters = 65_536
 /** Characters of all keys together. They contain headers, and the capabilities of clients, which choose their length. */
 export const maxKeyCharacters = 1_000_000
 
-type Listed = { readonly ids: readonly string[]; readonly readMs: number }
+export type Listed = { readonly ids: readonly string[]; readonly readMs: number }
 
 /** The names and URIs of an upstream's lists, by which calls find their upstream. */
 export class ListedIds {

@@ -19,7 +19,7 @@ import type { ListMember } from './check-entries.ts'
 import { withTimeout } from './deadlines.ts'
 import { ForwardedAccess } from './forwarded-access.ts'
 import { ListChanges } from './list-changes.ts'
-import { ListedIds, maxKeyCharacters } from './listed-ids.ts'
+import { type Listed, ListedIds, maxKeyCharacters } from './listed-ids.ts'
 import type { Received } from './match-response.ts'
 import type { Feature, Offered } from './offered.ts'
 import { ProxiedTools } from './proxied-tools.ts'
@@ -69,6 +69,8 @@ export class Proxied {
   readonly #tools: ProxiedTools
   readonly #changes = new ListChanges()
   readonly #listed = new ListedIds()
+  /** The lists that were read in each round of a call, by key, also those that are too long to be stored for other calls. */
+  readonly #listedInRounds = new WeakMap<MethodContext['roundEnded'], Map<string, Listed>>()
   /** The lists of which a part is left out, once it was reported. */
   readonly #cut = new Set<List>()
   /** Who may use its entries. */
@@ -137,7 +139,15 @@ export class Proxied {
     sinceMs = Date.now() - this.#options.listMaxAgeMs,
   ): Promise<readonly string[]> {
     const key = await this.#listKey(context, list, this.#listSignal(context))
-    return this.#listed.get(key, lists[list].feature, sinceMs) ?? idsOf(list, await this.list(context, list))
+    const known = this.#listed.get(key, lists[list].feature, sinceMs)
+    if (known) return known
+    const ofRound = this.#listedInRounds.get(context.roundEnded) ?? new Map<string, Listed>()
+    const earlier = ofRound.get(key)
+    if (earlier && earlier.readMs >= sinceMs) return earlier.ids
+    const readMs = Date.now()
+    const ids = idsOf(list, await this.list(context, list))
+    this.#listedInRounds.set(context.roundEnded, ofRound.set(key, { ids, readMs }))
+    return ids
   }
 
   /** Forgets what was read of a list, for all callers, and notifies the subscribers of this server. */
