@@ -7,7 +7,7 @@ import { fingerprint, rootsRequest } from '../../worker/engine/request-input.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import { isObject, isResponse, type Message, notificationText, requestText } from '../../worker/protocol/jsonrpc.ts'
 import type { RequestId } from '../../worker/protocol/types.ts'
-import type { LedgerCall } from '../shared/call-ledger.ts'
+import type { StoredCall } from '../shared/call-ledger.ts'
 import { elicitationId } from './call-environment.ts'
 import type { PendingPost, SessionCall } from './pending-post.ts'
 import {
@@ -22,8 +22,6 @@ import {
 import type { SessionParts } from './session-parts.ts'
 
 type Context = RepliesContext & Pick<SessionParts, 'values' | 'clientTasks'>
-
-type StoredCall = { readonly row: number; readonly call: LedgerCall }
 
 /** Sends the input requests of a call on its stream. While the call waits for the responses, only its row exists. */
 export function askClient(
@@ -100,7 +98,7 @@ export function endOverdue(session: Context): void {
 }
 
 /** Ends calls that wait for responses. */
-export function endWaiting(session: Context, calls: readonly StoredCall[], problem: string): void {
+export function endWaiting(session: Context, calls: Iterable<StoredCall>, problem: string): void {
   for (const { row, call } of calls) {
     const late = new McpError('call_interrupted', problem, { reason: 'timeout', retryable: true })
     if (!session.streams.isOpen(call.stream)) session.values.put('missedTimeout', true)

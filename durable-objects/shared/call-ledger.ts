@@ -41,6 +41,9 @@ export type LedgerCall = {
   repeats: number
 }
 
+/** A call, and its row. */
+export type StoredCall = { readonly row: number; readonly call: LedgerCall }
+
 const schema = `
   CREATE TABLE calls (id INTEGER PRIMARY KEY AUTOINCREMENT, request TEXT, call TEXT, due INTEGER);
   CREATE TABLE questions (id INTEGER PRIMARY KEY AUTOINCREMENT, call INTEGER, key TEXT);
@@ -158,26 +161,27 @@ export class CallLedger {
     return JSON.parse(text)
   }
 
-  /** Returns the calls that wait for input responses. */
-  #waiting(isOne: (entry: Entry) => boolean = () => true): { row: number; call: LedgerCall }[] {
+  /** Yields the calls that wait for input responses. */
+  waiting(isOne: (entry: Entry) => boolean = () => true): Generator<StoredCall, void> {
     return this.#select((entry) => entry.questions.size > 0 && isOne(entry))
   }
 
-  #select(isOne: (entry: Entry) => boolean): { row: number; call: LedgerCall }[] {
-    const rows = [...this.#entries].filter(([, entry]) => isOne(entry))
-    return rows.map(([row]) => ({ row, call: this.#read(row) }))
+  /** Reads one call after another: all of them could fill the memory of the object. */
+  *#select(isOne: (entry: Entry) => boolean): Generator<StoredCall, void> {
+    for (const [row, entry] of this.#entries) if (isOne(entry)) yield { row, call: this.#read(row) }
   }
 
-  /** Returns the calls whose input requests have timed out. */
-  overdue(now: number): { row: number; call: LedgerCall }[] {
-    return this.#waiting(({ due }) => due !== null && due <= now)
+  /** Yields the calls whose input requests have timed out. */
+  overdue(now: number): Iterable<StoredCall> {
+    return this.waiting(({ due }) => due !== null && due <= now)
   }
 
-  /** Returns the calls that wait for input responses on behalf of a task. */
-  askingFor(taskId: string): { row: number; call: LedgerCall }[] {
-    return this.#waiting().filter(
-      ({ call: { request } }) => request.method.startsWith('tasks/') && request.params?.taskId === taskId,
-    )
+  /** Yields the calls that wait for input responses on behalf of a task. */
+  *askingFor(taskId: string): Iterable<StoredCall> {
+    for (const waiting of this.waiting()) {
+      const { method, params } = waiting.call.request
+      if (method.startsWith('tasks/') && params?.taskId === taskId) yield waiting
+    }
   }
 
   /** Milliseconds since 1970: when the first input request times out; `Infinity` without open input requests. */
@@ -244,7 +248,7 @@ export class CallLedger {
    * the call if this was the last response that it waited for; `undefined` if it waits for others, or if the input request is not open.
    * `problem`: with the response, the call does not fit into a row, so it must end.
    */
-  answer(question: RequestId, answer: Answer): { row: number; call: LedgerCall; problem?: McpError } | undefined {
+  answer(question: RequestId, answer: Answer): (StoredCall & { problem?: McpError }) | undefined {
     const open = this.#find(question)
     if (!open) return undefined
     const { id, row, entry } = open
@@ -273,17 +277,12 @@ export class CallLedger {
   /** Deletes a waiting call. Returns its stream and its open input requests. */
   cancel(request: RequestId): { stream: number; questions: string[] } | undefined {
     const key = requestKey(request)
-    const [waiting] = this.#waiting((entry) => entry.request === key)
+    const [waiting] = this.waiting((entry) => entry.request === key)
     return waiting && { stream: waiting.call.stream, questions: this.end(waiting.row) }
   }
 
-  /** Returns the requests of calls that wait for their client. */
-  waiting(): RequestMessage[] {
-    return this.#waiting().map(({ call }) => call.request)
-  }
-
-  /** Returns the calls without open input requests: in a new instance, those that were running in the last one. */
-  unasked(): { row: number; call: LedgerCall }[] {
+  /** Yields the calls without open input requests: in a new instance, those that were running in the last one. */
+  unasked(): Iterable<StoredCall> {
     return this.#select(({ questions }) => questions.size === 0)
   }
 }

@@ -1,6 +1,6 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { CallLedger, type LedgerCall } from '../../durable-objects/shared/call-ledger.ts'
 import { emptyJournal } from '../../worker/engine/journal.ts'
 
@@ -30,12 +30,12 @@ test('a call continues with the last of its input responses', () =>
       ['a', 'ask-1'],
       ['b', 'ask-2'],
     ])
-    expect(ledger.unasked()).toEqual([])
+    expect([...ledger.unasked()]).toEqual([])
     expect(ledger.answer('ask-2', yes)).toBeUndefined()
     expect(ledger.answer('ask-2', { result: 'again' })).toBeUndefined()
     const answered = ledger.answer('ask-1', yes)
     expect(answered).toMatchObject({ row, call: { journal: { answers: { a: yes, b: yes } } } })
-    expect(ledger.unasked()).toMatchObject([{ row }])
+    expect([...ledger.unasked()]).toMatchObject([{ row }])
   }))
 
 test('the input requests of a call end with it, and no other call gets their ids', () =>
@@ -76,13 +76,13 @@ test('an instance reads what the last one has written: calls, open input request
     ledger.write()
     for (const each of [ledger, new CallLedger(sql)]) {
       expect([each.due, each.isOpen, each.has(2), each.has(4)]).toEqual([5000, true, true, false])
-      expect(each.unasked()).toMatchObject([{ row: runs }, { row: long }])
-      expect(each.unasked()[1]?.call.journal.answers.c).toMatchObject({ result: { text: 'x'.repeat(20_000) } })
+      expect([...each.unasked()]).toMatchObject([{ row: runs }, { row: long }])
+      expect([...each.unasked()][1]?.call.journal.answers.c).toMatchObject({ result: { text: 'x'.repeat(20_000) } })
       expect(each.question('ask-2')).toMatchObject({ key: 'b', call: { journal: { answers: { a: yes } } } })
       expect(each.question('ask-1')).toBeUndefined()
     }
     expect(new CallLedger(sql).end(asks)).toEqual(['ask-2'])
-    expect(new CallLedger(sql).unasked()).toMatchObject([{ row: runs }, { row: long }])
+    expect([...new CallLedger(sql).unasked()]).toMatchObject([{ row: runs }, { row: long }])
   }))
 
 test('a call that ends in the turn of its response is deleted, and the response is not written', () =>
@@ -96,4 +96,20 @@ test('a call that ends in the turn of its response is deleted, and the response 
     expect(ledger.end(row)).toEqual([])
     ledger.write()
     expect(new CallLedger(sql).isOpen).toBe(false)
+  }))
+
+test('the calls that wait for their client are read one after another', () =>
+  runInDurableObject(namespace.getByName(crypto.randomUUID()), (_, { storage: { sql } }) => {
+    const ledger = new CallLedger(sql)
+    const params = { name: 'long', arguments: { text: 'x'.repeat(100_000) } }
+    for (let id = 1; id <= 20; id += 1) {
+      ledger.ask(ledger.begin({ ...call(id), request: { ...call(id).request, params } }), ['a'])
+    }
+    ledger.write()
+    const reading = vi.spyOn(JSON, 'parse')
+    const waiting = ledger.waiting()
+    for (let count = 0; count < 3; count += 1) expect(waiting.next().done).toBe(false)
+    const read = reading.mock.calls.filter(([text]) => text.length > 100_000)
+    reading.mockRestore()
+    expect(read).toHaveLength(3)
   }))

@@ -19,8 +19,8 @@ export type CallAttempt = {
   readonly endsWithSignal: boolean
   /** Returns whether the caller sees an entry that is visible to some only. Absent for calls without entries. */
   sees?(entry: Guarded): Promise<boolean>
-  /** Returns the calls of the same session that wait for input responses. */
-  parked(): readonly { readonly method: string; readonly params?: Params }[]
+  /** Yields the calls of the same session that wait for input responses. Together they may be too large for the memory of an isolate. */
+  parked(): Iterable<{ readonly call: { readonly request: { readonly method: string; readonly params?: Params } } }>
 }
 
 /**

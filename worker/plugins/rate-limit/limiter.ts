@@ -181,7 +181,9 @@ class RateLimiter {
       const requested = bounded.map(({ what, concurrent }) => ({ key: `${caller} ${what}`, most: concurrent }))
       return this.#slots.takeWhenFree(requested, this.#leaseMs, attempt.signal())
     }
-    const parked = bounded.length > 0 ? attempt.parked().flatMap((other) => this.#declared.of(declarations, other)) : []
+    const parked: DeclaredLimit[] = []
+    if (bounded.length > 0)
+      for (const { call } of attempt.parked()) parked.push(...this.#declared.of(declarations, call.request))
     const entered = this.#slots.take(
       bounded.map((limit) => ({
         key: `${caller} ${limit.what}`,
