@@ -25,14 +25,19 @@ function mendAnnotations(annotations: Params): Params {
   return lastModified === undefined || kind.dateTime[0](lastModified) ? annotations : others
 }
 
-/** Returns a content block, contents or an entry of a list with its base64 and annotations mended. */
+/**
+ * Returns a content block, contents or an entry of a list with its base64 and annotations mended.
+ *
+ * @returns the value itself if nothing of it is mended: an upstream may send many members
+ */
 export function mendValue(value: Params): Params {
   const { data, blob, annotations, resource } = value
-  return {
-    ...value,
-    ...(data !== undefined && { data: mendBase64(data) }),
-    ...(blob !== undefined && { blob: mendBase64(blob) }),
-    ...(isObject(annotations) && { annotations: mendAnnotations(annotations) }),
-    ...(isObject(resource) && { resource: mendValue(resource) }),
+  const mended: Params = {
+    data: mendBase64(data),
+    blob: mendBase64(blob),
+    annotations: isObject(annotations) ? mendAnnotations(annotations) : annotations,
+    resource: isObject(resource) ? mendValue(resource) : resource,
   }
+  const changed = Object.entries(mended).filter(([name, member]) => member !== value[name])
+  return changed.length === 0 ? value : { ...value, ...Object.fromEntries(changed) }
 }
