@@ -68,7 +68,7 @@ test('a body that ends unexpectedly is an error of the client', async () => {
 })
 
 test('a body without a length is copied as it arrives, because its chunks may share one buffer', async () => {
-  const text = JSON.stringify({ text: 'ab日'.repeat(3_000) })
+  const text = JSON.stringify({ text: 'ab日'.repeat(1_000) })
   const bytes = new TextEncoder().encode(text)
   const window = new Uint8Array(1)
   let at = 0
@@ -85,6 +85,24 @@ test('a body without a length is copied as it arrives, because its chunks may sh
   const headers = { 'Content-Type': 'application/json' }
   const pieces = new Request(server.url, { method: 'POST', headers, body, duplex: 'half' } as RequestInit)
   expect(await readBody(pieces, defaultLimits)).toEqual({ text })
+})
+
+test('a body in a great many pieces is too large', async () => {
+  let read = 0
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        read += 1
+        if (read > 200_000) controller.close()
+        else controller.enqueue(new Uint8Array(1))
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  const headers = { 'Content-Type': 'application/json' }
+  const pieces = new Request(server.url, { method: 'POST', headers, body, duplex: 'half' } as RequestInit)
+  expect((await readBody(pieces, defaultLimits)).problem?.kind).toBe('content_too_large')
+  expect(read).toBeLessThan(140_000)
 })
 
 /** The harness reads what is left of a body after the answer, and complains when the body ended unexpectedly. */

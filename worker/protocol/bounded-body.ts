@@ -4,9 +4,6 @@ import { endBytes } from './unreadable-body.ts'
 /** Bytes of a whole response of another server, such as an upstream or an HTTP API: an isolate has 128 MB for all its requests. */
 export const maxAnswerBytes = 8 * 1024 * 1024
 
-/** Bytes that a piece of a body counts for, at least: to read one of a single byte costs as much as to read one of this length. */
-const minPieceBytes = 512
-
 /** Bytes that were read so far, of one response or of several, and the most that are read. */
 export type ReadBytes = { bytes: number; readonly maxBytes: number }
 
@@ -24,7 +21,8 @@ export class BoundedBody {
       pull: async (controller) => {
         const { done, value } = await reader.read()
         if (done) return controller.close()
-        read.bytes += Math.max(value.byteLength, minPieceBytes)
+        // To read a piece of one byte costs as much as to read one of this length.
+        read.bytes += Math.max(value.byteLength, 512)
         if (read.bytes <= read.maxBytes) return controller.enqueue(value)
         const problem = new RangeError()
         controller.error(problem)
@@ -35,10 +33,10 @@ export class BoundedBody {
   }
 }
 
-/** The bytes of a body. `length`: bytes that were read. */
+/** The bytes of a body. `length`: bytes that were read; each piece but the first counts for at least 512. */
 export type BodyBytes = { readonly bytes: ByteBuffer; readonly length: number }
 
-/** A body as a whole. `length`: bytes that were read. */
+/** A body as a whole. `length`: see `BodyBytes`. */
 export type BodyText = { readonly text: string; readonly length: number }
 
 /** Reads a body as UTF-8, without a byte order mark: see `readBody`. */
@@ -60,7 +58,8 @@ export async function readBody(
   const bytes = new ByteBuffer()
   let length = 0
   for await (const chunk of body ?? []) {
-    length += chunk.byteLength
+    // As above, but most bodies have one piece.
+    length += Math.max(chunk.byteLength, length && 512)
     // Before the chunk is added, so that the buffer does not grow.
     if (length > maxBytes) bytes.keepEnds(endBytes)
     bytes.push(chunk)

@@ -207,7 +207,8 @@ function setHeader(headers: Headers, name: string, value: string): void {
 
 /** @param where the request and the status, for texts */
 function resultOf(answer: Answer, where: string): CallToolResult {
-  const { status, ok, mimeType, charset, bytes, length } = answer
+  const { status, ok, mimeType, charset, bytes } = answer
+  const length = bytes.bytes().byteLength
   const readable = textIn(answer)
   if (ok && readable === undefined) {
     if (mimeType.startsWith('image/')) return { content: [image(bytes.bytes(), mimeType)] }
