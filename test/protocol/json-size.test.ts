@@ -31,6 +31,11 @@ test('values are counted up to more than are allowed', () => {
   expect(countValues(JSON.stringify(Array.from({ length: 100 }, () => 1)), 10)).toBe(11)
 })
 
+test('levels are counted, however many values are allowed', () => {
+  expect(countValues('[[[]]]', Number.POSITIVE_INFINITY, 3)).toBe(3)
+  expect(countValues('[[[[]]]]', Number.POSITIVE_INFINITY, 3)).toBeNaN()
+})
+
 test('control characters have six characters, but those with a short form', () => {
   const text = Array.from({ length: 0x30 }, (_, code) => String.fromCharCode(code)).join('')
   const { length } = JSON.stringify(text)

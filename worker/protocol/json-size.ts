@@ -3,7 +3,7 @@
 /**
  * Counts the values of a JSON text, up to more than `most`: objects, arrays and what they contain. For another text, any number.
  *
- * @returns `Infinity` for a text with more levels of nesting
+ * @returns `NaN` for a text with more levels of nesting
  */
 export function countValues(text: string, most: number, levels = Number.POSITIVE_INFINITY): number {
   let values = 1
@@ -20,7 +20,7 @@ export function countValues(text: string, most: number, levels = Number.POSITIVE
     else if ('[{'.includes(character)) {
       depth += 1
       // An empty object or array has no first member.
-      values += depth > levels ? Number.POSITIVE_INFINITY : ']}'.includes(text.charAt(at + 1)) ? 0 : 1
+      values += depth > levels ? Number.NaN : ']}'.includes(text.charAt(at + 1)) ? 0 : 1
     }
   }
   return values

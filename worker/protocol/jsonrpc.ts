@@ -77,9 +77,9 @@ export const defaultBounds: Bounds = { maxJsonDepth: 128, maxJsonValues: 250_000
 export function parse(text: string, { maxJsonDepth, maxJsonValues, maxBatchSize } = defaultBounds): Parsed {
   // Before the values are made: those of a body of 4 MiB can take all memory of an isolate.
   const values = countValues(text, maxJsonValues, maxJsonDepth)
-  if (values > maxJsonValues) {
+  if (!(values <= maxJsonValues)) {
     const problem =
-      values < Number.POSITIVE_INFINITY
+      values > maxJsonValues
         ? `The body has more than ${maxJsonValues} values`
         : `The body is nested deeper than ${maxJsonDepth} levels`
     return unreadableBody(refuse(problem).malformed, text)
