@@ -605,7 +605,7 @@ describe('responses with HTTP 200', () => {
     await result(server, 'tools/list')
     for (const times of [1, 2]) {
       const { message } = await refusal(server, 'tools/call', { name: 'read' })
-      expect(message).toContain('The body is nested deeper than 1000 levels')
+      expect(message).toContain('The body has more than 1000 levels')
       expect(called('read')).toBe(times)
     }
   })

@@ -95,7 +95,7 @@ const cases: [what: string, status: number, reason: string, write: (body: Body) 
   [
     'is nested too deep',
     400,
-    'The body is nested deeper than 128 levels',
+    'The body has more than 128 levels',
     ({ id }) => `{"jsonrpc":"2.0","id":"${id}","result":{"a":${nested}}}`,
   ],
   [

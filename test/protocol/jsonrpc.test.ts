@@ -166,7 +166,7 @@ describe('a deeply nested body', () => {
 
   test('is refused above the depth limit', () => {
     expect(parse(deep(defaultBounds.maxJsonDepth + 1))).toMatchObject({
-      malformed: { kind: 'invalid_request', message: 'The body is nested deeper than 128 levels' },
+      malformed: { kind: 'invalid_request', message: 'The body has more than 128 levels' },
     })
   })
 

@@ -78,11 +78,8 @@ export function parse(text: string, { maxJsonDepth, maxJsonValues, maxBatchSize 
   // Before the values are made: those of a body of 4 MiB can take all memory of an isolate.
   const values = countValues(text, maxJsonValues, maxJsonDepth)
   if (!(values <= maxJsonValues)) {
-    const problem =
-      values > maxJsonValues
-        ? `The body has more than ${maxJsonValues} values`
-        : `The body is nested deeper than ${maxJsonDepth} levels`
-    return unreadableBody(refuse(problem).malformed, text)
+    const most = values > maxJsonValues ? `${maxJsonValues} values` : `${maxJsonDepth} levels`
+    return unreadableBody(refuse(`The body has more than ${most}`).malformed, text)
   }
   let value: unknown
   try {

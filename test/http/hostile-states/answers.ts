@@ -24,7 +24,7 @@ const sampled = { role: 'assistant', model: 'm', content: { type: 'text', text: 
 const folders = { roots: [{ uri: 'file:///honest' }] }
 const nested = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
 const many = Object.fromEntries(Array.from({ length: 99 }, (_, index) => [`key ${index}`, honest.word]))
-const tooDeep = unread(400, 'The body is nested deeper than 128 levels')
+const tooDeep = unread(400, 'The body has more than 128 levels')
 const noObject = refused('params.inputResponses must be an object')
 
 const noAnswers: Row[] = [null, [], [honest], '', 'text', json(honest), 0, 1, true, false].map((answers) =>

@@ -173,7 +173,7 @@ const notResponses: SessionRow[] = [
     row(
       'an input response nested 1,000 deep is refused',
       writing((id) => `{"jsonrpc":"2.0","id":${id},"result":${nested(1_000)}}`),
-      malformed('The body is nested deeper than 128 levels'),
+      malformed('The body has more than 128 levels'),
     ),
     row(
       'a response above the limit of a body is refused',
