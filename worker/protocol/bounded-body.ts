@@ -33,7 +33,7 @@ export class BoundedBody {
   }
 }
 
-/** The bytes of a body. `length`: bytes that were read; each piece but the first counts for at least 512. */
+/** The bytes of a body. `length`: bytes that were read, or 512 for each piece after the first if these are more. */
 export type BodyBytes = { readonly bytes: ByteBuffer; readonly length: number }
 
 /** A body as a whole. `length`: see `BodyBytes`. */
@@ -56,15 +56,17 @@ export async function readBody(
   maxReadBytes = maxBytes,
 ): Promise<BodyBytes> {
   const bytes = new ByteBuffer()
+  let total = 0
+  let pieces = 0
   let length = 0
   for await (const chunk of body ?? []) {
-    // As above, but most bodies have one piece.
-    length += Math.max(chunk.byteLength, length && 512)
-    // Before the chunk is added, so that the buffer does not grow.
-    if (length > maxBytes) bytes.keepEnds(endBytes)
+    total += chunk.byteLength
+    // A network may divide a body in any way, so short pieces count only if there are many.
+    length = Math.max(total, pieces)
+    pieces += 512
     bytes.push(chunk)
+    if (length > maxBytes) bytes.keepEnds(endBytes)
     if (length > maxReadBytes) break
   }
-  if (length > maxBytes) bytes.keepEnds(endBytes)
   return { bytes, length }
 }
