@@ -85,9 +85,9 @@ async function subscribe(session: string, ids: string[]) {
 }
 
 let listening = 0
-const listen = (token: string, uris: string[]) => {
+const listen = (token: string, uris: string[], at: string | URL = server.url) => {
   const id = `listen-${++listening}`
-  return fetch(server.url, {
+  return fetch(at, {
     method: 'POST',
     headers: { ...statelessHeaders('subscriptions/listen'), ...bearer(token) },
     body: JSON.stringify({
@@ -204,6 +204,12 @@ describe('when its token expires', () => {
     await call(session, lasting, 'change', { ids: ['listen-1'] })
     const next = await listen(lasting, uris)
     await readUntil(next, ({ params }) => params?.uri === 'note://listen-1')
+  })
+
+  test('a stream that oauthProvider() admitted ends', async () => {
+    const at = new URL('/provided/mcp', server.url)
+    const ended = await readAll(await sendExpiring((token) => listen(token, ['note://provided'], at)))
+    expect(ended.messages.at(-1)).toMatchObject({ result: { resultType: 'complete' } })
   })
 
   test('the response of a stateless call goes on to its result', async () => {

@@ -1,6 +1,6 @@
 /** A server whose tokens say when they expire, as `<name>.<milliseconds since 1970>`, and that revokes tokens. */
 import { createServer, serve } from 'edgemcp'
-import { bearer } from 'edgemcp/auth'
+import { bearer, oauthProvider } from 'edgemcp/auth'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 import { setClock } from '../../auth/clock.ts'
@@ -32,9 +32,9 @@ server.tool('arrive', { description: 'Ends the walk' }, () => arrive())
 
 const revoked = new Set<string>()
 
+const options = { plugins: [subscriptions()], limits: { streamAfterMs: 100 } }
 const worker = serve(server, {
-  plugins: [subscriptions()],
-  limits: { streamAfterMs: 100 },
+  ...options,
   auth: bearer({
     clockTolerance: 0,
     verify(token) {
@@ -46,6 +46,26 @@ const worker = serve(server, {
 })
 export const { McpSession, McpSubscriptions } = worker
 
+/** Behind an OAuth provider, which hands over when the token expires in seconds. */
+const provided = serve(server, {
+  ...options,
+  path: '/provided/mcp',
+  auth: oauthProvider(({ sub }: { sub: string }) => ({
+    issuer: 'https://issuer.example',
+    subject: sub,
+    scopes: [],
+    claims: {},
+  })),
+})
+
+function provide(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response> {
+  const token = request.headers.get('Authorization')?.replace('Bearer ', '') ?? ''
+  const [sub = '', expires = ''] = token.split('.')
+  if (Number(expires) < Date.now()) return Promise.resolve(new Response(null, { status: 401 }))
+  const auth = { scope: [], expiresAt: Number(expires) / 1000 }
+  return provided.fetch(request, env, Object.create(ctx, { props: { value: { sub } }, auth: { value: auth } }))
+}
+
 export default {
   fetch(request, env, ctx) {
     const url = new URL(request.url)
@@ -54,6 +74,7 @@ export default {
       revoked.add(token)
       return new Response()
     }
+    if (url.pathname.startsWith('/provided/')) return provide(request, env, ctx)
     return setClock(url) ?? worker.fetch(request, env, ctx)
   },
 } satisfies ExportedHandler

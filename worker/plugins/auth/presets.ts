@@ -91,11 +91,17 @@ export function oauthProvider<Props, Granted = unknown>(
   checkOptions('oauthProvider()', stored, storedKinds)
   return {
     ...stored,
-    async authenticate(request, serverInfo, { context: { props, auth } }) {
+    async authenticate(request, serverInfo, incoming) {
+      const { props, auth } = incoming.context
       const isGiven = typeof props === 'object' && props !== null && Object.keys(props).length > 0
       // The caller names the types of what its OAuth provider hands over.
       const user = isGiven ? principal(props as Props, auth as Granted) : undefined
-      if (user) return user
+      if (user) {
+        // Seconds since 1970. The provider verifies a token once: it does not say when one is revoked.
+        const expires = 1000 * Object(auth).expiresAt
+        if (expires > 0) incoming.credential = { expires }
+        return user
+      }
       const refused = { kind: 'unauthorized', message: 'Authorization is required', challenge: {} } as const
       throw challengeError(refused, providerMetadata(auth) ?? metadataUrlFor(request, serverInfo))
     },
