@@ -1,7 +1,8 @@
 /**
  * Runs schedules of the simulation, each with the next seed: `npm run simulate -- --seconds 600`.
  *
- * `--from <seed>` starts elsewhere; `--faults <count>` is the most of a schedule; `--clients calls,tasks` and `--kinds crash,cut` choose.
+ * `--from <seed>` starts elsewhere; `--faults <count>` is the most of a schedule; `--clients calls,tasks` chooses clients of one server, and
+ * `--kinds crash,cut` faults.
  * `--coverage <count>` runs so many, and prints which lines of durable-objects/ they reach.
  * `--seed <seed>` runs one; `--keep 0,2` with these of its faults only, `--trace` prints what happened. `--plant <name>` runs with a
  * planted defect. Exits with 1 for a violation.
@@ -10,7 +11,7 @@ import { parseArgs } from 'node:util'
 import { coverageOf } from '../test/simulation/coverage.ts'
 import { type FaultKind, faultKinds } from '../test/simulation/faults.ts'
 import { plantedDefect } from '../test/simulation/planted.ts'
-import { bundleWorker } from '../test/simulation/platform/bundle.ts'
+import { type BundledServer, Servers } from '../test/simulation/servers.ts'
 import { repeatCommand, shrinkFaults, simulate } from '../test/simulation/simulate.ts'
 
 process.env.NODE_ENV = 'test'
@@ -37,12 +38,13 @@ const unknown = kinds?.find((name) => !isKind(name))
 if (unknown !== undefined) throw new Error(`There is no fault "${unknown}": choose from ${faultKinds.join(', ')}`)
 
 const replacements = values.plant === undefined ? [] : [plantedDefect(values.plant)]
-const bundle = () => bundleWorker('test/simulation/server/index.ts', replacements)
+const servers = new Servers(replacements)
+const clients = values.clients?.split(',')
 const settings = {
   mostFaults: Number(values.faults),
   isUngated: values.ungated,
   ...(kinds && { faultKinds: kinds.filter(isKind) }),
-  ...(values.clients !== undefined && { clients: values.clients.split(',') }),
+  ...(clients && { clients }),
 }
 
 if (values.coverage !== undefined) await printCoverage(Number(values.coverage))
@@ -50,10 +52,16 @@ else if (values.seed === undefined) await runMany()
 else await runOne(Number(values.seed))
 
 async function printCoverage(schedules: number): Promise<void> {
-  const run = async ({ load }: Awaited<ReturnType<typeof bundle>>) => {
-    for (let seed = 1; seed <= schedules; seed += 1) await simulate(load, seed, settings)
+  const run = async () => {
+    const used = new Set<BundledServer>()
+    for (let seed = 1; seed <= schedules; seed += 1) {
+      const server = await servers.of(seed, clients)
+      await simulate(server, seed, settings)
+      used.add(server)
+    }
+    return used
   }
-  const files = await coverageOf(bundle, run, (path) => path.startsWith('durable-objects/'))
+  const files = await coverageOf(run, (path) => path.startsWith('durable-objects/'))
   let [all, reached] = [0, 0]
   const percent = (part: number, whole: number) => `${((100 * part) / whole).toFixed(1)} % of ${whole} lines`
   for (const [path, lines] of [...files].sort(([one], [other]) => one.localeCompare(other))) {
@@ -67,11 +75,15 @@ async function printCoverage(schedules: number): Promise<void> {
 }
 
 async function runOne(seed: number): Promise<void> {
-  const { load } = await bundle()
-  const all = await simulate(load, seed, settings)
+  const server = await servers.of(seed, clients)
+  const all = await simulate(server, seed, settings)
   const kept = values.keep?.split(',').filter(Boolean).map(Number)
   const plan = kept ? all.faults.filter((_, index) => kept.includes(index)) : all.faults
-  const { violation, trace, logs, faults, digest } = await simulate(load, seed, { ...settings, plan, keepsTrace: true })
+  const { violation, trace, logs, faults, digest } = await simulate(server, seed, {
+    ...settings,
+    plan,
+    keepsTrace: true,
+  })
   if (values.trace) for (const line of trace) console.log(line.replaceAll('\n', '\\n').slice(0, 240))
   for (const log of logs) console.log(`logged: ${log}`)
   for (const [index, { at, kind, target }] of faults.entries())
@@ -81,13 +93,13 @@ async function runOne(seed: number): Promise<void> {
 }
 
 async function runMany(): Promise<void> {
-  const { load } = await bundle()
   const started = performance.now()
   const processor = process.cpuUsage()
   const found = new Map<string, number[]>()
   const counts = { schedules: 0, events: 0, faults: 0 }
   for (let seed = Number(values.from); performance.now() - started < Number(values.seconds) * 1000; seed += 1) {
-    const outcome = await simulate(load, seed, settings)
+    const server = await servers.of(seed, clients)
+    const outcome = await simulate(server, seed, settings)
     counts.schedules += 1
     counts.events += outcome.events
     counts.faults += outcome.faults.length
@@ -97,7 +109,7 @@ async function runMany(): Promise<void> {
     const before = found.get(what) ?? []
     found.set(what, [...before, seed])
     if (before.length > 0) continue
-    const faults = await shrinkFaults(load, outcome, settings)
+    const faults = await shrinkFaults(server, outcome, settings)
     console.log(`${message}\n  ${repeatCommand(outcome, faults)}`)
   }
   const { user, system } = process.cpuUsage(processor)

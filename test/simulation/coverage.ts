@@ -11,31 +11,37 @@ export type Covered = { readonly all: ReadonlySet<number>; readonly reached: Rea
 /**
  * Runs schedules, and returns the lines of each file that they reach.
  *
+ * @param run bundles servers, and returns those that it has run
  * @param isCounted whether a file is of interest, by its path from the root
  */
 export async function coverageOf(
-  load: () => Promise<Bundle>,
-  run: (bundle: Bundle) => Promise<void>,
+  run: () => Promise<Iterable<Bundle>>,
   isCounted: (path: string) => boolean,
 ): Promise<ReadonlyMap<string, Covered>> {
   const session = new Session()
   session.connect()
   await session.post('Profiler.enable')
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true })
-  const bundle = await load()
-  await run(bundle)
+  const bundles = await run()
   const { result } = await session.post('Profiler.takePreciseCoverage')
-  const script = result.find(({ url }) => url.endsWith(bundle.file))
-  const ranges = (script?.functions ?? []).flatMap((one) => one.ranges)
   session.disconnect()
-  return linesOf(bundle, ranges, isCounted)
+  const found: Found = new Map()
+  for (const bundle of bundles) {
+    const script = result.find(({ url }) => url.endsWith(bundle.file))
+    const ranges = (script?.functions ?? []).flatMap((one) => one.ranges)
+    addLines(found, bundle, ranges, isCounted)
+  }
+  return found
 }
 
-function linesOf(
+type Found = Map<string, { all: Set<number>; reached: Set<number> }>
+
+function addLines(
+  found: Found,
   { code, prefixLength }: Bundle,
   ranges: readonly Range[],
   isCounted: (path: string) => boolean,
-): ReadonlyMap<string, Covered> {
+): void {
   const counts = new Int32Array(code.length).fill(1)
   // Inner ranges replace the counts of outer ones.
   const outermostFirst = ranges.toSorted((a, b) => a.startOffset - b.startOffset || b.endOffset - a.endOffset)
@@ -46,7 +52,6 @@ function linesOf(
   // What esbuild wrote.
   const payload: SourceMapPayload = JSON.parse(Buffer.from(encoded, 'base64').toString())
   const map = new SourceMap(payload)
-  const found = new Map<string, { all: Set<number>; reached: Set<number> }>()
   let offset = 0
   for (const [line, text] of code.split('\n').entries()) {
     // The beginnings of the statements and expressions of a line.
@@ -62,5 +67,4 @@ function linesOf(
     }
     offset += text.length + 1
   }
-  return found
 }

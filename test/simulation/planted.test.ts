@@ -2,18 +2,18 @@
 import { expect, test } from 'vitest'
 import { sample } from '../support/full.ts'
 import { type PlantedDefect, planted } from './planted.ts'
-import { bundleWorker } from './platform/bundle.ts'
+import { Servers } from './servers.ts'
 import { simulate } from './simulate.ts'
 
 /** Schedules that must be enough. */
 const mostSchedules = 400
 
 async function isFound(defect: PlantedDefect): Promise<boolean> {
-  const { load } = await bundleWorker('test/simulation/server/index.ts', [defect])
   const { clients, kinds } = defect
+  const server = await new Servers([defect]).of(1, clients)
   const settings = { ...(clients && { clients }), ...(kinds && { faultKinds: kinds }) }
   for (let seed = 1; seed <= mostSchedules; seed += 1) {
-    const { violation } = await simulate(load, seed, settings)
+    const { violation } = await simulate(server, seed, settings)
     if (violation) return true
   }
   return false

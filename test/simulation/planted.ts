@@ -15,6 +15,7 @@ const session = 'durable-objects/session'
 const shared = 'durable-objects/shared'
 const subscriptions = 'durable-objects/subscriptions'
 const task = 'durable-objects/task'
+const signIn = 'durable-objects/sign-in'
 
 export const planted: readonly PlantedDefect[] = [
   // Events and streams
@@ -508,6 +509,105 @@ export const planted: readonly PlantedDefect[] = [
     search: 'await this.#alarms.add(expires + batch)',
     replacement: '',
     clients: ['tasks'],
+  },
+
+  // Sign-in
+  {
+    name: 'the answer to a refresh is not kept',
+    means: 'Two parts of an app that refresh at the same time get different tokens.',
+    file: `${signIn}/object.ts`,
+    search: 'await this.#lastRefresh.store(sent, await response.clone().text())',
+    replacement: '{}',
+    clients: ['sign-ins'],
+  },
+  {
+    name: 'token requests of a grant do not wait for each other',
+    means: 'Two refreshes read the same grant, and both replace its token.',
+    file: `${signIn}/object.ts`,
+    search: 'return this.#afterEarlier(async () => {\n      this.#running',
+    replacement: 'return Promise.resolve().then(async () => {\n      this.#running',
+    clients: ['sign-ins'],
+  },
+  {
+    name: 'issued refresh tokens are forgotten',
+    means: 'The copy of an old refresh token ends nothing.',
+    file: `${signIn}/issued-refresh-tokens.ts`,
+    search: 'this.#known().some((one) => one.hash === hash)',
+    replacement: 'this.#known().at(-1)?.hash === hash',
+    clients: ['sign-ins'],
+  },
+  {
+    name: 'a grant without a list',
+    means: 'A grant is stored before its user can list it, and a crash in between leaves one that nobody can end.',
+    file: 'worker/plugins/sign-in/grant-storage.ts',
+    search: "if (key.startsWith('grant:')) await addToUser(key, metadata, expires)",
+    replacement: '',
+    clients: ['sign-ins'],
+  },
+  {
+    name: 'access tokens outlive their grant',
+    means: 'The tokens of a grant that ends stay.',
+    file: `${signIn}/object.ts`,
+    search: 'await this.#delete([key, ...[...tokens].map(([name]) => name)])',
+    replacement: 'await this.#delete([key])',
+    clients: ['sign-ins'],
+  },
+  {
+    name: 'a grant that ended is written again',
+    means: 'A refresh that runs while the user is signed out revives the grant.',
+    file: `${signIn}/object.ts`,
+    search: "if (key.startsWith('grant:')) this.#running.isEnded = true",
+    replacement: '',
+    clients: ['sign-ins'],
+  },
+  {
+    name: 'what sign-in stores has no alarm',
+    means: 'Grants, clients and pages are stored for ever.',
+    file: `${signIn}/object.ts`,
+    search: 'if (expires !== undefined) await this.#alarms.add(expires)',
+    replacement: '',
+    clients: ['sign-ins'],
+  },
+  {
+    name: 'the tokens of the provider outlive the access',
+    means: 'The last grant of a user ends, and the tokens of the provider stay.',
+    file: `${signIn}/sign-out.ts`,
+    search: 'if (upstream === undefined) return undefined',
+    replacement: 'return undefined',
+    clients: ['sign-ins'],
+  },
+  {
+    name: 'a lost refresh at the provider is repeated at once',
+    means: 'An object that was lost while it waited for the provider sends the refresh token again.',
+    file: `${signIn}/upstream-tokens.ts`,
+    search: 'kv.put(marker + entry, sent)\n    await this.#storage.sync()',
+    replacement: '',
+    clients: ['sign-ins'],
+    kinds: ['crash', 'deploy'],
+  },
+  {
+    name: 'each call refreshes at the provider',
+    means: 'Calls at the same time send one refresh token several times.',
+    file: `${signIn}/upstream-tokens.ts`,
+    search: 'const running = this.#refreshing.get(key)',
+    replacement: 'const running = undefined as Promise<KeptTokens | Missing | undefined> | undefined',
+    clients: ['sign-ins'],
+  },
+  {
+    name: 'refreshed tokens of the provider are not stored',
+    means: 'The next refresh sends a refresh token that was replaced.',
+    file: `${signIn}/upstream-tokens.ts`,
+    search: 'if (replacement !== undefined) this.#storage.kv.put(prefix + entry, replacement)',
+    replacement: 'if (replacement !== undefined && !before) this.#storage.kv.put(prefix + entry, replacement)',
+    clients: ['sign-ins'],
+  },
+  {
+    name: 'the end of access is not remembered',
+    means: 'A sign-in that runs while the user is signed out gives access afterwards.',
+    file: 'worker/plugins/sign-in/ended-access.ts',
+    search: 'return Number((await this.#objectOf(key).read(key)) ?? 0)',
+    replacement: 'return 0 * key.length',
+    clients: ['sign-ins'],
   },
 ]
 

@@ -1,13 +1,9 @@
 /** Schedules of the whole server on a simulated platform, with faults. `npm run simulate` runs more of them. */
-import { beforeAll, expect, test } from 'vitest'
-import type { Load } from './platform/bundle.ts'
-import { bundleWorker } from './platform/bundle.ts'
+import { expect, test } from 'vitest'
+import { Servers } from './servers.ts'
 import { repeatCommand, shrinkFaults, simulate } from './simulate.ts'
 
-let load: Load
-beforeAll(async () => {
-  load = (await bundleWorker('test/simulation/server/index.ts')).load
-})
+const servers = new Servers()
 
 /** 300 seeds: each test takes a part, because a busy machine takes minutes for all. */
 const parts = [0, 50, 100, 150, 200, 250]
@@ -15,9 +11,10 @@ const parts = [0, 50, 100, 150, 200, 250]
 test.each(parts)('no schedule of the 50 seeds after %i violates what the server promises', async (part) => {
   const violations: string[] = []
   for (let seed = part + 1; seed <= part + 50; seed += 1) {
-    const outcome = await simulate(load, seed)
+    const server = await servers.of(seed)
+    const outcome = await simulate(server, seed)
     if (!outcome.violation) continue
-    const faults = await shrinkFaults(load, outcome, {})
+    const faults = await shrinkFaults(server, outcome, {})
     violations.push(`${outcome.violation.message}: ${repeatCommand(outcome, faults)}`)
   }
   expect(violations).toEqual([])
@@ -25,7 +22,8 @@ test.each(parts)('no schedule of the 50 seeds after %i violates what the server 
 
 test('a seed has one trace', async () => {
   for (let seed = 1; seed <= 10; seed += 1) {
-    const [{ digest: one }, { digest: other }] = [await simulate(load, seed), await simulate(load, seed)]
+    const server = await servers.of(seed)
+    const [{ digest: one }, { digest: other }] = [await simulate(server, seed), await simulate(server, seed)]
     expect(one).toBe(other)
   }
 })
@@ -33,7 +31,7 @@ test('a seed has one trace', async () => {
 test('a platform that sends messages before it stores what was written is found out', async () => {
   const found = []
   for (let seed = 1; seed <= 300 && found.length === 0; seed += 1) {
-    const { violation } = await simulate(load, seed, { isUngated: true })
+    const { violation } = await simulate(await servers.of(seed), seed, { isUngated: true })
     if (violation) found.push(violation)
   }
   expect(found).toHaveLength(1)

@@ -1,8 +1,7 @@
 /** Runs schedules. */
 import assert from 'node:assert/strict'
-import { type Script, scripts } from './clients/scripts.ts'
 import { type Fault, type FaultKind, injectFaults, repeatFaults } from './faults.ts'
-import type { Load } from './platform/bundle.ts'
+import type { BundledServer } from './servers.ts'
 import { World } from './world.ts'
 
 export type Settings = {
@@ -30,8 +29,15 @@ export type Outcome = {
 
 const dayMs = 86_400_000
 
+/** What is logged without a fault: a tool that fails, and tokens that are refused. */
+const expected = ['The first attempt fails', 'OAuth error response: 400 invalid_grant']
+
 /** Runs the schedule of a seed: some kinds of clients, and some faults. */
-export async function simulate(load: Load, seed: number, settings: Settings = {}): Promise<Outcome> {
+export async function simulate(
+  { load, scripts, days }: Pick<BundledServer, 'load' | 'scripts' | 'days'>,
+  seed: number,
+  settings: Settings = {},
+): Promise<Outcome> {
   const {
     mostFaults = 8,
     faultKinds,
@@ -44,13 +50,13 @@ export async function simulate(load: Load, seed: number, settings: Settings = {}
   const { random, platform } = world
   const faults = plan ? repeatFaults(world, plan) : injectFaults(world, seed * 7919 + 1, mostFaults, faultKinds)
   for (const kind of clients) {
-    if (clients.length === 1 || random.chance(0.4)) (scripts[kind] as Script)(world)
+    if (clients.length === 1 || random.chance(0.4)) scripts[kind]?.(world)
   }
   let violation: Error | undefined
   try {
-    await platform.loop.run(platform.loop.start + 9 * dayMs)
+    await platform.loop.run(platform.loop.start + days * dayMs)
     if (platform.loop.failure !== undefined) throw platform.loop.failure
-    checkEnd(world, faults.length > 0)
+    checkEnd(world, faults.length > 0, days)
   } catch (problem) {
     violation = problem instanceof Error ? problem : new Error(String(problem))
   }
@@ -60,36 +66,38 @@ export async function simulate(load: Load, seed: number, settings: Settings = {}
 }
 
 /** What must be true after each schedule. */
-function checkEnd(world: World, hadFaults: boolean): void {
+function checkEnd(world: World, hadFaults: boolean, days: number): void {
   assert.deepEqual([...world.waiting], [], 'these clients wait forever')
   for (const check of world.checks) check()
-  const isUnexpected = (log: string) => !log.includes('The first attempt fails')
+  const unanswered = world.platform.logs.filter((log) => log.startsWith('uncaught in request'))
+  assert.deepEqual(unanswered, [], 'the Worker threw an error in the place of an answer')
+  const isUnexpected = (log: string) => !expected.some((text) => log.includes(text))
   const errors = [...world.platform.logs, ...world.serverErrors].filter(isUnexpected)
   if (!hadFaults) assert.deepEqual(errors, [], 'errors without a fault')
   for (const { label, name, className, storage } of world.platform.objects.values()) {
     if (name === 'keys') continue
     assert.equal(storage.isDirty, false, `${label} has written what was never committed`)
-    assert.equal(storage.durableAlarm, null, `${label} has an alarm after nine days`)
+    assert.equal(storage.durableAlarm, null, `${label} has an alarm after ${days} days`)
     // A session that could not be called leaves its rows until it is called again.
     const { subscriptions = [], parkedSessions = [] } = storage.dump()
     if (!hadFaults)
-      assert.deepEqual([...subscriptions, ...parkedSessions], [], `${label} has subscriptions after nine days`)
+      assert.deepEqual([...subscriptions, ...parkedSessions], [], `${label} has subscriptions after ${days} days`)
     // It remembers the last change.
     if (className === 'McpSubscriptions' || storage.isEmpty) continue
-    assert.fail(`${label} (${name}) stores ${JSON.stringify(storage.dump()).slice(0, 400)} after nine days`)
+    assert.fail(`${label} (${name}) stores ${JSON.stringify(storage.dump()).slice(0, 400)} after ${days} days`)
   }
 }
 
 /** Drops faults as long as the schedule still violates something. Returns those that are left. */
 export async function shrinkFaults(
-  load: Load,
+  server: BundledServer,
   { seed, faults }: Outcome,
   settings: Settings,
 ): Promise<readonly Fault[]> {
   let left = faults
   for (let index = 0; index < left.length; ) {
     const fewer = left.filter((_, position) => position !== index)
-    const { violation } = await simulate(load, seed, { ...settings, plan: fewer })
+    const { violation } = await simulate(server, seed, { ...settings, plan: fewer })
     if (violation) left = fewer
     else index += 1
   }

@@ -4,10 +4,12 @@ import { Diary } from './diary.ts'
 import type { Load } from './platform/bundle.ts'
 import { Platform, type PlatformOptions } from './platform/platform.ts'
 import type { Random } from './platform/random.ts'
+import { Provider } from './provider.ts'
 
 export class World implements ClientWorld {
   readonly platform: Platform
   readonly random: Random
+  readonly provider: Provider
   readonly #diary = new Diary()
   readonly serverErrors: string[] = []
   jumpedSeconds = 0
@@ -22,12 +24,23 @@ export class World implements ClientWorld {
   constructor(load: Load, options: PlatformOptions) {
     this.platform = new Platform(load, options)
     this.random = this.platform.random
-    this.platform.outside = async (request) => {
-      const entry = await request.clone().text()
-      const answer = await this.#diary.answer(request)
-      this.platform.loop.trail(`diary ${entry} ${this.written(entry)}`)
-      return answer
+    const { random, platform } = this
+    const { loop } = platform
+    const sleep = (delayMs: number) =>
+      new Promise<void>((resolve) => void loop.after(delayMs, 'provider answers', resolve))
+    this.provider = new Provider({ random, sleep, now: () => loop.now })
+    platform.outside = (request) => {
+      if (new URL(request.url).host === 'diary.example') return this.#writeDiary(request)
+      loop.trail(`provider ${request.method} ${request.url}`)
+      return this.provider.answer(request)
     }
+  }
+
+  async #writeDiary(request: Request): Promise<Response> {
+    const entry = await request.clone().text()
+    const answer = await this.#diary.answer(request)
+    this.platform.loop.trail(`diary ${entry} ${this.written(entry)}`)
+    return answer
   }
 
   get quietMs(): number {

@@ -1,14 +1,15 @@
 /** The scripts of clients, by kind. Each starts its clients, and says what must be true. */
-import type { ClientWorld } from '../client-world.ts'
+import type { World } from '../world.ts'
 import { calls } from './calls.ts'
 import { httpSse } from './http-sse.ts'
+import { signIns } from './sign-ins.ts'
 import { silent } from './silent.ts'
 import { shoppers, spenders, visitors } from './state.ts'
 import { listeners, statelessCalls, statelessTasks } from './stateless-calls.ts'
 import { subscribers } from './subscribers.ts'
 import { taskOwners } from './task-owners.ts'
 
-export type Script = (world: ClientWorld) => void
+export type Script = (world: World) => void
 
 export const scripts: Readonly<Record<string, Script>> = {
   calls: (world) => calls(world, false),
@@ -23,4 +24,9 @@ export const scripts: Readonly<Record<string, Script>> = {
   shoppers,
   spenders,
   'stateless tasks': statelessTasks,
+}
+
+/** Clients of the server with sign-in and API keys. */
+export const identityScripts: Readonly<Record<string, Script>> = {
+  'sign-ins': signIns,
 }

@@ -21,10 +21,13 @@ export const accepted = { action: 'accept', content: { word: 'blue' } }
 
 export class StatelessClient {
   readonly world: ClientWorld
+  readonly #token: string | undefined
   #lastId = 0
 
-  constructor(world: ClientWorld) {
+  /** @param token an access token or API key. Default: none */
+  constructor(world: ClientWorld, token?: string) {
     this.world = world
+    this.#token = token
   }
 
   /** Sends a request, and reads the response. A lost connection, or an error of the server, is repeated: with the params of the last round. */
@@ -72,7 +75,10 @@ export class StatelessClient {
     this.#lastId += 1
     const name = params.name ?? params.taskId
     const message = { jsonrpc: '2.0', id: this.#lastId, method, params: { ...params, _meta: meta } }
-    const headers = statelessHeaders(method, typeof name === 'string' ? name : undefined)
+    const headers = {
+      ...statelessHeaders(method, typeof name === 'string' ? name : undefined),
+      ...(this.#token !== undefined && { Authorization: `Bearer ${this.#token}` }),
+    }
     return this.world.request(url, { method: 'POST', headers, body: JSON.stringify(message) }, leave)
   }
 }

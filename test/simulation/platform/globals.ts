@@ -31,6 +31,7 @@ export const globalNames = [
   'performance',
   'navigator',
   'caches',
+  'Cloudflare',
 ] as const
 
 export type Globals = Readonly<Record<(typeof globalNames)[number], unknown>>
@@ -121,6 +122,7 @@ export function globalsOf(host: GlobalsHost): Globals {
     performance: { now: () => loop.now - loop.start },
     navigator: { userAgent: 'Cloudflare-Workers' },
     caches: { default: { match: async () => undefined, put: async () => {}, delete: async () => false } },
+    Cloudflare: { compatibilityFlags: { global_fetch_strictly_public: true } },
   }
 }
 
@@ -153,5 +155,12 @@ class PlatformResponse extends Response {
     super(body, isUpgrade ? { ...init, status: 200 } : init)
     if (isUpgrade) Object.defineProperty(this, 'status', { value: 101 })
     this.webSocket = init.webSocket ?? null
+  }
+
+  static override json(value: unknown, init: ResponseInit = {}): Response {
+    const { headers, ...rest } = init
+    const all = new Headers(headers)
+    if (!all.has('Content-Type')) all.set('Content-Type', 'application/json')
+    return new PlatformResponse(JSON.stringify(value), { ...rest, headers: all })
   }
 }

@@ -1,0 +1,43 @@
+/** The servers that schedules run, and the clients of each. */
+import { identityScripts, type Script, scripts } from './clients/scripts.ts'
+import { type Bundle, bundleWorker, type Replacement } from './platform/bundle.ts'
+
+type SimulatedServer = {
+  readonly main: string
+  readonly scripts: Readonly<Record<string, Script>>
+  /** Days after which nothing is stored any more. */
+  readonly days: number
+}
+
+export type BundledServer = SimulatedServer & Bundle
+
+const sessions: SimulatedServer = { main: 'test/simulation/server/index.ts', scripts, days: 9 }
+// The registration of a client lasts for 90 days.
+const identity: SimulatedServer = { main: 'test/simulation/identity/index.ts', scripts: identityScripts, days: 130 }
+
+export class Servers {
+  readonly #replacements: readonly Replacement[]
+  readonly #bundles = new Map<SimulatedServer, Promise<BundledServer>>()
+
+  /** @param replacements planted defects */
+  constructor(replacements: readonly Replacement[] = []) {
+    this.#replacements = replacements
+  }
+
+  /** Returns the server of a schedule: that of the clients, or of the seed. @throws Error for clients of several servers */
+  async of(seed: number, clients?: readonly string[]): Promise<BundledServer> {
+    if (!clients) return this.#bundle(seed % 4 === 0 ? identity : sessions)
+    const server = [sessions, identity].find((one) => clients.every((name) => Object.hasOwn(one.scripts, name)))
+    if (server) return this.#bundle(server)
+    const names = [sessions, identity].map((one) => Object.keys(one.scripts).join(', '))
+    throw new Error(`No server has the clients ${clients.join(', ')}: choose from ${names.join(' or from ')}`)
+  }
+
+  #bundle(server: SimulatedServer): Promise<BundledServer> {
+    const bundling =
+      this.#bundles.get(server) ??
+      bundleWorker(server.main, this.#replacements).then((bundle) => ({ ...server, ...bundle }))
+    this.#bundles.set(server, bundling)
+    return bundling
+  }
+}
