@@ -486,12 +486,12 @@ export type ProviderCalls = Pick<KeptTokens, 'issuer' | 'clientId'> & {
   readonly entry: string
   readonly impliedScopes?: Readonly<Record<string, readonly string[]>> | undefined
   /**
-   * Refreshes tokens. Returns `undefined` when the provider does not accept the refresh token any more. Default: its tokens cannot be
-   * refreshed.
+   * Refreshes tokens. Returns `undefined` when the provider does not accept the refresh token any more, and `unanswered` for what it reports.
+   * Default: its tokens cannot be refreshed.
    *
-   * @throws what a provider that does not answer throws
+   * @throws Error when the request that calls is lost: the refresh may go on
    */
-  refresh?(tokens: KeptTokens): Promise<KeptTokens | undefined>
+  refresh?(tokens: KeptTokens): Promise<KeptTokens | 'unanswered' | undefined>
   /** Asks who the user of tokens is now. Returns `rejected` when the API does not accept the access token. */
   user(tokens: KeptTokens): Promise<UserAnswer | 'rejected'>
   /** Revokes tokens, after they were deleted. Failures are reported. */

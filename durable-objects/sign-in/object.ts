@@ -177,8 +177,10 @@ export class SignIn extends DurableObject implements SignInRpc {
     refreshToken?: string,
   ): Promise<Response> {
     const own = { key, storage: this.#direct() }
+    const { expires = Number.POSITIVE_INFINITY } = this.#entry(key) ?? {}
     const response = await this.#host.answer(request, site, own, terms)
-    if (response.ok && this.#running?.isEnded) {
+    // With a grant that has expired meanwhile, the alarm of its user has deleted the upstream tokens.
+    if (response.ok && (this.#running?.isEnded || expires <= Date.now())) {
       // The library has listed the grant with its user again.
       await this.#host.endGrant(site, own)
       return accessEnded()

@@ -252,10 +252,15 @@ export class UpstreamTokens {
     const sent = Date.now()
     kv.put(marker + entry, sent)
     await this.#storage.sync()
+    let mayRun = false
     try {
       // A provider ends the access of a refresh token that was replaced, and is sent again.
       if (this.#sealed(entry) !== sealed) return undefined
+      // The call throws when its caller is lost: the refresh may go on.
+      mayRun = true
       const refreshed = await provider.refresh(old)
+      mayRun = false
+      if (refreshed === 'unanswered') return { missing: 'answer' }
       const { before, after } = await this.#update(user, entry, (stored) => {
         if (stored?.refreshToken !== refreshToken || !isOf(stored, provider)) return undefined
         // Tokens that arrived meanwhile without a refresh token of their own.
@@ -271,7 +276,7 @@ export class UpstreamTokens {
       this.#host.report(problem)
       return { missing: 'answer' }
     } finally {
-      if (kv.get(marker + entry) === sent) kv.delete(marker + entry)
+      if (!mayRun && kv.get(marker + entry) === sent) kv.delete(marker + entry)
     }
   }
 }

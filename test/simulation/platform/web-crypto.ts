@@ -118,11 +118,11 @@ export function webCrypto(random: Random, natives: NativeQueue): object {
     sign: async (algorithm: unknown, key: RawKey | webcrypto.CryptoKey, data: Bytes) =>
       key instanceof RawKey
         ? buffer(createHmac('sha256', key.bytes).update(view(data)).digest())
-        : natives.run(() => subtle.sign(algorithm as never, key, data as never)),
+        : natives.run(() => subtle.sign(algorithm as never, key as never, data as never)),
     verify: async (algorithm: unknown, key: RawKey | webcrypto.CryptoKey, signature: Bytes, data: Bytes) =>
       key instanceof RawKey
         ? createHmac('sha256', key.bytes).update(view(data)).digest().equals(view(signature))
-        : natives.run(() => subtle.verify(algorithm as never, key, signature as never, data as never)),
+        : natives.run(() => subtle.verify(algorithm as never, key as never, signature as never, data as never)),
     // The formats and algorithms are those of sign-in: AES-GCM keys, wrapped with AES-KW.
     wrapKey: async (_: 'raw', key: RawKey, wrapping: RawKey) => synchronous.wrap(key, wrapping),
     unwrapKey: async (_: 'raw', wrapped: Bytes, wrapping: RawKey) => synchronous.unwrap(wrapped, wrapping),

@@ -13,6 +13,7 @@ import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
 import type { Plugin, Runtime } from '../../plugin.ts'
 import { readBodyText } from '../../protocol/bounded-body.ts'
 import { isStrings } from '../../protocol/check-principal.ts'
+import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import { authorizationServer } from '../../protocol/well-known.ts'
 import type { Auth, ServerInfo } from '../../request-hooks.ts'
@@ -34,6 +35,7 @@ import {
   upstreamKeyOf,
 } from './authorization-server.ts'
 import { AuthorizePages } from './authorize-pages.ts'
+import { problemPage } from './consent-page.ts'
 import { decideAgain, type OwnRefresh, tenantsOf } from './decide.ts'
 import { EndedAccess } from './ended-access.ts'
 import {
@@ -431,14 +433,27 @@ class SignInServer {
     const objectOf = objectsOf(serverInfo, site)
     const waitUntil = (work: Promise<unknown>) => serverInfo.waitUntil(work)
     if (pathname === authorizationServer) return this.#servers.fetch(request, site, objectOf, waitUntil)
-    if (pathname === paths.register) return this.#answerRegistration(request, site, objectOf, waitUntil)
-    if (pathname === paths.token) return this.#answerToken(request, site, objectOf, serverInfo)
+    if (pathname === paths.register || pathname === paths.token) {
+      const answer =
+        pathname === paths.token
+          ? this.#answerToken(request, site, objectOf, serverInfo)
+          : this.#answerRegistration(request, site, objectOf, waitUntil)
+      return answer.catch((problem: unknown) => {
+        serverInfo.report(problem)
+        return unavailable()
+      })
+    }
     const services = { site, objectOf, oauth: this.#servers.helpers(site, objectOf) }
     const own =
       this.#answerVisit(request, serverInfo, services) ??
       this.#links.answer(request, serverInfo, services) ??
       this.#accounts.answer(request, serverInfo, services)
-    if (own) return own
+    if (own) {
+      return own.catch((problem: unknown) => {
+        serverInfo.report(problem)
+        return problemPage(request, 500, 'This server has a problem.')
+      })
+    }
     return this.#pages.answer(request, serverInfo, services)
   }
 
@@ -582,7 +597,13 @@ class SignInServer {
     // The library parses the token, and asks no object for one of another form.
     if (grantObjectOfToken(token) === undefined) return undefined
     const site = this.#siteOf(request, serverInfo)
-    const found = await this.#servers.helpers(site, objectsOf(serverInfo, site)).unwrapToken<GrantProps>(token)
+    const oauth = this.#servers.helpers(site, objectsOf(serverInfo, site))
+    const found = await oauth.unwrapToken<GrantProps>(token).catch((problem: unknown) => {
+      serverInfo.report(problem)
+      throw new McpError('unavailable', 'Access tokens cannot be verified now: try again later', undefined, {
+        'Retry-After': '5',
+      })
+    })
     if (!found) return undefined
     const { user, tenant } = found.grant.props
     const { provider, name, login, email, emailVerified, groups } = user
@@ -665,11 +686,14 @@ function redirectUrisIn(body: string): readonly string[] {
 
 const tooLarge = () => refusal(413, 'invalid_request', 'The body of the request is too large')
 
+const unavailable = () =>
+  refusal(503, 'temporarily_unavailable', 'This server cannot answer now: try again later', { 'Retry-After': '5' })
+
 /** @see https://www.rfc-editor.org/rfc/rfc6749#section-5.2 */
-const refusal = (status: number, error: string, description: string) =>
+const refusal = (status: number, error: string, description: string, more: Readonly<Record<string, string>> = {}) =>
   Response.json(
     { error, error_description: description },
-    { status, headers: { 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-store' } },
+    { status, headers: { 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-store', ...more } },
   )
 
 const objectsOf =

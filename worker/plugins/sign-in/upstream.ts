@@ -205,7 +205,7 @@ export function callsOf(
     issuer,
     clientId,
     impliedScopes,
-    ...(provider.refresh && { refresh: (tokens) => refreshAt(provider, tokens) }),
+    ...(provider.refresh && { refresh: (tokens) => refreshAt(provider, tokens, report) }),
     async user(tokens) {
       try {
         const profile = await provider.user?.(tokens)
@@ -221,15 +221,19 @@ export function callsOf(
   }
 }
 
-/** Returns new tokens; `undefined` when the provider does not accept the refresh token any more. */
-async function refreshAt(provider: IdentityProvider, tokens: KeptTokens): Promise<KeptTokens | undefined> {
+async function refreshAt(
+  provider: IdentityProvider,
+  tokens: KeptTokens,
+  report: (problem: unknown) => void,
+): ReturnType<NonNullable<ProviderCalls['refresh']>> {
   const { issuer, clientId } = provider
   try {
     const refreshed = await provider.refresh?.(tokens)
     return refreshed && { ...refreshed, account: tokens.account, issuer, clientId }
   } catch (problem) {
     if (problem instanceof RefreshRejected) return undefined
-    throw problem
+    report(problem)
+    return 'unanswered'
   }
 }
 
