@@ -1,9 +1,7 @@
 /** The limits of a server: those of `rateLimit()`, and those that its tools, prompts and resources declare for themselves. */
 
-import type { CallAttempt } from '../../declarations/call-attempt.ts'
-import type { RateLimit } from '../../declarations/caller.ts'
+import type { Guarded, RateLimit } from '../../declarations/caller.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
-import { entryOf } from '../../engine/required-scopes.ts'
 import { bindingOf, type Rate, readQuota, readRate } from './parse-rate.ts'
 
 /** The limits of one caller for the server, or for one entry. */
@@ -32,7 +30,7 @@ export function readLimit(
 export class DeclaredLimits {
   /** The limits of every call. */
   readonly common: DeclaredLimit
-  readonly #byEntry = new WeakMap<RateLimit, DeclaredLimit>()
+  readonly #byEntry = new WeakMap<Guarded, DeclaredLimit>()
 
   constructor(common: DeclaredLimit) {
     this.common = common
@@ -40,21 +38,17 @@ export class DeclaredLimits {
 
   /** Reads the limits of all entries. @throws Error with one sentence that names the fix */
   read(declarations: Declarations): void {
-    for (const { owner, what, limit } of limitedEntries(declarations)) {
-      if (!this.#byEntry.has(limit)) this.#byEntry.set(limit, readLimit(limit, what, owner))
+    for (const { owner, what, entry, limit } of limitedEntries(declarations)) {
+      if (!this.#byEntry.has(entry)) this.#byEntry.set(entry, readLimit(limit, what, owner))
     }
   }
 
-  /** Returns the limits of the server, and those of the entry that a call names. */
-  of(
-    declarations: Declarations,
-    { method, params = {} }: Pick<CallAttempt, 'method'> & Partial<CallAttempt>,
-  ): readonly DeclaredLimit[] {
-    const limit = entryOf(declarations, method, params)?.rateLimit
+  /** Returns the limits of the server, and those of the entries. */
+  of(declarations: Declarations, entries: readonly Guarded[]): readonly DeclaredLimit[] {
+    const limited = entries.filter(({ rateLimit }) => rateLimit)
     // What is declared after serve() was called is read when it is first used.
-    if (limit && !this.#byEntry.has(limit)) this.read(declarations)
-    const own = limit && this.#byEntry.get(limit)
-    return own ? [this.common, own] : [this.common]
+    if (limited.some((entry) => !this.#byEntry.has(entry))) this.read(declarations)
+    return [this.common, ...limited.flatMap((entry) => this.#byEntry.get(entry) ?? [])]
   }
 }
 
@@ -82,22 +76,14 @@ export function limitsWithState(
 
 /** Returns the entries with limits of their own. */
 function limitedEntries({ tools, prompts, resources, templates, forwarded }: Declarations) {
-  const entries = [
-    ...[...tools, ...forwarded.flatMap(({ guarded }) => [...guarded])].map(([name, { rateLimit }]) => ({
+  const entries: { owner: string; what: string; entry: Guarded }[] = [
+    ...[...tools, ...forwarded.flatMap(({ guarded }) => [...guarded])].map(([name, entry]) => ({
       owner: `The tool "${name}"`,
       what: name,
-      limit: rateLimit,
+      entry,
     })),
-    ...[...prompts].map(([name, { rateLimit }]) => ({
-      owner: `The prompt "${name}"`,
-      what: `prompt ${name}`,
-      limit: rateLimit,
-    })),
-    ...[...resources, ...templates].map(([uri, { rateLimit }]) => ({
-      owner: `The resource "${uri}"`,
-      what: uri,
-      limit: rateLimit,
-    })),
+    ...[...prompts].map(([name, entry]) => ({ owner: `The prompt "${name}"`, what: `prompt ${name}`, entry })),
+    ...[...resources, ...templates].map(([uri, entry]) => ({ owner: `The resource "${uri}"`, what: uri, entry })),
   ]
-  return entries.flatMap(({ limit, ...rest }) => (limit ? [{ ...rest, limit }] : []))
+  return entries.flatMap(({ entry, ...rest }) => (entry.rateLimit ? [{ ...rest, entry, limit: entry.rateLimit }] : []))
 }

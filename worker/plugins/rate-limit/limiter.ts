@@ -7,12 +7,13 @@
  */
 
 import type { CallAttempt } from '../../declarations/call-attempt.ts'
-import type { RateLimit } from '../../declarations/caller.ts'
+import type { Guarded, RateLimit } from '../../declarations/caller.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
 import { type Duration, milliseconds } from '../../declarations/duration.ts'
 import * as kind from '../../declarations/option-kinds.ts'
-import { entryOf } from '../../engine/required-scopes.ts'
+import { isPermitted, isVisible } from '../../engine/methods/lists.ts'
+import { namedEntries } from '../../engine/required-scopes.ts'
 import { McpError, tooManyRequests } from '../../protocol/errors.ts'
 import { isRequest } from '../../protocol/jsonrpc.ts'
 import type { IncomingRequest, Limiter, ServerInfo } from '../../request-hooks.ts'
@@ -118,11 +119,13 @@ class RateLimiter {
     if (length > this.#maxArguments) {
       throw new McpError('content_too_large', `The arguments are too long: at most ${this.#maxArguments} characters`)
     }
-    const declared = this.#declared.of(server.declarations, attempt)
-    const entry = declared.length > 1 ? entryOf(server.declarations, attempt.method, attempt.params) : undefined
-    // A limit of its own would show that a hidden entry exists.
-    const isHidden = entry?.visibleTo && (await attempt.sees?.(entry)) === false
-    const limits = isHidden ? [this.#declared.common] : declared
+    const entries = namedEntries(server.declarations, attempt.method, attempt.params)
+    const isOpen = entries.length < 2 && !entries[0]?.visibleTo
+    const isLimited = entries.some(({ rateLimit }) => rateLimit)
+    const limits = this.#declared.of(
+      server.declarations,
+      isLimited && !isOpen ? await reachable(entries, attempt) : entries,
+    )
     const { release } = await this.#takeSlots(attempt, limits, server.declarations)
     if (attempt.endsWithSignal) attempt.signal().addEventListener('abort', release, { once: true })
     try {
@@ -183,7 +186,10 @@ class RateLimiter {
     }
     const parked: DeclaredLimit[] = []
     if (bounded.length > 0)
-      for (const { call } of attempt.parked()) parked.push(...this.#declared.of(declarations, call.request))
+      for (const { call } of attempt.parked()) {
+        const { method, params = {} } = call.request
+        parked.push(...this.#declared.of(declarations, namedEntries(declarations, method, params)))
+      }
     const entered = this.#slots.take(
       bounded.map((limit) => ({
         key: `${caller} ${limit.what}`,
@@ -194,10 +200,9 @@ class RateLimiter {
     )
     if (!('full' in entered)) return entered
     const { full } = entered
-    const { what, concurrent } =
-      bounded.find((limit) => full.key === `${caller} ${limit.what}`) ?? this.#declared.common
+    const { what } = bounded.find((limit) => full.key === `${caller} ${limit.what}`) ?? this.#declared.common
     const problem = what === '' ? 'Too many calls are running' : `Too many calls of ${what} are running`
-    throw crowded(problem, concurrent, 'concurrent')
+    throw crowded(problem, full.most, 'concurrent')
   }
 
   /** Counts a call under all limits. If one of the exact counters is full, none of them counts the call. */
@@ -208,6 +213,8 @@ class RateLimiter {
     post: object,
   ): Promise<McpError | undefined> {
     const own: OwnCounter[] = []
+    /** Upstreams that may have an entry can have the same rate for it. */
+    const counted = new Set<string>()
     for (const { what, rate, quota } of limits) {
       if (quota) own.push({ what, limit: quota, reason: 'quota' })
       if (!rate) continue
@@ -215,14 +222,31 @@ class RateLimiter {
       const binding = this.#bindings()[bindingOf(rate)] as RateLimiting | undefined
       // Without the platform's the exact counter does it, which costs a request to an object.
       if (!binding) own.push({ what, limit: rate, reason: 'rate' })
-      else if (!(await binding.limit({ key: `${caller} ${what}` })).success)
-        return spent(what, rate, rate.seconds, 'rate')
+      else if (!counted.has(`${rate.text} ${what}`)) {
+        counted.add(`${rate.text} ${what}`)
+        if (!(await binding.limit({ key: `${caller} ${what}` })).success) return spent(what, rate, rate.seconds, 'rate')
+      }
     }
     if (own.length === 0) return undefined
     const full = await take(serverInfo, caller, own.map(countedOf), post)
     const exceeded = full && own[full.index]
     return exceeded && spent(exceeded.what, exceeded.limit, full.wait, exceeded.reason)
   }
+}
+
+/**
+ * Returns the entries that the caller may use, of those that a call may name: a limit of its own would show that a hidden entry exists, and
+ * only the call shows which of several upstreams has the entry.
+ */
+async function reachable(entries: readonly Guarded[], { sees }: CallAttempt): Promise<readonly Guarded[]> {
+  if (!sees) return entries
+  const isSole = entries.length === 1
+  const usable = await Promise.all(
+    entries.map((entry) =>
+      sees({ visibleTo: async (caller) => (isSole || isPermitted(entry, caller)) && isVisible(entry, { caller }) }),
+    ),
+  )
+  return entries.filter((_, index) => usable[index])
 }
 
 /** A limit that a Durable Object counts. */
