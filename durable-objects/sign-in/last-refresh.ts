@@ -1,6 +1,7 @@
 /**
  * The response to the last refresh of a grant, for a client that sends the same request again: because the response was lost, or because several
- * parts of the client refresh at the same time. Each of them gets the same tokens. A second rotation would invalidate the tokens of the first.
+ * parts of the client refresh at the same time. Each of them gets the same tokens. A second rotation would invalidate the tokens of the first. An
+ * assertion of the client is no part of the request: each request has a new one, which the caller verifies.
  *
  * The response is encrypted with a key that is derived from the refresh token, so the storage alone reveals nothing.
  */

@@ -156,16 +156,36 @@ export class SignIn extends DurableObject implements SignInRpc {
 
   async #answer(request: Request, site: OAuthSite, key: string, terms: TokenTerms): Promise<Response> {
     this.#schema.check()
-    const form = await request.clone().text()
-    const params = new URLSearchParams(form)
+    const params = new URLSearchParams(await request.clone().text())
     if (params.get('grant_type') !== 'refresh_token') return this.#issue(request, site, key, terms)
-    const sent = `${form}\n${request.headers.get('Authorization') ?? ''}`
+    const isAsserted = params.has('client_assertion')
+    const same = new URLSearchParams(params)
+    // Each request has an assertion of its own.
+    if (isAsserted) same.set('client_assertion', '')
+    const sent = `${same}\n${request.headers.get('Authorization') ?? ''}`
     const known = this.#entry(key) && (await this.#lastRefresh.find(sent))
     const repeated = known === undefined ? undefined : await this.#repeat(known, key)
-    if (repeated !== undefined) return tokenResponse(repeated, request)
+    if (repeated !== undefined) {
+      const refused = isAsserted && (await this.#refuseClient(request, site, key, terms, params))
+      return refused || tokenResponse(repeated, request)
+    }
     const response = await this.#issue(request, site, key, terms, params.get('refresh_token') ?? '')
     if (response.status === 200) await this.#lastRefresh.store(sent, await response.clone().text())
     return response
+  }
+
+  /** Returns the error of a client that cannot prove its identity: the library verifies it before the token, of which none has this name. */
+  async #refuseClient(
+    request: Request,
+    site: OAuthSite,
+    key: string,
+    terms: TokenTerms,
+    params: URLSearchParams,
+  ): Promise<Response | undefined> {
+    params.set('refresh_token', 'none')
+    const probe = new Request(request, { body: params })
+    const response = await this.#host.answer(probe, site, { key, storage: this.#direct() }, terms)
+    return (await isInvalidGrant(response)) ? undefined : response
   }
 
   /** Answers a request for tokens, and ends the grant when the request has a refresh token that was replaced. */
@@ -191,8 +211,7 @@ export class SignIn extends DurableObject implements SignInRpc {
       return accessEnded()
     }
     // The client has proven its secret: with a wrong one, the error is `invalid_client`.
-    const isInvalid = response.status === 400 && JSON.parse(text).error === 'invalid_grant'
-    if (isInvalid && refreshToken !== undefined && (await this.#issued.has(refreshToken))) {
+    if (refreshToken !== undefined && (await isInvalidGrant(response)) && (await this.#issued.has(refreshToken))) {
       await this.#host.endGrant(site, own)
     }
     return response
@@ -339,6 +358,10 @@ const accessEnded = () =>
     { error: 'invalid_grant', error_description: 'The access of the client was ended.' },
     { status: 400, headers: openHeaders },
   )
+
+async function isInvalidGrant(response: Response): Promise<boolean> {
+  return response.status === 400 && JSON.parse(await response.clone().text()).error === 'invalid_grant'
+}
 
 const busy = () =>
   Response.json(

@@ -203,6 +203,31 @@ describe('a client with a key', () => {
     )
   })
 
+  test('gets the same tokens when it refreshes twice at once, and none for an assertion that was used', async () => {
+    const { assertion } = await keyed()
+    const self = { id: keyId, secret: undefined }
+    const request = client.ask(self)
+    const prove = async () => proof(await assertion(server.url.origin))
+    const first = await client.token({ ...client.codeForm(request, await client.code(request)), ...(await prove()) })
+    const refresh = client.refreshForm(self, ((await first.json()) as Tokens).refresh_token)
+    const parts = [await prove(), await prove()].map((each) => client.token({ ...refresh, ...each }))
+    const [one, other] = await Promise.all(parts.map(async (part) => (await (await part).json()) as Tokens))
+    expect(other?.refresh_token).toBe(one?.refresh_token)
+    expect(await client.call(String(other?.access_token))).toContain('"subject":"github.1815"')
+    const used = await prove()
+    expect(await seen(await client.token({ ...refresh, ...used }))).toBe('200 granted')
+    expect(await seen(await client.token({ ...refresh, ...used }))).toBe('401 invalid_client')
+    for (const unproven of [
+      {},
+      { ...used, client_assertion: '' },
+      { client_assertion_type: used.client_assertion_type },
+    ]) {
+      expect(await seen(await client.token({ ...refresh, ...unproven }))).toMatch(/^40[01] invalid_/)
+    }
+    const next = client.refreshForm(self, String(one?.refresh_token))
+    expect(await seen(await client.token({ ...next, ...(await prove()) }))).toBe('200 granted')
+  })
+
   test('is answered with 503 while its keys cannot be read, and gets tokens afterwards', async () => {
     const jwksUri = 'https://app.example/keys.json'
     const { assertion, jwks } = await keyed(jwksUri)
