@@ -866,7 +866,14 @@ test('a long name is cut in the paths of issues', () => {
   expect(paths).toEqual([`${'k'.repeat(500)}….0`, `${'k'.repeat(500)}….1`])
 })
 
+const dependentRequired = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`p${at}`, []]))
+
 test.each([
+  ['dependentRequired', { dependentRequired: { ...dependentRequired, a: ['z'] } }],
+  [
+    'patternProperties',
+    { patternProperties: Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`^p${at}`, {}])), not: {} },
+  ],
   ['properties', { properties: Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`p${at}`, {}])), not: {} }],
   ['required', { required: Array.from({ length: 100 }, (_, at) => `p${at}`) }],
   ['enum', { enum: Array.from({ length: 100 }, (_, at) => ({ p: at })) }],
@@ -915,6 +922,16 @@ describe('work for one value counts', () => {
     expect(check([{ a: 1 }, { a: 2 }])).toEqual([])
     expect(stringify.mock.calls.length).toBeLessThan(5)
     stringify.mockRestore()
+  })
+
+  test.each([
+    ['enum', { enum: [{}, null] }],
+    ['const', { const: {} }],
+    ['an option with a property of the value', { enum: [{ k1: 1 }] }],
+  ])('for names of an object that is compared with %s', (_, alternative) => {
+    const object = Object.fromEntries(Array.from({ length: 200_000 }, (_, at) => [`k${at}`, at]))
+    expect(issues(alternatives(alternative), object)).toBe('has too many parts for its schema: send less')
+    expect(issues(alternatives(alternative), { k1: 1, k2: 2 })).toBe('')
   })
 
   test('for items that a keyword reads without a schema', () => {

@@ -140,17 +140,22 @@ const propertiesOf =
   (value: Params) =>
     work().names(value)
 
-/** Whether two values are equal, whatever the order of their properties. Takes no more time for a larger `value`, unless it is equal. */
-function isEqual(value: unknown, option: unknown): boolean {
+/** Whether a value equals an option, whatever the order of their properties. */
+function isEqual(value: unknown, option: unknown, work: Work): boolean {
+  work.count(1)
   if (isList(option)) {
-    return isList(value) && value.length === option.length && option.every((item, index) => isEqual(value[index], item))
+    return (
+      isList(value) &&
+      value.length === option.length &&
+      option.every((item, index) => isEqual(value[index], item, work))
+    )
   }
   if (!isObject(option)) return value === option
   const names = namesOf(option)
   return (
     isObject(value) &&
-    names.every((name) => has(value, name) && isEqual(value[name], option[name])) &&
-    namesOf(value).length === names.length
+    names.every((name) => has(value, name) && isEqual(value[name], option[name], work)) &&
+    work.names(value).length === names.length
   )
 }
 
@@ -249,8 +254,7 @@ function among(options: List, { work }: Place): Check {
   return (value) => {
     if (known.has(value)) return none
     if (isText(value) || isNumber(value)) return issue(message)
-    work().count(composites.length)
-    return composites.some((option) => isEqual(value, option)) ? none : issue(message)
+    return composites.some((option) => isEqual(value, option, work())) ? none : issue(message)
   }
 }
 
@@ -264,7 +268,10 @@ const required = (parameter: unknown, { work }: Place): Check<Params> => {
 
 const dependents: Keyword<Params> = (parameter, place) => {
   const needs = readAll(parameter, (need): Check<Params> => (isList(need) ? required(need, place) : place.read(need)))
-  return (value, seen) => gather(needs, ([name, need]) => (has(value, name) ? need(value, seen) : none))
+  return (value, seen) => {
+    place.work().count(needs.length)
+    return gather(needs, ([name, need]) => (has(value, name) ? need(value, seen) : none))
+  }
 }
 
 const tuple: Keyword<List> = (parameter, place) => {

@@ -33,7 +33,8 @@ export class Work {
   /** Returns the names of the properties of an object, and counts them. @throws TooMuchWork */
   names(value: Params): readonly string[] {
     const names = computeOnce(this.#names, value, () => namesOf(value))
-    this.count(names.length)
+    // For one without properties, too, the caller does something.
+    this.count(1 + names.length)
     return names
   }
 
