@@ -217,12 +217,10 @@ describe('a client with a key', () => {
     const used = await prove()
     expect(await seen(await client.token({ ...refresh, ...used }))).toBe('200 granted')
     expect(await seen(await client.token({ ...refresh, ...used }))).toBe('401 invalid_client')
-    for (const unproven of [
-      {},
-      { ...used, client_assertion: '' },
-      { client_assertion_type: used.client_assertion_type },
-    ]) {
-      expect(await seen(await client.token({ ...refresh, ...unproven }))).toMatch(/^40[01] invalid_/)
+    const { client_assertion_type } = used
+    const unproven: Record<string, string>[] = [{}, { ...used, client_assertion: '' }, { client_assertion_type }]
+    for (const each of unproven) {
+      expect(await seen(await client.token({ ...refresh, ...each }))).toMatch(/^40[01] invalid_/)
     }
     const next = client.refreshForm(self, String(one?.refresh_token))
     expect(await seen(await client.token({ ...next, ...(await prove()) }))).toBe('200 granted')
