@@ -1,5 +1,7 @@
 /** The status of a task: stores it, sends it to its session and to clients that listen, and lets requests wait for it. */
+
 import type { InputRequest } from '../../worker/protocol/types.ts'
+import { startOf } from '../../worker/protocol/well-formed.ts'
 import type { TaskStatus, TaskView } from '../rpc.ts'
 import { isOver } from './lifetime.ts'
 import { redeliveryOf } from './redelivery.ts'
@@ -71,7 +73,7 @@ export class StatusPublisher {
   /** Sets the status message: at once in memory, and at intervals in storage. */
   setMessage(record: TaskRecord, message: string): void {
     if (isOver(record) || !this.#context.isCurrent(record)) return
-    Object.assign(record, { statusMessage: message.slice(0, maxStatusCharacters), hasProblemMessage: false })
+    Object.assign(record, { statusMessage: startOf(message, maxStatusCharacters), hasProblemMessage: false })
     record.lastUpdatedAt = Date.now()
     if (record.lastUpdatedAt - this.#messageSavedAt < statusSaveIntervalMs) return
     this.#messageSavedAt = record.lastUpdatedAt
@@ -147,7 +149,7 @@ function waitingFor(inputRequests: Readonly<Record<string, InputRequest>>): stri
   const subjects = Object.values(inputRequests).map(({ method, params }) =>
     method === 'elicitation/create' ? params.message : method === 'roots/list' ? 'roots' : 'a message of the model',
   )
-  return `Waiting for input: ${subjects.join('; ')}`.slice(0, maxStatusCharacters)
+  return startOf(`Waiting for input: ${subjects.join('; ')}`, maxStatusCharacters)
 }
 
 /** Whether a session receives the status, or a client listens to it. */

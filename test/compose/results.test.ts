@@ -406,6 +406,44 @@ test('a batch of malformed messages is parsed twice, whatever its size', async (
   parsing.mockRestore()
 })
 
+describe('half of a character in the JSON of an upstream', () => {
+  const half = String.raw`a\ud800`
+  const answer = (id: unknown, member: string) =>
+    new Response(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},${member}}`, {
+      headers: { 'Content-Type': 'application/json' },
+    })
+  const upstream = scripted({
+    'tools/list': ({ id }) =>
+      answer(id, `"result":{"tools":[{"name":"t","description":"${half}","inputSchema":{"type":"object"}}]}`),
+    'tools/call': ({ id, params }) =>
+      params.name === 't'
+        ? answer(
+            id,
+            `"result":{"content":[{"type":"text","text":"${half}"}],"structuredContent":{"${half}":"${half}"}}`,
+          )
+        : answer(id, `"error":{"code":-32000,"message":"${half}","data":"${half}"}`),
+    'resources/read': ({ id }) => answer(id, `"error":{"code":-32002,"message":"${half}","data":"${half}"}`),
+  })
+  const gateway = newServer().use(nodeProxy('https://u.example/mcp', upstream.fetch))
+
+  test('is replaced in lists, results and errors', async () => {
+    const text = 'a\ufffd'
+    expect(await result(gateway, 'tools/list')).toMatchObject({ tools: [{ description: text }] })
+    const called = await result(gateway, 'tools/call', { name: 't', arguments: {} })
+    expect(called).toMatchObject({ content: [{ text }], structuredContent: { [text]: text } })
+    expect(await refusal(gateway, 'resources/read', { uri: 'a:b' })).toMatchObject({ message: text, data: text })
+    expect(await refusal(gateway, 'tools/call', { name: 'other' })).toMatchObject({ message: text, data: text })
+  })
+})
+
+test('the message of an upstream is cut between two characters', async () => {
+  const message = `a${'\u{1f600}'.repeat(4_000)}`
+  const upstream = scripted({ 'resources/read': ({ id }) => rpcError(id, -32002, message) })
+  const gateway = newServer().use(nodeProxy('https://u.example/mcp', upstream.fetch))
+  const { message: cut } = await refusal(gateway, 'resources/read', { uri: 'a:b' })
+  expect(cut).toBe(`a${'\u{1f600}'.repeat(1_999)}…`)
+})
+
 test('an answer with too many values is not parsed', async () => {
   const parsing = vi.spyOn(JSON, 'parse')
   for (const isStream of [false, true]) {

@@ -94,6 +94,22 @@ test('a text that is longer than 8 MiB as JSON is refused', async () => {
   expect(textOf(await call())).toBe('\0'.repeat(1_000))
 })
 
+test('half of a character in a response is replaced in structured content and its text', async () => {
+  const base = await listen((_, response) => response.end(String.raw`{"a":"\ud800","b":"\ud83d\ude00 \\ud800"}`))
+  const tools = { mail: { outputSchema: { type: 'object' } } }
+  const answered = await result(serverOf([], { baseUrl: base, tools }), 'tools/call', { name: 'mail', arguments: {} })
+  expect(answered.structuredContent).toEqual({ a: '\ufffd', b: '\u{1f600} \\ud800' })
+  expect(textOf(answered)).toBe(String.raw`{"a":"\ufffd","b":"\ud83d\ude00 \\ud800"}`)
+})
+
+test('the body of an error is cut between two characters', async () => {
+  const base = await listen((_, response) =>
+    response.writeHead(400, { 'Content-Type': 'text/plain; charset=utf-8' }).end(`a${'\u{1f600}'.repeat(1_000)}`),
+  )
+  const answered = await result(serverOf([], { baseUrl: base }), 'tools/call', { name: 'mail', arguments: {} })
+  expect(textOf(answered)).toBe(`GET /mail: HTTP 400. a${'\u{1f600}'.repeat(499)}`)
+})
+
 test('a response with too many values for structured content is refused', async () => {
   const base = await listen((_, response) => response.end(`{"list":[{}${',{}'.repeat(250_000)}]}`))
   const tools = { mail: { outputSchema: { type: 'object' } } }

@@ -1,5 +1,7 @@
 /** Converts the token of a request into a principal: finds the issuer, verifies the token, and reads its claims. */
+
 import { holdsScopes, type Principal, principalKey } from '../../protocol/principal.ts'
+import { startOf } from '../../protocol/well-formed.ts'
 import type { IncomingRequest, ServerInfo, TestUser } from '../../request-hooks.ts'
 import { BadToken } from './bad-token.ts'
 import type { BearerOptions } from './bearer.ts'
@@ -235,7 +237,7 @@ function issuersOf(options: BearerOptions): Issuer[] {
 
 /** Names the issuer of a token, as the token spells it, and the accepted ones, which the metadata of the resource publishes. */
 function untrustedIssuer(iss: unknown, issuers: readonly Issuer[]): BadToken {
-  const found = String(JSON.stringify(iss)).slice(0, 200)
+  const found = startOf(String(JSON.stringify(iss)), 200)
   const accepted = issuers.slice(0, 5).map(({ name }) => name)
   return new BadToken(
     `This server does not trust the issuer of the token: iss is ${found}, and this server accepts tokens of ${accepted.join(' and ')}`,

@@ -1,4 +1,5 @@
 /** The HTTP request of an operation, and the conversion of its response into a tool result. */
+
 import type { RequestGuard, Resilience } from '../../client/request-guard.ts'
 import { preview } from '../../declarations/check-options.ts'
 import { audio, image, text } from '../../declarations/content.ts'
@@ -11,6 +12,7 @@ import { ToolError } from '../../protocol/errors.ts'
 import { countValues, isLongerAsJson } from '../../protocol/json-size.ts'
 import { defaultBounds, isObject } from '../../protocol/jsonrpc.ts'
 import type { CallToolResult, Params } from '../../protocol/types.ts'
+import { startOf, wellFormedJson } from '../../protocol/well-formed.ts'
 import {
   bounded,
   boundedEncoder,
@@ -94,7 +96,7 @@ export async function callOperation(
     )
   }
   if (ok && isStructured) {
-    const json = bytes.text()
+    const json = wellFormedJson(bytes.text())
     const { maxJsonValues } = defaultBounds
     if (countValues(json, maxJsonValues) > maxJsonValues) {
       throw new ToolError(
@@ -226,7 +228,7 @@ function resultOf(answer: Answer, where: string): CallToolResult {
   const message =
     readable === undefined
       ? `${where} with ${length} bytes of ${type}`
-      : `${where}. ${readable.slice(0, maxErrorCharacters)}`.trim()
+      : `${where}. ${startOf(readable, maxErrorCharacters)}`.trim()
   return { content: [text(message)], isError: true }
 }
 

@@ -1,5 +1,6 @@
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { SamplingContent } from '../../protocol/types.ts'
+import { startOf } from '../../protocol/well-formed.ts'
 
 export type ToolUse = Extract<SamplingContent, { type: 'tool_use' }>
 
@@ -67,4 +68,4 @@ function wellFormed({ name, input }: Unchecked, id: string): ToolUse {
 }
 
 const maxShown = 100
-const preview = (value: unknown): string => (value === undefined ? 'missing' : JSON.stringify(value).slice(0, maxShown))
+const preview = (value: unknown): string => (value === undefined ? 'missing' : startOf(JSON.stringify(value), maxShown))

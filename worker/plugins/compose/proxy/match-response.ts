@@ -21,6 +21,7 @@ import {
   type ResponseMessage,
 } from '../../../protocol/jsonrpc.ts'
 import type { RequestId } from '../../../protocol/types.ts'
+import { wellFormedJson } from '../../../protocol/well-formed.ts'
 
 type ErrorMessage = Extract<ResponseMessage, { error: unknown }>
 
@@ -216,7 +217,8 @@ class Reading {
     const { values, maxValues } = this.#received
     this.#received.values += countValues(text, maxValues - values)
     if (this.#exceeded) throw new RangeError()
-    const parsed = parse(text, answerBounds)
+    const json = wellFormedJson(text)
+    const parsed = parse(json, answerBounds)
     const all = 'batch' in parsed ? parsed.batch : [parsed]
     for (const each of all) this.#received.bytes += 'message' in each ? eventBytes : malformedBytes
     if (this.#exceeded) throw new RangeError()
@@ -226,7 +228,7 @@ class Reading {
       if ('message' in each) return each.message
       this.#malformed = each.malformed.message
       if (each.malformed.kind === 'parse_error') return []
-      value ??= JSON.parse(text)
+      value ??= JSON.parse(json)
       return malformedAnswer('batch' in parsed && Array.isArray(value) ? value[index] : value, this.#id, each) ?? []
     })
   }

@@ -5,6 +5,7 @@ import { retryAfterMs } from '../../../client/retry.ts'
 import type { Refused } from '../../../declarations/upstream-token.ts'
 import { type ErrorKind, errorTable, McpError } from '../../../protocol/errors.ts'
 import { negotiateVersion } from '../../../protocol/negotiate-version.ts'
+import { startOf } from '../../../protocol/well-formed.ts'
 
 const { error: errorInSession } = negotiateVersion('')
 
@@ -26,7 +27,7 @@ const maxErrorCharacters = 4000
 
 /** Returns the message of an error that contains texts of an upstream. */
 export const bounded = (message: string): string =>
-  message.length > maxErrorCharacters ? `${message.slice(0, maxErrorCharacters)}…` : message
+  message.length > maxErrorCharacters ? `${startOf(message, maxErrorCharacters)}…` : message
 
 export const invalidResult = (host: string, method: string, reason: string): McpError =>
   new McpError('unavailable', bounded(`The server at ${host} answered ${method} with an invalid result: ${reason}`))
