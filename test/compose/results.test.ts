@@ -5,6 +5,7 @@ import { withAnswers } from '../../worker/engine/journal.ts'
 import { readResult } from '../../worker/plugins/compose/proxy/check-results.ts'
 import { matchResponse } from '../../worker/plugins/compose/proxy/match-response.ts'
 import { Notices } from '../../worker/plugins/compose/proxy/notices.ts'
+import { PrefixedUris } from '../../worker/plugins/compose/proxy/prefixed-uris.ts'
 import { newServer, play, refusal, result } from '../engine/stage.ts'
 import { nodeProxy } from './node-proxy.ts'
 import { rpcError, scripted } from './scripted.ts'
@@ -444,14 +445,34 @@ test('the message of an upstream is cut between two characters', async () => {
   expect(cut).toBe(`a${'\u{1f600}'.repeat(1_999)}…`)
 })
 
+test('a result without URIs of the upstream is not copied', () => {
+  const uris = new PrefixedUris('u_')
+  const link = { type: 'resource_link', name: 'n', uri: 'https://a.example', _meta: { ui: {} } }
+  const block = { type: 'resource', resource: { uri: 'a:b', text: 't' } }
+  const result = {
+    content: [link, block, text],
+    messages: [{ role: 'user', content: link }],
+    contents: [],
+    _meta: { a: 1 },
+  }
+  expect(uris.result(result)).toBe(result)
+  expect(uris.entry(link, 'uri')).toBe(link)
+  const own = { ...link, uri: 'ui://a', _meta: { ui: { resourceUri: 'ui://b' }, 'ui/resourceUri': 'ui://c' } }
+  const { content } = uris.result({ content: [own, block] })
+  expect(content).toEqual([
+    { ...own, uri: 'ui://u_a', _meta: { ui: { resourceUri: 'ui://u_b' }, 'ui/resourceUri': 'ui://u_c' } },
+    block,
+  ])
+})
+
 test('an answer with too many values is not parsed', async () => {
   const parsing = vi.spyOn(JSON, 'parse')
   for (const isStream of [false, true]) {
-    const text = `{"jsonrpc":"2.0","id":1,"result":{"content":[{}${',{}'.repeat(250_000)}]}}`
+    const text = `{"jsonrpc":"2.0","id":1,"result":{"content":[{}${',{}'.repeat(100_000)}]}}`
     const headers = { 'Content-Type': isStream ? 'text/event-stream' : 'application/json' }
     const response = new Response(isStream ? `data: ${text}\n\n` : text, { headers })
     const match = await matchResponse(response, 1, new AbortController().signal)
-    expect(match).toEqual({ kind: 'too large', bound: '250000 values' })
+    expect(match).toEqual({ kind: 'too large', bound: '100000 values' })
   }
   expect(parsing).not.toHaveBeenCalled()
   parsing.mockRestore()
@@ -711,7 +732,7 @@ test('an upstream that requests no input, but another round, fails after 10 of t
 
 test.each([
   ['8388608 bytes', 3, 'x'.repeat(3 * 1024 * 1024)],
-  ['250000 values', 3, Array.from({ length: 100_000 }, () => 1)],
+  ['100000 values', 3, Array.from({ length: 40_000 }, () => 1)],
 ])('all rounds of a call together have at most %s, also in later rounds of the client', async (bound, rounds, junk) => {
   const silent = inRounds(() => ({ junk }))
   const message = `The server at upstream.example answered tools/call with more than ${bound}, more than proxy() reads: let it send less`

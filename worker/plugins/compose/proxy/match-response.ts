@@ -7,7 +7,6 @@ import { wait } from '../../../engine/wait.ts'
 import { BoundedBody, maxAnswerBytes, type ReadBytes } from '../../../protocol/bounded-body.ts'
 import { countValues } from '../../../protocol/json-size.ts'
 import {
-  defaultBounds,
   isNotification,
   isObject,
   isRequest,
@@ -40,11 +39,14 @@ export type Match =
 /** What was read so far, of one response or of several, and the most that is read. */
 export type Received = ReadBytes & { values: number; readonly maxValues: number }
 
-export const newReceived = (maxBytes = maxAnswerBytes): Received => ({
+/** Values of what an upstream answers to one call. Each is read several times: this many take about half a second. */
+const maxAnswerValues = 100_000
+
+export const newReceived = (maxBytes = maxAnswerBytes, maxValues = maxAnswerValues): Received => ({
   bytes: 0,
   maxBytes,
   values: 0,
-  maxValues: defaultBounds.maxJsonValues,
+  maxValues,
 })
 
 /** Handles the messages on the streams of a request besides its response. */

@@ -38,6 +38,11 @@ export function mendValue(value: Params): Params {
     annotations: isObject(annotations) ? mendAnnotations(annotations) : annotations,
     resource: isObject(resource) ? mendValue(resource) : resource,
   }
-  const changed = Object.entries(mended).filter(([name, member]) => member !== value[name])
+  return withMembers(value, mended)
+}
+
+/** Returns a value with other members. @returns the value itself if it has them: an upstream may send many others, which a copy takes */
+export function withMembers<V extends Params>(value: V, members: Params): V {
+  const changed = Object.entries(members).filter(([name, member]) => member !== value[name])
   return changed.length === 0 ? value : { ...value, ...Object.fromEntries(changed) }
 }

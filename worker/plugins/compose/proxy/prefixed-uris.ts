@@ -1,5 +1,6 @@
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import type { Params, Result } from '../../../protocol/types.ts'
+import { withMembers } from './mend-values.ts'
 
 /** Schemes whose URIs are names that a server chooses for itself, so that two upstreams may have the same ones. `resultStore()` chooses those of `result`. */
 const ownNames = /^(ui|skill|result):\/\//i
@@ -45,52 +46,58 @@ export class PrefixedUris {
   entry(entry: Params, id: string): Params {
     if (this.#prefix === '') return entry
     const uri = id === 'name' ? undefined : entry[id]
-    return this.#withMeta({ ...entry, ...(typeof uri === 'string' && { [id]: this.here(uri) }) })
+    return withMembers(entry, {
+      _meta: this.#meta(entry._meta),
+      ...(typeof uri === 'string' && { [id]: this.here(uri) }),
+    })
   }
 
   /** Returns the result of an upstream with the URIs of this server. */
   result(result: Result): Result {
     if (this.#prefix === '') return result
-    const { content, contents, messages } = result
-    return {
-      ...this.#withMeta(result),
-      ...(Array.isArray(content) && { content: content.map((block) => this.#block(block)) }),
-      ...(Array.isArray(contents) && { contents: contents.map((each) => this.#located(each)) }),
-      ...(Array.isArray(messages) && { messages: messages.map((message) => this.#message(message)) }),
-    }
+    const { _meta, content, contents, messages } = result
+    return withMembers(result, {
+      _meta: this.#meta(_meta),
+      content: mapItems(content, (block) => this.#block(block)),
+      contents: mapItems(contents, (value) => this.#located(value)),
+      messages: mapItems(messages, (message) => this.#message(message)),
+    })
   }
 
   #message(message: unknown): unknown {
-    return isObject(message) ? { ...message, content: this.#block(message.content) } : message
+    return isObject(message) ? withMembers(message, { content: this.#block(message.content) }) : message
   }
 
   /** Changes a link to a resource, and an embedded resource. */
   #block(block: unknown): unknown {
     if (!isObject(block)) return block
-    if (block.type === 'resource') return { ...block, resource: this.#located(block.resource) }
+    if (block.type === 'resource') return withMembers(block, { resource: this.#located(block.resource) })
     return block.type === 'resource_link' ? this.#located(block) : block
   }
 
   #located(value: unknown): unknown {
     return isObject(value) && typeof value.uri === 'string'
-      ? this.#withMeta({ ...value, uri: this.here(value.uri) })
+      ? withMembers(value, { uri: this.here(value.uri), _meta: this.#meta(value._meta) })
       : value
   }
 
-  /** Changes the URI of an app in `_meta`. */
-  #withMeta<V extends Params>(value: V): V {
-    const { _meta: meta } = value
-    if (!isObject(meta)) return value
+  /** Changes the URI of an app. */
+  #meta(meta: unknown): unknown {
+    if (!isObject(meta)) return meta
     const { ui, [flatKey]: flat } = meta
-    const isApp = isObject(ui) && typeof ui.resourceUri === 'string'
-    if (!isApp && typeof flat !== 'string') return value
-    return {
-      ...value,
-      _meta: {
-        ...meta,
-        ...(isApp && { ui: { ...ui, resourceUri: this.here(String(ui.resourceUri)) } }),
-        ...(typeof flat === 'string' && { [flatKey]: this.here(flat) }),
-      },
-    }
+    return withMembers(meta, {
+      ui:
+        isObject(ui) && typeof ui.resourceUri === 'string'
+          ? withMembers(ui, { resourceUri: this.here(ui.resourceUri) })
+          : ui,
+      [flatKey]: typeof flat === 'string' ? this.here(flat) : flat,
+    })
   }
+}
+
+/** Returns a list with each entry changed. @returns the list itself if none is, and any other value as it is */
+function mapItems(list: unknown, change: (entry: unknown) => unknown): unknown {
+  if (!Array.isArray(list)) return list
+  const changed = list.map(change)
+  return changed.some((entry, index) => entry !== list[index]) ? changed : list
 }

@@ -1,4 +1,5 @@
 import { McpError } from '../../../protocol/errors.ts'
+import { defaultBounds } from '../../../protocol/jsonrpc.ts'
 import type { Params } from '../../../protocol/types.ts'
 import { type ListMember, maxEntryCharacters, readEntry } from './check-entries.ts'
 import { newReceived, type Received } from './match-response.ts'
@@ -38,7 +39,7 @@ export async function readPages(
   const entries: Params[] = []
   const invalid: string[] = []
   const seen = new Set<string>()
-  const received = newReceived(maxListBytes)
+  const received = newReceived(maxListBytes, defaultBounds.maxJsonValues)
   let cursor: string | undefined
   let isComplete = true
   let isFull = false
