@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { KnownTools } from '../../worker/plugins/compose/proxy/known-tools.ts'
 import { offeredIn } from '../../worker/plugins/compose/proxy/offered.ts'
 
@@ -40,6 +40,19 @@ test('the names and mirrored arguments of all tools, those of every key counted,
   known.learn(headers, [{ name: 'x'.repeat(2_000_000), inputSchema }])
   expect(known.get(headers, 'x'.repeat(2_000_000))).toBeUndefined()
   expect(known.get(keyed(29), 'deep')?.mirrored).toHaveLength(100)
+})
+
+test('mirrored arguments that are too long to be stored are not written as JSON', () => {
+  const leaves = Array.from({ length: 100 }, (_, at) => [`${at}`, { type: 'string', 'x-mcp-header': `H${at}` }])
+  const properties = { ['x'.repeat(250_000)]: { properties: Object.fromEntries(leaves) } }
+  const known = new KnownTools()
+  known.learn(headers, [{ name: 'long', inputSchema: {} }])
+  const writing = vi.spyOn(JSON, 'stringify')
+  known.learn(headers, [{ name: 'long', inputSchema: { properties } }])
+  const written = writing.mock.results.map(({ value }) => String(value).length)
+  writing.mockRestore()
+  expect(Math.max(...written)).toBeLessThan(250_000)
+  expect(known.get(headers, 'long')).toBeUndefined()
 })
 
 test('the tools of the latest thousand keys are stored', () => {

@@ -70,8 +70,9 @@ export class KnownTools {
     return tool && { ...tool, mirrored: tool.mirrored === '' ? [] : JSON.parse(tool.mirrored) }
   }
 
-  #set(number: number, name: unknown, tool: StoredTool): void {
-    this.#tools.set(`${number} ${name}`, tool, tool.mirrored.length)
+  /** @param tool `undefined`: its mirrored arguments are longer than those of all tools may be */
+  #set(number: number, name: unknown, tool: StoredTool | undefined): void {
+    this.#tools.set(`${number} ${name}`, tool ?? unlisted, tool ? tool.mirrored.length : Number.POSITIVE_INFINITY)
   }
 
   #numberOf(headers: UpstreamHeaders): number {
@@ -84,8 +85,12 @@ export class KnownTools {
   }
 }
 
-function stored({ annotations, outputSchema, inputSchema }: Params): StoredTool {
+/** @returns `undefined` if the mirrored arguments are too long. Each has its whole path, so their JSON can be a hundred times the schema */
+function stored({ annotations, outputSchema, inputSchema }: Params): StoredTool | undefined {
   const mirrored = isObject(inputSchema) ? headerParameters(inputSchema) : []
+  let characters = 0
+  for (const { header, path } of mirrored) for (const name of [header, ...path]) characters += name.length
+  if (characters > maxCharacters) return undefined
   return {
     isSafeToRetry: isObject(annotations) && (annotations.readOnlyHint === true || annotations.idempotentHint === true),
     outputSchema: isObject(outputSchema) && outputSchema.type !== 'object' ? {} : unlisted.outputSchema,
