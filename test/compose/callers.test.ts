@@ -317,6 +317,34 @@ describe('an error for a response with an error status and no message for the re
   )
 })
 
+test.each([
+  ['0', true],
+  ['86400', true],
+  ['Wed, 21 Oct 2026 07:28:00 GMT', true],
+  ['86401', false],
+  ['999999999', false],
+  ['-1', false],
+  ['1.5', false],
+  ['soon', false],
+  ['2026-10-21', false],
+  ['Wed, 21 Oct 2026 07:28:00 GMT; see https://evil.example', false],
+  ['Wed, 41 Oct 2026 07:28:00 GMT', false],
+])(
+  'Retry-After of an upstream is passed on if it is a date, or seconds of a day at most: %s',
+  async (value, isKept) => {
+    for (const status of [429, 503]) {
+      const answer = () => new Response('No', { status, headers: { 'Retry-After': value } })
+      const upstream = newServer().use(nodeProxy('https://u.example/mcp', scripted({ 'tools/call': answer }).fetch))
+      const { headers, data } = await refusal(upstream, 'tools/call', { name: 'x' })
+      expect(headers).toEqual(isKept ? { 'Retry-After': value } : undefined)
+      expect(data).toEqual({
+        reason: `HTTP ${status}`,
+        ...(isKept && /^\d+$/.test(value) && { retryAfter: Number(value) }),
+      })
+    }
+  },
+)
+
 describe('a response', () => {
   const foreign = (id: unknown) => ({ jsonrpc: '2.0', id, result: textResult('the secret of somebody else') })
   const stream = (response: ServerResponse, ...messages: unknown[]) =>

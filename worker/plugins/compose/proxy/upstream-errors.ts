@@ -62,6 +62,13 @@ export function noAnswer(host: string, reason: string, cause?: unknown): Upstrea
   return failure
 }
 
+/** Seconds of a `Retry-After` that clients receive. */
+const maxRetryAfterSeconds = 86_400
+
+/** @see https://www.rfc-editor.org/rfc/rfc9110#section-5.6.7 */
+const isHttpDate = (text: string): boolean =>
+  /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/.test(text) && !Number.isNaN(Date.parse(text))
+
 /** Returns the error for a response with an error status that contains no JSON-RPC response to the request, or is temporary. */
 export function httpError(
   host: string,
@@ -69,9 +76,9 @@ export function httpError(
   message: string = messageFor(host, status),
 ): UpstreamFailure {
   const retryAfter = status === 429 || status === 503 ? headers.get('Retry-After') : null
-  const isSeconds = retryAfter !== null && /^\d{1,9}$/.test(retryAfter)
+  const isSeconds = retryAfter !== null && /^\d{1,5}$/.test(retryAfter) && Number(retryAfter) <= maxRetryAfterSeconds
   const data = { reason: `HTTP ${status}`, ...(isSeconds && { retryAfter: Number(retryAfter) }) }
-  const sent = retryAfter === null ? undefined : { 'Retry-After': retryAfter }
+  const sent = retryAfter !== null && (isSeconds || isHttpDate(retryAfter)) ? { 'Retry-After': retryAfter } : undefined
   const failure = failureOfStatus(status, retryAfterMs(headers.get('Retry-After'), Date.now()))
   return new UpstreamFailure(message, failure, data, sent)
 }
