@@ -10,7 +10,8 @@ export type Field = readonly [name: string, value: string]
  * Returns the fields of a value; none for `null`.
  *
  * @param encode encodes the entries before they are joined, so that no entry can contain a comma that separates them
- * @throws ToolError for an entry that contains the separator as it is sent, and for a name of a deep object that is empty or has a bracket
+ * @throws ToolError for an entry that contains the separator as it is sent, for a name with a control character, and for one of a deep object that is
+ * empty or has a bracket
  * @see https://spec.openapis.org/oas/v3.1.1.html#style-examples
  */
 export function* fieldsOf(
@@ -19,6 +20,7 @@ export function* fieldsOf(
   { separator, isDeep }: FieldStyle,
   encode: (text: string) => string,
 ): Iterable<Field> {
+  refuseControls(name)
   if (isDeep && typeof value === 'object' && value !== null) {
     for (const [key, member] of Object.entries(value)) {
       if (key === '') throw new ToolError(`"" would be an entry of a list "${name}": give it a name`)
@@ -37,6 +39,12 @@ export function* fieldsOf(
   }
   // A text with the separator is several entries, too, where the schema has lists.
   yield [encodedName, joinEntries(name, texts, separator === ',' ? ',' : encode(separator), encode)]
+}
+
+/** @throws ToolError for a name with a control character: some servers end a name at NUL, and read another one */
+export function refuseControls(name: string): void {
+  if (/\p{Cc}/u.test(name))
+    throw new ToolError(`${preview(name)} cannot be the name of a field: it has a control character`)
 }
 
 /**

@@ -5,7 +5,7 @@ import { maxAnswerBytes } from '../../protocol/bounded-body.ts'
 import { ToolError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
-import { bounded, boundedEncoder, encodeForm, type Field, fieldsOf, wellFormed } from './form-fields.ts'
+import { bounded, boundedEncoder, encodeForm, type Field, fieldsOf, refuseControls, wellFormed } from './form-fields.ts'
 import { multipartForm, type Operation, urlEncodedForm } from './operation-type.ts'
 
 type FieldStyles = NonNullable<Operation['bodyFields']>
@@ -109,6 +109,7 @@ function* partsOf(value: Params, styles: FieldStyles, hasOtherFiles: boolean): I
     const isTogether = style.isDeep || style.separator
     for (const entry of isTogether ? [member] : [member].flat()) {
       if (style.isFile && isFilePart(entry)) {
+        refuseControls(name)
         files.push([name, entry, contentType])
         continue
       }
