@@ -48,13 +48,22 @@ const lists = ['resources/list', 'resources/templates/list']
 const prompt = (name: string) => ({ ref: { type: 'ref/prompt', name }, argument: { name: 'a', value: '' } })
 const template = (uri: string) => ({ ref: { type: 'ref/resource', uri }, argument: { name: 'name', value: '' } })
 
+test('a resource is that of the upstream that lists it, also if an earlier one has a template that matches it', async () => {
+  const all = { resourceTemplates: [{ uriTemplate: '{+uri}', name: 'all' }] }
+  const { server } = gatewayTo([upstream('first', { 'resources/templates/list': all }), upstream('second')])
+  const textAt = async (uri: string) => (await result(server, 'resources/read', { uri })).contents
+  expect(await textAt('second://x')).toMatchObject([{ text: 'second' }])
+  expect(await textAt('first://x')).toMatchObject([{ text: 'first' }])
+  expect(await textAt('second://by/ada')).toMatchObject([{ text: 'first' }])
+})
+
 describe('the second call reads no list', () => {
   test.each<[method: string, params: object, before: string[], first: string[]]>([
     ['tools/call', { name: 'second', arguments: {} }, ['tools/list'], ['tools/list']],
     ['prompts/get', { name: 'second' }, ['prompts/list'], ['prompts/list']],
-    ['resources/read', { uri: 'second://x' }, ['resources/list'], lists],
+    ['resources/read', { uri: 'second://x' }, ['resources/list'], ['resources/list']],
     ['resources/read', { uri: 'second://by/ada' }, lists, lists],
-    ['resources/read', { uri: 'SECOND://x' }, ['resources/list'], lists],
+    ['resources/read', { uri: 'SECOND://x' }, ['resources/list'], ['resources/list']],
     ['completion/complete', prompt('second'), ['prompts/list'], ['prompts/list']],
     ['completion/complete', template('second://by/{name}'), lists, lists],
   ])('%s %j', async (method, params, before, first) => {

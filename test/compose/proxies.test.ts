@@ -44,12 +44,12 @@ describe.each(['2026-07-28', '2025-11-25'])('for clients of %s', (revision) => {
     expect(messages).toMatchObject([{ content: { text: plain } }])
   })
 
-  test('the first of two upstreams with a matching template answers', async () => {
+  test('the upstream that lists a resource answers, in any order of the upstreams', async () => {
     await using mixed = await to('mixed')
     await using turned = await to('turned')
     const both = async (client: typeof mixed) =>
       (await client.request('resources/read', { uri: 'both://newer' })).contents
-    expect(await both(mixed)).toMatchObject([{ text: 'Older' }])
+    expect(await both(mixed)).toMatchObject([{ text: 'Newer' }])
     expect(await both(turned)).toMatchObject([{ text: 'Newer' }])
   })
 

@@ -37,14 +37,15 @@ export async function upstreamForName(
   const has: Has = async (proxied, sinceMs) => (await proxied.ids(context, list, sinceMs)).includes(name)
   const [destination] = await chosen(context, permitted, all, async () => {
     const fitting = permitted.filter(({ prefix }) => name.startsWith(prefix))
-    if (fitting.length > 1) return firstThat(has, fitting)
+    if (fitting.length > 1) return firstThat([has], fitting)
     return fitting[0] && (await fitting[0].offers(context, lists[list].feature)) ? fitting : []
   })
   return destination
 }
 
 /**
- * Returns the upstreams to ask for a resource, in order: the first that lists it or a matching template; all of them if none does.
+ * Returns the upstreams to ask for a resource, in order: the first that lists it, else the first with a matching template; all of them if
+ * there is none.
  *
  * @param uri of the resource, or the text of a template, in its canonical spelling
  * @param permitted the upstreams that the caller may use, of `all` that the server has
@@ -56,11 +57,10 @@ export function upstreamsForUri(
   permitted: readonly Proxied[],
   all: readonly Proxied[],
 ): Promise<readonly Destination[]> {
-  const has: Has = async (proxied, sinceMs) => {
-    const resources = await proxied.ids(context, 'resources/list', sinceMs)
-    if (resources.some((listed) => canonicalUri(listed) === uri)) return true
-    return fitsOne(context, proxied, uri, await proxied.ids(context, 'resources/templates/list', sinceMs))
-  }
+  const lists: Has = async (proxied, sinceMs) =>
+    (await proxied.ids(context, 'resources/list', sinceMs)).some((listed) => canonicalUri(listed) === uri)
+  const fits: Has = async (proxied, sinceMs) =>
+    fitsOne(context, proxied, uri, await proxied.ids(context, 'resources/templates/list', sinceMs))
   return chosen(context, permitted, all, async () => {
     // An upstream that does not respond may have some.
     const offering = await Promise.all(
@@ -68,7 +68,7 @@ export function upstreamsForUri(
     )
     const possible = permitted.filter((_, index) => offering[index])
     if (possible.length < 2) return possible
-    const holder = await firstThat(has, possible).catch(() => [])
+    const holder = await firstThat([lists, fits], possible).catch(() => [])
     return holder.length > 0 ? holder : possible
   })
 }
@@ -133,20 +133,24 @@ export const otherUpstream = (): McpError =>
 type Has = (proxied: Proxied, sinceMs?: number) => Promise<boolean>
 
 /**
+ * Returns the first upstream for which one of the functions is true: the first function for all upstreams, then the next one.
+ *
  * Uses the lists that earlier calls have read. If no list has the entry, those are read again: it may be new.
  *
  * @returns none, or one
  * @throws the first error of an upstream that could not be asked, if no other upstream matches
  */
-async function firstThat(has: Has, proxies: readonly Proxied[]): Promise<readonly Proxied[]> {
+async function firstThat(ranked: readonly Has[], proxies: readonly Proxied[]): Promise<readonly Proxied[]> {
   const nowMs = Date.now()
   const problems = new Map<Proxied, unknown>()
   for (const sinceMs of [undefined, nowMs]) {
-    for (const proxied of proxies) {
-      try {
-        if (!problems.has(proxied) && (await has(proxied, sinceMs))) return [proxied]
-      } catch (problem) {
-        problems.set(proxied, problem)
+    for (const has of ranked) {
+      for (const proxied of proxies) {
+        try {
+          if (!problems.has(proxied) && (await has(proxied, sinceMs))) return [proxied]
+        } catch (problem) {
+          problems.set(proxied, problem)
+        }
       }
     }
   }
