@@ -304,6 +304,12 @@ describe('issues of a value with many errors', () => {
     expect(text).toContain('tags.19: ')
   })
 
+  test.each(['', 'a'])('are well-formed texts: %s', async (start) => {
+    const text = String(await check(z.strictObject({}), { [start + '\u{1f600}'.repeat(5_000)]: 1 }))
+    expect(text.length).toBe(501)
+    expect(text.isWellFormed()).toBe(true)
+  })
+
   test('are limited to 500 characters each', async () => {
     expect(await check(z.strictObject({}), { ['x'.repeat(10_000)]: 1 })).toMatch(/^.{500}…$/)
   })

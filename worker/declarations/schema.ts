@@ -107,7 +107,8 @@ export function issuesText(issues: Issues): string {
 }
 
 /** Cuts the text of an issue, and each name in its path: the paths of all issues would repeat a long text of the client. */
-export const cut = (text: string): string => (text.length > longestIssue ? `${text.slice(0, longestIssue)}…` : text)
+export const cut = (text: string): string =>
+  text.length > longestIssue ? `${text.slice(0, longestIssue).toWellFormed()}…` : text
 
 /**
  * Compiles a plain JSON Schema into a function that returns the issues of a value, none if the value is valid.
