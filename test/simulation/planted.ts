@@ -16,6 +16,7 @@ const shared = 'durable-objects/shared'
 const subscriptions = 'durable-objects/subscriptions'
 const task = 'durable-objects/task'
 const signIn = 'durable-objects/sign-in'
+const apiKeys = 'durable-objects/api-keys'
 
 export const planted: readonly PlantedDefect[] = [
   // Events and streams
@@ -644,6 +645,82 @@ export const planted: readonly PlantedDefect[] = [
     search: 'return Number((await this.#objectOf(key).read(key)) ?? 0)',
     replacement: 'return 0 * key.length',
     clients: ['sign-ins'],
+  },
+
+  // API keys
+  {
+    name: 'a key is not listed before it works',
+    means: 'A crash between the key and its list leaves a key that its owner cannot revoke.',
+    file: `${apiKeys}/object.ts`,
+    search: 'this.ctx.storage.kv.put(prefix + id, entry)',
+    replacement: 'if (entry.isReplaced) this.ctx.storage.kv.put(prefix + id, entry)',
+    clients: ['key owners'],
+  },
+  {
+    name: 'keys that are created at the same time exceed the limit',
+    means: 'The keys of an owner are counted before another one is waited for.',
+    file: `${apiKeys}/object.ts`,
+    search: 'const entries = this.#entries()\n    const replacedCount',
+    replacement:
+      'const entries = this.#entries()\n    await Promise.all([this.ctx.storage.sync(), scheduler.wait(50)])\n    const replacedCount',
+    clients: ['key owners'],
+  },
+  {
+    name: 'a revoked key stays',
+    means: 'A key that is revoked is taken off the list only.',
+    file: `${apiKeys}/object.ts`,
+    search: 'return false\n    await this.#clear()\n    return true',
+    replacement: 'return false\n    return true',
+    clients: ['key owners'],
+  },
+  {
+    name: 'a key is rotated twice',
+    means: 'Two rotations at the same time both replace the key.',
+    file: `${apiKeys}/object.ts`,
+    search: 'if (!key || key.replacedBy !== undefined) return undefined',
+    replacement: 'if (!key) return undefined',
+    clients: ['key owners'],
+  },
+  {
+    name: 'a rotated key ends at once',
+    means: 'The grace of a key that was replaced is forgotten.',
+    file: `${apiKeys}/object.ts`,
+    search: 'const expiresAt = Math.min(until, key.expiresAt ?? until)',
+    replacement: 'const expiresAt = Math.min(until, Date.now() + 1000)',
+    clients: ['key owners'],
+  },
+  {
+    name: 'a rotated key counts',
+    means: 'A key that was replaced is one of those that the owner may have.',
+    file: `${apiKeys}/object.ts`,
+    search: 'if (entries.length - replacedCount >= maxKeys)',
+    replacement: 'if (entries.length >= maxKeys)',
+    clients: ['key owners'],
+  },
+  {
+    name: 'a replaced key never ends',
+    means: 'A rotation does not set the end of the old key.',
+    file: `${apiKeys}/object.ts`,
+    search: 'this.#put({ ...key, replacedBy: by, expiresAt })',
+    replacement: 'this.#put({ ...key, replacedBy: by })',
+    clients: ['key owners'],
+  },
+  {
+    name: 'keys have no alarm',
+    means: 'A key that has expired is stored for ever.',
+    file: `${apiKeys}/object.ts`,
+    search:
+      'if (key.expiresAt !== undefined) await this.#alarms.set({ expiresAt: key.expiresAt })\n  }\n\n  async describe',
+    replacement: '}\n\n  async describe',
+    clients: ['key owners'],
+  },
+  {
+    name: 'the last use of a key is not stored',
+    means: 'An owner cannot see which keys are used.',
+    file: `${apiKeys}/object.ts`,
+    search: 'if (key && isUseDue(key)) this.#put',
+    replacement: 'if (key && !isUseDue(key)) this.#put',
+    clients: ['key owners'],
   },
 ]
 

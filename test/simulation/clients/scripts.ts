@@ -2,6 +2,7 @@
 import type { World } from '../world.ts'
 import { calls } from './calls.ts'
 import { httpSse } from './http-sse.ts'
+import { keyOwners } from './key-owners.ts'
 import { signIns } from './sign-ins.ts'
 import { silent } from './silent.ts'
 import { shoppers, spenders, visitors } from './state.ts'
@@ -29,4 +30,5 @@ export const scripts: Readonly<Record<string, Script>> = {
 /** Clients of the server with sign-in and API keys. */
 export const identityScripts: Readonly<Record<string, Script>> = {
   'sign-ins': signIns,
+  'key owners': keyOwners,
 }

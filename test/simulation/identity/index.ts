@@ -1,6 +1,6 @@
 /** The server whose users sign in and have API keys, in schedules of its own. */
-import { createServer, type Plugin, serve } from 'edgemcp'
-import { apiKeys } from 'edgemcp/api-keys'
+import { createServer, type Plugin, serve, ToolError } from 'edgemcp'
+import { type ApiKeyOwner, apiKeys } from 'edgemcp/api-keys'
 import { oneOf } from 'edgemcp/auth'
 import { oauth2, signIn } from 'edgemcp/sign-in'
 
@@ -26,9 +26,21 @@ const company = oauth2({
 const users = signIn({ with: company, origin: 'http://localhost' })
 const keys = apiKeys({ prefix: 'sim', maxPerOwner: 3 })
 
+type Params = {
+  readonly user: string
+  readonly owner: ApiKeyOwner
+  readonly id: string
+  readonly expiresIn: number
+  readonly grace: number
+}
+
 /** What an operator does: the name is the path. */
-const acts: Readonly<Record<string, (params: Readonly<Record<string, string>>) => Promise<unknown>>> = {
-  signOut: ({ user = '' }) => users.signOut(user),
+const acts: Readonly<Record<string, (params: Params) => Promise<unknown>>> = {
+  signOut: ({ user }) => users.signOut(user),
+  createKey: ({ owner, expiresIn }) => keys.create(owner, { scopes: ['read'], expiresIn }),
+  rotateKey: ({ owner, id, grace }) => keys.rotate(owner, id, { grace }),
+  revokeKey: ({ owner, id }) => keys.revoke(owner, id),
+  listKeys: ({ owner }) => keys.list(owner),
 }
 
 const operator: Plugin = {
@@ -38,7 +50,12 @@ const operator: Plugin = {
       path: `/operator/${name}`,
       methods: ['POST'],
       async handle(request) {
-        return Response.json({ result: await act((await request.json()) as Record<string, string>) })
+        try {
+          return Response.json({ result: await act(await request.json<Params>()) })
+        } catch (problem) {
+          if (problem instanceof ToolError) return Response.json({ refused: problem.message })
+          throw problem
+        }
       },
     })),
 }
