@@ -17,6 +17,7 @@ const subscriptions = 'durable-objects/subscriptions'
 const task = 'durable-objects/task'
 const signIn = 'durable-objects/sign-in'
 const apiKeys = 'durable-objects/api-keys'
+const limits = 'worker/plugins/rate-limit'
 
 export const planted: readonly PlantedDefect[] = [
   // Events and streams
@@ -721,6 +722,40 @@ export const planted: readonly PlantedDefect[] = [
     search: 'if (key && isUseDue(key)) this.#put',
     replacement: 'if (key && !isUseDue(key)) this.#put',
     clients: ['key owners'],
+  },
+
+  // Limits
+  {
+    name: 'a quota admits one call more',
+    means: 'A counter that is full has room for one call.',
+    file: `${limits}/quota.ts`,
+    search: 'waitMs: count < limit ? 0',
+    replacement: 'waitMs: count <= limit ? 0',
+    clients: ['callers'],
+  },
+  {
+    name: 'a quota never has room again',
+    means: 'The counter of an hour goes on in the next one.',
+    file: `${limits}/quota.ts`,
+    search: 'counter?.from === from ? counter.count : 0',
+    replacement: 'counter ? counter.count : 0',
+    clients: ['callers'],
+  },
+  {
+    name: 'one call too many runs',
+    means: 'A limit of calls at a time admits one call more.',
+    file: `${limits}/concurrency.ts`,
+    search: 'this.#count(this.#waiting, key) + parked >= limit',
+    replacement: 'this.#count(this.#waiting, key) + parked > limit',
+    clients: ['callers'],
+  },
+  {
+    name: 'a call that has ended keeps its place',
+    means: 'The place of a call is free when its time is over.',
+    file: `${limits}/concurrency.ts`,
+    search: 'return { release: () => this.#remove(this.#held, slots, lease) }',
+    replacement: 'return { release: () => void lease }',
+    clients: ['callers'],
   },
 ]
 

@@ -118,7 +118,8 @@ export class App {
     try {
       const back = await browser.authorize(new URL(`${origin}/authorize?${new URLSearchParams(params)}`), {})
       const code = back.get('code')
-      if (code === null) this.#world.serverErrors.push(String(back))
+      // Access that is ended while the user signs in.
+      if (back.get('error') === 'server_error') this.#world.serverErrors.push(String(back))
       return code ?? undefined
     } catch (problem) {
       if (problem instanceof ConnectionLost) return undefined

@@ -1,5 +1,6 @@
 /** The scripts of clients, by kind. Each starts its clients, and says what must be true. */
 import type { World } from '../world.ts'
+import { callers } from './callers.ts'
 import { calls } from './calls.ts'
 import { httpSse } from './http-sse.ts'
 import { keyOwners } from './key-owners.ts'
@@ -31,4 +32,5 @@ export const scripts: Readonly<Record<string, Script>> = {
 export const identityScripts: Readonly<Record<string, Script>> = {
   'sign-ins': signIns,
   'key owners': keyOwners,
+  callers,
 }

@@ -2,7 +2,9 @@
 import { createServer, type Plugin, serve, ToolError } from 'edgemcp'
 import { type ApiKeyOwner, apiKeys } from 'edgemcp/api-keys'
 import { oneOf } from 'edgemcp/auth'
+import { rateLimit } from 'edgemcp/rate-limit'
 import { oauth2, signIn } from 'edgemcp/sign-in'
+import { type Store, state } from 'edgemcp/state'
 
 const server = createServer({ name: 'identity', version: '1' })
 server.tool('whoami', { description: 'Returns the user', scopes: ['read'] }, (_, { principal }) =>
@@ -10,6 +12,39 @@ server.tool('whoami', { description: 'Returns the user', scopes: ['read'] }, (_,
 )
 server.tool('mail', { description: 'Returns a token of the provider', scopes: ['read'] }, (_, ctx) =>
   ctx.upstream('company'),
+)
+
+/** Writes into a diary outside of the server, which no crash undoes. */
+const write = (entry: string) => fetch('https://diary.example/', { method: 'POST', body: entry })
+
+server.tool(
+  'limited',
+  { description: 'Runs five times in an hour', scopes: ['read'], rateLimit: { quota: '5/h' } },
+  async () => {
+    await write(`limited ${Math.floor(Date.now() / 3_600_000)}`)
+    return 'ran'
+  },
+)
+server.tool(
+  'slow',
+  { description: 'Runs twice at a time', scopes: ['read'], rateLimit: { concurrent: 2 } },
+  async () => {
+    await write('slow begins')
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    await write('slow ends')
+    return 'ran'
+  },
+)
+
+const visits = state('visits', { per: 'user', ttl: '1d' }, (store: Store<{ count: number }>) => ({
+  add: () => {
+    const count = (store.get('count') ?? 0) + 1
+    store.put('count', count)
+    return count
+  },
+}))
+server.tool('visit', { description: 'Counts visits', scopes: ['read'] }, async (_, ctx) =>
+  String(await ctx.state(visits).add()),
 )
 
 const at = (path: string) => `https://provider.example${path}`
@@ -60,6 +95,7 @@ const operator: Plugin = {
     })),
 }
 
-const worker = serve(server, { auth: oneOf(users, keys), plugins: [operator] })
+const worker = serve(server, { auth: oneOf(users, keys), plugins: [operator, rateLimit()] })
 export default worker
 export const { McpSession, McpSignIn, McpApiKeys } = worker
+export { McpState } from 'edgemcp/state'
