@@ -106,13 +106,15 @@ function happen(world: World, fault: Fault, act: () => void, happened: Fault[]):
  * Lets faults happen that a seed chooses. Each schedule has some kinds of faults only, so that some have many of one kind; some have
  * all of them close together.
  *
+ * @param firstAt the seed chooses one: the events before the first fault, at most
  * @returns the faults, as they happen
  */
 export function injectFaults(
   world: World,
   seed: number,
   most: number,
-  kinds: readonly FaultKind[] = faultKinds,
+  kinds: readonly FaultKind[],
+  firstAt: readonly number[],
 ): readonly Fault[] {
   const random = new Random(seed)
   const happened: Fault[] = []
@@ -120,7 +122,7 @@ export function injectFaults(
   const swarm = kinds.filter(() => random.chance(0.35))
   const chosen = swarm.length > 0 ? swarm : kinds
   const probability = random.pick([0.01, 0.03, 0.1, 0.3])
-  const firstEvent = random.whole(0, random.pick([60, 250]))
+  const firstEvent = random.whole(0, random.pick(firstAt))
   const { loop } = world.platform
   loop.onEvent = (label) => {
     if (happened.length >= left || loop.count < firstEvent || !random.chance(probability)) return

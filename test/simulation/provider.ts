@@ -103,7 +103,7 @@ export class Provider {
   #issue(family: Family): Response {
     const { random, now } = this.#host
     const [access, refresh] = [`access-${random.uuid()}`, `refresh-${random.uuid()}`]
-    const seconds = random.pick([90, 3600])
+    const seconds = random.pick([90, 90, 3600])
     family.current = refresh
     this.#families.set(refresh, family)
     this.#access.set(access, { family, expires: now() + seconds * 1000 })

@@ -7,13 +7,26 @@ type SimulatedServer = {
   readonly scripts: Readonly<Record<string, Script>>
   /** Days after which nothing is stored any more. */
   readonly days: number
+  /** The seed chooses one: the events before the first fault, at most. */
+  readonly firstFaultAt: readonly number[]
 }
 
 export type BundledServer = SimulatedServer & Bundle
 
-const sessions: SimulatedServer = { main: 'test/simulation/server/index.ts', scripts, days: 9 }
-// The registration of a client lasts for 90 days.
-const identity: SimulatedServer = { main: 'test/simulation/identity/index.ts', scripts: identityScripts, days: 130 }
+const sessions: SimulatedServer = {
+  main: 'test/simulation/server/index.ts',
+  scripts,
+  days: 9,
+  firstFaultAt: [60, 250],
+}
+const identity: SimulatedServer = {
+  main: 'test/simulation/identity/index.ts',
+  scripts: identityScripts,
+  // The registration of a client lasts for 90 days.
+  days: 130,
+  // A sign-in takes some hundreds.
+  firstFaultAt: [60, 250, 600],
+}
 
 export class Servers {
   readonly #replacements: readonly Replacement[]

@@ -1,6 +1,6 @@
 /** Runs schedules. */
 import assert from 'node:assert/strict'
-import { type Fault, type FaultKind, injectFaults, repeatFaults } from './faults.ts'
+import { type Fault, type FaultKind, faultKinds, injectFaults, repeatFaults } from './faults.ts'
 import type { BundledServer } from './servers.ts'
 import { World } from './world.ts'
 
@@ -34,13 +34,13 @@ const expected = ['The first attempt fails', 'OAuth error response: 400 invalid_
 
 /** Runs the schedule of a seed: some kinds of clients, and some faults. */
 export async function simulate(
-  { load, scripts, days }: Pick<BundledServer, 'load' | 'scripts' | 'days'>,
+  { load, scripts, days, firstFaultAt }: BundledServer,
   seed: number,
   settings: Settings = {},
 ): Promise<Outcome> {
   const {
     mostFaults = 8,
-    faultKinds,
+    faultKinds: kinds = faultKinds,
     plan,
     clients = Object.keys(scripts),
     keepsTrace = false,
@@ -48,7 +48,9 @@ export async function simulate(
   } = settings
   const world = new World(load, { seed, keepsTrace, isUngated })
   const { random, platform } = world
-  const faults = plan ? repeatFaults(world, plan) : injectFaults(world, seed * 7919 + 1, mostFaults, faultKinds)
+  const faults = plan
+    ? repeatFaults(world, plan)
+    : injectFaults(world, seed * 7919 + 1, mostFaults, kinds, firstFaultAt)
   for (const kind of clients) {
     if (clients.length === 1 || random.chance(0.4)) scripts[kind]?.(world)
   }
