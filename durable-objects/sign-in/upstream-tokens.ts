@@ -124,6 +124,8 @@ export class UpstreamTokens {
     if ('missing' in refreshed) return refreshed.missing === 'answer' ? { is: 'unanswered' } : signedOut
     const again = canRefresh ? await provider.user(refreshed) : answer
     if (again !== 'rejected') return again
+    // A new token that has expired meanwhile says nothing about the user.
+    if (canRefresh && isExpired(refreshed)) return { is: 'unanswered' }
     await this.#update(user, entry, (stored) => (isSame(stored, refreshed) ? asRefused(stored) : undefined))
     // Those of a sign-in may take their place.
     return this.user(user, provider)
@@ -307,6 +309,8 @@ const isSame = (stored: KeptTokens | undefined, { accessToken, refreshToken }: K
   stored?.accessToken === accessToken && stored.refreshToken === refreshToken
 
 const tokenOf = ({ accessToken, expires }: KeptTokens): UpstreamAnswer => ({ accessToken, expires })
+
+const isExpired = ({ expires = Number.POSITIVE_INFINITY }: KeptTokens): boolean => expires <= Date.now()
 
 /** Whether the access token is valid for a minute at least. */
 const isFresh = ({ expires = Number.POSITIVE_INFINITY }: KeptTokens): boolean => expires - refreshBeforeMs > Date.now()

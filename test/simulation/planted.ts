@@ -603,7 +603,7 @@ export const planted: readonly PlantedDefect[] = [
     search: 'kv.put(marker + entry, sent)\n    await this.#storage.sync()',
     replacement: '',
     clients: ['sign-ins'],
-    kinds: ['crash', 'deploy'],
+    kinds: ['crash'],
   },
   {
     name: 'a refresh whose caller was lost is repeated at once',
@@ -612,7 +612,16 @@ export const planted: readonly PlantedDefect[] = [
     search: 'mayRun = true',
     replacement: '',
     clients: ['sign-ins'],
-    kinds: ['crash', 'lose isolate', 'sever'],
+    kinds: ['sever'],
+  },
+  {
+    name: 'a new token of the provider that has expired ends the access',
+    means: 'A token that expires before the provider is asked about the user counts as refused.',
+    file: `${signIn}/upstream-tokens.ts`,
+    search: "if (canRefresh && isExpired(refreshed)) return { is: 'unanswered' }",
+    replacement: '',
+    clients: ['sign-ins'],
+    kinds: ['jump clock'],
   },
   {
     name: 'a token request is not answered',
@@ -622,14 +631,6 @@ export const planted: readonly PlantedDefect[] = [
     replacement: 'return answer.then(undefined, (problem: unknown) => {\n        throw problem\n        serverInfo',
     clients: ['sign-ins'],
     kinds: ['crash', 'sever'],
-  },
-  {
-    name: 'each call refreshes at the provider',
-    means: 'Calls at the same time send one refresh token several times.',
-    file: `${signIn}/upstream-tokens.ts`,
-    search: 'const running = this.#refreshing.get(key)',
-    replacement: 'const running = undefined as Promise<KeptTokens | Missing | undefined> | undefined',
-    clients: ['sign-ins'],
   },
   {
     name: 'refreshed tokens of the provider are not stored',
