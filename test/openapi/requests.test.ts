@@ -600,7 +600,7 @@ test('a readOnly property is not an argument, required or not', async () => {
 
 describe('a parameter with a list', () => {
   const list = { type: 'array', items: { type: 'string' } }
-  const sent = async (path: string, parameter: object, ids: string[]) => {
+  const sent = async (path: string, parameter: object, ids: string | string[]) => {
     const base = await listen((request, response) => response.end(request.url))
     const document = { openapi: '3.1.0', paths: { [path]: { get: { operationId: 'get', parameters: [parameter] } } } }
     const server = newServer().use(openApiTools(parseOpenApi(document), { baseUrl: base }))
@@ -663,6 +663,103 @@ describe('a parameter with a list', () => {
     const base = await listen(({ headers }, response) => response.end(headers.ids))
     const server = serverOf([{ in: 'header', name: 'ids', schema: list }], { baseUrl: base })
     expect(textOf(await result(server, 'tools/call', { name: 'mail', arguments: { ids } }))).toBe(sent)
+  })
+
+  test('in a path of the style label is told from a text', async () => {
+    const parameter = {
+      in: 'path',
+      name: 'ids',
+      required: true,
+      schema: { type: 'string' },
+      style: 'label',
+      explode: true,
+    }
+    const document = {
+      openapi: '3.1.0',
+      paths: { '/x/{ids}': { get: { operationId: 'get', parameters: [parameter] } } },
+    }
+    const base = await listen((request, response) => response.end(request.url))
+    const server = newServer().use(openApiTools(parseOpenApi(document), { baseUrl: base }))
+    expect(textOf(await result(server, 'tools/call', { name: 'get', arguments: { ids: 'a.b' } }))).toBe('/x/.a.b')
+  })
+
+  test.each([
+    [['a', 'b.c d'], 'a,b.c d'],
+    [['a', 'b,c'], '"b,c" would be several entries of "ids": it has their separator'],
+  ])('in a header has entries without the separator: %j', async (ids, sent) => {
+    const base = await listen(({ headers }, response) => response.end(headers.ids))
+    const server = serverOf([{ in: 'header', name: 'ids', schema: list }], { baseUrl: base })
+    expect(textOf(await result(server, 'tools/call', { name: 'mail', arguments: { ids } }))).toBe(sent)
+  })
+
+  test('in a path of the style label is told from a text', async () => {
+    const parameter = {
+      in: 'path',
+      name: 'ids',
+      required: true,
+      schema: { type: 'string' },
+      style: 'label',
+      explode: true,
+    }
+    const document = {
+      openapi: '3.1.0',
+      paths: { '/x/{ids}': { get: { operationId: 'get', parameters: [parameter] } } },
+    }
+    const base = await listen((request, response) => response.end(request.url))
+    const server = newServer().use(openApiTools(parseOpenApi(document), { baseUrl: base }))
+    expect(textOf(await result(server, 'tools/call', { name: 'get', arguments: { ids: 'a.b' } }))).toBe('/x/.a.b')
+  })
+
+  test.each([
+    [['a', 'b.c d'], 'a,b.c d'],
+    [['a', 'b,c'], '"b,c" would be several entries of "ids": it has their separator'],
+  ])('in a header has entries without the separator: %j', async (ids, sent) => {
+    const base = await listen(({ headers }, response) => response.end(headers.ids))
+    const server = serverOf([{ in: 'header', name: 'ids', schema: list }], { baseUrl: base })
+    expect(textOf(await result(server, 'tools/call', { name: 'mail', arguments: { ids } }))).toBe(sent)
+  })
+
+  test('in a path of the style label is told from a text', async () => {
+    const parameter = {
+      in: 'path',
+      name: 'ids',
+      required: true,
+      schema: { type: 'string' },
+      style: 'label',
+      explode: true,
+    }
+    const document = {
+      openapi: '3.1.0',
+      paths: { '/x/{ids}': { get: { operationId: 'get', parameters: [parameter] } } },
+    }
+    const base = await listen((request, response) => response.end(request.url))
+    const server = newServer().use(openApiTools(parseOpenApi(document), { baseUrl: base }))
+    expect(textOf(await result(server, 'tools/call', { name: 'get', arguments: { ids: 'a.b' } }))).toBe('/x/.a.b')
+  })
+
+  test.each([
+    [['a', 'b.c d'], 'a,b.c d'],
+    [['a', 'b,c'], '"b,c" would be several entries of "ids": it has their separator'],
+  ])('in a header has entries without the separator: %j', async (ids, sent) => {
+    const base = await listen(({ headers }, response) => response.end(headers.ids))
+    const server = serverOf([{ in: 'header', name: 'ids', schema: list }], { baseUrl: base })
+    expect(textOf(await result(server, 'tools/call', { name: 'mail', arguments: { ids } }))).toBe(sent)
+  })
+
+  test.each(['../admin', 'a/../../admin', '..\\admin', '..;a', 'a/..', '..\0'])(
+    'in a path is no way to another path, also for an API that decodes it first: %j',
+    async (id) => {
+      const parameter = { in: 'path', name: 'id', required: true, schema: { type: 'string' } }
+      expect(await sent('/x/{id}', parameter, id)).toContain('cannot be a segment of the path /x/{id}')
+    },
+  )
+
+  test.each([
+    ['main...next', '/x/main...next'],
+    ['docs/..a/b.', '/x/docs%2F..a%2Fb.'],
+  ])('in a path may have dots: %s', async (id, path) => {
+    const parameter = { in: 'path', name: 'id', required: true, schema: { type: 'string' } }
+    expect(await sent('/x/{id}', parameter, id)).toBe(path)
   })
 
   test('in a path of the style label never makes another path', async () => {
@@ -1081,13 +1178,21 @@ describe('a body that is a form', () => {
     )
   })
 
-  test('has no name of a part that ends with a backslash', () => {
+  test('has no name of a part with a backslash, and no file whose name ends with one', () => {
     const bodyType = 'multipart/form-data'
-    const message = '"a\\\\" cannot be the name of a part: it ends with a backslash'
-    expect(() => requestBody({ bodyType }, { 'a\\': 1 })).toThrow(message)
-    const files = { a: { data: '', filename: 'a\\' } }
-    expect(() => requestBody({ bodyType, bodyFields: { a: { isFile: true } } }, files)).toThrow(message)
-    expect(() => requestBody({ bodyType }, { 'a\\b': 1 })).not.toThrow()
+    for (const name of ['a\\', '\\a[b]', 'a\\[b]']) {
+      expect(() => requestBody({ bodyType }, { [name]: 1 })).toThrow('cannot be the name of a part: it has a backslash')
+    }
+    const file = (filename: string) =>
+      requestBody({ bodyType, bodyFields: { a: { isFile: true } } }, { a: { data: '', filename } })
+    expect(() => file('a\\')).toThrow('"a\\\\" cannot be the name of a file: it ends with a backslash')
+    expect(() => file('C:\\a')).not.toThrow()
+  })
+
+  test('has no control characters in the name of a file', async () => {
+    const file = { data: '', filename: 'a\0\t\r\n".png' }
+    const body = requestBody({ bodyType: 'multipart/form-data', bodyFields: { a: { isFile: true } } }, { a: file })
+    expect(await new Response(body).text()).toContain('filename="a%00%09%0D%0A%22.png"')
   })
 
   test('has parts with the media types of the document', async () => {

@@ -162,13 +162,16 @@ export async function callOperation(
     ) ?? [name, {}]
     const value = argumentOf(argument)
     const text = textsOf(value).join(separator)
-    // Encoded or not, it would be another path.
-    if (text === '' || /^\.{0,2}$/.test(prefix + text) || !text.isWellFormed()) {
+    // Encoded or not, it would be another path; with a separator, for a server that decodes a path before it resolves it.
+    if (text === '' || climbing.test(prefix + text) || !text.isWellFormed()) {
       throw new ToolError(`${preview(text)} cannot be a segment of the path ${path}`)
     }
     return prefix + joinEntries(name, value, separator, inSegment)
   }
 }
+
+/** A single dot, or two dots as a segment. Some servers read what is behind `;` as a parameter of the segment, and end it at NUL. */
+const climbing = /^\.?$|(?:^|[/\\])\.\.(?:$|[/\\;\0])/
 
 /** Returns a member; `undefined` if it is absent, also for names that objects inherit, such as `constructor`. */
 const memberOf = <V>(value: Readonly<Record<string, V>>, name: string): V | undefined =>

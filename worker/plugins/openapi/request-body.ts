@@ -125,8 +125,15 @@ function* partsOf(value: Params, styles: FieldStyles, hasOtherFiles: boolean): I
   }
 }
 
-/** Returns the header of a part. A type that no header can have is as none. */
+/**
+ * Returns the header of a part. A type that no header can have is as none.
+ *
+ * @throws ToolError for a name with a backslash, which many servers remove: `f\[role]` would be `f[role]`. One at the end hides the quote
+ */
 function headerOf(name: string, type = '', filename?: string): string {
+  if (name.includes('\\')) throw new ToolError(`${preview(name)} cannot be the name of a part: it has a backslash`)
+  if (filename?.endsWith('\\'))
+    throw new ToolError(`${preview(filename)} cannot be the name of a file: it ends with a backslash`)
   const file = filename === undefined ? '' : `; filename="${inHeader(filename)}"`
   const sent = /^[ -~]+$/.test(type) ? type : file && 'application/octet-stream'
   const typeLine = sent && `Content-Type: ${sent}\r\n`
@@ -144,15 +151,9 @@ const isFilePart = (value: unknown): value is FilePart =>
 /**
  * Encodes a name for the header of a part.
  *
- * @throws ToolError for a name that ends with a backslash: many servers read the quote after it as a part of the name
- *
  * @see https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data
  */
-function inHeader(name: string): string {
-  if (name.endsWith('\\'))
-    throw new ToolError(`${preview(name)} cannot be the name of a part: it ends with a backslash`)
-  return wellFormed(name).replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22')
-}
+const inHeader = (name: string): string => wellFormed(name).replaceAll(/[\p{Cc}"]/gu, encodeURIComponent)
 
 /** Ignores names that objects inherit, such as `constructor`. */
 const styleOf = (name: string, styles: FieldStyles) => (Object.hasOwn(styles, name) && styles[name]) || {}
