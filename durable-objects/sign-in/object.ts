@@ -174,7 +174,10 @@ export class SignIn extends DurableObject implements SignInRpc {
     return response
   }
 
-  /** Returns the error of a client that cannot prove its identity: the library verifies it before the token, of which none has this name. */
+  /**
+   * Returns the error of a client that cannot prove that the grant is its own. The library compares its assertion with `client_id`, and verifies
+   * it before the token, of which none has this name.
+   */
   async #refuseClient(
     request: Request,
     site: OAuthSite,
@@ -182,6 +185,8 @@ export class SignIn extends DurableObject implements SignInRpc {
     terms: TokenTerms,
     params: URLSearchParams,
   ): Promise<Response | undefined> {
+    // The library wrote the grant.
+    params.set('client_id', JSON.parse(this.#entry(key)?.value ?? '{}').clientId)
     params.set('refresh_token', 'none')
     const probe = new Request(request, { body: params })
     const response = await this.#host.answer(probe, site, { key, storage: this.#direct() }, terms)

@@ -155,11 +155,26 @@ test('an app of which a user has two, such as on two computers, stays signed in 
   }
 })
 
+test('the access of a client with a long URL can be ended on the account page', async () => {
+  const long = `https://app.example/a${'/'.repeat(4000)}c.json`
+  documents.set(long, () => Response.json({ ...app, client_id: long }))
+  const self = { id: long, secret: undefined }
+  const browser = new Browser()
+  const request = client.ask(self)
+  const response = await client.token(client.codeForm(request, await client.code(request, browser)))
+  const { refresh_token } = (await response.json()) as Tokens
+  await browser.open(client.at('/oauth/account?with=github'))
+  const form = new URLSearchParams({ client: long })
+  const ended = await browser.visit(client.at('/oauth/account'), form, { headers: { Origin: server.url.origin } })
+  expect(ended.status).toBe(303)
+  expect(await seen(await client.token(client.refreshForm(self, refresh_token)))).toBe('400 invalid_grant')
+})
+
 describe('a client with a key', () => {
-  const keyId = 'https://app.example/keyed.json'
+  const ownId = 'https://app.example/keyed.json'
 
   /** @param jwksUri where its keys are. Default: in the document */
-  async function keyed(jwksUri?: string) {
+  async function keyed(jwksUri?: string, keyId = ownId) {
     const { publicKey, privateKey } = await generateKeyPair('ES256')
     const jwks = { keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256', use: 'sig' }] }
     const keys = jwksUri === undefined ? { jwks } : { jwks_uri: jwksUri }
@@ -184,14 +199,14 @@ describe('a client with a key', () => {
 
   test('gets tokens for an assertion, which works once', async () => {
     const { assertion } = await keyed()
-    const request = client.ask({ id: keyId, secret: undefined })
+    const request = client.ask({ id: ownId, secret: undefined })
     const form = client.codeForm(request, await client.code(request))
     expect(await seen(await client.token(form))).toBe('401 invalid_client')
     const signed = await assertion(server.url.origin)
     const response = await client.token({ ...form, ...proof(signed) })
     expect(response.status).toBe(200)
     const { refresh_token } = (await response.json()) as Tokens
-    const refresh = client.refreshForm({ id: keyId, secret: undefined }, refresh_token)
+    const refresh = client.refreshForm({ id: ownId, secret: undefined }, refresh_token)
     expect(await seen(await client.token({ ...refresh, ...proof(signed) }))).toBe('401 invalid_client')
     const foreign = await generateKeyPair('ES256')
     const forged = await assertion(server.url.origin, foreign.privateKey)
@@ -205,7 +220,7 @@ describe('a client with a key', () => {
 
   test('gets the same tokens when it refreshes twice at once, and none for an assertion that was used', async () => {
     const { assertion } = await keyed()
-    const self = { id: keyId, secret: undefined }
+    const self = { id: ownId, secret: undefined }
     const request = client.ask(self)
     const prove = async () => proof(await assertion(server.url.origin))
     const first = await client.token({ ...client.codeForm(request, await client.code(request)), ...(await prove()) })
@@ -226,10 +241,24 @@ describe('a client with a key', () => {
     expect(await seen(await client.token({ ...next, ...(await prove()) }))).toBe('200 granted')
   })
 
+  test('never gets the tokens of another client that refreshed', async () => {
+    const { assertion } = await keyed()
+    const other = await keyed(undefined, 'https://other.example/keyed.json')
+    const request = client.ask({ id: ownId, secret: undefined })
+    const prove = async () => proof(await assertion(server.url.origin))
+    const first = await client.token({ ...client.codeForm(request, await client.code(request)), ...(await prove()) })
+    // The assertion names the client, so the form need not.
+    const refresh = { grant_type: 'refresh_token', refresh_token: ((await first.json()) as Tokens).refresh_token }
+    expect(await seen(await client.token({ ...refresh, ...(await prove()) }))).toBe('200 granted')
+    const foreign = proof(await other.assertion(server.url.origin))
+    expect(await seen(await client.token({ ...refresh, ...foreign }))).toBe('401 invalid_client')
+    expect(await seen(await client.token({ ...refresh, ...(await prove()) }))).toBe('200 granted')
+  })
+
   test('is answered with 503 while its keys cannot be read, and gets tokens afterwards', async () => {
     const jwksUri = 'https://app.example/keys.json'
     const { assertion, jwks } = await keyed(jwksUri)
-    const request = client.ask({ id: keyId, secret: undefined })
+    const request = client.ask({ id: ownId, secret: undefined })
     const form = {
       ...client.codeForm(request, await client.code(request)),
       ...proof(await assertion(server.url.origin)),

@@ -30,7 +30,7 @@ const sealPurpose = ({ origin }: OAuthSite) => `sign-in account ${origin}`
 /** Milliseconds for which a person is signed in to the page. */
 const lifeMs = 10 * 60_000
 
-const maxFormBytes = 4096
+const maxFormBytes = 64 * 1024
 
 export class AccountPages {
   readonly #providers: readonly IdentityProvider[]
