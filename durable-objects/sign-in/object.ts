@@ -215,7 +215,7 @@ export class SignIn extends DurableObject implements SignInRpc {
       await this.#host.endGrant(site, own)
       return accessEnded()
     }
-    // The client has proven its secret: with a wrong one, the error is `invalid_client`.
+    // A client was verified, of this grant or another one: with a wrong secret, the error is `invalid_client`.
     if (refreshToken !== undefined && (await isInvalidGrant(response)) && (await this.#issued.has(refreshToken))) {
       await this.#host.endGrant(site, own)
     }
@@ -355,19 +355,22 @@ export class SignIn extends DurableObject implements SignInRpc {
   }
 }
 
-/** Returns the error for a grant that ended while its request ran: RFC 6749, section 5.2. */
+/** Browsers of all origins may read an error: RFC 6749 has no cookies. */
 const openHeaders = { 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-store' }
 
+/** Returns the error for a grant that ended while its request ran: RFC 6749, section 5.2. */
 const accessEnded = () =>
   Response.json(
     { error: 'invalid_grant', error_description: 'The access of the client was ended.' },
     { status: 400, headers: openHeaders },
   )
 
+/** Whether the library refused the token of a request, after it had verified the client. */
 async function isInvalidGrant(response: Response): Promise<boolean> {
   return response.status === 400 && JSON.parse(await response.clone().text()).error === 'invalid_grant'
 }
 
+/** Returns the error for a request of a grant for which too many wait. */
 const busy = () =>
   Response.json(
     {

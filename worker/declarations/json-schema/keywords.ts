@@ -129,11 +129,13 @@ const isList: (value: unknown) => value is List = Array.isArray
 const isAnything = (_: unknown): _ is unknown => true
 
 const has = (value: Params, name: string) => Object.hasOwn(value, name) && value[name] !== undefined
+
 /** Returns a function that lists the indexes of lists of the current value. */
 const indexesOf =
   ({ work }: Place) =>
   (value: List) =>
     work().indexes(value)
+
 /** Returns a function that lists the properties of objects of the current value. */
 const propertiesOf =
   ({ work }: Place) =>
