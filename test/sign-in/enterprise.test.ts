@@ -10,12 +10,19 @@ type Key = Awaited<ReturnType<typeof generateKeyPair>>['privateKey']
 
 const keys: Record<string, Key> = {}
 const documents: Record<string, object> = {}
+/** What other addresses answer. Default: not found. */
+const answers: Record<string, () => Response | Promise<Response>> = {}
+/** The URLs that the server has requested. */
+const requests: string[] = []
 let server: TestServer
 beforeAll(async () => {
   for (const [name, alg] of [
     ['acme', 'RS256'],
     ['globex', 'ES256'],
     ['stranger', 'RS256'],
+    ['initech', 'RS256'],
+    ['hooli', 'RS256'],
+    ['umbrella', 'RS256'],
   ] as const) {
     const { privateKey, publicKey } = await generateKeyPair(alg)
     keys[name] = privateKey
@@ -23,13 +30,14 @@ beforeAll(async () => {
       keys: [{ ...(await exportJWK(publicKey)), kid: name, alg, use: 'sig' }],
     }
   }
-  documents['https://acme.example/.well-known/openid-configuration'] = {
-    issuer: 'https://acme.example',
-    jwks_uri: 'https://acme.example/keys',
+  for (const name of ['acme', 'initech', 'umbrella']) {
+    const issuer = `https://${name}.example`
+    documents[`${issuer}/.well-known/openid-configuration`] = { issuer, jwks_uri: `${issuer}/keys` }
   }
-  server = await startServer('test/sign-in/server', { CASE: 'enterprise', GITHUB: 'http://127.0.0.1:9' }, ({ url }) =>
-    url in documents ? Response.json(documents[url]) : undefined,
-  )
+  server = await startServer('test/sign-in/server', { CASE: 'enterprise', GITHUB: 'http://127.0.0.1:9' }, ({ url }) => {
+    requests.push(url)
+    return answers[url]?.() ?? (url in documents ? Response.json(documents[url]) : new Response(null, { status: 404 }))
+  })
 })
 afterAll(() => server?.[Symbol.asyncDispose]())
 
@@ -62,8 +70,8 @@ const basic = (id = 'desktop', secret = 'a secret') => ({
   Authorization: `Basic ${btoa(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`)}`,
 })
 
-const exchange = (text: string, params: Parameters = {}, headers: Parameters = basic()) =>
-  fetch(new URL('/oauth/token', server.url), {
+const exchange = (text: string, params: Parameters = {}, headers: Parameters = basic(), path = '/oauth/token') =>
+  fetch(new URL(path, server.url), {
     method: 'POST',
     headers,
     body: new URLSearchParams({
@@ -274,6 +282,7 @@ describe('is refused', () => {
     ['a tenant that is no string', withHeader(globex, { ...ofGlobex, org_id: ['acme'] }), badGrant],
     ['a user whom allow refuses with a reason', withClaims({ sub: 'mallory' }), badGrant],
     ['a user whom allow refuses', withClaims({ sub: 'nobody' }), badGrant],
+    ['a user of several tenants, who has no page to choose one', withClaims({ sub: 'both' }), badGrant],
     ['a text that is no assertion', async () => exchange('a.b.c'), badGrant],
     ['no assertion', async () => exchange(''), { status: 400, error: 'invalid_request' }],
     ['an assertion of 20,000 characters', withClaims({ padding: 'x'.repeat(20_000) }), badGrant],
@@ -309,6 +318,8 @@ async function usedOnce(): Promise<string> {
   expect((await exchange(text)).status).toBe(200)
   return text
 }
+
+const advance = (ms: number) => fetch(new URL('/operator?do=advance', server.url), { method: 'POST', body: String(ms) })
 
 async function register(method: string) {
   const response = await fetch(new URL('/oauth/register', server.url), {
@@ -362,7 +373,7 @@ test('an assertion from before the end of access gives none after it', async () 
     body: JSON.stringify(principal),
   })
   expect(await listed.json()).toEqual([])
-  await fetch(new URL('/operator?do=advance', server.url), { method: 'POST', body: '62000' })
+  await advance(62_000)
   await issued({ sub, iat: now() + 62 })
 })
 
@@ -378,3 +389,114 @@ test('users of an organization are told that they cannot connect a provider', as
 test('the endpoint for tokens answers other requests as before', async () => {
   expect((await tokenRequest(server.url, { grant_type: 'password' })).status).toBe(401)
 })
+
+const outage = { status: 503, error: 'temporarily_unavailable', retryAfter: '30' }
+const refusal = { status: 400, error: 'invalid_grant', retryAfter: null }
+
+async function seen(sent: Response | Promise<Response>) {
+  const response = await sent
+  const { error } = (await response.json()) as { error?: string }
+  return { status: response.status, error, retryAfter: response.headers.get('Retry-After') }
+}
+
+const failing = (status = 500) => new Response('{', { status })
+const requestsTo = (url: string) => requests.filter((one) => one === url).length
+
+describe('while nobody can decide, an assertion is neither accepted nor refused, and is accepted later, once:', () => {
+  test('the metadata of its issuer cannot be read, for which one request is sent', async () => {
+    const where = 'https://initech.example/.well-known/openid-configuration'
+    answers[where] = () => failing()
+    const texts = await Promise.all(
+      Array.from({ length: 20 }, () => assertion({ iss: 'https://initech.example' }, { key: 'initech' })),
+    )
+    const all = await Promise.all(texts.map((text) => seen(exchange(text))))
+    expect(all).toEqual(texts.map(() => outage))
+    expect(requestsTo(where)).toBe(1)
+    delete answers[where]
+    await advance(6000)
+    const later = await Promise.all(texts.map((text) => exchange(text)))
+    expect(later.map(({ status }) => status)).toEqual(texts.map(() => 200))
+    expect(requestsTo(where)).toBe(2)
+    expect(await seen(exchange(texts[0] as string))).toEqual(refusal)
+  })
+
+  test('the metadata is of another issuer', async () => {
+    const where = 'https://umbrella.example/.well-known/openid-configuration'
+    answers[where] = () => Response.json({ issuer: 'https://acme.example', jwks_uri: 'https://acme.example/keys' })
+    const text = await assertion({ iss: 'https://umbrella.example' }, { key: 'umbrella' })
+    expect(await seen(exchange(text))).toEqual(outage)
+    delete answers[where]
+    await advance(6000)
+    expect((await exchange(text)).status).toBe(200)
+  })
+
+  test('the keys of its issuer cannot be read', async () => {
+    const where = 'https://hooli.example/keys'
+    const text = await assertion({ iss: 'https://hooli.example' }, { key: 'hooli' })
+    for (const answer of [() => failing(), () => failing(404), () => failing(200), () => Response.json({})]) {
+      answers[where] = answer
+      expect(await seen(exchange(text))).toEqual(outage)
+    }
+    delete answers[where]
+    expect((await exchange(text)).status).toBe(200)
+    expect(await seen(exchange(text))).toEqual(refusal)
+  })
+
+  test.each(['allow', 'tenant', 'grantScopes'])('%s throws', async (option) => {
+    const text = await assertion({ sub: 'hopper' })
+    lookUps(option, () => failing())
+    expect(await seen(exchange(text))).toEqual(outage)
+    expect(await seen(exchange(text))).toEqual(outage)
+    lookUps(option, () => new Response())
+    expect((await exchange(text)).status).toBe(200)
+    expect(await seen(exchange(text))).toEqual(refusal)
+  })
+
+  test('its grant cannot be stored', async () => {
+    const text = await assertion()
+    await fetch(new URL('/operator?do=failWrites', server.url), { method: 'POST', body: '1' })
+    expect(await seen(exchange(text))).toEqual({ ...outage, retryAfter: '5' })
+    expect((await exchange(text)).status).toBe(200)
+    expect(await seen(exchange(text))).toEqual(refusal)
+  })
+
+  test('another request with it does not make it valid while the first one runs', async () => {
+    const text = await assertion({ sub: 'hopper' })
+    const { asked, answer } = held()
+    const first = exchange(text)
+    await asked
+    expect(await seen(exchange(text))).toEqual(refusal)
+    expect(await seen(exchange(text))).toEqual(refusal)
+    answer(failing())
+    expect(await seen(first)).toEqual(outage)
+    lookUps('allow', () => new Response())
+    expect((await exchange(text)).status).toBe(200)
+  })
+
+  test('its client has gone before allow throws', async () => {
+    const text = await assertion({ sub: 'hopper' })
+    const { asked, answer } = held()
+    answers['https://members.example/gone'] = () => asked.then(() => new Response())
+    expect(await (await exchange(text, {}, basic(), '/abandoned')).text()).toBe('given up')
+    answer(failing())
+    lookUps('allow', () => new Response())
+    await expect.poll(async () => (await exchange(text)).status).toBe(200)
+  })
+})
+
+/** Decides what the service answers that an option asks. The others get an answer. */
+function lookUps(option: string, answer: () => Response | Promise<Response>): void {
+  for (const one of ['allow', 'tenant', 'grantScopes']) answers[`https://members.example/${one}`] = () => new Response()
+  answers[`https://members.example/${option}`] = answer
+}
+
+/** Lets `allow` wait for an answer. */
+function held() {
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
+  const { promise: answered, resolve: answer } = Promise.withResolvers<Response>()
+  lookUps('allow', () => {
+    ask()
+    return answered
+  })
+  return { asked, answer }
+}

@@ -6,11 +6,13 @@ import { proxy } from 'edgemcp/compose'
 import { jsonSchema } from 'edgemcp/json-schema'
 import { openApiTools, parseOpenApi } from 'edgemcp/openapi'
 import { github, oauth2, oidc, type SignedInUser, type SignInOptions, signIn } from 'edgemcp/sign-in'
+import { abandon } from '../../auth/abandon.ts'
 import { putForward } from '../../support/counted/clock.ts'
 
 const vars = env as unknown as Record<'CASE' | 'GITHUB' | 'WORK' | 'OPENID' | 'ORIGIN', string> & {
   PAGE?: string
   FAR?: string
+  SELF: Fetcher
 }
 
 const server = createServer({ name: 'notes', title: 'Notes', version: '1.0.0', jsonSchema })
@@ -52,6 +54,12 @@ server.tool(
 
 const client = { clientId: 'edge', clientSecret: 'hush' }
 const gitHub = github({ ...client, url: vars.GITHUB, additionalScopes: ['repo', 'gist'] })
+
+/** Asks the service that an option depends on. @throws Error while it does not answer */
+async function lookUp(option: string): Promise<void> {
+  const { ok } = await fetch(`https://members.example/${option}`)
+  if (!ok) throw new Error('The list of members cannot be read')
+}
 
 const cases: Readonly<Record<string, SignInOptions>> = {
   choice: {
@@ -126,13 +134,25 @@ const cases: Readonly<Record<string, SignInOptions>> = {
   },
   enterprise: {
     with: gitHub,
-    allow: ({ id }) => (id === 'mallory' ? 'Mallory may not.' : id !== 'nobody'),
-    grantScopes: ({ provider, email, groups = [] }, approved) =>
-      groups.includes('readers') || (provider === 'globex' && email !== 'ada@globex.example')
+    async allow({ id }) {
+      if (id === 'hopper') await lookUp('allow')
+      return id === 'mallory' ? 'Mallory may not.' : id !== 'nobody'
+    },
+    async tenant({ id, tenant }) {
+      if (id === 'hopper') await lookUp('tenant')
+      return id === 'both' ? ['acme', 'globex'] : tenant
+    },
+    async grantScopes({ id, provider, email, groups = [] }, approved) {
+      if (id === 'hopper') await lookUp('grantScopes')
+      return groups.includes('readers') || (provider === 'globex' && email !== 'ada@globex.example')
         ? approved.filter((scope) => scope === 'notes:read')
-        : approved,
+        : approved
+    },
     enterprise: {
       issuers: [
+        { name: 'initech', issuer: 'https://initech.example' },
+        { name: 'hooli', issuer: 'https://hooli.example', jwksUri: 'https://hooli.example/keys' },
+        { name: 'umbrella', issuer: 'https://umbrella.example' },
         {
           name: 'acme',
           issuer: 'https://acme.example',
@@ -186,7 +206,13 @@ if (vars.FAR !== undefined) server.use(proxy(vars.FAR, { prefix: 'far_', upstrea
 const auth = signIn(cases[vars.CASE] as SignInOptions)
 const ofTenant = vars.CASE === 'ofTenant' && forTenant('acme', auth, { allowMissingClaim: true })
 
-/** What an operator does: `POST /operator?do=signOut`, with a user as JSON. `advance` advances the clock, by milliseconds. */
+/** Writes of grants that fail, one after the other. */
+let failingWrites = 0
+
+/**
+ * What an operator does: `POST /operator?do=signOut`, with a user as JSON. `advance` advances the clock, by milliseconds. `failWrites` lets
+ * writes of grants fail, as many as it says.
+ */
 const operator: Plugin = {
   name: 'operator',
   routes: () => [
@@ -197,9 +223,20 @@ const operator: Plugin = {
         const user = (await request.json()) as SignedInUser
         const todo = new URL(request.url).searchParams.get('do')
         if (todo === 'advance') return Response.json(putForward(Number(user)) ?? null)
+        if (todo === 'failWrites') {
+          failingWrites = Number(user)
+          return Response.json(null)
+        }
         const done = todo === 'signOut' ? auth.signOut(user) : auth.grants(user)
         return Response.json(await done.catch(({ message }: Error) => ({ message })))
       },
+    },
+    {
+      // A client that gives up a token request once a page has answered.
+      path: '/abandoned',
+      methods: ['POST'],
+      handle: (request) =>
+        abandon(vars.SELF, new Request(new URL('/oauth/token', request.url), request), 'https://members.example/gone'),
     },
   ],
 }
@@ -210,5 +247,11 @@ const worker = serve(server, {
   ...(vars.PAGE !== undefined && { origins: [vars.PAGE] }),
 })
 
-export const { McpSession, McpSignIn } = worker
+export const { McpSession } = worker
+export class McpSignIn extends worker.McpSignIn {
+  override async write(...args: Parameters<InstanceType<typeof worker.McpSignIn>['write']>) {
+    if (args[0].startsWith('grant:') && failingWrites-- > 0) throw new Error('The storage does not answer')
+    return super.write(...args)
+  }
+}
 export default worker

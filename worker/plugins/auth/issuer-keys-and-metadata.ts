@@ -42,8 +42,13 @@ type Source = {
   readonly issuer: string
   /** URL of the keys; `undefined`: the metadata names it. */
   readonly keysUrl: string | undefined
+  /** Whether no keys are read, but their URL. Default: false. */
+  readonly isMetadataOnly?: boolean
   readonly fetch: Fetch
 }
+
+/** What the documents need of the endpoint. */
+type Host = Pick<ServerInfo, 'waitUntil' | 'report' | 'documentSeals'>
 
 export class IssuerDocuments {
   /** How often the documents were read from the issuer. */
@@ -63,7 +68,7 @@ export class IssuerDocuments {
   }
 
   /** @throws Error when no document is known and the issuer does not respond */
-  async current(serverInfo: ServerInfo): Promise<IssuerDocument> {
+  async current(serverInfo: Host): Promise<IssuerDocument> {
     const cached = this.#known ?? (await this.#cached(serverInfo))
     // It may have been read from the issuer meanwhile.
     this.#known ??= cached
@@ -91,7 +96,7 @@ export class IssuerDocuments {
    * @throws McpError `unavailable` when several unknown keys have caused requests: the key may be valid
    * @throws Error when the issuer does not respond: the key may be valid
    */
-  async renewed(document: IssuerDocument, kid: string | undefined, serverInfo: ServerInfo): Promise<IssuerDocument> {
+  async renewed(document: IssuerDocument, kid: string | undefined, serverInfo: Host): Promise<IssuerDocument> {
     if (this.#known && this.#known.at > document.at) return this.#known
     // Another request with that key has already started the request.
     if (this.#isLoading) return this.#load(serverInfo)
@@ -111,7 +116,7 @@ export class IssuerDocuments {
   }
 
   /** Reads the documents, once at a time. A failure is reported once, and no request is sent for a while. */
-  #load(serverInfo: ServerInfo): Promise<IssuerDocument> {
+  #load(serverInfo: Host): Promise<IssuerDocument> {
     if (this.#loading && this.#isLoading) return this.#loading.document
     if (this.#failure && Date.now() - this.#failure.at < restAfterFailure) return Promise.reject(this.#failure.problem)
     const loading = this.#read().then(
@@ -141,11 +146,14 @@ export class IssuerDocuments {
   }
 
   async #read(): Promise<IssuerDocument> {
-    const { issuer, keysUrl } = this.#source
+    const { issuer, keysUrl, isMetadataOnly = false, fetch } = this.#source
     const metadata = keysUrl === undefined ? await this.#discover() : { issuer, jwks_uri: keysUrl }
     const where = metadata.jwks_uri
-    if (typeof where !== 'string') throw new Error(`The metadata of ${issuer} has no jwks_uri: give bearer() the keys`)
-    const { keys } = await fetchJson(this.#source.fetch, safeUrl(where, 'The jwks_uri', issuer))
+    if (typeof where !== 'string') {
+      throw new Error(`The metadata of ${issuer} has no jwks_uri: give bearer() the keys, or enterprise its jwksUri`)
+    }
+    const url = safeUrl(where, 'The jwks_uri', issuer)
+    const { keys } = isMetadataOnly ? { keys: [] } : await fetchJson(fetch, url)
     if (!Array.isArray(keys)) throw new Error(`${where} has no list "keys"`)
     const usable = keys.slice(0, mostKeys).filter(isPublic)
     return { at: Date.now(), metadata, keys: { keys: usable } }
@@ -174,7 +182,7 @@ export class IssuerDocuments {
 
   // A failure of the cache delays a request, and has no other effect.
 
-  async #cached(serverInfo: ServerInfo): Promise<IssuerDocument | undefined> {
+  async #cached(serverInfo: Host): Promise<IssuerDocument | undefined> {
     try {
       const document = await cacheOf(serverInfo)?.read(this.#cacheName)
       return isDocument(document) ? document : undefined
@@ -184,7 +192,7 @@ export class IssuerDocuments {
     }
   }
 
-  async #writeToCache(document: IssuerDocument, serverInfo: ServerInfo): Promise<void> {
+  async #writeToCache(document: IssuerDocument, serverInfo: Host): Promise<void> {
     try {
       await cacheOf(serverInfo)?.write(this.#cacheName, document, staleFor)
     } catch (problem) {
@@ -193,13 +201,13 @@ export class IssuerDocuments {
   }
 
   get #cacheName(): string {
-    const { issuer, keysUrl = '' } = this.#source
-    return `${encodeURIComponent(issuer)}/${encodeURIComponent(keysUrl)}`
+    const { issuer, keysUrl = '', isMetadataOnly } = this.#source
+    return `${encodeURIComponent(issuer)}/${isMetadataOnly ? 'metadata' : encodeURIComponent(keysUrl)}`
   }
 }
 
 /** The cache of the data center; `undefined` without `EDGEMCP_KEYS`. */
-function cacheOf(serverInfo: ServerInfo): DocumentCache | undefined {
+function cacheOf(serverInfo: Host): DocumentCache | undefined {
   const seals = serverInfo.documentSeals?.()
   return seals && new DocumentCache(seals)
 }

@@ -11,7 +11,7 @@ import {
 import type { EntryStorage, OAuthSite, SignInRpc, TokenTerms } from '../../../durable-objects/rpc.ts'
 import { BoundedMap } from '../../protocol/bounded-map.ts'
 import type { Enterprise } from './enterprise.ts'
-import { type GrantStorage, grantStorage, objectKeyOf } from './grant-storage.ts'
+import { type GrantStorage, grantStorage, objectKeyOf, type RequestStorage } from './grant-storage.ts'
 import { objectName } from './object-names.ts'
 import type { User } from './providers/provider.ts'
 
@@ -34,9 +34,13 @@ export type ServerOptions = Pick<
 /** Paths of the authorization server, on the origin of the endpoint. */
 export const paths = { authorize: '/authorize', token: '/oauth/token', register: '/oauth/register' } as const
 
+type WaitUntil = (work: Promise<unknown>) => void
+
 /** What the library finds its storage in. */
 export type Env = {
-  readonly OAUTH_KV: GrantStorage
+  readonly OAUTH_KV: RequestStorage
+  /** Continues work after the response. */
+  readonly waitUntil: WaitUntil
   /** Decides about a refresh, which is refused for now without it. */
   readonly decide?: TokenTerms['decide'] | undefined
 }
@@ -61,7 +65,7 @@ export class AuthorizationServers {
   /** Returns the pages of the authorization server: parsing, consent, visits to a provider, grants. */
   helpers(site: OAuthSite, objectOf: StorageOf): OAuthHelpers {
     // The authorization page refuses other private-use redirect URIs than those of `signIn()`.
-    return this.#at(site, true).getOAuthApi(this.#environment(site, objectOf))
+    return this.#at(site, true).getOAuthApi(this.#environment(site, objectOf, () => {}))
   }
 
   /**
@@ -73,14 +77,17 @@ export class AuthorizationServers {
     request: Request,
     site: OAuthSite,
     objectOf: StorageOf,
-    waitUntil: (work: Promise<unknown>) => void,
+    waitUntil: WaitUntil,
     allowPrivateUse = false,
     decide?: TokenTerms['decide'],
-  ) {
+  ): Promise<Response> {
     // The library uses nothing else of the context.
     const context = { waitUntil, passThroughOnException() {}, props: {} } as unknown as ExecutionContext
-    const environment = { ...this.#environment(site, objectOf), decide }
-    return this.#at(site, allowPrivateUse).fetch(request, environment, context)
+    const environment = { ...this.#environment(site, objectOf, waitUntil), decide }
+    const answer = unlessOutage(this.#at(site, allowPrivateUse).fetch(request, environment, context), environment)
+    // An assertion is released also for a client that has gone.
+    waitUntil(answer.catch(() => {}))
+    return answer
   }
 
   #at(site: OAuthSite, allowPrivateUseRedirectUris: boolean): OAuthAuthorizationServer<Env> {
@@ -93,7 +100,7 @@ export class AuthorizationServers {
       ...options,
       ...(enterprise && { enterpriseManagedAuthorization: enterprise.at(site) }),
       tokenExchangeCallback: decideAgain,
-      onError: answerOutage,
+      onError: answerOutage(enterprise),
       issuer: origin,
       authorizeEndpoint: paths.authorize,
       tokenEndpoint: paths.token,
@@ -108,12 +115,12 @@ export class AuthorizationServers {
     return server
   }
 
-  #environment(site: OAuthSite, objectOf: StorageOf): Env {
+  #environment(site: OAuthSite, objectOf: StorageOf, waitUntil: WaitUntil): Env {
     const { clientAt } = this.#options
     const storage = grantStorage(objectOf, (user) => objectName(site, upstreamKeyOf(user)))
-    if (!clientAt) return { OAUTH_KV: storage }
+    if (!clientAt) return { OAUTH_KV: storage, waitUntil }
     const get: GrantStorage['get'] = async (key, options) => (await clientAt(key)) ?? storage.get(key, options)
-    return { OAUTH_KV: { ...storage, get } }
+    return { OAUTH_KV: { ...storage, get }, waitUntil }
   }
 }
 
@@ -150,30 +157,44 @@ const unavailable = (reason: string) =>
     headers: retryAfter,
   })
 
-/** Answers a token request whose client cannot be verified now. After `invalid_client`, clients discard their tokens. */
-const answerOutage: NonNullable<OAuthAuthorizationServerOptions<Env>['onError']> = ({
-  status,
-  code,
-  description,
-  internal,
-}) => {
-  console.warn(`OAuth error response: ${status} ${code} - ${description}`)
-  if (!isOutage(internal)) return undefined
-  return Response.json(
-    { error: 'temporarily_unavailable', error_description: 'The server of the app does not answer: try again later' },
-    { status: 503, headers: { ...retryAfter, 'Cache-Control': 'no-store' } },
-  )
+/** Answers a token request that can be neither accepted nor refused now. After a refusal, clients discard their tokens and assertions. */
+const answerOutage =
+  (enterprise: Enterprise | undefined): NonNullable<OAuthAuthorizationServerOptions<Env>['onError']> =>
+  ({ status, code, description, internal }) => {
+    console.warn(`OAuth error response: ${status} ${code} - ${description}`)
+    const outage = outageOf(internal, enterprise)
+    if (outage === undefined) return undefined
+    console.warn(outage, internal)
+    return Response.json(
+      { error: 'temporarily_unavailable', error_description: outage },
+      { status: 503, headers: { ...retryAfter, 'Cache-Control': 'no-store' } },
+    )
+  }
+
+/** Releases the assertion of a request that ended with an outage: the same one is accepted again. */
+async function unlessOutage(answer: Promise<Response>, { OAUTH_KV: storage }: Env): Promise<Response> {
+  const response = await answer.catch(async (problem: unknown) => {
+    await storage.release()
+    throw problem
+  })
+  if (response.status >= 500) await storage.release()
+  return response
 }
 
 /** What the library and the runtime say while a metadata document cannot be read. Of one that was read, the library says what is wrong. */
 const unread =
   /^(?:Failed to fetch client metadata: HTTP (?:408|429|5\d\d)$|Client metadata fetch timed out|Network connection lost|internal error)/
 
-/** Whether the host of a client's metadata document, or of its keys, does not answer. */
-function isOutage({ category, detail }: OAuthErrorInternal): boolean {
-  const { message, reason, status = 503 } = Object(detail)
-  if (category === 'client-id-metadata-document') return unread.test(message)
-  return category === 'client-authentication' && reason === 'jwks_fetch_failed' && /^(?:408|429|5\d\d)$/.test(status)
+/** Returns who does not answer: the host of a client's metadata document or of its keys, the issuer of an assertion, or this server. */
+function outageOf({ category, detail }: OAuthErrorInternal, enterprise: Enterprise | undefined): string | undefined {
+  const failure = Object(detail)
+  if (category === 'enterprise-managed-authorization') return enterprise?.outageOf(failure)
+  const { message, reason, status = 503 } = failure
+  const isUnread =
+    category === 'client-id-metadata-document'
+      ? unread.test(message)
+      : category === 'client-authentication' && reason === 'jwks_fetch_failed' && /^(?:408|429|5\d\d)$/.test(status)
+  return isUnread ? 'The server of the app does not answer: try again later' : undefined
 }
 
 /** Returns a text without the characters that `error_description` must not have: RFC 6749, section 4.1.2.1. */

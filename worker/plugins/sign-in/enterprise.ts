@@ -6,13 +6,13 @@
  */
 import type { EmaClaimsMapperInput, EmaClaimsMapperResult, EmaOptions } from '@cloudflare/workers-oauth-provider'
 import type { OAuthSite } from '../../../durable-objects/rpc.ts'
-import { BoundedMap } from '../../protocol/bounded-map.ts'
 import { hex } from '../../protocol/hex.ts'
 import { sha256 } from '../../sealing/sha256.ts'
-import { fetchJson } from '../auth/fetch-json.ts'
+import type { TokenClaims } from '../auth/claims.ts'
+import { IssuerDocuments } from '../auth/issuer-keys-and-metadata.ts'
 import type { Env, GrantProps } from './authorization-server.ts'
 import { type DecidingOptions, decide } from './decide.ts'
-import { AccessDenied, type Authority } from './providers/provider.ts'
+import { AccessDenied, type Authority, type User } from './providers/provider.ts'
 import { profileOf, userIdOf, userOf } from './user.ts'
 
 /** Describes the identity provider of an organization, whose assertions are accepted. */
@@ -21,7 +21,7 @@ export type EnterpriseIssuer = {
   name: string
   /** The claim `iss` of its assertions, exactly: an https URL. */
   issuer: string
-  /** URL of its JSON Web Key Set. Default: `jwks_uri` of its OpenID configuration. */
+  /** URL of its JSON Web Key Set. Default: `jwks_uri` of its metadata. */
   jwksUri?: string
   /** Accepted values of `alg`. Default: `RS256`. */
   algorithms?: readonly ('RS256' | 'ES256')[]
@@ -76,25 +76,43 @@ export const authorityOf = ({
 /** The grant type of an assertion. @see https://www.rfc-editor.org/rfc/rfc7523#section-2.1 */
 export const jwtBearer = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
-/** Milliseconds for which the address of the keys of an issuer is known. */
-const addressMs = 10 * 60_000
-
 export class Enterprise {
   readonly #options: EnterpriseOptions
   readonly #deciding: DecidingOptions
-  readonly #addresses = new BoundedMap<string, { readonly url: string; readonly untilMs: number }>({ maxEntries: 100 })
+  /** The metadata of each issuer, which names the URL of its keys. The library reads the keys. */
+  readonly #metadata: ReadonlyMap<string, IssuerDocuments>
 
   constructor(options: EnterpriseOptions, deciding: DecidingOptions) {
     this.#options = options
     this.#deciding = deciding
+    const metadataOf = ({ issuer, jwksUri: keysUrl }: EnterpriseIssuer) =>
+      new IssuerDocuments({ issuer, keysUrl, isMetadataOnly: true, fetch: (url, init) => fetch(url, init) })
+    this.#metadata = new Map(options.issuers.map((one) => [one.issuer, metadataOf(one)]))
   }
 
-  /** Returns the options of the library for one authorization server. */
+  /** Returns the options of the library for one authorization server. It catches what they throw: see `outageOf`. */
   at(site: OAuthSite): EmaOptions<Env> {
     return {
-      trustedIssuers: ({ iss }) => this.#reporting(() => this.#issuer(iss)),
-      mapClaims: (input) => this.#reporting(() => this.#tokenFor(input, site)),
+      trustedIssuers: ({ iss, env }) => this.#trusted(iss, env),
+      mapClaims: (input) =>
+        this.#tokenFor(input, site).catch((problem: unknown) => {
+          if (problem instanceof AccessDenied) return null
+          console.error(problem)
+          throw problem
+        }),
     }
+  }
+
+  /**
+   * Returns why an assertion can be neither accepted nor refused now; `undefined` if it was refused.
+   *
+   * @param failure what the library says of it
+   */
+  outageOf({ reason, iss }: { readonly reason?: unknown; readonly iss?: unknown }): string | undefined {
+    if (reason === 'mapper_threw') return 'This server cannot decide about the user: try again later'
+    // An issuer of the options is trusted, unless its metadata cannot be read. The client changes neither them nor the keys.
+    const isUnread = reason === 'jwks_fetch_failed' || (reason === 'issuer_not_trusted' && this.#issuer(iss))
+    return isUnread ? 'The identity provider of the organization does not answer: try again later' : undefined
   }
 
   /** Returns the stored form of a client of the options; `undefined` for another key. */
@@ -113,46 +131,27 @@ export class Enterprise {
     }
   }
 
-  /** Refuses the assertion for what the work throws. The client does not receive the reason. */
-  async #reporting<T>(work: () => Promise<T>): Promise<T | null> {
-    try {
-      return await work()
-    } catch (problem) {
-      if (!(problem instanceof AccessDenied)) console.error(problem)
-      return null
-    }
+  #issuer(iss: unknown): EnterpriseIssuer | undefined {
+    return this.#options.issuers.find(({ issuer }) => issuer === iss)
   }
 
-  async #issuer(iss: string) {
-    const known = this.#options.issuers.find(({ issuer }) => issuer === iss)
-    if (!known) return null
-    const { issuer, algorithms, jwksUri = await this.#addressOf(issuer) } = known
-    return { issuer, jwksUri, ...(algorithms && { algorithms: [...algorithms] }) }
+  /** @throws Error while the metadata cannot be read, which is reported once */
+  async #trusted(iss: string, { waitUntil }: Env) {
+    const documents = this.#metadata.get(iss)
+    if (!documents) return null
+    const { metadata } = await documents.current({ waitUntil, report: console.error })
+    const algorithms = this.#issuer(iss)?.algorithms
+    return { issuer: iss, jwksUri: String(metadata.jwks_uri), ...(algorithms && { algorithms: [...algorithms] }) }
   }
 
-  /** @throws Error for metadata of another issuer */
-  async #addressOf(issuer: string): Promise<string> {
-    const known = this.#addresses.get(issuer)
-    if (known && Date.now() < known.untilMs) return known.url
-    const address = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
-    const { issuer: named, jwks_uri: url } = await fetchJson((href, init) => fetch(href, init), address)
-    if (named !== issuer || typeof url !== 'string') {
-      throw new Error(`${address} must name the issuer "${issuer}" and a jwks_uri: give the issuer a jwksUri`)
-    }
-    this.#addresses.set(issuer, { url, untilMs: Date.now() + addressMs })
-    return url
-  }
-
-  /** Returns `null` to refuse the user, or the scopes. */
+  /** Returns `null` to refuse the user, or the scopes. @throws AccessDenied; Error while an option fails */
   async #tokenFor(
     { claims, requestedScope }: EmaClaimsMapperInput<Env>,
     site: OAuthSite,
   ): Promise<EmaClaimsMapperResult | null> {
-    const issuer = this.#options.issuers.find((one) => one.issuer === claims.iss)
-    if (!issuer) return null
-    const { tenant, tenantClaim, groupsClaim } = issuer
-    const profile = profileOf(claims, { tenantClaim, groupsClaim })
-    const user = userOf({ ...profile, ...(tenant !== undefined && { tenant }) }, authorityOf(issuer))
+    const issuer = this.#issuer(claims.iss)
+    const user = issuer && userIn(claims, issuer)
+    if (!user) return null
     // An assertion or a request that names scopes gets no others, also if this server has none of them.
     const requested = new Set(requestedScope)
     const isDefault = requestedScope.length === 0 && claims.scope === undefined
@@ -160,9 +159,13 @@ export class Enterprise {
     if (known.length === 0 && site.scopes.length > 0) return null
     const decision = await decide(this.#deciding, user, known)
     if (decision.choices) {
-      throw new Error(
-        `tenant of signIn() returned several tenants for a user of ${issuer.name}, who has no page to choose one`,
+      // It is decided, as for a refresh: trying again changes nothing.
+      console.error(
+        new Error(
+          `tenant of signIn() returned several tenants for a user of ${issuer.name}, who has no page to choose one`,
+        ),
       )
+      return null
     }
     const props: GrantProps = { user, tenant: decision.tenant, startedAt: Date.now() }
     return {
@@ -171,5 +174,17 @@ export class Enterprise {
       metadata: { provider: issuer.name },
       props,
     }
+  }
+}
+
+/** Returns the user of an assertion; `undefined` for claims that describe none, which are reported: the client needs another assertion. */
+function userIn(claims: TokenClaims, issuer: EnterpriseIssuer): User | undefined {
+  const { tenant, tenantClaim, groupsClaim } = issuer
+  try {
+    const profile = profileOf(claims, { tenantClaim, groupsClaim })
+    return userOf({ ...profile, ...(tenant !== undefined && { tenant }) }, authorityOf(issuer))
+  } catch (problem) {
+    if (!(problem instanceof AccessDenied)) console.error(problem)
+    return undefined
   }
 }

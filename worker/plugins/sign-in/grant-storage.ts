@@ -15,6 +15,12 @@ export interface GrantStorage {
   list(options: { prefix?: string }): Promise<Listed>
 }
 
+/** The storage of one request. */
+export interface RequestStorage extends GrantStorage {
+  /** Lets another request use the assertion of an organization that this one was the first to use. */
+  release(): Promise<void>
+}
+
 /** `expirationTtl`: seconds from now. `expiration`: seconds since 1970. */
 type PutOptions = { readonly expirationTtl?: number; readonly expiration?: number; readonly metadata?: unknown }
 
@@ -27,7 +33,8 @@ type Listed = { readonly keys: readonly StoredKey[]; readonly list_complete: tru
 export function grantStorage(
   objectOf: (key: string) => EntryStorage,
   upstreamOf: (user: string) => string,
-): GrantStorage {
+): RequestStorage {
+  let reserved: string | undefined
   /** Stores the metadata of a grant with its user, before the grant itself: a grant that nobody can list could not be revoked. */
   const addToUser = async (key: string, metadata: unknown, expires: number | undefined): Promise<void> => {
     const user = userOf(key)
@@ -41,6 +48,7 @@ export function grantStorage(
       const text = isReplayMarker(key)
         ? await object.reserve(key)
         : await object.read(key, key.startsWith('transaction:'))
+      if (text === null && key.startsWith('enterprise-jti:')) reserved = key
       return type === 'json' && text !== null ? JSON.parse(text) : text
     },
     async put(key, value, { expirationTtl, expiration, metadata } = {}) {
@@ -59,6 +67,9 @@ export function grantStorage(
       if (kind === 'token') return { keys: [], list_complete: true }
       if (kind === 'grant' && user) return { keys: await objectOf(`user:${user}`).list(prefix), list_complete: true }
       throw new Error(`Sign-in cannot list all keys that start with "${prefix}": name a user`)
+    },
+    async release() {
+      if (reserved !== undefined) await objectOf(reserved).remove(reserved)
     },
   }
 }
