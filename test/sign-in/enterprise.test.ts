@@ -272,6 +272,13 @@ describe('is refused', () => {
       badGrant,
     ],
     ['scopes that the server does not have', withClaims({ scope: 'admin' }), badGrant],
+    ['a blank claim of scopes', withClaims({ scope: ' ' }), badGrant],
+    ['an empty claim of scopes', withClaims({ scope: '' }), badGrant],
+    [
+      'scopes of the request, where those of the assertion are blank',
+      async () => exchange(await assertion({ scope: '  ' }), { scope: 'notes:read' }),
+      badGrant,
+    ],
     ['groups that are no list of strings', withClaims({ groups: 'admins' }), badGrant],
     ['the tenant of another organization', withHeader(globex, { ...ofGlobex, org_id: 'acme' }), badGrant],
     [

@@ -152,8 +152,8 @@ export class Enterprise {
     const issuer = this.#issuer(claims.iss)
     const user = issuer && userIn(claims, issuer)
     if (!user) return null
-    // An assertion or a request that names scopes gets no others, also if this server has none of them.
-    const requested = new Set(requestedScope)
+    // An assertion or a request that names scopes gets no others, also if this server has none of them. A blank claim names none.
+    const requested = new Set(claims.scope?.trim() === '' ? [] : requestedScope)
     const isDefault = requestedScope.length === 0 && claims.scope === undefined
     const known = isDefault ? site.scopes : site.scopes.filter((scope) => requested.has(scope))
     if (known.length === 0 && site.scopes.length > 0) return null
