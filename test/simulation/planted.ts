@@ -248,6 +248,72 @@ export const planted: readonly PlantedDefect[] = [
     kinds: ['crash', 'deploy'],
   },
 
+  // Cancellation, and features of the client
+  {
+    name: 'a cancelled call keeps its stream',
+    means: 'The stream of a call that its client has cancelled stays open.',
+    file: `${session}/cancel-calls.ts`,
+    search: 'drop(session, running.post, running.call)',
+    replacement: '',
+    clients: ['cancellers'],
+  },
+  {
+    name: 'a cancelled call goes on',
+    means: 'A handler that ignores its signal sends messages after the cancellation.',
+    file: `${session}/cancel-calls.ts`,
+    search: 'running.cancellation.abort(reason)',
+    replacement: '',
+    clients: ['cancellers'],
+  },
+  {
+    name: 'a call that waits is not cancelled',
+    means: 'A cancellation ends only calls whose handler runs.',
+    file: `${session}/cancel-calls.ts`,
+    search: '  cancelWaiting(session, id)\n',
+    replacement: '',
+    clients: ['cancellers'],
+  },
+  {
+    name: 'a withdrawn question keeps its task',
+    means: 'The task that a client has begun for a question of a cancelled call goes on.',
+    file: `${task}/client-tasks.ts`,
+    search: 'this.#session.streams.sendMessage(stream, text)\n    return true',
+    replacement: 'return text.length > 0 && stream > 0',
+    clients: ['cancellers'],
+  },
+  {
+    name: 'roots that have changed are used',
+    means: 'A session ignores that the roots of its client have changed.',
+    file: `${session}/object.ts`,
+    search: "if (method === 'notifications/roots/list_changed') this.#session.values.delete('roots')",
+    replacement: '',
+    clients: ['interviews'],
+  },
+  {
+    name: 'a log level is not stored',
+    means: 'A session forgets which messages its client wants.',
+    file: `${session}/calls.ts`,
+    search: "session.values.put('logLevel', level)",
+    replacement: 'void level',
+    clients: ['interviews'],
+  },
+  {
+    name: 'the task of a client has no alarm',
+    means: 'A session does not ask a client about the task that answers a question.',
+    file: `${task}/client-tasks.ts`,
+    search: 'else void this.#session.alarms.add(due)',
+    replacement: '',
+    clients: ['interviews'],
+  },
+  {
+    name: 'a batch is answered too soon',
+    means: 'The response to a batch lacks its last answer.',
+    file: `${session}/pending-post.ts`,
+    search: 'this.batch?.fit(reply, this.revision) ?? reply)\n    if (this.unanswered === 0)',
+    replacement: 'this.batch?.fit(reply, this.revision) ?? reply)\n    if (this.unanswered <= 1)',
+    clients: ['calls'],
+  },
+
   // Lifetime
   {
     name: 'a tombstone without alarm',

@@ -52,7 +52,8 @@ export async function simulate(
     ? repeatFaults(world, plan)
     : injectFaults(world, seed * 7919 + 1, mostFaults, kinds, firstFaultAt)
   for (const kind of clients) {
-    if (clients.length === 1 || random.chance(0.4)) scripts[kind]?.(world)
+    // About five kinds run together.
+    if (clients.length === 1 || random.chance(Math.min(0.4, 5 / clients.length))) scripts[kind]?.(world)
   }
   let violation: Error | undefined
   try {

@@ -8,18 +8,24 @@ export function calls(world: ClientWorld, areQuestions: boolean): void {
   const { random } = world
   const kind = areQuestions ? 'questions' : 'calls'
   world.start(kind, async () => {
-    const client = new SessionClient(world)
+    // Only 2025-03-26 has batches.
+    const isOld = !areQuestions && random.chance(0.15)
+    const client = new SessionClient(world, isOld ? { protocolVersion: '2025-03-26' } : {})
     await client.open()
     const call = async (index: number) => {
       await world.sleep(random.between(0, random.pick([500, 5000])))
       const tool = areQuestions ? 'ask' : random.pick(['count', 'count', 'pay'])
       const pauseMs = random.pick([0, random.between(1, 50), random.between(50, 800)])
       const key = `${kind} ${index}`
-      const isAway = tool !== 'pay' && random.chance(0.3)
+      const isAway = tool !== 'pay' && random.chance(0.4)
       // A call that runs again too often is given up.
       const mostRuns = areQuestions ? 3 : 2
       const hasEnded = () => world.written(`end of ${key}`) > 0 || world.written(key) > mostRuns
-      const done = await client.call(tool, { key, steps: random.whole(1, 6), pauseMs }, isAway ? hasEnded : undefined)
+      const done = await client.call(
+        tool,
+        { key, steps: random.whole(1, 6), pauseMs },
+        { ...(isAway && { awayUntil: hasEnded }), ...(isOld && { batch: ['ping', 'tools/list'] }) },
+      )
       world.checks.push(() => checkCall(done, world))
     }
     await Promise.all(Array.from({ length: random.whole(1, 3) }, (_, index) => call(index)))

@@ -3,6 +3,7 @@ import type { World } from '../world.ts'
 import { callers } from './callers.ts'
 import { calls } from './calls.ts'
 import { httpSse } from './http-sse.ts'
+import { cancellers, interviews } from './interviews.ts'
 import { keyOwners } from './key-owners.ts'
 import { signIns } from './sign-ins.ts'
 import { silent } from './silent.ts'
@@ -26,6 +27,8 @@ export const scripts: Readonly<Record<string, Script>> = {
   shoppers,
   spenders,
   'stateless tasks': statelessTasks,
+  interviews,
+  cancellers,
 }
 
 /** Clients of the server with sign-in and API keys. */

@@ -14,7 +14,6 @@ export type Message = {
 }
 
 const json = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' }
-const protocolVersion = '2025-11-25'
 
 /** What a client knows of a call. */
 export class Call {
@@ -24,19 +23,55 @@ export class Call {
   /** The stream of its events, by their ids, and the last of them. */
   stream: string | undefined
   lastEventId: string | undefined
+  /** Settles once the client has an event id, or will never have one. */
+  readonly known = Promise.withResolvers<void>()
+  /** The call, and the requests of the same POST that are not answered. */
+  readonly open: Set<Message['id']>
   answer: Message | undefined
   readonly progress: number[] = []
-  /** Input requests. */
-  questions = 0
+  /** Requests and notifications of the server, without progress and requests about a task. */
+  readonly received: Message[] = []
+  isCancelling = false
+  /** When the server has acknowledged the cancellation, in milliseconds since 1970. */
+  cancelledAt: number | undefined
   /** `unknown`: the client lost the connection before it knew the stream. */
-  outcome: 'answered' | 'unknown' | undefined
+  outcome: 'answered' | 'cancelled' | 'unknown' | undefined
 
   constructor(id: number, tool: string, args: CallArguments) {
     this.id = id
     this.tool = tool
     this.args = args
+    this.open = new Set([id])
+  }
+
+  get questions(): number {
+    return this.received.filter(({ id }) => id !== undefined).length
+  }
+
+  get isOver(): boolean {
+    return this.open.size === 0 || this.outcome === 'cancelled'
   }
 }
+
+type CallOptions = {
+  /** For a client that leaves after the first event and returns two minutes later: whether the call has ended by then. */
+  readonly awayUntil?: () => boolean
+  /** Called with the call when it is sent. */
+  readonly onSent?: (call: Call) => void
+  /** An id of a call that was cancelled. Default: a new one. */
+  readonly id?: number
+  /** Methods without parameters that are called in the same POST. Default: the POST is no batch. */
+  readonly batch?: readonly string[]
+}
+
+export type SessionClientOptions = {
+  readonly protocolVersion?: string
+  readonly capabilities?: object
+  /** Returns the result of a request of the server; `undefined`: the client does not answer. Default: accepts with the message. */
+  readonly answer?: (request: Message) => object | undefined
+}
+
+const acceptMessage = ({ params }: Message) => ({ action: 'accept', content: { word: params?.message } })
 
 export type CallArguments = { readonly key: string; readonly steps: number; readonly pauseMs: number }
 
@@ -46,13 +81,13 @@ export class SessionClient {
   /** Requests that `ask` has sent. */
   requests = 0
   readonly #replies: Promise<void>[] = []
-  readonly #isSilent: boolean
+  readonly #options: Required<SessionClientOptions>
   #lastId = 0
 
-  /** @param isSilent whether it answers no input request */
-  constructor(world: ClientWorld, isSilent = false) {
+  constructor(world: ClientWorld, options: SessionClientOptions = {}) {
     this.world = world
-    this.#isSilent = isSilent
+    const capabilities = { elicitation: {} }
+    this.#options = { protocolVersion: '2025-11-25', capabilities, answer: acceptMessage, ...options }
   }
 
   /** Uses the session no more, until it has expired. */
@@ -67,13 +102,10 @@ export class SessionClient {
 
   /** Starts a session. */
   async open(): Promise<void> {
-    const params = {
-      protocolVersion,
-      capabilities: { elicitation: {} },
-      clientInfo: { name: 'simulated', version: '1' },
-    }
+    const { protocolVersion, capabilities } = this.#options
+    const params = { protocolVersion, capabilities, clientInfo: { name: 'simulated', version: '1' } }
     for (let attempt = 0; ; attempt += 1) {
-      const { response, text } = await this.sendUntil([200], () => this.#post({ id: 0, method: 'initialize', params }))
+      const { response, text } = await this.sendUntil([200], () => this.post({ id: 0, method: 'initialize', params }))
       const session = response.headers.get('mcp-session-id')
       if (session) {
         this.headers = { ...json, 'Mcp-Session-Id': session, 'MCP-Protocol-Version': protocolVersion }
@@ -89,7 +121,7 @@ export class SessionClient {
   async close(): Promise<void> {
     await Promise.all(this.#replies)
     await this.sendUntil([200, 202, 204, 404], () => this.#request({ method: 'DELETE', headers: this.headers }))
-    await this.sendUntil([404], () => this.#post({ id: 'after the end', method: 'ping' }))
+    await this.sendUntil([404], () => this.post({ id: 'after the end', method: 'ping' }))
   }
 
   /** Repeats a request until its network and its server are there. */
@@ -115,7 +147,7 @@ export class SessionClient {
       const { text } = await this.sendUntil([200], () => {
         this.#lastId += 1
         this.requests += 1
-        return this.#post({ id: this.#lastId, method, params })
+        return this.post({ id: this.#lastId, method, params })
       })
       const data = text.startsWith('{') ? text : /^data: (\{.*"(?:result|error)":.*)$/m.exec(text)?.[1]
       const message: Message | undefined = data === undefined ? undefined : JSON.parse(data)
@@ -126,30 +158,43 @@ export class SessionClient {
     }
   }
 
-  /**
-   * Calls a tool, and resumes the stream of the call until the answer.
-   *
-   * @param awayUntil for a client that leaves after the first event and returns two minutes later: whether the call has ended by then
-   */
-  async call(tool: string, args: CallArguments, awayUntil?: () => boolean): Promise<Call> {
-    this.#lastId += 1
-    const call = new Call(this.#lastId, tool, args)
+  /** Sends a notification or an answer until it is acknowledged. */
+  async tell(message: object): Promise<void> {
+    await this.sendUntil([202], () => this.post(message))
+  }
+
+  /** Cancels a call. */
+  async cancel(call: Call): Promise<void> {
+    call.isCancelling = true
+    await this.tell({ method: 'notifications/cancelled', params: { requestId: call.id, reason: 'enough' } })
+    call.cancelledAt = this.world.now()
+  }
+
+  /** Calls a tool, and resumes the stream of the call until the answer, or until the call was cancelled. */
+  async call(tool: string, args: CallArguments, { awayUntil, onSent, id, batch }: CallOptions = {}): Promise<Call> {
+    if (id === undefined) this.#lastId += 1
+    const call = new Call(id ?? this.#lastId, tool, args)
+    onSent?.(call)
+    const others = batch?.map((method, index) => ({ id: `${method} ${index} of ${call.id}`, method }))
+    for (const other of others ?? []) call.open.add(other.id)
     const leave = new AbortController()
     const onEvent = () => {
       if (awayUntil && (tool === 'count' || call.questions > 0)) leave.abort()
     }
     const params = { name: tool, arguments: args, _meta: { progressToken: args.key } }
     let retryMs = 1000
+    const message = { id: call.id, method: 'tools/call', params }
     await unlessLost(async () => {
-      const response = await this.#post({ id: call.id, method: 'tools/call', params }, leave.signal)
+      const response = await this.post(others ? [message, ...others] : message, leave.signal)
       retryMs = await this.#readResponse(call, response, retryMs, onEvent)
     })
     if (awayUntil && call.lastEventId !== undefined && !call.answer) {
       await this.world.sleep(120_000)
       if (this.world.quietMs > 60_000) assert.ok(awayUntil(), `${args.key}: the call stopped while its client was away`)
     }
-    for (let attempt = 0; !call.answer; attempt += 1) {
+    for (let attempt = 0; !call.isOver; attempt += 1) {
       if (call.lastEventId === undefined) {
+        call.known.resolve()
         call.outcome = 'unknown'
         return call
       }
@@ -161,7 +206,8 @@ export class SessionClient {
         retryMs = await this.#readResponse(call, response, retryMs)
       })
     }
-    call.outcome = 'answered'
+    call.known.resolve()
+    call.outcome ??= 'answered'
     return call
   }
 
@@ -169,11 +215,12 @@ export class SessionClient {
     const { status, headers, body } = response
     if (status !== 200 || headers.get('content-type')?.startsWith('application/json')) {
       const text = await body.text()
-      assert.ok(
-        status === 200 || status >= 500,
-        `${call.args.key}: status ${status} after ${call.lastEventId}: ${text}`,
-      )
-      if (status === 200) this.#take(call, JSON.parse(text))
+      // The stream has ended without an answer.
+      if (status === 405 && call.isCancelling) call.outcome = 'cancelled'
+      else assert.ok(status === 200 || status >= 500, `${call.args.key}: ${status} after ${call.lastEventId}: ${text}`)
+      if (status !== 200) return retryMs
+      for (const message of [JSON.parse(text)].flat()) this.#take(call, message)
+      assert.ok(call.isOver, `${call.args.key}: the response lacks answers: ${text}`)
       return retryMs
     }
     return this.#readStream(call, response, retryMs, onEvent)
@@ -195,16 +242,17 @@ export class SessionClient {
       const [stream, position] = id.split('.')
       call.stream ??= stream
       assert.equal(stream, call.stream, `${key}: an event of another stream`)
+      call.known.resolve()
       if (!data) {
         call.lastEventId ??= id
         continue
       }
       const last = Number((call.lastEventId ?? '.0').split('.')[1])
       assert.equal(Number(position), last + 1, `${key}: event ${id} after ${call.lastEventId}`)
-      assert.ok(!call.answer, `${key}: an event after the answer`)
+      assert.ok(!call.isOver, `${key}: an event after the answer`)
       call.lastEventId = id
       this.#take(call, JSON.parse(data))
-      if (call.answer) this.world.beside(checkEnd())
+      if (call.isOver) this.world.beside(checkEnd())
       onEvent()
     }
     return wait
@@ -213,15 +261,17 @@ export class SessionClient {
   #take(call: Call, message: Message): void {
     const { key } = call.args
     if (message.method === undefined) {
-      assert.equal(message.id, call.id, `${key}: the answer to another call`)
-      call.answer = message
+      assert.ok(call.open.delete(message.id), `${key}: the answer to another call, or a second one: ${message.id}`)
+      if (message.id === call.id) call.answer = message
     } else if (message.method === 'notifications/progress') {
       assert.equal(message.params?.progressToken, key, `${key}: the progress of another call`)
       call.progress.push(Number(message.params?.progress))
-    } else if (message.method === 'elicitation/create') {
-      call.questions += 1
-      if (this.#isSilent) return
-      const replying = this.#reply(message.id, { action: 'accept', content: { word: message.params?.message } })
+    } else {
+      const isAboutTask = message.method === 'tasks/get' || message.method === 'tasks/result'
+      if (!isAboutTask) call.received.push(message)
+      const result = message.id === undefined ? undefined : this.#options.answer(message)
+      if (!result) return
+      const replying = this.#reply(message.id, result)
       this.#replies.push(replying)
       this.world.beside(replying)
     }
@@ -229,7 +279,7 @@ export class SessionClient {
 
   async #reply(id: Message['id'], result: object): Promise<void> {
     await this.world.sleep(this.world.random.between(0, 3000))
-    await this.sendUntil([202], () => this.#post({ id, result }))
+    await this.tell({ id, result })
   }
 
   /**
@@ -286,8 +336,10 @@ export class SessionClient {
     this.world.serverErrors.push(text.slice(0, 200))
   }
 
-  #post(message: object, leave?: AbortSignal): Promise<ReceivedResponse> {
-    const body = JSON.stringify({ jsonrpc: '2.0', ...message })
+  /** Sends messages once. */
+  post(message: object | readonly object[], leave?: AbortSignal): Promise<ReceivedResponse> {
+    const written = (one: object) => ({ jsonrpc: '2.0', ...one })
+    const body = JSON.stringify(Array.isArray(message) ? message.map(written) : written(message))
     return this.#request({ method: 'POST', headers: this.headers, body }, leave)
   }
 

@@ -7,14 +7,14 @@ import { SessionClient } from './session-client.ts'
 export function silent(world: ClientWorld): void {
   const { random } = world
   world.start('silent', async () => {
-    const client = new SessionClient(world, true)
+    const client = new SessionClient(world, { answer: () => undefined })
     await client.open()
     const startedAt = world.now()
     const isAway = random.chance(0.5)
     const { outcome, answer } = await client.call(
       'hint',
       { key: 'hint', steps: 1, pauseMs: 0 },
-      isAway ? () => true : undefined,
+      isAway ? { awayUntil: () => true } : {},
     )
     if (outcome === 'unknown') return
     const { reason } = Object(answer?.error?.data)

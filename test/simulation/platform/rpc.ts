@@ -104,7 +104,16 @@ function transferred(network: Network, value: unknown, owner: Context): unknown 
 
 function stubOf(network: Network, target: Invoke, owner: Context): Invoke {
   const label = `${owner.label}.(function)`
-  const reach: Reach = (run, fail) => (owner.isLost ? fail(connectionLost()) : owner.enter(() => run(owner, target)))
+  const reach: Reach = (run, fail) => {
+    const lose = () => fail(connectionLost())
+    if (owner.isLost) return lose()
+    // A call that waits for an object that is busy is lost with it.
+    owner.onLost.add(lose)
+    owner.enter(() => {
+      owner.onLost.delete(lose)
+      run(owner, target)
+    })
+  }
   const stub = (...args: unknown[]) => callRemote(network, label, args, reach)
   return Object.assign(stub, { [Symbol.dispose]() {} })
 }

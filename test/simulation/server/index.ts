@@ -49,6 +49,37 @@ server.tool(
   },
 )
 
+server.tool(
+  'interview',
+  { description: 'Asks everything', inputSchema: Work, annotations: { readOnlyHint: true } },
+  async ({ key, pauseMs }, ctx) => {
+    await write(key)
+    ctx.log('info', key)
+    const roots = await ctx.roots()
+    ctx.closeStream({ retryMs: 50 })
+    await sleep(pauseMs)
+    const { text } = await ctx.sample('summary', { prompt: key, maxTokens: 9 }, { task: { ttl: '1h' } })
+    const page = await ctx.elicitUrl('page', 'Open the page', `https://pages.example/${key}`)
+    ctx.elicitationComplete('page')
+    return JSON.stringify({ roots: roots.map(({ uri }) => uri), text, page: page.action })
+  },
+)
+server.tool(
+  'hold',
+  {
+    description: 'Takes minutes, and goes on when it is cancelled',
+    inputSchema: Work,
+    annotations: { readOnlyHint: true },
+  },
+  async (_, ctx) => {
+    for (let step = 1; step <= 60; step += 1) {
+      await sleep(5000)
+      ctx.log('info', Date.now())
+    }
+    return String(Date.now())
+  },
+)
+
 const visits = state('visits', { per: 'session' }, (store: Store<{ count: number }>) => ({
   add: () => {
     const count = (store.get('count') ?? 0) + 1
