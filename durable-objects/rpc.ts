@@ -565,8 +565,19 @@ export interface SignInRpc extends EntryStorage {
   upstreamProviders(): Promise<readonly string[]>
   /** Deletes the tokens of the user of this object, and revokes them at their providers. @param provider Default: all of them */
   clearUpstream(user: string, provider?: string): Promise<void>
-  /** Answers a token request of the grant that this object stores. @param key of the grant */
-  answer(request: Request, site: OAuthSite, key: string, terms: TokenTerms): Promise<Response>
+  /**
+   * Answers a token request of the grant that this object stores; returns `undefined` for a grant of another client.
+   *
+   * @param key of the grant
+   * @param clientId the client that the request names, which may not be its client
+   */
+  answer(
+    request: Request,
+    site: OAuthSite,
+    key: string,
+    clientId: string,
+    terms: TokenTerms,
+  ): Promise<Response | undefined>
 }
 
 /** What is stored of an API key: never the key itself. Times are milliseconds since 1970. */

@@ -64,11 +64,36 @@ const reservedMs = 15 * 60_000
 /** Access tokens of a grant that are valid at the same time: each refresh adds one. */
 const maxTokens = 100
 
-/** Token requests of a grant that wait for each other: they are queued before their client is known. */
+/** Token requests of a grant that wait for each other. */
 const maxWaiting = 100
 
 /** Milliseconds for which a value that is used once belongs to the reader that read it first. */
 const leaseMs = 10_000
+
+/** A token request that uses the grant. */
+type Turn = {
+  /** Settled when the request has its turn. */
+  started?: Promise<void>
+  /** Lets the next request start. */
+  end?: () => void
+  /** When the grant expires, in milliseconds since 1970. */
+  expires?: number | undefined
+  /** Whether the grant was deleted meanwhile: then the request stores nothing more. */
+  isEnded: boolean
+}
+
+/** `sent`: all that is the same when the request is repeated. */
+type Refresh = { readonly token: string; readonly sent: string }
+
+/** Ends a request without the library. */
+class Answered extends Error {
+  readonly response: Response
+
+  constructor(response: Response) {
+    super()
+    this.response = response
+  }
+}
 
 export class SignIn extends DurableObject implements SignInRpc {
   readonly #host: SignInHost
@@ -80,8 +105,8 @@ export class SignIn extends DurableObject implements SignInRpc {
   /** The requests of a grant run one after the other. */
   #last: Promise<unknown> = Promise.resolve()
   #waiting = 0
-  /** The token request that runs, and whether the grant was deleted meanwhile: then it stores nothing more. */
-  #running: { isEnded: boolean } | undefined
+  /** The token request that runs. */
+  #running: Turn | undefined
   /** Until when each value that is used once belongs to its first reader, in milliseconds since 1970. */
   readonly #leases = new Map<string, number>()
 
@@ -133,19 +158,58 @@ export class SignIn extends DurableObject implements SignInRpc {
       .map(([name, { metadata, expires }]) => ({ name, metadata, expires }))
   }
 
-  /** Answers a token request of this grant, after those that arrived before it: a refresh reads the grant and writes it again. */
-  async answer(request: Request, site: OAuthSite, key: string, terms: TokenTerms): Promise<Response> {
-    if (this.#waiting === maxWaiting) return busy()
+  /**
+   * Answers a token request; `undefined` when it names another client than that of the grant. The requests of a grant run one after the other: a
+   * refresh reads the grant and writes it again. They wait when the library first uses the grant: it has verified the client by then, which
+   * may take as long as the server of the client likes.
+   */
+  async answer(
+    request: Request,
+    site: OAuthSite,
+    key: string,
+    clientId: string,
+    terms: TokenTerms,
+  ): Promise<Response | undefined> {
+    this.#schema.check()
+    // The library wrote the grant.
+    if (JSON.parse(this.#entry(key)?.value ?? '{}').clientId !== clientId) return undefined
+    const params = new URLSearchParams(await request.clone().text())
+    const refresh = params.get('grant_type') === 'refresh_token' ? refreshOf(params, request) : undefined
+    const turn: Turn = { isEnded: false }
+    const own = { key, storage: this.#direct(() => (turn.started ??= this.#start(turn, key, request, refresh))) }
+    try {
+      const response = await this.#host.answer(request, site, own, terms)
+      return turn.end ? await this.#finish(turn, response, site, own, refresh) : response
+    } catch (problem) {
+      if (problem instanceof Answered) return problem.response
+      throw problem
+    } finally {
+      turn.end?.()
+    }
+  }
+
+  /**
+   * Waits for the token requests that arrived before.
+   *
+   * @throws Answered when too many wait, and when the last refresh is repeated
+   */
+  async #start(turn: Turn, key: string, request: Request, refresh: Refresh | undefined): Promise<void> {
+    if (this.#waiting === maxWaiting) throw new Answered(busy())
     this.#waiting += 1
-    return this.#afterEarlier(async () => {
-      this.#running = { isEnded: false }
-      try {
-        return await this.#answer(request, site, key, terms)
-      } finally {
-        this.#running = undefined
-        this.#waiting -= 1
-      }
-    })
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const earlier = this.#last
+    this.#last = promise
+    await earlier
+    this.#running = turn
+    turn.end = () => {
+      this.#running = undefined
+      this.#waiting -= 1
+      resolve()
+    }
+    const { expires } = this.#entry(key) ?? {}
+    turn.expires = expires
+    const repeated = refresh && (await this.#repeat(refresh, key))
+    if (repeated !== undefined) throw new Answered(tokenResponse(repeated, request))
   }
 
   #afterEarlier<T>(work: () => Promise<T>): Promise<T> {
@@ -154,76 +218,40 @@ export class SignIn extends DurableObject implements SignInRpc {
     return done
   }
 
-  async #answer(request: Request, site: OAuthSite, key: string, terms: TokenTerms): Promise<Response> {
-    this.#schema.check()
-    const params = new URLSearchParams(await request.clone().text())
-    if (params.get('grant_type') !== 'refresh_token') return this.#issue(request, site, key, terms)
-    const isAsserted = params.has('client_assertion')
-    const same = new URLSearchParams(params)
-    // Each request has an assertion of its own.
-    if (isAsserted) same.set('client_assertion', '')
-    const sent = `${same}\n${request.headers.get('Authorization') ?? ''}`
-    const known = this.#entry(key) && (await this.#lastRefresh.find(sent))
-    const repeated = known === undefined ? undefined : await this.#repeat(known, key)
-    if (repeated !== undefined) {
-      const refused = isAsserted && (await this.#refuseClient(request, site, key, terms, params))
-      return refused || tokenResponse(repeated, request)
-    }
-    const response = await this.#issue(request, site, key, terms, params.get('refresh_token') ?? '')
-    if (response.status === 200) await this.#lastRefresh.store(sent, await response.clone().text())
-    return response
-  }
-
-  /**
-   * Returns the error of a client that cannot prove that the grant is its own. The library compares its assertion with `client_id`, and verifies
-   * it before the token, of which none has this name.
-   */
-  async #refuseClient(
-    request: Request,
+  /** Stores what a response means for later requests, and ends the grant when the request has a refresh token that was replaced. */
+  async #finish(
+    { isEnded, expires = Number.POSITIVE_INFINITY }: Turn,
+    response: Response,
     site: OAuthSite,
-    key: string,
-    terms: TokenTerms,
-    params: URLSearchParams,
-  ): Promise<Response | undefined> {
-    // The library wrote the grant.
-    params.set('client_id', JSON.parse(this.#entry(key)?.value ?? '{}').clientId)
-    params.set('refresh_token', 'none')
-    const probe = new Request(request, { body: params })
-    const response = await this.#host.answer(probe, site, { key, storage: this.#direct() }, terms)
-    return (await isInvalidGrant(response)) ? undefined : response
-  }
-
-  /** Answers a request for tokens, and ends the grant when the request has a refresh token that was replaced. */
-  async #issue(
-    request: Request,
-    site: OAuthSite,
-    key: string,
-    terms: TokenTerms,
-    refreshToken?: string,
+    own: OwnGrant,
+    refresh: Refresh | undefined,
   ): Promise<Response> {
-    const own = { key, storage: this.#direct() }
-    const { expires = Number.POSITIVE_INFINITY } = this.#entry(key) ?? {}
-    const response = await this.#host.answer(request, site, own, terms)
     // With a grant that has expired meanwhile, the alarm of its user has deleted the upstream tokens.
-    if (response.ok && (this.#running?.isEnded || expires <= Date.now())) {
+    if (response.ok && (isEnded || expires <= Date.now())) {
       // The library has listed the grant with its user again.
       await this.#host.endGrant(site, own)
       return accessEnded()
     }
     const text = await response.clone().text()
-    if (response.status === 200 && text !== '' && !(await this.#issued.add(text))) {
+    // A revocation is answered without a text.
+    if (response.ok && text !== '' && !(await this.#issued.add(text))) {
       await this.#host.endGrant(site, own)
       return accessEnded()
     }
-    // A client was verified, of this grant or another one: with a wrong secret, the error is `invalid_client`.
-    if (refreshToken !== undefined && (await isInvalidGrant(response)) && (await this.#issued.has(refreshToken))) {
+    if (refresh && response.ok) await this.#lastRefresh.store(refresh.sent, text)
+    if (refresh && isInvalidGrant(response, text) && (await this.#issued.has(refresh.token))) {
       await this.#host.endGrant(site, own)
     }
     return response
   }
 
-  /** Returns a response with the remaining lifetime of its access token; `undefined` when the token has expired or was revoked. */
-  async #repeat(response: string, key: string): Promise<string | undefined> {
+  /**
+   * Returns the response to the last refresh, with the remaining lifetime of its access token; `undefined` for another refresh, and when the token
+   * has expired or was revoked.
+   */
+  async #repeat({ sent }: Refresh, key: string): Promise<string | undefined> {
+    const response = this.#entry(key) && (await this.#lastRefresh.find(sent))
+    if (response === undefined) return undefined
     // The library wrote it.
     const tokens: { access_token: string; expires_in: number } = JSON.parse(response)
     const hash = hex(await sha256(tokens.access_token))
@@ -294,16 +322,27 @@ export class SignIn extends DurableObject implements SignInRpc {
     await this.#deleteIfEmpty()
   }
 
-  /** The storage for a request that has its turn. */
-  #direct(): EntryStorage {
+  /** The storage for a token request. @param start waits for its turn */
+  #direct(start: () => Promise<void>): EntryStorage {
     return {
-      read: (key, isUsedOnce) => this.read(key, isUsedOnce),
+      read: async (key) => {
+        await start()
+        return this.read(key)
+      },
+      // A grant and its tokens are used more than once.
       reserve: (key) => this.reserve(key),
-      list: (prefix) => this.#list(prefix),
+      list: async (prefix) => {
+        await start()
+        return this.#list(prefix)
+      },
       write: async (...entry) => {
+        await start()
         if (!this.#running?.isEnded) await this.#write(...entry)
       },
-      remove: (key) => this.#remove(key),
+      remove: async (key) => {
+        await start()
+        await this.#remove(key)
+      },
     }
   }
 
@@ -355,6 +394,14 @@ export class SignIn extends DurableObject implements SignInRpc {
   }
 }
 
+function refreshOf(params: URLSearchParams, { headers }: Request): Refresh {
+  const same = new URLSearchParams(params)
+  // Each request has an assertion of its own.
+  if (same.has('client_assertion')) same.set('client_assertion', '')
+  same.sort()
+  return { token: params.get('refresh_token') ?? '', sent: `${same}\n${headers.get('Authorization') ?? ''}` }
+}
+
 /** Browsers of all origins may read an error: RFC 6749 has no cookies. */
 const openHeaders = { 'Access-Control-Allow-Origin': '*', 'Cache-Control': 'no-store' }
 
@@ -366,9 +413,8 @@ const accessEnded = () =>
   )
 
 /** Whether the library refused the token of a request, after it had verified the client. */
-async function isInvalidGrant(response: Response): Promise<boolean> {
-  return response.status === 400 && JSON.parse(await response.clone().text()).error === 'invalid_grant'
-}
+const isInvalidGrant = ({ status }: Response, text: string): boolean =>
+  status === 400 && JSON.parse(text).error === 'invalid_grant'
 
 /** Returns the error for a request of a grant for which too many wait. */
 const busy = () =>

@@ -39,13 +39,13 @@ test('a grant that is revoked while a refresh has read it stays revoked', async 
   expect((await client.token(client.refreshForm(registered, next.refresh_token))).status).toBe(400)
 })
 
-test('at most 100 token requests of a grant wait for each other, whoever sent them', async () => {
+test('at most 100 token requests of a grant wait for each other', async () => {
   const { client: registered, tokens } = await client.signIn()
   await state('/hold')
   const refresh = client.token(client.refreshForm(registered, tokens.refresh_token))
   await expect.poll(async () => (await state()).held).toBe(1)
   const statuses: number[] = []
-  const forged = { ...client.refreshForm(registered, `${tokens.refresh_token}x`), client_id: 'unknown' }
+  const forged = client.refreshForm(registered, `${tokens.refresh_token}x`)
   const others = Array.from({ length: 120 }, async () => statuses.push((await client.token(forged)).status))
   await expect.poll(() => statuses.length).toBe(21)
   expect(new Set(statuses)).toEqual(new Set([503]))
@@ -53,4 +53,20 @@ test('at most 100 token requests of a grant wait for each other, whoever sent th
   await state(`/release?name=${encodeURIComponent(objectAt(server.url, `grant:${user}:${grant}`))}`)
   await Promise.all(others)
   expect([(await refresh).status, statuses.filter((status) => status === 503).length]).toEqual([200, 21])
+})
+
+test('a request that names another client waits for none, and ends nothing', async () => {
+  const { client: registered, tokens } = await client.signIn()
+  const other = await client.registered()
+  await state('/hold')
+  const refresh = client.token(client.refreshForm(registered, tokens.refresh_token))
+  await expect.poll(async () => (await state()).held).toBe(1)
+  const foreign = client.refreshForm(other, tokens.refresh_token)
+  expect((await client.token(foreign)).status).toBe(400)
+  expect((await client.token({ ...foreign, client_id: 'unknown' })).status).toBe(401)
+  expect((await client.token({ token: tokens.refresh_token, client_id: other.id })).status).toBe(200)
+  const [user, grant] = tokens.refresh_token.split(':')
+  await state(`/release?name=${encodeURIComponent(objectAt(server.url, `grant:${user}:${grant}`))}`)
+  const next = (await (await refresh).json()) as Tokens
+  expect((await client.token(client.refreshForm(registered, next.refresh_token))).status).toBe(200)
 })

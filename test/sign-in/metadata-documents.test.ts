@@ -170,6 +170,53 @@ test('the access of a client with a long URL can be ended on the account page', 
   expect(await seen(await client.token(client.refreshForm(self, refresh_token)))).toBe('400 invalid_grant')
 })
 
+describe('while documents are not answered', () => {
+  const slow = 'https://app.example/slow.json'
+
+  /** Sends token requests that wait for their document. @returns what answers the documents, and the statuses of the requests */
+  async function hang(clientId: string, form: Readonly<Record<string, string>>, count = 110) {
+    const released = Promise.withResolvers<void>()
+    let waiting = 0
+    documents.set(clientId, async () => {
+      waiting += 1
+      await released.promise
+      return Response.json({ ...app, client_id: clientId })
+    })
+    const sent = Array.from({ length: count }, async () => seen(await client.token({ ...form, client_id: clientId })))
+    await expect.poll(() => waiting).toBe(count)
+    documents.set(id, () => Response.json(app))
+    return async () => {
+      released.resolve()
+      return new Set(await Promise.all(sent))
+    }
+  }
+
+  test.each([
+    { whose: 'another client', clientId: slow },
+    { whose: 'the client of the grant', clientId: id },
+  ])('the requests of $whose delay neither a refresh, nor the end of a stolen grant', async ({ clientId }) => {
+    const { tokens } = await signIn()
+    const [user, grant] = tokens.refresh_token.split(':')
+    const end = await hang(clientId, client.refreshForm(self, `${user}:${grant}:x`))
+    const refresh = async (token: string) => (await client.token(client.refreshForm(self, token))).json()
+    const second = (await refresh(tokens.refresh_token)) as Tokens
+    const third = (await refresh(second.refresh_token)) as Tokens
+    expect(await client.call(second.access_token)).toContain('"subject":"github.1815"')
+    // The token of a thief.
+    expect(await refresh(tokens.refresh_token)).toMatchObject({ error: 'invalid_grant' })
+    expect(await client.call(third.access_token)).toMatch(/^401 /)
+    expect(await end()).toEqual(new Set(['400 invalid_grant']))
+  })
+
+  test('a revocation is not delayed', async () => {
+    const { tokens } = await signIn()
+    const end = await hang(slow, { token: tokens.refresh_token })
+    expect((await client.token({ token: tokens.refresh_token, client_id: id })).status).toBe(200)
+    expect(await client.call(tokens.access_token)).toMatch(/^401 /)
+    await end()
+  })
+})
+
 describe('a client with a key', () => {
   const ownId = 'https://app.example/keyed.json'
 
@@ -243,7 +290,7 @@ describe('a client with a key', () => {
 
   test('never gets the tokens of another client that refreshed', async () => {
     const { assertion } = await keyed()
-    const other = await keyed(undefined, 'https://other.example/keyed.json')
+    const other = await keyed(undefined, 'https://app.example/other-keyed.json')
     const request = client.ask({ id: ownId, secret: undefined })
     const prove = async () => proof(await assertion(server.url.origin))
     const first = await client.token({ ...client.codeForm(request, await client.code(request)), ...(await prove()) })
@@ -251,7 +298,7 @@ describe('a client with a key', () => {
     const refresh = { grant_type: 'refresh_token', refresh_token: ((await first.json()) as Tokens).refresh_token }
     expect(await seen(await client.token({ ...refresh, ...(await prove()) }))).toBe('200 granted')
     const foreign = proof(await other.assertion(server.url.origin))
-    expect(await seen(await client.token({ ...refresh, ...foreign }))).toBe('401 invalid_client')
+    expect(await seen(await client.token({ ...refresh, ...foreign }))).toBe('400 invalid_grant')
     expect(await seen(await client.token({ ...refresh, ...(await prove()) }))).toBe('200 granted')
   })
 

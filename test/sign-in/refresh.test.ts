@@ -31,6 +31,15 @@ test('refreshes at the same time with one refresh token get the same tokens, whi
   await expect(refresh(all[17] as Tokens)).resolves.toHaveProperty('access_token')
 })
 
+test('refreshes whose parameters have another order get the same tokens', async () => {
+  const { client_id, refresh_token } = await signInAs(server.url, new Browser())
+  const again = { grant_type: 'refresh_token', refresh_token, client_id }
+  const other = { client_id, refresh_token, grant_type: 'refresh_token' }
+  const answers = [again, other].map(async (form) => (await (await tokenRequest(server.url, form)).json()) as Tokens)
+  const [one, two] = await Promise.all(answers)
+  expect(two?.refresh_token).toBe(one?.refresh_token)
+})
+
 test('scopes that are requested twice are granted once', async () => {
   const { client_id, refresh_token, scope } = await signInAs(server.url, new Browser(), 'notes:read notes:read')
   const again = { grant_type: 'refresh_token', refresh_token, client_id, scope: 'notes:read notes:read' }
@@ -69,7 +78,7 @@ test('a refresh token that is sent again after its successor was used ends the g
   const first = await refresh(signedIn)
   const last = await refresh(await refresh(first))
   expect((await call(server.url, bearing(last.access_token), 'whoami')).status).toBe(200)
-  // Whoever knows the ids of the grant only, or is another client with a wrong secret, ends nothing.
+  // Whoever knows the ids of the grant only, or is another client, ends nothing.
   await expect(refresh({ ...last, refresh_token: `${user}:${grant}:guessed` })).rejects.toThrow('invalid_grant')
   await expect(refresh({ ...signedIn, client_id: 'unknown' })).rejects.toThrow('invalid_client')
   const still = await refresh(last)

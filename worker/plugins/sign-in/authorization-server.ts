@@ -8,6 +8,7 @@ import {
   type TokenExchangeCallbackOptions,
   type TokenExchangeCallbackResult,
 } from '@cloudflare/workers-oauth-provider'
+import { decodeJwt } from 'jose'
 import type { EntryStorage, OAuthSite, SignInRpc, TokenTerms } from '../../../durable-objects/rpc.ts'
 import { BoundedMap } from '../../protocol/bounded-map.ts'
 import type { Enterprise } from './enterprise.ts'
@@ -234,6 +235,24 @@ export function grantObjectOf(form: string): string | undefined {
 export function grantObjectOfToken(token: string): string | undefined {
   const [, user, grant] = /^([^:]{1,512}):([^:]{1,64}):[^:]+$/.exec(token) ?? []
   return user === undefined ? undefined : objectKeyOf(`grant:${user}:${grant}`)
+}
+
+/**
+ * Returns the client that a token request names, which the library has yet to verify; `undefined` without one.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc6749#section-2.3.1
+ * @see https://www.rfc-editor.org/rfc/rfc7523#section-3
+ */
+export function clientOf(params: URLSearchParams, headers: Headers): string | undefined {
+  const sent = (name: string) => params.getAll(name).find((value) => value !== '')
+  const [, basic] = /^basic\s+(\S+)\s*$/i.exec(headers.get('Authorization') ?? '') ?? []
+  try {
+    if (basic === undefined) return sent('client_id') ?? decodeJwt(sent('client_assertion') ?? '').iss
+    const [name = ''] = atob(basic).split(':')
+    return decodeURIComponent(name.replaceAll('+', ' '))
+  } catch {
+    return undefined
+  }
 }
 
 /**

@@ -26,6 +26,7 @@ import { AccountPages, type AccountPurpose, accountPath } from './account-pages.
 import {
   AuthorizationServers,
   canonicalParams,
+  clientOf,
   type GrantProps,
   grantObjectOf,
   grantObjectOfToken,
@@ -496,7 +497,7 @@ class SignInServer {
     return this.#servers.fetch(whole, site, objectOf, waitUntil, isOfKnownApp)
   }
 
-  /** Answers a token request in the object of its grant, where the requests of a grant run one after the other. */
+  /** Answers a token request, in the object of its grant if the client is that of the grant: nobody else delays its requests. */
   async #answerToken(
     request: Request,
     site: OAuthSite,
@@ -513,17 +514,20 @@ class SignInServer {
       return refusal(400, 'invalid_request', `A token request has at most ${maxParameters} parameters`)
     }
     const text = String(canonicalParams(params, site))
-    const whole = new Request(request.url, { method: 'POST', headers: request.headers, body: text })
+    const whole = () => new Request(request.url, { method: 'POST', headers: request.headers, body: text })
     const key = grantObjectOf(text)
-    if (key === undefined) {
-      const issued = await this.#servers.fetch(whole, site, objectOf, waitUntil)
-      const isAssertion = params.get('grant_type') === jwtBearer
-      return isAssertion ? this.#unlessEnded(issued, String(params.get('assertion')), site, objectOf) : issued
+    const clientId = clientOf(params, request.headers)
+    if (key !== undefined && clientId !== undefined) {
+      const answer = objectOf(key).answer(whole(), site, key, clientId, this.#termsOf(objectOf, serverInfo))
+      // The object asks here, also for a client that has gone.
+      waitUntil(answer.catch(() => {}))
+      const answered = await answer
+      if (answered) return answered
     }
-    const answer = objectOf(key).answer(whole, site, key, this.#termsOf(objectOf, serverInfo))
-    // The object asks here, also for a client that has gone.
-    waitUntil(answer.catch(() => {}))
-    return answer
+    // The library verifies the client before it refuses a code or token that is not its own.
+    const issued = await this.#servers.fetch(whole(), site, objectOf, waitUntil)
+    const isAssertion = params.get('grant_type') === jwtBearer
+    return isAssertion ? this.#unlessEnded(issued, String(params.get('assertion')), site, objectOf) : issued
   }
 
   /**
