@@ -588,29 +588,45 @@ test('a result does not name a task of the upstream', () => {
   expect(read('tools/call', { content: [], _meta: related }, false)).toEqual({ content: [], _meta: {} })
 })
 
-test.each(['1e999', '-1e999'])('a progress of %s, which no JSON number can be, is ignored', async (number) => {
-  const upstream = scripted({
-    'tools/call': ({ id, params }) => {
-      const { progressToken } = params._meta as { progressToken: unknown }
-      const sent = [
+describe.each(['1e999', '-1e999'])('a notification with %s, which no JSON number can be, is ignored', (number) => {
+  const sending = (method: string, params: (token: string) => readonly string[]) => {
+    const upstream = scripted({
+      'tools/call': ({ id, params: { _meta } }) => {
+        const sent = params(JSON.stringify((_meta as { progressToken?: unknown }).progressToken)).map(
+          (each) => `data: {"jsonrpc":"2.0","method":"notifications/${method}","params":${each}}\n\n`,
+        )
+        const answer = `data: ${JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } })}\n\n`
+        return new Response(sent.join('') + answer, { headers: { 'Content-Type': 'text/event-stream' } })
+      },
+    })
+    return newServer().use(nodeProxy('https://upstream.example/mcp', upstream.fetch))
+  }
+
+  test('of progress', async () => {
+    const server = sending('progress', (token) =>
+      [
         [number, 1],
         [1, number],
         [2, 3],
-      ].map(
-        ([progress, total]) =>
-          `data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${JSON.stringify(progressToken)},"progress":${progress},"total":${total}}}\n\n`,
-      )
-      const answer = `data: ${JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } })}\n\n`
-      return new Response(sent.join('') + answer, { headers: { 'Content-Type': 'text/event-stream' } })
-    },
+      ].map(([progress, total]) => `{"progressToken":${token},"progress":${progress},"total":${total}}`),
+    )
+    const { said, outcome } = await play(server, 'tools/call', { name: 'x', _meta: { progressToken: 't' } })
+    expect(outcome).toMatchObject({ type: 'result' })
+    expect(said.map(({ params }) => params)).toEqual([
+      { progressToken: 't', progress: 1 },
+      { progressToken: 't', progress: 2, total: 3 },
+    ])
   })
-  const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream.fetch))
-  const { said, outcome } = await play(server, 'tools/call', { name: 'x', _meta: { progressToken: 't' } })
-  expect(outcome).toMatchObject({ type: 'result' })
-  expect(said.map(({ params }) => params)).toEqual([
-    { progressToken: 't', progress: 1 },
-    { progressToken: 't', progress: 2, total: 3 },
-  ])
+
+  test('of a log message', async () => {
+    const server = sending('message', () =>
+      [number, `{"a":[${number}]}`, '1'].map((data) => `{"level":"info","data":${data}}`),
+    )
+    const params = { name: 'x', _meta: { 'io.modelcontextprotocol/logLevel': 'debug' } }
+    const { said, outcome } = await play(server, 'tools/call', params)
+    expect(outcome).toMatchObject({ type: 'result' })
+    expect(said.map(({ params }) => params)).toEqual([{ level: 'info', logger: 'upstream.example', data: 1 }])
+  })
 })
 
 test.each([undefined, null, 7, 'a\nb', '1999-01-01'])(

@@ -1,4 +1,5 @@
 import type { MethodContext } from '../../../engine/methods/method.ts'
+import { jsonText } from '../../../protocol/json-text.ts'
 import { isLogLevel, progressToken } from '../../../protocol/meta.ts'
 import type { LogLevel, Params } from '../../../protocol/types.ts'
 import type { AnnouncedList } from './announce-change.ts'
@@ -13,6 +14,16 @@ const maxAnnouncements = 100
 
 /** Whether a value is a number that JSON has, unlike that of `1e999`. */
 const isNumber = (value: unknown): value is number => Number.isFinite(value)
+
+/** Whether data of an upstream has only such numbers. */
+function hasJson(data: unknown): boolean {
+  try {
+    jsonText(data, 'it has')
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** Relays progress and log messages of an upstream to the caller of one request. */
 export class Notices implements Listener {
@@ -60,7 +71,7 @@ export class Notices implements Listener {
   }
 
   onLog({ level, logger, data }: Params): void {
-    if (!isLogLevel(level)) return
+    if (!isLogLevel(level) || !hasJson(data)) return
     this.#count += 1
     this.#context.log(level, data, this.#proxied.loggerOf(logger))
   }
