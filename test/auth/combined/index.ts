@@ -23,7 +23,6 @@ server.tool('starred', { description: 'Asks GitHub', scopes: [] }, async (_, ctx
 /** Keys in a header, as a developer would verify them. */
 const keys: Auth = {
   credentials: [{ header: 'X-API-Key' }],
-  credentialHeaders: ['X-API-Key'],
   issuers: ['keys'],
   async authenticate(request) {
     const key = request.headers.get('X-API-Key')

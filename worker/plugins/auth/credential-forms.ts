@@ -12,11 +12,11 @@ type Owned<F = CredentialForm> = { readonly auth: Auth; readonly form: F }
 const anyToken = /^[\w.~:+/-]+=*$/
 
 export class CredentialForms {
+  /** Names of the headers with credentials, besides `Authorization`. */
+  readonly credentialHeaders: readonly string[]
   readonly #all: readonly Owned[]
   /** Names of the headers that the forms name. */
   readonly #headers: readonly string[]
-  /** Names of all headers with credentials. */
-  readonly #secretHeaders: readonly string[]
 
   /** @throws Error for an auth without forms, and for forms of two auths that overlap */
   constructor(auths: readonly Auth[]) {
@@ -29,8 +29,9 @@ export class CredentialForms {
     this.#all = auths.flatMap((auth) => (auth.credentials ?? []).map((form) => ({ auth, form })))
     refuseOverlaps(this.#all)
     this.#headers = this.#all.flatMap(({ form }) => ('header' in form ? form.header : []))
-    const credentialHeaders = auths.flatMap(({ credentialHeaders = [] }) => credentialHeaders)
-    this.#secretHeaders = ['Authorization', ...this.#headers, ...credentialHeaders]
+    this.credentialHeaders = [
+      ...new Set([...this.#headers, ...auths.flatMap(({ credentialHeaders = [] }) => credentialHeaders)]),
+    ]
   }
 
   /** Returns the one credential of a request; `undefined` for a request without one. */
@@ -53,7 +54,7 @@ export class CredentialForms {
   /** Returns headers without those that may carry a credential. */
   withoutCredentials(headers: Headers): Headers {
     const kept = new Headers(headers)
-    for (const name of this.#secretHeaders) kept.delete(name)
+    for (const name of ['Authorization', ...this.credentialHeaders]) kept.delete(name)
     return kept
   }
 

@@ -70,7 +70,7 @@ class OneOf {
       tenant: tenants.size === 1 ? auths[0]?.tenant : undefined,
       tenantClaimOf: (principal) => tenantClaimFor(this.#ownerOf(principal.issuer), principal),
       allowAnonymous: auths.some(({ allowAnonymous }) => allowAnonymous),
-      credentialHeaders: [...new Set(auths.flatMap(({ credentialHeaders = [] }) => credentialHeaders))],
+      credentialHeaders: this.#forms.credentialHeaders,
       credentials: auths.flatMap(({ credentials = [] }) => credentials),
       get issuers() {
         return others ? undefined : auths.flatMap(({ issuers = [] }) => issuers)
