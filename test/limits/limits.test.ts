@@ -133,7 +133,7 @@ test('limits count each principal, and anonymous callers by address or network',
     for (let call = 0; call < 2; call++) expect((await post('daily', person)).status).toBe(200)
   const from = async (address: string) => (await post('daily', undefined, {}, { 'CF-Connecting-IP': address })).status
   const statuses: number[] = []
-  for (const address of ['198.51.100.1', '198.51.100.1', '198.51.100.1', '198.51.100.2'])
+  for (const address of ['198.51.100.1', '198.51.100.1', '::ffff:198.51.100.1', '198.51.100.2'])
     statuses.push(await from(address))
   for (const address of ['2001:db8:1:2::1', '2001:db8:1:2:3:4:5:6', '2001:db8:1:2::3', '2001:db8:1:3::1']) {
     statuses.push(await from(address))
