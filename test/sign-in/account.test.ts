@@ -74,6 +74,17 @@ test('an app whose access has ended asks again, also in a browser that remembers
   expect([await signIn(), await signIn()]).toEqual([1, 0])
 })
 
+test('shows where the access of an app was sent, which chose its name itself', async () => {
+  const client = new RawClient(server.url)
+  const callback = 'https://elsewhere.example/callback'
+  const app = await client.registered({ client_name: 'Claude', redirect_uris: [callback] })
+  const browser = new Browser()
+  await client.code(client.ask(app, { redirect_uri: callback }), browser)
+  const [entry] = /<legend>Claude.*?<\/fieldset>/s.exec(await openAccount(browser)) ?? []
+  expect(entry).toContain('The app chose this name itself, and it is not verified.')
+  expect(entry).toContain('<strong>elsewhere.example</strong>')
+})
+
 test('shows the names of apps without letters that hide or turn around what follows', async () => {
   const client = new RawClient(server.url)
   const app = await client.registered({ client_name: `evil\u202egnp.exe\u200b${'x'.repeat(3000)}` })

@@ -155,6 +155,19 @@ test('an app of which a user has two, such as on two computers, stays signed in 
   }
 })
 
+test('the account page shows where the access of a client was sent, and does not wait for its document', async () => {
+  const browser = new Browser()
+  await signIn({ redirect_uri: 'http://127.0.0.1:33418/callback' }, browser)
+  documents.set(id, () => new Promise(() => {}))
+  await browser.open(client.at('/oauth/account?with=github'))
+  asked.length = 0
+  const shown = await browser.open(client.at('/oauth/account'))
+  expect(shown).toContain('<legend>app.example</legend>')
+  expect(shown).toContain(`published by <strong>app.example</strong> (<code>${id}</code>)`)
+  expect(shown).toContain('127.0.0.1')
+  expect(asked).toEqual([])
+})
+
 test('the access of a client with a long URL can be ended on the account page', async () => {
   const long = `https://app.example/a${'/'.repeat(4000)}c.json`
   documents.set(long, () => Response.json({ ...app, client_id: long }))

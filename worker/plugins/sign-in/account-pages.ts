@@ -7,7 +7,7 @@ import { isObject } from '../../protocol/jsonrpc.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
 import { forgetApprovals } from './approvals.ts'
 import { upstreamKeyOf } from './authorization-server.ts'
-import { htmlPage, messagePage, printable } from './consent-page.ts'
+import { htmlPage, messagePage, placeOf, printable, publisherOf } from './consent-page.ts'
 import { readCookie, setCookie } from './cookies.ts'
 import { EndedAccess } from './ended-access.ts'
 import { beginVisit, type Finished, type VisitPurpose, type VisitServices } from './own-visits.ts'
@@ -97,8 +97,10 @@ export class AccountPages {
     // A client has a grant for each sign-in without a consent page.
     const list = await Promise.all(
       [...Map.groupBy(listed, ({ clientId }) => clientId)].map(async ([clientId, grants]) => {
-        const client = await oauth.lookupClient(clientId).catch(report)
-        return describe(clientId, grants, printable(client?.clientName ?? clientId))
+        // Without the document, which its host may let wait.
+        const domain = URL.parse(clientId)?.hostname
+        const client = domain === undefined ? await oauth.lookupClient(clientId).catch(report) : undefined
+        return describe(clientId, grants, printable(client?.clientName ?? domain ?? clientId), domain)
       }),
     )
     // The provider of the account is connected until no app has access.
@@ -171,11 +173,13 @@ const chooseProvider = (request: Request, providers: readonly IdentityProvider[]
     ['form-action *'],
   )
 
-/** @param grants of one client, the oldest first */
-function describe(clientId: string, grants: readonly GrantSummary[], name: string): Html {
+/** @param grants of one client, the oldest first @param domain of the URL of its metadata document */
+function describe(clientId: string, grants: readonly GrantSummary[], name: string, domain: string | undefined): Html {
   const since = new Date(Number(grants[0]?.createdAt) * 1000).toISOString().slice(0, 10)
   const scopes = [...new Set(grants.flatMap(({ scope }) => scope))]
+  const places = new Set(grants.flatMap(({ redirectUri }) => (redirectUri === undefined ? [] : placeOf(redirectUri))))
   return html`<fieldset><legend>${name}</legend>
+<p>${publisherOf(domain, clientId)} Access was sent to <strong>${[...places].join(', ')}</strong>.</p>
 <p>Since ${since}${scopes.length > 0 && html`, with ${scopes.map((one) => html`<code>${one}</code> `)}`}</p>
 <form method="post"><button name="client" value="${clientId}">End access</button></form></fieldset>`
 }

@@ -136,18 +136,24 @@ export function printable(name: string): string {
   return text.length > maxNameCharacters ? `${text.slice(0, maxNameCharacters)}…` : text
 }
 
+/** @param domain of the URL of its metadata document; `undefined` for a registered client */
+export const publisherOf = (domain: string | undefined, clientId: string): Html =>
+  domain === undefined
+    ? html`The app chose this name itself, and it is not verified.`
+    : html`The app is published by <strong>${domain}</strong> (<code>${clientId}</code>).`
+
+/** Returns the host that receives access, or a private-use URI, whose host is no domain. */
+export const placeOf = (redirectUri: string): string =>
+  /^https?:/i.test(redirectUri) ? new URL(redirectUri).hostname : redirectUri
+
 function consentOf({ server, client, handle, providers, descriptions }: Consent): Html {
-  const { clientName, clientDomain, clientId, redirectUri, redirectHost, redirectIsLoopback, scope } = client
-  // The host of a private-use URI is no domain.
-  const isPrivateUse = !/^https?:/i.test(redirectUri)
+  const { clientName, clientDomain, clientId, redirectUri, redirectIsLoopback, scope } = client
+  const place = placeOf(redirectUri)
   return html`<h1>Allow <strong>${printable(clientName)}</strong> to use ${server} for you?</h1>
-<p>${
-    clientDomain === undefined
-      ? html`The app chose this name itself, and it is not verified.`
-      : html`The app is published by <strong>${clientDomain}</strong> (<code>${clientId}</code>).`
-  }</p>
-<p class="note">Access is sent to <strong>${isPrivateUse ? redirectUri : redirectHost}</strong>${
-    (redirectIsLoopback || isPrivateUse) && ', a program on this computer. Allow it only if you have just started it'
+<p>${publisherOf(clientDomain, clientId)}</p>
+<p class="note">Access is sent to <strong>${place}</strong>${
+    (redirectIsLoopback || place === redirectUri) &&
+    ', a program on this computer. Allow it only if you have just started it'
   }.</p>
 <form method="post">
 <input type="hidden" name="handle" value="${handle}">
