@@ -197,6 +197,20 @@ describe('a user', () => {
   })
 })
 
+test.each([
+  ['consent pages', 'consent', () => choice],
+  ['visits to a provider', 'upstream', () => single],
+])('a browser holds the cookies of the last 20 %s, and the last one works', async (_, kind, stage) => {
+  const browser = new Browser()
+  const client = await stage().registered()
+  // The second server remembers it.
+  await stage().code(stage().ask(client), browser)
+  for (let count = 0; count < 25; count++) await browser.visit(stage().ask(client).url)
+  const cookies = () => [...browser.cookiesOf(stage().server.origin).keys()]
+  expect(cookies().filter((name) => name.includes(kind))).toHaveLength(20)
+  expect(await stage().code(stage().ask(client), browser)).toBeTruthy()
+})
+
 describe('a consent', () => {
   /** The number of pages that the browser shows. */
   async function pagesFor(browser: Browser, url: URL): Promise<number> {

@@ -6,7 +6,7 @@ import type { OAuthSite } from '../../../durable-objects/rpc.ts'
 import type { Seals } from '../../engine/call.ts'
 import { encodeBase64url } from '../../protocol/base64url.ts'
 import { sha256 } from '../../sealing/sha256.ts'
-import { readCookie, setCookie } from './cookies.ts'
+import { deleteCookie, readCookie, setCookie } from './cookies.ts'
 
 type Approval = {
   /** Hash of the client and the redirect URI. */
@@ -120,7 +120,7 @@ export class Approvals {
 }
 
 /** Returns a header that deletes all approvals of a browser. */
-export const forgetApprovals = (): string => setCookie(cookieName, '', 0, 'Lax')
+export const forgetApprovals = (): string => deleteCookie(cookieName)
 
 const hashOf = async (...texts: readonly string[]): Promise<string> =>
   encodeBase64url((await sha256(JSON.stringify(texts))).subarray(0, 16))

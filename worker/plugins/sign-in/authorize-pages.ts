@@ -18,6 +18,7 @@ import type { ServerInfo } from '../../request-hooks.ts'
 import { Approvals } from './approvals.ts'
 import { asDescription, canonicalParams, type GrantProps, type ObjectOf, paths } from './authorization-server.ts'
 import { consentPage, messagePage, problemPage, returnPage, tenantPage } from './consent-page.ts'
+import { deleteOldest } from './cookies.ts'
 import { type DecidingOptions, decide } from './decide.ts'
 import { consentUrl, EndedAccess } from './ended-access.ts'
 import { AccessDenied, type IdentityProvider, type UpstreamTokens, type User } from './providers/provider.ts'
@@ -79,6 +80,11 @@ const unknownClientAdvice =
 /** Milliseconds for which an answer of the provider is used: the user chooses a tenant meanwhile, and may leave an organization. */
 const freshMs = 120_000
 
+/** Cookies of the library: one for each consent page, and one for each visit to a provider. */
+const cookiePrefixes = ['__Host-oauth-consent-', '__Host-oauth-upstream-']
+/** Cookies of each kind in a browser. A site that opens the page more often makes no request too large. */
+const maxCookies = 20
+
 /** Bytes of the form of the consent page. */
 const maxFormBytes = 64 * 1024
 
@@ -110,7 +116,10 @@ export class AuthorizePages {
     answer: () => Promise<Response>,
   ): Promise<Response> {
     try {
-      return await answer()
+      const response = await answer()
+      for (const prefix of cookiePrefixes)
+        for (const cookie of deleteOldest(request, prefix, maxCookies)) response.headers.append('Set-Cookie', cookie)
+      return response
     } catch (problem) {
       if (problem instanceof AuthorizationError) {
         if (problem.redirectTo) return returnToClient(request, problem, await this.#approvals(request, seals, site))

@@ -10,7 +10,7 @@ import { isObject } from '../../protocol/jsonrpc.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
 import type { ObjectOf } from './authorization-server.ts'
 import { messagePage } from './consent-page.ts'
-import { cookieNames, readCookie, setCookie } from './cookies.ts'
+import { deleteCookie, deleteOldest, readCookie, setCookie } from './cookies.ts'
 import { AccessDenied, type IdentityProvider, type UpstreamTokens, type User } from './providers/provider.ts'
 import { callbackPath } from './upstream.ts'
 import { userIdOf, userOf } from './user.ts'
@@ -79,13 +79,10 @@ export async function beginVisit(
   const url = await provider.authorizationUrl({ ...visit, state, redirectUri, ...scopesOf(purpose) }).catch(report)
   if (!url) return unanswered(request, provider)
   const headers = new Headers({ Location: url.href, 'Cache-Control': 'no-store' })
-  for (const name of cookieNames(request, cookiePrefix).slice(0, 1 - maxVisits))
-    headers.append('Set-Cookie', ended(name))
+  for (const cookie of deleteOldest(request, cookiePrefix, maxVisits)) headers.append('Set-Cookie', cookie)
   headers.append('Set-Cookie', setCookie(cookieNameOf(visit), browser, lifeMs, 'Lax'))
   return new Response(null, { status: 302, headers })
 }
-
-const ended = (cookieName: string): string => setCookie(cookieName, '', 0, 'Lax')
 
 /** Returns who came back from a provider, and why; or a page that tells what went wrong. */
 export async function finishVisit<P extends VisitPurpose>(
@@ -113,7 +110,7 @@ export async function finishVisit<P extends VisitPurpose>(
     const user = userOf(profile, provider)
     const userId = await userIdOf(user)
     const { purpose, startedAt } = sealed
-    return { purpose, user, tokens, userId, startedAt, endCookie: ended(cookieNameOf(sealed)) }
+    return { purpose, user, tokens, userId, startedAt, endCookie: deleteCookie(cookieNameOf(sealed)) }
   } catch (problem) {
     if (problem instanceof AccessDenied) return failed(403, problem.message)
     report(problem)
