@@ -588,6 +588,20 @@ test('a result does not name a task of the upstream', () => {
   expect(read('tools/call', { content: [], _meta: related }, false)).toEqual({ content: [], _meta: {} })
 })
 
+test.each([
+  ['elicitation/create', form({ a: { type: 'string' } })],
+  ['sampling/createMessage', { maxTokens: 1, messages: [{ role: 'user', content: text }] }],
+  ['roots/list', {}],
+])('an input request does not name a task of the upstream: %s', (method, params) => {
+  const _meta = { a: 1, 'io.modelcontextprotocol/related-task': { taskId: 'x' } }
+  expect(read('tools/call', asks({ method, params: { ...params, _meta } }))).toMatchObject({
+    inputRequests: { a: { method, params: { ...params, _meta: { a: 1 } } } },
+  })
+  expect(JSON.stringify(read('tools/call', asks({ method, params: { ...params, _meta } })))).not.toContain(
+    'related-task',
+  )
+})
+
 describe.each(['1e999', '-1e999'])('a notification with %s, which no JSON number can be, is ignored', (number) => {
   const sending = (method: string, params: (token: string) => readonly string[]) => {
     const upstream = scripted({

@@ -8,6 +8,7 @@ import { readOptional } from '../../../declarations/optional-members.ts'
 import { objects, ofSampling } from '../../../engine/sampling-members.ts'
 import { toolImbalance } from '../../../engine/tool-balance.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
+import { relatedTaskKey } from '../../../protocol/meta.ts'
 import { roles } from '../../../protocol/roles.ts'
 import { pageUrlIn } from '../../../protocol/secure-url.ts'
 import type { Params } from '../../../protocol/types.ts'
@@ -63,6 +64,13 @@ const ofToolUse: Kinds = { id: text, name: text, input: kind.required(kind.objec
 const ofToolResult: Kinds = { toolUseId: text, content: objects(), isError: kind.flag, _meta }
 const media: ReadonlySet<unknown> = new Set(['text', 'image', 'audio'])
 
+/** Returns params or a result of an upstream without the task that they belong to: a client would take it for a task of this server. */
+export function withoutTask<V extends Params>(value: V): V {
+  if (!isObject(value._meta)) return value
+  const { [relatedTaskKey]: _, ...meta } = value._meta
+  return { ...value, _meta: meta }
+}
+
 /**
  * Returns an input request without members that are `null`, at each level, which several SDKs write for absent ones.
  *
@@ -75,8 +83,8 @@ export function readInputRequest(key: string, request: unknown): Params {
   }
   if (!isObject(request)) throw invalid(owner, 'must be an object')
   const { method, params } = readOptional(request, { params: kind.object() }, owner, '', InvalidInputRequest)
-  if (method === 'roots/list') return { method, ...(params !== undefined && { params }) }
-  const given = isObject(params) ? params : {}
+  const given = isObject(params) ? withoutTask(params) : {}
+  if (method === 'roots/list') return { method, ...(params !== undefined && { params: given }) }
   // What must be there is known before members are read.
   if (method === 'elicitation/create') {
     const read = readElicitation(given, owner)

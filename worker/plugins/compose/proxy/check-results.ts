@@ -10,10 +10,9 @@ import { McpError } from '../../../protocol/errors.ts'
 import { hasMoreValues } from '../../../protocol/json-size.ts'
 import { jsonText } from '../../../protocol/json-text.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
-import { relatedTaskKey } from '../../../protocol/meta.ts'
 import { roles } from '../../../protocol/roles.ts'
 import type { InputRequest, Params, Result } from '../../../protocol/types.ts'
-import { InvalidInputRequest, readInputRequest } from './check-input-requests.ts'
+import { InvalidInputRequest, readInputRequest, withoutTask } from './check-input-requests.ts'
 import type { Match } from './match-response.ts'
 import { mendValue } from './mend-values.ts'
 import { bounded, errorKindOf, httpError, invalidResult, UpstreamFailure } from './upstream-errors.ts'
@@ -196,10 +195,7 @@ export function readResult(method: string, params: Params, canBeAsked: boolean, 
     jsonText(params, 'it has', InvalidMember)
     if (isRequest) return readInputRequired(method, params, host)
     const read = member ? readListed(params, member, canBeAsked) : readCompletion(params)
-    if (!isObject(_meta)) return read
-    // A client would take it for a task of this server.
-    const { [relatedTaskKey]: _, ...meta } = _meta
-    return { ...read, _meta: meta }
+    return isObject(_meta) ? withoutTask({ ...read, _meta }) : read
   } catch (problem) {
     const isInvalid = problem instanceof InvalidMember || problem instanceof InvalidInputRequest
     throw isInvalid ? invalidResult(host, method, problem.message) : problem
