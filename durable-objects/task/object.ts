@@ -215,7 +215,8 @@ export class Task extends DurableObject implements TaskRpc {
     const { shards, undelivered = 0 } = record
     store.update(record, { undelivered, shards: [...new Set([...shards, shard])] })
     status.publish(record)
-    if (!runs.isRunning) await schedule(this.#task, record)
+    // A run that goes on sets the next alarm as it ends, but not after the end of the task.
+    if (!runs.isRunning || isOver(record)) await schedule(this.#task, record)
   }
 
   async list(task: ListedTask, expires: number): Promise<void> {

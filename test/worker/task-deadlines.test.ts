@@ -104,3 +104,26 @@ test('a failed delivery of a status is repeated while a cancelled handler contin
     },
   )
 })
+
+test('the status of a cancelled task whose handler continues is sent again to a client that begins to listen', () => {
+  const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()]
+  return withTask(
+    3_600_000,
+    () => {
+      begun.resolve()
+      return end.promise
+    },
+    async ({ task, tell, storage }) => {
+      const alarm = task.alarm()
+      await begun.promise
+      await task.cancel()
+      await vi.waitFor(async () => expect(await storage.getAlarm()).toBeGreaterThan(Date.now() + 60_000))
+      // The object is lost before it is delivered.
+      tell.mockReturnValueOnce(new Promise(() => {}))
+      await task.watch(1)
+      expect(await storage.getAlarm()).toBeLessThanOrEqual(Date.now() + 10_000)
+      end.resolve('late')
+      await alarm
+    },
+  )
+})

@@ -2,6 +2,7 @@
 import type { World } from '../world.ts'
 import { callers } from './callers.ts'
 import { calls } from './calls.ts'
+import { drafts, taskManagers } from './drafts.ts'
 import { httpSse } from './http-sse.ts'
 import { cancellers, interviews } from './interviews.ts'
 import { keyOwners } from './key-owners.ts'
@@ -29,6 +30,8 @@ export const scripts: Readonly<Record<string, Script>> = {
   'stateless tasks': statelessTasks,
   interviews,
   cancellers,
+  'task managers': taskManagers,
+  drafts,
 }
 
 /** Clients of the server with sign-in and API keys. */

@@ -60,6 +60,8 @@ type CallOptions = {
   readonly onSent?: (call: Call) => void
   /** An id of a call that was cancelled. Default: a new one. */
   readonly id?: number
+  /** Default: the call of the tool. */
+  readonly request?: { readonly method: string; readonly params: object }
   /** Methods without parameters that are called in the same POST. Default: the POST is no batch. */
   readonly batch?: readonly string[]
 }
@@ -171,7 +173,8 @@ export class SessionClient {
   }
 
   /** Calls a tool, and resumes the stream of the call until the answer, or until the call was cancelled. */
-  async call(tool: string, args: CallArguments, { awayUntil, onSent, id, batch }: CallOptions = {}): Promise<Call> {
+  async call(tool: string, args: CallArguments, options: CallOptions = {}): Promise<Call> {
+    const { awayUntil, onSent, id, batch, request } = options
     if (id === undefined) this.#lastId += 1
     const call = new Call(id ?? this.#lastId, tool, args)
     onSent?.(call)
@@ -183,7 +186,7 @@ export class SessionClient {
     }
     const params = { name: tool, arguments: args, _meta: { progressToken: args.key } }
     let retryMs = 1000
-    const message = { id: call.id, method: 'tools/call', params }
+    const message = { id: call.id, ...(request ?? { method: 'tools/call', params }) }
     await unlessLost(async () => {
       const response = await this.post(others ? [message, ...others] : message, leave.signal)
       retryMs = await this.#readResponse(call, response, retryMs, onEvent)

@@ -32,27 +32,41 @@ export function visitors(world: ClientWorld): void {
   })
 }
 
-/** An item that was acknowledged is in the basket until the basket expires. */
+/** An item that was acknowledged is in the basket until the basket is cleared, discarded or expires. One that was refused is not. */
 export function shoppers(world: ClientWorld): void {
   const { random } = world
   world.start('shoppers', async () => {
     const client = new StatelessClient(world)
     const call = (name: string, args: object) => untilCalled(world, async () => (await client.call(name, args)).message)
     const basket = await call('new_basket', {})
+    const shown = async () => {
+      const [count, lines] = JSON.parse(await call('show', { basket }))
+      assert.equal(count, lines, 'what one operation writes is stored in part')
+      return Number(count)
+    }
     let known = 0
-    for (let items = random.whole(1, 4); items > 0; items -= 1) {
-      await call('add', { basket })
-      known += 1
-      const count = Number(await call('show', { basket }))
-      assert.ok(count >= known, `${known} items were acknowledged, and the basket has ${count}`)
-      known = count
+    for (let steps = random.whole(1, 5); steps > 0; steps -= 1) {
+      const act = random.pick(['add', 'add', 'overfill', 'clear'])
+      if (act === 'overfill') {
+        const message = await untilReached(world, async () => (await client.call(act, { basket })).message)
+        assert.ok(Object(message.result).isError || message.error, 'an operation that throws has succeeded')
+        assert.equal(await shown(), known, 'an operation that threw has changed the basket')
+      } else {
+        await call(act, { basket })
+        const count = await shown()
+        // A call whose answer was lost is repeated.
+        const isExpected = act === 'add' ? count > known : count === 0
+        assert.ok(isExpected, `after ${act}, a basket of ${known} has ${count}`)
+        known = count
+      }
       await world.sleep(random.pick([0, 1000, 3_600_000]))
     }
-    await world.sleep(3 * 24 * 3_600_000)
-    // A basket expires a day after its last use.
-    const shown = await client.call('show', { basket })
-    const result = JSON.stringify(shown.message)
-    assert.ok(Object(shown.message.result).isError || shown.message.error, `a basket outlives its time: ${result}`)
+    // A basket expires a day after its creation.
+    if (random.chance(0.5)) await untilReached(world, async () => (await client.call('discard', { basket })).message)
+    else await world.sleep(3 * 24 * 3_600_000)
+    const late = await client.call('show', { basket })
+    const result = JSON.stringify(late.message)
+    assert.ok(Object(late.message.result).isError || late.message.error, `a basket outlives its time: ${result}`)
   })
 }
 
@@ -82,11 +96,14 @@ export function spenders(world: ClientWorld): void {
   })
 }
 
-/** Repeats a call whose handler could not reach an object. Returns the text of its result. */
-async function untilCalled(world: ClientWorld, call: () => Promise<Message>): Promise<string> {
+/** Returns the text of the result of a call. */
+const untilCalled = async (world: ClientWorld, call: () => Promise<Message>) => textOf(await untilReached(world, call))
+
+/** Repeats a call whose handler could not reach an object. */
+async function untilReached(world: ClientWorld, call: () => Promise<Message>): Promise<Message> {
   for (let attempt = 0; ; attempt += 1) {
     const message = await call()
-    if (!isUnreachable(message)) return textOf(message)
+    if (!isUnreachable(message)) return message
     assert.ok(attempt < 20, 'The object does not come back')
     world.serverErrors.push('Network connection lost')
     await world.sleep(500)

@@ -56,8 +56,12 @@ export class StatelessClient {
     return undefined
   }
 
-  /** Calls a tool, and accepts its input requests, round by round. @returns the result, and the number of input requests */
-  async call(name: string, args: object): Promise<{ message: Message; questions: number }> {
+  /** Calls a tool, and answers its input requests, round by round. @returns the result, and the number of input requests */
+  async call(
+    name: string,
+    args: object,
+    answer: () => object = () => accepted,
+  ): Promise<{ message: Message; questions: number }> {
     let questions = 0
     let round: Fields = {}
     for (;;) {
@@ -67,7 +71,7 @@ export class StatelessClient {
       const keys = Object.keys(Object(inputRequests))
       questions += keys.length
       await this.world.sleep(this.world.random.between(0, 3000))
-      round = { inputResponses: Object.fromEntries(keys.map((key) => [key, accepted])), requestState }
+      round = { inputResponses: Object.fromEntries(keys.map((key) => [key, answer()])), requestState }
     }
   }
 

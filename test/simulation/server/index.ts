@@ -1,5 +1,5 @@
 /** The server that schedules run: all of edgemcp that holds state. */
-import { createServer, serve } from 'edgemcp'
+import { createServer, McpError, serve } from 'edgemcp'
 import { type Store, state } from 'edgemcp/state'
 import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
@@ -89,18 +89,50 @@ const visits = state('visits', { per: 'session' }, (store: Store<{ count: number
 }))
 server.tool('visit', { description: 'Counts visits' }, async (_, ctx) => `${await ctx.state(visits).add()}`)
 
-const basket = state('basket', { per: 'handle', ttl: '1d' }, (store: Store<{ items: number }>) => ({
-  add: () => store.put('items', (store.get('items') ?? 0) + 1),
-  count: () => store.get('items') ?? 0,
-}))
+const tables = ['CREATE TABLE lines (item INTEGER PRIMARY KEY)']
+const basket = state('basket', { per: 'handle', ttl: '1d', tables }, (store: Store<{ items: number }>) => {
+  const count = () => store.get('items') ?? 0
+  const add = () => {
+    store.put('items', count() + 1)
+    store.sql('INSERT INTO lines VALUES (?)', count())
+  }
+  return {
+    add,
+    /** Adds an item, and fails: that is undone. */
+    addTooMuch: () => {
+      add()
+      throw new McpError('invalid_params', 'The basket is full')
+    },
+    removeAll: () => {
+      store.delete('items')
+      store.sql('DELETE FROM lines')
+    },
+    /** Items, by what is stored in both ways. */
+    count: () => [
+      count(),
+      ...store.sql<{ count: number }>('SELECT count(*) AS count FROM lines').map((row) => row.count),
+    ],
+  }
+})
 const Basket = z.object({ basket: z.string() })
 server.tool('new_basket', { description: 'Creates a basket' }, (_, ctx) => ctx.createHandle(basket))
 server.tool('add', { description: 'Adds an item', inputSchema: Basket }, async ({ basket: handle }, ctx) => {
   await ctx.state(basket, handle).add()
   return 'added'
 })
+server.tool('overfill', { description: 'Fails', inputSchema: Basket }, ({ basket: handle }, ctx) =>
+  ctx.state(basket, handle).addTooMuch(),
+)
+server.tool('clear', { description: 'Removes all items', inputSchema: Basket }, async ({ basket: handle }, ctx) => {
+  await ctx.state(basket, handle).removeAll()
+  return 'cleared'
+})
+server.tool('discard', { description: 'Deletes the basket', inputSchema: Basket }, async ({ basket: handle }, ctx) => {
+  await ctx.state(basket, handle).deleteAll()
+  return 'discarded'
+})
 server.tool('show', { description: 'Counts the items', inputSchema: Basket }, async ({ basket: handle }, ctx) =>
-  String(await ctx.state(basket, handle).count()),
+  JSON.stringify(await ctx.state(basket, handle).count()),
 )
 
 server.tool(
@@ -134,6 +166,27 @@ server.tool(
     })
     await Promise.all([more, ctx.sleep('pause', hours * 3_600_000)])
     return JSON.stringify({ facts, more: await more })
+  },
+)
+
+/** The form does not say that a size is odd. */
+const Odd = z.object({ size: z.number().refine((size) => size % 2 === 1) })
+server.tool(
+  'draft',
+  {
+    description: 'Asks for a size, and is a task if it takes long',
+    task: { ttl: '2h', answerWithin: '3s' },
+    inputSchema: z.object({ key: z.string(), pauseMs: z.number() }),
+  },
+  async ({ key, pauseMs }, ctx) => {
+    await ctx.once('plan', () => sleep(1000))
+    const answer = await ctx.elicit('size', 'Which size?', Odd)
+    ctx.progress(1, 2, `${key} is being written`)
+    await ctx.once('draft', async () => {
+      await sleep(pauseMs)
+      await write(`draft of ${key}`)
+    })
+    return JSON.stringify({ key, size: answer.content?.size })
   },
 )
 
