@@ -1,16 +1,13 @@
 /** While nothing happens, an object behind open connections can be put to sleep, and costs nothing. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { events } from '../../worker/client/wire.ts'
-import { connect } from '../../worker/testing/index.ts'
-import type { Inventory } from '../chaos/leaky/inventory.ts'
-import { type LeakyServer, startLeaky } from '../chaos/leaky/server.ts'
-import { messagesOf, readUntil, Visitor } from '../chaos/leaky/visitor.ts'
-import type { Audience, Hearer } from '../chaos/listening/book.ts'
-import type { Holding } from '../chaos/listening/holding.ts'
-import { Listener } from '../chaos/listening/listener.ts'
+import { connect, type TestClient } from '../../worker/testing/index.ts'
 import { count } from '../support/full.ts'
 import { evict } from '../support/objects.ts'
 import { startServer } from '../support/server.ts'
+import type { Inventory } from './leaky/inventory.ts'
+import { type LeakyServer, startLeaky } from './leaky/server.ts'
+import { messagesOf, readUntil, Visitor } from './leaky/visitor.ts'
 
 let server: LeakyServer
 beforeAll(async () => {
@@ -91,76 +88,53 @@ test('a session over HTTP+SSE hibernates while its client is idle and while it w
 
 const idle = count(200, 1000)
 
+type Listening = { readonly instance: string; readonly sockets: number }
+
 test('many idle streams get a change once, after hibernation and after eviction', async () => {
   // Idle means idle: no comment is due while this runs.
-  await using server = await startServer('test/chaos/listening', { KEEP_ALIVE: '600000' })
+  await using server = await startServer('test/serve/listening')
   const shards = ['subscriptions 0 listening', 'subscriptions 1 listening', 'subscriptions 2 listening']
-  const holding = async (shard: string): Promise<Holding> =>
-    (await fetch(new URL(`/objects/McpSubscriptions/${shard}`, server.url))).json()
-  const publish = async (uri: string) => {
-    const { status } = await fetch(new URL(`/publish?change=${uri}`, server.url), { method: 'POST' })
+  const post = async (path: string) => {
+    const { status } = await fetch(new URL(path, server.url), { method: 'POST' })
     expect(status).toBe(204)
   }
-  const audience = new CountingAudience()
+  const inventory = (): Promise<Listening[]> =>
+    Promise.all(shards.map(async (name) => (await fetch(new URL(`/objects/${name}`, server.url))).json()))
   const uris = ['page://asleep', 'page://lost', 'page://last'] as const
-  const listeners: Listener[] = []
-  for (let opened = 0; opened < idle; opened += 50) {
-    const some = Array.from({ length: 50 }, () =>
-      Listener.open(server.url, { resourceSubscriptions: [...uris] }, audience),
-    )
-    listeners.push(...(await Promise.all(some)))
+  const open = async (index: number) => {
+    // One network for each, so that they are spread over the objects.
+    const address = `10.${index >> 8}.${index & 255}.1`
+    const from = (request: Request) => {
+      request.headers.set('CF-Connecting-IP', address)
+      return fetch(new URL('/mcp', server.url), request)
+    }
+    const client = await connect({ fetch: from }, { revision: '2026-07-28' })
+    await client.subscribe({ resourceSubscriptions: [...uris] })
+    return client
   }
-  const before = await Promise.all(shards.map((shard) => holding(shard)))
+  const clients: TestClient[] = []
+  while (clients.length < idle) {
+    clients.push(...(await Promise.all(Array.from({ length: 50 }, (_, index) => open(clients.length + index)))))
+  }
+  const publish = async (uri: string) => {
+    await post(`/publish?uri=${uri}`)
+    await Promise.all(clients.map((client) => client.next('notifications/resources/updated')))
+  }
+  const before = await inventory()
   expect(before.reduce((sum, { sockets }) => sum + sockets, 0)).toBe(idle)
   for (const name of shards) await evict(server, 'McpSubscriptions', name, 'hibernate')
   await publish(uris[0])
-  await audience.everyoneHas(idle)
-  const asleep = await Promise.all(shards.map((shard) => holding(shard)))
-
-  for (const shard of shards) {
-    const { status } = await fetch(new URL(`/objects/McpSubscriptions/${shard}?do=abort`, server.url), {
-      method: 'POST',
-    })
-    expect(status).toBe(204)
-  }
+  const asleep = await inventory()
+  for (const name of shards) await post(`/objects/${name}`)
   // Nobody may have come back yet.
   await publish(uris[1])
-  await audience.everyoneHas(2 * idle)
-  const lost = await Promise.all(shards.map((shard) => holding(shard)))
+  const lost = await inventory()
   // What came twice has come before this.
   await publish(uris[2])
-  await audience.everyoneHas(3 * idle)
-
-  const instances = [before, asleep, lost].flatMap((those) => those.map(({ instance }) => instance))
-  expect(new Set(instances).size).toBe(9)
-  expect(audience.problems).toEqual([])
-  for (const listener of listeners) expect(audience.heard.get(listener)).toEqual(uris)
-  for (const listener of listeners) listener.leave()
+  expect(new Set([before, asleep, lost].flat().map(({ instance }) => instance)).size).toBe(9)
+  for (const { notifications } of clients) {
+    const updates = notifications.filter(({ method }) => method === 'notifications/resources/updated')
+    expect(updates.map(({ params }) => params?.uri)).toEqual(uris)
+  }
+  await Promise.all(clients.map((client) => client.close()))
 })
-
-class CountingAudience implements Audience {
-  readonly hearers = new Set<Hearer>()
-  readonly heard = new Map<Hearer, string[]>()
-  readonly problems: string[] = []
-  #times = 0
-  #awaited = Promise.withResolvers<void>()
-  #least = 0
-
-  hear(hearer: Hearer, topic: string): void {
-    this.heard.set(hearer, [...(this.heard.get(hearer) ?? []), topic])
-    this.#times += 1
-    if (this.#times >= this.#least) this.#awaited.resolve()
-  }
-
-  problem(text: string): void {
-    this.problems.push(text)
-    this.#awaited.reject(new Error(text))
-  }
-
-  /** Resolves when changes have been heard so often. */
-  async everyoneHas(times: number): Promise<void> {
-    this.#least = times
-    this.#awaited = Promise.withResolvers()
-    if (this.#times < times) await this.#awaited.promise
-  }
-}

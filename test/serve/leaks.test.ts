@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { abandon, dropListeners, settled, wayCount } from '../chaos/leaky/abandon.ts'
-import { Connection } from '../chaos/leaky/connection.ts'
-import { refuse } from '../chaos/leaky/refuse.ts'
-import { type LeakyServer, startLeaky } from '../chaos/leaky/server.ts'
-import { sessionIn, vanish } from '../chaos/leaky/vanish.ts'
-import { initialize, Visitor } from '../chaos/leaky/visitor.ts'
+import { count } from '../support/full.ts'
+import { abandon, dropListeners, settled, wayCount } from './leaky/abandon.ts'
+import { Connection } from './leaky/connection.ts'
+import { refuse } from './leaky/refuse.ts'
+import { type LeakyServer, startLeaky } from './leaky/server.ts'
+import { sessionIn, vanish } from './leaky/vanish.ts'
+import { initialize, Visitor } from './leaky/visitor.ts'
 
 const keepAliveMs = 1000
 const hourMs = 60 * 60_000
@@ -17,8 +18,8 @@ beforeAll(async () => {
 afterAll(() => server?.[Symbol.asyncDispose]())
 
 test('an abandoned session holds no resources after it expires, however it was used', async () => {
-  const abandoned = await abandon(server, 2 * wayCount)
-  await dropListeners(server, 5)
+  const abandoned = await abandon(server, count(2 * wayCount, 10 * wayCount))
+  await dropListeners(server, count(5, 25))
   // A connection that was dropped still counts until the next keep-alive.
   for (const { name } of abandoned) await server.session(name, { alone: true })
   await server.advance(25 * hourMs)
@@ -26,7 +27,7 @@ test('an abandoned session holds no resources after it expires, however it was u
 })
 
 test('an error as input response, or an unexpected error, is accepted and leaves no call open', async () => {
-  await refuse(server, 40)
+  await refuse(server, count(40, 200))
 })
 
 test('the server notices within two keep-alives that a client vanished', async () => {

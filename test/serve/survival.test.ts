@@ -3,10 +3,10 @@
  * client talks, or end as documented. The run ends with a table of all that.
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { openDiary } from '../chaos/diary.ts'
 import { isFull, sample } from '../support/full.ts'
 import type { TestServer } from '../support/server.ts'
 import type { Shape } from './survival/conversation.ts'
+import { openDiary } from './survival/diary.ts'
 import { type Column, due, gone, type Kind, lost, type Row, refused, timeout } from './survival/due.ts'
 import { SessionConversation } from './survival/in-session.ts'
 import { type Played, play, type Seen } from './survival/play.ts'

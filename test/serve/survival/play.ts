@@ -1,7 +1,7 @@
 /** Plays many conversations side by side; what happens, happens to all of them between two rounds. */
 import { vi } from 'vitest'
-import type { Diary } from '../../chaos/diary.ts'
 import type { Conversation } from './conversation.ts'
+import type { Diary } from './diary.ts'
 import type { Left } from './left.ts'
 import { birthsIn, leftIn, letPass, type Stage } from './stages.ts'
 

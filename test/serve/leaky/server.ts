@@ -29,7 +29,7 @@ export async function startLeaky(
   options: LeakyOptions,
   folder: 'leaky' | 'leaky-timed' = 'leaky',
 ): Promise<LeakyServer> {
-  const server = await startWithObjects(`test/chaos/${folder}`, { OPTIONS: JSON.stringify(options) })
+  const server = await startWithObjects(`test/serve/${folder}`, { OPTIONS: JSON.stringify(options) })
   async function inspect(object: string, { alone, due }: When = {}): Promise<Inventory> {
     const url = new URL(`/objects/${object}${alone ? '?until=alone' : ''}`, server.url)
     const response = await fetch(url, { method: due ? 'POST' : 'GET', signal: AbortSignal.timeout(patience) })
