@@ -81,6 +81,7 @@ export class Listeners {
     this.#ctx.acceptWebSocket(socket, tags)
     socket.serializeAttachment(attachment)
     addTo(this.#sockets, socket, keysOf(socket))
+    this.#idleSince = undefined
   }
 
   /** Stores the declared lists. @param announce publishes each list that a deployment has changed while there were sockets */

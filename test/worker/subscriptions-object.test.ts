@@ -262,6 +262,23 @@ describe('a subscriber', () => {
       }
     })
 
+    test('gets them when there was no stream for a moment long before', async () => {
+      const stub = newShard()
+      const first = await listen(stub, topics, ada)
+      endAtMaximumAge(first, first.lastId)
+      await publish(stub, note(1))
+      const second = await listen(stub, topics, ada)
+      await hears(second, [note(1)])
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 })
+      try {
+        endAtMaximumAge(second, second.heard[0]?.id)
+        await publish(stub, note(2))
+        await hears(await listen(stub, topics, ada), [note(2)])
+      } finally {
+        vi.useRealTimers()
+      }
+    })
+
     test('is followed by equal streams without old changes half a minute later', async () => {
       const stub = newShard()
       const first = await listen(stub, topics, ada)

@@ -10,7 +10,7 @@ import { signIns } from './sign-ins.ts'
 import { silent } from './silent.ts'
 import { shoppers, spenders, visitors } from './state.ts'
 import { listeners, statelessCalls, statelessTasks } from './stateless-calls.ts'
-import { subscribers } from './subscribers.ts'
+import { listReaders, subscribers } from './subscribers.ts'
 import { taskOwners } from './task-owners.ts'
 
 export type Script = (world: World) => void
@@ -32,6 +32,7 @@ export const scripts: Readonly<Record<string, Script>> = {
   cancellers,
   'task managers': taskManagers,
   drafts,
+  'list readers': listReaders,
 }
 
 /** Clients of the server with sign-in and API keys. */

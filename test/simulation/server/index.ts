@@ -152,6 +152,28 @@ server.tool('write', { description: 'Changes a note', inputSchema: z.object({ id
 })
 
 server.tool(
+  'audience',
+  { description: 'Counts subscribers of a note', inputSchema: z.object({ id: z.string() }) },
+  async ({ id }) => JSON.stringify(await server.subscribers(`note://${id}`)),
+)
+
+const extra = server.tool('extra', { description: 'Can be disabled', enabled: false }, () => 'extra')
+server.tool('toggle', { description: 'Enables a tool', inputSchema: z.object({ on: z.boolean() }) }, async ({ on }) => {
+  await (on ? extra.enable() : extra.disable())
+  return String(on)
+})
+server.tool(
+  'tell',
+  { description: 'Logs twice to a session', inputSchema: z.object({ number: z.number() }) },
+  async ({ number }, ctx) => {
+    const recipients = { session: String(ctx.session?.id) }
+    await server.notify.log('warning', number, recipients)
+    await server.notify.log('info', number, recipients)
+    return 'told'
+  },
+)
+
+server.tool(
   'report',
   { description: 'Takes long', task: { retries: 2 }, inputSchema: z.object({ key: z.string(), hours: z.number() }) },
   async ({ key, hours }, ctx) => {
@@ -206,7 +228,7 @@ server.tool(
 )
 
 // A day that 24 does not divide into whole milliseconds: see `last-use.ts`.
-const worker = serve(server, { sessions: { ttl: 86_400_010 }, plugins: [subscriptions(), tasks()] })
+const worker = serve(server, { sessions: { ttl: 86_400_010 }, plugins: [subscriptions({ shards: 3 }), tasks()] })
 export default worker
 export const { McpSession, McpSubscriptions, McpTask } = worker
 export { McpState } from 'edgemcp/state'
