@@ -119,6 +119,8 @@ export class Task extends DurableObject implements TaskRpc {
         // Deletes what is stored if this instance is lost before the call has an outcome or is a task.
         await task.alarms.set({ expiry: expiryOf(record) })
         await waitAtMost(record.after, task.runs.start(record))
+        // Its alarm has deleted it, because the clock has moved.
+        if (task.record !== record) return { error: errorOf(callExpired()) }
       }
       // Another request with the same state may have made it a task meanwhile.
       if (record.announced) return { task: task.status.view(record) }

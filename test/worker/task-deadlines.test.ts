@@ -127,3 +127,30 @@ test('the status of a cancelled task whose handler continues is sent again to a 
     },
   )
 })
+
+test('a call that expires before it is a task ends with an error, and nothing is stored', () =>
+  runInDurableObject(namespace.getByName(crypto.randomUUID()), async (_, context) => {
+    const begun = Promise.withResolvers<void>()
+    const server = createServer({ name: 'deadlines', version: '1.0.0' })
+    server.tool('work', { description: 'Works', task: true }, () => {
+      begun.resolve()
+      return new Promise(() => {})
+    })
+    const task = new Task(context, {} as never, taskHost({ serverOf: () => server }))
+    const started = task.start(
+      { params: { name: 'work' }, capabilities: {}, client: undefined, principal: undefined, identity: 'test' },
+      { after: 200, ttl: 3_600_000, poll: 1000, retries: 0 },
+      { name: 'task x', taskId: 'sealed', session: undefined },
+      {},
+      false,
+    )
+    await begun.promise
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 600_000 })
+    try {
+      await task.alarm()
+      expect(await started).toMatchObject({ error: { data: { reason: 'lapsed' } } })
+    } finally {
+      vi.useRealTimers()
+    }
+    expect([...context.storage.kv.list()]).toEqual([])
+  }))
