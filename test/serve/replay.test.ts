@@ -2,12 +2,11 @@
  * Streams under random schedules: calls go on, ask, are answered, lost and cancelled, clients leave and come back with any
  * id they know, Session objects are evicted, and every stream must bring what the model says, to the byte.
  *
- * `npm run test:slow` plays many more schedules than `npm test`.
+ * The simulation plays many more, with crashes.
  * `REPLAY_SEEDS=17` plays one schedule again, `REPLAY_SEEDS=1000-3000` others than usual.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { count } from '../support/full.ts'
 import { type ServerWithObjects, startWithObjects } from '../support/objects.ts'
 import { type Chance, chance } from '../support/random.ts'
 import { Session, type Step } from './replay/session.ts'
@@ -377,7 +376,7 @@ async function change(session: Session, id: string, sessions: readonly Session[]
 }
 
 function seeds(): number[] {
-  const [first = 1, last = first] = (process.env.REPLAY_SEEDS ?? `1-${count(30, 520)}`).split('-').map(Number)
+  const [first = 1, last = first] = (process.env.REPLAY_SEEDS ?? '1-30').split('-').map(Number)
   return Array.from({ length: last - first + 1 }, (_, index) => first + index)
 }
 
