@@ -4,6 +4,7 @@ import { Browser } from '../../worker/testing/provider/browser.ts'
 import { bearing, call } from '../auth/call.ts'
 import { evict } from '../support/objects.ts'
 import { startServer, type TestServer } from '../support/server.ts'
+import { RawClient } from './client.ts'
 import { GitHub } from './github.ts'
 import { objectAt, signInAs, type Tokens, tokenRequest } from './tokens.ts'
 
@@ -87,6 +88,28 @@ test('a refresh token that is sent again after its successor was used ends the g
   await expect(refresh(still)).rejects.toThrow('invalid_grant')
   expect((await call(server.url, bearing(still.access_token), 'whoami')).status).toBe(401)
 })
+
+test.each(['\u00a0', '\u2003'])(
+  'the client of a grant is the one that was verified: after "Basic", %j',
+  async (space) => {
+    const client = new RawClient(server.url)
+    const victim = await client.registered({ token_endpoint_auth_method: 'client_secret_basic' })
+    const basic = (separator: string, secret: string | undefined) => ({
+      // Bytes of UTF-8, each as a character.
+      Authorization: `Basic${Buffer.from(separator).toString('latin1')}${btoa(`${victim.id}:${secret}`)}`,
+    })
+    const own = basic(' ', victim.secret)
+    const asked = client.ask(victim)
+    const { client_id: _, ...form } = client.codeForm(asked, await client.code(asked))
+    const first = (await (await client.token(form, own)).json()) as Tokens
+    const again = (token: string) => client.token({ grant_type: 'refresh_token', refresh_token: token }, own)
+    const second = (await (await again(first.refresh_token)).json()) as Tokens
+    const third = (await (await again(second.refresh_token)).json()) as Tokens
+    const stolen = client.refreshForm(await client.registered(), first.refresh_token)
+    expect((await client.token(stolen, basic(space, 'guessed'))).status).toBe(400)
+    expect((await again(third.refresh_token)).status).toBe(200)
+  },
+)
 
 test('a grant has at most 100 access tokens: the oldest ends with each refresh beyond', async () => {
   const signedIn = await signInAs(server.url, new Browser())

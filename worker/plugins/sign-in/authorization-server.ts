@@ -238,18 +238,22 @@ export function grantObjectOfToken(token: string): string | undefined {
 }
 
 /**
- * Returns the client that a token request names, which the library has yet to verify; `undefined` without one.
+ * Returns the client that a token request names, which the library has yet to verify; `undefined` without one. It is the client that the library
+ * reads: another one could act as the client of a grant.
  *
  * @see https://www.rfc-editor.org/rfc/rfc6749#section-2.3.1
  * @see https://www.rfc-editor.org/rfc/rfc7523#section-3
  */
 export function clientOf(params: URLSearchParams, headers: Headers): string | undefined {
   const sent = (name: string) => params.getAll(name).find((value) => value !== '')
-  const [, basic] = /^basic\s+(\S+)\s*$/i.exec(headers.get('Authorization') ?? '') ?? []
+  const [scheme = '', ...credentials] = (headers.get('Authorization') ?? '').split(/[ \t]+/)
   try {
-    if (basic === undefined) return sent('client_id') ?? decodeJwt(sent('client_assertion') ?? '').iss
-    const [name = ''] = atob(basic).split(':')
-    return decodeURIComponent(name.replaceAll('+', ' '))
+    if (scheme.toLowerCase() === 'basic') {
+      const [name = ''] = atob(credentials.join('')).split(':')
+      return decodeURIComponent(name.replaceAll('+', ' '))
+    }
+    const named: unknown = sent('client_id') ?? decodeJwt(sent('client_assertion') ?? '').iss
+    return typeof named === 'string' ? named : undefined
   } catch {
     return undefined
   }

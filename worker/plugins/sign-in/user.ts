@@ -37,7 +37,7 @@ const noIds: ReadonlySet<unknown> = new Set([0, '', 'undefined', 'null', 'NaN', 
  */
 export function userOf(profile: UserProfile, { name, title, tenants, emailDomains }: Authority): User {
   const { id }: { id: unknown } = profile
-  if (noIds.has(id) || !(typeof id === 'string' || Number.isSafeInteger(id))) {
+  if (noIds.has(id) || !(typeof id === 'string' ? id.isWellFormed() : Number.isSafeInteger(id))) {
     throw new Error(`${title} named no user: the id must be a text or a whole number that identifies the user`)
   }
   // Code of the developer returns it.
