@@ -9,7 +9,7 @@
  * |                        | `token:<user>:<grant>:<hash>`  | an access token of the grant                | `expires`, by alarm   |
  * |                        | `refresh`                      | the response to the last refresh: see `last-refresh.ts` | the grant |
  * |                        | `issued`                       | hashes of its refresh tokens: see `issued-refresh-tokens.ts` | the grant |
- * | `user:<user>`          | `grant:<user>:<grant>`         | the metadata of each grant of the user; the value is the name of the object `upstream:<user>` | that of the grant |
+ * | `user:<user>`          | `grant:<user>:<grant>`         | each grant of the user, since when as metadata; the value is the name of the object `upstream:<user>` | that of the grant |
  * | `upstream:<user>`      | `tokens:<entry>`               | tokens for the API of a provider, sealed: see `ProviderCalls` | the grants of the user |
  * |                        | `refreshing:<entry>`           | when a refresh was sent, in milliseconds since 1970 | until its answer |
  * | `client:<id>`          | `client:<id>`                  | a registered client                         | `expires`, by alarm   |

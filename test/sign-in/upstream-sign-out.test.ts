@@ -50,6 +50,28 @@ async function stored(of: Stage, user: string): Promise<unknown> {
   return storage.exec("SELECT name FROM sqlite_master WHERE type = 'table' AND name = '_cf_KV'")
 }
 
+test.each(['signOut', 'account page'])(
+  'tokens are deleted with the last grant, also after an end that was interrupted: %s',
+  async (what) => {
+    stage.gitHub.account = { id: 8, login: 'ada', name: 'Ada' }
+    const browser = new Browser()
+    const [interrupted, other] = [await stage.signIn(browser), await stage.signIn(browser)]
+    await browser.open(stage.at('/oauth/account'))
+    const end = async (client: string) => {
+      const headers = { Origin: stage.server.origin }
+      return (await browser.visit(stage.at('/oauth/account'), new URLSearchParams({ client }), { headers })).status
+    }
+    const operate = (action: string, body: number) =>
+      fetch(stage.at(`/operator?do=${action}`), { method: 'POST', body: JSON.stringify(body) })
+    await operate('failRemovals', 1)
+    expect(await end(interrupted.client.id)).toBe(500)
+    await operate('advance', 2 * 60_000)
+    if (what === 'signOut') expect(await signOut(stage, 'github.8')).toBe(1)
+    else expect(await end(other.client.id)).toBe(303)
+    expect(await stored(stage, 'github.8')).toEqual([])
+  },
+)
+
 test('a provider that is connected while the user signs out leaves no tokens: tenant() goes on', async () => {
   await using looking = await Stage.start({ CASE: 'looking' })
   looking.gitHub.account = { id: 5, login: 'ada', name: 'Ada', claims: { org_id: 'acme' } }
@@ -104,7 +126,7 @@ describe('the user function of oauth2()', () => {
     expect(await subjectOf({ id, login: 'ada' })).toBe(`github.${String(id).replace('|', '~7C')}`)
   })
 
-  test.each([undefined, null, '', 'undefined', 'null', 'NaN', 1.5, 0, 2 ** 53, true, {}, ['7']])(
+  test.each([undefined, null, '', 'undefined', 'null', 'NaN', '\ud800', 1.5, 0, 2 ** 53, true, {}, ['7']])(
     'a user whose id is %j is not signed in',
     async (id) => {
       expect(await subjectOf({ id, login: 'ada' })).toBe('server_error')

@@ -206,12 +206,12 @@ if (vars.FAR !== undefined) server.use(proxy(vars.FAR, { prefix: 'far_', upstrea
 const auth = signIn(cases[vars.CASE] as SignInOptions)
 const ofTenant = vars.CASE === 'ofTenant' && forTenant('acme', auth, { allowMissingClaim: true })
 
-/** Writes of grants that fail, one after the other. */
-let failingWrites = 0
+/** Writes of grants that fail, one after the other, and removals from the lists of users. */
+const failing = { failWrites: 0, failRemovals: 0 }
 
 /**
  * What an operator does: `POST /operator?do=signOut`, with a user as JSON. `advance` advances the clock, by milliseconds. `failWrites` lets
- * writes of grants fail, as many as it says.
+ * writes of grants fail, as many as it says; `failRemovals` removals from the lists of users.
  */
 const operator: Plugin = {
   name: 'operator',
@@ -223,8 +223,8 @@ const operator: Plugin = {
         const user = (await request.json()) as SignedInUser
         const todo = new URL(request.url).searchParams.get('do')
         if (todo === 'advance') return Response.json(putForward(Number(user)) ?? null)
-        if (todo === 'failWrites') {
-          failingWrites = Number(user)
+        if (todo === 'failWrites' || todo === 'failRemovals') {
+          failing[todo] = Number(user)
           return Response.json(null)
         }
         const done = todo === 'signOut' ? auth.signOut(user) : auth.grants(user)
@@ -250,8 +250,14 @@ const worker = serve(server, {
 export const { McpSession } = worker
 export class McpSignIn extends worker.McpSignIn {
   override async write(...args: Parameters<InstanceType<typeof worker.McpSignIn>['write']>) {
-    if (args[0].startsWith('grant:') && failingWrites-- > 0) throw new Error('The storage does not answer')
+    if (args[0].startsWith('grant:') && failing.failWrites-- > 0) throw new Error('The storage does not answer')
     return super.write(...args)
+  }
+
+  override async remove(key: string) {
+    const isList = this.ctx.id.name?.includes('"user:')
+    if (isList && failing.failRemovals-- > 0) throw new Error('The storage does not answer')
+    return super.remove(key)
   }
 }
 export default worker

@@ -35,12 +35,12 @@ export function grantStorage(
   upstreamOf: (user: string) => string,
 ): RequestStorage {
   let reserved: string | undefined
-  /** Stores the metadata of a grant with its user, before the grant itself: a grant that nobody can list could not be revoked. */
+  /** Lists a grant with its user, and since when, before it is stored: a grant that nobody can list could not be revoked. */
   const addToUser = async (key: string, metadata: unknown, expires: number | undefined): Promise<void> => {
     const user = userOf(key)
     const [known] = await objectOf(objectKeyOf(key)).list(key)
     if (known && known.expires === expires && JSON.stringify(known.metadata) === JSON.stringify(metadata)) return
-    await objectOf(`user:${user}`).write(key, upstreamOf(user), metadata, expires)
+    await objectOf(`user:${user}`).write(key, upstreamOf(user), Date.now(), expires)
   }
   return {
     async get(key, { type } = {}) {

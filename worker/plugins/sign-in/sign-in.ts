@@ -450,6 +450,8 @@ class SignInServer {
       this.#links.answer(request, serverInfo, services) ??
       this.#accounts.answer(request, serverInfo, services)
     if (own) {
+      // What ends access goes on for a browser that has gone.
+      serverInfo.waitUntil(own.catch(() => {}))
       return own.catch((problem: unknown) => {
         serverInfo.report(problem)
         return problemPage(request, 500, 'This server has a problem.')

@@ -1,5 +1,6 @@
 /** The grants of a user: which apps have access. The account page and the operator list and end them. */
 import type { GrantSummary, OAuthHelpers } from '@cloudflare/workers-oauth-provider'
+import type { StoredKey } from '../../../durable-objects/rpc.ts'
 import type { ObjectOf } from './authorization-server.ts'
 import { EndedAccess } from './ended-access.ts'
 
@@ -33,6 +34,9 @@ export interface GrantManager {
    */
   signOut(user: SignedInUser): Promise<number>
 }
+
+/** Milliseconds after which a grant that is listed was stored. */
+const storedMs = 60_000
 
 export class UserGrants {
   readonly #oauth: OAuthHelpers
@@ -69,13 +73,21 @@ export class UserGrants {
   async end(userId: string, isMeant: (grant: GrantSummary) => boolean): Promise<number> {
     // Before they are listed: a sign-in that creates a grant afterwards reads it.
     await EndedAccess.ofAnyClient(this.#objectOf, userId).store(0)
-    const grants = (await this.list(userId)).filter(isMeant)
+    const user = this.#objectOf(`user:${userId}`)
+    const entries = await user.list(`grant:${userId}:`)
+    const grants = await this.list(userId)
+    const ids = new Set(grants.map(({ id }) => id))
+    // An end that was interrupted has left the entry of a grant that is gone. The tokens of providers stay until the last entry is deleted.
+    const isLeft = ({ name, metadata }: StoredKey) =>
+      !ids.has(name.split(':')[2] ?? '') && Number(metadata) + storedMs < Date.now()
+    const meant = grants.filter(isMeant)
     const endOne = async ({ id, clientId }: GrantSummary) => {
       await new EndedAccess(this.#objectOf, userId, clientId).store(this.#endedSeconds * 1000)
       await this.#oauth.revokeGrant(id, userId)
     }
-    await Promise.all(grants.map(endOne))
-    return grants.length
+    const left = entries.filter(isLeft)
+    await Promise.all([...meant.map(endOne), ...left.map(({ name }) => user.remove(name))])
+    return meant.length
   }
 }
 
