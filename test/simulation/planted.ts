@@ -916,6 +916,32 @@ export const planted: readonly PlantedDefect[] = [
     clients: ['key owners'],
   },
 
+  // Readers of streams
+  {
+    name: 'events outlive the token that may read them',
+    means: 'A stream that another token opens has events that this token may not read.',
+    file: `${session}/registration.ts`,
+    search: "session.log.eraseScoped('resource')",
+    replacement: '',
+    clients: ['readers'],
+  },
+  {
+    name: 'the reader of a stream is not stored',
+    means: 'A session does not know what the token of its stream may read.',
+    file: `${session}/stream-admission.ts`,
+    search: "this.#values.put('reader', { relay, scopes })",
+    replacement: 'void relay',
+    clients: ['readers'],
+  },
+  {
+    name: 'plugins do not learn of the end of a session',
+    means: 'onSessionEnd is not called.',
+    file: `${session}/lifetime.ts`,
+    search: 'if (owner) await this.#hooks.notify(owner, reason)',
+    replacement: 'void owner',
+    clients: ['readers'],
+  },
+
   // Limits
   {
     name: 'a quota admits one call more',

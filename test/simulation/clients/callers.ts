@@ -28,9 +28,9 @@ export function callers(world: World): void {
 }
 
 /** Returns the key of an owner who has no other one: answers that are lost leave keys. */
-async function createKey(world: World): Promise<string> {
+export async function createKey(world: World, kind = 'caller', scopes = ['read']): Promise<string> {
   for (let attempt = 1; ; attempt += 1) {
-    const params = { owner: { subject: `caller ${attempt}` }, expiresIn: 100 * hourMs }
+    const params = { owner: { subject: `${kind} ${attempt}` }, scopes, expiresIn: 100 * hourMs }
     const created = await operate(world, 'createKey', params)
     if (created) return Object(created).key
   }

@@ -6,6 +6,7 @@ import { drafts, taskManagers } from './drafts.ts'
 import { httpSse } from './http-sse.ts'
 import { cancellers, interviews } from './interviews.ts'
 import { keyOwners } from './key-owners.ts'
+import { readers } from './readers.ts'
 import { signIns } from './sign-ins.ts'
 import { silent } from './silent.ts'
 import { shoppers, spenders, visitors } from './state.ts'
@@ -40,4 +41,5 @@ export const identityScripts: Readonly<Record<string, Script>> = {
   'sign-ins': signIns,
   'key owners': keyOwners,
   callers,
+  readers,
 }

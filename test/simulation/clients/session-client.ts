@@ -82,6 +82,10 @@ export class SessionClient {
   headers: Record<string, string> = json
   /** Requests that `ask` has sent. */
   requests = 0
+  /** An access token or API key. Default: none. */
+  token: string | undefined
+  /** The last event of the stream of `listen`. */
+  #lastHeardId: string | undefined
   readonly #replies: Promise<void>[] = []
   readonly #options: Required<SessionClientOptions>
   #lastId = 0
@@ -92,13 +96,17 @@ export class SessionClient {
     this.#options = { protocolVersion: '2025-11-25', capabilities, answer: acceptMessage, ...options }
   }
 
+  /** The name of the session, as handlers know it. */
+  get name(): string {
+    return String(readNonce(String(this.headers['Mcp-Session-Id'])))
+  }
+
   /** Uses the session no more, until it has expired. */
-  async expire(): Promise<void> {
+  async expire(mostHours = 27): Promise<void> {
     await Promise.all(this.#replies)
-    for (let hours = 0; hours < 27; hours += 1) await this.world.sleep(3_600_000)
-    const name = readNonce(String(this.headers['Mcp-Session-Id']))
+    for (let hours = 0; hours < mostHours; hours += 1) await this.world.sleep(3_600_000)
     for (const [object, rows] of this.world.stored('McpSession')) {
-      assert.ok(object !== name, `an idle session stores ${JSON.stringify(rows).slice(0, 400)}`)
+      assert.ok(object !== this.name, `an idle session stores ${JSON.stringify(rows).slice(0, 400)}`)
     }
   }
 
@@ -291,20 +299,19 @@ export class SessionClient {
    * @param onOpen called once the client has an event id
    */
   async listen(onMessage: (message: Message) => void, stop: AbortSignal, onOpen: () => void): Promise<void> {
-    let lastEventId: string | undefined
     let waitMs = 1000
     while (!stop.aborted) {
       const headers = {
         ...this.headers,
         Accept: 'text/event-stream',
-        ...(lastEventId !== undefined && { 'Last-Event-ID': lastEventId }),
+        ...(this.#lastHeardId !== undefined && { 'Last-Event-ID': this.#lastHeardId }),
       }
       await unlessLost(async () => {
         const response = await this.#request({ method: 'GET', headers }, stop)
         const { status, body } = response
         if (status !== 200) {
           const text = await body.text()
-          assert.ok(status >= 500, `stream after ${lastEventId}: status ${status}: ${text}`)
+          assert.ok(status >= 500, `stream after ${this.#lastHeardId}: status ${status}: ${text}`)
           return
         }
         let isPrimed = false
@@ -320,12 +327,16 @@ export class SessionClient {
           if (id === undefined) continue
           isPrimed = true
           if (data) {
-            const before = lastEventId?.split('.')[1]
+            const before = this.#lastHeardId?.split('.')[1]
             if (before)
-              assert.equal(Number(id.split('.')[1]), Number(before) + 1, `stream: event ${id} after ${lastEventId}`)
+              assert.equal(
+                Number(id.split('.')[1]),
+                Number(before) + 1,
+                `stream: event ${id} after ${this.#lastHeardId}`,
+              )
             onMessage(JSON.parse(data))
           }
-          lastEventId = id
+          this.#lastHeardId = id
           onOpen()
         }
       })
@@ -347,6 +358,7 @@ export class SessionClient {
   }
 
   #request(init: ClientRequest, leave?: AbortSignal): Promise<ReceivedResponse> {
-    return this.world.request(url, init, leave)
+    const authorization = this.token !== undefined && { Authorization: `Bearer ${this.token}` }
+    return this.world.request(url, { ...init, headers: { ...init.headers, ...authorization } }, leave)
   }
 }

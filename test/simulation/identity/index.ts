@@ -5,6 +5,8 @@ import { oneOf } from 'edgemcp/auth'
 import { rateLimit } from 'edgemcp/rate-limit'
 import { oauth2, signIn } from 'edgemcp/sign-in'
 import { type Store, state } from 'edgemcp/state'
+import { subscriptions } from 'edgemcp/subscriptions'
+import * as z from 'zod'
 
 const server = createServer({ name: 'identity', version: '1' })
 server.tool('whoami', { description: 'Returns the user', scopes: ['read'] }, (_, { principal }) =>
@@ -33,6 +35,16 @@ server.tool(
     await new Promise((resolve) => setTimeout(resolve, 1500))
     await write('slow ends')
     return 'ran'
+  },
+)
+
+const record = server.resource('record://{id}', { description: 'A record', scopes: ['secret'] }, ({ id }) => id)
+server.tool(
+  'touch',
+  { description: 'Changes a record', scopes: ['read'], inputSchema: z.object({ id: z.string() }) },
+  async ({ id }) => {
+    await record.updated({ id })
+    return 'touched'
   },
 )
 
@@ -67,12 +79,13 @@ type Params = {
   readonly id: string
   readonly expiresIn: number
   readonly grace: number
+  readonly scopes?: readonly string[]
 }
 
 /** What an operator does: the name is the path. */
 const acts: Readonly<Record<string, (params: Params) => Promise<unknown>>> = {
   signOut: ({ user }) => users.signOut(user),
-  createKey: ({ owner, expiresIn }) => keys.create(owner, { scopes: ['read'], expiresIn }),
+  createKey: ({ owner, expiresIn, scopes = ['read'] }) => keys.create(owner, { scopes, expiresIn }),
   rotateKey: ({ owner, id, grace }) => keys.rotate(owner, id, { grace }),
   revokeKey: ({ owner, id }) => keys.revoke(owner, id),
   listKeys: ({ owner }) => keys.list(owner),
@@ -80,6 +93,7 @@ const acts: Readonly<Record<string, (params: Params) => Promise<unknown>>> = {
 
 const operator: Plugin = {
   name: 'operator',
+  onSessionEnd: ({ session, reason }) => write(`${session.id} ${reason}`),
   routes: () =>
     Object.entries(acts).map(([name, act]) => ({
       path: `/operator/${name}`,
@@ -95,7 +109,7 @@ const operator: Plugin = {
     })),
 }
 
-const worker = serve(server, { auth: oneOf(users, keys), plugins: [operator, rateLimit()] })
+const worker = serve(server, { auth: oneOf(users, keys), plugins: [operator, rateLimit(), subscriptions()] })
 export default worker
-export const { McpSession, McpSignIn, McpApiKeys } = worker
+export const { McpSession, McpSignIn, McpApiKeys, McpSubscriptions } = worker
 export { McpState } from 'edgemcp/state'
