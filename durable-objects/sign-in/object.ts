@@ -10,6 +10,7 @@
  * |                        | `refresh`                      | the response to the last refresh: see `last-refresh.ts` | the grant |
  * |                        | `issued`                       | hashes of its refresh tokens: see `issued-refresh-tokens.ts` | the grant |
  * | `user:<user>`          | `grant:<user>:<grant>`         | each grant of the user, since when as metadata; the value is the name of the object `upstream:<user>` | that of the grant |
+ * |                        | `storing:<uuid>`               | tokens that a request stores in the object `upstream:<user>`, which is the value | the request, or an hour |
  * | `upstream:<user>`      | `tokens:<entry>`               | tokens for the API of a provider, sealed: see `ProviderCalls` | the grants of the user |
  * |                        | `refreshing:<entry>`           | when a refresh was sent, in milliseconds since 1970 | until its answer |
  * | `client:<id>`          | `client:<id>`                  | a registered client                         | `expires`, by alarm   |
@@ -47,7 +48,11 @@ export type OwnGrant = { readonly key: string; readonly storage: EntryStorage }
 
 /** What the object needs of the plugin that made its class. */
 export interface SignInHost extends UpstreamHost {
-  /** Called before the last grant of a user is deleted. @param upstream name of the object with the upstream tokens of the user */
+  /**
+   * Called before the last grant of a user is deleted, and when tokens of a user without grants may have been stored.
+   *
+   * @param upstream name of the object with the upstream tokens of the user
+   */
   signOut(upstream: string): Promise<void>
   /** Answers a request of a client to the token endpoint. */
   answer(request: Request, site: OAuthSite, own: OwnGrant, terms: TokenTerms): Promise<Response>
@@ -298,9 +303,13 @@ export class SignIn extends DurableObject implements SignInRpc {
     await this.#deleteIfEmpty()
   }
 
-  /** Deletes what has expired. */
+  /** Deletes what has expired, after the writes and removals that arrived before, as `remove` does. */
   override async alarm(): Promise<void> {
     if (await this.#schema.putOffAlarm()) return
+    await (this.#running ? this.#expire() : this.#afterEarlier(() => this.#expire()))
+  }
+
+  async #expire(): Promise<void> {
     const { kv } = this.ctx.storage
     // Only objects with entries set alarms.
     const entries = [...kv.list<Entry>()].filter(([key]) => !unnamed.has(key))
@@ -313,7 +322,7 @@ export class SignIn extends DurableObject implements SignInRpc {
     await this.#delete(entries.filter(([, entry]) => isExpired(entry)).map(([key]) => key))
   }
 
-  /** Deletes entries, after the user was signed out if they are its last grants. */
+  /** Deletes entries, after the user was signed out if no grants remain. */
   async #delete(keys: readonly string[]): Promise<void> {
     const { kv } = this.ctx.storage
     const upstream = upstreamWithoutGrants(kv, keys)

@@ -1,16 +1,17 @@
-/** A grant that is revoked while a refresh of it runs. */
+/** A grant that is revoked while a refresh of it runs, and access that ends while a user signs in. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startServer, type TestServer } from '../support/server.ts'
+import { Browser } from '../../worker/testing/provider/browser.ts'
+import { type ControlledServer, startControlled } from '../support/objects.ts'
 import { RawClient, type Tokens } from './client.ts'
 import { GitHub } from './github.ts'
 import { objectAt } from './tokens.ts'
 
 let gitHub: GitHub
-let server: TestServer
+let server: ControlledServer
 let client: RawClient
 beforeAll(async () => {
   gitHub = await GitHub.start()
-  server = await startServer('test/sign-in/held', { GITHUB: gitHub.url })
+  server = await startControlled('test/sign-in/held', { GITHUB: gitHub.url })
   client = new RawClient(server.url)
 })
 afterAll(async () => {
@@ -69,4 +70,43 @@ test('a request that names another client waits for none, and ends nothing', asy
   await state(`/release?name=${encodeURIComponent(objectAt(server.url, `grant:${user}:${grant}`))}`)
   const next = (await (await refresh).json()) as Tokens
   expect((await client.token(client.refreshForm(registered, next.refresh_token))).status).toBe(200)
+})
+
+/** A user whose access ends while a second sign-in stores the tokens of the provider, which goes on when `release` is called. */
+async function endedWhileSigningIn(id: number) {
+  gitHub.account = { id, login: 'ada', name: 'Ada' }
+  const user = `github.${id}`
+  const [upstream, grants] = [`upstream:${user}`, `user:${user}`].map((key) => objectAt(server.url, key))
+  const release = (name = '', more = '') => state(`/release?name=${encodeURIComponent(name)}${more}`)
+  await client.signIn()
+  await state('/hold?what=keepUpstream')
+  const signingIn = new Browser().authorize(client.ask(await client.registered()).url, { decision: 'github' })
+  await expect.poll(async () => (await state()).held).toBe(1)
+  await state(`/sign-out?user=${user}`)
+  return { upstream, grants, release, signingIn }
+}
+
+test('a sign-in whose access has ended leaves the tokens of the next one', async () => {
+  const { upstream, grants, release, signingIn } = await endedWhileSigningIn(7)
+  await state('/hold?what=list')
+  await release(upstream)
+  await expect.poll(async () => (await state()).held).toBe(1)
+  const { tokens } = await client.signIn()
+  await release(grants)
+  await signingIn
+  const [token] = [...gitHub.tokens.keys()].slice(-1)
+  expect(await client.call(tokens.access_token, 'starred')).toBe(`200 ${token}`)
+})
+
+test('tokens that were stored after the end of access are deleted, also if nobody knows of them', async () => {
+  const { upstream = '', release, signingIn } = await endedWhileSigningIn(8)
+  await release(upstream, '&lost')
+  expect((await signingIn).get('error')).toBe('server_error')
+  const stored = async () => {
+    const storage = await server.harness.getWorker().getDurableObjectStorage('McpSignIn', { name: upstream })
+    return storage.exec("SELECT name FROM sqlite_master WHERE type = 'table' AND name = '_cf_KV'")
+  }
+  expect(await stored()).toHaveLength(1)
+  await server.advance(2 * 60 * 60_000)
+  expect(await stored()).toEqual([])
 })

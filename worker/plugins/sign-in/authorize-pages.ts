@@ -327,7 +327,7 @@ export class AuthorizePages {
     }
     const kept = { ...tokens, account: user.id, askedAt }
     const calls = callsOf(provider, report, userId, tenant)
-    await storeTokens(objectOf, userId, calls, kept, provider.signInScopes, true)
+    await storeTokens(objectOf, site, userId, calls, kept, provider.signInScopes, true)
     const rememberMs = this.#options.rememberSeconds * 1000
     if (approvedAt !== undefined && rememberMs > 0) {
       headers.append('Set-Cookie', await approvals.cookieWith(authorization, userId, tenant, approvedAt, rememberMs))

@@ -105,7 +105,7 @@ export class LinkPages {
     const account = `${provider.title} as ${printable(user.login ?? user.email ?? user.name ?? user.id)}`
     if (upstream && upstream !== provider)
       return this.#visit(request, upstream, { ...purpose, userId, account }, serverInfo, services, startedAt)
-    const { objectOf } = services
+    const { objectOf, site } = services
     const accounts = [purpose.account ?? [], account].flat().join(' and to ')
     const primary = this.#signIn.find(({ name }) => name === providerOfUser(userId)) ?? provider
     const withoutGrants = () =>
@@ -129,7 +129,7 @@ export class LinkPages {
     const requested = [...provider.signInScopes, ...purpose.upstreamScopes]
     const kept = { ...tokens, account: user.id }
     const calls = callsOf(provider, serverInfo.report, userId, tenant)
-    if (!(await storeTokens(objectOf, userId, calls, kept, requested, false))) return withoutGrants()
+    if (!(await storeTokens(objectOf, site, userId, calls, kept, requested, false))) return withoutGrants()
     return messagePage(
       request,
       200,
