@@ -1,5 +1,5 @@
-/** Answers of identity providers are bounded before they are parsed. */
-import { expect, test } from 'vitest'
+/** Answers of identity providers: they are bounded before they are parsed, and may take their time. */
+import { expect, test, vi } from 'vitest'
 import { oauth2, oidc } from '../../worker/plugins/sign-in/index.ts'
 
 const mebibyte = 1024 * 1024
@@ -59,4 +59,24 @@ test.each<[string, (provider: ReturnType<MakeProvider>) => Promise<unknown> | un
   const { fetch, read } = endless(401)
   await expect(ask(example(fetch))).rejects.toThrow(message)
   expect(read.bytes).toBeLessThan(1.2 * mebibyte)
+})
+
+test.each<[string, (provider: ReturnType<MakeProvider>) => Promise<{ expires?: number } | undefined>]>([
+  [
+    'a sign-in',
+    async (provider) => (await provider.finish(new URL(`${visit.redirectUri}?code=c&state=s`), visit)).tokens,
+  ],
+  ['a refresh', async (provider) => provider.refresh?.(tokens)],
+])('the lifetime of the tokens of %s begins before their answer', async (_, ask) => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  try {
+    const sent = Date.now()
+    const fetch = async () => {
+      vi.setSystemTime(sent + 9000)
+      return Response.json({ access_token: 'a', token_type: 'bearer', expires_in: 5 })
+    }
+    expect(await ask(example(fetch))).toMatchObject({ expires: sent + 5000 })
+  } finally {
+    vi.useRealTimers()
+  }
 })

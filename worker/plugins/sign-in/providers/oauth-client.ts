@@ -106,6 +106,7 @@ export abstract class OAuthClient {
     const server = await this.server()
     const params = this.#checkCallback(server, callback, state)
     const request = this.#authentication
+    const sent = Date.now()
     const response = await oauth.authorizationCodeGrantRequest(
       server,
       this.#client,
@@ -119,7 +120,7 @@ export abstract class OAuthClient {
       ...(this.isOpenId && { expectedNonce: nonce, requireIdToken: true }),
     })
     const received = await reading.catch((problem) => this.#throwWithoutTokens(problem))
-    const tokens = tokensOf(received, { scopes: this.#scopes(scopes) })
+    const tokens = tokensOf(received, sent, { scopes: this.#scopes(scopes) })
     return { user: await this.profileFor(tokens), tokens }
   }
 
@@ -128,6 +129,7 @@ export abstract class OAuthClient {
     if (refreshToken === undefined) throw new RefreshRejected(`${this.title} issued no refresh token`)
     const server = await this.server()
     const options = this.#requestOptions(server.token_endpoint)
+    const sent = Date.now()
     const response = await oauth.refreshTokenGrantRequest(
       server,
       this.#client,
@@ -138,7 +140,7 @@ export abstract class OAuthClient {
     try {
       const reading = oauth.processRefreshTokenResponse(server, this.#client, await withStatus(response))
       const received = await reading.catch((problem) => this.#throwWithoutTokens(problem))
-      return tokensOf(received, old)
+      return tokensOf(received, sent, old)
     } catch (problem) {
       if (!(problem instanceof oauth.ResponseBodyError)) throw problem
       const { error } = problem
@@ -219,9 +221,13 @@ async function withStatus(response: Response): Promise<Response> {
   return new Response(text, { status: isError ? 400 : 200, headers: response.headers })
 }
 
-/** @param old what a provider leaves out when it does not change: scopes, and the refresh token */
+/**
+ * @param sent when the tokens were requested, in milliseconds since 1970: their lifetime began no earlier
+ * @param old what a provider leaves out when it does not change: scopes, and the refresh token
+ */
 function tokensOf(
   received: oauth.TokenEndpointResponse,
+  sent: number,
   old: Pick<UpstreamTokens, 'scopes' | 'refreshToken'>,
 ): UpstreamTokens {
   const {
@@ -235,7 +241,7 @@ function tokensOf(
     accessToken,
     ...(idToken && { idToken }),
     ...(refreshToken !== undefined && { refreshToken }),
-    ...(seconds !== undefined && { expires: Date.now() + seconds * 1000 }),
+    ...(seconds !== undefined && { expires: sent + seconds * 1000 }),
     scopes: scope === undefined ? old.scopes : scopesIn(scope),
   }
 }
