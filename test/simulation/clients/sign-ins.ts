@@ -55,7 +55,7 @@ async function call(world: World, user: string, { access, until }: Tokens): Prom
   assert.ok(world.provider.accepts(text) || world.jumpedSeconds > jumpedSeconds, `ctx.upstream() returned ${text}`)
 }
 
-/** The operator signs the user out, also while an app refreshes and another one signs in. */
+/** The operator signs the user out, also while an app refreshes and others sign in. Access that is allowed afterwards goes on. */
 async function signOut(world: World, user: string, apps: readonly InUse[]): Promise<void> {
   const { random } = world
   const signIn = async () => {
@@ -63,19 +63,24 @@ async function signOut(world: World, user: string, apps: readonly InUse[]): Prom
     return { app, tokens: await app.trySignIn(user) }
   }
   const running = [
-    ...(random.chance(0.5) ? [signIn()] : []),
+    ...Array.from({ length: random.pick([0, 1, 3]) }, signIn),
     ...apps.map(async ({ app, tokens }) => ({
       app,
       tokens: random.chance(0.5) ? await app.tryRefresh(tokens) : tokens,
     })),
   ]
-  await world.sleep(random.between(0, 1000))
+  await world.sleep(random.between(0, random.pick([1000, 3000])))
   const before = world.now()
+  const { faultCount } = world
   await operate(world, 'signOut', { user: `company.${user}` })
+  // Another attempt that was lost may go on.
+  const isOver = world.faultCount === faultCount
+  const after = world.now()
+  running.push(signIn())
   // A user who is asked again after the end of access allows it again.
-  const ended = (await Promise.all(running)).flatMap(({ app, tokens }) =>
-    tokens && tokens.allowedAt < before ? [{ app, tokens }] : [],
-  )
+  const all = (await Promise.all(running)).flatMap(({ app, tokens }) => (tokens ? [{ app, tokens }] : []))
+  const ended = all.filter(({ tokens }) => tokens.allowedAt < before)
+  for (const { tokens } of all) if (isOver && tokens.allowedAt > after) await call(world, user, tokens)
   await checkEnded(world, ended)
   const [isRevoked, ...others] = world.provider.revocationsOf(user)
   // Those of a later sign-in replace them.
