@@ -690,8 +690,8 @@ export const planted: readonly PlantedDefect[] = [
     name: 'the status of a task that has ended is not sent',
     means: 'A client that begins to listen to a task after its end is not notified.',
     file: `${task}/object.ts`,
-    search: '    status.publish(record)\n    if (!runs',
-    replacement: '    if (!runs',
+    search: '    status.publish(record)\n    // A run that',
+    replacement: '    // A run that',
     clients: ['drafts'],
   },
   {
