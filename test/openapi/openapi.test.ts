@@ -158,11 +158,16 @@ describe('tools of a document', () => {
     expect(heard.at(-1)?.url).toBe(url)
   })
 
-  test.each(['', '.', '..', '../admin'])('refuse "%s" as a path segment', async (id) => {
+  test.each([
+    ['', ''],
+    ['.', '.'],
+    ['..', '..'],
+    ['../admin', '..'],
+  ])('refuse "%s" as a path segment', async (id, segment) => {
     const before = heard.length
     expect(await client.callTool('pets_get_pets_pet_id', { pet_id: id })).toMatchObject({
       isError: true,
-      content: [{ text: `"${id}" cannot be a segment of the path /pets/{pet id}` }],
+      content: [{ text: `"${segment}" cannot be a segment of the path /pets/{pet id}` }],
     })
     expect(heard.length).toBe(before)
   })
@@ -202,6 +207,20 @@ describe('tools of a document', () => {
       })
     },
   )
+
+  test('refuse a name of a multipart form that is too long, and ignore one that sends nothing', async () => {
+    const before = heard.length
+    const name = 'k'.repeat(1_000_000)
+    const text = `"${'k'.repeat(100)}" cannot be the name of a field: it has more than 4096 characters`
+    expect(await client.callTool('upload', { body: { [name]: 'a' } })).toMatchObject({
+      isError: true,
+      content: [{ text }],
+    })
+    expect(heard.length).toBe(before)
+    const body = { [name]: Array.from({ length: 20_000 }, () => null), a: 'b' }
+    expect(await client.callTool('upload', { body })).not.toHaveProperty('isError')
+    expect(heard.length).toBe(before + 1)
+  })
 
   test.each([200, 500])('read at most 8 MiB of a response with status %i', async (status) => {
     const { content, isError } = await client.callTool('pets_get_pets_pet_id', { pet_id: `large-${status}` })

@@ -119,6 +119,20 @@ test('a response with too many values for structured content is refused', async 
   )
 })
 
+test('a response with too many levels for structured content is refused', async () => {
+  let levels = 1_000
+  const base = await listen((_, response) =>
+    response.end(`{"list":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`),
+  )
+  const tools = { mail: { outputSchema: { type: 'object' } } }
+  const call = () => result(serverOf([], { baseUrl: base, tools }), 'tools/call', { name: 'mail', arguments: {} })
+  expect(await call()).toHaveProperty('structuredContent.list')
+  levels = 1_001
+  expect(textOf(await call())).toBe(
+    'GET /mail: HTTP 200 with a body of more than 1000 levels, more than openApiTools() reads: ask for a smaller part',
+  )
+})
+
 test.each([
   ['image/png', 'image'],
   ['Image/JPEG; q=1', 'image'],
@@ -667,7 +681,8 @@ describe('a parameter with a list', () => {
 
   const text = { in: 'path', name: 'ids', required: true, schema: { type: 'string' } }
 
-  test.each(['../admin', 'a/../../admin', '..\\admin', '..;a', 'a/..', '..\0'])(
+  const climbing = ['../admin', 'a/../../admin', '..\\admin', '..;a', 'a/..', '..\0', 'a/./b', '..?a', '.\t./a']
+  test.each([...climbing, '%2e%2E/admin', '..%2fadmin', '%252e%252e%252fadmin', '%2e', '..%5Cadmin'])(
     'in a path is no way to another path, also for an API that decodes it first: %j',
     async (id) => {
       expect(await sent('/x/{ids}', text, id)).toContain('cannot be a segment of the path /x/{ids}')
@@ -677,13 +692,56 @@ describe('a parameter with a list', () => {
   test.each([
     ['main...next', '/x/main...next'],
     ['docs/..a/b.', '/x/docs%2F..a%2Fb.'],
+    ['a..', '/x/a..'],
+    ['...', '/x/...'],
+    ['100%2', '/x/100%252'],
   ])('in a path may have dots: %s', async (id, path) => {
     expect(await sent('/x/{ids}', text, id)).toBe(path)
   })
 
   test('in a path of the style label never makes another path', async () => {
     const parameter = { in: 'path', name: 'ids', required: true, schema: list, style: 'label' }
-    expect(await sent('/x/{ids}', parameter, ['.'])).toBe('"." cannot be a segment of the path /x/{ids}')
+    expect(await sent('/x/{ids}', parameter, ['.'])).toBe('".." cannot be a segment of the path /x/{ids}')
+  })
+
+  test('in a path with several separators is counted with them', async () => {
+    const parameter = { in: 'path', name: 'ids', required: true, schema: list, style: 'matrix', explode: true }
+    const joined = vi.spyOn(Array.prototype, 'join')
+    expect(await sent('/x/{ids}', parameter, Array(100_000).fill(''))).toBe(
+      'The arguments make a URL of more than 65536 characters: send less',
+    )
+    const entries = joined.mock.contexts.map((context) => (context as unknown[]).length)
+    joined.mockRestore()
+    expect(Math.max(0, ...entries)).toBeLessThan(100_000)
+  })
+})
+
+describe('a path with several arguments', () => {
+  const call = async (path: string, args: Record<string, string>) => {
+    const base = await listen((request, response) => response.end(request.url))
+    const parameters = Object.keys(args).map((name) => ({ in: 'path', name, required: true, schema: {} }))
+    const document = { openapi: '3.1.0', paths: { [path]: { get: { operationId: 'get', parameters } } } }
+    const server = newServer().use(openApiTools(parseOpenApi(document), { baseUrl: `${base}/v1` }))
+    return textOf(await result(server, 'tools/call', { name: 'get', arguments: args }))
+  }
+
+  test.each([
+    ['/files/{name}.{format}', { name: '/', format: './users' }, '..'],
+    ['/files/{name}.{format}', { name: 'a/.', format: '/users' }, '..'],
+    ['/files/{a}{b}', { a: '.', b: '.' }, '..'],
+    ['/files/{a}{b}', { a: '%2', b: 'e' }, '.'],
+    ['/files/..{a}', { a: ';b' }, '..;b'],
+    ['/a/../files/{a}', { a: '..' }, '..'],
+  ])('%s is no way to another path: %j', async (path, args, segment) => {
+    expect(await call(path, args)).toBe(`"${segment}" cannot be a segment of the path ${path}`)
+  })
+
+  test.each([
+    ['/files/{name}.{format}', { name: 'a', format: 'tar.gz' }, '/v1/files/a.tar.gz'],
+    ['/files/{name}.{format}', { name: 'a/b', format: 'c/d' }, '/v1/files/a%2Fb.c%2Fd'],
+    ['/a/../files/{a}', { a: 'b' }, '/v1/files/b'],
+  ])('%s may have dots, and those of its own: %j', async (path, args, url) => {
+    expect(await call(path, args)).toBe(url)
   })
 })
 
@@ -1003,6 +1061,65 @@ describe('a body that is a form', () => {
     )
   })
 
+  test.each([urlEncoded, 'multipart/form-data'])(
+    'has names of at most 4,096 characters, with those of their parents, as %s',
+    (bodyType) => {
+      const bodyFields = { price: { isDeep: true } }
+      const form = (body: object) => requestBody({ bodyType, bodyFields }, body)
+      const text = 'has more than 4096 characters'
+      expect(() => form({ ['n'.repeat(4_096)]: 1, price: { ['n'.repeat(4_089)]: 1 } })).not.toThrow()
+      expect(() => form({ ['n'.repeat(4_097)]: 1 })).toThrow(text)
+      expect(() => form({ price: { ['n'.repeat(4_090)]: 1 } })).toThrow(text)
+      expect(() => form({ price: { ['n'.repeat(2_000)]: { ['n'.repeat(3_000)]: [1] } } })).toThrow(text)
+    },
+  )
+
+  /** Returns how many characters regular expressions, and searches for one, read. */
+  const charactersRead = (work: () => unknown): number => {
+    const spies = [vi.spyOn(RegExp.prototype, 'exec'), vi.spyOn(String.prototype, 'includes')] as const
+    try {
+      work()
+    } catch {
+      // A form that is refused is made in part.
+    }
+    const [matched, searched] = spies
+    const texts = [...matched.mock.calls.map(([text]) => text), ...searched.mock.contexts]
+    for (const spy of spies) spy.mockRestore()
+    return texts.reduce((sum: number, text) => sum + String(text).length, 0)
+  }
+
+  const many = (value: unknown) => Array.from({ length: 5_000 }, () => value)
+  const nested = (levels: number, value: unknown): unknown =>
+    levels === 0 ? value : { ['k'.repeat(30)]: nested(levels - 1, value) }
+  test.each<[what: string, value: unknown]>([
+    ['a list of nulls', many(null)],
+    ['a list of empty lists', many([])],
+    ['a list of empty objects', many({})],
+    ['an object of nulls', { ...many(null) }],
+    ['a list of empty lists on many levels', nested(100, many([]))],
+    ['a long list', many('a')],
+    ['an object of texts', { ...many('a') }],
+    ['a list of objects', many({ b: 'a' })],
+    ['a list of files', many({ data: 'YQ==' })],
+  ])('takes work for what was received or is sent, and not for each name of an entry: %s', (_, value) => {
+    const name = 'k'.repeat(1_000)
+    for (const body of [{ [name]: value }, { price: { [name]: value } }, { price: value }, { list: value }]) {
+      const most = 65_536 + 17 * JSON.stringify(body).length
+      const bodyFields = { price: { isDeep: true }, list: { separator: ',' } }
+      for (const bodyType of [urlEncoded, 'multipart/form-data'])
+        for (const hasOtherFiles of [false, true])
+          expect(charactersRead(() => requestBody({ bodyType, bodyFields, hasOtherFiles }, body))).toBeLessThan(
+            4 * most,
+          )
+    }
+  })
+
+  test('has no members that send nothing, whatever their names are', () => {
+    const name = 'k'.repeat(5_000)
+    const body = { [name]: null, 'a\0': [], '[price]': [null], price: { [name]: { [name]: [] } } }
+    expect(requestBody({ bodyType: urlEncoded, bodyFields: { price: { isDeep: true } } }, body)).toBe('')
+  })
+
   test.each([
     ['price\0', { 'price\0': 1 }],
     ['\0', { '\0': [1] }],
@@ -1020,9 +1137,9 @@ describe('a body that is a form', () => {
   })
 
   test.each([
-    [{ 'price[from]': 1 }, '"price[from]" would be a part of "price": send it inside of "price"'],
-    [{ '[price][from]': 1 }, '"[price][from]" would be a part of "price": send it inside of "price"'],
-    [{ ' price[from]': 1 }, '" price[from]" would be a part of "price": send it inside of "price"'],
+    [{ 'price[from]': 1 }, '"price[from]" would be "price" or a part of it: send it in "price"'],
+    [{ '[price][from]': 1 }, '"[price][from]" would be "price" or a part of it: send it in "price"'],
+    [{ ' price[from]': 1 }, '" price[from]" would be "price" or a part of it: send it in "price"'],
     [{ price: { 'x][from': 1 } }, '"x][from" would be several names in "price": it has a bracket'],
     [{ price: { a: { '[]': 1 } } }, '"[]" would be several names in "price[a]": it has a bracket'],
     [{ price: { '': 1 } }, '"" would be an entry of a list "price": give it a name'],
@@ -1045,8 +1162,44 @@ describe('a body that is a form', () => {
   ])('has no names that PHP reads as those of a deep object: %j', (name) => {
     for (const bodyType of [urlEncoded, 'multipart/form-data'])
       expect(() => requestBody({ bodyType, bodyFields: { unit_price: { isDeep: true } } }, { [name]: 1 })).toThrow(
-        `"${name}" would be a part of "unit_price": send it inside of "unit_price"`,
+        `"${name}" would be "unit_price" or a part of it: send it in "unit_price"`,
       )
+  })
+
+  const roles = { type: 'string', enum: ['user'] }
+  const declaring: [what: string, schema: object][] = [
+    ['properties', object({ role: roles, user_role: roles, 'ids[]': { type: 'array' } })],
+    ['a reference', { $ref: '#/components/schemas/Role' }],
+    ['an alternative', { type: 'object', anyOf: [{ $ref: '#/components/schemas/Role' }, object({ role_name: text })] }],
+    ['a condition', object({}, { if: { required: ['z'] }, else: { $ref: '#/components/schemas/Role' } })],
+  ]
+  const Role = object({ role: roles, user_role: roles, 'ids[]': { type: 'array' } })
+  test.each(declaring)('has no other names that an API reads as those of %s', async (_, schema) => {
+    const more = { components: { schemas: { Role } } }
+    const refused: [name: string, declared: string][] = [
+      [' role', 'role'],
+      ['role[]', 'role'],
+      ['role[x]', 'role'],
+      ['[role]', 'role'],
+      ['user.role', 'user_role'],
+      ['user role', 'user_role'],
+      ['user[role', 'user_role'],
+      ['ids', 'ids[]'],
+      ['ids[0]', 'ids[]'],
+      ['.ids[]', ''],
+      [' ids[]', 'ids[]'],
+    ]
+    for (const type of [urlEncoded, 'multipart/form-data']) {
+      for (const [name, declared] of refused) {
+        const answered = await posted(type, schema, { [name]: 'admin' }, {}, more)
+        if (declared)
+          expect(answered).toBe(`"${name}" would be "${declared}" or a part of it: send it in "${declared}"`)
+        else expect(answered).toContain('admin')
+      }
+      expect(
+        await posted(type, schema, { role: 'user', 'ids[]': ['1'], roles: 'a', 'x[role]': 'b' }, {}, more),
+      ).toContain('user')
+    }
   })
 
   test('has names that only resemble those of a deep object', () => {
@@ -1095,6 +1248,21 @@ describe('a body that is a form', () => {
     expect(() => requestBody({ bodyType }, body(10_001))).toThrow(
       'The arguments make a form of more than 10000 fields: send less',
     )
+  })
+
+  test('has at most 10,000 files, and no more are read', () => {
+    let read = 0
+    const file = () => ({
+      get data() {
+        read += 1
+        return ''
+      },
+    })
+    const body = Object.fromEntries(Array.from({ length: 20_000 }, (_, number) => [`a${number}`, file()]))
+    expect(() => requestBody({ bodyType: 'multipart/form-data', hasOtherFiles: true }, body)).toThrow(
+      'The arguments make a form of more than 10000 fields: send less',
+    )
+    expect(read).toBe(10_001)
   })
 
   test('has no name of a part with a backslash, and no file whose name ends with one', () => {
@@ -1343,6 +1511,18 @@ describe('a parameter that is the whole query string', () => {
     [undefined, '/x?p=2'],
   ])('%j is sent as %s', async (filter, url) => {
     expect(textOf(await found(filter))).toBe(url)
+  })
+
+  test('has no names that an API reads as one that its schema has', async () => {
+    const schema = { type: 'object', properties: { role: { enum: ['user'] } } }
+    const input = { type: 'object' as const, properties: { page: {}, filter: schema } }
+    const base = await listen((request, response) => response.end(request.url))
+    const server = newServer().use(openApiTools([{ ...operation, input }], { baseUrl: base }))
+    const call = async (filter: object) =>
+      textOf(await result(server, 'tools/call', { name: 'find', arguments: { filter } }))
+    expect(await call({ role: 'user', roles: 'a' })).toBe('/x?role=user&roles=a')
+    for (const name of [' role', 'role[]', '[role]'])
+      expect(await call({ [name]: 'admin' })).toBe(`"${name}" would be "role" or a part of it: send it in "role"`)
   })
 
   test('is an error that the model reads, if a list is too long for a query', async () => {

@@ -11,7 +11,9 @@ const server = createServer({ name: 'pets', version: '1.0.0', jsonSchema })
 server.use(openApiTools(parseOpenApi(pets), { baseUrl: API, prefix: 'pets_', headers: () => ({ 'X-Key': 'secret' }) }))
 const form = {
   type: 'object',
-  additionalProperties: { anyOf: [{ type: 'string' }, { type: 'string', format: 'binary' }] },
+  additionalProperties: {
+    anyOf: [{ type: 'string' }, { type: 'string', format: 'binary' }, { type: 'array', items: { type: 'null' } }],
+  },
 }
 const requestBody = { content: { 'multipart/form-data': { schema: form } } }
 const uploads = { openapi: '3.1.0', paths: { '/uploads': { post: { operationId: 'upload', requestBody } } } }

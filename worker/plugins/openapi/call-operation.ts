@@ -21,11 +21,12 @@ import {
   fieldsOf,
   isUnsent,
   joinEntries,
+  sentMembers,
   textsOf,
   tooLong,
 } from './form-fields.ts'
 import { multipartForm, type Operation, urlEncodedForm } from './operation-type.ts'
-import { schemasOf } from './references.ts'
+import { declaredNames, schemasOf } from './references.ts'
 import { requestBody } from './request-body.ts'
 import { headerKey } from './reserved-headers.ts'
 import { type Answer, sendGuarded } from './send-guarded.ts'
@@ -38,6 +39,9 @@ const maxUrlCharacters = 65_536
 
 /** What many servers accept of all headers. */
 const maxHeaderCharacters = 16_384
+
+/** Levels of the JSON of structured content, far from the end of the stack for what reads it. */
+const maxJsonLevels = 1_000
 
 /** Where and how the operations of an API are called. */
 export type Api = {
@@ -59,10 +63,13 @@ export async function callOperation(
 ): Promise<CallToolResult> {
   refuseRounded(args)
   const { method, path, parameters, hasBody, bodyType = 'application/json' } = operation
-  const inSegment = boundedEncoder(encodeURIComponent, 'URL', maxUrlCharacters)
+  const inSegment = boundedEncoder(encodeSegment, 'URL', maxUrlCharacters)
   const inQuery = boundedEncoder(encodeForm, 'query', maxUrlCharacters)
   const basePath = new URL(baseUrl).pathname.replace(/\/$/, '')
-  const url = new URL(baseUrl.replace(/\/$/, '') + path.replace(/\{([^}]+)\}/g, (_, name) => inPath(name)))
+  const filled = path.replace(/\{([^}]+)\}/g, (_, name) => inPath(name))
+  const dots = dotSegments(filled)
+  if (dots.length > dotSegments(path).length) throw noSegment(dots[0])
+  const url = new URL(baseUrl.replace(/\/$/, '') + filled)
   const sent = new Headers({ Accept: 'application/json' })
   const inHeaders = bounded(headerFields(), 'header section', maxHeaderCharacters, ': \r\n'.length)
   for (const [name, value] of inHeaders) setHeader(sent, name, value)
@@ -98,9 +105,11 @@ export async function callOperation(
   if (ok && isStructured) {
     const json = wellFormedJson(bytes.text())
     const { maxJsonValues } = defaultBounds
-    if (countValues(json, maxJsonValues) > maxJsonValues) {
+    const values = countValues(json, maxJsonValues, maxJsonLevels)
+    if (!(values <= maxJsonValues)) {
+      const most = values > maxJsonValues ? `${maxJsonValues} values` : `${maxJsonLevels} levels`
       throw new ToolError(
-        `${where} with a body of more than ${maxJsonValues} values, more than openApiTools() reads: ask for a smaller part`,
+        `${where} with a body of more than ${most}, more than openApiTools() reads: ask for a smaller part`,
       )
     }
     const structuredContent = jsonObject(json)
@@ -128,7 +137,9 @@ export async function callOperation(
       const value = argumentOf(argument)
       let isSent = false
       const fields =
-        place === 'query' ? fieldsOf(name, value, { separator }, inQuery) : membersOf(argument, value ?? {}, inQuery)
+        place === 'query'
+          ? fieldsOf(name, value, { separator }, inQuery)
+          : membersOf(argument, value ?? {}, operation, inQuery)
       for (const field of fields) {
         isSent = true
         yield field
@@ -160,18 +171,36 @@ export async function callOperation(
     const [argument, { prefix = '', separator = ',' }] = Object.entries(parameters).find(
       ([, place]) => place.in === 'path' && place.name === name,
     ) ?? [name, {}]
-    const value = argumentOf(argument)
-    const text = textsOf(value).join(separator)
-    // Encoded or not, it would be another path; with a separator, for a server that decodes a path before it resolves it.
-    if (text === '' || climbing.test(prefix + text) || !text.isWellFormed()) {
-      throw new ToolError(`${preview(text)} cannot be a segment of the path ${path}`)
-    }
-    return prefix + joinEntries(name, value, separator, inSegment)
+    const text = joinEntries(name, argumentOf(argument), separator, inSegment)
+    if (text === '') throw noSegment(text)
+    return prefix + text
+  }
+
+  function encodeSegment(text: string): string {
+    if (!text.isWellFormed()) throw noSegment(text)
+    return encodeURIComponent(text)
+  }
+
+  function noSegment(text: string | undefined): ToolError {
+    return new ToolError(`${preview(text)} cannot be a segment of the path ${path}`)
   }
 }
 
-/** A single dot, or two dots as a segment. Some servers read what is behind `;` as a parameter of the segment, and end it at NUL. */
-const climbing = /^\.?$|(?:^|[/\\])\.\.(?:$|[/\\;\0])/
+/** How often the path of a request is decoded to be checked: by gateways in front of an API, and by the API. */
+const decodings = 3
+
+/**
+ * Returns the segments of a path that lead to another one: `.` and `..`, also for a server that decodes a path before it resolves it. Some
+ * servers ignore tabs and line breaks, read what is behind `;` as a parameter of the segment, and end it at NUL.
+ */
+function dotSegments(path: string): string[] {
+  let decoded = path
+  for (let count = 0; count < decodings; count += 1) {
+    decoded = decoded.replaceAll(/%(?:0[09ad]|2[35ef]|3[bf]|5c)/gi, decodeURIComponent)
+  }
+  const segments = decoded.replaceAll(/[\t\n\r]/g, '').split(/[/\\]/)
+  return segments.filter((segment) => /^\.\.?(?:$|[;?#\0])/.test(segment))
+}
 
 /** Returns a member; `undefined` if it is absent, also for names that objects inherit, such as `constructor`. */
 const memberOf = <V>(value: Readonly<Record<string, V>>, name: string): V | undefined =>
@@ -183,14 +212,20 @@ const unsent = (name: string): ToolError =>
 /**
  * Returns the parameters of a query that is one argument: one for each entry of a list.
  *
- * @throws ToolError for a value that is no object
+ * @throws ToolError for a value that is no object, and for a name that the API would read as another one
  * @see https://spec.openapis.org/oas/v3.2.0.html#parameter-locations
  */
-function* membersOf(argument: string, value: unknown, encode: (text: string) => string): Iterable<Field> {
+function* membersOf(
+  argument: string,
+  value: unknown,
+  { input }: Operation,
+  encode: (text: string) => string,
+): Iterable<Field> {
   if (!isObject(value)) {
     throw new ToolError(`"${argument}" must be an object: its members are the parameters of the query`)
   }
-  for (const [name, member] of Object.entries(value)) yield* fieldsOf(name, member, {}, encode)
+  const declared = new Set(declaredNames(argument, input))
+  for (const [name, member] of sentMembers(value, declared)) yield* fieldsOf(name, member, {}, encode)
 }
 
 /** Whether HTTP can carry a value. workerd would send a lone surrogate as bytes that are not UTF-8. */

@@ -2,32 +2,69 @@
 
 import { preview } from '../../declarations/check-options.ts'
 import { ToolError } from '../../protocol/errors.ts'
+import type { Params } from '../../protocol/types.ts'
 import type { FieldStyle } from './operation-type.ts'
 
 export type Field = readonly [name: string, value: string]
 
+/** Encodes a text, and counts its characters and those that are added to it. */
+type Encode = (text: string, added?: number) => string
+
+/** Characters of the name of a field, with those of its parents in a deep object. */
+const maxNameCharacters = 4096
+
 /**
- * Returns the fields of a value; none for `null`.
+ * Some servers ignore spaces and brackets in front of a name: `[a][b]` is `a[b]`. PHP also reads blanks and dots in it as `_`.
+ *
+ * @see https://www.php.net/manual/en/language.variables.external.php
+ */
+const asRead = (name: string): string => name.replace(/^[\s[\]]+/, '').replaceAll(/[\s.]/g, '_')
+
+/**
+ * Yields the members of a form or a query that send something, one at a time, so that what is sent is counted before the next one is read.
+ *
+ * @param declared the names that its schema has
+ * @throws ToolError for another name that an API would read as a declared one, or as a part of it: its value was not validated as that
+ */
+export function* sentMembers(
+  value: Params,
+  declared: ReadonlySet<string>,
+  isDeep: (name: string) => boolean | undefined = () => false,
+): Iterable<[name: string, value: unknown]> {
+  // A list such as `ids[]` is also read from `ids` and `ids[0]`.
+  const reads = Array.from(declared, (name) => [name, asRead(name).replace(/\[\]$/, '')] as const)
+  for (const [name, member] of Object.entries(value)) {
+    if (isUnsent(member, isDeep(name))) continue
+    checkName(name)
+    if (!declared.has(name)) {
+      const read = asRead(name)
+      // PHP reads "[" as "_", too, if no "]" follows.
+      const text = read.replace('[', '_')
+      const isPart = (start: string) => read.startsWith(start) && /^[[\]]?$/.test(read.charAt(start.length))
+      const [other] = reads.find(([, start]) => isPart(start) || text === start) ?? []
+      if (other !== undefined)
+        throw new ToolError(`${preview(name)} would be "${other}" or a part of it: send it in "${other}"`)
+    }
+    yield [name, member]
+  }
+}
+
+/**
+ * Yields the fields of a value; none for `null`.
  *
  * @param encode encodes the entries before they are joined, so that no entry can contain a comma that separates them
- * @throws ToolError for an entry that contains the separator as it is sent, for a name with a control character, and for one of a deep object that is
- * empty or has a bracket
+ * @throws ToolError for an entry that contains the separator as it is sent, and for a name of a deep object that is empty, too long, or has a
+ * bracket or a control character
  * @see https://spec.openapis.org/oas/v3.1.1.html#style-examples
  */
 export function* fieldsOf(
   name: string,
   value: unknown,
   { separator, isDeep }: FieldStyle,
-  encode: (text: string) => string,
+  encode: Encode,
 ): Iterable<Field> {
-  refuseControls(name)
-  if (isDeep && typeof value === 'object' && value !== null) {
-    for (const [key, member] of Object.entries(value)) {
-      if (key === '') throw new ToolError(`"" would be an entry of a list "${name}": give it a name`)
-      if (/[[\]]/.test(key))
-        throw new ToolError(`${preview(key)} would be several names in "${name}": it has a bracket`)
-      yield* fieldsOf(`${name}[${key}]`, member, { isDeep }, encode)
-    }
+  if (isDeep && isParent(value)) {
+    yield* deepFields([name], value, encode)
     return
   }
   const texts = textsOf(value)
@@ -41,10 +78,38 @@ export function* fieldsOf(
   yield [encodedName, joinEntries(name, texts, separator === ',' ? ',' : encode(separator), encode)]
 }
 
-/** @throws ToolError for a name with a control character: some servers end a name at NUL, and read another one */
-export function refuseControls(name: string): void {
-  if (/\p{Cc}/u.test(name))
-    throw new ToolError(`${preview(name)} cannot be the name of a field: it has a control character`)
+/**
+ * Yields a field for each value in a deep object. Its name is made only here: it repeats those of its parents, of which many send nothing.
+ *
+ * @param names the name of the object, after those of its parents
+ */
+function* deepFields(names: string[], value: object, encode: Encode): Iterable<Field> {
+  for (const [key, member] of Object.entries(value)) {
+    if (key === '') throw new ToolError(`"" would be an entry of a list "${deepName(names)}": give it a name`)
+    if (/[[\]]/.test(key))
+      throw new ToolError(`${preview(key)} would be several names in "${deepName(names)}": it has a bracket`)
+    names.push(key)
+    if (isParent(member)) yield* deepFields(names, member, encode)
+    else if (member !== null && member !== undefined) yield [encode(deepName(names)), encode(String(member))]
+    names.pop()
+  }
+}
+
+const isParent = (value: unknown): value is object => typeof value === 'object' && value !== null
+
+/** @throws ToolError as for each other name */
+function deepName([first = '', ...others]: readonly string[]): string {
+  const name = [first, ...others.map((key) => `[${key}]`)].join('')
+  checkName(name)
+  return name
+}
+
+/** @throws ToolError for a name that is too long, or has a control character: some servers end a name at NUL, and read another one */
+function checkName(name: string): void {
+  const isLong = name.length > maxNameCharacters
+  if (!isLong && !/\p{Cc}/u.test(name)) return
+  const reason = isLong ? `more than ${maxNameCharacters} characters` : 'a control character'
+  throw new ToolError(`${preview(name)} cannot be the name of a field: it has ${reason}`)
 }
 
 /**
@@ -53,9 +118,9 @@ export function refuseControls(name: string): void {
  * @param separator as it is sent
  * @throws ToolError for an entry that contains the separator
  */
-export function joinEntries(name: string, value: unknown, separator: string, encode: (text: string) => string): string {
+export function joinEntries(name: string, value: unknown, separator: string, encode: Encode): string {
   const texts = textsOf(value)
-  const entries = texts.map(encode)
+  const entries = texts.map((text, index) => encode(text, index && separator.length))
   if (!Array.isArray(value)) return entries.join()
   const split = entries.findIndex((entry) => entry.includes(separator))
   if (split >= 0)
@@ -92,16 +157,16 @@ export const tooLong = (what: string, maxCharacters: number): ToolError =>
   new ToolError(`The arguments make a ${what} of more than ${maxCharacters} characters: send less`)
 
 /**
- * Returns an encoder for the texts of one request. It counts their characters before it encodes them: no encoding makes a text shorter, and
- * a long one could take several times the memory.
+ * Returns an encoder for the texts of one request. It counts their characters, and those of their separators, before it encodes them: no
+ * encoding makes a text shorter, and a long one could take several times the memory.
  *
  * @param what what they are part of
  * @throws ToolError the encoder, as soon as its texts have more characters together
  */
-export function boundedEncoder(encode: (text: string) => string, what: string, maxCharacters: number) {
+export function boundedEncoder(encode: (text: string) => string, what: string, maxCharacters: number): Encode {
   let characters = 0
-  return (text: string): string => {
-    characters += text.length
+  return (text, added = 0) => {
+    characters += text.length + added
     if (characters > maxCharacters) throw tooLong(what, maxCharacters)
     return encode(text)
   }
@@ -143,6 +208,6 @@ export const textsOf = (value: unknown): string[] =>
 
 /** Whether a value has no field: it is `null`, a list without entries or with `null` alone, or a deep object of such values. */
 export const isUnsent = (value: unknown, isDeep = false): boolean =>
-  isDeep && typeof value === 'object' && value !== null
+  isDeep && isParent(value)
     ? Object.values(value).every((member) => isUnsent(member, isDeep))
     : [value].flat().every((entry) => entry === undefined || entry === null)

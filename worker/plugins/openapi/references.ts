@@ -51,6 +51,9 @@ export function resolveReference(root: Params, reference: string): unknown {
 
 export const combinations = ['allOf', 'anyOf', 'oneOf']
 
+/** Keywords with schemas for the same value. */
+export const applicators = [...combinations, 'then', 'else', 'dependentSchemas']
+
 /** Returns a schema, and those that may apply to the same value by its references and these keywords. */
 export function schemasOf(
   schema: unknown,
@@ -70,6 +73,12 @@ export function schemasOf(
   )
   return [schema, ...referred, ...applied.flatMap((each) => schemasOf(each, document, keywords, seen))]
 }
+
+/** Returns the names of the properties that the schema of an argument has. */
+export const declaredNames = (argument: string, input: Params): string[] =>
+  schemasOf(Object(input.properties)[argument], input, applicators).flatMap(({ properties }) =>
+    Object.keys(Object(properties)),
+  )
 
 const known = new WeakMap<Params, Map<string, unknown>>()
 

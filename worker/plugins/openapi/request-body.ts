@@ -5,8 +5,9 @@ import { maxAnswerBytes } from '../../protocol/bounded-body.ts'
 import { ToolError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
-import { bounded, boundedEncoder, encodeForm, type Field, fieldsOf, refuseControls, wellFormed } from './form-fields.ts'
+import { bounded, boundedEncoder, encodeForm, type Field, fieldsOf, sentMembers, wellFormed } from './form-fields.ts'
 import { multipartForm, type Operation, urlEncodedForm } from './operation-type.ts'
+import { declaredNames } from './references.ts'
 
 type FieldStyles = NonNullable<Operation['bodyFields']>
 
@@ -29,10 +30,12 @@ function* boundedForm<T extends Field | Part>(fields: Iterable<T>, value: Params
   let count = 0
   for (const field of bounded(fields, 'form', maxShortForm, perField, maxCharacters)) {
     count += 1
-    if (count > maxFields) throw new ToolError(`The arguments make a form of more than ${maxFields} fields: send less`)
+    if (count > maxFields) throw tooMany()
     yield field
   }
 }
+
+const tooMany = (): ToolError => new ToolError(`The arguments make a form of more than ${maxFields} fields: send less`)
 
 /**
  * Returns the body of a request.
@@ -40,47 +43,24 @@ function* boundedForm<T extends Field | Part>(fields: Iterable<T>, value: Params
  * @throws ToolError for a form that is no object or too large, and for a file that is not base64
  */
 export function requestBody(
-  { bodyType, bodyFields = {}, hasOtherFiles }: Pick<Operation, 'bodyType' | 'bodyFields' | 'hasOtherFiles'>,
+  { bodyType, bodyFields = {}, hasOtherFiles, input = { type: 'object' } }: Partial<Operation>,
   value: unknown,
 ): string | Blob {
   if (bodyType !== urlEncodedForm && bodyType !== multipartForm) return JSON.stringify(value)
   if (!isObject(value)) throw new ToolError('"body" must be an object: its members are the fields of the form')
-  if (bodyType === multipartForm) return multipart(value, bodyFields, hasOtherFiles)
-  const fields = urlEncodedFields(value, bodyFields)
-  return Array.from(boundedForm(fields, value), (field) => field.join('=')).join('&')
+  const declared = new Set([...Object.keys(bodyFields), ...declaredNames('body', input)])
+  const members = sentMembers(value, declared, (name) => styleOf(name, bodyFields).isDeep)
+  if (bodyType === multipartForm) return multipart(value, members, bodyFields, hasOtherFiles)
+  return Array.from(boundedForm(urlEncodedFields(members, bodyFields), value), (field) => field.join('=')).join('&')
 }
 
-function* urlEncodedFields(value: Params, styles: FieldStyles): Iterable<Field> {
+type Members = Iterable<[name: string, value: unknown]>
+
+function* urlEncodedFields(members: Members, styles: FieldStyles): Iterable<Field> {
   const encode = boundedEncoder(encodeForm, 'form', maxFormCharacters)
-  for (const [name, member] of formMembers(value, styles)) {
+  for (const [name, member] of members) {
     yield* fieldsOf(name, member, styleOf(name, styles), encode)
   }
-}
-
-/**
- * Some servers ignore spaces and brackets in front of a name: `[a][b]` is `a[b]`. PHP also reads blanks and dots in it as `_`.
- *
- * @see https://www.php.net/manual/en/language.variables.external.php
- */
-const asRead = (name: string): string => name.replace(/^[\s[\]]+/, '').replaceAll(/[\s.]/g, '_')
-
-/** Returns the members of a form. @throws ToolError for a name that the API would read as a deep object, or as a part of one */
-function formMembers(value: Params, styles: FieldStyles): [string, unknown][] {
-  const deep = Object.keys(styles).filter((name) => styles[name]?.isDeep)
-  const reads = deep.map((name) => [name, asRead(name)] as const)
-  const members = Object.entries(value)
-  if (deep.length === 0) return members
-  for (const [name] of members) {
-    if (deep.includes(name)) continue
-    const read = asRead(name)
-    // PHP reads "[" as "_", too, if no "]" follows.
-    const text = read.replace('[', '_')
-    const isPart = (start: string) => read.startsWith(start) && /[[\]]/.test(read.charAt(start.length))
-    const [parent] = reads.find(([, start]) => isPart(start) || text === start) ?? []
-    if (parent !== undefined)
-      throw new ToolError(`${preview(name)} would be a part of "${parent}": send it inside of "${parent}"`)
-  }
-  return members
 }
 
 /**
@@ -88,11 +68,11 @@ function formMembers(value: Params, styles: FieldStyles): [string, unknown][] {
  *
  * @see https://www.rfc-editor.org/rfc/rfc7578
  */
-function multipart(value: Params, styles: FieldStyles, hasOtherFiles = false): Blob {
+function multipart(value: Params, members: Members, styles: FieldStyles, hasOtherFiles = false): Blob {
   const boundary = crypto.randomUUID()
   const start = `--${boundary}\r\n`
   const content: (string | Uint8Array<ArrayBuffer>)[] = []
-  const parts = boundedForm(partsOf(value, styles, hasOtherFiles), value, `${start}\r\n`.length)
+  const parts = boundedForm(partsOf(members, styles, hasOtherFiles), value, `${start}\r\n`.length)
   for (const [header, text] of parts) content.push(start + header, text, '\r\n')
   content.push(`--${boundary}--\r\n`)
   return new Blob(content, { type: `${multipartForm}; boundary=${boundary}` })
@@ -101,16 +81,16 @@ function multipart(value: Params, styles: FieldStyles, hasOtherFiles = false): B
 type Part = readonly [header: string, content: string | Uint8Array<ArrayBuffer>]
 
 /** Yields the texts, then the files. */
-function* partsOf(value: Params, styles: FieldStyles, hasOtherFiles: boolean): Iterable<Part> {
+function* partsOf(members: Members, styles: FieldStyles, hasOtherFiles: boolean): Iterable<Part> {
   const files: [name: string, file: FilePart, type: string | undefined][] = []
-  for (const [name, member] of formMembers(value, styles)) {
+  for (const [name, member] of members) {
     const style = Object.hasOwn(styles, name) ? styleOf(name, styles) : { isFile: hasOtherFiles }
     const { contentType } = style
     const isTogether = style.isDeep || style.separator
     for (const entry of isTogether ? [member] : [member].flat()) {
       if (style.isFile && isFilePart(entry)) {
-        refuseControls(name)
         files.push([name, entry, contentType])
+        if (files.length > maxFields) throw tooMany()
         continue
       }
       const isJson = typeof entry === 'object' && !isTogether

@@ -9,7 +9,7 @@ import {
   type OperationParameter,
   urlEncodedForm,
 } from './operation-type.ts'
-import { combinations, followed, isVersion30, schemasOf } from './references.ts'
+import { applicators, followed, isVersion30, schemasOf } from './references.ts'
 import { isHeaderName, isReservedHeader, isSecurityHeader } from './reserved-headers.ts'
 import { isFile, Schemas } from './schemas.ts'
 import { asciiName } from './tool-names.ts'
@@ -303,8 +303,6 @@ const mayBe = (type: 'array' | 'object', schema: unknown, document: Params): boo
       ? keywordsOf[type].some((key) => Object.hasOwn(part, key))
       : [part.type].flat().includes(type),
   )
-
-const applicators = [...combinations, 'then', 'else', 'dependentSchemas']
 
 /** The names of arguments that the APIs of models accept. */
 const argumentName = /^[\w.-]{1,64}$/
