@@ -110,7 +110,7 @@ export class PendingPost {
   /** Records that a request has its reply or, if it was cancelled, needs none. */
   addReply(reply: (Reply & { id: RequestId }) | undefined): void {
     this.unanswered -= 1
-    if (reply) this.replies.push(this.batch?.fit(reply, this.revision) ?? reply)
+    if (reply) this.replies.push(reply)
     if (this.unanswered === 0) this.#settling.resolve()
   }
 }

@@ -30,8 +30,10 @@ export function answer(
 ): void {
   const { stream } = post
   forgetCall(session, post, call)
-  if (stream === undefined) return post.addReply({ ...reply, id })
-  session.streams.sendMessage(stream, fitted(post, { ...reply, id }, maxRowBytes).text)
+  const identified = { ...reply, id }
+  const fitting = post.batch?.fit(identified, post.revision) ?? identified
+  if (stream === undefined) return post.addReply(fitting)
+  session.streams.sendMessage(stream, fitted(post, fitting, maxRowBytes).text)
   requestAnswered(session, stream)
 }
 

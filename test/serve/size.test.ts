@@ -118,10 +118,29 @@ describe('the results of a batch', () => {
     for (const { error } of answers.filter(({ result }) => !result)) {
       expect(error).toEqual({
         code: -32603,
-        message: expect.stringMatching(/^This response exceeds what is left of 8388608 characters for the batch/),
+        message: 'The responses to the batch exceed 8388608 characters: send this request separately',
       })
     }
     expect(text.length).toBeLessThan(maxBatchCharacters + count * 300)
+  })
+
+  test('have it also on a stream', async () => {
+    const headers = { ...json, Accept: 'application/json, text/event-stream', ...(await startSession()) }
+    const logging = batch.map((each) => ({
+      ...each,
+      params: { ...each.params, arguments: { log: 1, result: megabyte } },
+    }))
+    const response = await fetch(server.url, { method: 'POST', headers, body: JSON.stringify(logging) })
+    expect(response.headers.get('Content-Type')).toBe('text/event-stream')
+    const answers: { id?: number; result?: object; error?: { message: string } }[] = []
+    for await (const { data } of events(response)) if (data) answers.push(JSON.parse(data))
+    const results = answers.filter(({ result }) => result)
+    expect(results).toHaveLength(Math.floor(maxBatchCharacters / JSON.stringify(results[0]).length))
+    const messages = answers.flatMap(({ error }) => error?.message ?? [])
+    expect(messages).toHaveLength(count - results.length)
+    expect(new Set(messages)).toEqual(
+      new Set(['The responses to the batch exceed 8388608 characters: send this request separately']),
+    )
   })
 })
 

@@ -32,7 +32,7 @@ export class BatchAnswers {
     this.#characters += text.length
     if (this.#characters <= maxBatchCharacters) return response
     this.#characters -= text.length
-    const message = `This response exceeds what is left of ${maxBatchCharacters} characters for the batch: send its request separately`
+    const message = `The responses to the batch exceed ${maxBatchCharacters} characters: send this request separately`
     const error = new McpError('internal_error', message)
     return { ...response, text: errorText(id, error, revision.error(error.kind)) }
   }
