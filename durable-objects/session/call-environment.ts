@@ -47,6 +47,7 @@ export function environmentOf(
   }
   return {
     signal: () => cancellation.signal,
+    post,
     seals: session.host.seals(principal, identity),
     state: {
       object: session.host.state,

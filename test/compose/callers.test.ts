@@ -7,9 +7,10 @@ import * as z from 'zod'
 import { connect } from '../../worker/testing/index.ts'
 import { newServer, refusal, result } from '../engine/stage.ts'
 import { startServer, type TestServer } from '../support/server.ts'
+import { postMessage } from '../support/session-http.ts'
 import { type Sdk, startSdk } from './behind.ts'
 import { nodeProxy } from './node-proxy.ts'
-import { scripted } from './scripted.ts'
+import { rpcError, scripted } from './scripted.ts'
 import { answerAsAsked, type Stub, type StubRequest, sendJson, startStub, textResult } from './stub.ts'
 
 type Json = Record<string, unknown>
@@ -554,4 +555,118 @@ test('server/discover, whose response all callers share, contains no capabilitie
   const [discover] = upstream.requests.filter(({ method }) => method === 'server/discover')
   const { 'io.modelcontextprotocol/clientCapabilities': asked } = (discover?.params._meta ?? {}) as Json
   expect(asked).toEqual({})
+})
+
+describe('the requests of a batch read a list of an upstream', () => {
+  type Listed = { id: number; result: { tools: { name: string }[] } }[]
+  const batch = (method: string, count = 20) =>
+    Array.from({ length: count }, (_, id) => ({ jsonrpc: '2.0', id, method }))
+
+  test.each<[string, string | undefined, boolean]>([
+    ['in a session', undefined, true],
+    ['in a session of a principal', 'ada', true],
+    ['without a session', undefined, false],
+    ['without a session, of a principal', 'ada', false],
+  ])('once, %s', async (_, token, inSession) => {
+    const params = { protocolVersion: '2025-03-26', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
+    const initialize = { id: 0, method: 'initialize', params }
+    const begun = inSession ? await postMessage(server.url, initialize, undefined, token) : undefined
+    const session = begun?.headers.get('Mcp-Session-Id')
+    const headers = {
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+      ...(session ? { 'Mcp-Session-Id': session } : { 'MCP-Protocol-Version': '2025-03-26' }),
+      ...(token && { Authorization: `Bearer ${token}` }),
+    }
+    for (const reads of [1, 2]) {
+      const response = await fetch(server.url, { method: 'POST', headers, body: JSON.stringify(batch('tools/list')) })
+      const listed = (await response.json()) as Listed
+      expect(listed).toHaveLength(20)
+      for (const { result } of listed) expect(result.tools.map(({ name }) => name)).toEqual(['secret_of', 'other'])
+      expect(stub.requests.filter(({ method }) => method === 'tools/list')).toHaveLength(reads)
+    }
+  })
+
+  const tools = [{ name: 'a', inputSchema: { type: 'object' } }]
+  const principalOf = (subject: string) => ({ issuer: 'https://i.example', subject, scopes: [], claims: {} })
+
+  test('once, and each has entries of its own', async () => {
+    const upstream = scripted({ 'tools/list': { tools } })
+    const gateway = newServer().use(nodeProxy('https://u.example/mcp', upstream.fetch))
+    gateway.intercept(async (_, next) => {
+      const outcome = await next()
+      if (outcome.type === 'result') for (const tool of outcome.result.tools as Json[]) tool.name += '!'
+      return outcome
+    })
+    const post = {}
+    const listed = await Promise.all([1, 2, 3].map(() => result(gateway, 'tools/list', {}, { post })))
+    expect(listed.map((each) => (each.tools as Json[])[0]?.name)).toEqual(['a!', 'a!', 'a!'])
+    expect(upstream.asked('tools/list')).toHaveLength(1)
+  })
+
+  test('once, also if the upstream fails', async () => {
+    const upstream = scripted({ 'tools/list': () => new Response(null, { status: 400 }) })
+    const gateway = newServer().use(nodeProxy('https://u.example/mcp', upstream.fetch))
+    const post = {}
+    for (let count = 0; count < 3; count += 1) {
+      expect(await result(gateway, 'tools/list', {}, { post })).toMatchObject({ tools: [] })
+    }
+    expect(upstream.asked('tools/list')).toHaveLength(1)
+  })
+
+  test('for each set of headers, each principal and each client', async () => {
+    const upstream = scripted({
+      'tools/list': ({ headers }) => ({ tools: [{ ...tools[0], name: headers.get('X-Key') }] }),
+    })
+    const headers = ({ requestContext }: { requestContext: object }) => requestContext as Record<string, string>
+    const gateway = newServer().use(nodeProxy('https://u.example/mcp', upstream.fetch, { headers }))
+    const post = {}
+    const callers = [
+      { requestContext: { 'X-Key': 'one' } },
+      { requestContext: { 'X-Key': 'two' } },
+      { requestContext: { 'X-Key': 'two' }, principal: principalOf('ada') },
+      { requestContext: { 'X-Key': 'two' }, principal: principalOf('bob') },
+      { requestContext: { 'X-Key': 'two' }, capabilities: {} },
+    ]
+    const listed = await Promise.all(callers.map((caller) => result(gateway, 'tools/list', {}, { ...caller, post })))
+    expect(listed.map((each) => (each.tools as Json[])[0]?.name)).toEqual(['one', 'two', 'two', 'two', 'two'])
+    expect(upstream.asked('tools/list')).toHaveLength(5)
+  })
+
+  test('again, after the request that reads it was cancelled', async () => {
+    const leaving = new AbortController()
+    const begun = Promise.withResolvers<void>()
+    const gone = Promise.withResolvers<never>()
+    leaving.signal.addEventListener('abort', () => gone.reject(leaving.signal.reason))
+    let count = 0
+    const upstream = scripted({
+      'tools/list': () => {
+        begun.resolve()
+        count += 1
+        return count === 1 ? gone.promise : { tools }
+      },
+    })
+    const gateway = newServer().use(nodeProxy('https://u.example/mcp', upstream.fetch))
+    const post = {}
+    const first = result(gateway, 'tools/list', {}, { post, signal: leaving.signal }).catch(() => 'cancelled')
+    await begun.promise
+    const others = [2, 3].map(() => result(gateway, 'tools/list', {}, { post }))
+    leaving.abort()
+    for (const each of others) expect(await each).toMatchObject({ tools })
+    expect(await first).toBe('cancelled')
+    expect(count).toBe(2)
+  })
+
+  test('again, if one of them has read it and needs a newer one', async () => {
+    const upstream = scripted({
+      'tools/list': { tools },
+      'tools/call': ({ id }) =>
+        upstream.asked('tools/call').length === 1 ? rpcError(id, -32020, 'Header mismatch', 400) : textResult('done'),
+    })
+    const gateway = newServer()
+      .use(nodeProxy('https://u.example/mcp', upstream.fetch))
+      .use(nodeProxy('https://v.example/mcp', scripted({ 'tools/list': { tools: [] } }).fetch))
+    expect(await result(gateway, 'tools/call', { name: 'a' }, { post: {} })).toMatchObject(textResult('done'))
+    expect(upstream.asked('tools/list')).toHaveLength(2)
+  })
 })

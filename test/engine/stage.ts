@@ -40,6 +40,7 @@ export type Setting = {
   logLevel?: LogLevel | undefined
   state?: StateHost
   signal?: AbortSignal
+  post?: object
   makeSignal?: () => AbortSignal
   sleep?: (untilMs: number) => Promise<void>
   updates?: boolean
@@ -121,6 +122,7 @@ export async function play(server: Server, method: string, params: Params, setti
   }
   const environment: CallEnvironment = {
     signal: setting.makeSignal ?? (() => signal),
+    ...(setting.post && { post: setting.post }),
     seals: setting.seals ?? memorySeals(),
     state: setting.state ?? nowhere,
     updates,

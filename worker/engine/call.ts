@@ -76,6 +76,8 @@ export interface Seals {
 export interface CallEnvironment {
   /** Returns the signal, and creates it at the first call: creating one costs as much as a short call. */
   signal(): AbortSignal
+  /** The same object for all calls of one POST, such as those of a batch. Absent for a call without one, such as that of a task. */
+  readonly post?: object
   /** Encrypts and authenticates values for the principal of the call. */
   readonly seals: Seals
   /** Finds the state that the call may open. */

@@ -68,6 +68,7 @@ async function answerCall(
   const signal = () => messages.signal
   const environment: CallEnvironment = {
     signal,
+    post: messages,
     seals,
     state: { object: host.state, session: undefined },
     updates: host.listen !== undefined,

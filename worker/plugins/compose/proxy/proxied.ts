@@ -59,6 +59,12 @@ export type ProxiedOptions = Required<Pick<ProxyOptions, 'prefix' | 'headers' | 
     readonly listMaxAgeMs: number
   }
 
+/** A list that one call of a POST reads, in this round. */
+type SharedList = {
+  readonly roundEnded: MethodContext['roundEnded']
+  readonly entries: Promise<Params[] | undefined>
+}
+
 /** The signal of a request, who receives its notifications, and what counts the bytes and the values of its response. */
 type RequestTerms = { readonly signal: AbortSignal; readonly listener?: Listener; readonly received?: Received }
 
@@ -71,6 +77,8 @@ export class Proxied {
   readonly #listed = new ListedIds()
   /** The lists that were read in each round of a call, by key, also those that are too long to be stored for other calls. */
   readonly #listedInRounds = new WeakMap<MethodContext['roundEnded'], Map<string, Listed>>()
+  /** The lists that the calls of a POST have read, by key: see `list`. */
+  readonly #readByPosts = new WeakMap<object, Map<string, SharedList>>()
   /** The lists of which a part is left out, once it was reported. */
   readonly #cut = new Set<List>()
   /** Who may use its entries. */
@@ -156,8 +164,35 @@ export class Proxied {
     announceChange(context, list)
   }
 
-  /** Returns all entries of a list, under their names on this server; `undefined` if the upstream does not offer the list. */
+  /**
+   * Returns all entries of a list, under their names on this server; `undefined` if the upstream does not offer the list. The calls of a
+   * batch get what the first of them has read: a short batch could have a long list read a hundred times.
+   */
   async list(context: MethodContext, list: List): Promise<Params[] | undefined> {
+    const { environment, roundEnded } = context
+    const { post = roundEnded } = environment
+    const key = await this.#listKey(context, list, this.#listSignal(context))
+    const read = this.#readByPosts.get(post) ?? new Map<string, SharedList>()
+    this.#readByPosts.set(post, read)
+    const earlier = read.get(key)
+    if (!earlier || earlier.roundEnded === roundEnded) {
+      const entries = this.#read(context, list).catch((problem) => {
+        if (context.context.signal.aborted) read.delete(key)
+        throw problem
+      })
+      read.set(key, { roundEnded, entries })
+      return entries
+    }
+    try {
+      // Interceptors may change an entry.
+      return (await earlier.entries)?.map((entry) => ({ ...entry }))
+    } catch (problem) {
+      if (read.get(key) === earlier) throw problem
+      return this.list(context, list)
+    }
+  }
+
+  async #read(context: MethodContext, list: List): Promise<Params[] | undefined> {
     const signal = this.#listSignal(context)
     const key = await this.#callerKey(context, signal)
     if (Date.now() < (this.#hungUntilMs.get(key) ?? 0)) throw this.#remote.noAnswer('timed out recently')
