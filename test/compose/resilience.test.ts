@@ -5,7 +5,7 @@ import { connect } from '../../worker/testing/index.ts'
 import { newServer, play, refusal, result, textOf } from '../engine/stage.ts'
 import { startServer } from '../support/server.ts'
 import { nodeProxy } from './node-proxy.ts'
-import { type Answers, rpcError, type ScriptedRequest, scripted } from './scripted.ts'
+import { type Answers, described, rpcError, type ScriptedRequest, scripted } from './scripted.ts'
 import { type Stub, startStub, textResult } from './stub.ts'
 
 type Resilience = NonNullable<Parameters<typeof nodeProxy>[3]>
@@ -615,6 +615,72 @@ describe('responses with HTTP 200', () => {
     const { server } = answering(empty)
     await refusal(server, 'tools/call', { name: 'send' })
     expect(await refusal(server, 'tools/call', { name: 'send' })).toMatchObject({ data: { reason: 'circuit_breaker' } })
+  })
+})
+
+describe('the handshakes of one call', () => {
+  const filled = (characters: number) => ({ ...described(), instructions: 'x'.repeat(characters) })
+  const calls: [string, Record<string, unknown>][] = [
+    ['tools/call', { name: 'x', arguments: {} }],
+    ['prompts/get', { name: 'x' }],
+    // Not the canonical spelling of the URI, so the upstream's list is read, too.
+    ['resources/read', { uri: 'NOTE://%61' }],
+    ['completion/complete', { ref: { type: 'ref/resource', uri: 'NOTE://%61' }, argument: { name: 'a', value: 'b' } }],
+  ]
+  const unfounded = ({ id }: ScriptedRequest) => rpcError(id, -32601, 'Method not found')
+
+  test.each(calls)('are not repeated after a failure, in %s', async (method, params) => {
+    const { server, upstream } = behind({ 'server/discover': () => busy({}, 429) })
+    expect(await refusal(server, method, params)).toMatchObject({ kind: 'unavailable', data: { reason: 'HTTP 429' } })
+    expect(upstream.requests).toHaveLength(3)
+    // Another call finds out for itself.
+    await refusal(server, method, params)
+    expect(upstream.requests).toHaveLength(6)
+  })
+
+  test('are not repeated after a failure of initialize', async () => {
+    const answers = { 'server/discover': unfounded, initialize: () => busy({}, 429) }
+    const { server, upstream } = behind(answers, { retries: 0 })
+    await refusal(server, 'resources/read', { uri: 'NOTE://%61' })
+    expect(upstream.requests.map(({ method }) => method)).toEqual(['server/discover', 'initialize'])
+  })
+
+  test.each([200, 429])('have 1 MiB together, with HTTP %i', async (status) => {
+    const half = ({ id }: ScriptedRequest) =>
+      new Response(
+        JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32000, message: 'x', data: 'x'.repeat(600_000) } }),
+        {
+          status,
+          headers: { 'Content-Type': 'application/json' },
+        },
+      )
+    const { server, upstream } = behind({ 'server/discover': half, initialize: half })
+    expect(await refusal(server, 'tools/call', { name: 'x' })).toMatchObject({
+      message: expect.stringContaining('with more than 1048576 bytes, more than proxy() reads'),
+    })
+    expect(upstream.requests).toHaveLength(2)
+  })
+
+  test.each<[string, string, Record<string, unknown>]>([
+    ['bytes', '1048576 bytes', filled(1_100_000)],
+    ['values', '10000 values', { ...described(), icons: Array(10_001).fill(0) }],
+  ])('have a bound of their %s', async (_, bound, large) => {
+    const stateless = behind({ 'server/discover': large })
+    const session = behind({ 'server/discover': unfounded, initialize: large })
+    for (const [{ server, upstream }, method, requests] of [
+      [stateless, 'server/discover', 1],
+      [session, 'initialize', 2],
+    ] as const) {
+      expect(await refusal(server, 'resources/read', { uri: 'NOTE://%61' })).toMatchObject({
+        message: `The server at u.example answered ${method} with more than ${bound}, more than proxy() reads: let it send less`,
+      })
+      expect(upstream.requests).toHaveLength(requests)
+    }
+  })
+
+  test('may be as large as that of a server with long instructions', async () => {
+    const { server } = behind({ 'server/discover': filled(1_000_000) })
+    expect(await result(server, 'tools/list')).toMatchObject({ tools })
   })
 })
 

@@ -47,12 +47,7 @@ export function resultOf(
   if (match.kind === 'foreign') {
     throw new McpError('unavailable', `The server at ${host} answered with the id of another request`)
   }
-  if (match.kind === 'too large') {
-    throw new McpError(
-      'unavailable',
-      `The server at ${host} answered ${method} with more than ${match.bound}, more than proxy() reads: let it send less`,
-    )
-  }
+  if (match.kind === 'too large') throw tooLarge(host, method, match)
   if (match.kind === 'none' && match.problem !== undefined) {
     const type = response.headers.get('Content-Type') ?? 'no Content-Type'
     throw new McpError(
@@ -72,6 +67,13 @@ export function resultOf(
   if (failureOfStatus(response.status).isTemporary) throw httpError(host, response, message)
   throw new McpError(errorKindOf(code, method), message, data)
 }
+
+/** Returns the error for a response of which not all is read. */
+export const tooLarge = (host: string, method: string, { bound }: Extract<Match, { kind: 'too large' }>): McpError =>
+  new McpError(
+    'unavailable',
+    `The server at ${host} answered ${method} with more than ${bound}, more than proxy() reads: let it send less`,
+  )
 
 class InvalidMember extends Error {}
 

@@ -8,9 +8,9 @@ import { isObject } from '../../../protocol/jsonrpc.ts'
 import { negotiateVersion } from '../../../protocol/negotiate-version.ts'
 import { newestCommon, newestRevision, sessionRevisions } from '../../../protocol/revisions/index.ts'
 import type { Result } from '../../../protocol/types.ts'
-import { resultOf } from './check-results.ts'
+import { resultOf, tooLarge } from './check-results.ts'
 import { maxKeyCharacters } from './listed-ids.ts'
-import { matchResponse } from './match-response.ts'
+import { matchResponse, newReceived, type Received } from './match-response.ts'
 import { type Offered, offeredIn } from './offered.ts'
 import { clientInfo, newRequestId, type RemoteCaller, sendStateless } from './send-request.ts'
 import { httpError, invalidResult } from './upstream-errors.ts'
@@ -28,7 +28,13 @@ export type Connection = {
 /** A connection without a session, and until when it is cached. */
 type Description = Connection & { readonly untilMs: number }
 
+/** A caller for whom a handshake is sent. `received`: counts what its call receives in handshakes. */
+type Starter = RemoteCaller & { readonly received: Received }
+
 const { date: newestSession } = negotiateVersion('')
+/** Bytes and values of the answers to all handshakes of one call. Instructions are the only long text in them. */
+const maxHandshakeBytes = 1024 * 1024
+const maxHandshakeValues = 10_000
 /** Milliseconds after which the capabilities and the kind of an upstream are requested again. */
 const descriptionMs = 60_000
 /** Descriptions of one upstream: one for each set of headers. */
@@ -61,6 +67,9 @@ export class Connections {
   /** By session key and headers: when a running handshake counts as lost. */
   readonly #handshakes = new BoundedMap<string, number>({ maxEntries: maxDescriptions, maxKeyCharacters })
 
+  /** What was received in the handshakes of each round of a call, by its headers: each round has an object of its own. */
+  readonly #received = new WeakMap<RemoteCaller['headers'], Received>()
+
   constructor(http: UpstreamHttp) {
     this.#http = http
     this.sessions = new UpstreamSessions((session) => http.endSession(session))
@@ -79,25 +88,28 @@ export class Connections {
     const key = headersKey(caller.headers)
     const description = this.#descriptions.get(key)
     if (description && Date.now() < description.untilMs) return description
+    const received = this.#received.get(caller.headers) ?? newReceived(maxHandshakeBytes, maxHandshakeValues)
+    this.#received.set(caller.headers, received)
+    const starter = { ...caller, received }
     const hasSessions = this.#hasSessionsUntilMs > 0
     if (Date.now() < this.#hasSessionsUntilMs) {
-      const connection = await this.#begin(caller).catch(() => undefined)
+      const connection = await this.#begin(starter).catch(() => undefined)
       if (connection) return connection
       // The upstream may have no sessions any more.
       this.#hasSessionsUntilMs = 0
     }
     let discovered: Connection | undefined
     try {
-      discovered = await this.#discover(caller)
+      discovered = await this.#discover(starter)
     } catch (problem) {
       // No evidence of another version: the earlier answer of the upstream holds.
       if (description) return description
-      if (hasSessions) return this.#begin(caller)
+      if (hasSessions) return this.#begin(starter)
       throw problem
     }
     if (!discovered) {
       this.#descriptions.delete(key)
-      return this.#begin(caller)
+      return this.#begin(starter)
     }
     this.#hasSessionsUntilMs = 0
     this.#version = discovered.version
@@ -110,13 +122,14 @@ export class Connections {
    *
    * @param version in which the upstream is asked. If it does not support that, the newest one that both support
    *
-   * @throws McpError `unavailable` when the response leaves that open
+   * @throws McpError `unavailable` when the response leaves that open, or is too large
    */
-  async #discover(caller: RemoteCaller, version = this.#version): Promise<Connection | undefined> {
+  async #discover(caller: Starter, version = this.#version): Promise<Connection | undefined> {
     // What the answer says holds for other callers, too: nothing that a client chooses may be in the request.
     const own = { capabilities: {}, method: 'server/discover', params: {}, mirrored: {}, isSafeToRetry: true }
     const call = { ...caller, ...own }
     const { response, match } = await sendStateless(this.#http, version, call)
+    if (match.kind === 'too large') throw tooLarge(this.#http.host, own.method, match)
     const message = match.kind === 'response' || match.kind === 'refusal' ? match.message : undefined
     if (message && 'result' in message && Array.isArray(message.result.supportedVersions)) {
       const { capabilities, supportedVersions } = message.result
@@ -136,7 +149,7 @@ export class Connections {
    * Starts the session of the caller or, if another request already does so, waits for it. A Worker must not await promises of other
    * requests, so it polls.
    */
-  async #begin(caller: RemoteCaller): Promise<Connection> {
+  async #begin(caller: Starter): Promise<Connection> {
     const { sessionKey, headers, signal } = caller
     const key = JSON.stringify([sessionKey, headersKey(headers)])
     while (Date.now() < (this.#handshakes.get(key) ?? 0)) {
@@ -155,13 +168,13 @@ export class Connections {
   }
 
   /** @returns a session that one request uses */
-  async #initialize(caller: RemoteCaller): Promise<UpstreamSession> {
+  async #initialize(caller: Starter): Promise<UpstreamSession> {
     const id = newRequestId()
     const params = { protocolVersion: newestSession, capabilities: {}, clientInfo }
     const response = await this.#http.post({ id, method: 'initialize', params }, caller, {})
     const sessionId = response.headers.get('Mcp-Session-Id')
     const peer = this.#http.peer(caller, sessionId === null ? {} : { 'Mcp-Session-Id': sessionId })
-    const match = await matchResponse(response, id, caller.signal, peer)
+    const match = await matchResponse(response, id, caller.signal, peer, caller.received)
     const result = resultOf({ response, match }, 'initialize', false, this.#http.host)
     const { protocolVersion, capabilities } = result as Result // initialize does not ask for input
     if (sessionId !== null && sessionId.length > bounds.sessionIdCharacters) {

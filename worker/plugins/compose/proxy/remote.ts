@@ -33,6 +33,8 @@ export class Remote {
   readonly #platform: RemotePlatform
   readonly #connections: Connections
   readonly #guard: RequestGuard
+  /** Why a round of a call has no connection, by its headers: each round has an object of its own. */
+  readonly #unconnected = new WeakMap<RemoteCaller['headers'], unknown>()
 
   /** @param url absolute */
   constructor(url: string, platform: RemotePlatform, resilience: Resilience) {
@@ -58,6 +60,7 @@ export class Remote {
     const { offered, session } = await this.#guarded(caller, connect, {
       isSafeToRetry: () => true,
       isProof: false,
+      isConnected: () => false,
     })
     if (session) this.#connections.sessions.release(session)
     return offered
@@ -72,7 +75,10 @@ export class Remote {
       return this.#request(call, connection)
     }
     // A failed handshake has sent nothing yet.
-    return this.#guarded(call, send, { isSafeToRetry: () => call.isSafeToRetry || !isSent })
+    return this.#guarded(call, send, {
+      isSafeToRetry: () => call.isSafeToRetry || !isSent,
+      isConnected: () => isSent,
+    })
   }
 
   async #request(call: RemoteCall, first: Connection): Promise<Result | InputRequired> {
@@ -104,19 +110,31 @@ export class Remote {
     return !(message && 'error' in message && message.error.code === errorTable.method_not_found.code)
   }
 
-  #guarded<T>(
+  /**
+   * Does not try to connect again in a round in which that has failed: a call has several steps.
+   *
+   * @param terms `isConnected`: whether an attempt had a connection
+   */
+  async #guarded<T>(
     caller: RemoteCaller,
     work: () => Promise<T>,
-    terms: Pick<GuardedRequest, 'isSafeToRetry' | 'isProof'>,
+    { isConnected, ...terms }: Pick<GuardedRequest, 'isSafeToRetry' | 'isProof'> & { isConnected: () => boolean },
   ): Promise<T> {
-    const { signal, untilMs } = caller
-    return this.#guard.run(() => this.#answering(caller, work), {
-      ...terms,
-      caller: caller.party,
-      untilMs,
-      failureOf: (problem) => failureIn(problem, signal),
-      wait: (ms) => wait(ms, signal),
-    })
+    const { headers, signal, untilMs } = caller
+    if (this.#unconnected.has(headers)) throw this.#unconnected.get(headers)
+    try {
+      return await this.#guard.run(() => this.#answering(caller, work), {
+        ...terms,
+        caller: caller.party,
+        untilMs,
+        failureOf: (problem) => failureIn(problem, signal),
+        wait: (ms) => wait(ms, signal),
+      })
+    } catch (problem) {
+      // Another step may have more time.
+      if (!isConnected() && !signal.aborted) this.#unconnected.set(headers, problem)
+      throw problem
+    }
   }
 
   noAnswer(reason: string, cause?: unknown): McpError {
