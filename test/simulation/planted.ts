@@ -687,11 +687,11 @@ export const planted: readonly PlantedDefect[] = [
     clients: ['task managers'],
   },
   {
-    name: 'the status of a task that has ended is not sent',
-    means: 'A client that begins to listen to a task after its end is not notified.',
+    name: 'a task forgets who listens',
+    means: 'A client that listens to a task is not notified.',
     file: `${task}/object.ts`,
-    search: '    status.publish(record)\n    // A run that',
-    replacement: '    // A run that',
+    search: 'shards: [...new Set([...shards, shard])]',
+    replacement: 'shards: shard < 0 ? [] : shards',
     clients: ['drafts'],
   },
   {
@@ -794,7 +794,7 @@ export const planted: readonly PlantedDefect[] = [
     search: 'kv.put(marker + entry, sent)\n    await this.#storage.sync()',
     replacement: '',
     clients: ['sign-ins'],
-    kinds: ['crash'],
+    kinds: ['crash', 'deploy'],
   },
   {
     name: 'a refresh whose caller was lost is repeated at once',
