@@ -566,16 +566,17 @@ export interface SignInRpc extends EntryStorage {
   /** Deletes the tokens of the user of this object, and revokes them at their providers. @param provider Default: all of them */
   clearUpstream(user: string, provider?: string): Promise<void>
   /**
-   * Answers a token request of the grant that this object stores; returns `undefined` for a grant of another client.
+   * Answers a token request of the grant that this object stores; returns `undefined` for a grant of another client, or for a token that was not
+   * issued for it.
    *
    * @param key of the grant
-   * @param clientId the client that the request names, which may not be its client
+   * @param sent the client that the request names, which may not be its client, and its code or token
    */
   answer(
     request: Request,
     site: OAuthSite,
     key: string,
-    clientId: string,
+    sent: { readonly clientId: string; readonly token: string },
     terms: TokenTerms,
   ): Promise<Response | undefined>
 }

@@ -164,22 +164,27 @@ export class SignIn extends DurableObject implements SignInRpc {
   }
 
   /**
-   * Answers a token request; `undefined` when it names another client than that of the grant. The requests of a grant run one after the other: a
-   * refresh reads the grant and writes it again. They wait when the library first uses the grant: it has verified the client by then, which
-   * may take as long as the server of the client likes.
+   * Answers a token request; `undefined` when it names another client than that of the grant, or has a token that was not issued for it. The
+   * requests of a grant run one after the other: a refresh reads the grant and writes it again. They wait when the library first uses the
+   * grant: it has verified the client by then, which may take as long as the server of the client likes.
    */
   async answer(
     request: Request,
     site: OAuthSite,
     key: string,
-    clientId: string,
+    { clientId, token }: { readonly clientId: string; readonly token: string },
     terms: TokenTerms,
   ): Promise<Response | undefined> {
     this.#schema.check()
     // The library wrote the grant.
-    if (JSON.parse(this.#entry(key)?.value ?? '{}').clientId !== clientId) return undefined
+    const grant = JSON.parse(this.#entry(key)?.value ?? '{}')
+    if (grant.clientId !== clientId) return undefined
+    const hash = hex(await sha256(token))
+    const isAccessToken = this.#entry(tokenKey(key, hash)) !== undefined
+    if (hash !== grant.authCodeId && !isAccessToken && !(await this.#issued.has(token))) return undefined
     const params = new URLSearchParams(await request.clone().text())
-    const refresh = params.get('grant_type') === 'refresh_token' ? refreshOf(params, request) : undefined
+    const isRefresh = params.get('grant_type') === 'refresh_token'
+    const refresh = isRefresh ? { token, sent: identityOf(params, request) } : undefined
     const turn: Turn = { isEnded: false }
     const own = { key, storage: this.#direct(() => (turn.started ??= this.#start(turn, key, request, refresh))) }
     try {
@@ -260,7 +265,7 @@ export class SignIn extends DurableObject implements SignInRpc {
     // The library wrote it.
     const tokens: { access_token: string; expires_in: number } = JSON.parse(response)
     const hash = hex(await sha256(tokens.access_token))
-    const expires = this.#entry(`${key.replace(/^grant:/, 'token:')}:${hash}`)?.expires
+    const expires = this.#entry(tokenKey(key, hash))?.expires
     if (expires === undefined) return undefined
     return JSON.stringify({ ...tokens, expires_in: Math.ceil((expires - Date.now()) / 1000) })
   }
@@ -403,12 +408,16 @@ export class SignIn extends DurableObject implements SignInRpc {
   }
 }
 
-function refreshOf(params: URLSearchParams, { headers }: Request): Refresh {
+/** Returns the key of an access token of a grant. */
+const tokenKey = (grantKey: string, hash: string): string => `${grantKey.replace(/^grant:/, 'token:')}:${hash}`
+
+/** Returns what is the same when a refresh is repeated. */
+function identityOf(params: URLSearchParams, { headers }: Request): string {
   const same = new URLSearchParams(params)
   // Each request has an assertion of its own.
   if (same.has('client_assertion')) same.set('client_assertion', '')
   same.sort()
-  return { token: params.get('refresh_token') ?? '', sent: `${same}\n${headers.get('Authorization') ?? ''}` }
+  return `${same}\n${headers.get('Authorization') ?? ''}`
 }
 
 /** Browsers of all origins may read an error: RFC 6749 has no cookies. */

@@ -46,14 +46,30 @@ test('at most 100 token requests of a grant wait for each other', async () => {
   const refresh = client.token(client.refreshForm(registered, tokens.refresh_token))
   await expect.poll(async () => (await state()).held).toBe(1)
   const statuses: number[] = []
-  const forged = client.refreshForm(registered, `${tokens.refresh_token}x`)
-  const others = Array.from({ length: 120 }, async () => statuses.push((await client.token(forged)).status))
+  const refreshed = client.refreshForm(registered, tokens.refresh_token)
+  const other = async (n: number) => statuses.push((await client.token({ ...refreshed, n: String(n) })).status)
+  const others = Array.from({ length: 120 }, (_, n) => other(n))
   await expect.poll(() => statuses.length).toBe(21)
   expect(new Set(statuses)).toEqual(new Set([503]))
   const [user, grant] = tokens.refresh_token.split(':')
   await state(`/release?name=${encodeURIComponent(objectAt(server.url, `grant:${user}:${grant}`))}`)
   await Promise.all(others)
   expect([(await refresh).status, statuses.filter((status) => status === 503).length]).toEqual([200, 21])
+})
+
+test('requests with tokens that were not issued for the grant wait for none', async () => {
+  const { client: registered, tokens } = await client.signIn()
+  await state('/hold')
+  const refresh = client.token(client.refreshForm(registered, tokens.refresh_token))
+  await expect.poll(async () => (await state()).held).toBe(1)
+  const forged = `${tokens.refresh_token}x`
+  for (const form of [client.refreshForm(registered, forged), { token: forged, client_id: registered.id }]) {
+    const { status } = await client.token(form)
+    expect(status).toBe('token' in form ? 200 : 400)
+  }
+  const [user, grant] = tokens.refresh_token.split(':')
+  await state(`/release?name=${encodeURIComponent(objectAt(server.url, `grant:${user}:${grant}`))}`)
+  expect((await refresh).status).toBe(200)
 })
 
 test('a request that names another client waits for none, and ends nothing', async () => {

@@ -219,16 +219,10 @@ const tokenParameters: ReadonlyMap<string, string> = new Map([
   ['refresh_token', 'refresh_token'],
 ])
 
-/**
- * Returns the key of the object of the grant that a token request changes; `undefined` for a request without a grant. It depends on no
- * other parameter: the requests of a grant must not run in two objects.
- *
- * @param form the body of the request
- */
-export function grantObjectOf(form: string): string | undefined {
-  const params = new URLSearchParams(form)
+/** Returns the code or token of a token request, which names the grant that the request changes; `''` without one. */
+export function tokenOf(params: URLSearchParams): string {
   const parameter = tokenParameters.get(params.get('grant_type') ?? '')
-  return parameter === undefined ? undefined : grantObjectOfToken(params.get(parameter) ?? '')
+  return (parameter !== undefined && params.get(parameter)) || ''
 }
 
 /** Returns the key of the object of the grant of a code or token; `undefined` for a text of another form. */

@@ -28,11 +28,11 @@ import {
   canonicalParams,
   clientOf,
   type GrantProps,
-  grantObjectOf,
   grantObjectOfToken,
   type ObjectOf,
   paths,
   type StorageOf,
+  tokenOf,
   upstreamKeyOf,
 } from './authorization-server.ts'
 import { AuthorizePages } from './authorize-pages.ts'
@@ -517,10 +517,12 @@ class SignInServer {
     }
     const text = String(canonicalParams(params, site))
     const whole = () => new Request(request.url, { method: 'POST', headers: request.headers, body: text })
-    const key = grantObjectOf(text)
+    const token = tokenOf(params)
+    const key = grantObjectOfToken(token)
     const clientId = clientOf(params, request.headers)
     if (key !== undefined && clientId !== undefined) {
-      const answer = objectOf(key).answer(whole(), site, key, clientId, this.#termsOf(objectOf, serverInfo))
+      const terms = this.#termsOf(objectOf, serverInfo)
+      const answer = objectOf(key).answer(whole(), site, key, { clientId, token }, terms)
       // The object asks here, also for a client that has gone.
       waitUntil(answer.catch(() => {}))
       const answered = await answer
