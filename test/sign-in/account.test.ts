@@ -74,6 +74,19 @@ test('an app whose access has ended asks again, also in a browser that remembers
   expect([await signIn(), await signIn()]).toEqual([1, 0])
 })
 
+test('an app whose grant has ended already asks again after the end of its access', async () => {
+  await using single = await startServer('test/sign-in/server', { GITHUB: gitHub.url, CASE: 'single' })
+  const account = new URL('/oauth/account', single.url)
+  const [laptop, phone, client] = [new Browser(), new Browser(), new RawClient(single.url)]
+  const { client: app, tokens } = await client.signIn(laptop)
+  await phone.open(account)
+  expect((await client.token({ token: tokens.refresh_token, client_id: app.id })).status).toBe(200)
+  await phone.visit(account, new URLSearchParams({ client: app.id }))
+  const pages = laptop.pages.length
+  await client.code(client.ask(app), laptop)
+  expect(laptop.pages.length).toBe(pages + 1)
+})
+
 test('shows where the access of an app was sent, which chose its name itself', async () => {
   const client = new RawClient(server.url)
   const callback = 'https://elsewhere.example/callback'

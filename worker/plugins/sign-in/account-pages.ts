@@ -138,7 +138,7 @@ ${
     const headers = new Headers({ Location: accountPath, 'Cache-Control': 'no-store' })
     if (provider && provider !== providerOfUser(userId))
       await services.objectOf(upstreamKeyOf(userId)).clearUpstream(userId, provider)
-    if (client) await this.#grantsOf(services).end(userId, ({ clientId }) => clientId === client)
+    if (client) await this.#grantsOf(services).endClient(userId, client)
     // The app asks again.
     if (client) headers.append('Set-Cookie', forgetApprovals())
     return new Response(null, { status: 303, headers })

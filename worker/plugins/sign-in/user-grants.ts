@@ -62,15 +62,21 @@ export class UserGrants {
    */
   async endAll(userId: string): Promise<number> {
     await EndedAccess.ofAllClients(this.#objectOf, userId).store(this.#endedSeconds * 1000)
-    return this.end(userId, () => true)
+    return this.#end(userId, () => true)
   }
 
-  /**
-   * Ends grants of a user. Their apps do not get access again without a question.
-   *
-   * @returns how many grants have ended
-   */
-  async end(userId: string, isMeant: (grant: GrantSummary) => boolean): Promise<number> {
+  /** Ends the access of a client, which does not get access again without a question, also if it has no grant now. */
+  async endClient(userId: string, clientId: string): Promise<void> {
+    await this.#ended(userId, clientId)
+    await this.#end(userId, (grant) => grant.clientId === clientId)
+  }
+
+  #ended(userId: string, clientId: string): Promise<void> {
+    return new EndedAccess(this.#objectOf, userId, clientId).store(this.#endedSeconds * 1000)
+  }
+
+  /** @returns how many grants have ended */
+  async #end(userId: string, isMeant: (grant: GrantSummary) => boolean): Promise<number> {
     // Before they are listed: a sign-in that creates a grant afterwards reads it.
     await EndedAccess.ofAnyClient(this.#objectOf, userId).store(0)
     const user = this.#objectOf(`user:${userId}`)
@@ -82,7 +88,7 @@ export class UserGrants {
       !ids.has(name.split(':')[2] ?? '') && Number(metadata) + storedMs < Date.now()
     const meant = grants.filter(isMeant)
     const endOne = async ({ id, clientId }: GrantSummary) => {
-      await new EndedAccess(this.#objectOf, userId, clientId).store(this.#endedSeconds * 1000)
+      await this.#ended(userId, clientId)
       await this.#oauth.revokeGrant(id, userId)
     }
     const left = entries.filter(isLeft)
