@@ -36,6 +36,9 @@ export function behind(server: () => { readonly url: URL }, purpose: string) {
       admin(`/later?by=${by}${taskId ? `&name=${await nameOf(taskId)}` : ''}`),
     /** Milliseconds until its object is woken; 0: never. */
     untilAlarm: async (taskId: string) => (await admin(`/until-alarm?name=${await nameOf(taskId)}`)).ms as number,
+    /** Whether tasks hold their questions. Releases those of a task. Returns how many were held. */
+    holdQuestions: async (on: boolean, taskId?: string) =>
+      (await admin(`/hold-questions?on=${on}${taskId ? `&name=${await nameOf(taskId)}` : ''}`)).held,
     /** Whether the storage refuses to list a task. */
     refuseLists: async (on: boolean) => admin(`/refuse-lists?on=${on}`),
     left: async (taskId: string) => admin(`/left?name=${await nameOf(taskId)}`),

@@ -32,7 +32,7 @@ afterAll(async () => {
   await server?.[Symbol.asyncDispose]()
 })
 
-const { nameOf, later, left, tried, refuseLists } = behind(() => server, 'experimental task')
+const { nameOf, later, left, tried, refuseLists, holdQuestions } = behind(() => server, 'experimental task')
 const begin = async (name: string, args: Json = {}, task: Json = {}, by = client): Promise<Json> =>
   (await by.request('tools/call', { name, arguments: args, task })).task as Json
 const beginId = async (...begun: Parameters<typeof begin>): Promise<string> => String((await begin(...begun)).taskId)
@@ -168,6 +168,19 @@ describe('a task', () => {
     await waiting
     const withdrawn = [await other.next('notifications/cancelled'), await other.next('notifications/cancelled')]
     expect(withdrawn.map(({ params }) => params?.requestId)).toEqual(['ask-1', 'ask-2'])
+  })
+
+  test('that is cancelled while its question is on the way to the client ends a tasks/result request', async () => {
+    await using other = await connect(server.url, { revision, answers: { elicit: () => new Promise(() => {}) } })
+    const taskId = await beginId('asks', { key: key() }, {}, other)
+    await holdQuestions(true)
+    const waiting = expect(other.request('tasks/result', { taskId })).rejects.toMatchObject({
+      message: 'The task was cancelled: it has no result',
+    })
+    await expect.poll(() => holdQuestions(true)).toBe(1)
+    await other.request('tasks/cancel', { taskId })
+    await holdQuestions(false, taskId)
+    await waiting
   })
 
   test('that ends while another tasks/result request waits for input makes that request fail as retryable', async () => {

@@ -395,7 +395,13 @@ function stored<T>(value: T): T {
 /** Whether the storage refuses to list a task. */
 let refusesLists = false
 
+/** Whether a task that waits for input holds the answers to who waits for it, and how many it holds. */
+let holdsQuestions = false
+let held = 0
+
 export class McpTask extends worker.McpTask {
+  readonly #released = Promise.withResolvers<void>()
+
   constructor(state: DurableObjectState, env: never) {
     const { storage } = state
     const setAlarm = (time: number) => storage.setAlarm(time - ahead)
@@ -418,6 +424,18 @@ export class McpTask extends worker.McpTask {
     return super.alarm()
   }
 
+  override async settled() {
+    const view = await super.settled()
+    if (!holdsQuestions || !view?.inputRequests) return view
+    held += 1
+    await this.#released.promise
+    return view
+  }
+
+  release(): void {
+    this.#released.resolve()
+  }
+
   /** Runs its alarm, as if it were time. */
   ring(): Promise<void> {
     return this.alarm()
@@ -435,7 +453,7 @@ export class McpTask extends worker.McpTask {
   }
 }
 
-type Stub = { ring(): Promise<void>; left(): Promise<unknown>; untilAlarm(): Promise<number> }
+type Stub = { ring(): Promise<void>; release(): Promise<void>; left(): Promise<unknown>; untilAlarm(): Promise<number> }
 const exported = exports as unknown as { McpTask: { getByName(name: string): Stub } }
 
 export default {
@@ -446,6 +464,11 @@ export default {
     try {
       if (pathname === '/left') return Response.json(await object().left())
       if (pathname === '/until-alarm') return Response.json({ ms: await object().untilAlarm() })
+      if (pathname === '/hold-questions') {
+        holdsQuestions = searchParams.get('on') === 'true'
+        if (searchParams.has('name')) await object().release()
+        return Response.json({ held })
+      }
       if (pathname === '/refuse-lists') {
         refusesLists = searchParams.get('on') === 'true'
         return Response.json({})

@@ -19,6 +19,8 @@ export type Site = {
    * @throws McpError `invalid_params` when the call is too large to store
    */
   callOf(context: MethodContext, lifeMs: number): Promise<TaskCall>
+  /** Ends the calls of a session that wait for answers for a task, if the task has ended. Does not wait. */
+  endCallsIfOver(task: TaskRpc, session: string): void
 }
 
 /** The same error for a task id of another server or principal, and for an expired one. */

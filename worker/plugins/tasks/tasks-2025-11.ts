@@ -129,10 +129,14 @@ export async function taskResult(methodContext: MethodContext, site: Site): Prom
       if (answers.length > 0) {
         const updated = await orUnknownTask(task.update(Object.fromEntries(answers)))
         if ('error' in updated) throw errorIn(updated)
-      } else
+      } else {
+        // One that ends before the session has stored the question tells the session too early.
+        const { session } = environment.state
+        if (session) site.endCallsIfOver(task, session.name)
         return context.requestInput(
           Object.fromEntries(questions.map(({ own, request }) => [own, related(request, taskId)])),
         )
+      }
     } else if (error) {
       // In a session, the model gets the error.
       if (error.kind === 'missing_client_capability') return relatedResult(toolError(error.message), taskId)

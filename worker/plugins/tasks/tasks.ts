@@ -99,8 +99,19 @@ const endpointFor = ({ identity, endpoint }: Pick<TaskCall, 'identity' | 'endpoi
     : endpointOf(endpoint)
 
 /** Returns what the methods of tasks need. */
-const siteOf = ({ object, seals }: Runtime, options: TasksOptions): Site => ({
+const siteOf = ({ object, seals, waitUntil }: Runtime, options: TasksOptions): Site => ({
   task: (name) => object<TaskRpc>('McpTask', `task ${name}`),
+  endCallsIfOver(task, session) {
+    const check = async () => {
+      const [view, scopes] = await Promise.all([task.get(), task.scopes()])
+      const ended = view && experimental.overOf(view)
+      if (ended) {
+        const status = experimental.statusNotification(view)
+        await object<SessionRpc>('McpSession', session).changed(status, ended, scopes)
+      }
+    }
+    waitUntil(check())
+  },
   async callOf(context, lifeMs) {
     const { call, environment } = context
     const { seals: requestSeals } = environment
