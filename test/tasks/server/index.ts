@@ -395,6 +395,9 @@ function stored<T>(value: T): T {
 /** Whether the storage refuses to list a task. */
 let refusesLists = false
 
+/** Every second call that says who listens to a task is lost. */
+let losesWatch = false
+
 /** Whether a task that waits for input holds the answers to who waits for it, and how many it holds. */
 let holdsQuestions = false
 let held = 0
@@ -422,6 +425,12 @@ export class McpTask extends worker.McpTask {
       return new Promise<never>(() => {})
     }
     return super.alarm()
+  }
+
+  override watch(shard: number) {
+    losesWatch = !losesWatch
+    if (losesWatch) throw new Error('Network connection lost.')
+    return super.watch(shard)
   }
 
   override async settled() {

@@ -29,6 +29,7 @@ import {
   toAnswers,
   topicOf,
 } from './task-ids.ts'
+import { repeatIfLost } from './wait-for-task.ts'
 
 export const tasksExtension = 'io.modelcontextprotocol/tasks'
 
@@ -143,7 +144,8 @@ export async function listenToTasks(
     filter: { taskIds: own.map(({ id }) => id) },
     topics: own.map(({ name }) => topicOf(name)),
     onOpened: async (shard) => {
-      await Promise.all(own.map(({ name }) => site.task(name).watch(shard)))
+      const { signal } = new AbortController()
+      await Promise.all(own.map(({ name }) => repeatIfLost(() => site.task(name).watch(shard), signal)))
     },
   }
 }

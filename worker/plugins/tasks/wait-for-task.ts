@@ -8,7 +8,7 @@ import { orUnknownTask } from './task-ids.ts'
 const [firstPause, mostPause] = [10_000, 60_000]
 /** Milliseconds between two checks of a task whose Durable Object was lost. */
 const lostPause = 500
-/** Consecutive losses of the Durable Object while a request waits for the task. */
+/** Consecutive losses of the Durable Object of a task. */
 const mostLosses = 10
 
 /**
@@ -24,10 +24,14 @@ export function waitUntilDue({ due = 0 }: Pick<TaskView, 'due'>, sinceMs: number
 }
 
 /** Returns the task when it has stopped running, or while it still runs after some time. */
-export async function settled(task: TaskRpc, signal: AbortSignal): Promise<TaskView> {
+export const settled = (task: TaskRpc, signal: AbortSignal): Promise<TaskView> =>
+  repeatIfLost(() => orUnknownTask(task.settled()), signal)
+
+/** Calls a Durable Object of a task, again if it is lost meanwhile. */
+export async function repeatIfLost<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (let losses = 0; ; losses += 1) {
     try {
-      return await orUnknownTask(task.settled())
+      return await call()
     } catch (problem) {
       // The task continues in another instance.
       if (problem instanceof McpError || losses === mostLosses) throw problem
