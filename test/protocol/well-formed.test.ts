@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process'
+import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { startOf, wellFormedJson } from '../../worker/protocol/well-formed.ts'
 
@@ -36,6 +38,18 @@ test.each([String.raw`\\`, String.raw`\ud83d\ude00`, String.raw`\"`, 'a'])('a lo
   const text = part.repeat(8_000_000 / part.length)
   expect(wellFormedJson(String.raw`"${text}\ud800"`) === String.raw`"${text}\ufffd"`).toBe(true)
 })
+
+test.each([String.raw`\\\ud800`, String.raw`\ud800x`])(
+  'an answer full of %s fits in the memory of an isolate',
+  (part) => {
+    const module = resolve(import.meta.dirname, '../../worker/protocol/well-formed.ts')
+    const code = `import { wellFormedJson } from ${JSON.stringify(module)}
+console.log(wellFormedJson(${JSON.stringify(part)}.repeat(1_000_000)).length)`
+    const heap = ['--max-old-space-size=64', '--experimental-strip-types', '--no-warnings', '--input-type=module']
+    const output = execFileSync(process.execPath, [...heap, '--eval', code], { encoding: 'utf8' })
+    expect(output).toBe(`${part.length * 1_000_000}\n`)
+  },
+)
 
 test('the start of a text has whole characters', () => {
   expect(startOf('ab', 5)).toBe('ab')
