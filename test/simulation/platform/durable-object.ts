@@ -123,7 +123,8 @@ export class DurableObjectHost implements SocketHost {
   #finishAlarm(time: number, hasFailed: boolean): void {
     const { storage } = this
     this.#isAlarmRunning = false
-    if (!hasFailed && storage.alarm === time) this.#lostAlarm = time
+    // An alarm that is repeated before its time is set for that time again.
+    if (!hasFailed && storage.alarm === time && time <= this.#platform.loop.now) this.#lostAlarm = time
     if (hasFailed && storage.alarm === null && this.#alarmRetries < maxAlarmRetries) {
       this.#alarmRetries += 1
       storage.alarm = storage.durableAlarm
