@@ -745,6 +745,72 @@ describe('a path with several arguments', () => {
   })
 })
 
+describe('the path of another operation', () => {
+  const get = (operationId: string, ...names: string[]) => ({
+    get: { operationId, parameters: names.map((name) => ({ in: 'path', name, required: true, schema: {} })) },
+  })
+  const user = { '/users/{id}': get('user', 'id') }
+  const csv = { post: { operationId: 'csv', requestBody: { required: true, content: { 'text/csv': {} } } } }
+  const paths = {
+    ...user,
+    '/users/{id}/keys': get('keys', 'id'),
+    '/users/export': get('export'),
+    '/users/größe': get('size'),
+    '/users': get('users'),
+    '/users/import': csv,
+    '/files/{name}.{format}': get('file', 'name', 'format'),
+    '/files/list.json': get('files'),
+    '/files/{name}.csv/{part}': get('part', 'name', 'part'),
+    '/files/{a}/{b}': get('pair', 'a', 'b'),
+    '/wiki/{title}': get('page', 'title'),
+    '/wiki/{title}/history': get('history', 'title'),
+    '/users/{id}/map?at={place}': get('map', 'id', 'place'),
+    '/users/{id}/map/b': get('mapB', 'id'),
+    '/x/{id}': get('rest', 'id'),
+    '/x/{id}/{part}': get('restPart', 'id', 'part'),
+  }
+  const call = async (name: string, args: object, document: object = paths) => {
+    const base = await listen((request, response) => response.end(request.url))
+    const list = parseOpenApi({ openapi: '3.1.0', paths: document })
+    const server = newServer().use(openApiTools(list, { baseUrl: `${base}/v1`, exclude: ['size'] }))
+    return textOf(await result(server, 'tools/call', { name, arguments: args }))
+  }
+
+  const ids = ['export', 'export/', '/export', 'EXPORT', 'export?x', 'export#', 'export;a=b', 'export\0', 'ex\tport']
+  test.each([
+    ...[...ids, '%65xport', '%2565xport'].map((id) => ['user', { id }, '/users/export'] as const),
+    ['keys', { id: 'export?' }, '/users/export'],
+    ['user', { id: 'größe' }, '/users/größe'],
+    ['user', { id: 'import' }, '/users/import'],
+    ['user', { id: '/' }, '/users'],
+    ['user', { id: '1/keys' }, '/users/{id}/keys'],
+    ['user', { id: '1\\keys' }, '/users/{id}/keys'],
+    ['file', { name: 'list', format: 'json' }, '/files/list.json'],
+    ['pair', { a: 'a.csv', b: 'b' }, '/files/{name}.csv/{part}'],
+  ] as const)('is not sent for an argument: %s %j', async (name, args, other) => {
+    expect(await call(name, args)).toContain(` is another operation, of the path ${other}`)
+  })
+
+  test.each([
+    ['user', { id: 'exports' }, '/v1/users/exports'],
+    ['user', { id: 'a/export' }, '/v1/users/a%2Fexport'],
+    ['keys', { id: 'export' }, '/v1/users/export/keys'],
+    ['map', { id: '1', place: 'a/b' }, '/v1/users/1/map?at=a%2Fb'],
+    ['export', {}, '/v1/users/export'],
+    ['users', {}, '/v1/users'],
+    ['file', { name: 'list', format: 'csv' }, '/v1/files/list.csv'],
+    ['pair', { a: 'csv', b: 'b' }, '/v1/files/csv/b'],
+    ['history', { title: 'C#' }, '/v1/wiki/C%23/history'],
+    ['rest', { id: 'group/project' }, '/v1/x/group%2Fproject'],
+  ])('is told from others: %s %j', async (name, args, url) => {
+    expect(await call(name, args)).toBe(url)
+  })
+
+  test('is that of a document: without it, an id may be any text', async () => {
+    expect(await call('user', { id: 'export' }, { ...user, '/sizes': get('size') })).toBe('/v1/users/export')
+  })
+})
+
 test('fields have the bytes of application/x-www-form-urlencoded', () => {
   const ascii = String.fromCharCode(...Array.from({ length: 128 }, (_, code) => code))
   for (const text of [ascii, 'größer 😀', '%20+%2B', '', 'a.b*c-d_9', "!!'' (())~~", 'a\n']) {

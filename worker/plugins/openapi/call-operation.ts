@@ -26,6 +26,7 @@ import {
   tooLong,
 } from './form-fields.ts'
 import { multipartForm, type Operation, urlEncodedForm } from './operation-type.ts'
+import { dotSegments, type Paths } from './other-paths.ts'
 import { declaredNames, schemasOf } from './references.ts'
 import { requestBody } from './request-body.ts'
 import { headerKey } from './reserved-headers.ts'
@@ -48,6 +49,8 @@ export type Api = {
   readonly baseUrl: string
   readonly guard: RequestGuard
   readonly resilience: Resilience
+  /** The paths of all operations, also of those without a tool. */
+  readonly paths: Paths
   /** Whether the result has the body of the response, JSON, as structured content. */
   readonly isStructured: boolean
 }
@@ -55,7 +58,7 @@ export type Api = {
 /** Sends the request of an operation, and returns the response of the API as a result. */
 export async function callOperation(
   operation: Operation,
-  { baseUrl, guard, resilience, isStructured }: Api,
+  { baseUrl, guard, resilience, paths, isStructured }: Api,
   args: Params,
   headers: readonly [name: string, value: string | undefined][],
   ctx: Pick<Context, 'signal' | 'principal' | 'request'>,
@@ -69,6 +72,8 @@ export async function callOperation(
   const filled = path.replace(/\{([^}]+)\}/g, (_, name) => inPath(name))
   const dots = dotSegments(filled)
   if (dots.length > dotSegments(path).length) throw noSegment(dots[0])
+  const other = paths.findOther(path, filled)
+  if (other !== undefined) throw new ToolError(`${preview(filled)} is another operation, of the path ${other}`)
   const url = new URL(baseUrl.replace(/\/$/, '') + filled)
   const sent = new Headers({ Accept: 'application/json' })
   const inHeaders = bounded(headerFields(), 'header section', maxHeaderCharacters, ': \r\n'.length)
@@ -92,9 +97,9 @@ export async function callOperation(
     return sendGuarded(guard, resilience, { url, path, basePath }, { method, headers: sent, body }, partyOf(ctx), ctx)
   }
   const first = await send(await token?.get())
-  const other = await token?.after(first)
+  const renewed = await token?.after(first)
   // A request that was refused for its token had no effect.
-  const answer = other === undefined ? first : await send(other)
+  const answer = renewed === undefined ? first : await send(renewed)
   const { status, ok, bytes, length } = answer
   const where = `${method} ${path}: HTTP ${status}`
   if (length > maxAnswerBytes) {
@@ -184,22 +189,6 @@ export async function callOperation(
   function noSegment(text: string | undefined): ToolError {
     return new ToolError(`${preview(text)} cannot be a segment of the path ${path}`)
   }
-}
-
-/** How often the path of a request is decoded to be checked: by gateways in front of an API, and by the API. */
-const decodings = 3
-
-/**
- * Returns the segments of a path that lead to another one: `.` and `..`, also for a server that decodes a path before it resolves it. Some
- * servers ignore tabs and line breaks, read what is behind `;` as a parameter of the segment, and end it at NUL.
- */
-function dotSegments(path: string): string[] {
-  let decoded = path
-  for (let count = 0; count < decodings; count += 1) {
-    decoded = decoded.replaceAll(/%(?:0[09ad]|2[35ef]|3[bf]|5c)/gi, decodeURIComponent)
-  }
-  const segments = decoded.replaceAll(/[\t\n\r]/g, '').split(/[/\\]/)
-  return segments.filter((segment) => /^\.\.?(?:$|[;?#\0])/.test(segment))
 }
 
 /** Returns a member; `undefined` if it is absent, also for names that objects inherit, such as `constructor`. */

@@ -17,6 +17,7 @@ import type { Params } from '../../protocol/types.ts'
 import { callOperation, isHeaderValue } from './call-operation.ts'
 import { refuseLostArguments } from './lost-arguments.ts'
 import type { Operation } from './operation-type.ts'
+import { Paths } from './other-paths.ts'
 import { headerKey, isHeaderName, isReservedHeader } from './reserved-headers.ts'
 import { shortName } from './tool-names.ts'
 
@@ -102,7 +103,8 @@ export function openApiTools(list: readonly Operation[], options: OpenApiToolsOp
     )
   }
   const resilience = readResilience('openApiTools()', options)
-  const api = { baseUrl, resilience, guard: new RequestGuard(new URL(baseUrl).host, resilience) }
+  const paths = new Paths(list.flatMap(({ path, skippedPaths = [] }) => [path, ...skippedPaths]))
+  const api = { baseUrl, resilience, paths, guard: new RequestGuard(new URL(baseUrl).host, resilience) }
   const selected = new SelectedTools('openApiTools()', options)
   const unknown = selected.findUnknown(list.map(({ name }) => name))
   if (unknown.length > 0) {

@@ -31,6 +31,8 @@ export type Operation = {
   readonly method: string
   /** The path, with its parameters in braces. */
   readonly path: string
+  /** Paths of the document without an operation in the list, which an argument of this path could reach. Default: none. */
+  readonly skippedPaths?: readonly string[]
   /** The place of each argument in the request, by argument: its kind, its name there, and its format. */
   readonly parameters: Readonly<
     Record<

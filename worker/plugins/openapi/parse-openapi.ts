@@ -71,8 +71,18 @@ export function parseOpenApi(document: unknown, options: ParseOpenApiOptions = {
     }
   }
   const names = toolNames(operations.map(({ operation: { path }, ...named }) => ({ ...named, path })))
-  return operations.map(({ operation }, index) => ({ name: names[index] as string, ...operation })) // one name for each
+  const listed = new Set(operations.map(({ operation: { path } }) => path))
+  const skipped = Object.keys(paths).filter((path) => path.startsWith('/') && !listed.has(path))
+  return operations.map(({ operation }, index) => {
+    const skippedPaths = skipped.filter((path) => isReachable(path, operation.path))
+    // One name for each.
+    return { name: names[index] as string, ...operation, ...(skippedPaths.length > 0 && { skippedPaths }) }
+  })
 }
+
+/** Whether an argument of a path could make another one. */
+const isReachable = (other: string, path: string): boolean =>
+  path.includes('{') && other.toLowerCase().startsWith(path.replace(/\/?\{.*$/s, '').toLowerCase())
 
 /**
  * Whether the server accepts the schema of an operation. One that it refuses is reported: it would stop the whole Worker at startup.
