@@ -63,9 +63,11 @@ export const bodies: Row[] = [
     'a leading zero': '{"jsonrpc":"2.0","id":01,"method":"ping"}',
     'a form': 'jsonrpc=2.0&id=1&method=ping',
     'a NUL after the message': `${text}\0`,
+  }).map(([what, body]) => row(`${what} cannot be parsed`, post(body), refused(400, -32700))),
+  ...Object.entries({
     'a hundred thousand open lists': '['.repeat(100_000),
     'a hundred thousand open objects': '{"a":'.repeat(100_000),
-  }).map(([what, body]) => row(`${what} cannot be parsed`, post(body), refused(400, -32700))),
+  }).map(([what, body]) => row(`${what} are too deep`, post(body), refused(400, -32600))),
 
   // Not UTF-8
   row('one byte order mark is skipped', discover(`\ufeff${text}`), discovered),
