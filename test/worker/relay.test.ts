@@ -230,15 +230,18 @@ describe('responses of calls on one stream whose client reads late', () => {
     expect(await stub.post(postOf([ping('late')], { handshake }))).toEqual({ gone: true })
   })
 
-  test('end the stream of a batch, also before it opens, when it stores no more of them', async () => {
+  test('of a batch are errors beyond what they may have together', async () => {
     const stub = session()
     const messages = [pour(1), ...Array.from({ length: 17 }, (_, index) => echo(index + 1))]
     const since20250326 = { version: '2025-03-26', capabilities: {}, client: { name: 'test', version: '1' } }
     expect(await stub.post(postOf(messages, { batch: true, handshake: since20250326 }))).toEqual({ stream: 1 })
     await answered(stub)
     const settings = { stream: '1', relay: crypto.randomUUID(), expires: String(Date.now() + week) }
-    expect((await stub.fetch(relayRequest(settings, undefined, false))).status).toBe(400)
-    expect((await stub.fetch(relayRequest(settings, '1.1', true))).status).toBe(400)
+    const dial = (after: string | undefined, again: boolean) => stub.fetch(relayRequest(settings, after, again))
+    const read = reading(await openRelay({ keepAliveMs: 15_000, maxBufferedBytes: 5_000, dial }))
+    await vi.waitFor(() => expect(read.ended).toBe(true))
+    expect(answeredIn(read.text)).toHaveLength(5)
+    expect(read.text.match(/The responses to the batch exceed/g)).toHaveLength(13)
   })
 })
 
