@@ -216,8 +216,7 @@ export class SignIn extends DurableObject implements SignInRpc {
       this.#waiting -= 1
       resolve()
     }
-    const { expires } = this.#entry(key) ?? {}
-    turn.expires = expires
+    turn.expires = this.#entry(key)?.expires
     const repeated = refresh && (await this.#repeat(refresh, key))
     if (repeated !== undefined) throw new Answered(tokenResponse(repeated, request))
   }
@@ -411,7 +410,7 @@ export class SignIn extends DurableObject implements SignInRpc {
 /** Returns the key of an access token of a grant. */
 const tokenKey = (grantKey: string, hash: string): string => `${grantKey.replace(/^grant:/, 'token:')}:${hash}`
 
-/** Returns what is the same when a refresh is repeated. */
+/** Returns the part of a refresh that the client sends again when it repeats the refresh. */
 function identityOf(params: URLSearchParams, { headers }: Request): string {
   const same = new URLSearchParams(params)
   // Each request has an assertion of its own.

@@ -5,16 +5,11 @@ type Template = { readonly path: string; readonly segments: readonly (readonly s
 
 /** The paths of a document. */
 export class Paths {
-  readonly #byLength = new Map<number, Template[]>()
+  readonly #byLength: ReadonlyMap<number, readonly Template[]>
 
   constructor(paths: Iterable<string>) {
-    for (const path of new Set(paths)) {
-      const template = templateOf(path)
-      const { length } = template.segments
-      const others = this.#byLength.get(length)
-      if (others) others.push(template)
-      else this.#byLength.set(length, [template])
-    }
+    const templates = Array.from(new Set(paths), templateOf)
+    this.#byLength = Map.groupBy(templates, ({ segments }) => segments.length)
   }
 
   /**

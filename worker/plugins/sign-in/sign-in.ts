@@ -499,7 +499,7 @@ class SignInServer {
     return this.#servers.fetch(whole, site, objectOf, waitUntil, isOfKnownApp)
   }
 
-  /** Answers a token request, in the object of its grant if the client is that of the grant: nobody else delays its requests. */
+  /** Answers a token request, in the object of its grant if the client and the token are those of the grant: no other request delays them. */
   async #answerToken(
     request: Request,
     site: OAuthSite,
