@@ -2,6 +2,7 @@
 import type { CallerContext, Guarded } from '../../worker/declarations/caller.ts'
 import type { Declarations } from '../../worker/declarations/declarations.ts'
 import type { Server } from '../../worker/declarations/server.ts'
+import type { BatchAnswers } from '../../worker/engine/batch-answers.ts'
 import { callerContextOf } from '../../worker/engine/caller.ts'
 import { Cancellation } from '../../worker/engine/cancellation.ts'
 import { guardStep } from '../../worker/engine/failure.ts'
@@ -157,10 +158,18 @@ function count(
  * Runs one step of a call. The step ends with a reply, or with input requests on the stream of the call.
  *
  * @param isResumed the call was counted when it started
+ * @param batch of the POST that starts or continues the call
  */
-export function runStep(session: SessionParts, post: PendingPost, sessionCall: SessionCall, isResumed = false): void {
+export function runStep(
+  session: SessionParts,
+  post: PendingPost,
+  sessionCall: SessionCall,
+  isResumed = false,
+  batch = post.batch,
+): void {
   const { request } = sessionCall
   const cancellation = new Cancellation()
+  const { promise, resolve } = Promise.withResolvers<void>()
   const key = requestKey(request.id)
   post.calls.add(sessionCall)
   if (post.stream !== undefined) recordCall(session, sessionCall, post.stream)
@@ -174,7 +183,8 @@ export function runStep(session: SessionParts, post: PendingPost, sessionCall: S
     let release: (() => void) | undefined
     try {
       release = await count(session, sessionCall, post, isResumed ? cancellation.signal : undefined, sees)
-      await post.batch?.nextTurn()
+      // One after the other, as without a session: one result is in memory before the bound on all responses holds.
+      await batch?.nextTurn(promise)
       const call = await withContext()
       if (cancellation.isAborted) return
       const server = session.host.serverFor(sessionCall.admitted)
@@ -213,7 +223,6 @@ export function runStep(session: SessionParts, post: PendingPost, sessionCall: S
     }
   }
   // Registered before the step runs, so that its end finds it.
-  const { promise, resolve } = Promise.withResolvers<void>()
   session.running.set(key, { cancellation, work: promise, post, call: sessionCall })
   step()
     // Its client would wait for an answer that cannot be sent.
@@ -221,17 +230,16 @@ export function runStep(session: SessionParts, post: PendingPost, sessionCall: S
     .finally(resolve)
 }
 
-/** Receives a response of the client. If it is the last one that a call waits for, the call continues as part of this POST. */
+/** Receives a response of the client. If it is the last one that a call waits for, the call continues as part of this POST. @param batch that of the POST, if it is one */
 export function resumeCall(
   session: SessionParts,
   message: Message,
-  { principal, caller, admitted: current, address, http, expires }: Post,
+  { principal, caller, admitted, address, http, expires }: Post,
+  batch: BatchAnswers | undefined,
 ): void {
   const answered = takeAnswer(session, message)
   if (!answered) return
   const { row, call } = answered
-  // A Worker of an older release omits it.
-  const admitted = current ?? call.admitted
-  runStep(session, restOfPost(call), { ...call, row, principal, caller, admitted, address, http, expires }, true)
+  runStep(session, restOfPost(call), { ...call, row, principal, caller, admitted, address, http, expires }, true, batch)
   void holdAwake(session)
 }

@@ -121,10 +121,6 @@ export class Session extends Store implements SessionRpc {
     const lacks = scopesOfOpenCalls(session, post)
     if (!holdsScopes(post.principal?.scopes, lacks)) return { lacks }
 
-    for (const message of post.messages) {
-      if (isResponse(message)) resumeCall(session, message, post)
-      else if (isNotification(message)) this.#onNotification(message.method, message.params)
-    }
     const requests = post.messages.filter(isRequest)
     const { declarations } = session.host.server
     const pending = new PendingPost(revision ?? oldestRevision, {
@@ -134,6 +130,10 @@ export class Session extends Store implements SessionRpc {
       scopes: [...new Set(requests.flatMap((request) => scopesIn(post, request, declarations)))],
       stream: overSse ? standingStream : undefined,
     })
+    for (const message of post.messages) {
+      if (isResponse(message)) resumeCall(session, message, post, pending.batch)
+      else if (isNotification(message)) this.#onNotification(message.method, message.params)
+    }
     for (const request of requests) startCall(session, pending, request, negotiated, post)
     return respondToPost(session, pending, post)
   }

@@ -304,7 +304,7 @@ describe('a list of more bytes than are read', () => {
     name: 'wide',
     inputSchema: { type: 'object', properties: Object.fromEntries([...Array(count).keys()].map((i) => [`p${i}`, {}])) },
   })
-  const size = '2097152 bytes, more than proxy() reads: let it send less'
+  const size = '2097152 bytes for one POST, more than proxy() reads: let it send less'
 
   test.each([
     [20_000, ['good', 'wide'], []],

@@ -645,10 +645,10 @@ describe('the handshakes of one call', () => {
     expect(upstream.requests.map(({ method }) => method)).toEqual(['server/discover', 'initialize'])
   })
 
-  test.each([200, 429])('have 1 MiB together, with HTTP %i', async (status) => {
+  test.each([200, 429])('have as much together as an answer, with HTTP %i', async (status) => {
     const half = ({ id }: ScriptedRequest) =>
       new Response(
-        JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32000, message: 'x', data: 'x'.repeat(600_000) } }),
+        JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32000, message: 'x', data: 'x'.repeat(5_000_000) } }),
         {
           status,
           headers: { 'Content-Type': 'application/json' },
@@ -656,14 +656,14 @@ describe('the handshakes of one call', () => {
       )
     const { server, upstream } = behind({ 'server/discover': half, initialize: half })
     expect(await refusal(server, 'tools/call', { name: 'x' })).toMatchObject({
-      message: expect.stringContaining('with more than 1048576 bytes, more than proxy() reads'),
+      message: expect.stringContaining('with more than 8388608 bytes for one POST, more than proxy() reads'),
     })
     expect(upstream.requests).toHaveLength(2)
   })
 
   test.each<[string, string, Record<string, unknown>]>([
-    ['bytes', '1048576 bytes', filled(1_100_000)],
-    ['values', '10000 values', { ...described(), icons: Array(10_001).fill(0) }],
+    ['bytes', '8388608 bytes', filled(8_400_000)],
+    ['values', '100000 values', { ...described(), icons: Array(100_001).fill(0) }],
   ])('have a bound of their %s', async (_, bound, large) => {
     const stateless = behind({ 'server/discover': large })
     const session = behind({ 'server/discover': unfounded, initialize: large })
@@ -672,7 +672,7 @@ describe('the handshakes of one call', () => {
       [session, 'initialize', 2],
     ] as const) {
       expect(await refusal(server, 'resources/read', { uri: 'NOTE://%61' })).toMatchObject({
-        message: `The server at u.example answered ${method} with more than ${bound}, more than proxy() reads: let it send less`,
+        message: `The server at u.example answered ${method} with more than ${bound} for one POST, more than proxy() reads: let it send less`,
       })
       expect(upstream.requests).toHaveLength(requests)
     }

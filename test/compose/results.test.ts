@@ -1,6 +1,7 @@
 /** What an upstream returns is data: it reaches a client as far as the protocol has words for it. */
 import { CreateMessageRequestSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { describe, expect, test, vi } from 'vitest'
+import { newReceived } from '../../worker/client/received.ts'
 import { withAnswers } from '../../worker/engine/journal.ts'
 import { readResult } from '../../worker/plugins/compose/proxy/check-results.ts'
 import { matchResponse } from '../../worker/plugins/compose/proxy/match-response.ts'
@@ -401,7 +402,9 @@ test('a batch of malformed messages is parsed twice, whatever its size', async (
     const headers = { 'Content-Type': isStream ? 'text/event-stream' : 'application/json' }
     const response = new Response(isStream ? `data: ${text}\n\n` : text, { headers })
     parsing.mockClear()
-    expect(await matchResponse(response, 1, new AbortController().signal)).toMatchObject({ kind: 'none' })
+    expect(await matchResponse(response, 1, new AbortController().signal, newReceived())).toMatchObject({
+      kind: 'none',
+    })
     expect(parsing.mock.calls.filter(([parsed]) => parsed === text)).toHaveLength(2)
   }
   parsing.mockRestore()
@@ -471,7 +474,7 @@ test('an answer with too many values is not parsed', async () => {
     const text = `{"jsonrpc":"2.0","id":1,"result":{"content":[{}${',{}'.repeat(100_000)}]}}`
     const headers = { 'Content-Type': isStream ? 'text/event-stream' : 'application/json' }
     const response = new Response(isStream ? `data: ${text}\n\n` : text, { headers })
-    const match = await matchResponse(response, 1, new AbortController().signal)
+    const match = await matchResponse(response, 1, new AbortController().signal, newReceived())
     expect(match).toEqual({ kind: 'too large', bound: '100000 values' })
   }
   expect(parsing).not.toHaveBeenCalled()
@@ -491,7 +494,7 @@ test.each(['application/json', 'text/event-stream'])(
       },
     })
     const response = new Response(body, { headers: { 'Content-Type': type } })
-    const match = await matchResponse(response, 1, new AbortController().signal)
+    const match = await matchResponse(response, 1, new AbortController().signal, newReceived())
     expect(match).toEqual({ kind: 'too large', bound: '8388608 bytes' })
   },
 )
@@ -511,7 +514,9 @@ test.each([
     },
   })
   const response = new Response(flood, { headers: { 'Content-Type': 'text/event-stream' } })
-  expect(await matchResponse(response, 1, new AbortController().signal)).toMatchObject({ kind: 'too large' })
+  expect(await matchResponse(response, 1, new AbortController().signal, newReceived())).toMatchObject({
+    kind: 'too large',
+  })
   expect(sent).toBeLessThan(most)
 })
 
@@ -685,7 +690,7 @@ test.each(['application/json', 'text/event-stream'])('a response as %s is limite
   expect(await refusal(server, 'tools/call', { name: 'x' })).toMatchObject({
     kind: 'unavailable',
     message:
-      'The server at upstream.example answered tools/call with more than 8388608 bytes, more than proxy() reads: let it send less',
+      'The server at upstream.example answered tools/call with more than 8388608 bytes for one POST, more than proxy() reads: let it send less',
   })
   expect(sent).toBeLessThan(25)
 })
@@ -732,6 +737,24 @@ test('input requests of an upstream reach only clients that declare the capabili
   expect(outcome).toMatchObject({ inputRequests: { '1 a': visit('https://evil.example/login') } })
 })
 
+test.each([
+  ['8388608 bytes', 'x'.repeat(3 * 1024 * 1024)],
+  ['100000 values', Array.from({ length: 40_000 }, () => 1)],
+])('the calls of one POST together have at most %s of an upstream, and none of another one', async (bound, junk) => {
+  const answering = () => scripted({ 'tools/call': { content: [], junk } })
+  const [first, second] = [answering(), answering()]
+  const server = newServer()
+    .use(nodeProxy('https://first.example/mcp', first.fetch, { prefix: 'first_' }))
+    .use(nodeProxy('https://second.example/mcp', second.fetch, { prefix: 'second_' }))
+  const post = {}
+  for (const name of ['first_x', 'first_x', 'second_x', 'second_x'])
+    expect(await result(server, 'tools/call', { name }, { post })).toMatchObject({ content: [] })
+  expect(await refusal(server, 'tools/call', { name: 'first_x' }, { post })).toMatchObject({
+    message: `The server at first.example answered tools/call with more than ${bound} for one POST, more than proxy() reads: let it send less`,
+  })
+  expect(await result(server, 'tools/call', { name: 'first_x' }, { post: {} })).toMatchObject({ content: [] })
+})
+
 const inRounds = (answer: (round: number) => Record<string, unknown>) => {
   let round = 0
   const upstream = scripted({ 'tools/call': () => ({ resultType: 'input_required', ...answer(++round) }) })
@@ -765,7 +788,7 @@ test.each([
   ['100000 values', 3, Array.from({ length: 40_000 }, () => 1)],
 ])('all rounds of a call together have at most %s, also in later rounds of the client', async (bound, rounds, junk) => {
   const silent = inRounds(() => ({ junk }))
-  const message = `The server at upstream.example answered tools/call with more than ${bound}, more than proxy() reads: let it send less`
+  const message = `The server at upstream.example answered tools/call with more than ${bound} for one POST, more than proxy() reads: let it send less`
   expect(await refusal(silent.server, 'tools/call', { name: 'x' })).toMatchObject({ kind: 'unavailable', message })
   expect(silent.upstream.asked('tools/call')).toHaveLength(rounds)
 

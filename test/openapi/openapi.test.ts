@@ -225,7 +225,7 @@ describe('tools of a document', () => {
   test.each([200, 500])('read at most 8 MiB of a response with status %i', async (status) => {
     const { content, isError } = await client.callTool('pets_get_pets_pet_id', { pet_id: `large-${status}` })
     expect((content as { text: string }[])[0]?.text.slice(0, 200)).toBe(
-      `GET /pets/{pet id}: HTTP ${status} with a body of more than 8388608 bytes, more than openApiTools() reads: ask for a smaller part`,
+      `GET /pets/{pet id}: HTTP ${status} with more than 8388608 bytes for one POST, more than openApiTools() reads: ask for a smaller part`,
     )
     expect(isError).toBe(true)
   })

@@ -59,7 +59,7 @@ test.each([200, 500])('a response of more than 8 MiB is cancelled, with status %
   })
   const answered = await result(serverOf([], { baseUrl: base }), 'tools/call', { name: 'mail', arguments: {} })
   expect(textOf(answered)).toBe(
-    `GET /mail: HTTP ${status} with a body of more than 8388608 bytes, more than openApiTools() reads: ask for a smaller part`,
+    `GET /mail: HTTP ${status} with more than 8388608 bytes for one POST, more than openApiTools() reads: ask for a smaller part`,
   )
   expect(answered).toMatchObject({ isError: true })
   await ended.promise
@@ -78,7 +78,7 @@ test('a response in a great many pieces is cancelled', async () => {
   const server = serverOf([], { baseUrl: 'https://api.example' })
   const answered = await result(server, 'tools/call', { name: 'mail', arguments: {} })
   vi.unstubAllGlobals()
-  expect(textOf(answered)).toContain('with a body of more than 8388608 bytes')
+  expect(textOf(answered)).toContain('with more than 8388608 bytes for one POST')
   expect(pieces).toBeLessThan(20_000)
 })
 
@@ -92,6 +92,24 @@ test('a text that is longer than 8 MiB as JSON is refused', async () => {
   )
   answer = body.subarray(0, 1_000)
   expect(textOf(await call())).toBe('\0'.repeat(1_000))
+})
+
+test.each<[string, () => string, string]>([
+  ['bytes', () => JSON.stringify({ text: 'x'.repeat(3 * 1024 * 1024) }), '8388608 bytes'],
+  ['values', () => JSON.stringify({ list: Array(40_000).fill(1) }), '100000 values'],
+])('the responses to the calls of one POST have a bound of their %s together', async (_, body, bound) => {
+  const base = await listen((_, response) => response.end(body()))
+  const server = serverOf([], { baseUrl: base, tools: { mail: { outputSchema: { type: 'object' } } } })
+  const call = async (post: object) =>
+    textOf(await result(server, 'tools/call', { name: 'mail', arguments: {} }, { post }))
+  const batch = {}
+  for (let count = 0; count < 2; count += 1) expect(await call(batch)).toBe(body())
+  for (let count = 0; count < 2; count += 1) {
+    expect(await call(batch)).toBe(
+      `GET /mail: HTTP 200 with more than ${bound} for one POST, more than openApiTools() reads: ask for a smaller part`,
+    )
+  }
+  expect(await call({})).toBe(body())
 })
 
 test('half of a character in a response is replaced in structured content and its text', async () => {
@@ -111,11 +129,11 @@ test('the body of an error is cut between two characters', async () => {
 })
 
 test('a response with too many values for structured content is refused', async () => {
-  const base = await listen((_, response) => response.end(`{"list":[{}${',{}'.repeat(250_000)}]}`))
+  const base = await listen((_, response) => response.end(`{"list":[{}${',{}'.repeat(100_000)}]}`))
   const tools = { mail: { outputSchema: { type: 'object' } } }
   const answered = await result(serverOf([], { baseUrl: base, tools }), 'tools/call', { name: 'mail', arguments: {} })
   expect(textOf(answered)).toBe(
-    'GET /mail: HTTP 200 with a body of more than 250000 values, more than openApiTools() reads: ask for a smaller part',
+    'GET /mail: HTTP 200 with more than 100000 values for one POST, more than openApiTools() reads: ask for a smaller part',
   )
 })
 
@@ -129,7 +147,7 @@ test('a response with too many levels for structured content is refused', async 
   expect(await call()).toHaveProperty('structuredContent.list')
   levels = 1_001
   expect(textOf(await call())).toBe(
-    'GET /mail: HTTP 200 with a body of more than 1000 levels, more than openApiTools() reads: ask for a smaller part',
+    'GET /mail: HTTP 200 with more than 1000 levels for one POST, more than openApiTools() reads: ask for a smaller part',
   )
 })
 
@@ -512,7 +530,9 @@ const credentials =
   'X-Api-Key Api-Key X-Auth-Token X-Access-Token X-Amz-Security-Token X-Goog-Api-Key Private-Token X-CSRF-Token Remote-User ' +
   'X-Remote-User X-Authenticated-User X-Originating-IP X-Remote-IP X-Remote-Addr Client-IP Fastly-Client-IP X-Azure-ClientIP ' +
   'X-Envoy-External-Address Forwarded-For X-Forwarded X-Host X-HTTP-Host-Override Traceparent X_Forwarded_For ' +
-  'Ocp-Apim-Subscription-Key X-Auth-Key X-Auth-Email X-Functions-Key X-Master-Key X-Secret-Key X-Service-Key Private-Key X-Passwd DPoP X-Arr-ClientCert'
+  'Ocp-Apim-Subscription-Key X-Auth-Key X-Auth-Email X-Functions-Key X-Master-Key X-Secret-Key X-Service-Key Private-Key X-Passwd DPoP X-Arr-ClientCert ' +
+  'X-Vercel-Forwarded-For X-NF-Client-Connection-IP X-Azure-SocketIP X-ProxyUser-Ip X-User-IP X-Envoy-Original-Path X-Replaced-Path ' +
+  'X-CSRFToken X-Session-Id X-SessionToken X-JWT X-Passphrase CB-ACCESS-PASSPHRASE X-Otp'
 
 /** What proxies and gateways tell the server behind them about the user. */
 const identities =
@@ -522,7 +542,7 @@ const identities =
   'X-Ms-Client-Principal-Id X-Ms-Token-Aad-Id-Token X-Consumer-Username X-Consumer-Custom-Id X-Credential-Identifier ' +
   'X-Authenticated-Userid X-Authenticated-Scope X-Authentik-Username X-Pomerium-Claim-Email Tailscale-User-Login ' +
   'X-Endpoint-Api-Userinfo X-Apigateway-Api-Userinfo X-Vouch-User X-Client-Cert Ssl-Client-S-Dn X-Ssl-Client-Verify Client-Cert ' +
-  'X-Spiffe-Id X-Jwt-Assertion X-AppEngine-User-Email X-Impersonate-User'
+  'X-Spiffe-Id X-Jwt-Assertion X-AppEngine-User-Email X-Impersonate-User X-Hasura-Role X-Hasura-User-Id X-Consumer-Groups'
 
 test.each(identities.split(' '))(
   'the header %s, in which a gateway names the user, is not an argument',
@@ -539,7 +559,7 @@ test.each(credentials.split(' '))('the header %s, for credentials or addresses, 
 
 test.each([
   ...['Idempotency-Key', 'If-None-Match', 'X-Request-Id', 'X-Tokens-Per-Page', 'Accept-Language'],
-  ...['X-Client-Version', 'X-Consumer-Group-Size', 'Remote-Branch', 'Prefer', 'X-Author'],
+  ...['X-Client-Version', 'X-Zip', 'X-Consumer-Group-Size', 'Remote-Branch', 'Prefer', 'X-Author'],
   ...['X-Partition-Key', 'X-Monkey'],
 ])('the header %s is an argument', async (name) => {
   const server = serverOf([header(name)], { baseUrl: 'https://api.example' })
@@ -1578,6 +1598,20 @@ describe('a parameter that is the whole query string', () => {
   ])('%j is sent as %s', async (filter, url) => {
     expect(textOf(await found(filter))).toBe(url)
   })
+
+  test.each([{ p: 3 }, { mode: 'all' }, { 'mode[]': 'all' }])(
+    'does not repeat a name of the query: %j',
+    async (filter) => {
+      let requests = 0
+      const base = await listen((_, response) => response.end(`${++requests}`))
+      const server = newServer().use(openApiTools([{ ...operation, path: '/x?mode=safe' }], { baseUrl: base }))
+      const answered = await result(server, 'tools/call', { name: 'find', arguments: { page: 2, filter } })
+      expect(textOf(answered)).toMatch(
+        /^The query already has "\w+": leave it out of "filter"$|^"mode\[\]" would be "mode"/,
+      )
+      expect(requests).toBe(0)
+    },
+  )
 
   test('has no names that an API reads as one that its schema has', async () => {
     const schema = { type: 'object', properties: { role: { enum: ['user'] } } }

@@ -162,13 +162,15 @@ describe('the calls of a batch', () => {
     return Number(result.content[0].text)
   }
 
-  test.each([
+  const places: [string, () => Promise<Record<string, string>>][] = [
     ['without a session', async () => ({})],
     [
       'in a session',
       async () => ({ 'Mcp-Session-Id': String((await post(initialize)).headers.get('Mcp-Session-Id')) }),
     ],
-  ])('let other requests of the isolate run between them, %s', async (_, session) => {
+  ]
+
+  test.each(places)('let other requests of the isolate run between them, %s', async (_, session) => {
     const headers = await session()
     const before = await countStarted()
     const batch = Array.from({ length: size }, (_, id) => call(id, 'work'))
@@ -183,8 +185,9 @@ describe('the calls of a batch', () => {
     expect((await countStarted()) - before).toBe(size)
   })
 
-  test('run one after the other without a session, so that one result at a time is in memory', async () => {
-    const response = await post(Array.from({ length: 5 }, (_, id) => call(id, 'overlap')))
+  test.each(places)('run one after the other, so that one result at a time is in memory, %s', async (_, session) => {
+    const batch = Array.from({ length: 5 }, (_, id) => call(id, 'overlap'))
+    const response = await post(batch, await session())
     const answers = (await response.json()) as { id: number; result: { content: [{ text: string }] } }[]
     expect(answers.map(({ id, result }) => [id, result.content[0].text])).toEqual(
       [0, 1, 2, 3, 4].map((id) => [id, '1']),

@@ -558,10 +558,14 @@ describe('a call whose object was lost while it ran', () => {
     expect(relay.frames.filter((frame) => frame.includes('notifications/elicitation/complete'))).toHaveLength(1)
   })
 
-  test('beside another call of its batch, repeats no notifications and omits none', async () => {
+  test('before another call of its batch, repeats no notifications and omits none', async () => {
     const stub = session()
     const handshake = { ...post('').handshake, version: '2025-03-26' } as Post['handshake']
     await stub.post({ ...post(''), handshake, batch: true, messages: [lost(1, { steps: 3 }), lost(2, { steps: 1 })] })
+    await evictDurableObject(stub)
+    // The second call starts here, and is lost, too.
+    const lostAgain = await open(stub, 'stream=1')
+    await vi.waitFor(() => expect(steps(lostAgain.frames)).toContain('2: 1'))
     await evictDurableObject(stub)
     const relay = await open(stub, 'stream=1')
     expect(await relay.closed).toBe(1000)

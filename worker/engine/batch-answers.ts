@@ -18,11 +18,15 @@ export class BatchAnswers {
   #characters = 0
   #turn = Promise.resolve()
 
-  /** Resolves when the next call may start: other requests of the isolate run between two calls. */
-  nextTurn(): Promise<void> {
+  /**
+   * Resolves when the next call may start: other requests of the isolate run between two calls.
+   *
+   * @param ended resolves when this call has ended, after its turn. Default: it ends before the next one asks for a turn
+   */
+  nextTurn(ended = Promise.resolve()): Promise<void> {
     const turn = this.#turn
     // biome-ignore lint/style/noRestrictedGlobals: a turn of the event loop, whatever the clock
-    this.#turn = turn.then(() => new Promise((resolve) => setTimeout(resolve)))
+    this.#turn = ended.then(() => new Promise((resolve) => setTimeout(resolve)))
     return turn
   }
 

@@ -32,6 +32,9 @@ export function reportIn(ctx: unknown, thrown: unknown, subject?: string): strin
   return typeof report === 'function' ? report(thrown, subject) : undefined
 }
 
+/** Returns the object that the calls of a POST share, with the context of a handler: `ctx` itself for a call without a POST. */
+export const postOf = (ctx: object): object => Reflect.get(ctx, environmentKey)?.post ?? ctx
+
 /**
  * Implements `ctx`. Every member is an own property and needs no `this`, because handlers destructure contexts and interceptors spread
  * them.

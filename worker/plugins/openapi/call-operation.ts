@@ -1,16 +1,18 @@
 /** The HTTP request of an operation, and the conversion of its response into a tool result. */
 
+import type { ReceivedByPost } from '../../client/received.ts'
 import type { RequestGuard, Resilience } from '../../client/request-guard.ts'
 import { preview } from '../../declarations/check-options.ts'
 import { audio, image, text } from '../../declarations/content.ts'
 import type { Context } from '../../declarations/context.ts'
 import { refuseRounded } from '../../declarations/refuse-rounded.ts'
 import type { UpstreamToken } from '../../declarations/upstream-token.ts'
+import { postOf } from '../../engine/call-context.ts'
 import { partyOf } from '../../engine/caller.ts'
 import { maxAnswerBytes } from '../../protocol/bounded-body.ts'
 import { ToolError } from '../../protocol/errors.ts'
 import { countValues, isLongerAsJson } from '../../protocol/json-size.ts'
-import { defaultBounds, isObject } from '../../protocol/jsonrpc.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
 import type { CallToolResult, Params } from '../../protocol/types.ts'
 import { startOf, wellFormedJson } from '../../protocol/well-formed.ts'
 import {
@@ -51,6 +53,8 @@ export type Api = {
   readonly resilience: Resilience
   /** The paths of all operations, also of those without a tool. */
   readonly paths: Paths
+  /** Counts what the calls of each POST receive. */
+  readonly received: ReceivedByPost
   /** Whether the result has the body of the response, JSON, as structured content. */
   readonly isStructured: boolean
 }
@@ -58,7 +62,7 @@ export type Api = {
 /** Sends the request of an operation, and returns the response of the API as a result. */
 export async function callOperation(
   operation: Operation,
-  { baseUrl, guard, resilience, paths, isStructured }: Api,
+  { baseUrl, guard, resilience, paths, received: receivedByPost, isStructured }: Api,
   args: Params,
   headers: readonly [name: string, value: string | undefined][],
   ctx: Pick<Context, 'signal' | 'principal' | 'request'>,
@@ -92,9 +96,11 @@ export async function callOperation(
   if (typeof body === 'string') sent.set('Content-Type', bodyType)
   // `fetch` sets it, from the type of the form.
   else if (body) sent.delete('Content-Type')
+  const received = receivedByPost.of(postOf(ctx))
   const send = (accessToken: string | undefined) => {
     if (accessToken !== undefined) sent.set('Authorization', `Bearer ${accessToken}`)
-    return sendGuarded(guard, resilience, { url, path, basePath }, { method, headers: sent, body }, partyOf(ctx), ctx)
+    const request = { method, headers: sent, body }
+    return sendGuarded(guard, resilience, { url, path, basePath }, request, partyOf(ctx), ctx, received)
   }
   const first = await send(await token?.get())
   const renewed = await token?.after(first)
@@ -102,26 +108,25 @@ export async function callOperation(
   const answer = renewed === undefined ? first : await send(renewed)
   const { status, ok, bytes, length } = answer
   const where = `${method} ${path}: HTTP ${status}`
-  if (length > maxAnswerBytes) {
-    throw new ToolError(
-      `${where} with a body of more than ${maxAnswerBytes} bytes, more than openApiTools() reads: ask for a smaller part`,
-    )
-  }
+  if (length > received.maxBytes) throw tooLarge(`${received.maxBytes} bytes`)
   if (ok && isStructured) {
     const json = wellFormedJson(bytes.text())
-    const { maxJsonValues } = defaultBounds
-    const values = countValues(json, maxJsonValues, maxJsonLevels)
-    if (!(values <= maxJsonValues)) {
-      const most = values > maxJsonValues ? `${maxJsonValues} values` : `${maxJsonLevels} levels`
-      throw new ToolError(
-        `${where} with a body of more than ${most}, more than openApiTools() reads: ask for a smaller part`,
-      )
-    }
+    const { values, maxValues } = received
+    const count = countValues(json, maxValues - values, maxJsonLevels)
+    if (Number.isNaN(count)) throw tooLarge(`${maxJsonLevels} levels`)
+    received.values += count
+    if (received.values > maxValues) throw tooLarge(`${maxValues} values`)
     const structuredContent = jsonObject(json)
     if (structuredContent) return { content: [text(json)], structuredContent }
     throw new Error(`${where} without a JSON object, which the outputSchema of the tool needs`)
   }
   return resultOf(answer, where)
+
+  function tooLarge(bound: string): ToolError {
+    return new ToolError(
+      `${where} with more than ${bound} for one POST, more than openApiTools() reads: ask for a smaller part`,
+    )
+  }
 
   function argumentOf(name: string): unknown {
     return memberOf(args, name)
@@ -144,7 +149,7 @@ export async function callOperation(
       const fields =
         place === 'query'
           ? fieldsOf(name, value, { separator }, inQuery)
-          : membersOf(argument, value ?? {}, operation, inQuery)
+          : membersOf(argument, value ?? {}, operation, ownNames(), inQuery)
       for (const field of fields) {
         isSent = true
         yield field
@@ -152,6 +157,12 @@ export async function callOperation(
       if (!isSent) refuseUnsent(argument)
       else if (place === 'querystring') refuseUnsentMembers(argument)
     }
+  }
+
+  /** Returns the names of the query that the path and other arguments make. */
+  function ownNames(): ReadonlySet<string> {
+    const others = Object.values(parameters).filter(({ in: place }) => place === 'query')
+    return new Set([...url.searchParams.keys(), ...others.map(({ name }) => name)])
   }
 
   /** @throws ToolError for a required argument: without the filter that it is, a request may have other effects */
@@ -201,20 +212,25 @@ const unsent = (name: string): ToolError =>
 /**
  * Returns the parameters of a query that is one argument: one for each entry of a list.
  *
- * @throws ToolError for a value that is no object, and for a name that the API would read as another one
+ * @param taken names that the query already has
+ * @throws ToolError for a value that is no object, and for a name that is taken, or that the API would read as another one
  * @see https://spec.openapis.org/oas/v3.2.0.html#parameter-locations
  */
 function* membersOf(
   argument: string,
   value: unknown,
   { input }: Operation,
+  taken: ReadonlySet<string>,
   encode: (text: string) => string,
 ): Iterable<Field> {
   if (!isObject(value)) {
     throw new ToolError(`"${argument}" must be an object: its members are the parameters of the query`)
   }
-  const declared = new Set(declaredNames(argument, input))
-  for (const [name, member] of sentMembers(value, declared)) yield* fieldsOf(name, member, {}, encode)
+  const declared = new Set([...declaredNames(argument, input), ...taken])
+  for (const [name, member] of sentMembers(value, declared)) {
+    if (taken.has(name)) throw new ToolError(`The query already has "${name}": leave it out of "${argument}"`)
+    yield* fieldsOf(name, member, {}, encode)
+  }
 }
 
 /** Whether HTTP can carry a value. workerd would send a lone surrogate as bytes that are not UTF-8. */

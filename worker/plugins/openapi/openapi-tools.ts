@@ -1,3 +1,4 @@
+import { ReceivedByPost } from '../../client/received.ts'
 import { RequestGuard } from '../../client/request-guard.ts'
 import { checkOptions, checkValue, isPlain, type KindsOf } from '../../declarations/check-options.ts'
 import type { Awaitable } from '../../declarations/context.ts'
@@ -104,7 +105,8 @@ export function openApiTools(list: readonly Operation[], options: OpenApiToolsOp
   }
   const resilience = readResilience('openApiTools()', options)
   const paths = new Paths(list.flatMap(({ path, skippedPaths = [] }) => [path, ...skippedPaths]))
-  const api = { baseUrl, resilience, paths, guard: new RequestGuard(new URL(baseUrl).host, resilience) }
+  const received = new ReceivedByPost()
+  const api = { baseUrl, resilience, paths, received, guard: new RequestGuard(new URL(baseUrl).host, resilience) }
   const selected = new SelectedTools('openApiTools()', options)
   const unknown = selected.findUnknown(list.map(({ name }) => name))
   if (unknown.length > 0) {

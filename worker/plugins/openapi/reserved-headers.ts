@@ -12,19 +12,21 @@ const names = new Set(
   ).split(' '),
 )
 const prefixes = (
-  'cf- mcp- proxy- sec- forwarded- x-forwarded x-original- x-rewrite- x-auth- x-authenticated- x-authentik- x-pomerium- ' +
+  'cf- mcp- proxy- sec- x-original- x-rewrite- x-replaced- x-envoy- x-hasura- x-auth- x-authenticated- x-authentik- x-pomerium- ' +
   'x-vouch- x-amzn-oidc- x-goog-authenticated- x-goog-iap- x-ms-client-principal x-ms-token- x-appengine- tailscale- impersonate- x-impersonate- ' +
   'x-remote-extra- ssl-client- x-ssl- x-client-cert x-credential-'
 ).split(' ')
 /** Headers of credentials, of users that a gateway has authenticated, and of addresses. */
 const patterns = [
-  /(?:^|-)(?:auth|authorization|token|secret|password|passwd|credentials?)$/,
+  /(?:^|-)(?:auth|authorization|\w*token|jwt|secret|password|passwd|passphrase|otp|session-?id|credentials?)$/,
   /(?:^|-)(?:access|account|admin|api|app|application|auth|client|functions?|license|master|private|secret|service|subscription)-?key$/,
   /(?:remote|authenticated|webauth)-user$/,
   /^(?:x-)?remote-(?:name|email|groups?)$/,
-  /^x-consumer-(?:id|username|custom-id)$/,
+  /^x-consumer-(?:id|username|custom-id|groups)$/,
   /(?:userinfo|jwt-assertion)$/,
-  /(?:^|-)(?:client|originating|real|remote)-?(?:ip|addr|address)$/,
+  /(?:^|-)(?:client|originating|real|remote)-?(?:addr|address)$/,
+  /(?:^|-|client|socket|real|remote)ip$/,
+  /(?:^|-)forwarded/,
 ]
 
 /** RFC 9110, section 5.6.2 */

@@ -12,7 +12,7 @@ import { retryAfterMs } from '../../client/retry.ts'
 import type { Context } from '../../declarations/context.ts'
 import { reportIn } from '../../engine/call-context.ts'
 import { wait } from '../../engine/wait.ts'
-import { type BodyBytes, BoundedBody, maxAnswerBytes, readBody } from '../../protocol/bounded-body.ts'
+import { type BodyBytes, BoundedBody, type ReadBytes, readBody } from '../../protocol/bounded-body.ts'
 import { ByteBuffer } from '../../protocol/byte-buffer.ts'
 import { McpError, ToolError } from '../../protocol/errors.ts'
 import { fetchSameOrigin, type Target, UnfollowedRedirect } from './same-origin.ts'
@@ -53,13 +53,12 @@ function failureIn(problem: unknown): Failure | undefined {
   return problem instanceof UnfollowedRedirect || problem instanceof SlowAnswer ? errorAnswer : undefined
 }
 
-/** Reads a body: see `readBody`. One of too many pieces counts as too large. */
-async function readPieces(body: Response['body']): Promise<BodyBytes> {
-  const read = { bytes: 0, maxBytes: maxAnswerBytes }
+/** Reads a body: see `readBody`. One of too many pieces counts as too large. @param read counts its bytes */
+async function readPieces(body: Response['body'], read: ReadBytes): Promise<BodyBytes> {
   try {
-    return await readBody(body && new BoundedBody(body, read).stream, maxAnswerBytes)
+    return await readBody(body && new BoundedBody(body, read).stream, read.maxBytes)
   } catch (problem) {
-    if (read.bytes <= maxAnswerBytes) throw problem
+    if (read.bytes <= read.maxBytes) throw problem
     return { bytes: new ByteBuffer(), length: read.bytes }
   }
 }
@@ -69,6 +68,7 @@ const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'TRACE'])
 
 /**
  * @param caller see `GuardedRequest`
+ * @param received counts the bytes of all attempts
  * @throws ToolError while the circuit breaker is open, without a response in time, and for a redirect that is not followed; the reason of
  * the caller's signal
  */
@@ -79,6 +79,7 @@ export async function sendGuarded(
   request: { readonly method: string; readonly headers: Headers; readonly body: string | Blob | null },
   caller: string,
   ctx: Pick<Context, 'signal'>,
+  received: ReadBytes,
 ): Promise<Answer> {
   const { host } = target.url
   const untilMs = Date.now() + timeoutMs
@@ -104,7 +105,7 @@ export async function sendGuarded(
     const response = await fetchSameOrigin(target, { ...request, signal }, fetchTimed)
     onResponse()
     const { status, ok, headers } = response
-    const body = await readPieces(response.body)
+    const body = await readPieces(response.body, received)
     const contentType = headers.get('Content-Type') ?? ''
     const [type = ''] = contentType.split(';')
     const mimeType = type.trim().toLowerCase()

@@ -72,7 +72,7 @@ export function resultOf(
 export const tooLarge = (host: string, method: string, { bound }: Extract<Match, { kind: 'too large' }>): McpError =>
   new McpError(
     'unavailable',
-    `The server at ${host} answered ${method} with more than ${bound}, more than proxy() reads: let it send less`,
+    `The server at ${host} answered ${method} with more than ${bound} for one POST, more than proxy() reads: let it send less`,
   )
 
 class InvalidMember extends Error {}

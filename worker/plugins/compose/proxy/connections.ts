@@ -10,7 +10,7 @@ import { newestCommon, newestRevision, sessionRevisions } from '../../../protoco
 import type { Result } from '../../../protocol/types.ts'
 import { resultOf, tooLarge } from './check-results.ts'
 import { maxKeyCharacters } from './listed-ids.ts'
-import { matchResponse, newReceived, type Received } from './match-response.ts'
+import { matchResponse } from './match-response.ts'
 import { type Offered, offeredIn } from './offered.ts'
 import { clientInfo, newRequestId, type RemoteCaller, sendStateless } from './send-request.ts'
 import { httpError, invalidResult } from './upstream-errors.ts'
@@ -28,13 +28,7 @@ export type Connection = {
 /** A connection without a session, and until when it is cached. */
 type Description = Connection & { readonly untilMs: number }
 
-/** A caller for whom a handshake is sent. `received`: counts what its call receives in handshakes. */
-type Starter = RemoteCaller & { readonly received: Received }
-
 const { date: newestSession } = negotiateVersion('')
-/** Bytes and values of the answers to all handshakes of one call. Instructions are the only long text in them. */
-const maxHandshakeBytes = 1024 * 1024
-const maxHandshakeValues = 10_000
 /** Milliseconds after which the capabilities and the kind of an upstream are requested again. */
 const descriptionMs = 60_000
 /** Descriptions of one upstream: one for each set of headers. */
@@ -67,9 +61,6 @@ export class Connections {
   /** By session key and headers: when a running handshake counts as lost. */
   readonly #handshakes = new BoundedMap<string, number>({ maxEntries: maxDescriptions, maxKeyCharacters })
 
-  /** What was received in the handshakes of each round of a call, by its headers: each round has an object of its own. */
-  readonly #received = new WeakMap<RemoteCaller['headers'], Received>()
-
   constructor(http: UpstreamHttp) {
     this.#http = http
     this.sessions = new UpstreamSessions((session) => http.endSession(session))
@@ -88,28 +79,25 @@ export class Connections {
     const key = headersKey(caller.headers)
     const description = this.#descriptions.get(key)
     if (description && Date.now() < description.untilMs) return description
-    const received = this.#received.get(caller.headers) ?? newReceived(maxHandshakeBytes, maxHandshakeValues)
-    this.#received.set(caller.headers, received)
-    const starter = { ...caller, received }
     const hasSessions = this.#hasSessionsUntilMs > 0
     if (Date.now() < this.#hasSessionsUntilMs) {
-      const connection = await this.#begin(starter).catch(() => undefined)
+      const connection = await this.#begin(caller).catch(() => undefined)
       if (connection) return connection
       // The upstream may have no sessions any more.
       this.#hasSessionsUntilMs = 0
     }
     let discovered: Connection | undefined
     try {
-      discovered = await this.#discover(starter)
+      discovered = await this.#discover(caller)
     } catch (problem) {
       // No evidence of another version: the earlier answer of the upstream holds.
       if (description) return description
-      if (hasSessions) return this.#begin(starter)
+      if (hasSessions) return this.#begin(caller)
       throw problem
     }
     if (!discovered) {
       this.#descriptions.delete(key)
-      return this.#begin(starter)
+      return this.#begin(caller)
     }
     this.#hasSessionsUntilMs = 0
     this.#version = discovered.version
@@ -124,7 +112,7 @@ export class Connections {
    *
    * @throws McpError `unavailable` when the response leaves that open, or is too large
    */
-  async #discover(caller: Starter, version = this.#version): Promise<Connection | undefined> {
+  async #discover(caller: RemoteCaller, version = this.#version): Promise<Connection | undefined> {
     // What the answer says holds for other callers, too: nothing that a client chooses may be in the request.
     const own = { capabilities: {}, method: 'server/discover', params: {}, mirrored: {}, isSafeToRetry: true }
     const call = { ...caller, ...own }
@@ -149,7 +137,7 @@ export class Connections {
    * Starts the session of the caller or, if another request already does so, waits for it. A Worker must not await promises of other
    * requests, so it polls.
    */
-  async #begin(caller: Starter): Promise<Connection> {
+  async #begin(caller: RemoteCaller): Promise<Connection> {
     const { sessionKey, headers, signal } = caller
     const key = JSON.stringify([sessionKey, headersKey(headers)])
     while (Date.now() < (this.#handshakes.get(key) ?? 0)) {
@@ -168,13 +156,13 @@ export class Connections {
   }
 
   /** @returns a session that one request uses */
-  async #initialize(caller: Starter): Promise<UpstreamSession> {
+  async #initialize(caller: RemoteCaller): Promise<UpstreamSession> {
     const id = newRequestId()
     const params = { protocolVersion: newestSession, capabilities: {}, clientInfo }
     const response = await this.#http.post({ id, method: 'initialize', params }, caller, {})
     const sessionId = response.headers.get('Mcp-Session-Id')
     const peer = this.#http.peer(caller, sessionId === null ? {} : { 'Mcp-Session-Id': sessionId })
-    const match = await matchResponse(response, id, caller.signal, peer, caller.received)
+    const match = await matchResponse(response, id, caller.signal, caller.received, peer)
     const result = resultOf({ response, match }, 'initialize', false, this.#http.host)
     const { protocolVersion, capabilities } = result as Result // initialize does not ask for input
     if (sessionId !== null && sessionId.length > bounds.sessionIdCharacters) {

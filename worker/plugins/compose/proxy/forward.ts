@@ -1,5 +1,6 @@
 /** Forwards a request to an upstream, with all its rounds of input requests. */
 
+import type { Received } from '../../../client/received.ts'
 import type { Awaitable, Context } from '../../../declarations/context.ts'
 import type { MethodContext } from '../../../engine/methods/method.ts'
 import { McpError } from '../../../protocol/errors.ts'
@@ -7,7 +8,6 @@ import type { InputRequest, Params, Result } from '../../../protocol/types.ts'
 import { isInputRequired } from './check-results.ts'
 import type { Destination } from './find-upstream.ts'
 import { interceptPart } from './intercept-part.ts'
-import { newReceived, type Received } from './match-response.ts'
 import { Notices, type RelayedNotices } from './notices.ts'
 import type { Proxied } from './proxied.ts'
 import { TokenRefused } from './upstream-errors.ts'
@@ -44,15 +44,12 @@ async function relay(
   const { context, call } = methodContext
   const { inputResponses: _i, requestState: _r, task: _t, _meta, ...params } = call.params
   let more: Params = {}
-  // All rounds together may have as much as one response.
-  const received = newReceived()
   // For all rounds in which the client is not asked.
   const signal = proxied.timed(methodContext)
   await proxied.connect(methodContext, signal)
   for (let round = 1; round <= maxRounds; round += 1) {
     const key = `${id} ${round}`
-    const terms = { signal, received }
-    const request = { own: { ...params, ...upstream }, more, terms, onAnswered: () => onAnswered(id) }
+    const request = { own: { ...params, ...upstream }, more, signal, onAnswered: () => onAnswered(id) }
     const result = await requestOnce(methodContext, proxied, request, key).catch(async (problem) => {
       if (!(problem instanceof TokenRefused)) throw problem
       // The upstream has not read the request. The user may be asked for another token.
@@ -73,7 +70,7 @@ async function relay(
 type UpstreamRequest = {
   readonly own: Params
   readonly more: Params
-  readonly terms: { readonly signal: AbortSignal; readonly received: Received }
+  readonly signal: AbortSignal
   readonly onAnswered: () => Awaitable<void>
 }
 
@@ -88,22 +85,28 @@ async function requestOnce(
   key: string,
 ): Promise<Result> {
   const { context } = methodContext
-  const { received } = request.terms
+  const received = proxied.receivedOf(methodContext)
+  const { bytes, values } = received
   const notices = new Notices(methodContext, proxied)
   let isReplayed = true
   const { result, relayed, read }: Recorded = await context.once(`\0upstream ${key}`, async () => {
     isReplayed = false
     const result = await untilInput(methodContext, proxied, request, notices)
-    return { result, relayed: notices.relayed, read: { bytes: received.bytes, values: received.values } }
+    return {
+      result,
+      relayed: notices.relayed,
+      read: { bytes: received.bytes - bytes, values: received.values - values },
+    }
   })
   if (isReplayed) {
     notices.replay(relayed)
-    Object.assign(received, read)
+    received.bytes += read.bytes
+    received.values += read.values
   }
   return result
 }
 
-/** `read`: what was received so far. */
+/** `read`: what was received: all rounds together may have as much as one response. */
 type Recorded = {
   readonly result: Result
   readonly relayed: RelayedNotices
@@ -119,11 +122,11 @@ type Recorded = {
 async function untilInput(
   methodContext: MethodContext,
   proxied: Proxied,
-  { own, more, terms, onAnswered }: UpstreamRequest,
+  { own, more, signal, onAnswered }: UpstreamRequest,
   listener: Notices,
 ): Promise<Result> {
   const { method } = methodContext.call
-  const send = (params: Params) => proxied.request(methodContext, method, params, { ...terms, listener })
+  const send = (params: Params) => proxied.request(methodContext, method, params, { signal, listener })
   let result = await send({ ...own, ...more })
   for (let silent = 1; isSilent(result); silent += 1) {
     if (silent > maxSilentRounds) {

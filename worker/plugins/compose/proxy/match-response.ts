@@ -1,10 +1,11 @@
 /** Finds the response to a request in what an upstream sends, by its id. */
 
 import { EventStreamReader } from '../../../client/event-stream-reader.ts'
+import type { Received } from '../../../client/received.ts'
 import { isTimeoutError } from '../../../client/request-guard.ts'
 import { eventsByChunk, isEventStream } from '../../../client/wire.ts'
 import { wait } from '../../../engine/wait.ts'
-import { BoundedBody, maxAnswerBytes, type ReadBytes } from '../../../protocol/bounded-body.ts'
+import { BoundedBody } from '../../../protocol/bounded-body.ts'
 import { countValues } from '../../../protocol/json-size.ts'
 import {
   isNotification,
@@ -35,19 +36,6 @@ export type Match =
   | { readonly kind: 'none'; readonly problem?: string | undefined }
   /** A response of more bytes or values than are read. `bound`: the number and the unit. */
   | { readonly kind: 'too large'; readonly bound: string }
-
-/** What was read so far, of one response or of several, and the most that is read. */
-export type Received = ReadBytes & { values: number; readonly maxValues: number }
-
-/** Values of what an upstream answers to one call. Each is read several times: this many take about half a second. */
-const maxAnswerValues = 100_000
-
-export const newReceived = (maxBytes = maxAnswerBytes, maxValues = maxAnswerValues): Received => ({
-  bytes: 0,
-  maxBytes,
-  values: 0,
-  maxValues,
-})
 
 /** Handles the messages on the streams of a request besides its response. */
 export type Peer = {
@@ -89,7 +77,7 @@ const maxTimerMs = 2 ** 31 - 1
  * ends before it.
  *
  * @param signal of the request
- * @param received counts the bytes and the values of the response. Default: those of no other one
+ * @param received counts the bytes and the values of the response
  * @throws SlowResponse after a timeout; any other reason of the signal
  * @see https://www.jsonrpc.org/specification#response_object
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
@@ -98,8 +86,8 @@ export async function matchResponse(
   response: Response,
   id: RequestId,
   signal: AbortSignal,
+  received: Received,
   peer?: Peer,
-  received = newReceived(),
 ): Promise<Match> {
   try {
     return await findMatch(response, new Reading(id, signal, peer, received), signal, peer)

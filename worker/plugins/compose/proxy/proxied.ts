@@ -1,5 +1,6 @@
 /** An upstream as a part of this server: its lists, names, scopes and requests. */
 
+import type { Received } from '../../../client/received.ts'
 import { checkToolName } from '../../../declarations/check-declarations.ts'
 import type { Declarations } from '../../../declarations/declarations.ts'
 import type { ForwardedEntry } from '../../../declarations/forwarded.ts'
@@ -20,7 +21,6 @@ import { withTimeout } from './deadlines.ts'
 import { ForwardedAccess } from './forwarded-access.ts'
 import { ListChanges } from './list-changes.ts'
 import { type Listed, ListedIds, maxKeyCharacters } from './listed-ids.ts'
-import type { Received } from './match-response.ts'
 import type { Feature, Offered } from './offered.ts'
 import { ProxiedTools } from './proxied-tools.ts'
 import type { ProxyOptions } from './proxy-options.ts'
@@ -128,6 +128,11 @@ export class Proxied {
   /** Gets the token of the user for the rest of this round: see `UpstreamCallers.connect`. */
   connect(context: MethodContext, signal: AbortSignal, problem?: TokenRefused): Promise<void> {
     return this.#callers.connect(context, signal, problem)
+  }
+
+  /** Returns what the upstream has sent to the POST of a call, without lists. */
+  receivedOf(context: MethodContext): Received {
+    return this.#callers.receivedOf(context)
   }
 
   /** Ends the upstream session of a call that has one of its own. Called when the call has ended. */

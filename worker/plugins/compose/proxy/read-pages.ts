@@ -1,8 +1,7 @@
+import { newReceived, type Received } from '../../../client/received.ts'
 import { McpError } from '../../../protocol/errors.ts'
-import { defaultBounds } from '../../../protocol/jsonrpc.ts'
 import type { Params } from '../../../protocol/types.ts'
 import { type ListMember, maxEntryCharacters, readEntry } from './check-entries.ts'
-import { newReceived, type Received } from './match-response.ts'
 
 /** Pages of a list that are read. */
 export const mostPages = 20
@@ -39,7 +38,7 @@ export async function readPages(
   const entries: Params[] = []
   const invalid: string[] = []
   const seen = new Set<string>()
-  const received = newReceived(maxListBytes, defaultBounds.maxJsonValues)
+  const received = newReceived(maxListBytes)
   let cursor: string | undefined
   let isComplete = true
   let isFull = false

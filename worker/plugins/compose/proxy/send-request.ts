@@ -1,5 +1,6 @@
 /** Sends one request to an upstream, and finds its response. */
 
+import type { Received } from '../../../client/received.ts'
 import { isTimeoutError } from '../../../client/request-guard.ts'
 import { ToolError } from '../../../protocol/errors.ts'
 import type { NotificationMessage } from '../../../protocol/jsonrpc.ts'
@@ -14,7 +15,7 @@ import {
 } from '../../../protocol/types.ts'
 import type { AnnouncedList } from './announce-change.ts'
 import type { Answered } from './check-results.ts'
-import { matchResponse, type Received } from './match-response.ts'
+import { matchResponse } from './match-response.ts'
 import { type Sender, sessionHeaders, type UpstreamHttp } from './upstream-http.ts'
 import type { UpstreamSession } from './upstream-sessions.ts'
 
@@ -26,6 +27,8 @@ export type RemoteCaller = Sender & {
   readonly sessionKey: string
   /** Capabilities of the client. In a session of the upstream, no input request can be answered. */
   readonly capabilities: ClientCapabilities
+  /** Counts the bytes and the values of the responses to its POST, also those of handshakes. */
+  readonly received: Received
 }
 
 export type RemoteCall = RemoteCaller & {
@@ -37,8 +40,6 @@ export type RemoteCall = RemoteCaller & {
   readonly isSafeToRetry: boolean
   /** Receives progress and log messages of the upstream. Default: they are not requested. */
   readonly listener?: Listener | undefined
-  /** Counts the bytes and the values of the response: see `matchResponse`. */
-  readonly received?: Received | undefined
 }
 
 /** Receives what an upstream sends during a request. */
@@ -73,7 +74,7 @@ export async function sendStateless(http: UpstreamHttp, version: string, call: R
   const envelope = { capabilities, client: clientInfo, ...(logLevel && { logLevel }) }
   const message = { id, method, params: enveloped(withProgressToken(params, id, listener), version, envelope) }
   const response = await http.post(message, call, { ...mirrored, ...requestHeaders(version, method, params) })
-  return { response, match: await matchResponse(response, id, signal, notified(id, listener), received) }
+  return { response, match: await matchResponse(response, id, signal, received, notified(id, listener)) }
 }
 
 /** @param whenCancelled gets the work of notifying the upstream that the request is cancelled */
@@ -94,7 +95,7 @@ export async function sendInSession(
   try {
     await setLogLevel(http, session, call)
     const response = await http.post({ id, method, params: withProgressToken(params, id, listener) }, call, headers)
-    return { response, match: await matchResponse(response, id, signal, peer, received) }
+    return { response, match: await matchResponse(response, id, signal, received, peer) }
   } catch (problem) {
     if (signal.aborted || isTimeoutError(problem)) whenCancelled(http.cancel(id, call, headers))
     throw problem

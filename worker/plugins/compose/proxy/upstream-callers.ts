@@ -1,3 +1,4 @@
+import { newReceived, type Received, ReceivedByPost } from '../../../client/received.ts'
 import type { Declarations } from '../../../declarations/declarations.ts'
 import type { HeadersContext } from '../../../declarations/upstream-options.ts'
 import { UpstreamToken } from '../../../declarations/upstream-token.ts'
@@ -34,6 +35,8 @@ export class UpstreamCallers {
   /** The tokens of each round that does not ask for one. */
   readonly #quietTokens = new WeakMap<MethodContext['roundEnded'], UpstreamToken>()
 
+  readonly #received = new ReceivedByPost()
+
   /** @param what names the proxy */
   constructor(what: string, options: CallerOptions) {
     this.#what = what
@@ -48,7 +51,9 @@ export class UpstreamCallers {
     const headers = await waitForHeaders(reading, signal, this.#what)
     const sessionKey = this.#sharedKey(reader.principal, declarations.identity, headers) ?? newCallKey()
     const party = partyOf(reader)
-    return { party, sessionKey, headers, ...this.#mark(headers), capabilities: {}, signal, untilMs: deadlineOf(signal) }
+    const received = newReceived()
+    const untilMs = deadlineOf(signal)
+    return { party, sessionKey, headers, ...this.#mark(headers), capabilities: {}, received, signal, untilMs }
   }
 
   async of(context: MethodContext, signal: AbortSignal): Promise<RemoteCaller> {
@@ -62,9 +67,14 @@ export class UpstreamCallers {
       capabilities: { roots, sampling, elicitation }, // undefined members are left out as JSON
       headers,
       ...this.#mark(headers),
+      received: this.receivedOf(context),
       signal,
       untilMs: deadlineOf(signal),
     }
+  }
+
+  receivedOf({ environment, roundEnded }: MethodContext): Received {
+    return this.#received.of(environment.post ?? roundEnded)
   }
 
   /** Returns the headers for the upstream. Calls the option once for each round of a call. @throws see `waitForHeaders` */
