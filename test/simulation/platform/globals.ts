@@ -19,6 +19,7 @@ export const globalNames = [
   'clearTimeout',
   'setInterval',
   'clearInterval',
+  'AbortSignal',
   'Date',
   'Math',
   'crypto',
@@ -110,6 +111,7 @@ export function globalsOf(host: GlobalsHost): Globals {
     clearTimeout,
     setInterval,
     clearInterval: clearTimeout,
+    AbortSignal: abortSignals(host),
     Date: VirtualDate,
     Math: Object.defineProperties(Object.create(Math), { random: { value: () => random.next() } }),
     crypto: webCrypto(random, host.natives),
@@ -124,6 +126,30 @@ export function globalsOf(host: GlobalsHost): Globals {
     caches: { default: { match: async () => undefined, put: async () => {}, delete: async () => false } },
     Cloudflare: { compatibilityFlags: { global_fetch_strictly_public: true } },
   }
+}
+
+/** Node.js measures `timeout` with its own clock, and keeps the result of `any` until it is aborted, with all that listens to it. */
+function abortSignals({ loop }: Network): typeof AbortSignal {
+  const timeout = (delayMs: number) => {
+    const context = currentContext()
+    const controller = new AbortController()
+    const abort = () => controller.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError'))
+    loop.after(delayMs, `timeout ${context.label}`, () => context.enter(abort), context)
+    return controller.signal
+  }
+  const any = (signals: Iterable<AbortSignal>) => {
+    const controller = new AbortController()
+    for (const signal of signals) {
+      const abort = () => controller.abort(signal.reason)
+      if (signal.aborted) abort()
+      else signal.addEventListener('abort', abort, { once: true })
+    }
+    return controller.signal
+  }
+  const replaced = { timeout, any }
+  return new Proxy(AbortSignal, {
+    get: (target, name) => Reflect.get(Object.hasOwn(replaced, name) ? replaced : target, name),
+  })
 }
 
 export type FetchArguments = [input: string | URL | Request, init?: RequestInit]
