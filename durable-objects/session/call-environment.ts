@@ -38,6 +38,7 @@ export function environmentOf(
   post: PendingPost,
   call: SessionCall,
   cancellation: Cancellation,
+  batch: object | undefined,
 ): CallEnvironment {
   const { principal, identity, expires } = call
   const { epoch } = session.lifetime
@@ -47,7 +48,7 @@ export function environmentOf(
   }
   return {
     signal: () => cancellation.signal,
-    post,
+    post: batch ?? post,
     seals: session.host.seals(principal, identity),
     state: {
       object: session.host.state,

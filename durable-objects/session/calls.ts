@@ -173,7 +173,7 @@ export function runStep(
   const key = requestKey(request.id)
   post.calls.add(sessionCall)
   if (post.stream !== undefined) recordCall(session, sessionCall, post.stream)
-  const environment = environmentOf(session, post, sessionCall, cancellation)
+  const environment = environmentOf(session, post, sessionCall, cancellation, batch)
   const withContext = async () =>
     callOf(session, post, sessionCall, await openContext(sessionCall.requestContext, environment.seals))
   // The step reports what visibleTo throws.

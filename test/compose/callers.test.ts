@@ -2,7 +2,7 @@
 
 import type { ServerResponse } from 'node:http'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import { connect } from '../../worker/testing/index.ts'
 import { newServer, refusal, result } from '../engine/stage.ts'
@@ -559,7 +559,7 @@ test('server/discover, whose response all callers share, contains no capabilitie
 
 describe('the requests of a batch read a list of an upstream', () => {
   type Listed = { id: number; result: { tools: { name: string }[] } }[]
-  const batch = (method: string, count = 20) =>
+  const batch = (method: string, count = 10) =>
     Array.from({ length: count }, (_, id) => ({ jsonrpc: '2.0', id, method }))
 
   test.each<[string, string | undefined, boolean]>([
@@ -581,7 +581,7 @@ describe('the requests of a batch read a list of an upstream', () => {
     for (const reads of [1, 2]) {
       const response = await fetch(server.url, { method: 'POST', headers, body: JSON.stringify(batch('tools/list')) })
       const listed = (await response.json()) as Listed
-      expect(listed).toHaveLength(20)
+      expect(listed).toHaveLength(10)
       for (const { result } of listed) expect(result.tools.map(({ name }) => name)).toEqual(['secret_of', 'other'])
       expect(stub.requests.filter(({ method }) => method === 'tools/list')).toHaveLength(reads)
     }
@@ -602,6 +602,28 @@ describe('the requests of a batch read a list of an upstream', () => {
     const listed = await Promise.all([1, 2, 3].map(() => result(gateway, 'tools/list', {}, { post })))
     expect(listed.map((each) => (each.tools as Json[])[0]?.name)).toEqual(['a!', 'a!', 'a!'])
     expect(upstream.asked('tools/list')).toHaveLength(1)
+  })
+
+  test('once, and make the canonical spellings of its URIs once', async () => {
+    const grouping = vi.spyOn(Map, 'groupBy')
+    const uris = Array.from({ length: 4_000 }, (_, index) => `note://long/${'x'.repeat(20)}/${index}`)
+    const upstreamOf = () =>
+      scripted({
+        'resources/list': { resources: uris.map((uri) => ({ uri, name: 'n' })) },
+        'resources/templates/list': { resourceTemplates: [] },
+      })
+    const upstreams = [upstreamOf(), upstreamOf()]
+    const gateway = newServer()
+    for (const [index, { fetch }] of upstreams.entries())
+      gateway.use(nodeProxy(`https://u${index}.example/mcp`, fetch, { prefix: `u${index}_` }))
+    const post = {}
+    for (let count = 0; count < 5; count += 1)
+      await refusal(gateway, 'resources/read', { uri: `note://unknown/${count}` }, { post })
+    expect(
+      grouping.mock.calls.filter(([ids]: unknown[]) => Array.from(ids as string[]).length === uris.length),
+    ).toHaveLength(2)
+    for (const upstream of upstreams) expect(upstream.asked('resources/list')).toHaveLength(1)
+    grouping.mockRestore()
   })
 
   test('once, also if the upstream fails', async () => {

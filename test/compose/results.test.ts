@@ -761,6 +761,30 @@ const inRounds = (answer: (round: number) => Record<string, unknown>) => {
   return { upstream, server: newServer().use(nodeProxy('https://upstream.example/mcp', upstream.fetch)) }
 }
 
+test('calls that one batch continues have as much of an upstream together as one call', async () => {
+  const junk = 'x'.repeat(3 * 1024 * 1024)
+  const { server, upstream } = inRounds((round) =>
+    round <= 3 ? { ...asks({ method: 'roots/list' }), junk } : { resultType: 'complete', content: [], junk },
+  )
+  const waiting = await Promise.all(
+    [1, 2, 3].map(async () => {
+      const { outcome } = await play(server, 'tools/call', { name: 'x' })
+      if (!('journal' in outcome)) throw new Error('It asks nothing')
+      return withAnswers(outcome.journal, { '1 a': { result: { roots: [] } } })
+    }),
+  )
+  const post = {}
+  const [first, second, third] = waiting
+  expect(await result(server, 'tools/call', { name: 'x' }, { journal: first, post })).toMatchObject({ content: [] })
+  expect(await refusal(server, 'tools/call', { name: 'x' }, { journal: second, post })).toMatchObject({
+    message: expect.stringContaining('with more than 8388608 bytes for one POST'),
+  })
+  expect(await result(server, 'tools/call', { name: 'x' }, { journal: third, post: {} })).toMatchObject({
+    content: [],
+  })
+  expect(upstream.asked('tools/call')).toHaveLength(6)
+})
+
 test('an upstream may have 10 rounds in a row without an input request, of which no state is kept', async () => {
   const { upstream, server } = inRounds((round) => ({
     ...(round === 11 && asks({ method: 'roots/list' })),

@@ -193,4 +193,26 @@ describe('the calls of a batch', () => {
       [0, 1, 2, 3, 4].map((id) => [id, '1']),
     )
   })
+
+  test('go on one after the other, if one batch of responses continues them', async () => {
+    const sampling = { ...initialize, params: { ...initialize.params, capabilities: { sampling: {} } } }
+    const session = { 'Mcp-Session-Id': String((await post(sampling)).headers.get('Mcp-Session-Id')) }
+    const headers = { ...session, Accept: 'application/json, text/event-stream' }
+    const calls = Array.from({ length: 5 }, (_, id) => call(id, 'asked'))
+    const questions: string[] = []
+    const texts: string[] = []
+    for await (const { data } of events(await post(calls, headers))) {
+      if (data === '') continue
+      const { id, method, result } = JSON.parse(data)
+      if (method !== 'sampling/createMessage') texts.push(result.content[0].text)
+      else questions.push(id)
+      if (method === undefined || questions.length < calls.length) continue
+      const answer = { role: 'assistant', content: { type: 'text', text: 'Yes' }, model: 'm' }
+      await post(
+        questions.map((question) => ({ jsonrpc: '2.0', id: question, result: answer })),
+        session,
+      )
+    }
+    expect(texts).toEqual(calls.map(() => '1'))
+  })
 })

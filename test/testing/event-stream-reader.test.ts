@@ -37,6 +37,15 @@ describe('an event', () => {
     expect(third).toMatchObject({ id: '', event: undefined })
   })
 
+  test('has no id of more than 8,192 characters', () => {
+    const [longest, longer] = ['x'.repeat(8_192), 'x'.repeat(8_193)]
+    expect(eventsIn(`id: ${longest}\ndata: a\n\n`)).toMatchObject([{ id: longest }])
+    expect(read(`id: 1\ndata: a\n\nid: ${longer}\ndata: b\n\n`)).toMatchObject({
+      events: [{ id: '1' }, { id: undefined, data: 'b' }],
+      lastEventId: '1',
+    })
+  })
+
   test('does not have the type of an event without data', () => {
     expect(eventsIn('event: a\n\ndata:\n\n')).toMatchObject([{ event: undefined }])
   })

@@ -7,6 +7,9 @@
 /** An event, also one whose data is empty. `id` and `event` are its own fields, `retry` is the last one of the stream. */
 export type Event = { id: string | undefined; event: string | undefined; data: string; retry: number | undefined }
 
+/** A longer id is ignored, as one with a NUL is: clients repeat it in a header. */
+const maxIdCharacters = 8 * 1024
+
 const lineFeed = 10
 const carriageReturn = 13
 
@@ -67,7 +70,7 @@ export class EventStreamReader {
     if (field === '') this.#onComment?.(value)
     else if (field === 'data') this.#data.push(value)
     else if (field === 'event') this.#event = value
-    else if (field === 'id' && !value.includes('\0')) this.#id = value
+    else if (field === 'id' && value.length <= maxIdCharacters && !value.includes('\0')) this.#id = value
     else if (field === 'retry' && /^\d+$/.test(value)) this.retryMs = Number(value)
     return undefined
   }

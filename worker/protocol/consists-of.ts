@@ -15,12 +15,19 @@ export function consistsOf([start = '', ...others]: readonly string[], text: str
   return at + end.length <= text.length
 }
 
+/** `indexOf` can take time in proportion to the product of the lengths, but is much faster for a short part. */
+const shortPart = 16
+
 /**
- * Returns where a part of a text ends that begins at a place or after it. `indexOf` can take time in proportion to the product of the lengths.
+ * Returns where a part of a text ends that begins at a place or after it.
  *
  * @see https://en.wikipedia.org/wiki/Knuth–Morris–Pratt_algorithm
  */
 function endOf(part: string, text: string, from: number): number | undefined {
+  if (part.length <= shortPart) {
+    const start = text.indexOf(part, from)
+    return start < 0 ? undefined : start + part.length
+  }
   /** For each start of the part, the characters of the longest shorter one that it ends with. */
   const shorter = [0]
   const extended = (length: number, code: number): number => {

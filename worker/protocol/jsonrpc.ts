@@ -65,13 +65,13 @@ export type Bounds = {
    */
   maxJsonValues: number
   /**
-   * Messages in one batch. Beyond it, the response is 400. The calls of a batch run at the same time in a session, and one after the other
-   * without one. Default: 100.
+   * Messages in one batch. Beyond it, the response is 400. The calls of a batch run one after the other, and each takes as much of the
+   * processor as a call alone. Default: 10.
    */
   maxBatchSize: number
 }
 
-export const defaultBounds: Bounds = { maxJsonDepth: 128, maxJsonValues: 250_000, maxBatchSize: 100 }
+export const defaultBounds: Bounds = { maxJsonDepth: 128, maxJsonValues: 250_000, maxBatchSize: 10 }
 
 /** Parses a body. Never throws: a problem is part of the result. */
 export function parse(text: string, { maxJsonDepth, maxJsonValues, maxBatchSize } = defaultBounds): Parsed {

@@ -47,6 +47,15 @@ server.tool('overlap', { description: 'Returns how many of its calls run' }, asy
   return `${overlapping}`
 })
 
-const worker = serve(server)
+server.tool('asked', { description: 'Asks the model, and returns how many of its calls go on' }, async (_, ctx) => {
+  await ctx.sample('model', { prompt: 'Go on?', maxTokens: 1 })
+  running += 1
+  await scheduler.wait(1)
+  const overlapping = running
+  running -= 1
+  return `${overlapping}`
+})
+
+const worker = serve(server, { limits: { maxBatchSize: 100 } })
 export default worker
 export const { McpSession } = worker

@@ -3,8 +3,8 @@
 import type { MethodContext } from '../../../engine/methods/method.ts'
 import { consistsOf } from '../../../protocol/consists-of.ts'
 import { McpError } from '../../../protocol/errors.ts'
-import { canonicalTemplate, canonicalUri } from '../../../protocol/uri.ts'
 import { uriTemplate } from '../../../protocol/uri-template.ts'
+import type { Listed } from './listed-ids.ts'
 import { type List, lists, type Proxied } from './proxied.ts'
 
 /** Steps in which a URI is compared with the templates of one upstream: one for each part of a template and character of the URI. */
@@ -34,7 +34,7 @@ export async function upstreamForName(
   permitted: readonly Proxied[],
   all: readonly Proxied[],
 ): Promise<Destination | undefined> {
-  const has: Has = async (proxied, sinceMs) => (await proxied.ids(context, list, sinceMs)).includes(name)
+  const has: Has = async (proxied, sinceMs) => (await proxied.ids(context, list, sinceMs)).ids.includes(name)
   const [destination] = await chosen(context, permitted, all, async () => {
     const fitting = permitted.filter(({ prefix }) => name.startsWith(prefix))
     if (fitting.length > 1) return firstThat([has], fitting)
@@ -58,9 +58,14 @@ export function upstreamsForUri(
   all: readonly Proxied[],
 ): Promise<readonly Destination[]> {
   const lists: Has = async (proxied, sinceMs) =>
-    (await proxied.ids(context, 'resources/list', sinceMs)).some((listed) => canonicalUri(listed) === uri)
-  const fits: Has = async (proxied, sinceMs) =>
-    fitsOne(context, proxied, uri, await proxied.ids(context, 'resources/templates/list', sinceMs))
+    (await proxied.ids(context, 'resources/list', sinceMs)).spellings.has(uri)
+  const compared = new Set<Listed>()
+  const fits: Has = async (proxied, sinceMs) => {
+    const listed = await proxied.ids(context, 'resources/templates/list', sinceMs)
+    if (compared.has(listed)) return false
+    compared.add(listed)
+    return fitsOne(context, proxied, uri, listed.templates)
+  }
   return chosen(context, permitted, all, async () => {
     // An upstream that does not respond may have some.
     const offering = await Promise.all(
@@ -76,8 +81,7 @@ export function upstreamsForUri(
 /** Whether a URI fits a template of an upstream, as far as that is found in time. */
 function fitsOne(context: MethodContext, { access }: Proxied, uri: string, templates: readonly string[]): boolean {
   let steps = 0
-  for (const listed of templates) {
-    const template = canonicalTemplate(listed)
+  for (const template of templates) {
     if (uri === template) return true
     // Most URIs of other templates have other texts, and this is quick.
     if (!consistsOf(template.split(/\{[^{}]*\}/), uri)) continue

@@ -44,12 +44,13 @@ async function relay(
   const { context, call } = methodContext
   const { inputResponses: _i, requestState: _r, task: _t, _meta, ...params } = call.params
   let more: Params = {}
+  const earlier = { bytes: 0, values: 0 }
   // For all rounds in which the client is not asked.
   const signal = proxied.timed(methodContext)
   await proxied.connect(methodContext, signal)
   for (let round = 1; round <= maxRounds; round += 1) {
     const key = `${id} ${round}`
-    const request = { own: { ...params, ...upstream }, more, signal, onAnswered: () => onAnswered(id) }
+    const request = { own: { ...params, ...upstream }, more, signal, earlier, onAnswered: () => onAnswered(id) }
     const result = await requestOnce(methodContext, proxied, request, key).catch(async (problem) => {
       if (!(problem instanceof TokenRefused)) throw problem
       // The upstream has not read the request. The user may be asked for another token.
@@ -66,11 +67,15 @@ async function relay(
   throw new McpError('unavailable', `The server at ${proxied.host} still requests input after ${maxRounds} rounds`)
 }
 
-/** A request to an upstream. `own`: its params in each round. `more`: those of the first round. `onAnswered`: called before another round. */
+/**
+ * A request to an upstream. `own`: its params in each round. `more`: those of the first round. `earlier`: what was received in earlier rounds
+ * of the call. `onAnswered`: called before another round.
+ */
 type UpstreamRequest = {
   readonly own: Params
   readonly more: Params
   readonly signal: AbortSignal
+  readonly earlier: { bytes: number; values: number }
   readonly onAnswered: () => Awaitable<void>
 }
 
@@ -100,8 +105,12 @@ async function requestOnce(
   })
   if (isReplayed) {
     notices.replay(relayed)
-    received.bytes += read.bytes
-    received.values += read.values
+    const { earlier } = request
+    earlier.bytes += read.bytes
+    earlier.values += read.values
+    // Calls that one batch continues do not add up what they have received before.
+    received.bytes = Math.max(received.bytes, earlier.bytes)
+    received.values = Math.max(received.values, earlier.values)
   }
   return result
 }

@@ -69,6 +69,11 @@ export class ForwardedAccess implements Forwarded {
     return this.accessOf({ kind, name: this.#unprefixed(kind, name) }) !== undefined
   }
 
+  /** Whether the scopes of a resource depend on its URI. */
+  get hasScopesByName(): boolean {
+    return typeof this.#options.scopes === 'function'
+  }
+
   /** Returns all scopes of an entry, if the caller lacks one of them. @param name on this server, with the prefix */
   lacked({ call }: MethodContext, kind: ForwardedEntry['kind'], name: string): readonly string[] {
     const { scopes = [] } = this.accessOf({ kind, name: this.#unprefixed(kind, name) }) ?? {}

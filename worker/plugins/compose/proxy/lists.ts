@@ -45,8 +45,10 @@ function entriesOf(proxied: Proxied, context: MethodContext, list: List): Promis
 async function permittedEntries(proxied: Proxied, context: MethodContext, list: List): Promise<Params[] | undefined> {
   const { kind, id } = lists[list]
   const entries = await proxied.list(context, list)
+  // Other scopes are the same for each spelling, and a list is long.
+  const nameOf = proxied.access.hasScopesByName ? (name: string) => spelled(id, name) : (name: string) => name
   const permitted = entries?.filter(
-    (entry) => proxied.access.lacked(context, kind, spelled(id, String(entry[id]))).length === 0,
+    (entry) => proxied.access.lacked(context, kind, nameOf(String(entry[id]))).length === 0,
   )
   if (!permitted || proxied.access.guarded.size === 0 || kind !== 'tool') return permitted
   const seen = await Promise.all(

@@ -13,14 +13,13 @@ import { BoundedMap } from '../../../protocol/bounded-map.ts'
 import { McpError } from '../../../protocol/errors.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import type { Params, Result } from '../../../protocol/types.ts'
-import { canonicalUri } from '../../../protocol/uri.ts'
 import { withPrefix } from '../prefixed-interceptors.ts'
 import { type AnnouncedList, announceChange } from './announce-change.ts'
 import type { ListMember } from './check-entries.ts'
 import { withTimeout } from './deadlines.ts'
 import { ForwardedAccess } from './forwarded-access.ts'
 import { ListChanges } from './list-changes.ts'
-import { type Listed, ListedIds, maxKeyCharacters } from './listed-ids.ts'
+import { Listed, ListedIds, maxKeyCharacters } from './listed-ids.ts'
 import type { Feature, Offered } from './offered.ts'
 import { ProxiedTools } from './proxied-tools.ts'
 import type { ProxyOptions } from './proxy-options.ts'
@@ -59,10 +58,11 @@ export type ProxiedOptions = Required<Pick<ProxyOptions, 'prefix' | 'headers' | 
     readonly listMaxAgeMs: number
   }
 
-/** A list that one call of a POST reads, in this round. */
+/** A list that one call of a POST reads, in this round. `entries`: see `Proxied.list`. */
 type SharedList = {
   readonly roundEnded: MethodContext['roundEnded']
-  readonly entries: Promise<Params[] | undefined>
+  readonly readMs: number
+  readonly reading: Promise<{ readonly entries: readonly Params[] | undefined; readonly listed: Listed }>
 }
 
 /** The signal of a request, who receives its notifications, and what counts the bytes and the values of its response. */
@@ -75,9 +75,7 @@ export class Proxied {
   readonly #tools: ProxiedTools
   readonly #changes = new ListChanges()
   readonly #listed = new ListedIds()
-  /** The lists that were read in each round of a call, by key, also those that are too long to be stored for other calls. */
-  readonly #listedInRounds = new WeakMap<MethodContext['roundEnded'], Map<string, Listed>>()
-  /** The lists that the calls of a POST have read, by key: see `list`. */
+  /** The lists that the calls of a POST have read, by key, also those that are too long to be stored for other calls. */
   readonly #readByPosts = new WeakMap<object, Map<string, SharedList>>()
   /** The lists of which a part is left out, once it was reported. */
   readonly #cut = new Set<List>()
@@ -146,21 +144,10 @@ export class Proxied {
    *
    * @param sinceMs the time at which the list was read, or a later one. Default: the option `listMaxAge` ago
    */
-  async ids(
-    context: MethodContext,
-    list: List,
-    sinceMs = Date.now() - this.#options.listMaxAgeMs,
-  ): Promise<readonly string[]> {
+  async ids(context: MethodContext, list: List, sinceMs = Date.now() - this.#options.listMaxAgeMs): Promise<Listed> {
     const key = await this.#listKey(context, list, this.#listSignal(context))
     const known = this.#listed.get(key, lists[list].feature, sinceMs)
-    if (known) return known
-    const ofRound = this.#listedInRounds.get(context.roundEnded) ?? new Map<string, Listed>()
-    const earlier = ofRound.get(key)
-    if (earlier && earlier.readMs >= sinceMs) return earlier.ids
-    const readMs = Date.now()
-    const ids = idsOf(list, await this.list(context, list))
-    this.#listedInRounds.set(context.roundEnded, ofRound.set(key, { ids, readMs }))
-    return ids
+    return known ?? (await this.#readShared(context, list, sinceMs)).listed
   }
 
   /** Forgets what was read of a list, for all callers, and notifies the subscribers of this server. */
@@ -169,31 +156,42 @@ export class Proxied {
     announceChange(context, list)
   }
 
-  /**
-   * Returns all entries of a list, under their names on this server; `undefined` if the upstream does not offer the list. The calls of a
-   * batch get what the first of them has read: a short batch could have a long list read a hundred times.
-   */
+  /** Returns all entries of a list, under their names on this server; `undefined` if the upstream does not offer the list. */
   async list(context: MethodContext, list: List): Promise<Params[] | undefined> {
+    const { entries } = await this.#readShared(context, list, Number.POSITIVE_INFINITY)
+    // Interceptors may change an entry.
+    return entries?.map((entry) => ({ ...entry }))
+  }
+
+  /**
+   * Reads a list. The calls of a batch get what the first of them has read: a short batch could have a long list read many times.
+   *
+   * @param sinceMs within a round, a list that was read earlier is read again
+   */
+  async #readShared(context: MethodContext, list: List, sinceMs: number): SharedList['reading'] {
     const { environment, roundEnded } = context
     const { post = roundEnded } = environment
     const key = await this.#listKey(context, list, this.#listSignal(context))
     const read = this.#readByPosts.get(post) ?? new Map<string, SharedList>()
     this.#readByPosts.set(post, read)
     const earlier = read.get(key)
-    if (!earlier || earlier.roundEnded === roundEnded) {
-      const entries = this.#read(context, list).catch((problem) => {
-        if (context.context.signal.aborted) read.delete(key)
-        throw problem
-      })
-      read.set(key, { roundEnded, entries })
-      return entries
+    if (!earlier || (earlier.roundEnded === roundEnded && earlier.readMs < sinceMs)) {
+      const readMs = Date.now()
+      const reading = this.#read(context, list).then(
+        (entries) => ({ entries, listed: new Listed(idsOf(list, entries), readMs) }),
+        (problem) => {
+          if (context.context.signal.aborted) read.delete(key)
+          throw problem
+        },
+      )
+      read.set(key, { roundEnded, readMs, reading })
+      return reading
     }
     try {
-      // Interceptors may change an entry.
-      return (await earlier.entries)?.map((entry) => ({ ...entry }))
+      return await earlier.reading
     } catch (problem) {
       if (read.get(key) === earlier) throw problem
-      return this.list(context, list)
+      return this.#readShared(context, list, sinceMs)
     }
   }
 
@@ -217,7 +215,7 @@ export class Proxied {
     const readMs = Date.now()
     const listKey = await this.#listKey(context, list, signal)
     if (!(await this.offers(context, feature, signal))) {
-      this.#listed.set(listKey, readMs, [])
+      this.#listed.set(listKey, new Listed([], readMs))
       return undefined
     }
     const { entries, invalid, isComplete, isFull, hasMorePages } = await readPages(
@@ -242,7 +240,7 @@ export class Proxied {
     const entriesHere = read.tools.map((entry) => this.access.uris.entry(entry, id))
     const named =
       list === 'prompts/list' ? entriesHere.map((entry) => ({ ...entry, name: this.prefix + entry.name })) : entriesHere
-    if (isComplete) this.#listed.set(listKey, readMs, idsOf(list, named))
+    if (isComplete) this.#listed.set(listKey, new Listed(idsOf(list, named), readMs))
     return named
   }
 
@@ -300,9 +298,9 @@ export class Proxied {
     const nowMs = Date.now()
     for (const sinceMs of [undefined, nowMs]) {
       // An upstream that does not respond is still asked for the resource, and the client gets that error.
-      const ids = await this.ids(context, 'resources/list', sinceMs).catch(() => [])
-      const listed = ids.filter((uri) => canonicalUri(uri) === canonical)
-      if (listed.length > 0) return listed.find((uri) => uri === given) ?? String(listed[0])
+      const listed = await this.ids(context, 'resources/list', sinceMs).catch(() => undefined)
+      const [first, ...others] = listed?.spellings.get(canonical) ?? []
+      if (first !== undefined) return others.find((uri) => uri === given) ?? first
     }
     return canonical
   }
