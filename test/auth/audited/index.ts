@@ -73,7 +73,7 @@ const audited = audit({
 })
 const options = {
   // A slow machine must not turn a JSON response into an event stream.
-  limits: { maxBodyBytes: 16_000, streamAfterMs: 600_000 },
+  limits: { maxBodyBytes: 16_000, maxBatchSize: 100, streamAfterMs: 600_000 },
   ...policies.browser({ origins: ['https://app.example.com'] }),
 }
 
