@@ -201,8 +201,8 @@ const batches: Attack[] = [
     { version: '2025-03-26' },
   ),
   inSession(
-    'a batch of a hundred',
-    Array.from({ length: 100 }, (_, at) => message(at, 'tools/call', { name: 'read' })),
+    'a batch of ten',
+    Array.from({ length: 10 }, (_, at) => message(at, 'tools/call', { name: 'read' })),
     insufficient('notes:read'),
     { version: '2025-03-26' },
   ),
