@@ -315,6 +315,22 @@ describe('a client with a key', () => {
     expect(await seen(await client.token({ ...refresh, ...(await prove()) }))).toBe('200 granted')
   })
 
+  test('has keys that are read once, whatever its requests are signed with', async () => {
+    const [jwksUri, self] = ['https://app.example/own-keys.json', { id: ownId, secret: undefined }]
+    const { assertion, jwks } = await keyed(jwksUri)
+    documents.set(jwksUri, () => Response.json(jwks))
+    const prove = async (key?: CryptoKey) => proof(await assertion(server.url.origin, key))
+    const { privateKey: foreign } = await generateKeyPair('ES256')
+    const request = client.ask(self)
+    let form = client.codeForm(request, await client.code(request))
+    for (let times = 0; times < 3; times++) {
+      expect(await seen(await client.token({ ...form, ...(await prove(foreign)) }))).toBe('401 invalid_client')
+      const response = await client.token({ ...form, ...(await prove()) })
+      form = client.refreshForm(self, ((await response.json()) as Tokens).refresh_token)
+    }
+    expect(asked.filter((url) => url === jwksUri)).toHaveLength(1)
+  })
+
   test('is answered with 503 while its keys cannot be read, and gets tokens afterwards', async () => {
     const jwksUri = 'https://app.example/keys.json'
     const { assertion, jwks } = await keyed(jwksUri)

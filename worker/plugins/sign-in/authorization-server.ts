@@ -73,6 +73,7 @@ export class AuthorizationServers {
    * Answers a request for the metadata, a token or a registration.
    *
    * @param allowPrivateUse whether a registration may have private-use redirect URIs only
+   * @param terms of the endpoint of a request that this isolate answers for another one
    */
   async fetch(
     request: Request,
@@ -80,25 +81,31 @@ export class AuthorizationServers {
     objectOf: StorageOf,
     waitUntil: WaitUntil,
     allowPrivateUse = false,
-    decide?: TokenTerms['decide'],
+    { lifetimes, clientAt, decide }: Partial<TokenTerms> = {},
   ): Promise<Response> {
     // The library uses nothing else of the context.
     const context = { waitUntil, passThroughOnException() {}, props: {} } as unknown as ExecutionContext
-    const environment = { ...this.#environment(site, objectOf, waitUntil), decide }
-    const answer = unlessOutage(this.#at(site, allowPrivateUse).fetch(request, environment, context), environment)
+    const environment = { ...this.#environment(site, objectOf, waitUntil, clientAt), decide }
+    const server = this.#at(site, allowPrivateUse, lifetimes)
+    const answer = unlessOutage(server.fetch(request, environment, context), environment)
     // An assertion is released also for a client that has gone.
     waitUntil(answer.catch(() => {}))
     return answer
   }
 
-  #at(site: OAuthSite, allowPrivateUseRedirectUris: boolean): OAuthAuthorizationServer<Env> {
-    const key = JSON.stringify([site, allowPrivateUseRedirectUris])
+  #at(
+    site: OAuthSite,
+    allowPrivateUseRedirectUris: boolean,
+    lifetimes?: TokenTerms['lifetimes'],
+  ): OAuthAuthorizationServer<Env> {
+    const key = JSON.stringify([site, allowPrivateUseRedirectUris, lifetimes])
     const known = this.#servers.get(key)
     if (known) return known
     const { origin, resources, scopes } = site
     const { enterprise, clientAt: _, ...options } = this.#options
     const server = new OAuthAuthorizationServer<Env>({
       ...options,
+      ...lifetimes,
       ...(enterprise && { enterpriseManagedAuthorization: enterprise.at(site) }),
       tokenExchangeCallback: decideAgain,
       onError: answerOutage(enterprise),
@@ -116,8 +123,7 @@ export class AuthorizationServers {
     return server
   }
 
-  #environment(site: OAuthSite, objectOf: StorageOf, waitUntil: WaitUntil): Env {
-    const { clientAt } = this.#options
+  #environment(site: OAuthSite, objectOf: StorageOf, waitUntil: WaitUntil, clientAt = this.#options.clientAt): Env {
     const storage = grantStorage(objectOf, (user) => objectName(site, upstreamKeyOf(user)))
     if (!clientAt) return { OAUTH_KV: storage, waitUntil }
     const get: GrantStorage['get'] = async (key, options) => (await clientAt(key)) ?? storage.get(key, options)

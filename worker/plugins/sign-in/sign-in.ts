@@ -570,6 +570,7 @@ class SignInServer {
   #classFor(runtime: Runtime): SignInClass {
     const { seals, report, waitUntil } = runtime
     const servers = this.#servers
+    const serversOfGrants = new AuthorizationServers({})
     return class McpSignIn extends SignIn {
       constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
         // Objects that an alarm wakes may not know their name. They open no tokens.
@@ -582,14 +583,7 @@ class SignInServer {
           },
           answer(request, site, own, { lifetimes, clientAt, decide }) {
             const storage = storageWith(own, objectsOf(runtime, site))
-            return new AuthorizationServers({ ...lifetimes, clientAt }).fetch(
-              request,
-              site,
-              storage,
-              waitUntil,
-              false,
-              decide,
-            )
+            return serversOfGrants.fetch(request, site, storage, waitUntil, false, terms)
           },
           async endGrant(site, own) {
             const [, user = '', grant = ''] = own.key.split(':')
