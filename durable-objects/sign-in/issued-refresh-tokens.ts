@@ -29,18 +29,21 @@ export class IssuedRefreshTokens {
   }
 
   /**
-   * Adds the refresh token of a response.
+   * Returns what adds the refresh token of a response, at once.
    *
-   * @returns false, and adds none, when the tokens that are known were issued within an hour
+   * It returns false, and adds none, when the tokens that are known were issued within an hour.
    */
-  async add(response: string): Promise<boolean> {
+  async adding(response: string): Promise<() => boolean> {
     const { refresh_token: token } = JSON.parse(response)
-    if (typeof token !== 'string') return true
-    const known = this.#known()
-    const [oldest] = known
-    if (oldest && known.length === maxTokens && oldest.at + minAgeMs > Date.now()) return false
-    this.#storage.kv.put(key, [...known, { hash: await hashOf(token), at: Date.now() }].slice(-maxTokens))
-    return true
+    if (typeof token !== 'string') return () => true
+    const hash = await hashOf(token)
+    return () => {
+      const known = this.#known()
+      const [oldest] = known
+      if (oldest && known.length === maxTokens && oldest.at + minAgeMs > Date.now()) return false
+      this.#storage.kv.put(key, [...known, { hash, at: Date.now() }].slice(-maxTokens))
+      return true
+    }
   }
 
   async has(token: string): Promise<boolean> {

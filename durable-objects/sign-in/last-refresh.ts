@@ -38,7 +38,8 @@ export class LastRefresh {
     return new TextDecoder().decode(plain)
   }
 
-  async store(request: string, response: string): Promise<void> {
+  /** Returns what stores the response, at once. */
+  async storing(request: string, response: string): Promise<() => void> {
     const iv = randomBytes(12)
     const sealed = await crypto.subtle.encrypt(algorithm(iv), await keyOf(request), utf8(response))
     const stored: Stored = {
@@ -47,7 +48,7 @@ export class LastRefresh {
       response: new Uint8Array(sealed),
       expires: Date.now() + lifeMs,
     }
-    this.#storage.kv.put(key, stored)
+    return () => this.#storage.kv.put(key, stored)
   }
 }
 

@@ -229,25 +229,24 @@ export class SignIn extends DurableObject implements SignInRpc {
 
   /** Stores what a response means for later requests, and ends the grant when the request has a refresh token that was replaced. */
   async #finish(
-    { isEnded, expires = Number.POSITIVE_INFINITY }: Turn,
+    turn: Turn,
     response: Response,
     site: OAuthSite,
     own: OwnGrant,
     refresh: Refresh | undefined,
   ): Promise<Response> {
-    // With a grant that has expired meanwhile, the alarm of its user has deleted the upstream tokens.
-    if (response.ok && (isEnded || expires <= Date.now())) {
+    const text = await response.clone().text()
+    // A revocation is answered without a text.
+    const add = response.ok && text !== '' ? await this.#issued.adding(text) : undefined
+    const store = response.ok && refresh ? await this.#lastRefresh.storing(refresh.sent, text) : undefined
+    // Access may end during each wait. With a grant that has expired, the alarm of its user has deleted the upstream tokens.
+    const isEnded = turn.isEnded || (turn.expires ?? Number.POSITIVE_INFINITY) <= Date.now()
+    if (response.ok && (isEnded || add?.() === false)) {
       // The library has listed the grant with its user again.
       await this.#host.endGrant(site, own)
       return accessEnded()
     }
-    const text = await response.clone().text()
-    // A revocation is answered without a text.
-    if (response.ok && text !== '' && !(await this.#issued.add(text))) {
-      await this.#host.endGrant(site, own)
-      return accessEnded()
-    }
-    if (refresh && response.ok) await this.#lastRefresh.store(refresh.sent, text)
+    store?.()
     if (refresh && isInvalidGrant(response, text) && (await this.#issued.has(refresh.token))) {
       await this.#host.endGrant(site, own)
     }

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Browser } from '../../worker/testing/provider/browser.ts'
 import { type ControlledServer, startControlled } from '../support/objects.ts'
-import { RawClient, type Tokens } from './client.ts'
+import { RawClient, seen, type Tokens } from './client.ts'
 import { GitHub } from './github.ts'
 import { objectAt } from './tokens.ts'
 
@@ -21,6 +21,12 @@ afterAll(async () => {
 
 const state = async (path = '/state') =>
   (await fetch(client.at(path))).json() as Promise<{ held: number; arrived: number }>
+
+/** Returns the table of the entries of an object, which an empty one does not have. */
+async function stored(name: string) {
+  const storage = await server.harness.getWorker().getDurableObjectStorage('McpSignIn', { name })
+  return storage.exec("SELECT name FROM sqlite_master WHERE type = 'table' AND name = '_cf_KV'")
+}
 
 test('a grant that is revoked while a refresh has read it stays revoked', async () => {
   const { client: registered, tokens } = await client.signIn()
@@ -88,6 +94,19 @@ test('a request that names another client waits for none, and ends nothing', asy
   expect((await client.token(client.refreshForm(registered, next.refresh_token))).status).toBe(200)
 })
 
+test('a refresh whose access ends while it stores its answer gives no tokens, and leaves nothing', async () => {
+  const { client: registered, tokens } = await client.signIn()
+  const [user, grant] = tokens.refresh_token.split(':')
+  const name = objectAt(server.url, `grant:${user}:${grant}`)
+  await state('/hold?what=finish')
+  const refresh = client.token(client.refreshForm(registered, tokens.refresh_token))
+  await expect.poll(async () => (await state()).held).toBe(1)
+  await state(`/sign-out?user=${user}`)
+  await state(`/release?name=${encodeURIComponent(name)}`)
+  expect(await seen(await refresh)).toBe('400 invalid_grant')
+  expect(await stored(name)).toEqual([])
+})
+
 /** A user whose access ends while a second sign-in stores the tokens of the provider, which goes on when `release` is called. */
 async function endedWhileSigningIn(id: number) {
   gitHub.account = { id, login: 'ada', name: 'Ada' }
@@ -118,11 +137,7 @@ test('tokens that were stored after the end of access are deleted, also if nobod
   const { upstream = '', release, signingIn } = await endedWhileSigningIn(8)
   await release(upstream, '&lost')
   expect((await signingIn).get('error')).toBe('server_error')
-  const stored = async () => {
-    const storage = await server.harness.getWorker().getDurableObjectStorage('McpSignIn', { name: upstream })
-    return storage.exec("SELECT name FROM sqlite_master WHERE type = 'table' AND name = '_cf_KV'")
-  }
-  expect(await stored()).toHaveLength(1)
+  expect(await stored(upstream)).toHaveLength(1)
   await server.advance(2 * 60 * 60_000)
-  expect(await stored()).toEqual([])
+  expect(await stored(upstream)).toEqual([])
 })

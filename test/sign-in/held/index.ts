@@ -24,7 +24,7 @@ type Plain = InstanceType<typeof worker.McpSignIn>
 
 /** Settled when what is held may go on, with whether its answer is lost. */
 let gate: PromiseWithResolvers<boolean> | undefined
-/** What is held next: a refresh, or a call. */
+/** What is held next: a refresh, what it stores at its end, or a call. */
 let next: string | null = null
 let held = 0
 /** Token requests that reached the object of their grant. */
@@ -51,6 +51,13 @@ export class McpSignIn extends worker.McpSignIn {
     arrived += 1
     return super.answer(...args)
   }
+// Only the response to a refresh is encrypted here: the library encrypts what is stored with a grant when it is created.
+const encrypt = crypto.subtle.encrypt.bind(crypto.subtle)
+crypto.subtle.encrypt = async (...args: Parameters<typeof encrypt>) => {
+  await hold('finish')
+  return encrypt(...args)
+}
+
 
   override async keepUpstream(...args: Parameters<Plain['keepUpstream']>) {
     const isLost = await hold('keepUpstream')
