@@ -524,6 +524,14 @@ export type TokenTerms = {
   decide(refresh: Refresh): Promise<Refreshing>
 }
 
+/** What is stored with each grant of a user, as metadata. */
+export type ListedGrant = {
+  /** When it was listed, in milliseconds since 1970. */
+  readonly since: number
+  /** Whether the client has yet to exchange its code. */
+  readonly isCode: boolean
+}
+
 /** What the authorization server of sign-in stores. */
 export interface EntryStorage {
   /** @param isUsedOnce only one reader gets the value, until it deletes it or has had it for 10 seconds */

@@ -9,7 +9,7 @@
  * |                        | `token:<user>:<grant>:<hash>`  | an access token of the grant                | `expires`, by alarm   |
  * |                        | `refresh`                      | the response to the last refresh: see `last-refresh.ts` | the grant |
  * |                        | `issued`                       | hashes of its refresh tokens: see `issued-refresh-tokens.ts` | the grant |
- * | `user:<user>`          | `grant:<user>:<grant>`         | each grant of the user, since when as metadata; the value is the name of the object `upstream:<user>` | that of the grant |
+ * | `user:<user>`          | `grant:<user>:<grant>`         | each grant of the user, with a `ListedGrant` as metadata; the value is the name of the object `upstream:<user>` | that of the grant |
  * |                        | `storing:<uuid>`               | tokens that a request stores in the object `upstream:<user>`, which is the value | the request, or an hour |
  * | `upstream:<user>`      | `tokens:<entry>`               | tokens for the API of a provider, sealed: see `ProviderCalls` | the grants of the user |
  * |                        | `refreshing:<entry>`           | when a refresh was sent, in milliseconds since 1970 | until its answer |
@@ -24,6 +24,7 @@ import { sha256 } from '../../worker/sealing/sha256.ts'
 import type {
   EntryStorage,
   KeptTokens,
+  ListedGrant,
   OAuthSite,
   ProviderCalls,
   SignInRpc,
@@ -58,6 +59,12 @@ export interface SignInHost extends UpstreamHost {
   answer(request: Request, site: OAuthSite, own: OwnGrant, terms: TokenTerms): Promise<Response>
   /** Ends the grant of the object in which it runs. */
   endGrant(site: OAuthSite, own: OwnGrant): Promise<void>
+  /**
+   * Ends grants of a user, before their entries are deleted.
+   *
+   * @param upstream name of the object with the upstream tokens of the user
+   */
+  endGrants(upstream: string, keys: readonly string[]): Promise<void>
 }
 
 /** Keys that are no entries, and do not outlive them. */
@@ -65,6 +72,12 @@ const unnamed = new Set(['schema', 'refresh', 'issued'])
 
 /** Milliseconds for which a reserved key is stored: longer than an assertion is accepted. */
 const reservedMs = 15 * 60_000
+
+/**
+ * Grants of a user, and besides them those whose code is not exchanged: another one ends the oldest of its kind. Anybody can send a user to a
+ * sign-in, which ends no access of others.
+ */
+const maxGrants = 100
 
 /** Access tokens of a grant that are valid at the same time: each refresh adds one. */
 const maxTokens = 100
@@ -137,7 +150,12 @@ export class SignIn extends DurableObject implements SignInRpc {
   }
 
   async write(key: string, value: string, metadata: unknown, expires: number | undefined): Promise<void> {
-    return this.#afterEarlier(() => this.#write(key, value, metadata, expires))
+    return this.#afterEarlier(async () => {
+      this.#schema.check()
+      // The object of a grant has no other one.
+      if (key.startsWith('grant:')) await this.#endOldGrants(key, value, Object(metadata))
+      await this.#write(key, value, metadata, expires)
+    })
   }
 
   /**
@@ -377,6 +395,21 @@ export class SignIn extends DurableObject implements SignInRpc {
     // Also those tokens of a grant that were stored after the caller had listed them.
     const tokens = this.ctx.storage.kv.list({ prefix: `${key.replace(/^grant:/, 'token:')}:` })
     await this.#delete([key, ...[...tokens].map(([name]) => name)])
+  }
+
+  /**
+   * Ends the oldest grants of the user of this object, before another one is listed.
+   *
+   * @param upstream name of the object with the upstream tokens of the user
+   */
+  async #endOldGrants(key: string, upstream: string, { isCode }: Partial<ListedGrant>): Promise<void> {
+    const { kv } = this.ctx.storage
+    const listed = [...kv.list<Entry & { readonly metadata: ListedGrant }>({ prefix: 'grant:' })]
+    const rivals = listed.filter(([name, { metadata }]) => name !== key && metadata.isCode === isCode)
+    rivals.sort(([, one], [, other]) => other.metadata.since - one.metadata.since)
+    const old = rivals.slice(maxGrants - 1).map(([name]) => name)
+    if (old.length > 0) await this.#host.endGrants(upstream, old)
+    for (const name of old) kv.delete(name)
   }
 
   /** Returns the access tokens of the grant that are too many: those that expire first. */

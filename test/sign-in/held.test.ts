@@ -107,6 +107,22 @@ test('a refresh whose access ends while it stores its answer gives no tokens, an
   expect(await stored(name)).toEqual([])
 })
 
+test('signOut() that fails after some grants has ended them, and the next calls end the others', async () => {
+  gitHub.account = { id: 9, login: 'ada', name: 'Ada' }
+  const browser = new Browser()
+  const all: Awaited<ReturnType<RawClient['signIn']>>[] = []
+  for (let grants = 0; grants < 31; grants++) all.push(await client.signIn(browser))
+  const alive = async () => {
+    const calls = all.map(({ tokens }) => client.call(tokens.access_token))
+    return (await Promise.all(calls)).filter((said) => said.startsWith('200')).length
+  }
+  const signOut = async (limit: number) => (await fetch(client.at(`/sign-out?user=github.9&limit=${limit}`))).json()
+  // Three requests for each grant.
+  expect(await signOut(30)).toContain('Too many subrequests')
+  expect(await signOut(30)).toContain('Too many subrequests')
+  expect([await signOut(60), await alive()]).toEqual([11, 0])
+})
+
 /** A user whose access ends while a second sign-in stores the tokens of the provider, which goes on when `release` is called. */
 async function endedWhileSigningIn(id: number) {
   gitHub.account = { id, login: 'ada', name: 'Ada' }

@@ -29,6 +29,12 @@ let next: string | null = null
 let held = 0
 /** Token requests that reached the object of their grant. */
 let arrived = 0
+/** Requests that may read or end grants: the platform lets an invocation send so many. */
+let left = Number.POSITIVE_INFINITY
+
+function count(key: string): void {
+  if (key.startsWith('grant:') && left-- <= 0) throw new Error('Too many subrequests.')
+}
 
 async function hold(what: string): Promise<boolean> {
   if (next !== what) return false
@@ -45,12 +51,6 @@ crypto.subtle.wrapKey = async (...args: Parameters<typeof wrapKey>) => {
   return wrapKey(...args)
 }
 
-export const { McpSession } = worker
-export class McpSignIn extends worker.McpSignIn {
-  override answer(...args: Parameters<Plain['answer']>) {
-    arrived += 1
-    return super.answer(...args)
-  }
 // Only the response to a refresh is encrypted here: the library encrypts what is stored with a grant when it is created.
 const encrypt = crypto.subtle.encrypt.bind(crypto.subtle)
 crypto.subtle.encrypt = async (...args: Parameters<typeof encrypt>) => {
@@ -58,6 +58,22 @@ crypto.subtle.encrypt = async (...args: Parameters<typeof encrypt>) => {
   return encrypt(...args)
 }
 
+export const { McpSession } = worker
+export class McpSignIn extends worker.McpSignIn {
+  override async read(...args: Parameters<Plain['read']>) {
+    count(args[0])
+    return super.read(...args)
+  }
+
+  override async remove(key: string) {
+    count(key)
+    return super.remove(key)
+  }
+
+  override answer(...args: Parameters<Plain['answer']>) {
+    arrived += 1
+    return super.answer(...args)
+  }
 
   override async keepUpstream(...args: Parameters<Plain['keepUpstream']>) {
     const isLost = await hold('keepUpstream')
@@ -92,9 +108,13 @@ export default {
       await object.release(searchParams.has('lost'))
     }
     if (pathname === '/sign-out') {
-      await auth.signOut({ issuer: origin, subject: searchParams.get('user') as string })
+      left = Number(searchParams.get('limit') ?? 'Infinity')
+      const user = { issuer: origin, subject: searchParams.get('user') as string }
+      const ended = await auth.signOut(user).catch((problem: Error) => problem.message)
+      left = Number.POSITIVE_INFINITY
+      return Response.json(ended)
     }
-    if (/^\/(?:hold|release|state|sign-out)$/.test(pathname)) return Response.json({ held, arrived })
+    if (/^\/(?:hold|release|state)$/.test(pathname)) return Response.json({ held, arrived })
     return worker.default.fetch(request, env as never, ctx)
   },
 }

@@ -5,7 +5,7 @@
  *
  * @see https://developers.cloudflare.com/kv/api/
  */
-import type { EntryStorage, StoredKey } from '../../../durable-objects/rpc.ts'
+import type { EntryStorage, ListedGrant, StoredKey } from '../../../durable-objects/rpc.ts'
 
 /** What the library calls of a KV namespace. */
 export interface GrantStorage {
@@ -36,11 +36,12 @@ export function grantStorage(
 ): RequestStorage {
   let reserved: string | undefined
   /** Lists a grant with its user, and since when, before it is stored: a grant that nobody can list could not be revoked. */
-  const addToUser = async (key: string, metadata: unknown, expires: number | undefined): Promise<void> => {
+  const addToUser = async (key: string, metadata: unknown, expires: number | undefined, isCode: boolean) => {
     const user = userOf(key)
     const [known] = await objectOf(objectKeyOf(key)).list(key)
     if (known && known.expires === expires && JSON.stringify(known.metadata) === JSON.stringify(metadata)) return
-    await objectOf(`user:${user}`).write(key, upstreamOf(user), Date.now(), expires)
+    const listed: ListedGrant = { since: Date.now(), isCode }
+    await objectOf(`user:${user}`).write(key, upstreamOf(user), listed, expires)
   }
   return {
     async get(key, { type } = {}) {
@@ -53,7 +54,8 @@ export function grantStorage(
     },
     async put(key, value, { expirationTtl, expiration, metadata } = {}) {
       const expires = expirationTtl === undefined ? expiration && expiration * 1000 : Date.now() + expirationTtl * 1000
-      if (key.startsWith('grant:')) await addToUser(key, metadata, expires)
+      // The library tells how long a code is valid, and when a grant expires.
+      if (key.startsWith('grant:')) await addToUser(key, metadata, expires, expirationTtl !== undefined)
       const until = isReplayMarker(key) && expires !== undefined ? expires + clockSkewMs : expires
       await objectOf(objectKeyOf(key)).write(key, value, metadata, until)
     },

@@ -581,13 +581,17 @@ class SignInServer {
             const user = readObjectName(upstream).key.slice(upstreamKeyOf('').length)
             await runtime.object<SignInRpc>('McpSignIn', upstream).clearUpstream(user)
           },
-          answer(request, site, own, { lifetimes, clientAt, decide }) {
+          answer(request, site, own, terms) {
             const storage = storageWith(own, objectsOf(runtime, site))
             return serversOfGrants.fetch(request, site, storage, waitUntil, false, terms)
           },
           async endGrant(site, own) {
             const [, user = '', grant = ''] = own.key.split(':')
             await servers.helpers(site, storageWith(own, objectsOf(runtime, site))).revokeGrant(grant, user)
+          },
+          async endGrants(upstream, keys) {
+            const objectOf = objectsOf(runtime, readObjectName(upstream))
+            await Promise.all(keys.map((key) => objectOf(key).remove(key)))
           },
         })
       }

@@ -1,6 +1,6 @@
 /** The grants of a user: which apps have access. The account page and the operator list and end them. */
 import type { GrantSummary, OAuthHelpers } from '@cloudflare/workers-oauth-provider'
-import type { StoredKey } from '../../../durable-objects/rpc.ts'
+import type { ListedGrant, StoredKey } from '../../../durable-objects/rpc.ts'
 import type { ObjectOf } from './authorization-server.ts'
 import { EndedAccess } from './ended-access.ts'
 
@@ -35,8 +35,14 @@ export interface GrantManager {
   signOut(user: SignedInUser): Promise<number>
 }
 
+/** What is read here of a grant that the library wrote. */
+type StoredGrant = Pick<GrantSummary, 'id' | 'clientId'>
+
 /** Milliseconds after which a grant that is listed was stored. */
 const storedMs = 60_000
+
+/** Grants that are read and ended at the same time. Those are gone when one of the next ones fails, so that another call ends more. */
+const pageSize = 10
 
 export class UserGrants {
   readonly #oauth: OAuthHelpers
@@ -67,33 +73,31 @@ export class UserGrants {
 
   /** Ends the access of a client, which does not get access again without a question, also if it has no grant now. */
   async endClient(userId: string, clientId: string): Promise<void> {
-    await this.#ended(userId, clientId)
+    await new EndedAccess(this.#objectOf, userId, clientId).store(this.#endedSeconds * 1000)
     await this.#end(userId, (grant) => grant.clientId === clientId)
   }
 
-  #ended(userId: string, clientId: string): Promise<void> {
-    return new EndedAccess(this.#objectOf, userId, clientId).store(this.#endedSeconds * 1000)
-  }
-
   /** @returns how many grants have ended */
-  async #end(userId: string, isMeant: (grant: GrantSummary) => boolean): Promise<number> {
+  async #end(userId: string, isMeant: (grant: StoredGrant) => boolean): Promise<number> {
     // Before they are listed: a sign-in that creates a grant afterwards reads it.
     await EndedAccess.ofAnyClient(this.#objectOf, userId).store(0)
     const user = this.#objectOf(`user:${userId}`)
-    const entries = await user.list(`grant:${userId}:`)
-    const grants = await this.list(userId)
-    const ids = new Set(grants.map(({ id }) => id))
-    // An end that was interrupted has left the entry of a grant that is gone. The tokens of providers stay until the last entry is deleted.
-    const isLeft = ({ name, metadata }: StoredKey) =>
-      !ids.has(name.split(':')[2] ?? '') && Number(metadata) + storedMs < Date.now()
-    const meant = grants.filter(isMeant)
-    const endOne = async ({ id, clientId }: GrantSummary) => {
-      await this.#ended(userId, clientId)
-      await this.#oauth.revokeGrant(id, userId)
+    let ended = 0
+    const endIfMeant = async ({ name, metadata }: StoredKey) => {
+      const { since }: ListedGrant = Object(metadata)
+      const grant: StoredGrant | null = JSON.parse((await this.#objectOf(name).read(name)) ?? 'null')
+      if (grant && isMeant(grant)) {
+        await this.#oauth.revokeGrant(grant.id, userId)
+        ended += 1
+      }
+      // An end that was interrupted has left the entry of a grant that is gone. The tokens of providers stay until the last entry is deleted.
+      if (!grant && since + storedMs < Date.now()) await user.remove(name)
     }
-    const left = entries.filter(isLeft)
-    await Promise.all([...meant.map(endOne), ...left.map(({ name }) => user.remove(name))])
-    return meant.length
+    const entries = await user.list(`grant:${userId}:`)
+    for (let from = 0; from < entries.length; from += pageSize) {
+      await Promise.all(entries.slice(from, from + pageSize).map(endIfMeant))
+    }
+    return ended
   }
 }
 
