@@ -18,47 +18,42 @@ export type Post = PostedRequest & PostedSession & { principal: Principal | unde
 /** The part of a POST that each HTTP request has of its own. */
 export type PostedRequest = {
   messages: readonly Message[]
-  /** Scopes that a token needs for each message. A Worker of an older release omits them. */
-  scopes?: readonly (readonly string[])[]
+  /** Scopes that a token needs for each message. */
+  scopes: readonly (readonly string[])[]
   /** Whether the messages arrived as an array, so that the response is an array. */
   batch: boolean
   /** The caller that limits count the calls for; `undefined`: the server has no limits. */
   caller: string | undefined
-  /** IP address of the client. A Worker of an older release omits it. */
-  address?: string | undefined
-  /** The HTTP request of the POST. It is not stored. A Worker of an older release omits it. */
-  http?: ForwardedHttpRequest
-  /** The request context of the POST. Absent without one; a Worker of an older release omits it. */
+  /** IP address of the client. */
+  address: string | undefined
+  /** The HTTP request of the POST. It is not stored. */
+  http: ForwardedHttpRequest
+  /** The request context of the POST. Absent without one. */
   requestContext?: StoredContext
   /** Whether the client accepts event streams. */
   streams: boolean
-  /** Whether the Worker can follow the stream of the POST, see `Following`. A Worker of an older release omits it. */
-  follows?: boolean
 }
 
 /** The part that the POSTs of a session to an endpoint have in common. */
 export type PostedSession = {
   /** The negotiated session that the session id contains; `undefined` over HTTP+SSE, where the object stores it. */
   handshake?: NegotiatedSession | undefined
-  /** The id in `ctx.session`: the name of the object. A Worker of an older release sends `Mcp-Session-Id`. */
+  /** The id in `ctx.session`: the name of the object. */
   session: string
   /** Identity of the requested endpoint: one class may store the sessions of several endpoints. */
   identity: string
-  /** Data about the endpoint that admitted the POST. A Worker of an older release omits it. */
-  admitted?: Admitted
-  /** `SessionTerms` of the endpoint, as a text. A Worker of an older release omits them. */
-  terms?: string
+  /** Data about the endpoint that admitted the POST. */
+  admitted: Admitted
+  /** `SessionTerms` of the endpoint, as a text. */
+  terms: string
   /** Milliseconds since 1970: when the session id expires. */
   expires: number
 }
 
-/**
- * The HTTP request of a POST. It contains credentials: it must not be stored. `headers` has a line for each, such as `accept: text/plain`. A Worker
- * of an older release sends an object.
- */
+/** The HTTP request of a POST. It contains credentials: it must not be stored. `headers` has a line for each, such as `accept: text/plain`. */
 export type ForwardedHttpRequest = {
   readonly url: string
-  readonly headers: string | Headers
+  readonly headers: string
 }
 
 export type Posted =
@@ -71,10 +66,7 @@ export type Posted =
   /** The POST answers an input request of a call with these scopes, or cancels the call, and its token lacks one of them. */
   | { lacks: readonly string[] }
 
-/**
- * The start of a stream that continues, and how the Worker gets the rest. Most streams end soon, and need no relay. An object of an older
- * release omits it.
- */
+/** The start of a stream that continues, and how the Worker gets the rest. Most streams end soon, and need no relay. */
 export type Following = Followed & {
   /** Waits for the next messages. @param relay names the relay that may continue the stream */
   readonly next: ((relay: string) => Promise<Followed>) & Partial<Disposable>
@@ -100,22 +92,21 @@ export type PostedRefusals = {
 
 /** A GET for a stream of a session, with its authenticated caller. */
 export type Opening = {
-  /** `SessionTerms` of the endpoint, as a text. A Worker of an older release omits them. */
-  terms?: string
+  /** `SessionTerms` of the endpoint, as a text. */
+  terms: string
   /** Milliseconds since 1970: when the session id expires. */
   expires: number
-  /** Issuer of the tenant. A Worker of an older release omits it: the stream then receives the changes for everyone. */
-  issuer?: string | undefined
+  /** Issuer of the tenant. */
+  issuer: string | undefined
   tenant: string | undefined
-  /** A Worker of an older release omits subject and client: the session then receives no notifications for its user. */
-  subject?: string | undefined
-  client?: string | undefined
+  subject: string | undefined
+  client: string | undefined
   scopes: readonly string[]
   /** Id of the event to continue after; `undefined`: the standing stream, from the next event. */
   after: string | undefined
-  /** Names the relay that is opened next. A Worker of an older release omits it. */
-  relay?: string
-  /** Set if a plugin has `onSessionEnd`. A Worker of an older release omits it. */
+  /** Names the relay that is opened next. */
+  relay: string
+  /** Absent unless a plugin has `onSessionEnd`. */
   owner?: SessionOwner
 }
 
@@ -124,7 +115,7 @@ export type SessionOwner = {
   client: Implementation | undefined
   /** Without claims. */
   principal: Principal | undefined
-  admitted: Admitted | undefined
+  admitted: Admitted
 }
 
 /** The decision on an `Opening`. `lacks`: the scopes of the stream, if the token lacks one of them. */
@@ -132,8 +123,6 @@ export type Admission = { gone: true } | { lacks: readonly string[] } | { admitt
 
 /** The RPC interface of a session. */
 export interface SessionRpc {
-  /** Processes a POST of a Worker of an older release. */
-  post(post: Post): Promise<Posted>
   /**
    * Processes a POST. RPC copies texts faster than objects, and the object parses a `session` that it knows only once.
    *
@@ -142,7 +131,7 @@ export interface SessionRpc {
    * @param principal an object, because its claims may be more than JSON
    * @returns a text for a response with status 200 that has nothing else
    */
-  postText(request: string, session: string, principal: Principal | undefined): Promise<Posted | string>
+  post(request: string, session: string, principal: Principal | undefined): Promise<Posted | string>
   /** Ends the session. Returns false if it has already ended. */
   end(expires: number): Promise<boolean>
   /**
@@ -319,21 +308,13 @@ export type TaskCall = {
   readonly principal: string | undefined
   /** Identity of the endpoint that received the call. */
   readonly identity: string
-  /** Key of that endpoint: see `worker/declarations/endpoints.ts`. A Worker of an older release omits it. */
-  readonly endpoint?: string
-  /** The name of the server of that endpoint. A Worker of an older release omits it. */
-  readonly serverName?: string | undefined
-  /** Names of the plugins of that endpoint. A Worker of an older release omits them. */
-  readonly plugins?: readonly string[] | undefined
-  /** Whether that endpoint hides the messages of exceptions. A Worker of an older release omits it. */
-  readonly hidesErrors?: boolean | undefined
-  /** Bytes of one result at that endpoint. A Worker of an older release omits it. */
-  readonly maxResultBytes?: number | undefined
-  /** The request context of the call. Absent without one; a Worker of an older release omits it. */
+  /** Data about that endpoint. */
+  readonly admitted: Admitted
+  /** The request context of the call. Absent without one. */
   readonly requestContext?: StoredContext | undefined
   /**
    * The validated arguments, or why they are invalid, if that was decided when the tool was called. Absent where each run validates the
-   * params; a Worker of an older release omits it.
+   * params.
    */
   readonly input?: Checked | undefined
 }
@@ -357,10 +338,10 @@ export type TaskReferences = {
   readonly taskId: string
   /** The object of the session that receives its status. */
   readonly session: string | undefined
-  /** Name of the server whose clients may listen to it. A Worker of an older release omits it: that of the class. */
-  readonly serverName?: string
-  /** Scopes that a token needs to read, answer and cancel it. A Worker of an older release omits them. */
-  readonly scopes?: readonly string[]
+  /** Name of the server whose clients may listen to it. */
+  readonly serverName: string
+  /** Scopes that a token needs to read, answer and cancel it. */
+  readonly scopes: readonly string[]
 }
 
 export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'

@@ -32,7 +32,7 @@ export const declareClass = (className: string): string =>
  * Where the Durable Objects of an endpoint are, and whether clients read what its Worker lacks. By default they do: the user of a client may be
  * the developer. With the option `handlerErrors`, only the log has it.
  */
-type ObjectAccess = Placement & { readonly hidesErrors?: boolean }
+type ObjectAccess = Placement & { readonly hidesErrors: boolean }
 
 /** Returns the error of a Worker whose configuration is wrong: one that clients read, or one that only the log has. */
 const mistake = (message: string, { hidesErrors }: ObjectAccess): Error =>

@@ -1,23 +1,13 @@
 /** The scopes that a token needs for the requests of a POST, and for the open calls that it continues or ends. */
-import type { Declarations } from '../../worker/declarations/declarations.ts'
-import { entryOf } from '../../worker/engine/required-scopes.ts'
 import { isRequestId, isResponse, type RequestMessage } from '../../worker/protocol/jsonrpc.ts'
-import type { Params, RequestId } from '../../worker/protocol/types.ts'
+import type { RequestId } from '../../worker/protocol/types.ts'
 import type { Post } from '../rpc.ts'
 import { requestKey } from '../shared/call-ledger.ts'
 import type { SessionParts } from './session-parts.ts'
 
-/** Returns the scopes for a request. A Worker of an older release omits them from the POST. */
-export const scopesIn = (
-  { messages, scopes }: Post,
-  request: RequestMessage,
-  declarations: Declarations,
-): readonly string[] =>
-  scopes?.[messages.indexOf(request)] ?? declaredScopes(declarations, request.method, request.params)
-
-/** Returns the declared scopes of the entry that a request names. */
-export const declaredScopes = (declarations: Declarations, method: string, params: Params = {}): readonly string[] =>
-  entryOf(declarations, method, params)?.scopes ?? []
+/** Returns the scopes for a request. */
+export const scopesIn = ({ messages, scopes }: Post, request: RequestMessage): readonly string[] =>
+  scopes[messages.indexOf(request)] ?? []
 
 /** Returns the scopes that a token needs to cancel a call. */
 function scopesToCancel(session: SessionParts, id: RequestId): readonly string[] {

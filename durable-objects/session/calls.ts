@@ -68,7 +68,7 @@ export function startCall(
       throw new McpError('method_not_found', `Method not found: ${request.method}`)
     }
     if (declarations.hooks?.onSessionEnd) setOwner(session, negotiated, from)
-    const scopes = scopesIn(from, request, declarations)
+    const scopes = scopesIn(from, request)
     runStep(session, post, { ...from, request, handshake: negotiated, journal: emptyJournal, scopes })
   } catch (thrown) {
     refuse(thrown)

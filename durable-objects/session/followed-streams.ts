@@ -67,11 +67,10 @@ export class FollowedStreams {
    * needs a relay, because it has no event yet, was released or is long.
    *
    * @param polling whether the client understands priming events
-   * @param follows whether the Worker can follow a stream
    */
-  respond(stream: number, polling: boolean, follows = false): { frames?: string; following?: Following } {
+  respond(stream: number, polling: boolean): { frames?: string; following?: Following } {
     const started = this.#new.get(stream)
-    if (!started || !(started.isOver || (follows && started.frames))) return {}
+    if (!started || !(started.isOver || started.frames)) return {}
     this.delete(stream)
     const frames = (polling ? primingFrame(eventIdText({ stream, seq: 0 })) : '') + started.frames
     if (started.isOver) return { frames }

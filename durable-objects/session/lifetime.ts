@@ -55,8 +55,8 @@ export class Lifetime {
   }
 
   /** Sets the options of the endpoint, which each request contains. Alarms use the latest ones. */
-  setTerms(text: string | undefined): void {
-    if (text === undefined || text === this.#termsText) return
+  setTerms(text: string): void {
+    if (text === this.#termsText) return
     this.#termsText = text
     this.#terms = undefined
     if (this.id) this.#storeTerms()

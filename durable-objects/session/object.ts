@@ -101,13 +101,13 @@ export class Session extends Store implements SessionRpc {
     if (host.Subscriptions) this.#session.subscriptions = new host.Subscriptions(this.#session)
   }
 
-  async postText(request: string, session: string, principal: Principal | undefined): Promise<Posted | string> {
-    const posted = await this.post({ ...JSON.parse(request), ...this.#readSession(session), principal })
+  async post(request: string, session: string, principal: Principal | undefined): Promise<Posted | string> {
+    const posted = await this.#post({ ...JSON.parse(request), ...this.#readSession(session), principal })
     const isPlain = 'text' in posted && posted.status === 200 && !posted.headers && !posted.refusals
     return isPlain ? (posted.text ?? '') : posted
   }
 
-  async post(post: Post): Promise<Posted> {
+  async #post(post: Post): Promise<Posted> {
     this.schema.check()
     const session = this.#session
     while (session.lifetime.completeEnd()) await session.lifetime.completeEnd()
@@ -122,12 +122,11 @@ export class Session extends Store implements SessionRpc {
     if (!holdsScopes(post.principal?.scopes, lacks)) return { lacks }
 
     const requests = post.messages.filter(isRequest)
-    const { declarations } = session.host.server
     const pending = new PendingPost(revision ?? oldestRevision, {
       streams: post.streams,
       unanswered: requests.length,
       batch: post.batch,
-      scopes: [...new Set(requests.flatMap((request) => scopesIn(post, request, declarations)))],
+      scopes: [...new Set(requests.flatMap((request) => scopesIn(post, request)))],
       stream: overSse ? standingStream : undefined,
     })
     for (const message of post.messages) {
@@ -139,7 +138,7 @@ export class Session extends Store implements SessionRpc {
   }
 
   /** Called for each message of the client: takes over the options of its endpoint, and recovers the calls of the last instance. */
-  #wake(terms: string | undefined): void {
+  #wake(terms: string): void {
     const session = this.#session
     session.lifetime.setTerms(terms)
     recoverCalls(session)
@@ -206,8 +205,8 @@ export class Session extends Store implements SessionRpc {
 
   /**
    * Opens a relay. `?after=<event id>` continues after an event, `?stream=<number>` starts a stream; without either, it opens the standing
-   * stream from the next event. `?admitted`: the Worker has called `admit`. `?readmits`: it calls `admit` again for 412, if this
-   * instance does not know the token. `terms`: see `Opening`. `relay`, `again`, `primes`, `sse`: see
+   * stream from the next event. `?admitted`: the Worker has called `admit`, and calls it again for 412, if this instance does not
+   * know the token. `terms`: see `Opening`. `relay`, `again`, `primes`, `sse`: see
    * `StreamOptions`. The URL must not contain secrets, because platforms log it.
    */
   override async fetch(request: Request): Promise<Response> {
@@ -220,13 +219,11 @@ export class Session extends Store implements SessionRpc {
     const { overSse } = options
     while (session.lifetime.completeEnd()) await session.lifetime.completeEnd()
     if (session.lifetime.isOver) return new Response(null, { status: 404 })
-    this.#wake(searchParams.get('terms') ?? undefined)
+    this.#wake(searchParams.get('terms') ?? '')
     if (overSse) session.lifetime.expiry.markConnected()
-    // A Worker of an older release does not admit it again.
-    else if (searchParams.has('readmits') && !session.admission.isAdmitted(options.relay)) {
-      return new Response(null, { status: 412 })
-    }
-    const isAdmitted = overSse || searchParams.has('admitted')
+    const needsAdmission = searchParams.has('admitted')
+    if (needsAdmission && !session.admission.isAdmitted(options.relay)) return new Response(null, { status: 412 })
+    const isAdmitted = overSse || needsAdmission
     if (!isAdmitted && (await session.subscriptions?.update()) === false) return new Response(null, { status: 404 })
     if (after) {
       const resumed = session.streams.resume(after, options)

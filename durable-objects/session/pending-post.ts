@@ -21,8 +21,8 @@ export type SessionCall = {
   readonly principal: Principal | undefined
   /** The request context of the POST that started it. Absent without one. */
   readonly requestContext?: StoredContext | undefined
-  /** Data about the endpoint that admitted it. Absent for a call of a Worker of an older release. */
-  readonly admitted?: Admitted | undefined
+  /** Data about the endpoint that admitted it. */
+  readonly admitted: Admitted
   /** The caller that limits count it for; `undefined`: not counted. */
   readonly caller: string | undefined
   /** See `Post`. Absent for a call that runs again after its object was lost. */

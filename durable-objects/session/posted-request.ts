@@ -12,7 +12,7 @@ class HttpRequestFromPost implements HttpRequest {
   readonly method = 'POST'
   readonly url: string
   readonly address: string | undefined
-  #headers: ForwardedHttpRequest['headers']
+  #headers: string | Headers
 
   constructor({ url, headers }: ForwardedHttpRequest, address: string | undefined) {
     this.url = url

@@ -135,7 +135,7 @@ export const ledgerCallOf = (
   session,
   identity,
   isPersonal: principal !== undefined,
-  ...(admitted && { admitted }),
+  admitted,
   ...(requestContext && { requestContext }),
   ...(scopes.length > 0 && { scopes }),
   repeats: 0,

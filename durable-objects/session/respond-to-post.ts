@@ -31,13 +31,13 @@ export async function respondToPost(session: SessionParts, pending: PendingPost,
   if (isStream || pending.replies.length === 0) await drainMicrotasks()
   if (epoch !== lifetime.epoch) return { gone: true }
   session.streams.flush()
-  return { ...(isStream ? respondWithStream(session, pending, post) : respondWithReplies(pending, post)), ...refusals }
+  return { ...(isStream ? respondWithStream(session, pending) : respondWithReplies(pending, post)), ...refusals }
 }
 
-function respondWithStream({ followed }: SessionParts, { stream, revision }: PendingPost, { follows }: Post): Posted {
+function respondWithStream({ followed }: SessionParts, { stream, revision }: PendingPost): Posted {
   // The stream of an HTTP+SSE session is open, or its Worker reconnects.
   if (stream === undefined || stream === standingStream) return { status: 202 }
-  return { stream, ...followed.respond(stream, revision.polling, follows) }
+  return { stream, ...followed.respond(stream, revision.polling) }
 }
 
 function respondWithReplies(pending: PendingPost, { batch }: Post): Posted {

@@ -9,7 +9,7 @@ const usualClass = 'McpSession'
 export const sessionAddress = (className: string, name: string): string =>
   className === usualClass ? name : `${className} ${name}`
 
-/** Parses an address. A name is a UUID, so it contains no spaces. An older release used the names of sessions of every class as addresses. */
+/** Parses an address. A name is a UUID, so it contains no spaces. */
 export function readSessionAddress(address: string): { className: string; name: string } {
   const [name = '', className = usualClass] = address.split(' ').reverse()
   return { className, name }

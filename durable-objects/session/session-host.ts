@@ -29,12 +29,12 @@ export type SessionHost = {
    *
    * @throws McpError when this class cannot know the limits
    */
-  countRoundOf(admitted: Admitted | undefined): CountRound | undefined
+  countRoundOf(admitted: Admitted): CountRound | undefined
   /**
    * Returns the server, with the plugins of the endpoint that admitted a call.
    *
    * @throws McpError when that endpoint has another server than this class, or plugins that this class does not have
    */
-  serverFor(admitted: Admitted | undefined): Server
+  serverFor(admitted: Admitted): Server
   report(problem: unknown): void
 }

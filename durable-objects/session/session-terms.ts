@@ -15,7 +15,7 @@ export type SessionTerms = {
 
 /**
  * Returns a function that formats the options with the shard of a session: as numbers with spaces between, which fit into a URL and a row,
- * including `Infinity`. Later releases append numbers.
+ * including `Infinity`.
  */
 export function termsWith({
   streamAfterMs,
@@ -47,10 +47,9 @@ export function readTerms(text: string): SessionTerms {
     maxResponseCharacters,
     maxStorageBytes,
     shard,
-    // A Worker of an older release omits it.
-    revive = 1,
+    revive,
     // `termsWith` wrote these numbers.
-  ] = text.split(' ').map(Number) as [number, number, number, number, number, number, number, number, number, number?]
+  ] = text.split(' ').map(Number) as [number, number, number, number, number, number, number, number, number, number]
   const log = { maxAgeMs, maxEvents, maxCharacters, maxResponses, maxResponseCharacters, maxStorageBytes }
   return { streamAfterMs, ttl, log, shard: Number.isNaN(shard) ? undefined : shard, revive: revive === 1 }
 }

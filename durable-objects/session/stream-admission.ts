@@ -26,16 +26,12 @@ export class StreamAdmission {
    *
    * @returns the scopes of the stream, if the token lacks one of them
    */
-  admit(
-    scopes: readonly string[],
-    after: string | undefined,
-    relay: string | undefined,
-  ): readonly string[] | undefined {
+  admit(scopes: readonly string[], after: string | undefined, relay: string): readonly string[] | undefined {
     this.#log.deleteFinished(Date.now())
     const id = after === undefined ? undefined : readEventId(after)
     const lacks = id ? this.#log.scopesOf(id.stream) : []
     if (!holdsScopes(scopes, lacks)) return lacks
-    if (relay !== undefined) this.#admitted.set(relay, scopes)
+    this.#admitted.set(relay, scopes)
     if (!id || id.stream === standingStream) this.#restrictReader(scopes)
     return undefined
   }

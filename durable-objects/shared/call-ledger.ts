@@ -33,8 +33,8 @@ export type LedgerCall = {
   identity: string
   /** Whether the call has a principal, which is not stored. */
   isPersonal: boolean
-  /** Data about the endpoint that admitted it. Absent in a row of an older release. */
-  admitted?: Admitted
+  /** Data about the endpoint that admitted it. */
+  admitted: Admitted
   /** Scopes that a token needs to answer its input requests, or to cancel it. Absent: none. */
   scopes?: readonly string[]
   /** How often the call ran again because the object was lost. */

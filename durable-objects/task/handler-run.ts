@@ -106,6 +106,7 @@ class HandlerRun {
       client,
       principal,
       requestContext,
+      admitted: stored.admitted,
       session: undefined,
       isTask: true,
       logLevel: undefined,

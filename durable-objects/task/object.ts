@@ -178,8 +178,7 @@ export class Task extends DurableObject implements TaskRpc {
   }
 
   async scopes(): Promise<readonly string[] | undefined> {
-    const record = this.#announced
-    return record && (record.scopes ?? [])
+    return this.#announced?.scopes
   }
 
   async settled(): Promise<TaskView | undefined> {

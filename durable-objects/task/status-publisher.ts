@@ -85,8 +85,6 @@ export class StatusPublisher {
   publish(record: TaskRecord): void {
     if (!hasReaders(record)) return
     const view = this.view(record)
-    // A record of an older release has no scopes: those that the tool has now hold.
-    if (record.session) record.scopes ??= this.#scopesOfTool
     this.#deliveries.started += 1
     const delivery = this.#deliveries.started
     this.#delivered = this.#delivered
@@ -136,11 +134,6 @@ export class StatusPublisher {
     }
     // A run that goes on has an alarm, and sets the next one as it ends.
     if (!this.#context.isRunning() || isOver(record)) await this.#context.schedule(record)
-  }
-
-  get #scopesOfTool(): readonly string[] | undefined {
-    const { call } = this.#store
-    return this.#host.serverOf(call).declarations.tools.get(String(call.params.name))?.scopes
   }
 }
 

@@ -17,7 +17,6 @@ export type TaskRecord = TaskTerms &
   TaskReferences & {
     /** The id that its client has: see `TaskReferences`. */
     taskId: string
-    scopes?: readonly string[]
     /** Milliseconds since 1970. */
     createdAt: number
     lastUpdatedAt: number
@@ -44,10 +43,7 @@ export type TaskRecord = TaskTerms &
     due?: number | undefined
     /** Whether its handler sleeps. */
     asleep?: boolean
-    /**
-     * Milliseconds since 1970: until when the handler has come, in a task that sleeps or has requested input. Absent in a record of an older
-     * release, and before that.
-     */
+    /** Milliseconds since 1970: until when the handler has come, in a task that sleeps or has requested input. Absent before that. */
     stoppedAt?: number
     /** Milliseconds since 1970: when the handler runs beside open input requests, because a sleep is over. */
     wakes?: number | undefined

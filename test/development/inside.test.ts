@@ -54,13 +54,13 @@ test('the inspector gets the timings of a request in the Worker, the Durable Obj
     { 'Mcp-Session-Id': String(client.session), 'MCP-Protocol-Version': '2025-11-25' },
   )
   expect(response.headers.get('Server-Timing')).toMatch(
-    /^request;desc="\d+", worker;dur=\d+, McpSession\.postText;dur=\d+, tools-call-whoami;dur=\d+$/,
+    /^request;desc="\d+", worker;dur=\d+, McpSession\.post;dur=\d+, tools-call-whoami;dur=\d+$/,
   )
   expect(await response.text()).toContain('nobody')
   const hops = await hopsOf(response)
   expect(hops.map(({ kind, what }) => [kind, what])).toEqual([
     ['request', 'POST /mcp'],
-    ['object', 'McpSession.postText'],
+    ['object', 'McpSession.post'],
     ['handler', 'tools/call whoami'],
   ])
   expect(hops.every(({ milliseconds }) => Number.isInteger(milliseconds))).toBe(true)

@@ -1,6 +1,7 @@
 /** A environment in memory for one call after the other, and the loop that a client or a session is. */
 
 import type { CallerContext } from '../../worker/declarations/caller.ts'
+import { type Admitted, endpointKey } from '../../worker/declarations/endpoints.ts'
 import { jsonSchema } from '../../worker/declarations/json-schema/index.ts'
 import { emptyContext, type RequestContext } from '../../worker/declarations/request-context.ts'
 import { createServer, type Server, type ServerOptions } from '../../worker/declarations/server.ts'
@@ -58,6 +59,18 @@ export type Played = {
   completed: string[]
 }
 
+/** Data about the endpoint of a call. */
+export const admitted: Admitted = {
+  endpoint: endpointKey('test', undefined),
+  serverName: 'test',
+  storedClaims: [],
+  isReauthorized: false,
+  isLimited: false,
+  plugins: [],
+  hidesErrors: false,
+  maxResultBytes: Number.MAX_SAFE_INTEGER,
+}
+
 /** A caller that supports nothing. */
 export const callerFor = (principal?: Principal): CallerContext =>
   callerContextOf(
@@ -69,6 +82,7 @@ export const callerFor = (principal?: Principal): CallerContext =>
       client: undefined,
       principal,
       requestContext: emptyContext,
+      admitted,
       session: undefined,
       logLevel: undefined,
     },
@@ -117,6 +131,7 @@ export async function play(server: Server, method: string, params: Params, setti
     client: undefined,
     principal: setting.principal,
     requestContext: setting.requestContext ?? emptyContext,
+    admitted,
     session: undefined,
     logLevel: 'logLevel' in setting ? setting.logLevel : 'debug',
   }

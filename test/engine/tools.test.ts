@@ -6,7 +6,7 @@ import { mirroredParameters, mirroringTool } from '../../worker/engine/methods/t
 import { McpError } from '../../worker/protocol/errors.ts'
 import { revisions } from '../../worker/protocol/revisions/index.ts'
 import type { Params } from '../../worker/protocol/types.ts'
-import { newServer, play, refusal, result, textOf } from './stage.ts'
+import { admitted, newServer, play, refusal, result, textOf } from './stage.ts'
 
 const description = 'd'
 
@@ -139,6 +139,7 @@ describe('the mirrored arguments', () => {
       client: undefined,
       principal: undefined,
       requestContext: {},
+      admitted,
       session: undefined,
       logLevel: undefined,
     }

@@ -7,7 +7,7 @@ import { resultStore, storedResult } from 'edgemcp/results'
 import { state } from 'edgemcp/state'
 import { tasks } from 'edgemcp/tasks'
 import { describe, expect, test } from 'vitest'
-import type { SessionRpc, TaskCall } from '../../durable-objects/rpc.ts'
+import type { SessionRpc } from '../../durable-objects/rpc.ts'
 import {
   type Admitted,
   admittedBy,
@@ -16,26 +16,26 @@ import {
   endpointOf,
 } from '../../worker/declarations/endpoints.ts'
 import { statelessHeaders } from '../support/stateless.ts'
-import { post } from './session-post.ts'
+import { admitted, post, postTo } from './session-post.ts'
+import { references } from './task-host.ts'
 
 type Classes = { McpState: DurableObjectNamespace; McpSession: { getByName(name: string): SessionRpc } }
 const { McpState, McpSession } = exports as unknown as Classes
 
 /** Data about an endpoint that does not exist in this isolate. */
 const endpoint = endpointKey('elsewhere', undefined)
-const elsewhere = { endpoint, storedClaims: [], isReauthorized: false, isLimited: false }
+const elsewhere: Admitted = { ...admitted, endpoint }
 
 /** Calls the tool "fail" in a session of the test server. Returns the response. */
 const failInSession = (more: Partial<Admitted>) => callInSession('fail', {}, more)
 
 async function callInSession(name: string, args: object, more: Partial<Admitted>): Promise<unknown> {
-  const admitted = { ...elsewhere, serverName: 'everything', plugins: ['page', 'subscriptions'], ...more }
   const session = McpSession.getByName(crypto.randomUUID())
-  return session.post(post('tools/call', { name, arguments: args }, { admitted }))
+  return postTo(session, post('tools/call', { name, arguments: args }, { admitted: { ...elsewhere, ...more } }))
 }
 
 /** Runs a task that fails, in the class of an endpoint with these options. Returns its status. */
-const failAsTask = (options: Partial<ServeOptions>, more: Partial<TaskCall>) => runAsTask('fail', options, more)
+const failAsTask = (options: Partial<ServeOptions>, more: Partial<Admitted>) => runAsTask('fail', options, more)
 
 function createFailing() {
   const server = createServer({ name: 'failing', version: '1.0.0' })
@@ -52,8 +52,9 @@ function createFailing() {
 async function runAsTask(
   name: string,
   options: Partial<ServeOptions>,
-  more: Partial<TaskCall>,
+  more: Partial<Admitted>,
   server = createFailing(),
+  identity = 'test',
 ): Promise<unknown> {
   const { McpTask } = serve(server, {
     path: '/failing/mcp',
@@ -67,11 +68,11 @@ async function runAsTask(
       capabilities: {},
       client: undefined,
       principal: undefined,
-      identity: 'test',
+      identity,
+      admitted: { ...elsewhere, serverName: server.declarations.options.name, plugins: ['tasks'], ...more },
     }
     const terms = { after: 10_000, ttl: 3_600_000, poll: 1000, retries: 0 }
-    const of = { name: 'task x', taskId: 'sealed', session: undefined }
-    const status = await task.start({ ...call, endpoint, plugins: ['tasks'], ...more }, terms, of, {}, false)
+    const status = await task.start(call, terms, { ...references, session: undefined }, {}, false)
     await context.storage.deleteAll()
     return status
   })
@@ -103,10 +104,10 @@ const tooLong = /returned 10\d\d bytes of JSON, and this server sends at most 50
 
 test.each([
   ['a call in a session', (more: Partial<Admitted>) => callInSession('echo', { text: long }, more)],
-  ['a task', (more: Partial<TaskCall>) => runAsTask('long', {}, more)],
+  ['a task', (more: Partial<Admitted>) => runAsTask('long', {}, more)],
   [
     'a task in a class with another limit',
-    (more: Partial<TaskCall>) => runAsTask('long', { limits: { maxResultBytes: 100 } }, more),
+    (more: Partial<Admitted>) => runAsTask('long', { limits: { maxResultBytes: 100 } }, more),
   ],
 ])('use limits.maxResultBytes of the endpoint that admitted a call: %s', async (_, run) => {
   expect(JSON.stringify(await run({ maxResultBytes: 2000 }))).toContain(long)
@@ -130,11 +131,11 @@ const failed = /The tool \\*"(?:fail|store)\\*" failed \(error id [0-9a-f]{8}\)/
 
 test.each([
   ['a call in a session', failInSession],
-  ['a task', (more: Partial<TaskCall>) => failAsTask({}, more)],
-  ['a task in a class with onError', (more: Partial<TaskCall>) => failAsTask({ onError: () => {} }, more)],
+  ['a task', (more: Partial<Admitted>) => failAsTask({}, more)],
+  ['a task in a class with onError', (more: Partial<Admitted>) => failAsTask({ onError: () => {} }, more)],
   [
     'a task with a storedResult()',
-    (more: Partial<TaskCall>) => runAsTask('store', { plugins: [storing()] }, { plugins: storingNames, ...more }),
+    (more: Partial<Admitted>) => runAsTask('store', { plugins: [storing()] }, { plugins: storingNames, ...more }),
   ],
 ])('keep messages of exceptions from clients of an endpoint with handlerErrors: %s', async (_, fail) => {
   expect(JSON.stringify(await fail({ hidesErrors: false }))).toContain('It failed')
@@ -183,7 +184,7 @@ describe('the class that a Worker lacks is named', () => {
     const { McpSession } = serve(server, { path: '/own/mcp', plugins, ...lacking(own) })
     return runInDurableObject(McpState.getByName(crypto.randomUUID()), (_, context) => {
       const session = new McpSession(context, {} as never)
-      return session.post(post(method, { name, arguments: {} }, { admitted, caller: 'ada' }))
+      return postTo(session, post(method, { name, arguments: {} }, { admitted, caller: 'ada' }))
     })
   }
   const runs: [string, (own: Texts, called: Texts, isHere: boolean) => Promise<unknown>][] = [
@@ -220,15 +221,15 @@ test('a task stores its result for its caller, who reads it where the endpoint e
   const server = createFailing()
   const path = '/storing/mcp'
   const identity = JSON.stringify(['failing', path])
-  const more = { identity, endpoint: endpointKey(identity, undefined), plugins: storingNames }
+  const more = { endpoint: endpointKey(identity, undefined), plugins: storingNames }
   const [, uri] =
-    /"uri":"(result:[^"]*)"/.exec(JSON.stringify(await runAsTask('long', { plugins }, more, server))) ?? []
+    /"uri":"(result:[^"]*)"/.exec(JSON.stringify(await runAsTask('long', { plugins }, more, server, identity))) ?? []
 
   const { McpSession } = serve(server, { path: '/failing/mcp', plugins: [tasks(), ...plugins] })
   const answer = await runInDurableObject(McpState.getByName(crypto.randomUUID()), async (_, context) => {
     const session = new McpSession(context, {} as never) as unknown as SessionRpc // its RPC methods
     const admitted = { ...elsewhere, ...more, serverName: 'failing' }
-    const response = await session.post(post('resources/read', { uri }, { admitted, identity }))
+    const response = await postTo(session, post('resources/read', { uri }, { admitted, identity }))
     await context.storage.deleteAll()
     return response
   })
@@ -281,8 +282,8 @@ test('a task of another server that shares the class does not run the tool of th
 describe('a list in a session whose class another endpoint has', () => {
   const methods = ['tools', 'prompts', 'resources', 'resources/templates'].map((list) => `${list}/list`)
   const listAs = async (method: string, more: Partial<Admitted>) => {
-    const admitted = { ...elsewhere, plugins: ['page', 'subscriptions'], ...more }
-    const posted = await McpSession.getByName(crypto.randomUUID()).post(post(method, {}, { admitted }))
+    const admitted = { ...elsewhere, ...more }
+    const posted = await postTo(McpSession.getByName(crypto.randomUUID()), post(method, {}, { admitted }))
     return JSON.parse('text' in posted ? String(posted.text) : '')
   }
 
@@ -317,7 +318,7 @@ describe('a list in a session whose class another endpoint has', () => {
     const { McpSession } = serve(server, { path: '/listed/mcp', plugins: [plugin] })
     const admitted = { ...elsewhere, serverName: 'listed', plugins: ['named'] }
     const posted = await runInDurableObject(McpState.getByName(crypto.randomUUID()), (_, context) =>
-      new McpSession(context, {} as never).post(post('tools/list', {}, { admitted })),
+      postTo(new McpSession(context, {} as never), post('tools/list', {}, { admitted })),
     )
     expect(JSON.stringify(posted)).toContain('An entry')
     expect(identities).toEqual(['elsewhere'])

@@ -8,7 +8,7 @@ import { followStream } from '../../worker/http/relay.ts'
 import { relayRequest } from '../../worker/http/session-object.ts'
 import * as closeCode from '../../worker/protocol/close-code.ts'
 import { readRelayMessage, relayMessage } from '../../worker/protocol/relay-messages.ts'
-import { post, postOf, week } from './session-post.ts'
+import { post, postAndFollow, postOf, postTo, terms, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
 const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession
@@ -16,21 +16,21 @@ const session = () => namespace.getByName(crypto.randomUUID())
 
 /** Calls a tool as a Worker that can follow its stream. */
 async function follow(stub: Stub, name: string): Promise<Following> {
-  const posted = await stub.post(post('tools/call', { name, arguments: {} }, { follows: true }))
+  const posted = await postAndFollow(stub, post('tools/call', { name, arguments: {} }))
   if (!('stream' in posted) || !posted.following) throw new Error(`Not followed: ${JSON.stringify(posted)}`)
   return posted.following
 }
 
 const accepted = (id: string, content: object) =>
   postOf([{ jsonrpc: '2.0', id, result: { action: 'accept', content } }])
-const ada = (stub: Stub) => stub.post(accepted('ask-1', { name: 'Ada' }))
+const ada = (stub: Stub) => postTo(stub, accepted('ask-1', { name: 'Ada' }))
 
 /** The dials of the relay that continues a stream. */
 function dialing(stub: Stub, relay: string) {
   const dialed: (string | undefined)[] = []
   const dial = (after: string | undefined, again: boolean) => {
     dialed.push(after)
-    return stub.fetch(relayRequest({ relay, expires: String(Date.now() + week) }, after, again))
+    return stub.fetch(relayRequest({ relay, terms, expires: String(Date.now() + week) }, after, again))
   }
   return { dialed, dial }
 }
@@ -71,8 +71,8 @@ describe('a stream that a Worker follows', () => {
     const stub = session()
     const response = followStream({ ...limits, ...dialing(stub, 'relay') }, await follow(stub, 'ask_twice'), 'relay')
     const text = response.text()
-    await stub.post(accepted('ask-1', { value: 'one' }))
-    await stub.post(accepted('ask-2', { value: 'two' }))
+    await postTo(stub, accepted('ask-1', { value: 'one' }))
+    await postTo(stub, accepted('ask-2', { value: 'two' }))
     expect(idsIn(await text)).toEqual(['1.0', '1.1', '1.2', '1.3'])
   })
 
@@ -136,13 +136,13 @@ describe('a stream that a Worker follows', () => {
 
   test('is left to a relay when the server sends its client away', async () => {
     const stub = session()
-    const posted = await stub.post(post('tools/call', { name: 'disconnect', arguments: {} }, { follows: true }))
+    const posted = await postTo(stub, post('tools/call', { name: 'disconnect', arguments: {} }))
     expect(posted).toEqual({ stream: 1 })
   })
 
   test('sends its client away also while it moves to a relay, after the events before the first request for that', async () => {
     const stub = session()
-    await stub.post(post('tools/call', { name: 'disconnect', arguments: {}, _meta: { progressToken: 'p' } }))
+    await postTo(stub, post('tools/call', { name: 'disconnect', arguments: {}, _meta: { progressToken: 'p' } }))
     const { webSocket: socket } = await dialing(stub, 'relay').dial('1.0', true)
     const messages: unknown[] = []
     const closed = Promise.withResolvers<number>()

@@ -11,7 +11,7 @@ import { termsWith } from '../../durable-objects/session/session-terms.ts'
 import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
 import { versionOf } from '../../durable-objects/shared/schema.ts'
 import { ClientTasks } from '../../durable-objects/task/client-tasks.ts'
-import { post, week } from './session-post.ts'
+import { openingOf, post, postTo, relayUrl, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
 const { McpSession } = exports as unknown as { McpSession: { getByName(name: string): Stub } }
@@ -64,11 +64,10 @@ test('a session that ends deletes its registration, and leaves a tombstone', asy
 })
 
 test('a token without the scopes of the subscriptions ends those to resources', async () => {
-  const opening = { expires: Date.now() + week, tenant: undefined, after: undefined }
   const { name, left } = await registered(async (session, storage, leftSoFar) => {
-    expect(await session.admit({ ...opening, scopes: ['notes'] })).toEqual({ admitted: true })
+    expect(await session.admit(openingOf({ scopes: ['notes'] }))).toEqual({ admitted: true })
     expect(leftSoFar).toEqual([])
-    expect(await session.admit({ ...opening, scopes: [] })).toEqual({ admitted: true })
+    expect(await session.admit(openingOf())).toEqual({ admitted: true })
     expect(storage.kv.get('subscribedScopes')).toBeUndefined()
   })
   expect(left).toEqual([`2 ${name}, but its lists`])
@@ -76,7 +75,7 @@ test('a token without the scopes of the subscriptions ends those to resources', 
 
 test('resources/subscribe is an unknown method', async () => {
   await registered(async (session) => {
-    const posted = await session.post(post('resources/subscribe', { uri: 'note://1' }))
+    const posted = await postTo(session, post('resources/subscribe', { uri: 'note://1' }))
     expect(posted).toMatchObject({ text: expect.stringContaining('Method not found: resources/subscribe') })
   })
 })
@@ -84,7 +83,7 @@ test('resources/subscribe is an unknown method', async () => {
 test('the standing stream sends the status of a task', async () => {
   await registered(async (session, storage) => {
     const opened = await session.fetch(
-      new Request(`https://session/relay?relay=one&expires=${Date.now() + week}`, {
+      new Request(relayUrl('relay=one'), {
         headers: { Upgrade: 'websocket' },
       }),
     )

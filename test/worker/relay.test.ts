@@ -19,7 +19,7 @@ import { eventsIn } from '../support/events-in.ts'
 import worker from '../support/everything/index.ts'
 import { separators } from '../support/hostile-text.ts'
 import { statelessHeaders } from '../support/stateless.ts'
-import { post, postOf } from './session-post.ts'
+import { post, postOf, postTo, terms } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
 const { McpSession: namespace, McpSubscriptions: subscriptions } = exports as unknown as {
@@ -32,7 +32,7 @@ const limits = { keepAliveMs: 15_000, maxBufferedBytes: 1_000_000 }
 
 /** The ways of one client's connection to the object, as the Worker dials them. */
 function connection(stub: Stub) {
-  const settings = { relay: crypto.randomUUID(), expires: String(Date.now() + week) }
+  const settings = { relay: crypto.randomUUID(), terms, expires: String(Date.now() + week) }
   return (after: string | undefined, again: boolean) => stub.fetch(relayRequest(settings, after, again))
 }
 
@@ -187,11 +187,11 @@ describe('responses of calls on one stream whose client reads late', () => {
   /** A session over HTTP+SSE. Nothing is read of its stream yet. */
   async function openSse() {
     const stub = session()
-    const settings = { sse: '1', relay: crypto.randomUUID(), expires: String(Date.now() + week) }
+    const settings = { sse: '1', relay: crypto.randomUUID(), terms, expires: String(Date.now() + week) }
     const dial = (after: string | undefined, again: boolean) => stub.fetch(relayRequest(settings, after, again))
     const response = await openRelay({ keepAliveMs: 15_000, maxBufferedBytes: 5_000, dial })
     const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
-    await stub.post(post('initialize', hello, { handshake }))
+    await postTo(stub, post('initialize', hello, { handshake }))
     return { stub, response }
   }
 
@@ -207,10 +207,10 @@ describe('responses of calls on one stream whose client reads late', () => {
     const { stub, response } = await openSse()
     const indices = Array.from({ length: 18 }, (_, index) => index + 1)
     for (const index of indices) {
-      await stub.post(postOf([pour(index)], { handshake }))
+      await postTo(stub, postOf([pour(index)], { handshake }))
       await answered(stub)
     }
-    await stub.post(postOf([ping('last')], { handshake }))
+    await postTo(stub, postOf([ping('last')], { handshake }))
     const read = reading(response)
     await vi.waitFor(() => expect(read.text).toContain('"id":"last"'))
     expect(answeredIn(read.text)).toEqual([...indices.map((index) => `pour ${index}`), 'last'])
@@ -219,7 +219,7 @@ describe('responses of calls on one stream whose client reads late', () => {
   test('end the session over HTTP+SSE when the stream stores no more of them', async () => {
     const { stub, response } = await openSse()
     for (let index = 1; index <= 18; index += 1) {
-      await stub.post(postOf([echo(index)], { handshake }))
+      await postTo(stub, postOf([echo(index)], { handshake }))
       await answered(stub)
     }
     const read = reading(response)
@@ -227,16 +227,16 @@ describe('responses of calls on one stream whose client reads late', () => {
     const ids = answeredIn(read.text)
     expect(ids).toEqual(Array.from({ length: ids.length }, (_, index) => `echo ${index + 1}`))
     expect(ids.length).toBeLessThan(18)
-    expect(await stub.post(postOf([ping('late')], { handshake }))).toEqual({ gone: true })
+    expect(await postTo(stub, postOf([ping('late')], { handshake }))).toEqual({ gone: true })
   })
 
   test('of a batch are errors beyond what they may have together', async () => {
     const stub = session()
     const messages = [pour(1), ...Array.from({ length: 17 }, (_, index) => echo(index + 1))]
     const since20250326 = { version: '2025-03-26', capabilities: {}, client: { name: 'test', version: '1' } }
-    expect(await stub.post(postOf(messages, { batch: true, handshake: since20250326 }))).toEqual({ stream: 1 })
+    expect(await postTo(stub, postOf(messages, { batch: true, handshake: since20250326 }))).toEqual({ stream: 1 })
     await answered(stub)
-    const settings = { stream: '1', relay: crypto.randomUUID(), expires: String(Date.now() + week) }
+    const settings = { stream: '1', relay: crypto.randomUUID(), terms, expires: String(Date.now() + week) }
     const dial = (after: string | undefined, again: boolean) => stub.fetch(relayRequest(settings, after, again))
     const read = reading(await openRelay({ keepAliveMs: 15_000, maxBufferedBytes: 5_000, dial }))
     await vi.waitFor(() => expect(read.ended).toBe(true))

@@ -11,7 +11,15 @@ import { readTerms, termsWith } from '../../durable-objects/session/session-term
 import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
 import { versionOf } from '../../durable-objects/shared/schema.ts'
 import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
-import { postOf, post as postWith, week } from './session-post.ts'
+import {
+  terms as everythingsTerms,
+  openingOf,
+  postOf,
+  postTo,
+  post as postWith,
+  relayUrl,
+  week,
+} from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
 const { McpSession } = exports as unknown as { McpSession: { getByName(name: string): Stub } }
@@ -50,7 +58,7 @@ async function expire(stub: Stub): Promise<void> {
 
 async function open(stub: Stub, query = '') {
   const response = await stub.fetch(
-    new Request(`https://session/relay?expires=${expires}&${query}`, { headers: { Upgrade: 'websocket' } }),
+    new Request(relayUrl(`${query}&expires=${expires}`), { headers: { Upgrade: 'websocket' } }),
   )
   const methods: string[] = []
   response.webSocket?.addEventListener('message', ({ data }) => {
@@ -71,11 +79,11 @@ describe('a session that expired while it was idle', () => {
     ['a ping', () => post('ping')],
   ])('answers requests, and no longer stores data of %s', async (_, request) => {
     const stub = fresh()
-    await stub.post(request())
+    await postTo(stub, request())
     await expire(stub)
     expect(await valuesOf(stub)).toEqual([])
-    expect(await stub.post(post('ping'))).toMatchObject({ status: 200 })
-    expect(await stub.post(call('echo', { text: 'hi' }))).toMatchObject({ status: 200 })
+    expect(await postTo(stub, post('ping'))).toMatchObject({ status: 200 })
+    expect(await postTo(stub, call('echo', { text: 'hi' }))).toMatchObject({ status: 200 })
     expect(await valuesOf(stub)).toEqual([])
   })
 
@@ -83,7 +91,7 @@ describe('a session that expired while it was idle', () => {
     const stub = fresh()
     const before = await open(stub)
     before.socket?.close(4000)
-    await stub.post(post('resources/subscribe', { uri: 'note://1' }))
+    await postTo(stub, post('resources/subscribe', { uri: 'note://1' }))
     expect(before.methods).toEqual([])
     await expire(stub)
     const revived = await open(stub)
@@ -98,10 +106,10 @@ describe('a session that expired while it was idle', () => {
 
   test('sends the changes of all lists also after other requests and an eviction of its object', async () => {
     const stub = fresh()
-    await stub.post(post('logging/setLevel', { level: 'debug' }))
+    await postTo(stub, post('logging/setLevel', { level: 'debug' }))
     await expire(stub)
-    await stub.post(post('resources/subscribe', { uri: 'note://1' }))
-    await stub.post(call('progress', { steps: 1 }))
+    await postTo(stub, post('resources/subscribe', { uri: 'note://1' }))
+    await postTo(stub, call('progress', { steps: 1 }))
     await evictDurableObject(stub)
     const revived = await open(stub)
     await vi.waitFor(() => expect(revived.methods).toEqual(lists))
@@ -110,13 +118,13 @@ describe('a session that expired while it was idle', () => {
 
   test('sends the changes of all lists once to a client that opens two streams at the same time', async () => {
     const stub = fresh()
-    await stub.post(post('logging/setLevel', { level: 'debug' }))
+    await postTo(stub, post('logging/setLevel', { level: 'debug' }))
     await expire(stub)
     const [one, other, ...posted] = await Promise.all([
       open(stub),
       open(stub),
-      stub.post(post('ping')),
-      stub.post(post('ping')),
+      postTo(stub, post('ping')),
+      postTo(stub, post('ping')),
     ])
     expect([one, other, ...posted]).toMatchObject([{ status: 101 }, { status: 101 }, { status: 200 }, { status: 200 }])
     await stub.changed({ resource: 'note://1' })
@@ -139,9 +147,9 @@ describe('a session that expired while it was idle', () => {
     await stub.changed({ list: 'tools' })
     await vi.waitFor(() => expect(standing.methods).toHaveLength(1))
     standing.socket?.close(4000)
-    expect(await stub.post(call('progress', { steps: 1 }))).toMatchObject({ status: 200 })
+    expect(await postTo(stub, call('progress', { steps: 1 }))).toMatchObject({ status: 200 })
     const steps = { name: 'progress', arguments: { steps: 2 }, _meta: { progressToken: 'p' } }
-    const posted = await stub.post(post('tools/call', steps))
+    const posted = await postTo(stub, post('tools/call', steps))
     expect(posted).toMatchObject({ stream: expect.any(Number) })
     await expire(stub)
     const ids = ['0.0', '0.1', '1.0', '1.2']
@@ -153,13 +161,13 @@ describe('a session that expired while it was idle', () => {
 
   test('stays ended after a DELETE that follows its expiry', async () => {
     const stub = fresh()
-    await stub.post(post('logging/setLevel', { level: 'debug' }))
+    await postTo(stub, post('logging/setLevel', { level: 'debug' }))
     await expire(stub)
-    expect(await stub.post(post('ping'))).toMatchObject({ status: 200 })
+    expect(await postTo(stub, post('ping'))).toMatchObject({ status: 200 })
     expect(await stub.end(expires)).toBe(true)
     expect(await valuesOf(stub)).toEqual(['ended'])
     await evictDurableObject(stub)
-    expect(await stub.post(post('ping'))).toEqual({ gone: true })
+    expect(await postTo(stub, post('ping'))).toEqual({ gone: true })
     expect((await open(stub)).status).toBe(404)
     vi.setSystemTime(expires + 1)
     expect(await runDurableObjectAlarm(stub)).toBe(true)
@@ -179,7 +187,7 @@ async function expiring(use: (session: Session, end: End, storage: DurableObject
     life: week,
     className: 'McpSession',
     Subscriptions: undefined,
-    termsOf: () => termsWith(terms)(undefined),
+    termsOf: () => everythingsTerms,
     subscriptionsAt: () => ({
       unsubscribeAll() {
         began.resolve()
@@ -213,8 +221,8 @@ describe('a request that arrives while a session expires', () => {
     await expiring(async (session, { begun, release }, storage) => {
       const alarm = session.alarm()
       await begun
-      const posted = Promise.all([session.post(ping()), session.post(ping())])
-      const admitted = session.admit({ expires, tenant: undefined, scopes: [], after: undefined })
+      const posted = Promise.all([postTo(session, ping()), postTo(session, ping())])
+      const admitted = session.admit(openingOf({ expires }))
       release()
       expect(await posted).toMatchObject([{ status: 200 }, { status: 200 }])
       expect(await admitted).toEqual({ admitted: true })
@@ -228,7 +236,7 @@ describe('a request that arrives while a session expires', () => {
       const alarm = session.alarm()
       await begun
       const ends = Promise.all([session.end(expires), session.end(expires)])
-      const posted = session.post(ping())
+      const posted = postTo(session, ping())
       release()
       expect(await ends).toEqual([true, false])
       expect(await posted).toEqual({ gone: true })
@@ -239,7 +247,7 @@ describe('a request that arrives while a session expires', () => {
 
   test('keeps the session if it arrives before the alarm', async () => {
     await expiring(async (session, { release }, storage) => {
-      const posted = session.post(ping())
+      const posted = postTo(session, ping())
       release()
       expect(await posted).toMatchObject({ status: 200 })
       await session.alarm()
@@ -256,7 +264,7 @@ describe('a request that arrives while a session expires', () => {
         return ending.promise
       })
       const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'slow' } } as const
-      const posted = session.post(postOf([message], { expires, streams: false }))
+      const posted = postTo(session, postOf([message], { expires, streams: false }))
       await running.promise
       vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + day + day / 12 })
       const alarm = session.alarm()
@@ -275,7 +283,7 @@ describe('a request that arrives while a session expires', () => {
       try {
         const alarm = session.alarm()
         await begun
-        const posted = session.post(ping())
+        const posted = postTo(session, ping())
         release()
         await expect(alarm).rejects.toThrow('lost')
         expect(await posted).toMatchObject({ status: 200 })
@@ -289,9 +297,7 @@ describe('a request that arrives while a session expires', () => {
   })
 })
 
-test('sessions of a Worker of an older release are revived by default', () => {
-  const text = termsWith({ ...terms, revive: false })(2)
-  expect(readTerms(text)).toMatchObject({ shard: 2, revive: false })
-  expect(readTerms(text.replace(/ \d$/, ''))).toMatchObject({ shard: 2, revive: true })
+test('the terms of a session are read as they were written', () => {
+  expect(readTerms(termsWith({ ...terms, revive: false })(2))).toMatchObject({ shard: 2, revive: false })
   expect(readTerms(termsWith(terms)(undefined))).toMatchObject({ shard: undefined, revive: true })
 })

@@ -6,7 +6,7 @@ import { defaultLogBounds, EventLog } from '../../durable-objects/shared/event-l
 import { Schema, versionOf } from '../../durable-objects/shared/schema.ts'
 import { migrations, migrationsOf } from '../../durable-objects/store/migrations.ts'
 import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
-import { post, postOf, week } from './session-post.ts'
+import { post, postOf, postTo, relayUrl, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc & StoreRpc
 const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession
@@ -59,7 +59,7 @@ async function stored({ values, statements }: typeof version1 = version1): Promi
   const stub = namespace.getByName(name)
   // Its journal is taken from a call of this release, because it names the tool's questions.
   const other = namespace.getByName(crypto.randomUUID())
-  await other.post(post('tools/call', { name: 'ask_name', arguments: {} }))
+  await postTo(other, post('tools/call', { name: 'ask_name', arguments: {} }))
   const journal = await runInDurableObject(other, (_, { storage }) => {
     const [row] = storage.sql.exec<{ call: string }>('SELECT call FROM calls').toArray()
     return JSON.stringify(JSON.parse(row?.call ?? '{}').journal)
@@ -94,11 +94,9 @@ const answer = () => postOf([{ jsonrpc: '2.0', id: 'ask-1', result: { action: 'a
 describe('the stored data of schema version 1', () => {
   test('is read by this release: the call continues and its stream is resumed', async () => {
     const { stub } = await stored()
-    expect(await stub.post(answer())).toEqual({ status: 202 })
-    const query = `after=1.1&expires=${Date.now() + week}&relay=one`
-    const { webSocket } = await stub.fetch(
-      new Request(`https://session/relay?${query}`, { headers: { Upgrade: 'websocket' } }),
-    )
+    expect(await postTo(stub, answer())).toEqual({ status: 202 })
+    const query = 'after=1.1&relay=one'
+    const { webSocket } = await stub.fetch(new Request(relayUrl(query), { headers: { Upgrade: 'websocket' } }))
     let text = ''
     const closed = Promise.withResolvers<number>()
     webSocket?.addEventListener('message', ({ data }) => {
@@ -178,11 +176,11 @@ test('an object with data of a newer release refuses all requests, keeps its dat
   await evictDurableObject(stub)
   const before = await dump(stub)
   const refusal = `A newer release stored this object (schema ${current + 1}; this release reads up to ${current})`
-  expect(await refusalOf(() => stub.post(answer()))).toContain(refusal)
+  expect(await refusalOf(() => postTo(stub, answer()))).toContain(refusal)
   expect(await refusalOf(() => stub.end(Date.now() + week))).toContain(refusal)
   expect(await refusalOf(() => stub.changed({ list: 'tools' }))).toContain(refusal)
   expect(await refusalOf(() => stub.put('text', Date.now() + week))).toContain(refusal)
-  expect(await refusalOf(() => stub.fetch(new Request('https://session/relay?stream=1')))).toContain(refusal)
+  expect(await refusalOf(() => stub.fetch(new Request(relayUrl('stream=1'))))).toContain(refusal)
   await runInDurableObject(stub, (_, { storage }) => storage.setAlarm(Date.now() + week))
   expect(await runDurableObjectAlarm(stub)).toBe(true)
   const alarm = await runInDurableObject(stub, (_, { storage }) => storage.getAlarm())
@@ -191,17 +189,17 @@ test('an object with data of a newer release refuses all requests, keeps its dat
   expect(await dump(stub)).toEqual(before)
   await runInDurableObject(stub, (_, { storage }) => storage.kv.put('schema', current))
   await evictDurableObject(stub)
-  expect(await stub.post(answer())).toEqual({ status: 202 })
+  expect(await postTo(stub, answer())).toEqual({ status: 202 })
 })
 
 test('a session stores the schema version with its first data', async () => {
   const { stub } = await stored()
   const fresh = namespace.getByName(crypto.randomUUID())
   const ping = { ...answer(), messages: [{ jsonrpc: '2.0' as const, id: 1, method: 'ping' }] }
-  await fresh.post(ping)
+  await postTo(fresh, ping)
   expect(await runInDurableObject(fresh, (_, { storage }) => [...storage.kv.list()])).toEqual([])
   const level = { jsonrpc: '2.0' as const, id: 2, method: 'logging/setLevel', params: { level: 'info' } }
-  await fresh.post({ ...ping, messages: [level] })
+  await postTo(fresh, { ...ping, messages: [level] })
   expect(await runInDurableObject(fresh, (_, { storage }) => storage.kv.get('schema'))).toBe(1)
   expect(await runInDurableObject(stub, (_, { storage }) => storage.kv.get('schema'))).toBe(1)
 })

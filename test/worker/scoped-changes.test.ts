@@ -10,7 +10,7 @@ import { termsWith } from '../../durable-objects/session/session-terms.ts'
 import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
 import { Subscriptions } from '../../durable-objects/subscriptions/session-part.ts'
 import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
-import { post, week } from './session-post.ts'
+import { openingOf, post, postTo, relayUrl, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
 const { McpSession } = exports as unknown as { McpSession: { getByName(name: string): Stub } }
@@ -20,14 +20,6 @@ server.resource('secret://1', { description: 'A secret', scopes: ['secret'] }, (
 server.resource('note://1', { description: 'A note' }, () => 'a note')
 
 const caller = { issuer: 'https://issuer.example', subject: 'ada' }
-const opening = (scopes: string[], relay: string) => ({
-  ...caller,
-  expires: Date.now() + week,
-  tenant: undefined,
-  scopes,
-  after: undefined,
-  relay,
-})
 const subscribe = (uri: string) => {
   const principal = { ...caller, scopes: ['secret'], claims: {} }
   return post('resources/subscribe', { uri }, { principal, scopes: [uri === 'secret://1' ? ['secret'] : []] })
@@ -64,8 +56,8 @@ async function running(use: (next: () => Session) => Promise<void>) {
 
 /** Opens the standing stream. Returns the URIs of the changes on it. */
 async function open(session: Session, scopes: string[], relay: string) {
-  expect(await session.admit(opening(scopes, relay))).toEqual({ admitted: true })
-  const url = `https://session/relay?expires=${Date.now() + week}&relay=${relay}&admitted=1&readmits=1`
+  expect(await session.admit(openingOf({ ...caller, scopes, relay }))).toEqual({ admitted: true })
+  const url = relayUrl(`relay=${relay}&admitted=1`)
   const { status, webSocket } = await session.fetch(new Request(url, { headers: { Upgrade: 'websocket' } }))
   expect(status).toBe(101)
   const changed: string[] = []
@@ -83,7 +75,7 @@ test.each<[string, string[], string[]]>([
   await running(async (next) => {
     const session = next()
     for (const uri of ['secret://1', 'note://1']) {
-      expect(await session.post(subscribe(uri))).toMatchObject({ status: 200 })
+      expect(await postTo(session, subscribe(uri))).toMatchObject({ status: 200 })
     }
     const changed = await open(session, scopes, 'one')
     // The Subscriptions object sent both before the session unsubscribed.
@@ -98,7 +90,7 @@ test.each<[string, string[], string[]]>([
 test('a change of a resource with scopes over HTTP+SSE, whose stream no other token can open', async () => {
   await running(async (next) => {
     const session = next()
-    const url = `https://session/relay?expires=${Date.now() + week}&relay=one&sse=1`
+    const url = relayUrl('relay=one&sse=1')
     const { webSocket } = await session.fetch(new Request(url, { headers: { Upgrade: 'websocket' } }))
     const changed: string[] = []
     webSocket?.addEventListener('message', ({ data }) => changed.push(readRelayMessage(data)?.payload ?? ''))

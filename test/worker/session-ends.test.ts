@@ -12,12 +12,14 @@ import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
 import { versionOf } from '../../durable-objects/shared/schema.ts'
 import { Subscriptions } from '../../durable-objects/subscriptions/session-part.ts'
 import * as closeCode from '../../worker/protocol/close-code.ts'
-import { post, week } from './session-post.ts'
+import { post, postTo, relayUrl, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
 const { McpSession } = exports as unknown as { McpSession: { getByName(name: string): Stub } }
 
-const termsOf = termsWith({ streamAfterMs: 1000, ttl: week, log: defaultLogBounds, revive: true })
+const termsWithRevive = (revive: boolean) =>
+  termsWith({ streamAfterMs: 1000, ttl: week, log: defaultLogBounds, revive })
+const termsOf = termsWithRevive(true)
 
 type Running = {
   session: Session
@@ -97,7 +99,7 @@ describe('a session ends although', () => {
     })
     await running({ server }, async ({ session, storage, reported }) => {
       const call = { name: 'run', _meta: { progressToken: 'p' } }
-      expect(await session.post(post('tools/call', call))).toEqual({ stream: 1 })
+      expect(await postTo(session, post('tools/call', call))).toEqual({ stream: 1 })
       const relay = await open(session, 'stream=1')
       storage.sql.exec('DROP TABLE events')
       storage.sql.exec('DROP TABLE streams')
@@ -122,7 +124,7 @@ describe('a session whose expiry fails once', () => {
     const subscribing = { Subscriptions, subscriptionsAt: () => shard as unknown as SubscriptionsRpc }
     await running(subscribing, async (parts) => {
       const { session, storage, name } = parts
-      const terms = termsWith({ streamAfterMs: 1000, ttl: week, log: defaultLogBounds, revive })(0)
+      const terms = termsWithRevive(revive)(0)
       const stored = {
         schema: versionOf(migrations),
         id: { name, expires },
@@ -151,16 +153,16 @@ describe('a session whose expiry fails once', () => {
   test('has ended without revive, and deletes the rest with the next request', async () => {
     await failing(false, async ({ session, storage }) => {
       expect(valuesIn(storage)).toContain('id')
-      expect(await session.post(post('ping'))).toEqual({ gone: true })
+      expect(await postTo(session, post('ping'))).toEqual({ gone: true })
       expect(valuesIn(storage)).toEqual(['ended'])
       expect(await storage.getAlarm()).toBe(expires)
-      expect(await session.post(post('ping'))).toEqual({ gone: true })
+      expect(await postTo(session, post('ping'))).toEqual({ gone: true })
     })
   })
 
   test('registers again for changes with its next stream', async () => {
     await failing(true, async ({ session }, registered) => {
-      expect(await session.post(post('ping'))).toMatchObject({ status: 200 })
+      expect(await postTo(session, post('ping'))).toMatchObject({ status: 200 })
       expect((await open(session, '')).status).toBe(101)
       expect(registered).toContain('tools')
     })
@@ -180,15 +182,18 @@ describe('a session whose object is lost while it ends', () => {
       subscribe: async (_: string, topics: string[]) => registered.push(...topics) > 0,
       unsubscribeAll: async () => registered.splice(0).length > 0,
     }
+    const terms = termsWithRevive(revive)(0)
     const own: Partial<SessionHost> = {
       Subscriptions,
       // Only what a session uses of them.
       subscriptionsAt: () => shard as unknown as SubscriptionsRpc,
       state: (name) => ({ deleteAll: async () => void deleted.push(name) }) as never,
-      termsOf: () => termsWith({ streamAfterMs: 1000, ttl: week, log: defaultLogBounds, revive })(0),
+      termsOf: () => terms,
     }
     await running({ ...own, ...host }, async (parts) => {
-      expect(await parts.session.post(post('resources/subscribe', { uri: 'note://1' }))).toMatchObject({ status: 200 })
+      expect(await postTo(parts.session, post('resources/subscribe', { uri: 'note://1' }, { terms }))).toMatchObject({
+        status: 200,
+      })
       expect(registered).toContain('resource:note://1')
       parts.storage.kv.put('stateObjects', ['board'])
       await use(parts, registered, deleted)
@@ -216,7 +221,7 @@ describe('a session whose object is lost while it ends', () => {
       await reached
       expect(registered).toEqual([])
       const session = next()
-      expect(await session.post(post('ping'))).toMatchObject({ status: 200 })
+      expect(await postTo(session, post('ping'))).toMatchObject({ status: 200 })
       expect(deleted).toEqual(['board'])
       expect(valuesIn(storage)).toEqual([])
       expect((await open(session, '')).status).toBe(101)
@@ -235,13 +240,14 @@ describe('a session whose object is lost while it ends', () => {
       await reached
       const gone = { unsubscribeAll: async () => false } as unknown as SubscriptionsRpc
       const session = next({ subscriptionsAt: () => gone })
-      expect(await session.post(post('ping'))).toEqual({ gone: true })
+      const ping = post('ping', {}, { terms: termsWithRevive(false)(0) })
+      expect(await postTo(session, ping)).toEqual({ gone: true })
       expect(valuesIn(storage)).toEqual(['ended'])
     })
   })
 
   test.each<[string, (session: Session) => Promise<unknown>, unknown]>([
-    ['a request', (session) => session.post(post('ping')), { gone: true }],
+    ['a request', (session) => postTo(session, post('ping')), { gone: true }],
     ['a DELETE', (session) => session.end(Date.now() + week), false],
     ['a stream', async (session) => (await open(session, '')).status, 404],
     ['an alarm', (session) => session.alarm(), undefined],
@@ -264,7 +270,7 @@ describe('a session whose object is lost while it ends', () => {
       expect(await request(session)).toEqual(answer)
       expect({ registered, deleted, ends }).toEqual({ registered: [], deleted: ['board'], ends: ['deleted'] })
       expect(valuesIn(storage)).toEqual(['ended'])
-      expect(await session.post(post('ping'))).toEqual({ gone: true })
+      expect(await postTo(session, post('ping'))).toEqual({ gone: true })
       expect(ends).toEqual(['deleted'])
     })
   })
@@ -273,7 +279,7 @@ describe('a session whose object is lost while it ends', () => {
     const name = crypto.randomUUID()
     // A stub whose object was lost stays broken.
     const stub = () => McpSession.getByName(name)
-    expect(await stub().post(post('logging/setLevel', { level: 'debug' }))).toMatchObject({ status: 200 })
+    expect(await postTo(stub(), post('logging/setLevel', { level: 'debug' }))).toMatchObject({ status: 200 })
     await runInDurableObject(stub(), (_, state) => {
       const setAlarm = state.storage.setAlarm.bind(state.storage)
       state.storage.setAlarm = async (time) => {
@@ -284,14 +290,14 @@ describe('a session whose object is lost while it ends', () => {
     })
     const expires = Date.now() + week
     expect(await stub().end(expires).then(String, String)).toBe('Error: lost')
-    expect(await stub().post(post('ping'))).toEqual({ gone: true })
+    expect(await postTo(stub(), post('ping'))).toEqual({ gone: true })
     expect(await alarmOf(stub())).toBe(expires)
   })
 })
 
 test('a session whose tombstone is refused gives its instance up', async () => {
   const stub = McpSession.getByName(crypto.randomUUID())
-  expect(await stub.post(post('logging/setLevel', { level: 'debug' }))).toMatchObject({ status: 200 })
+  expect(await postTo(stub, post('logging/setLevel', { level: 'debug' }))).toMatchObject({ status: 200 })
   await runInDurableObject(stub, (_, { storage: { kv } }) => {
     vi.spyOn(kv, 'put').mockImplementation(() => {
       throw new Error('full')
@@ -304,7 +310,7 @@ describe('a session whose end is not stored', () => {
   const lost = async (fail: (state: DurableObjectState) => void) => {
     const name = crypto.randomUUID()
     const stub = () => McpSession.getByName(name)
-    expect(await stub().post(post('logging/setLevel', { level: 'debug' }))).toMatchObject({ status: 200 })
+    expect(await postTo(stub(), post('logging/setLevel', { level: 'debug' }))).toMatchObject({ status: 200 })
     await runInDurableObject(stub(), (_, state) => fail(state))
     expect(
       await stub()
@@ -312,7 +318,7 @@ describe('a session whose end is not stored', () => {
         .then(String, String),
     ).toContain('Error: ')
     // The instance may not have ended yet.
-    await vi.waitFor(() => stub().post(post('ping')))
+    await vi.waitFor(() => postTo(stub(), post('ping')))
     return stub()
   }
   test.each<[string, (state: DurableObjectState) => void]>([
@@ -340,7 +346,7 @@ describe('a session whose end is not stored', () => {
     await runInDurableObject(stub, (_, { storage }) => expect(valuesIn(storage)).toContain('logLevel'))
     const expires = Date.now() + week
     expect(await stub.end(expires)).toBe(true)
-    expect(await stub.post(post('ping'))).toEqual({ gone: true })
+    expect(await postTo(stub, post('ping'))).toEqual({ gone: true })
     expect(await alarmOf(stub)).toBe(expires)
   })
 })
@@ -349,13 +355,12 @@ test('a session whose stream has paused for a slow reader can be ended', async (
   const stub = McpSession.getByName(crypto.randomUUID())
   const _meta = { progressToken: 'p'.repeat(1000) }
   const call = post('tools/call', { name: 'progress', arguments: { steps: 900 }, _meta })
-  expect(await stub.post(call)).toMatchObject({ stream: 1 })
-  const query = new URLSearchParams({ expires: String(call.expires), after: '1.1' })
-  const paused = await stub.fetch(new Request(`https://session/relay?${query}`, { headers: { Upgrade: 'websocket' } }))
+  expect(await postTo(stub, call)).toMatchObject({ stream: 1 })
+  const paused = await stub.fetch(new Request(relayUrl('after=1.1'), { headers: { Upgrade: 'websocket' } }))
   expect(paused.status).toBe(101)
   paused.webSocket?.accept()
   expect(await stub.end(call.expires)).toBe(true)
-  expect(await stub.post(post('ping'))).toEqual({ gone: true })
+  expect(await postTo(stub, post('ping'))).toEqual({ gone: true })
 })
 
 describe('a session that ends', () => {
@@ -368,7 +373,7 @@ describe('a session that ends', () => {
     await running({ server }, async ({ session, storage, sockets }) => {
       expect((await open(session, 'sse=1')).status).toBe(101)
       const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
-      const posted = session.post(post('initialize', hello, { handshake: undefined }))
+      const posted = postTo(session, post('initialize', hello, { handshake: undefined }))
       await vi.waitFor(() => expect(onInitialize).toHaveBeenCalled())
       const [socket] = sockets()
       if (socket) await session.webSocketClose(socket, closeCode.clientGone)
@@ -393,7 +398,7 @@ describe('a session that ends', () => {
     await running(subscribing, async ({ session, storage, name }) => {
       const principal = { issuer: 'i', subject: 's', scopes: ['notes'], claims: {} }
       const more = { principal, terms: termsOf(0) }
-      const posted = session.post(post('resources/subscribe', { uri: 'note://1' }, more))
+      const posted = postTo(session, post('resources/subscribe', { uri: 'note://1' }, more))
       await vi.waitFor(() => expect(valuesIn(storage)).toContain('id'))
       expect(await session.end(Date.now() + week)).toBe(true)
       registering.resolve(true)
@@ -424,7 +429,7 @@ describe('a session over HTTP+SSE acknowledges', () => {
     Object.assign(server.declarations, { hooks: { onInitialize: () => initialized.promise }, capabilities })
     await running({ server }, async ({ session, storage }) => {
       await open(session, 'sse=1')
-      const initialize = () => session.post(post('initialize', hello, { handshake: undefined }))
+      const initialize = () => postTo(session, post('initialize', hello, { handshake: undefined }))
       const failed = initialize()
       expect(await waits(failed)).toBe(true)
       initialized.resolve()
@@ -445,7 +450,7 @@ describe('a session over HTTP+SSE acknowledges', () => {
       // In the context of the object, where its limits count.
       counting = Promise.withResolvers()
       await open(session, 'sse=1')
-      const posted = session.post(post('ping', {}, { handshake: undefined, caller: 'ada' }))
+      const posted = postTo(session, post('ping', {}, { handshake: undefined, caller: 'ada' }))
       expect(await waits(posted)).toBe(true)
       counting.resolve(() => {})
       expect(await posted).toEqual({ status: 202 })
@@ -455,7 +460,7 @@ describe('a session over HTTP+SSE acknowledges', () => {
 })
 
 async function open(session: Session, query: string) {
-  const url = `https://session/relay?expires=${Date.now() + week}&relay=one&${query}`
+  const url = relayUrl(`relay=one&${query}`)
   const { status, webSocket } = await session.fetch(new Request(url, { headers: { Upgrade: 'websocket' } }))
   const closed = new Promise<number>((resolve) => {
     webSocket?.addEventListener('close', ({ code }) => resolve(code))

@@ -1,18 +1,46 @@
-import type { Post } from '../../durable-objects/rpc.ts'
+import type { Opening, Post, Posted, PostedSession, SessionRpc } from '../../durable-objects/rpc.ts'
+import { termsWith } from '../../durable-objects/session/session-terms.ts'
+import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
+import { type Admitted, endpointKey } from '../../worker/declarations/endpoints.ts'
 import type { Message, RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 
 /** Milliseconds for which the sealed id of a session is valid. */
 export const week = 7 * 24 * 60 * 60_000
 
+/** The terms of the sessions of the test server. */
+export const terms = termsWith({
+  streamAfterMs: 600_000,
+  ttl: 24 * 60 * 60_000,
+  log: defaultLogBounds,
+  revive: true,
+})(0)
+
+/** Data about the endpoint of the test server. */
+export const admitted: Admitted = {
+  endpoint: endpointKey(JSON.stringify(['everything', '/mcp']), undefined),
+  serverName: 'everything',
+  storedClaims: [],
+  isReauthorized: false,
+  isLimited: false,
+  plugins: ['page', 'subscriptions'],
+  hidesErrors: false,
+  maxResultBytes: Number.MAX_SAFE_INTEGER,
+}
+
 /** What a Worker hands to the Session object of a client of 2025-11-25 that can be asked for input. */
 export const postOf = (messages: Message[], more: Partial<Post> = {}): Post => ({
   messages,
+  scopes: messages.map(() => []),
   batch: false,
   handshake: { version: '2025-11-25', capabilities: { elicitation: {} }, client: { name: 'test', version: '1' } },
   principal: undefined,
   caller: undefined,
+  address: undefined,
+  http: { url: 'https://mcp.example/mcp', headers: '' },
   session: 'sealed',
   identity: 'test',
+  admitted,
+  terms,
   expires: Date.now() + week,
   streams: true,
   ...more,
@@ -21,3 +49,44 @@ export const postOf = (messages: Message[], more: Partial<Post> = {}): Post => (
 /** The same with one request. */
 export const post = (method: string, params: object = {}, more: Partial<Post> = {}): Post =>
   postOf([{ jsonrpc: '2.0', id: 1, method, params } as RequestMessage], more)
+
+/** Sends a POST to a session, as a Worker does that follows its stream if it can. */
+export async function postAndFollow(
+  to: Pick<SessionRpc, 'post'>,
+  { principal, handshake, session, identity, admitted, terms, expires, ...request }: Post,
+): Promise<Posted> {
+  const common: PostedSession = { handshake, session, identity, admitted, terms, expires }
+  const posted = await to.post(JSON.stringify(request), JSON.stringify(common), principal)
+  return typeof posted === 'string' ? { status: 200, text: posted } : posted
+}
+
+/** What a Worker asks before it opens the stream of an anonymous client. */
+export const openingOf = (more: Partial<Opening> = {}): Opening => ({
+  terms,
+  expires: Date.now() + week,
+  issuer: undefined,
+  tenant: undefined,
+  subject: undefined,
+  client: undefined,
+  scopes: [],
+  after: undefined,
+  relay: 'one',
+  ...more,
+})
+
+/** Sends a POST to a session, as a Worker that has gone before it follows the stream. */
+export async function postTo(to: Pick<SessionRpc, 'post'>, sent: Post): Promise<Posted> {
+  const posted = await postAndFollow(to, sent)
+  if (!('stream' in posted) || !posted.following) return posted
+  const { following, ...rest } = posted
+  following.next[Symbol.dispose]?.()
+  return rest
+}
+
+/** Returns the URL that opens a relay to a session. */
+export const relayUrl = (query: string): string =>
+  `https://session/relay?${new URLSearchParams({
+    terms,
+    expires: String(Date.now() + week),
+    ...Object.fromEntries(new URLSearchParams(query)),
+  })}`

@@ -9,7 +9,7 @@ import { type Plugin, type ServeOptions, serve } from '../../worker/index.ts'
 import type { Message, RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
 import worker from '../support/everything/index.ts'
-import { post, postOf, week } from './session-post.ts'
+import { post, postOf, postTo, relayUrl, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
 const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession
@@ -48,10 +48,7 @@ const valuesOf = (stub: Stub) =>
 const alarmOf = (stub: Stub) => runInDurableObject(stub, (_, state) => state.storage.getAlarm())
 
 async function open(stub: Stub, query: string) {
-  const settings = `expires=${Date.now() + week}&${query}`
-  const response = await stub.fetch(
-    new Request(`https://session/relay?${settings}`, { headers: { Upgrade: 'websocket' } }),
-  )
+  const response = await stub.fetch(new Request(relayUrl(query), { headers: { Upgrade: 'websocket' } }))
   const frames: string[] = []
   const closed = Promise.withResolvers<number>()
   const socket = response.webSocket
@@ -106,24 +103,24 @@ describe('a session without state', () => {
       const name = crypto.randomUUID()
       const stub = namespace.getByName(name)
       await refuseValue(stub, value)
-      await expectLoss(stub.post(request()))
+      await expectLoss(postTo(stub, request()))
       const next = namespace.getByName(name)
       expect([await tablesOf(next), await valuesOf(next), await alarmOf(next)]).toEqual([[], [], null])
-      expect(await next.post(call('ask_name'))).toEqual({ stream: 1 })
+      expect(await postTo(next, call('ask_name'))).toEqual({ stream: 1 })
       expect(await valuesOf(next)).toEqual(['id', 'lastSeenAt'])
       expect(await runDurableObjectAlarm(next)).toBe(true)
       const answer = { jsonrpc: '2.0' as const, id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }
       const relay = await open(next, 'stream=1')
-      expect(await next.post({ ...post(''), messages: [answer] })).toEqual({ status: 202 })
+      expect(await postTo(next, { ...post(''), messages: [answer] })).toEqual({ status: 202 })
       expect(await relay.closed).toBe(1000)
     })
   })
 
   test('stores no data', async () => {
     const stub = session()
-    expect(await stub.post(post('tools/list'))).toMatchObject({ status: 200 })
-    expect(await stub.post(call('echo', { text: 'hi' }))).toMatchObject({ status: 200 })
-    expect(await stub.post(post('ping'))).toMatchObject({ status: 200 })
+    expect(await postTo(stub, post('tools/list'))).toMatchObject({ status: 200 })
+    expect(await postTo(stub, call('echo', { text: 'hi' }))).toMatchObject({ status: 200 })
+    expect(await postTo(stub, post('ping'))).toMatchObject({ status: 200 })
     expect(await tablesOf(stub)).toEqual([])
     expect(await valuesOf(stub)).toEqual([])
     expect(await alarmOf(stub)).toBeNull()
@@ -153,7 +150,8 @@ function admittedAt(path: string, plugins: readonly Plugin[], more: Partial<Serv
 describe('a stream', () => {
   test('is stored before it is sent, and replayed from each of its events', async () => {
     const stub = session()
-    const posted: Posted = await stub.post(
+    const posted: Posted = await postTo(
+      stub,
       post('tools/call', { name: 'progress', arguments: { steps: 3 }, _meta: { progressToken: 'p' } }),
     )
     await evictDurableObject(stub)
@@ -177,7 +175,7 @@ describe('a stream', () => {
     const steps = { name: 'progress', arguments: { steps: 3 }, _meta: { progressToken: 'p' } }
     const ended = async () => {
       const stub = session()
-      expect(await stub.post(post('tools/call', steps))).toMatchObject({ stream: 1 })
+      expect(await postTo(stub, post('tools/call', steps))).toMatchObject({ stream: 1 })
       await (await open(stub, 'stream=1')).closed
       const left = ((await alarmOf(stub)) ?? 0) - Date.now()
       expect(left).toBeGreaterThan(hour - 60_000)
@@ -214,17 +212,17 @@ describe('a stream', () => {
 
   test('continues after the object was evicted during an input request', async () => {
     const stub = session()
-    expect(await stub.post(call('ask_name'))).toEqual({ stream: 1 })
+    expect(await postTo(stub, call('ask_name'))).toEqual({ stream: 1 })
     const relay = await open(stub, 'stream=1')
     await vi.waitFor(() => expect(relay.frames.join('')).toContain('"id":"ask-1"'))
     await evictDurableObject(stub, { webSockets: 'hibernate' })
     const answer = { jsonrpc: '2.0' as const, id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }
-    expect(await stub.post({ ...post(''), messages: [answer] })).toEqual({ status: 202 })
+    expect(await postTo(stub, { ...post(''), messages: [answer] })).toEqual({ status: 202 })
     expect(await relay.closed).toBe(1000)
     expect(relay.frames.join('')).toContain('Hello, Ada!')
     // The same answer once more, and one that nobody waits for, change nothing.
     for (const id of ['ask-1', 'ask-99', 'other', 7]) {
-      expect(await stub.post({ ...post(''), messages: [{ ...answer, id }] })).toEqual({ status: 202 })
+      expect(await postTo(stub, { ...post(''), messages: [{ ...answer, id }] })).toEqual({ status: 202 })
     }
   })
 
@@ -232,27 +230,27 @@ describe('a stream', () => {
     const stub = session()
     const key = crypto.randomUUID()
     const waits = { name: 'wait', arguments: { key }, _meta: { progressToken: 'p' } }
-    expect(await stub.post(post('tools/call', waits))).toEqual({ stream: 1 })
+    expect(await postTo(stub, post('tools/call', waits))).toEqual({ stream: 1 })
     await runInDurableObject(stub, (_, state) => state.storage.setAlarm(Date.now()))
     // The alarm runs, and no other one can.
     await vi.waitFor(async () => expect(await alarmOf(stub)).toBeNull())
     const asks = { ...call('ask_soon').messages[0], id: 2 } as RequestMessage
-    expect(await stub.post({ ...post(''), messages: [asks] })).toEqual({ stream: 2 })
+    expect(await postTo(stub, { ...post(''), messages: [asks] })).toEqual({ stream: 2 })
     const relay = await open(stub, 'stream=2')
     expect(await relay.closed).toBe(1000)
     expect(relay.frames.at(-1)).toContain('Timed out waiting for input')
     const params = { requestId: 1 }
-    await stub.post({ ...post(''), messages: [{ jsonrpc: '2.0', method: 'notifications/cancelled', params }] })
+    await postTo(stub, { ...post(''), messages: [{ jsonrpc: '2.0', method: 'notifications/cancelled', params }] })
   })
 
   test.each(['', 'unknown', 7, null, {}])(
     'of a call with the param taskId %j accepts its input response',
     async (taskId) => {
       const stub = session()
-      expect(await stub.post(post('tools/call', { name: 'ask_name', taskId }))).toEqual({ stream: 1 })
+      expect(await postTo(stub, post('tools/call', { name: 'ask_name', taskId }))).toEqual({ stream: 1 })
       const relay = await open(stub, 'stream=1')
       const answer = { jsonrpc: '2.0' as const, id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }
-      expect(await stub.post({ ...post(''), messages: [answer] })).toEqual({ status: 202 })
+      expect(await postTo(stub, { ...post(''), messages: [answer] })).toEqual({ status: 202 })
       expect(await relay.closed).toBe(1000)
       expect(relay.frames.join('')).toContain('Hello, Ada!')
     },
@@ -262,8 +260,11 @@ describe('a stream', () => {
     const stub = session()
     // No alarm of the runtime comes while Date stands an hour ahead.
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60 * 60_000 })
-    await stub.post(call('ask_name'))
-    await stub.post({ ...call('ask_soon'), messages: [{ ...call('ask_soon').messages[0], id: 2 } as RequestMessage] })
+    await postTo(stub, call('ask_name'))
+    await postTo(stub, {
+      ...call('ask_soon'),
+      messages: [{ ...call('ask_soon').messages[0], id: 2 } as RequestMessage],
+    })
     expect(await alarmOf(stub)).toBe(Date.now() + 1000)
     const [patient, hasty] = [await open(stub, 'stream=1'), await open(stub, 'stream=2')]
     await evictDurableObject(stub, { webSockets: 'hibernate' })
@@ -275,11 +276,11 @@ describe('a stream', () => {
       'id: 2.3\ndata: {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"Timed out waiting for input","data":{"reason":"timeout","retryable":true}}}\n\n',
     ])
     const late = { jsonrpc: '2.0' as const, id: 'ask-2', result: { action: 'accept', content: { value: 'late' } } }
-    expect(await stub.post({ ...post(''), messages: [late] })).toEqual({ status: 202 })
+    expect(await postTo(stub, { ...post(''), messages: [late] })).toEqual({ status: 202 })
     // The other has a day. In an hour the stream that ended is deleted.
     await vi.waitFor(async () => expect(await alarmOf(stub)).toBeGreaterThan(Date.now() + 59 * 60_000))
     const answer = { jsonrpc: '2.0' as const, id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }
-    await stub.post({ ...post(''), messages: [answer] })
+    await postTo(stub, { ...post(''), messages: [answer] })
     expect(await patient.closed).toBe(1000)
     expect(patient.frames.join('')).toContain('Hello, Ada!')
     expect(hasty.frames).toHaveLength(3)
@@ -288,18 +289,18 @@ describe('a stream', () => {
   test('whose events cannot be written loses its connection, and continues once they can', async () => {
     const name = crypto.randomUUID()
     const stub = namespace.getByName(name)
-    expect(await stub.post(call('ask_name'))).toEqual({ stream: 1 })
+    expect(await postTo(stub, call('ask_name'))).toEqual({ stream: 1 })
     const relay = await open(stub, 'stream=1')
     await vi.waitFor(() => expect(relay.frames.join('')).toContain('elicitation/create'))
     await refuse(stub, ['INSERT ON events'])
     const answer = { jsonrpc: '2.0' as const, id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }
-    await expectLoss(stub.post({ ...post(''), messages: [answer] }))
+    await expectLoss(postTo(stub, { ...post(''), messages: [answer] }))
     expect(await relay.closed).toBe(1006)
     const next = namespace.getByName(name)
     await accept(next)
     // As if the answer had not arrived.
     const resumed = await open(next, `after=1.${relay.frames.length}`)
-    expect(await next.post({ ...post(''), messages: [answer] })).toEqual({ status: 202 })
+    expect(await postTo(next, { ...post(''), messages: [answer] })).toEqual({ status: 202 })
     expect(await resumed.closed).toBe(1000)
     expect(resumed.frames.join('')).toContain('Hello, Ada!')
   })
@@ -309,16 +310,16 @@ describe('a stream', () => {
     async (statement) => {
       const name = crypto.randomUUID()
       const stub = namespace.getByName(name)
-      expect(await stub.post(call('ask_name'))).toEqual({ stream: 1 })
+      expect(await postTo(stub, call('ask_name'))).toEqual({ stream: 1 })
       const relay = await open(stub, 'stream=1')
       await vi.waitFor(() => expect(relay.frames.join('')).toContain('elicitation/create'))
       await refuse(stub, [statement])
       const answer = { jsonrpc: '2.0' as const, id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }
-      await expectLoss(stub.post({ ...post(''), messages: [answer] }))
+      await expectLoss(postTo(stub, { ...post(''), messages: [answer] }))
       const next = namespace.getByName(name)
       await accept(next)
       const resumed = await open(next, `after=1.${relay.frames.length}`)
-      expect(await next.post({ ...post(''), messages: [answer] })).toEqual({ status: 202 })
+      expect(await postTo(next, { ...post(''), messages: [answer] })).toEqual({ status: 202 })
       expect(await resumed.closed).toBe(1000)
       expect(resumed.frames.join('')).toContain('Hello, Ada!')
     },
@@ -328,7 +329,7 @@ describe('a stream', () => {
     const name = crypto.randomUUID()
     const stub = () => namespace.getByName(name)
     const wait = { name: 'wait', arguments: { key: crypto.randomUUID() }, _meta: { progressToken: 'p' } }
-    expect(await stub().post(post('tools/call', wait))).toEqual({ stream: 1 })
+    expect(await postTo(stub(), post('tools/call', wait))).toEqual({ stream: 1 })
     await refuse(stub(), ['DELETE ON calls', 'UPDATE ON calls', 'INSERT ON events', 'UPDATE ON streams'])
     await evictDurableObject(stub())
     for (const _ of ['first', 'second']) await expectLoss(open(stub(), 'after=1.1'))
@@ -336,18 +337,18 @@ describe('a stream', () => {
     const resumed = await open(stub(), 'after=1.1')
     expect(await resumed.closed).toBe(1000)
     expect(resumed.frames.join('')).toContain('The call was interrupted')
-    expect(await stub().post(call('echo', { text: 'hi' }))).toMatchObject({ status: 200 })
+    expect(await postTo(stub(), call('echo', { text: 'hi' }))).toMatchObject({ status: 200 })
   })
 
   test('whose input request timed out does not accept the response, even before the alarm runs', async () => {
     const stub = session()
-    await stub.post(call('ask_name'))
+    await postTo(stub, call('ask_name'))
     const relay = await open(stub, 'stream=1')
     await runInDurableObject(stub, (_, { storage: { sql } }) => sql.exec('UPDATE calls SET due = 1'))
     // An instance reads this once.
     await evictDurableObject(stub, { webSockets: 'hibernate' })
     const answer = { jsonrpc: '2.0' as const, id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }
-    expect(await stub.post({ ...post(''), messages: [answer] })).toEqual({ status: 202 })
+    expect(await postTo(stub, { ...post(''), messages: [answer] })).toEqual({ status: 202 })
     expect(await relay.closed).toBe(1000)
     expect(relay.frames.join('')).toContain('"reason":"timeout"')
     expect(relay.frames.join('')).not.toContain('Hello')
@@ -357,22 +358,22 @@ describe('a stream', () => {
     const stub = session()
     // No alarm of the runtime comes while Date stands an hour ahead.
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60 * 60_000 })
-    await stub.post(call('ask_soon'))
+    await postTo(stub, call('ask_soon'))
     const { params } = post('tools/call', {
       name: 'wait',
       arguments: { key: crypto.randomUUID() },
       _meta: { progressToken: 'p' },
     }).messages[0] as RequestMessage
-    await stub.post({ ...post(''), messages: [{ jsonrpc: '2.0', id: 2, method: 'tools/call', params }] })
+    await postTo(stub, { ...post(''), messages: [{ jsonrpc: '2.0', id: 2, method: 'tools/call', params }] })
     expect(await alarmOf(stub)).toBe(Date.now() + 1000)
   })
 
   test('of a cancelled call that waits for input ends without a response, and cancels the input request', async () => {
     const stub = session()
-    await stub.post(call('ask_name'))
+    await postTo(stub, call('ask_name'))
     const relay = await open(stub, 'stream=1')
     const cancel = { jsonrpc: '2.0' as const, method: 'notifications/cancelled', params: { requestId: 1 } }
-    await stub.post({ ...post(''), messages: [cancel] })
+    await postTo(stub, { ...post(''), messages: [cancel] })
     expect(await relay.closed).toBe(1000)
     expect(relay.frames.at(-1)).toContain('"method":"notifications/cancelled","params":{"requestId":"ask-1"')
     expect(relay.frames.join('')).not.toContain('"id":1,')
@@ -381,23 +382,23 @@ describe('a stream', () => {
   test('of a cancelled call ends at once, even if its handler ignores the signal, and is not replayed', async () => {
     const stub = session()
     const args = { name: 'stubborn', arguments: { key: crypto.randomUUID() }, _meta: { progressToken: 'p' } }
-    expect(await stub.post(post('tools/call', args))).toEqual({ stream: 1 })
+    expect(await postTo(stub, post('tools/call', args))).toEqual({ stream: 1 })
     const relay = await open(stub, 'stream=1')
     const cancel = {
       jsonrpc: '2.0' as const,
       method: 'notifications/cancelled',
       params: { requestId: 1, reason: 'no' },
     }
-    await stub.post({ ...post(''), messages: [cancel] })
+    await postTo(stub, { ...post(''), messages: [cancel] })
     expect(await relay.closed).toBe(1000)
     await evictDurableObject(stub)
     expect((await open(stub, 'after=1.1')).status).toBe(405)
-    expect(await stub.post(call('echo', { text: 'the id is free again' }))).toMatchObject({ status: 200 })
+    expect(await postTo(stub, call('echo', { text: 'the id is free again' }))).toMatchObject({ status: 200 })
   })
 
   test('above the buffer of a reader is sent in parts, with each event once', async () => {
     const stub = session()
-    expect(await stub.post(call('pour', { lines: 20, characters: 65_536 }))).toEqual({ stream: 1 })
+    expect(await postTo(stub, call('pour', { lines: 20, characters: 65_536 }))).toEqual({ stream: 1 })
     const frames: string[] = []
     const codes: number[] = []
     for (let query = 'stream=1'; codes.at(-1) !== 1000; query = `after=1.${frames.length}`) {
@@ -413,7 +414,7 @@ describe('a stream', () => {
 
   test('resumes without deleted notifications for its own relay, and not for a client with Last-Event-ID', async () => {
     const stub = session()
-    expect(await stub.post(call('pour', { lines: 1500, characters: 1 }))).toMatchObject({ stream: 1 })
+    expect(await postTo(stub, call('pour', { lines: 1500, characters: 1 }))).toMatchObject({ stream: 1 })
     expect((await open(stub, 'after=1.1&relay=a')).status).toBe(400)
     const again = await open(stub, 'after=1.1&relay=a&again=1')
     expect(await again.closed).toBe(1000)
@@ -484,7 +485,7 @@ describe('a call whose object was lost while it ran', () => {
 
   test('is replayed when the tool is safe to retry, without repeated notifications', async () => {
     const stub = session()
-    expect(await stub.post(streamed('stubborn', crypto.randomUUID()))).toEqual({ stream: 1 })
+    expect(await postTo(stub, streamed('stubborn', crypto.randomUUID()))).toEqual({ stream: 1 })
     await evictDurableObject(stub)
     const relay = await open(stub, 'stream=1')
     expect(await relay.closed).toBe(1000)
@@ -498,7 +499,7 @@ describe('a call whose object was lost while it ran', () => {
     const begun = async () => {
       const stub = session()
       const request = streamed('stubborn', crypto.randomUUID())
-      expect(await stub.post({ ...request, admitted: other })).toEqual({ stream: 1 })
+      expect(await postTo(stub, { ...request, admitted: other })).toEqual({ stream: 1 })
       return stub
     }
     const replyAfterLoss = async (stub: Stub) => {
@@ -538,7 +539,7 @@ describe('a call whose object was lost while it ran', () => {
     ['sent more notifications than are stored', { steps: 1100 }, ['1: 1099', '1: 1100', '1: 1101']],
   ])('and that %s, repeats no notifications', async (_, args, heard) => {
     const stub = session()
-    await stub.post({ ...post(''), messages: [lost(1, args)] })
+    await postTo(stub, { ...post(''), messages: [lost(1, args)] })
     await evictDurableObject(stub)
     const relay = await open(stub, 'stream=1')
     expect(await relay.closed).toBe(1000)
@@ -548,9 +549,9 @@ describe('a call whose object was lost while it ran', () => {
   test('and that notified of a completed URL elicitation, does not repeat the notification', async () => {
     const stub = session()
     const handshake = { ...post('').handshake, capabilities: { elicitation: { url: {} } } } as Post['handshake']
-    expect(await stub.post({ ...call('ask_url_twice'), handshake })).toEqual({ stream: 1 })
+    expect(await postTo(stub, { ...call('ask_url_twice'), handshake })).toEqual({ stream: 1 })
     const answer = { jsonrpc: '2.0' as const, id: 'ask-1', result: { action: 'accept' } }
-    await stub.post({ ...post(''), handshake, messages: [answer] })
+    await postTo(stub, { ...post(''), handshake, messages: [answer] })
     await evictDurableObject(stub)
     const relay = await open(stub, 'stream=1')
     expect(await relay.closed).toBe(1000)
@@ -561,7 +562,12 @@ describe('a call whose object was lost while it ran', () => {
   test('before another call of its batch, repeats no notifications and omits none', async () => {
     const stub = session()
     const handshake = { ...post('').handshake, version: '2025-03-26' } as Post['handshake']
-    await stub.post({ ...post(''), handshake, batch: true, messages: [lost(1, { steps: 3 }), lost(2, { steps: 1 })] })
+    await postTo(stub, {
+      ...post(''),
+      handshake,
+      batch: true,
+      messages: [lost(1, { steps: 3 }), lost(2, { steps: 1 })],
+    })
     await evictDurableObject(stub)
     // The second call starts here, and is lost, too.
     const lostAgain = await open(stub, 'stream=1')
@@ -576,17 +582,17 @@ describe('a call whose object was lost while it ran', () => {
     const stub = session()
     const relay = await open(stub, 'sse=1')
     const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
-    await stub.post(post('initialize', hello, { handshake: undefined }))
+    await postTo(stub, post('initialize', hello, { handshake: undefined }))
     const said = (id: number) => vi.waitFor(() => expect(relay.frames.join('')).toContain(`"id":${id},"result"`))
     await said(1)
-    const over = (message: RequestMessage) => stub.post({ ...post(''), handshake: undefined, messages: [message] })
+    const over = (message: RequestMessage) => postTo(stub, { ...post(''), handshake: undefined, messages: [message] })
     const { params } = lost(2, { steps: 5 })
     await over({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { ...params, name: 'progress' } })
     await said(2)
     await over(lost(3, { steps: 2 }))
     await vi.waitFor(() => expect(steps(relay.frames)).toHaveLength(7))
     await evictDurableObject(stub, { webSockets: 'hibernate' })
-    await stub.post({ ...post('ping'), handshake: undefined, messages: [{ jsonrpc: '2.0', id: 4, method: 'ping' }] })
+    await postTo(stub, { ...post('ping'), handshake: undefined, messages: [{ jsonrpc: '2.0', id: 4, method: 'ping' }] })
     await said(3)
     expect(steps(relay.frames).slice(5)).toEqual(['3: 1', '3: 2', '3: 3'])
     relay.socket?.close(4000)
@@ -596,11 +602,11 @@ describe('a call whose object was lost while it ran', () => {
     const stub = session()
     const relay = await open(stub, 'sse=1')
     const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
-    await stub.post(post('initialize', hello, { handshake: undefined }))
+    await postTo(stub, post('initialize', hello, { handshake: undefined }))
     await vi.waitFor(() => expect(relay.frames).toHaveLength(1))
-    expect(await stub.post(postOf([lost(2, { steps: 0 })], { handshake: undefined }))).toEqual({ status: 202 })
+    expect(await postTo(stub, postOf([lost(2, { steps: 0 })], { handshake: undefined }))).toEqual({ status: 202 })
     await evictDurableObject(stub, { webSockets: 'hibernate' })
-    await stub.post(post('ping', {}, { handshake: undefined }))
+    await postTo(stub, post('ping', {}, { handshake: undefined }))
     await vi.waitFor(() => expect(relay.frames.join('')).toContain('"id":2,"result"'))
     expect(relay.frames.join('')).toContain('run 2')
     relay.socket?.close(4000)
@@ -608,7 +614,7 @@ describe('a call whose object was lost while it ran', () => {
 
   test('ends with an error when the tool is not safe to retry', async () => {
     const stub = session()
-    expect(await stub.post(streamed('wait', crypto.randomUUID()))).toEqual({ stream: 1 })
+    expect(await postTo(stub, streamed('wait', crypto.randomUUID()))).toEqual({ stream: 1 })
     await evictDurableObject(stub)
     const relay = await open(stub, 'after=1.1')
     expect(await relay.closed).toBe(1000)
@@ -617,12 +623,12 @@ describe('a call whose object was lost while it ran', () => {
         '"data":{"reason":"interrupted","retryable":false}}}\n\n',
     ])
     // The id is free again.
-    expect(await stub.post(call('echo', { text: 'hi' }))).toMatchObject({ status: 200 })
+    expect(await postTo(stub, call('echo', { text: 'hi' }))).toMatchObject({ status: 200 })
   })
 
   test('is ended by the alarm when no client reconnects', async () => {
     const stub = session()
-    await stub.post(streamed('wait', crypto.randomUUID()))
+    await postTo(stub, streamed('wait', crypto.randomUUID()))
     await evictDurableObject(stub)
     expect(await runDurableObjectAlarm(stub)).toBe(true)
     const relay = await open(stub, 'after=1.1')
@@ -633,7 +639,7 @@ describe('a call whose object was lost while it ran', () => {
   test('ends with an error when its principal is not stored', async () => {
     const stub = session()
     const principal = { issuer: 'https://issuer.example', subject: 'ada', scopes: [], claims: {} }
-    await stub.post({ ...streamed('stubborn', crypto.randomUUID()), principal })
+    await postTo(stub, { ...streamed('stubborn', crypto.randomUUID()), principal })
     await evictDurableObject(stub)
     const relay = await open(stub, 'after=1.1')
     await relay.closed
@@ -642,8 +648,8 @@ describe('a call whose object was lost while it ran', () => {
 
   test('has no row after it ended', async () => {
     const stub = session()
-    await stub.post(streamed('progress', ''))
-    await stub.post(post('tools/call', { name: 'progress', arguments: { steps: 2 }, _meta: { progressToken: 'p' } }))
+    await postTo(stub, streamed('progress', ''))
+    await postTo(stub, post('tools/call', { name: 'progress', arguments: { steps: 2 }, _meta: { progressToken: 'p' } }))
     const rows = await runInDurableObject(stub, (_, state) => state.storage.sql.exec('SELECT * FROM calls').toArray())
     expect(rows).toEqual([])
   })
@@ -660,11 +666,11 @@ describe('a session that ends or expires', () => {
 
   test('keeps a tombstone until its id expires, and then no data', async () => {
     const stub = session()
-    await stub.post(post('logging/setLevel', { level: 'debug' }))
-    await stub.post(call('progress', { steps: 1 }))
+    await postTo(stub, post('logging/setLevel', { level: 'debug' }))
+    await postTo(stub, call('progress', { steps: 1 }))
     expect(await stub.end(Date.now() + week)).toBe(true)
     expect(await stub.end(Date.now() + week)).toBe(false)
-    expect(await stub.post(post('ping'))).toEqual({ gone: true })
+    expect(await postTo(stub, post('ping'))).toEqual({ gone: true })
     for (const topics of [undefined, ['tools']]) {
       expect(await stub.changed({ list: 'tools' }, undefined, undefined, undefined, topics)).toBe(false)
     }
@@ -680,7 +686,7 @@ describe('a session that ends or expires', () => {
 
   test('answers the calls that were running, and stores no data for them', async () => {
     const stub = session()
-    const silent = stub.post(call('wait', { key: crypto.randomUUID() }))
+    const silent = postTo(stub, call('wait', { key: crypto.randomUUID() }))
     expect(await stub.end(Date.now() + week)).toBe(true)
     expect(await silent).toEqual({ gone: true })
     expect(await tablesOf(stub)).toEqual([])
@@ -693,11 +699,11 @@ describe('a session that ends or expires', () => {
       ['disconnect', 'went on'],
     ]) {
       const stub = session()
-      const silent = stub.post(call('cling', { how }))
+      const silent = postTo(stub, call('cling', { how }))
       expect(await stub.end(Date.now() + week)).toBe(true)
       expect(await silent).toEqual({ gone: true })
       const stub2 = session()
-      await vi.waitFor(async () => expect(JSON.stringify(await stub2.post(call('clung')))).toContain(said))
+      await vi.waitFor(async () => expect(JSON.stringify(await postTo(stub2, call('clung')))).toContain(said))
       expect(await tablesOf(stub)).toEqual([])
       expect(await valuesOf(stub)).toEqual(['ended'])
     }
@@ -705,12 +711,12 @@ describe('a session that ends or expires', () => {
 
   test('ignores a subscription that was in progress', async () => {
     const stub = session()
-    await stub.post(call('slow', { on: true }))
-    const subscribing = stub.post(post('resources/subscribe', { uri: 'slow://1' }))
+    await postTo(stub, call('slow', { on: true }))
+    const subscribing = postTo(stub, post('resources/subscribe', { uri: 'slow://1' }))
     expect(await stub.end(Date.now() + week)).toBe(true)
     expect(await subscribing).toEqual({ gone: true })
     await scheduler.wait(100)
-    await session().post(call('slow', { on: false }))
+    await postTo(session(), call('slow', { on: false }))
     expect(await valuesOf(stub)).toEqual(['ended'])
     const updates = (exports as unknown as { McpSubscriptions: { getByName(name: string): DurableObjectStub } })
       .McpSubscriptions
@@ -728,7 +734,7 @@ describe('a session that ends or expires', () => {
     ],
   ] as [string, Post[]][])('has no data when it expired after %s and a day without a request', async (_, posts) => {
     const stub = session()
-    for (const each of posts) await stub.post(each)
+    for (const each of posts) await postTo(stub, each)
     const relay = await open(stub, '')
     relay.socket?.close(4000)
     await lapse(stub)
@@ -736,7 +742,7 @@ describe('a session that ends or expires', () => {
     expect(await valuesOf(stub)).toEqual([])
     expect(await alarmOf(stub)).toBeNull()
     // Nothing was lost, so its id may be used again: by an instance that watches over what it stores.
-    await stub.post(post('logging/setLevel', { level: 'debug' }))
+    await postTo(stub, post('logging/setLevel', { level: 'debug' }))
     expect(await alarmOf(stub)).toBeGreaterThan(Date.now())
   })
 
@@ -746,13 +752,19 @@ describe('a session that ends or expires', () => {
     ['an open input request', call('ask_name')],
   ])('without revive keeps a tombstone when it expired with %s that its client would miss', async (_, request) => {
     const stub = session()
-    await stub.post({ ...request, terms: withoutRevive })
+    await postTo(stub, { ...request, terms: withoutRevive })
     expect(await runDurableObjectAlarm(stub)).toBe(true)
-    expect(await stub.post({ ...post('ping'), messages: [{ jsonrpc: '2.0', id: 9, method: 'ping' }] })).toMatchObject({
+    expect(
+      await postTo(stub, {
+        ...post('ping'),
+        terms: withoutRevive,
+        messages: [{ jsonrpc: '2.0', id: 9, method: 'ping' }],
+      }),
+    ).toMatchObject({
       status: 200,
     })
     await lapse(stub)
-    expect(await stub.post(post('ping'))).toEqual({ gone: true })
+    expect(await postTo(stub, post('ping'))).toEqual({ gone: true })
     expect(await tablesOf(stub)).toEqual([])
     expect(await valuesOf(stub)).toEqual(['ended'])
   })
@@ -761,12 +773,12 @@ describe('a session that ends or expires', () => {
     'without revive keeps a tombstone when it expired %s the unnoticed timeout of an input request',
     async (when) => {
       const stub = session()
-      await stub.post({ ...call('ask_name'), terms: withoutRevive })
+      await postTo(stub, { ...call('ask_name'), terms: withoutRevive })
       await evictDurableObject(stub)
       await runInDurableObject(stub, (_, { storage: { sql } }) => sql.exec('UPDATE calls SET due = 1'))
       if (when === 'some time after') expect(await runDurableObjectAlarm(stub)).toBe(true)
       await lapse(stub)
-      expect(await stub.post(post('ping'))).toEqual({ gone: true })
+      expect(await postTo(stub, post('ping'))).toEqual({ gone: true })
       expect(await valuesOf(stub)).toEqual(['ended'])
     },
   )
@@ -777,19 +789,19 @@ describe('a session that ends or expires', () => {
     const hour = 60 * 60_000
     const termsOf = (ttl: number) => termsWith({ streamAfterMs: 1000, ttl, log: defaultLogBounds, revive: true })(0)
     const asking = (ttl: number) => ({ ...call('ask_name'), expires, terms: termsOf(ttl) })
-    expect(await stub.post(asking(hour))).toEqual({ stream: 1 })
+    expect(await postTo(stub, asking(hour))).toEqual({ stream: 1 })
     await evictDurableObject(stub)
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * hour })
     await runDurableObjectAlarm(stub)
     expect(await valuesOf(stub)).toEqual([])
 
-    const { stream } = (await stub.post(asking(24 * hour))) as { stream: number }
+    const { stream } = (await postTo(stub, asking(24 * hour))) as { stream: number }
     expect(stream).toBeGreaterThan(1)
     expect((await open(stub, 'after=1.0')).status).toBe(400)
     const relay = await open(stub, `stream=${stream}`)
     await vi.waitFor(() => expect(relay.frames.join('')).toContain('elicitation/create'))
     const late = { jsonrpc: '2.0' as const, id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }
-    expect(await stub.post({ ...asking(24 * hour), messages: [late] })).toEqual({ status: 202 })
+    expect(await postTo(stub, { ...asking(24 * hour), messages: [late] })).toEqual({ status: 202 })
     expect(relay.frames.join('')).not.toContain('Ada')
     relay.socket?.close(4000)
   })
@@ -797,10 +809,10 @@ describe('a session that ends or expires', () => {
   test('continues its ids an hour after its first stream, however late the next one opens', async () => {
     const stub = session()
     const expires = Date.now() + week
-    expect(await stub.post({ ...call('ask_name'), expires })).toEqual({ stream: 1 })
+    expect(await postTo(stub, { ...call('ask_name'), expires })).toEqual({ stream: 1 })
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60 * 60_000 })
     expect(
-      await stub.post({
+      await postTo(stub, {
         ...call('ask_name'),
         expires,
         messages: [{ ...call('ask_name').messages[0], id: 2 } as RequestMessage],
@@ -822,7 +834,7 @@ describe('a session that ends or expires', () => {
     const asking = { ...call('ask_name'), expires }
     /** Asks, and returns the id of the input request, that of its call, and those of the events of the stream. */
     const live = async (name: string) => {
-      const posted = (await stub.post(asking)) as { stream: number }
+      const posted = (await postTo(stub, asking)) as { stream: number }
       const relay = await open(stub, `stream=${posted.stream}`)
       await vi.waitFor(() => expect(relay.frames.join('')).toContain('elicitation/create'))
       const id = /"id":"(ask-\d+)"/.exec(relay.frames.join(''))?.[1] as string
@@ -837,7 +849,7 @@ describe('a session that ends or expires', () => {
     await vi.waitFor(() => expect(standing.frames).toHaveLength(1))
     const [last] = /(?<=id: )\S+/.exec(standing.frames[0] as string) as unknown as [string]
     standing.socket?.close(4000)
-    await stub.post({ ...asking, messages: [answer(first.id, 'Ada')] })
+    await postTo(stub, { ...asking, messages: [answer(first.id, 'Ada')] })
     await first.relay.closed
     await lapse(stub)
     expect(await valuesOf(stub)).toEqual([])
@@ -852,8 +864,8 @@ describe('a session that ends or expires', () => {
       // The changes of the three lists come first: its client knows them as they were in the first life.
       await vi.waitFor(() => expect(again.frames).toHaveLength(3 + 2))
       for (const after of [first.start, last]) expect((await open(stub, `after=${after}`)).status, after).toBe(400)
-      await stub.post({ ...asking, messages: [answer(first.id, 'late')] })
-      await stub.post({ ...asking, messages: [answer(second.id, 'Eve')] })
+      await postTo(stub, { ...asking, messages: [answer(first.id, 'late')] })
+      await postTo(stub, { ...asking, messages: [answer(second.id, 'Eve')] })
       await second.relay.closed
       expect(second.relay.frames.join('')).toContain('Hello, Eve!')
       const [resumed, whole] = [await open(stub, `after=${again.start}`), await open(stub, `after=${second.start}`)]
@@ -880,7 +892,7 @@ describe('a session that ends or expires', () => {
 
   test('does not expire a day after its last request if its stream was open since', async () => {
     const stub = session()
-    await stub.post(post('logging/setLevel', { level: 'debug' }))
+    await postTo(stub, post('logging/setLevel', { level: 'debug' }))
     const relay = await open(stub, '')
     await evictDurableObject(stub, { webSockets: 'hibernate' })
     await runInDurableObject(stub, (_, state) => state.storage.kv.put('lastSeenAt', Date.now() - 3 * 24 * 60 * 60_000))
@@ -902,10 +914,10 @@ describe('a session that ends or expires', () => {
     async (days) => {
       const stub = session()
       const day = 24 * 60 * 60_000
-      await stub.post(post('logging/setLevel', { level: 'debug' }))
+      await postTo(stub, post('logging/setLevel', { level: 'debug' }))
       const usedAt = Date.now() + days * day
       vi.useFakeTimers({ toFake: ['Date'], now: usedAt })
-      await stub.post(post('ping'))
+      await postTo(stub, post('ping'))
       await evictDurableObject(stub)
       vi.setSystemTime(usedAt + day - 1000)
       expect(await runDurableObjectAlarm(stub)).toBe(true)
@@ -920,12 +932,12 @@ describe('a session that ends or expires', () => {
   test('whose alarm was lost has one again after its next request', async () => {
     const day = 24 * 60 * 60_000
     const stub = session()
-    await stub.post(post('logging/setLevel', { level: 'debug' }))
+    await postTo(stub, post('logging/setLevel', { level: 'debug' }))
     // The platform gives an alarm up that has failed six times.
     await runInDurableObject(stub, (_, { storage }) => storage.deleteAlarm())
     await evictDurableObject(stub)
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * day })
-    await stub.post(post('ping'))
+    await postTo(stub, post('ping'))
     await vi.waitFor(async () => expect(await alarmOf(stub)).toBeGreaterThanOrEqual(Date.now() + day))
     vi.setSystemTime(Date.now() + 2 * day)
     expect(await runDurableObjectAlarm(stub)).toBe(true)
@@ -936,10 +948,10 @@ describe('a session that ends or expires', () => {
     const day = 24 * 60 * 60_000
     const stub = session()
     const terms = termsWith({ streamAfterMs: 1000, ttl: 3 * day, log: defaultLogBounds, revive: true })(0)
-    await stub.post(post('logging/setLevel', { level: 'debug' }, { terms }))
+    await postTo(stub, post('logging/setLevel', { level: 'debug' }, { terms }))
     const usedAt = Date.now() + day / 10
     vi.useFakeTimers({ toFake: ['Date'], now: usedAt })
-    await stub.post(post('ping', {}, { terms }))
+    await postTo(stub, post('ping', {}, { terms }))
     // A deployment gives the class of the session a ttl of a day.
     await runInDurableObject(stub, (_, { storage }) => void storage.kv.delete('terms'))
     await evictDurableObject(stub)
@@ -954,7 +966,7 @@ describe('a session that ends or expires', () => {
   ])('does not expire within sessions.ttl of the end of a longer stream, %s', async (_, alarms) => {
     const day = 24 * 60 * 60_000
     const stub = session()
-    await stub.post(post('logging/setLevel', { level: 'debug' }))
+    await postTo(stub, post('logging/setLevel', { level: 'debug' }))
     const { socket } = await open(stub, '')
     const openedAt = Date.now()
     try {
@@ -977,7 +989,7 @@ describe('a session that ends or expires', () => {
   test('does not expire within sessions.ttl of its stream when its object and its Worker are lost together', async () => {
     const day = 24 * 60 * 60_000
     const stub = session()
-    await stub.post(post('logging/setLevel', { level: 'debug' }))
+    await postTo(stub, post('logging/setLevel', { level: 'debug' }))
     await open(stub, '')
     const openedAt = Date.now()
     // No close of the socket reaches the session.
@@ -999,7 +1011,7 @@ describe('a session that ends or expires', () => {
   test('expires, however long one of its calls runs', async () => {
     const stub = session()
     const forever = { name: 'wait', arguments: { key: crypto.randomUUID() }, _meta: { progressToken: 'p' } }
-    expect(await stub.post(post('tools/call', forever, { terms: withoutRevive }))).toEqual({ stream: 1 })
+    expect(await postTo(stub, post('tools/call', forever, { terms: withoutRevive }))).toEqual({ stream: 1 })
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 25 * 60 * 60_000 })
     try {
       expect(await runDurableObjectAlarm(stub)).toBe(true)
@@ -1015,12 +1027,12 @@ describe('a session that ends or expires', () => {
     const stub = session()
     const relay = await open(stub, 'sse=1')
     const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
-    expect(await stub.post(post('initialize', hello, { handshake: undefined }))).toEqual({ status: 202 })
+    expect(await postTo(stub, post('initialize', hello, { handshake: undefined }))).toEqual({ status: 202 })
     relay.socket?.close(4000)
     await vi.waitFor(async () => expect(await valuesOf(stub)).toEqual([]))
     expect(await tablesOf(stub)).toEqual([])
     expect(await alarmOf(stub)).toBeNull()
-    expect(await stub.post(post('ping', {}, { handshake: undefined }))).toEqual({ gone: true })
+    expect(await postTo(stub, post('ping', {}, { handshake: undefined }))).toEqual({ gone: true })
     expect(await valuesOf(stub)).toEqual([])
   })
 })
@@ -1030,7 +1042,7 @@ describe('a session over HTTP+SSE whose stream was lost', () => {
     const stub = session()
     const relay = await open(stub, 'sse=1')
     const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
-    await stub.post(post('initialize', hello, { handshake: undefined }))
+    await postTo(stub, post('initialize', hello, { handshake: undefined }))
     await vi.waitFor(() => expect(relay.frames).toHaveLength(1))
     relay.socket?.close(4003)
     await vi.waitFor(async () => expect(await alarmOf(stub)).toBeLessThan(Date.now() + 6 * 60_000))
@@ -1041,7 +1053,7 @@ describe('a session over HTTP+SSE whose stream was lost', () => {
     const stub = await begin()
     expect(await runDurableObjectAlarm(stub)).toBe(true)
     const again = await open(stub, 'sse=1&after=0.1')
-    await stub.post(post('ping', {}, { handshake: undefined }))
+    await postTo(stub, post('ping', {}, { handshake: undefined }))
     await vi.waitFor(() => expect(again.frames.join('')).toContain('"result":{}'))
     again.socket?.close(4000)
     await vi.waitFor(async () => expect(await valuesOf(stub)).toEqual([]))
@@ -1139,14 +1151,14 @@ test('roots above the size limit of a stored value are given to their call, and 
     [1, 'file:///a', true],
     [2, large, false],
   ] as const) {
-    expect(await stub.post(asks)).toEqual({ stream })
+    expect(await postTo(stub, asks)).toEqual({ stream })
     const relay = await open(stub, `stream=${stream}`)
-    await stub.post({ ...asks, messages: [answer(`ask-${stream}`, uri)] })
+    await postTo(stub, { ...asks, messages: [answer(`ask-${stream}`, uri)] })
     expect(await relay.closed).toBe(1000)
     expect(relay.frames.join('')).toContain(uri)
     expect((await valuesOf(stub)).includes('roots'), uri.slice(0, 20)).toBe(isStored)
     const params = { messages: [{ jsonrpc: '2.0' as const, method: 'notifications/roots/list_changed' }] }
-    if (isStored) await stub.post({ ...asks, ...params })
+    if (isStored) await postTo(stub, { ...asks, ...params })
   }
 })
 
@@ -1159,7 +1171,7 @@ test('roots that arrive before the other input responses of their call are not r
   }
   const asks = { ...call('ask_roots_and_name'), handshake }
   const answer = (id: string, result: object) =>
-    stub.post({ ...asks, messages: [{ jsonrpc: '2.0', id, result } as Message] })
+    postTo(stub, { ...asks, messages: [{ jsonrpc: '2.0', id, result } as Message] })
   /** The ids of what is asked on a stream, by method. */
   const questionsOn = async (stream: number, count: number) => {
     const relay = await open(stub, `stream=${stream}`)
@@ -1170,7 +1182,7 @@ test('roots that arrive before the other input responses of their call are not r
   }
   const named = { action: 'accept', content: { name: 'Ada' } }
 
-  expect(await stub.post(asks)).toEqual({ stream: 1 })
+  expect(await postTo(stub, asks)).toEqual({ stream: 1 })
   const first = await questionsOn(1, 2)
   await answer(first.ids['roots/list'] as string, { roots: [{ uri: 'file:///a' }] })
   // What another answer says besides is no list of roots.
@@ -1178,7 +1190,7 @@ test('roots that arrive before the other input responses of their call are not r
   expect(await first.relay.closed).toBe(1000)
   expect(first.relay.frames.at(-1)).toContain('Ada in file:///a')
 
-  expect(await stub.post(asks)).toEqual({ stream: 2 })
+  expect(await postTo(stub, asks)).toEqual({ stream: 2 })
   const second = await questionsOn(2, 1)
   await answer(second.ids['elicitation/create'] as string, named)
   expect(await second.relay.closed).toBe(1000)
@@ -1187,7 +1199,7 @@ test('roots that arrive before the other input responses of their call are not r
 
 test('the id of a running request is refused', async () => {
   const stub = session()
-  await stub.post(call('ask_name'))
-  const again = await stub.post(call('echo', { text: 'hi' }))
+  await postTo(stub, call('ask_name'))
+  const again = await postTo(stub, call('echo', { text: 'hi' }))
   expect(again).toMatchObject({ status: 400, text: expect.stringContaining('is in use by a request in progress') })
 })

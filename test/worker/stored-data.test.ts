@@ -12,7 +12,7 @@ import { z } from 'zod'
 import type { SessionRpc, StoreRpc, SubscriptionsRpc } from '../../durable-objects/rpc.ts'
 import { Task } from '../../durable-objects/task/object.ts'
 import type { StateRpc } from '../../worker/declarations/state.ts'
-import { post, week } from './session-post.ts'
+import { post, postTo, relayUrl, week } from './session-post.ts'
 import { taskHost } from './task-host.ts'
 
 type Namespace<Rpc> = { getByName(name: string): DurableObjectStub & Rpc }
@@ -233,8 +233,8 @@ describe('the stored data of schema version 1', () => {
 
 /** Opens the standing stream of a session. Returns what has come on it. */
 async function opened(stub: DurableObjectStub & SessionRpc): Promise<() => string> {
-  await stub.post(post('ping'))
-  const request = new Request(`https://session/relay?expires=${Date.now() + week}`, {
+  await postTo(stub, post('ping'))
+  const request = new Request(relayUrl(''), {
     headers: { Upgrade: 'websocket' },
   })
   const { webSocket } = await stub.fetch(request)

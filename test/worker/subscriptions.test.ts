@@ -5,7 +5,7 @@ import type { SessionRpc, SubscriptionsRpc } from '../../durable-objects/rpc.ts'
 import type { Registration } from '../../durable-objects/session/session-values.ts'
 import { SubscriptionsObject } from '../../durable-objects/subscriptions/object.ts'
 import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
-import { post, week } from './session-post.ts'
+import { openingOf, post, postTo, relayUrl } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
 const { McpSession, McpSubscriptions } = exports as unknown as {
@@ -14,7 +14,6 @@ const { McpSession, McpSubscriptions } = exports as unknown as {
 }
 
 const shard = McpSubscriptions.getByName('subscriptions 0 everything')
-const anyone = { expires: Date.now() + week, tenant: undefined, scopes: [] }
 
 /** The topics that a session is registered for. */
 const topicsOf = (session: Stub) =>
@@ -28,7 +27,7 @@ const topicsOf = (session: Stub) =>
 test('a subscription that is made while a narrower token ends earlier ones is kept', async () => {
   const name = crypto.randomUUID()
   const stub = McpSession.getByName(name)
-  await stub.post(post('resources/subscribe', { uri: 'note://1' }))
+  await postTo(stub, post('resources/subscribe', { uri: 'note://1' }))
   // As after a subscription to a resource that takes a scope.
   await runInDurableObject(stub, (_, { storage }) => storage.kv.put('subscribedScopes', ['notes']))
   await evictDurableObject(stub)
@@ -42,9 +41,9 @@ test('a subscription that is made while a narrower token ends earlier ones is ke
     return original.apply(this, args)
   })
   try {
-    const admitted = stub.admit({ expires: Date.now() + week, tenant: undefined, scopes: [], after: undefined })
+    const admitted = stub.admit(openingOf())
     await vi.waitFor(() => expect(leaving).toHaveBeenCalled())
-    const subscribed = stub.post(post('resources/subscribe', { uri: 'note://2' }))
+    const subscribed = postTo(stub, post('resources/subscribe', { uri: 'note://2' }))
     // Time to overtake, if it could.
     await Promise.race([subscribed, scheduler.wait(100)])
     leave()
@@ -61,11 +60,11 @@ test('a session receives changes of lists while a narrower token ends its subscr
   const stub = McpSession.getByName(crypto.randomUUID())
   const ada = { issuer: 'https://issuer.example', subject: 'ada', tenant: 'acme' }
   const principal = { ...ada, scopes: ['notes'], claims: {} }
-  const wide = { ...anyone, ...ada, scopes: ['notes'], after: undefined }
+  const wide = openingOf({ ...ada, scopes: ['notes'] })
   expect(await stub.admit(wide)).toEqual({ admitted: true })
   const lists = await topicsOf(stub)
   expect(lists).toContain('tools')
-  await stub.post(post('resources/subscribe', { uri: 'note://1' }, { principal }))
+  await postTo(stub, post('resources/subscribe', { uri: 'note://1' }, { principal }))
   expect((await topicsOf(stub)).length).toBe(lists.length + 3)
   // As after a subscription to a resource that takes a scope.
   await runInDurableObject(stub, (_, { storage }) => storage.kv.put('subscribedScopes', ['notes']))
@@ -96,7 +95,7 @@ test('a session receives changes of lists while a narrower token ends its subscr
 
 describe('a session that registered before a release added a topic', () => {
   const dial = async (stub: Stub, query: string) => {
-    const url = `https://session/relay?expires=${Date.now() + week}&relay=one&${query}`
+    const url = relayUrl(`relay=one&${query}`)
     const { status, webSocket } = await stub.fetch(new Request(url, { headers: { Upgrade: 'websocket' } }))
     expect(status).toBe(101)
     webSocket?.accept()
@@ -111,18 +110,18 @@ describe('a session that registered before a release added a topic', () => {
     },
     {
       how: 'its caller is admitted',
-      begin: (stub: Stub) => stub.admit({ ...ada, ...anyone, after: undefined }),
-      next: (stub: Stub) => stub.admit({ ...ada, ...anyone, after: '0.0' }),
+      begin: (stub: Stub) => stub.admit(openingOf(ada)),
+      next: (stub: Stub) => stub.admit(openingOf({ ...ada, after: '0.0' })),
     },
     {
       how: 'its client sends a message over HTTP+SSE',
       async begin(stub: Stub) {
         await dial(stub, 'sse=1')
         const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
-        await stub.post(post('initialize', hello, { handshake: undefined }))
+        await postTo(stub, post('initialize', hello, { handshake: undefined }))
         await vi.waitFor(async () => expect(await topicsOf(stub)).not.toEqual([]))
       },
-      next: (stub: Stub) => stub.post(post('ping', {}, { handshake: undefined })),
+      next: (stub: Stub) => postTo(stub, post('ping', {}, { handshake: undefined })),
     },
   ])('is registered for it when $how', async ({ begin, next }) => {
     const stub = McpSession.getByName(crypto.randomUUID())
@@ -149,7 +148,7 @@ describe('a session over HTTP+SSE', () => {
   const initialize = post('initialize', hello, { handshake: undefined })
 
   const dial = async (stub: Stub, query: string) => {
-    const url = `https://session/relay?expires=${Date.now() + week}&relay=one&sse=1&${query}`
+    const url = relayUrl(`relay=one&sse=1&${query}`)
     const { status, webSocket } = await stub.fetch(new Request(url, { headers: { Upgrade: 'websocket' } }))
     expect(status).toBe(101)
     const events: string[] = []
@@ -165,7 +164,7 @@ describe('a session over HTTP+SSE', () => {
     const subscribing = vi.spyOn(SubscriptionsObject.prototype, 'subscribe').mockReturnValueOnce(registered)
     try {
       await dial(lost, '')
-      const posted = lost.post(initialize).then(JSON.stringify, String)
+      const posted = postTo(lost, initialize).then(JSON.stringify, String)
       await vi.waitFor(() => expect(subscribing).toHaveBeenCalled())
       await runInDurableObject(lost, (_, state) => state.abort('lost')).catch(() => {})
       expect(await posted).toContain('lost')
@@ -175,7 +174,7 @@ describe('a session over HTTP+SSE', () => {
     }
     const stub = McpSession.getByName(name)
     const events = await dial(stub, 'after=0.0&again=1')
-    expect(await stub.post(initialize)).toEqual({ status: 202 })
+    expect(await postTo(stub, initialize)).toEqual({ status: 202 })
     await vi.waitFor(() => expect(events.join('')).toContain('"serverInfo"'))
     expect(events.join('')).not.toContain('"error"')
   })
@@ -185,13 +184,13 @@ describe('a session over HTTP+SSE', () => {
     const subscribing = vi.spyOn(SubscriptionsObject.prototype, 'subscribe').mockRejectedValueOnce(new Error('lost'))
     const events = await dial(stub, '')
     try {
-      expect(await stub.post(initialize)).toEqual({ status: 202 })
+      expect(await postTo(stub, initialize)).toEqual({ status: 202 })
       await vi.waitFor(() => expect(events.join('')).toContain('"serverInfo"'))
       expect(await topicsOf(stub)).toEqual([])
     } finally {
       subscribing.mockRestore()
     }
-    await stub.post(post('ping', {}, { handshake: undefined }))
+    await postTo(stub, post('ping', {}, { handshake: undefined }))
     await vi.waitFor(() => {
       for (const list of ['tools', 'prompts', 'resources']) expect(events.join('')).toContain(`${list}/list_changed`)
     })

@@ -5,7 +5,8 @@ import { type Context, createServer } from 'edgemcp'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { Task, type TaskHost } from '../../durable-objects/task/object.ts'
-import { taskHost } from './task-host.ts'
+import { admitted } from './session-post.ts'
+import { references, taskHost } from './task-host.ts'
 
 const namespace = (exports as unknown as { McpState: DurableObjectNamespace }).McpState
 
@@ -24,9 +25,9 @@ const withTask = (
     const task = new Task(context, {} as never, taskHost({ serverOf: () => server, publishStatus: tell }))
     const capabilities = { elicitation: { form: {} } }
     await task.start(
-      { params: { name: 'work' }, capabilities, client: undefined, principal: undefined, identity: 'test' },
+      { params: { name: 'work' }, capabilities, client: undefined, principal: undefined, identity: 'test', admitted },
       { after: 0, ttl: ttlMs, poll: 1000, retries: 0 },
-      { name: 'task x', taskId: 'sealed', session: 'a session' },
+      { ...references, session: 'a session' },
       {},
       false,
     )
@@ -138,9 +139,16 @@ test('a call that expires before it is a task ends with an error, and nothing is
     })
     const task = new Task(context, {} as never, taskHost({ serverOf: () => server }))
     const started = task.start(
-      { params: { name: 'work' }, capabilities: {}, client: undefined, principal: undefined, identity: 'test' },
+      {
+        params: { name: 'work' },
+        capabilities: {},
+        client: undefined,
+        principal: undefined,
+        identity: 'test',
+        admitted,
+      },
       { after: 200, ttl: 3_600_000, poll: 1000, retries: 0 },
-      { name: 'task x', taskId: 'sealed', session: undefined },
+      { ...references, session: undefined },
       {},
       false,
     )

@@ -3,6 +3,9 @@ import type { TaskHost } from '../../durable-objects/task/object.ts'
 
 type Given = Pick<TaskHost, 'serverOf'> & Partial<Pick<TaskHost, 'publishStatus' | 'report'>>
 
+/** How clients refer to a task of an anonymous caller. */
+export const references = { name: 'task x', taskId: 'sealed', serverName: 'everything', scopes: [] }
+
 /** A host without seals or state: callers are anonymous, and no problem is one of the platform. */
 export const taskHost = ({ serverOf, publishStatus = async () => {}, report = () => {} }: Given): TaskHost =>
   ({

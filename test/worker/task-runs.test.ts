@@ -6,7 +6,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { Task, type TaskHost } from '../../durable-objects/task/object.ts'
 import type { Answer } from '../../worker/engine/journal.ts'
-import { taskHost } from './task-host.ts'
+import { admitted } from './session-post.ts'
+import { references, taskHost } from './task-host.ts'
 
 const namespace = (exports as unknown as { McpState: DurableObjectNamespace }).McpState
 
@@ -30,9 +31,9 @@ const withTask = (
     const task = instance()
     const capabilities = { elicitation: { form: {} } }
     await task.start(
-      { params: { name: 'work' }, capabilities, client: undefined, principal: undefined, identity: 'test' },
+      { params: { name: 'work' }, capabilities, client: undefined, principal: undefined, identity: 'test', admitted },
       { after: 0, ttl, poll: 1000, retries },
-      { name: 'task x', taskId: 'sealed', session: undefined },
+      { ...references, session: undefined },
       {},
       false,
     )

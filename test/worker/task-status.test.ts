@@ -7,7 +7,8 @@ import { z } from 'zod'
 import type { TaskStatus } from '../../durable-objects/rpc.ts'
 import { Task, type TaskHost } from '../../durable-objects/task/object.ts'
 import { TaskStore } from '../../durable-objects/task/task-store.ts'
-import { taskHost } from './task-host.ts'
+import { admitted } from './session-post.ts'
+import { references, taskHost } from './task-host.ts'
 
 const namespace = (exports as unknown as { McpState: DurableObjectNamespace }).McpState
 const ttlMs = 3_600_000
@@ -25,9 +26,10 @@ const begin = (task: Task, name: Name = 'quick', after = 0) =>
       client: undefined,
       principal: undefined,
       identity: 'test',
+      admitted,
     },
     { after, ttl: ttlMs, poll: 1000, retries: 0 },
-    { name: 'task x', taskId: 'sealed', session: 'a session' },
+    { ...references, session: 'a session' },
     {},
     false,
   )

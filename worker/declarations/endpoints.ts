@@ -17,7 +17,7 @@ export type Endpoint = {
   /** Names of its plugins, with their `variant`. */
   readonly plugins: readonly string[]
   /** Whether `handlerErrors` is not `'message'`. */
-  readonly hidesErrors?: boolean | undefined
+  readonly hidesErrors: boolean
   /** The exported name of the class that delivers its changes; `undefined` without `subscriptions()`. */
   readonly subscriptionsClass?: string | undefined
 }
@@ -26,23 +26,23 @@ export type Endpoint = {
 export type Admitted = {
   /** Key of the endpoint: see `endpointKey`. */
   readonly endpoint: string
-  /** The name of the server that the endpoint serves. A Worker of an older release leaves it out. */
-  readonly serverName?: string
+  /** The name of the server that the endpoint serves. */
+  readonly serverName: string
   readonly storedClaims: readonly string[]
   /** Whether the auth has `reauthorize`: a task of this call must not run without it. */
   readonly isReauthorized: boolean
-  /** The same two for the principals of some issuers. A Worker of an older release leaves it out. */
+  /** The same two for the principals of some issuers. Absent without such issuers. */
   readonly storedByIssuer?: Readonly<Record<string, Pick<Admitted, 'storedClaims' | 'isReauthorized'>>>
   /** Whether the endpoint counts rounds of calls. */
   readonly isLimited: boolean
   /** Milliseconds that a handler may run. Default: no limit. */
   readonly handlerTimeMs?: number | undefined
-  /** Names of its plugins, with their `variant`. A Worker of an older release leaves it out. */
-  readonly plugins?: readonly string[]
-  /** Whether its `handlerErrors` is not `'message'`. A Worker of an older release leaves it out. */
-  readonly hidesErrors?: boolean
-  /** Bytes of one result: see `limits` of `serve()`. A Worker of an older release leaves it out. */
-  readonly maxResultBytes?: number
+  /** Names of its plugins, with their `variant`. */
+  readonly plugins: readonly string[]
+  /** Whether its `handlerErrors` is not `'message'`. */
+  readonly hidesErrors: boolean
+  /** Bytes of one result: see `limits` of `serve()`. */
+  readonly maxResultBytes: number
 }
 
 /** Endpoints that are created on demand, such as those of `routeByTenant`, are created again when a request needs them. */
@@ -121,11 +121,8 @@ export function storingTerms(auth: StoredByIssuer | undefined): StoringTerms {
  * @param countRound of the endpoint whose class stores the session
  * @throws McpError when `countRound` is missing: whether this isolate has the other endpoint can change from request to request
  */
-export function countRoundFor(
-  admitted: Admitted | undefined,
-  countRound: CountRound | undefined,
-): CountRound | undefined {
-  if (!admitted?.isLimited) return countRound
+export function countRoundFor(admitted: Admitted, countRound: CountRound | undefined): CountRound | undefined {
+  if (!admitted.isLimited) return countRound
   if (countRound) {
     return endpointOf(admitted.endpoint)?.countRound ?? ((attempt) => countRound(attempt, admitted.hidesErrors))
   }
@@ -142,12 +139,7 @@ export function countRoundFor(
  * @throws McpError `internal_error` when the other endpoint has another server, or does not exist in this isolate and has other plugins,
  * without which the call would run
  */
-export function serverFor(
-  admitted: Pick<Admitted, 'endpoint' | 'serverName' | 'plugins' | 'hidesErrors' | 'maxResultBytes'> | undefined,
-  own: Pick<Endpoint, 'server' | 'plugins'>,
-  className: string,
-): Server {
-  if (!admitted) return own.server
+export function serverFor(admitted: Admitted, own: Pick<Endpoint, 'server' | 'plugins'>, className: string): Server {
   const server = endpointOf(admitted.endpoint)?.server
   if (!server) {
     const [identity] = JSON.parse(admitted.endpoint) // made by `endpointKey`
@@ -158,7 +150,7 @@ export function serverFor(
   throw otherServer(className, own.server, admitted.serverName)
 }
 
-const otherServer = (className: string, { declarations }: Pick<Server, 'declarations'>, name: string | undefined) =>
+const otherServer = (className: string, { declarations }: Pick<Server, 'declarations'>, name: string) =>
   new McpError(
     'internal_error',
     `The class ${className} belongs to the server "${declarations.options.name}", not to "${name}": give each server its own with durableObjects.names`,
@@ -169,7 +161,7 @@ const otherServer = (className: string, { declarations }: Pick<Server, 'declarat
  * that endpoint, and plugins its identity. If it hides the messages of exceptions, clients receive the generic text. `onError` is that of
  * the endpoint of the class.
  *
- * @param admitted data about the other endpoint, which a Worker of an older release leaves out
+ * @param call data about the other endpoint
  * @throws McpError `internal_error` when the server or the plugins differ
  */
 export function standIn<S extends Pick<Server, 'declarations'>>(
@@ -179,14 +171,14 @@ export function standIn<S extends Pick<Server, 'declarations'>>(
     identity,
     hidesErrors,
     maxResultBytes,
-  }: StandInTerms & Pick<Partial<Admitted>, 'serverName' | 'plugins'>,
+  }: StandInTerms & Pick<Admitted, 'serverName' | 'plugins'>,
   own: { readonly server: S; readonly plugins: readonly string[] },
   className: string,
 ): S {
   const { declarations } = own.server
   const { name } = declarations.options
-  if (serverName !== undefined && serverName !== name) throw otherServer(className, own.server, serverName)
-  if (plugins && JSON.stringify(plugins) !== JSON.stringify(own.plugins)) {
+  if (serverName !== name) throw otherServer(className, own.server, serverName)
+  if (JSON.stringify(plugins) !== JSON.stringify(own.plugins)) {
     throw new McpError(
       'internal_error',
       `The endpoint of this call and the endpoint with the class ${className} have different plugins, or other options of them: give both the same`,

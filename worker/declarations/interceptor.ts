@@ -27,10 +27,7 @@ export interface CallInfo {
   readonly session: { readonly id: string } | undefined
   /** Whether the step runs a task that an earlier call created. */
   readonly isTask: boolean
-  /**
-   * Data about the endpoint that received the call, for Durable Objects. `undefined` for a task, and for a call that runs again after its
-   * Durable Object was lost.
-   */
+  /** Data about the endpoint that received the call, for Durable Objects. `undefined` for `initialize` and `subscriptions/listen`. */
   readonly admitted: Admitted | undefined
   /**
    * Aborted when the client cancels the call or closes its connection, and when an outer interceptor aborts the signal that it passed to

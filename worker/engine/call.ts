@@ -41,11 +41,8 @@ export type Call = {
   readonly request?: HttpRequest | undefined
   /** The session of the call; `undefined` in protocol versions without sessions. */
   readonly session: { readonly id: string } | undefined
-  /**
-   * Data about the endpoint, for work that is stored. `undefined` for a call that no client sent, and for one that a Worker of an older
-   * release sent.
-   */
-  readonly admitted?: Admitted | undefined
+  /** Data about the endpoint that received the call, for work that is stored. */
+  readonly admitted: Admitted
   /** The id of the JSON-RPC request; `undefined` in a run of a task. */
   readonly requestId?: RequestId | undefined
   /** Whether the step is a run of a task, which may take as long as the task. */

@@ -28,9 +28,10 @@ export const sealSession = async (
 ): Promise<string> => (await host.sealer()).seal(purpose, principal, session, sessionLifeMs)
 
 /** Adds the name of the Durable Object to the content of a session id. The id names the object, so that a notification can be sent to it. */
-export const namedBy = <T extends SessionContent>(id: string, content: T): OpenedSession<T> =>
-  // A Worker of an older release stored the name in the content.
-  ({ name: String(readNonce(id)), ...content })
+export const namedBy = <T extends SessionContent>(id: string, content: T): OpenedSession<T> => ({
+  ...content,
+  name: String(readNonce(id)),
+})
 
 /** @returns the content of a session id; `undefined` if it is forged, expired or of another principal */
 export async function openSession<T extends SessionContent>(

@@ -20,10 +20,8 @@ export async function postToSession({ session, ...post }: SessionPost, access: A
   const scopes = finding instanceof Promise ? await finding : finding
   const http = { url: request.url, headers: headerLines(request.headers) }
   const parts = { scopes, caller, address, http, ...(requestContext && { requestContext }) }
-  const posted: PostedRequest = { ...post, ...parts, follows: true }
-  const answer = await host
-    .session(session.name)
-    .postText(JSON.stringify(posted), textOfSession(session, host), principal)
+  const posted: PostedRequest = { ...post, ...parts }
+  const answer = await host.session(session.name).post(JSON.stringify(posted), textOfSession(session, host), principal)
   if (typeof answer === 'string') return { status: 200, text: answer }
   if ('status' in answer || 'stream' in answer) access.recordRefusals(answer)
   return answer

@@ -5,7 +5,7 @@ import { combine } from 'edgemcp/compose'
 import { rateLimit } from 'edgemcp/rate-limit'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
-import type { Post } from '../../../durable-objects/rpc.ts'
+import type { SessionRpc } from '../../../durable-objects/rpc.ts'
 
 const server = createServer({ name: 'endpoints', version: '1.0.0' })
 
@@ -61,8 +61,8 @@ const [keepsPatient, keepsHasty] = [
   }),
 ]
 export class PatientSession extends keepsPatient.McpSession {
-  override async post(post: Post) {
-    const posted = await super.post(post)
+  override async post(...post: Parameters<SessionRpc['post']>) {
+    const posted = await super.post(...post)
     const alarm = await this.ctx.storage.getAlarm()
     if (alarm !== null) alarmInMs = alarm - Date.now()
     return posted

@@ -4,7 +4,7 @@ import { createServer, serve } from 'edgemcp'
 import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
-import type { Post } from '../../../durable-objects/rpc.ts'
+import type { SessionRpc } from '../../../durable-objects/rpc.ts'
 
 const server = createServer({ name: 'rollback', version: '1.0.0' })
 
@@ -27,9 +27,9 @@ async function pretend({ storage, abort }: { storage: DurableObjectStorage; abor
 
 /** Its client makes it one of a newer release by cancelling a request with the id "newer". */
 export class McpSession extends worker.McpSession {
-  override post(post: Post) {
-    const isSign = JSON.stringify(post.messages).includes('"requestId":"newer"')
-    return isSign ? pretend({ storage: this.ctx.storage, abort: () => this.ctx.abort() }) : super.post(post)
+  override post(...post: Parameters<SessionRpc['post']>) {
+    const isSign = post[0].includes('"requestId":"newer"')
+    return isSign ? pretend({ storage: this.ctx.storage, abort: () => this.ctx.abort() }) : super.post(...post)
   }
 }
 

@@ -54,7 +54,7 @@ export async function replyWithStream(
     session,
     access,
     host,
-    { relay, ...(access.principal && { admitted: '1', readmits: '1' }) },
+    { relay, ...(access.principal && { admitted: '1' }) },
     { after, admit },
   )
 }

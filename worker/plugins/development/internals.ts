@@ -23,7 +23,7 @@ export async function serveInternals({ searchParams }: URL, key: KeyState): Prom
   const [className, name] = [searchParams.get('class') ?? '', searchParams.get('name') ?? '']
   if (!hasSeen(className, name))
     return jsonAnswer({ problem: `No request has reached ${className} "${name}" since the server started` }, 404)
-  return jsonAnswer(await object<RowsRpc>(className, name, {}).edgemcpRows())
+  return jsonAnswer(await object<RowsRpc>(className, name, { hidesErrors: false }).edgemcpRows())
 }
 
 const problemOf = {

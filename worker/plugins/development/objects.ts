@@ -48,7 +48,7 @@ function see(className: string, name: string, at: number): void {
 
 /** Returns the requests of a POST to a session; none for other calls. */
 function carriedBy(called: string, [posted, to]: readonly unknown[]): RecordedMessage[] {
-  if (called !== 'postText') return []
+  if (called !== 'post') return []
   const { messages }: { messages: readonly Message[] } = JSON.parse(String(posted))
   const { session }: { session: string } = JSON.parse(String(to))
   return messages.filter(isRequest).map(({ method, params = {} }) => ({ session, method, about: aboutOf(params) }))

@@ -25,6 +25,6 @@ export function rateLimit(options: RateLimitOptions = {}): Plugin {
   return {
     name: 'rateLimit',
     limiter: limits,
-    ...(time !== undefined && { interceptor: () => limitTime(time) }),
+    ...(time !== undefined && { interceptor: () => limitTime }),
   }
 }

@@ -31,12 +31,12 @@ export async function sealPrincipal(
 /**
  * Returns the principal of a run of a task.
  *
- * @param authFor returns the auth of this principal; `undefined` if the endpoint that admitted the call does not exist in this isolate
+ * @param endpointAuth `undefined` if the endpoint that admitted the call does not exist in this isolate
  * @throws McpError `forbidden` when the task must not continue; any error of `reauthorize`
  */
 export async function principalOf(
   { principal: sealed, params }: TaskCall,
-  authFor: (principal: Principal) => StoredByIssuer | undefined,
+  endpointAuth: StoredByIssuer | undefined,
   seals: Seals,
 ): Promise<RunPrincipal> {
   if (sealed === undefined) return { principal: undefined, isCurrent: false }
@@ -44,7 +44,6 @@ export async function principalOf(
   const opened = (await seals.open(purpose, sealed)) as Sealed | undefined
   if (!opened) throw stopped('its stored principal cannot be read, because its key is no longer in EDGEMCP_KEYS')
   const { principal, isReauthorized } = opened
-  const endpointAuth = authFor(principal)
   const auth = endpointAuth && storedFor(principal, endpointAuth)
   if (!auth?.reauthorize) {
     if (!isReauthorized) return { principal, isCurrent: false }

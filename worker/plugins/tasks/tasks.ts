@@ -3,7 +3,7 @@ import type { SessionRpc, SubscriptionsRpc, TaskCall, TaskRpc } from '../../../d
 import { ClientTasks } from '../../../durable-objects/task/client-tasks.ts'
 import { Task, type TaskHost } from '../../../durable-objects/task/object.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
-import { endpointKey, endpointOf, standIn, storingTerms } from '../../declarations/endpoints.ts'
+import { endpointOf, standIn, storingTerms } from '../../declarations/endpoints.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import { toolError } from '../../declarations/result-constructors.ts'
 import type { Checked } from '../../declarations/schema.ts'
@@ -16,7 +16,6 @@ import { storeContext } from '../../engine/request-context.ts'
 import type { Plugin, Runtime } from '../../plugin.ts'
 import { shardName } from '../../protocol/changes.ts'
 import { McpError } from '../../protocol/errors.ts'
-import type { Principal } from '../../protocol/principal.ts'
 import { hasExperimentalTasks } from '../../protocol/revisions/experimental-tasks.ts'
 import type { Result } from '../../protocol/types.ts'
 import { problemOf } from './check-input-responses.ts'
@@ -92,12 +91,6 @@ export function tasks(options: TasksOptions = {}): Plugin<{ readonly McpTask: Ta
   }
 }
 
-/** @param principal of a call that an older release stored, without the key of its endpoint */
-const endpointFor = ({ identity, endpoint }: Pick<TaskCall, 'identity' | 'endpoint'>, principal?: Principal) =>
-  endpoint === undefined
-    ? (endpointOf(endpointKey(identity, principal?.tenant)) ?? endpointOf(endpointKey(identity, undefined)))
-    : endpointOf(endpoint)
-
 /** Returns what the methods of tasks need. */
 const siteOf = ({ object, seals, waitUntil }: Runtime, options: TasksOptions): Site => ({
   task: (name) => object<TaskRpc>('McpTask', `task ${name}`),
@@ -124,9 +117,7 @@ const siteOf = ({ object, seals, waitUntil }: Runtime, options: TasksOptions): S
     }
     const input = await decidedInput(context)
     checkCallSize({ params, capabilities, client }, input)
-    const terms = options.auth
-      ? storingTerms(options.auth)
-      : (admitted ?? storingTerms(endpointFor({ identity }, principal)?.auth))
+    const terms = options.auth ? storingTerms(options.auth) : admitted
     const sealed = await sealPrincipal(principal, terms, seals(undefined, identity), lifeMs)
     return {
       params,
@@ -135,14 +126,8 @@ const siteOf = ({ object, seals, waitUntil }: Runtime, options: TasksOptions): S
       principal: sealed,
       requestContext: await storeContext(call.requestContext, requestSeals, lifeMs),
       identity,
+      admitted,
       ...(input && { input }),
-      ...(admitted && {
-        endpoint: admitted.endpoint,
-        serverName: admitted.serverName,
-        plugins: admitted.plugins,
-        hidesErrors: admitted.hidesErrors,
-        maxResultBytes: admitted.maxResultBytes,
-      }),
     }
   },
 })
@@ -160,21 +145,22 @@ async function decidedInput(context: MethodContext): Promise<Checked | undefined
 
 /** Returns what the Durable Objects of tasks need. */
 function hostOf({ declarations, object, plugins, seals, report }: Runtime, options: TasksOptions): TaskHost {
-  /** Returns the auth of a stored principal. An endpoint without `auth` has no principals, so it stores none. */
-  const authFor = (call: TaskCall, principal: Principal): StoredByIssuer | undefined => {
+  /** Returns the auth of stored principals. An endpoint without `auth` has no principals, so it stores none. */
+  const authOf = ({ admitted }: TaskCall): StoredByIssuer | undefined => {
     if (options.auth) return options.auth
-    const endpoint = endpointFor(call, principal)
+    const endpoint = endpointOf(admitted.endpoint)
     return endpoint && (endpoint.auth ?? {})
   }
   return {
-    serverOf(call) {
-      return endpointFor(call)?.server ?? standIn(call, { server: { declarations }, plugins }, 'McpTask')
+    serverOf({ admitted, identity }) {
+      const server = endpointOf(admitted.endpoint)?.server
+      return server ?? standIn({ ...admitted, identity }, { server: { declarations }, plugins }, 'McpTask')
     },
     seals,
     state: (name) => object('McpState', name),
     problemOf,
-    principalOf: (call) => principalOf(call, (principal) => authFor(call, principal), seals(undefined, call.identity)),
-    async publishStatus(task, { name, session, shards, scopes, serverName = declarations.options.name }) {
+    principalOf: (call) => principalOf(call, authOf(call), seals(undefined, call.identity)),
+    async publishStatus(task, { name, session, shards, scopes, serverName }) {
       if (session) {
         await object<SessionRpc>('McpSession', session).changed(
           experimental.statusNotification(task),
