@@ -156,9 +156,9 @@ export interface SessionRpc {
    * if the session has ended.
    *
    * @param uris that it has subscribed to
-   * @param delivery see `changed`. An object of an older release omits it
+   * @param delivery see `changed`
    */
-  missed(uris: readonly string[], delivery?: string): Promise<boolean>
+  missed(uris: readonly string[], delivery: string): Promise<boolean>
   /** Decides on a stream before its relay is opened. Claims must not be in the URL of that request, because platforms log URLs. */
   admit(opening: Opening): Promise<Admission>
   /** Opens a relay. */
@@ -216,16 +216,11 @@ export interface SubscriptionsRpc {
   /**
    * Removes a session. Returns true if it was subscribed to resources.
    *
-   * @param keepsLists removes the subscriptions to resources only. An object of an older release removes all
+   * @param keepsLists removes the subscriptions to resources only. Default: false
    */
   unsubscribeAll(session: string, keepsLists?: boolean): Promise<boolean>
-  /**
-   * Enables or disables an entry of the server and, if that changes the entry, publishes the change of its list. First object only. A
-   * Worker of an older release omits the change.
-   *
-   * @returns true if the caller has to publish the change
-   */
-  setEnabled(key: string, isEnabled: boolean, change?: ServerEvent, topics?: readonly string[]): Promise<boolean>
+  /** Enables or disables an entry of the server and, if that changes the entry, publishes the change of its list. First object only. */
+  setEnabled(key: string, isEnabled: boolean, change: ServerEvent, topics: readonly string[]): Promise<void>
   /** Returns which entries were enabled or disabled. First object only. */
   enabledOverrides(): Promise<Readonly<Record<string, boolean>>>
   /** Registers another shard at the first object. */
@@ -250,9 +245,7 @@ export type Shards = {
 
 /** The RPC interface of an object that stores a key ring. */
 export interface KeysRpc {
-  /** Returns the key ring, and creates it if none is stored. */
-  keys(): Promise<KeyRing>
-  /** @param mint `false` returns `undefined` if no key ring is stored. An object of an older release creates one in any case */
+  /** Returns the key ring. @param mint creates it if none is stored */
   keys(mint: boolean): Promise<KeyRing | undefined>
 }
 

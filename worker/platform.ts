@@ -130,7 +130,7 @@ export async function storedKeyRing(ownClass: string, placement: ObjectAccess): 
   const rings = stored.filter((ring) => !!ring)
   // `true`: it mints one.
   const ring = rings[0] ?? ((await keysOf(firstClass, true)) as KeyRing)
-  // Several classes have one where Workers of an older release minted them: the first seals, all open.
+  // Several classes have one if they were once exported without each other: the first seals, all open.
   return { ...ring, keys: Object.assign({}, ring.keys, ...rings.map(({ keys }) => keys)) }
 }
 

@@ -15,7 +15,7 @@ const firstLifeMs = 60_000
  * @param idLifeMs milliseconds from `initialize` until the session id expires
  * @param ttlMs milliseconds after which an idle session expires
  */
-export function skippedIdsOf({ since = Date.now(), expires }: Id, idLifeMs: number, ttlMs: number): number {
+export function skippedIdsOf({ since, expires }: Id, idLifeMs: number, ttlMs: number): number {
   const ageMs = since + idLifeMs - expires
   // A deployment may have changed `ttl` since the earlier life, so its current value tells nothing about a session of this age.
   return ageMs < Math.min(ttlMs, firstLifeMs) ? 0 : ageMs * idsPerMs

@@ -29,10 +29,10 @@ export type Reader = { relay: string; scopes: readonly string[] }
 
 /**
  * `name`: the name of the object, which an object that an alarm wakes may not know. `expires`: milliseconds since 1970. `since`: the same,
- * when the first row of this life was written; an older release does not store it. `lists`: the lists that the client knows, as `listsText`;
+ * when the first row of this life was written. `lists`: the lists that the client knows, as `listsText`;
  * absent without `subscriptions()`.
  */
-export type Id = { name: string; expires: number; since?: number; lists?: string }
+export type Id = { name: string; expires: number; since: number; lists?: string }
 
 /** The shard of the Subscriptions objects where the session is registered, and the hash of the topics that it registered for. */
 export type Registration = { shard: number; topics: number }

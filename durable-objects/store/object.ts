@@ -8,7 +8,6 @@
  * | `request-state <name>` | `use`          | the request that used a request state of a stateless call         | `expires`, by alarm |
  * |                        | `lease`        | milliseconds since 1970: until when its Worker counts as working  | `expires`, by alarm |
  * |                        | `kept:<part>`  | the answer to that use, or a journal: see `split-texts.ts`        | `expires`, by alarm |
- * |                        | `kept`         | the same, of an older release                                     | `expires`, by alarm |
  * | `dpop <jkt> <window>`  | `proof:<hash>` | a DPoP proof that was used, by the hash of its `jti`              | `expires`, by alarm |
  */
 
@@ -26,9 +25,7 @@ export class Store extends DurableObject implements StoreRpc {
   protected readonly schema = new Schema(this.ctx.storage, migrationsOf(this.ctx.id.name, this.ctx.storage.kv))
   readonly #requestState = new RequestState(this.ctx.storage, this.schema)
 
-  keys(): Promise<KeyRing>
-  keys(mint: boolean): Promise<KeyRing | undefined>
-  async keys(mint = true): Promise<KeyRing | undefined> {
+  async keys(mint: boolean): Promise<KeyRing | undefined> {
     this.schema.check()
     const { kv } = this.ctx.storage
     const stored = kv.get<KeyRing>('keys')

@@ -36,8 +36,7 @@ export class RequestState implements RequestStateRpc {
   }
 
   async get(): Promise<string | undefined> {
-    const { kv } = this.#storage
-    return readParts(kv, 'kept') || kv.get<string>('kept')
+    return readParts(this.#storage.kv, 'kept') || undefined
   }
 
   async consume(use: string, expires: number, isLate = false): Promise<Consumed> {
@@ -65,7 +64,7 @@ export class RequestState implements RequestStateRpc {
     this.#storage.kv.put('lease', Date.now() + this.#leaseMs)
   }
 
-  /** Milliseconds since 1970. An older release stores no lease. */
+  /** Milliseconds since 1970. */
   get #leaseEnds(): number {
     return this.#storage.kv.get<number>('lease') ?? 0
   }

@@ -27,12 +27,10 @@ export class EnabledOverrides {
     return this.#kv.get<Record<string, boolean>>('enabledOverrides') ?? {}
   }
 
-  /** Stores whether an entry is enabled. Returns true if that changed. */
-  set(key: string, isEnabled: boolean): boolean {
+  /** Stores whether an entry is enabled. */
+  set(key: string, isEnabled: boolean): void {
     this.#schema.store()
-    const { values } = this
-    this.#kv.put('enabledOverrides', { ...values, [key]: isEnabled })
-    return values[key] !== isEnabled
+    this.#kv.put('enabledOverrides', { ...this.values, [key]: isEnabled })
   }
 
   /** Stores the change of a list until `announce` has published it. */

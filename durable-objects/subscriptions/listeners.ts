@@ -2,13 +2,10 @@
 import { type List, splitTopic, withTenant } from '../../worker/protocol/changes.ts'
 import { type ChangeLog, retentionMs } from './change-log.ts'
 import { changedLists } from './declared-lists.ts'
-import { anonymousListener } from './session-subscriptions.ts'
-import type { SubscriptionsOptions } from './subscriptions-host.ts'
 
 /**
  * The subscriptions of a socket. `tenantKey` and `subscriber`: see `tenantKey` and `subscriberKey`. `openedAt`: milliseconds since 1970.
- * `position`: the change after which the stream began. Both are absent if the stream was opened with another socket. An older release did
- * not store them.
+ * `position`: the change after which the stream began. Both are absent if the stream was opened with another socket.
  */
 export type Attachment = {
   topics: string[]
@@ -64,14 +61,12 @@ export class Listeners {
   /**
    * Whether a listener may open another stream.
    *
-   * @param most the maximum number of its streams; a Worker of an older release does not send it
+   * @param most the maximum number of its streams
+   * @param mostOfAll the maximum number of all streams
    */
-  hasRoom(listener: string | undefined, most: string | null, options: SubscriptionsOptions): boolean {
-    const { listeners, listenersEach, listenersPerAddress } = options
-    if (this.count >= listeners) return false
-    if (!listener) return true
-    const limit = Number(most ?? (listener.startsWith(anonymousListener) ? listenersPerAddress : listenersEach))
-    return this.#ctx.getWebSockets(listener).length < limit
+  hasRoom(listener: string | undefined, most: number, mostOfAll: number): boolean {
+    if (this.count >= mostOfAll) return false
+    return !listener || this.#ctx.getWebSockets(listener).length < most
   }
 
   /** Accepts a socket for hibernation. */
@@ -88,7 +83,7 @@ export class Listeners {
   updateLists(announce: (list: List) => void): void {
     const { kv } = this.#ctx.storage
     const lists = this.#lists()
-    // An older release stored `true`.
+    // `true`: the isolate had no endpoint of the server.
     const before = kv.get<string | true>('listeners')
     if (lists === undefined || before === undefined || before === lists) return
     if (before !== true) for (const list of changedLists(before, lists)) announce(list)

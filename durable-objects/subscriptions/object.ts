@@ -153,14 +153,8 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     return this.#sessions.removeAll(session, keepsLists)
   }
 
-  async setEnabled(
-    key: string,
-    isEnabled: boolean,
-    change?: ServerEvent,
-    topics: readonly string[] = [],
-  ): Promise<boolean> {
+  async setEnabled(key: string, isEnabled: boolean, change: ServerEvent, topics: readonly string[]): Promise<void> {
     this.#schema.check()
-    if (!change) return this.#overrides.set(key, isEnabled)
     if (this.#overrides.values[key] !== isEnabled) {
       // Stored before the value itself: if publishing or a write fails, the next call or an alarm publishes it.
       this.#overrides.addUnannounced(change, topics)
@@ -168,7 +162,6 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
       await this.#alarms.add(Date.now() + retryAfterMs)
     }
     await this.#overrides.announce()
-    return false
   }
 
   async enabledOverrides(): Promise<Readonly<Record<string, boolean>>> {
@@ -191,7 +184,7 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     await this.#tree.join()
     // Empty for a caller without a principal and an address.
     const tag = searchParams.get('listener') || undefined
-    if (!this.#listeners.hasRoom(tag, searchParams.get('most'), this.#host.options))
+    if (!this.#listeners.hasRoom(tag, Number(searchParams.get('most')), this.#host.options.listeners))
       return new Response(null, { status: 429 })
     this.#publisher.recover()
     this.#announceChangedLists()

@@ -43,7 +43,7 @@ describe('a stored request context', () => {
     expect(JSON.stringify(opened.key.reveal())).toBe(JSON.stringify(sent))
   })
 
-  test('is absent without the option, and with calls of an older release', async () => {
+  test('is absent without the option', async () => {
     const seals = memorySeals()
     expect(await storeContext(checkedContext(undefined), seals, 1000)).toBeUndefined()
     expect(await openContext(undefined, seals)).toEqual({})

@@ -205,7 +205,7 @@ async function expiring(use: (session: Session, end: End, storage: DurableObject
   await runInDurableObject(McpSession.getByName(name), async (_, state) => {
     const { kv } = state.storage
     kv.put('schema', versionOf(migrations))
-    kv.put('id', { name, expires })
+    kv.put('id', { name, expires, since: Date.now() })
     kv.put('registration', { shard: 0, topics: 0 })
     kv.put('lastSeenAt', Date.now() - day - day / 12)
     // Only what these tests use of a host.

@@ -79,7 +79,7 @@ describe('a session ends although', () => {
     await running({ state }, async ({ session, storage, reported, name }) => {
       const expires = Date.now() + week
       storage.kv.put('schema', versionOf(migrations))
-      storage.kv.put('id', { name, expires })
+      storage.kv.put('id', { name, expires, since: Date.now() })
       storage.kv.put('stateObjects', ['first', 'second', 'third'])
       expect(await session.end(expires)).toBe(true)
       expect(valuesIn(storage)).toEqual(['ended'])
@@ -127,7 +127,7 @@ describe('a session whose expiry fails once', () => {
       const terms = termsWithRevive(revive)(0)
       const stored = {
         schema: versionOf(migrations),
-        id: { name, expires },
+        id: { name, expires, since: Date.now() },
         terms,
         lastSeenAt: 1,
         registration: { shard: 0, topics: 0 },

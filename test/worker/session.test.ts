@@ -466,7 +466,7 @@ describe('a stream', () => {
     expect(frames.map((frame) => /notifications\/([\w/]+)/.exec(frame)?.[1])).toEqual(changes)
     expect(frames.at(-1)).toContain('"uri":"note://1"')
     socket?.close(4000)
-    expect(await session().missed([])).toBe(false)
+    expect(await session().missed([], 'one')).toBe(false)
   })
 
   test('belongs to the newest relay', async () => {

@@ -12,7 +12,7 @@ import { z } from 'zod'
 import type { SessionRpc, StoreRpc, SubscriptionsRpc } from '../../durable-objects/rpc.ts'
 import { Task } from '../../durable-objects/task/object.ts'
 import type { StateRpc } from '../../worker/declarations/state.ts'
-import { post, postTo, relayUrl, week } from './session-post.ts'
+import { admitted, post, postTo, relayUrl, week } from './session-post.ts'
 import { taskHost } from './task-host.ts'
 
 type Namespace<Rpc> = { getByName(name: string): DurableObjectStub & Rpc }
@@ -34,6 +34,7 @@ const taskCall = {
   params: { name: 'book', arguments: { room: 'blue' } },
   capabilities: { elicitation: { form: {} } },
   identity: 'test',
+  admitted,
 }
 
 const taskValues = (now: number) => ({
@@ -41,7 +42,17 @@ const taskValues = (now: number) => ({
   call: taskCall,
   task: {
     ...{ after: 0, ttl: 1_000_000_000, poll: 1000, retries: 0, name: 'task x', taskId: 'sealed', announced: true },
-    ...{ createdAt: now, lastUpdatedAt: now, failures: 0, rounds: 1, shards: [], reauthorizeFailures: 0, lostRuns: 0 },
+    ...{
+      serverName: 'everything',
+      scopes: [],
+      createdAt: now,
+      lastUpdatedAt: now,
+      failures: 0,
+      rounds: 1,
+      shards: [],
+      reauthorizeFailures: 0,
+      lostRuns: 0,
+    },
     ...{ status: 'input_required', due: now + 86_400_000, asleep: false },
   },
 })
@@ -190,7 +201,7 @@ describe('the stored data of schema version 1', () => {
   test('is read for a key ring: it has the same keys', async () => {
     const stub = McpSession.getByName(crypto.randomUUID())
     await put(stub, keys)
-    expect(await stub.keys()).toEqual(keyRing)
+    expect(await stub.keys(false)).toEqual(keyRing)
   })
 
   test('is read for subscriptions: sessions get undelivered changes', async () => {

@@ -38,7 +38,9 @@ async function listen(
     [topicsHeader]: JSON.stringify(topics),
     ...(subscriber && { [subscriberKeyHeader]: subscriber }),
   }
-  const request = new Request(`https://subscriptions/listen?${new URLSearchParams(query)}`, { headers: asking })
+  const request = new Request(`https://subscriptions/listen?${new URLSearchParams({ most: '100', ...query })}`, {
+    headers: asking,
+  })
   const { webSocket, status, headers } = await stub.fetch(request)
   const heard: Feed['heard'] = []
   webSocket?.addEventListener('message', ({ data }) => {
@@ -1115,7 +1117,7 @@ test('a server publishes to the objects of each of its endpoints, once for each 
   const { changes } = draftOf(server)
   const shards = ['McpSubscriptions', 'OtherSubscriptions', 'OtherSubscriptions'].map((className) => {
     const publish = vi.fn<SubscriptionsRpc['publish']>(async () => {})
-    const setEnabled = vi.fn<SubscriptionsRpc['setEnabled']>(async () => false)
+    const setEnabled = vi.fn<SubscriptionsRpc['setEnabled']>(async () => {})
     changes.connect(
       className,
       changesOf(server.declarations, () => ({ id: className, publish, setEnabled })),

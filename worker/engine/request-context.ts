@@ -51,7 +51,7 @@ export async function storeContext(
 }
 
 /**
- * @param stored absent: the call has no request context, or a Worker of an older release sent it
+ * @param stored absent: the call has no request context
  * @throws McpError `call_interrupted` when the secrets cannot be unsealed
  */
 export async function openContext(

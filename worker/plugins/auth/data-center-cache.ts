@@ -30,7 +30,7 @@ export class DocumentCache {
   }
 
   #urlOf(name: string): string {
-    return `https://edgemcp.invalid/documents/2/${encodeURIComponent(this.#identity)}/${name}`
+    return `https://edgemcp.invalid/documents/${encodeURIComponent(this.#identity)}/${name}`
   }
 }
 

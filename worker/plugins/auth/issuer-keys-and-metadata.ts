@@ -184,8 +184,8 @@ export class IssuerDocuments {
 
   async #cached(serverInfo: Host): Promise<IssuerDocument | undefined> {
     try {
-      const document = await cacheOf(serverInfo)?.read(this.#cacheName)
-      return isDocument(document) ? document : undefined
+      // What `#writeToCache` wrote.
+      return (await cacheOf(serverInfo)?.read(this.#cacheName)) as IssuerDocument | undefined
     } catch (problem) {
       serverInfo.report(problem)
       return undefined
@@ -210,14 +210,6 @@ export class IssuerDocuments {
 function cacheOf(serverInfo: Host): DocumentCache | undefined {
   const seals = serverInfo.documentSeals?.()
   return seals && new DocumentCache(seals)
-}
-
-/** An earlier release may have written another form. */
-function isDocument(value: unknown): value is IssuerDocument {
-  if (!isObject(value)) return false
-  const { at, metadata, keys } = value
-  const hasKeys = isObject(keys) && Array.isArray(keys.keys)
-  return typeof at === 'number' && at <= Date.now() && typeof metadata === 'object' && hasKeys
 }
 
 /** Whether a key can verify signatures: secrets and private keys must not be published. */

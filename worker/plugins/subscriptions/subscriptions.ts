@@ -146,9 +146,7 @@ function changesOf({ declarations, object }: Runtime, firstShard: () => FirstSha
       const topics = changeTopics(declarations, change)
       const shard = firstShard()
       const key = toggleKey(list, name)
-      if (!isFirst(shard, key, delivered)) return
-      // An object of an older release leaves it to its caller to publish the change.
-      if (await shard.setEnabled(key, isEnabled, change, topics)) await shard.publish(change, topics)
+      if (isFirst(shard, key, delivered)) await shard.setEnabled(key, isEnabled, change, topics)
     },
     enabledOverrides() {
       // All entries of a list read them in one turn.
