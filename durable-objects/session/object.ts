@@ -115,7 +115,7 @@ export class Session extends Store implements SessionRpc {
     const overSse = post.handshake === undefined
     if (overSse && !session.lifetime.id) return { gone: true }
     this.#wake(post.terms)
-    if (overSse) void session.subscriptions?.update(post.principal)
+    if (overSse) void session.subscriptions?.listenAgain(post.principal)
     const negotiated = post.handshake ?? session.values.get('handshake') ?? undefined
     const revision = negotiated && revisionOf(negotiated.version)
     const lacks = scopesOfOpenCalls(session, post)
@@ -197,7 +197,7 @@ export class Session extends Store implements SessionRpc {
     if (epoch !== session.lifetime.epoch) return { gone: true }
     const lacks = session.admission.admit(scopes, after, relay)
     if (lacks) return { lacks }
-    if (after !== undefined && !session.values.get('registration')) return { admitted: true }
+    if (after !== undefined) return { admitted: true }
     session.lifetime.scheduleExpiry(expires)
     const isThere = await session.subscriptions?.listen(opening)
     return isThere === false ? { gone: true } : { admitted: true }
@@ -221,10 +221,8 @@ export class Session extends Store implements SessionRpc {
     if (session.lifetime.isOver) return new Response(null, { status: 404 })
     this.#wake(searchParams.get('terms') ?? '')
     if (overSse) session.lifetime.expiry.markConnected()
-    const needsAdmission = searchParams.has('admitted')
-    if (needsAdmission && !session.admission.isAdmitted(options.relay)) return new Response(null, { status: 412 })
-    const isAdmitted = overSse || needsAdmission
-    if (!isAdmitted && (await session.subscriptions?.update()) === false) return new Response(null, { status: 404 })
+    const isAdmitted = searchParams.has('admitted')
+    if (isAdmitted && !session.admission.isAdmitted(options.relay)) return new Response(null, { status: 412 })
     if (after) {
       const resumed = session.streams.resume(after, options)
       if (resumed) return this.#announcing(resumed, overSse)
@@ -235,7 +233,9 @@ export class Session extends Store implements SessionRpc {
     if (stream) return session.streams.openPost(Number(stream), options)
     session.lifetime.scheduleExpiry(Number(searchParams.get('expires')))
     if (overSse && session.values.get('handshake') === undefined) session.values.put('handshake', null)
-    if (!isAdmitted && (await session.subscriptions?.listen()) === false) return new Response(null, { status: 404 })
+    if (!(overSse || isAdmitted) && (await session.subscriptions?.listen()) === false) {
+      return new Response(null, { status: 404 })
+    }
     // The Worker may have disconnected: a socket without another end would keep this session forever.
     if (request.signal.aborted) return new Response(null, { status: 408 })
     const isFirst = session.log.find(standingStream) === undefined

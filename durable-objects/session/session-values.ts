@@ -34,8 +34,8 @@ export type Reader = { relay: string; scopes: readonly string[] }
  */
 export type Id = { name: string; expires: number; since: number; lists?: string }
 
-/** The shard of the Subscriptions objects where the session is registered, and the hash of the topics that it registered for. */
-export type Registration = { shard: number; topics: number }
+/** The shard of the Subscriptions objects where the session is registered. */
+export type Registration = { shard: number }
 
 /** The decision that a session ends, with the arguments of `Lifetime.finish`. */
 export type Ending = { reason: SessionEndEvent['reason']; expires: number | undefined }

@@ -11,7 +11,6 @@ import {
   topicsFor,
 } from '../../worker/protocol/changes.ts'
 import { tooManyRequests } from '../../worker/protocol/errors.ts'
-import { hash } from '../../worker/protocol/hash.ts'
 import { ownerKey } from '../../worker/protocol/principal.ts'
 import { deliverEvent, type EventDetails, sendEvent } from '../session/deliver-event.ts'
 import type { SessionCall } from '../session/pending-post.ts'
@@ -46,39 +45,31 @@ export class Subscriptions {
   }
 
   /**
-   * Registers this session for list changes, once for each set of topics: a release may add some. Stores that afterwards, so that a failure
-   * is repeated. Returns false if the session ended meanwhile.
+   * Registers this session for list changes, once. Stores that afterwards, so that a failure is repeated. Returns false if the session ended
+   * meanwhile.
    */
   async listen(scope: SubscriberScope = {}): Promise<boolean> {
     const { host, values, lifetime } = this.#session
-    if (lifetime.terms.shard === undefined) return true
-    const registered = values.get('registration')
-    const shard = registered?.shard ?? lifetime.terms.shard
+    const { shard } = lifetime.terms
+    if (shard === undefined || values.get('registration')) return true
     const topics = [...topicsFor(listChanges, scope), subscriberKey(scope) ?? []].flat()
-    const topicsHash = hash(JSON.stringify(topics))
-    if (registered?.topics === topicsHash) return true
     const { epoch } = lifetime
     await host.subscriptionsAt(shard).subscribe(addressOf(this.#session), topics)
     if (epoch !== lifetime.epoch) {
       await deregister(this.#session)
       return false
     }
-    values.put('registration', { shard, topics: topicsHash })
+    values.put('registration', { shard })
     return true
   }
 
-  /**
-   * Registers a registered session for the topics that a release has added, and an initialized session over HTTP+SSE whose registration
-   * failed. A failure is repeated with the next request. Returns false if the session ended meanwhile.
-   */
-  async update(scope?: SubscriberScope): Promise<boolean> {
+  /** Registers an initialized session over HTTP+SSE whose registration failed. A failure is repeated with the next request. */
+  async listenAgain(scope?: SubscriberScope): Promise<void> {
     const { host, values } = this.#session
-    const isRegistered = values.get('registration') !== undefined
-    if (!isRegistered && !values.get('handshake')) return true
-    const isThere = (await this.listen(scope).catch(host.report)) ?? true
+    if (values.get('registration') || !values.get('handshake')) return
+    await this.listen(scope).catch(host.report)
     // The session may have missed changes.
-    if (!isRegistered && values.get('registration') !== undefined) this.announceLists()
-    return isThere
+    if (values.get('registration')) this.announceLists()
   }
 
   /** See `deliverEvent`. */
@@ -179,10 +170,7 @@ export class Subscriptions {
 
   async unsubscribe(uri: string, { principal }: SessionCall): Promise<void> {
     const topics = topicsFor([{ resource: uri }], principal ?? {})
-    await this.#oneByOne(async () => {
-      if (this.#session.values.get('registration') !== undefined) await this.listen(principal)
-      await subscriptionsOf(this.#session)?.unsubscribe(addressOf(this.#session), topics)
-    })
+    await this.#oneByOne(async () => subscriptionsOf(this.#session)?.unsubscribe(addressOf(this.#session), topics))
   }
 
   /** Changes subscriptions in the order of their requests, so that the registration and its scopes agree with the last request. */

@@ -47,7 +47,6 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'worker/plugins/auth/for-tenant.ts': [4, 'compares the issuer and the tenant'],
   'worker/plugins/auth/one-of.ts': [2, 'finds the auth of an issuer'],
   'worker/plugins/auth/resource-server.ts': [1, 'requires a tenant'],
-  'worker/plugins/tasks/tasks.ts': [1, 'finds the endpoint of a tenant'],
   'worker/plugins/development/users.ts': [1, 'recognizes test users, in development'],
   // Recipients of notifications.
   'worker/http/session/run.ts': [1, 'sends the recipient to the session'],

@@ -46,7 +46,7 @@ async function registered(use: (session: Session, storage: DurableObjectStorage,
   await runInDurableObject(McpSession.getByName(name), async (_, state) => {
     state.storage.kv.put('schema', versionOf(migrations))
     state.storage.kv.put('id', { name, expires: Date.now() + week, since: Date.now() })
-    state.storage.kv.put('registration', { shard: 2, topics: 0 })
+    state.storage.kv.put('registration', { shard: 2 })
     state.storage.kv.put('subscribedScopes', ['notes'])
     // Only what these tests use of a host.
     await use(new Session(state, {} as never, host as unknown as SessionHost), state.storage, left)

@@ -206,7 +206,7 @@ async function expiring(use: (session: Session, end: End, storage: DurableObject
     const { kv } = state.storage
     kv.put('schema', versionOf(migrations))
     kv.put('id', { name, expires, since: Date.now() })
-    kv.put('registration', { shard: 0, topics: 0 })
+    kv.put('registration', { shard: 0 })
     kv.put('lastSeenAt', Date.now() - day - day / 12)
     // Only what these tests use of a host.
     const session = new Session(state, {} as never, host as unknown as SessionHost)

@@ -130,7 +130,7 @@ describe('a session whose expiry fails once', () => {
         id: { name, expires, since: Date.now() },
         terms,
         lastSeenAt: 1,
-        registration: { shard: 0, topics: 0 },
+        registration: { shard: 0 },
         stateObjects: ['board'],
       }
       for (const [key, value] of Object.entries(stored)) storage.kv.put(key, value)

@@ -2,7 +2,6 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { describe, expect, test, vi } from 'vitest'
 import type { SessionRpc, SubscriptionsRpc } from '../../durable-objects/rpc.ts'
-import type { Registration } from '../../durable-objects/session/session-values.ts'
 import { SubscriptionsObject } from '../../durable-objects/subscriptions/object.ts'
 import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
 import { openingOf, post, postTo, relayUrl } from './session-post.ts'
@@ -91,56 +90,6 @@ test('a session receives changes of lists while a narrower token ends its subscr
     subscribing.mockRestore()
   }
   expect(await topicsOf(stub)).toEqual(lists)
-})
-
-describe('a session that registered before a release added a topic', () => {
-  const dial = async (stub: Stub, query: string) => {
-    const url = relayUrl(`relay=one&${query}`)
-    const { status, webSocket } = await stub.fetch(new Request(url, { headers: { Upgrade: 'websocket' } }))
-    expect(status).toBe(101)
-    webSocket?.accept()
-  }
-  const ada = { issuer: 'https://issuer.example', subject: 'ada' }
-
-  test.each([
-    {
-      how: 'its stream continues',
-      begin: (stub: Stub) => dial(stub, ''),
-      next: (stub: Stub) => dial(stub, 'after=0.0&again=1'),
-    },
-    {
-      how: 'its caller is admitted',
-      begin: (stub: Stub) => stub.admit(openingOf(ada)),
-      next: (stub: Stub) => stub.admit(openingOf({ ...ada, after: '0.0' })),
-    },
-    {
-      how: 'its client sends a message over HTTP+SSE',
-      async begin(stub: Stub) {
-        await dial(stub, 'sse=1')
-        const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
-        await postTo(stub, post('initialize', hello, { handshake: undefined }))
-        await vi.waitFor(async () => expect(await topicsOf(stub)).not.toEqual([]))
-      },
-      next: (stub: Stub) => postTo(stub, post('ping', {}, { handshake: undefined })),
-    },
-  ])('is registered for it when $how', async ({ begin, next }) => {
-    const stub = McpSession.getByName(crypto.randomUUID())
-    await begin(stub)
-    const topics = await topicsOf(stub)
-    expect(topics).toContain('prompts')
-    await runInDurableObject(shard, (_, { storage }) =>
-      storage.sql.exec("DELETE FROM subscriptions WHERE topic = 'prompts' AND session = ?", String(stub.name)),
-    )
-    await next(stub)
-    expect(await topicsOf(stub)).not.toContain('prompts')
-    // That of a release without prompts.
-    await runInDurableObject(stub, (_, { storage: { kv } }) => {
-      kv.put('registration', { ...kv.get<Registration>('registration'), topics: 1 })
-    })
-    await evictDurableObject(stub, { webSockets: 'hibernate' })
-    await next(stub)
-    await vi.waitFor(async () => expect(await topicsOf(stub)).toEqual(topics))
-  })
 })
 
 describe('a session over HTTP+SSE', () => {
