@@ -83,10 +83,9 @@ export default defineConfig({
             'test/testing/workers/**',
             'test/testing/outside/**',
             'test/support/next-version/**',
-            // They build the site, install published hosts, and compare hundreds of answers with the reference server:
-            // npm run test:slow.
-            'test/slow/site.test.ts',
-            'test/slow/hosts.test.ts',
+            // They build the package and the site, run commands, install published hosts, wait for slow readers, and compare
+            // hundreds of answers with the reference server: npm run test:slow.
+            'test/slow/{package,site,start,hosts,slow-reader}.test.ts',
             'test/everything/everything.test.ts',
           ],
           // To load wrangler costs more than most files do with it.

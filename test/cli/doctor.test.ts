@@ -569,7 +569,7 @@ describe('doctor finds a planted mistake with its fix, and nothing else:', () =>
   test.each(
     sample(
       representatives(mistakes, ({ found: [rule] }) => rule),
-      2,
+      6,
     ),
   )(
     '$what',
@@ -606,7 +606,7 @@ describe('a project has no findings after all fixes are applied one after the ot
     ],
   ]
 
-  test.each(sample(projects, 2))('%s', async (_, files) => {
+  test.each(sample(projects, 4))('%s', async (_, files) => {
     const found = await examined(files)
     expect(found.filter(({ rule }) => /^class-not-|^secret-undeclared/.test(rule)).length).toBeGreaterThan(1)
     expect(await examined(found.reduce(applied, files))).toEqual([])

@@ -38,10 +38,13 @@ test('finds circles', () => {
 })
 
 test('no module imports itself, also not through others', () => {
-  const files = globSync('{worker,durable-objects,inspector,cli,create-edgemcp,scripts,bench,site,test,examples}/**/*.{ts,tsx}', {
-    cwd: root,
-    exclude: (name) => /(?:^|\/)(?:node_modules|dist)$/.test(name),
-  })
+  const files = globSync(
+    '{worker,durable-objects,inspector,cli,create-edgemcp,scripts,bench,site,test,examples}/**/*.{ts,tsx}',
+    {
+      cwd: root,
+      exclude: (name) => /(?:^|\/)(?:node_modules|dist)$/.test(name),
+    },
+  )
   const graph = new Map(files.map((path) => [path, importsOf(path)]))
   expect([...graph.values()].flat().length).toBeGreaterThan(1000)
   expect(findCircles(graph)).toEqual([])

@@ -8,12 +8,10 @@ const root = resolve(import.meta.dirname, '../..')
 const longest = [
   'test/cli/doctor.test.ts',
   'test/inspector/inspector.test.ts',
-  'test/commands/package.test.ts',
   'test/sign-in/openid.test.ts',
   'test/auth/keys.test.ts',
   'test/docs/code.test.ts',
   'test/apps/chart.test.ts',
-  'test/commands/start.test.ts',
   'test/serve/survival.test.ts',
   'test/inspector/access.test.ts',
   'test/serve/stream-age.test.ts',
