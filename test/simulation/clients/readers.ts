@@ -33,6 +33,7 @@ export function readers(world: World): void {
     if (random.chance(0.5)) await touch(writer)
     if (random.chance(0.7)) {
       reader.token = some
+      reader.readsPart = true
       const restricted = await listen(reader)
       await touch(writer)
       for (let seconds = 0; seconds < 30; seconds += 1) await world.sleep(1000)
