@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
 import { bundleAll } from '../support/bundle.ts'
+import { sample } from '../support/full.ts'
 import { startServer } from '../support/server.ts'
 import { errorsOf, type Module, modulesOf, strangersOf, withConvention } from './compile.ts'
 import { guides, type Page, read, root } from './pages.ts'
@@ -31,7 +32,8 @@ beforeAll(() => {
 const errorsIn = ({ path }: Page) => errors.filter((error) => error.startsWith(`${path}:`))
 
 const folderOfAll = join('.wrangler', 'pages')
-const served = servers(modules)
+/** Every page compiles; the slow suite also starts the servers of all. */
+const served = sample(servers(modules), 4)
 
 beforeAll(async () => {
   for (const { folder, code } of served) {
