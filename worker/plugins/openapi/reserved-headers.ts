@@ -8,21 +8,22 @@ const names = new Set(
     'accept accept-charset accept-encoding authorization connection content-encoding content-length content-type cookie cookie2 ' +
     'date expect forwarded host http2-settings keep-alive origin referer set-cookie te trailer transfer-encoding true-client-ip ' +
     'traceparent tracestate baggage upgrade via x-host x-cluster-client-ip x-http-method x-http-method-override ' +
-    'x-http-host-override x-method-override x-envoy-external-address client-cert x-arr-clientcert x-spiffe-id dpop'
+    'x-http-host-override x-method-override x-envoy-external-address client-cert x-arr-clientcert x-spiffe-id ' +
+    'dpop alt-used'
   ).split(' '),
 )
 const prefixes = (
   'cf- mcp- proxy- sec- x-original- x-rewrite- x-replaced- x-envoy- x-hasura- x-auth- x-authenticated- x-authentik- x-pomerium- ' +
   'x-vouch- x-amzn-oidc- x-goog-authenticated- x-goog-iap- x-ms-client-principal x-ms-token- x-appengine- tailscale- impersonate- x-impersonate- ' +
-  'x-remote-extra- ssl-client- x-ssl- x-client-cert x-credential-'
+  'cloudfront-viewer- x-remote-extra- ssl-client- x-ssl- x-client-cert x-credential-'
 ).split(' ')
 /** Headers of credentials, of users that a gateway has authenticated, and of addresses. */
 const patterns = [
-  /(?:^|-)(?:auth|authorization|\w*token|jwt|secret|password|passwd|passphrase|otp|session-?id|credentials?)$/,
-  /(?:^|-)(?:access|account|admin|api|app|application|auth|client|functions?|license|master|private|secret|service|subscription)-?key$/,
-  /(?:remote|authenticated|webauth)-user$/,
-  /^(?:x-)?remote-(?:name|email|groups?)$/,
-  /^x-consumer-(?:id|username|custom-id|groups)$/,
+  /(?:^|-)(?:auth|authorization|\w*tokens?|jwt|bearer|csrf|xsrf|secret|password|passwd|passphrase|pin|otp|credentials?)(?:-id)?$/,
+  /(?:^|-)(?:sid|session|session-?id|proxy|user|groups|roles|sudo|on-behalf-of|signature|signature-input|signature-\d+)$/,
+  /(?:^|-)(?:access|account|admin|api|app|application|auth|client|functions?|license|master|private|secret|service|subscription)-?keys?(?:-id)?$/,
+  /^(?:x-)?remote-(?:name|email|group|user-id)$/,
+  /^x-consumer-(?:id|name|username|custom-id)$/,
   /(?:userinfo|jwt-assertion)$/,
   /(?:^|-)(?:client|originating|real|remote)-?(?:addr|address)$/,
   /(?:^|-|client|socket|real|remote)ip$/,
