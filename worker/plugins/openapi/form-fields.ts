@@ -13,12 +13,21 @@ type Encode = (text: string, added?: number) => string
 /** Characters of the name of a field, with those of its parents in a deep object. */
 const maxNameCharacters = 4096
 
+/** Returns the parts of a name, with "." behind each: servers have them in brackets, or behind dots or colons. */
+const partsIn = (name: string): string => `${name}.`.replaceAll(/[[\].:]+/g, '.').replace(/^\./, '')
+
 /**
- * Some servers ignore spaces and brackets in front of a name: `[a][b]` is `a[b]`. PHP also reads blanks and dots in it as `_`.
+ * Returns what servers may read as a name: its parts. Some ignore case, spaces around it, and separators in front of it. PHP reads blanks and
+ * dots as `_`, and also a "[" without "]".
  *
  * @see https://www.php.net/manual/en/language.variables.external.php
  */
-const asRead = (name: string): string => name.replace(/^[\s[\]]+/, '').replaceAll(/[\s.]/g, '_')
+function readsOf(name: string): ReadonlySet<string> {
+  const plain = name.trim().toLowerCase()
+  const underscored = plain.replace(/^[\s[\]]+/, '').replaceAll(/[\s.]/g, '_')
+  const unpaired = underscored.includes(']') ? [] : [underscored.replace('[', '_')]
+  return new Set([plain, underscored, ...unpaired].map(partsIn).filter(Boolean))
+}
 
 /**
  * Yields the members of a form or a query that send something, one at a time, so that what is sent is counted before the next one is read.
@@ -31,17 +40,14 @@ export function* sentMembers(
   declared: ReadonlySet<string>,
   isDeep: (name: string) => boolean | undefined = () => false,
 ): Iterable<[name: string, value: unknown]> {
-  // A list such as `ids[]` is also read from `ids` and `ids[0]`.
-  const reads = Array.from(declared, (name) => [name, asRead(name).replace(/\[\]$/, '')] as const)
+  const known = [...declared].flatMap((name) => [...readsOf(name)].map((start) => [start, name] as const))
   for (const [name, member] of Object.entries(value)) {
     if (isUnsent(member, isDeep(name))) continue
     checkName(name)
     if (!declared.has(name)) {
-      const read = asRead(name)
-      // PHP reads "[" as "_", too, if no "]" follows.
-      const text = read.replace('[', '_')
-      const isPart = (start: string) => read.startsWith(start) && /^[[\]]?$/.test(read.charAt(start.length))
-      const [other] = reads.find(([, start]) => isPart(start) || text === start) ?? []
+      // Spring reads `!role` as a default of `role`, and `_role` as a sign that a form has it.
+      const reads = [name, name.replace(/^[!_]/, '')].flatMap((read) => [...readsOf(read)])
+      const [, other] = known.find(([start]) => reads.some((read) => read.startsWith(start))) ?? []
       if (other !== undefined)
         throw new ToolError(`${preview(name)} would be "${other}" or a part of it: send it in "${other}"`)
     }
