@@ -12,6 +12,7 @@ import {
   openApiTools,
   parseOpenApi,
 } from '../../worker/plugins/openapi/index.ts'
+import { Paths } from '../../worker/plugins/openapi/other-paths.ts'
 import { requestBody } from '../../worker/plugins/openapi/request-body.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
 import type { Result } from '../../worker/protocol/types.ts'
@@ -532,7 +533,9 @@ const credentials =
   'X-Envoy-External-Address Forwarded-For X-Forwarded X-Host X-HTTP-Host-Override Traceparent X_Forwarded_For ' +
   'Ocp-Apim-Subscription-Key X-Auth-Key X-Auth-Email X-Functions-Key X-Master-Key X-Secret-Key X-Service-Key Private-Key X-Passwd DPoP X-Arr-ClientCert ' +
   'X-Vercel-Forwarded-For X-NF-Client-Connection-IP X-Azure-SocketIP X-ProxyUser-Ip X-User-IP X-Envoy-Original-Path X-Replaced-Path ' +
-  'X-CSRFToken X-Session-Id X-SessionToken X-JWT X-Passphrase CB-ACCESS-PASSPHRASE X-Otp'
+  'X-CSRFToken X-Session-Id X-SessionToken X-JWT X-Passphrase CB-ACCESS-PASSPHRASE X-Otp ' +
+  'Proxy Http_Proxy X-Sid Session X-Session X-PIN X-Bearer X-Tokens X-Api-Keys Api-Key-Id X-Access-Key-Id X-Token-Id X-Csrf X-XSRF ' +
+  'X-Signature Signature Signature-Input X-Hub-Signature-256 CloudFront-Viewer-Address CloudFront-Viewer-Tls Alt-Used'
 
 /** What proxies and gateways tell the server behind them about the user. */
 const identities =
@@ -542,7 +545,8 @@ const identities =
   'X-Ms-Client-Principal-Id X-Ms-Token-Aad-Id-Token X-Consumer-Username X-Consumer-Custom-Id X-Credential-Identifier ' +
   'X-Authenticated-Userid X-Authenticated-Scope X-Authentik-Username X-Pomerium-Claim-Email Tailscale-User-Login ' +
   'X-Endpoint-Api-Userinfo X-Apigateway-Api-Userinfo X-Vouch-User X-Client-Cert Ssl-Client-S-Dn X-Ssl-Client-Verify Client-Cert ' +
-  'X-Spiffe-Id X-Jwt-Assertion X-AppEngine-User-Email X-Impersonate-User X-Hasura-Role X-Hasura-User-Id X-Consumer-Groups'
+  'X-Spiffe-Id X-Jwt-Assertion X-AppEngine-User-Email X-Impersonate-User X-Hasura-Role X-Hasura-User-Id X-Consumer-Groups ' +
+  'X-User X-Shib-User X-Api-User X-Remote-User-Id X-Groups X-Roles X-User-Roles X-Consumer-Name X-On-Behalf-Of X-Sudo Sudo'
 
 test.each(identities.split(' '))(
   'the header %s, in which a gateway names the user, is not an argument',
@@ -560,7 +564,8 @@ test.each(credentials.split(' '))('the header %s, for credentials or addresses, 
 test.each([
   ...['Idempotency-Key', 'If-None-Match', 'X-Request-Id', 'X-Tokens-Per-Page', 'Accept-Language'],
   ...['X-Client-Version', 'X-Zip', 'X-Consumer-Group-Size', 'Remote-Branch', 'Prefer', 'X-Author'],
-  ...['X-Partition-Key', 'X-Monkey'],
+  ...['X-Partition-Key', 'X-Monkey', 'X-User-Id', 'X-Tenant', 'X-User-Agent-Hint', 'X-Group', 'X-Session-Length'],
+  ...['X-Shipping', 'X-Mapping', 'X-Inside', 'X-Reside', 'X-Pin-Code', 'X-Proxy-Count', 'X-Design', 'X-Key', 'X-Keys'],
 ])('the header %s is an argument', async (name) => {
   const server = serverOf([header(name)], { baseUrl: 'https://api.example' })
   expect(JSON.stringify((await result(server, 'tools/list')).tools)).toContain(name)
@@ -788,6 +793,34 @@ describe('the path of another operation', () => {
     '/users/{id}/map/b': get('mapB', 'id'),
     '/x/{id}': get('rest', 'id'),
     '/x/{id}/{part}': get('restPart', 'id', 'part'),
+    '/projects/{id}/files/{path}': get('projectFile', 'id', 'path'),
+    '/projects/trash/files/{path}': get('trashFile', 'path'),
+    '/{kind}/all': get('all', 'kind'),
+    '/{kind}/{a}/{b}/{c}': get('four', 'kind', 'a', 'b', 'c'),
+    '/y/{a}/b/{b}': get('y', 'a', 'b'),
+    '/y/all/{c}': get('yAll', 'c'),
+    '/y/{a}/end': get('yEnd', 'a'),
+    '/m/{ids}': {
+      get: {
+        operationId: 'matrix',
+        parameters: [{ in: 'path', name: 'ids', required: true, schema: { type: 'array' }, style: 'matrix' }],
+      },
+    },
+    '/m': get('m'),
+    '/n/{id}{ids}': {
+      get: {
+        operationId: 'matrixOf',
+        parameters: [
+          { in: 'path', name: 'id', required: true, schema: {} },
+          { in: 'path', name: 'ids', required: true, schema: { type: 'array' }, style: 'matrix' },
+        ],
+      },
+    },
+    '/n/{id}': get('n', 'id'),
+    '/{kind}/purge': csv,
+    '/reports/{id}': get('report', 'id'),
+    '/reports/{id}.csv': get('reportCsv', 'id'),
+    '/reports/latest': get('latest'),
   }
   const call = async (name: string, args: object, document: object = paths) => {
     const base = await listen((request, response) => response.end(request.url))
@@ -807,6 +840,33 @@ describe('the path of another operation', () => {
     ['user', { id: '1\\keys' }, '/users/{id}/keys'],
     ['file', { name: 'list', format: 'json' }, '/files/list.json'],
     ['pair', { a: 'a.csv', b: 'b' }, '/files/{name}.csv/{part}'],
+    // A server that splits the path first has these as one segment.
+    ...['dir/a.txt', '/', '\\', '?', '#', ';', '\0', '\t', '%2F', '%3B', 'a/b?c'].map(
+      (path) => ['projectFile', { id: 'trash', path }, '/projects/trash/files/{path}'] as const,
+    ),
+    ...['trash;x', 'trash/', '/trash', 'TRASH', '%74rash'].flatMap((id) =>
+      ['?', '%3B', '%2F', 'a%2Fb', '\\'].map(
+        (path) => ['projectFile', { id, path }, '/projects/trash/files/{path}'] as const,
+      ),
+    ),
+    ['pair', { a: 'a/b', b: 'all' }, '/{kind}/{a}/{b}/{c}'],
+    ['rest', { id: 'all' }, '/{kind}/all'],
+    ['rest', { id: 'group/project' }, '/x/{id}/{part}'],
+    // Its own path has "b" where this has "c".
+    ['y', { a: '/', b: 'c/d' }, '/{kind}/{a}/{b}/{c}'],
+    // Some routers count the literal characters of the whole path.
+    ['yAll', { c: 'end' }, '/y/{a}/end'],
+    ...[';', ';x', '/;', ';/', '%3B', '%253B', '\t', '\\;'].map((id) => ['user', { id }, '/users'] as const),
+    ['keys', { id: ';' }, '/users/{id}'],
+    ...['export.json', 'export.', 'export ', 'export. .', 'export.json;x'].map(
+      (id) => ['user', { id }, '/users/export'] as const,
+    ),
+    ['reportCsv', { id: 'latest' }, '/reports/latest'],
+    ['reportCsv', { id: '5;x' }, '/reports/{id}'],
+    ['reportCsv', { id: '%3B;x' }, '/reports/{id}'],
+    ['keys', { id: ' ' }, '/users/{id}'],
+    ['four', { kind: 'files', a: ' ', b: '?', c: 'x' }, '/files/{a}/{b}'],
+    ['user', { id: 'purge' }, '/{kind}/purge'],
   ] as const)('is not sent for an argument: %s %j', async (name, args, other) => {
     expect(await call(name, args)).toContain(` is another operation, of the path ${other}`)
   })
@@ -821,14 +881,37 @@ describe('the path of another operation', () => {
     ['file', { name: 'list', format: 'csv' }, '/v1/files/list.csv'],
     ['pair', { a: 'csv', b: 'b' }, '/v1/files/csv/b'],
     ['history', { title: 'C#' }, '/v1/wiki/C%23/history'],
-    ['rest', { id: 'group/project' }, '/v1/x/group%2Fproject'],
+    ['report', { id: 'group/project' }, '/v1/reports/group%2Fproject'],
+    ['projectFile', { id: '1', path: 'dir/sub dir/a.txt?' }, '/v1/projects/1/files/dir%2Fsub%20dir%2Fa.txt%3F'],
+    ['reportCsv', { id: '5' }, '/v1/reports/5.csv'],
+    ['report', { id: 'a.b' }, '/v1/reports/a.b'],
+    ['user', { id: 'ada@example.com' }, '/v1/users/ada%40example.com'],
+    ['matrix', { ids: ['a', 'b'] }, '/v1/m/;ids=a,b'],
+    ['matrix', { ids: [';'] }, '/v1/m/;ids=%3B'],
+    ['matrixOf', { id: '5', ids: ['a'] }, '/v1/n/5;ids=a'],
   ])('is told from others: %s %j', async (name, args, url) => {
     expect(await call(name, args)).toBe(url)
   })
 
-  test('is that of a document: without it, an id may be any text', async () => {
-    expect(await call('user', { id: 'export' }, { ...user, '/sizes': get('size') })).toBe('/v1/users/export')
+  test.each([
+    ['export', '/v1/users/export'],
+    ['a/b/c', '/v1/users/a%2Fb%2Fc'],
+    [';', '/v1/users/%3B'],
+  ])('is that of a document: without it, an id may be any text: %j', async (id, url) => {
+    expect(await call('user', { id }, { ...user, '/sizes': get('size') })).toBe(url)
   })
+
+  test.each(['a/'.repeat(10_000), ';/'.repeat(10_000), 'é/'.repeat(7_000), '%41a'.repeat(8_000), '%ffa'.repeat(8_000)])(
+    'takes little work for a long argument (%#)',
+    (id) => {
+      const known = new Paths(['/users/{id}', '/users/{id}/{part}', '/users/{id}/keys', '/users/export'])
+      const split = vi.spyOn(String.prototype, 'split')
+      known.findOther('/users/{id}', `/users/${encodeURIComponent(`${id}keys`)}`)
+      const pieces = split.mock.results.reduce((sum, { value }) => sum + value.length, 0)
+      split.mockRestore()
+      expect(pieces).toBeLessThan(1_000)
+    },
+  )
 })
 
 test('fields have the bytes of application/x-www-form-urlencoded', () => {
@@ -1272,20 +1355,52 @@ describe('a body that is a form', () => {
       ['user[role', 'user_role'],
       ['ids', 'ids[]'],
       ['ids[0]', 'ids[]'],
-      ['.ids[]', ''],
+      ['.ids[]', 'ids[]'],
       [' ids[]', 'ids[]'],
+      ['role ', 'role'],
+      ['role.x', 'role'],
+      ['role:string', 'role'],
+      ['role[x].y', 'role'],
+      ['Role', 'role'],
+      ['ROLE[0].x', 'role'],
+      ['!role', 'role'],
+      ['_role', 'role'],
+      ['_Role.x', 'role'],
+      ['!user.role', 'user_role'],
+      ['User.Role', 'user_role'],
+      ['IDS', 'ids[]'],
     ]
     for (const type of [urlEncoded, 'multipart/form-data']) {
       for (const [name, declared] of refused) {
         const answered = await posted(type, schema, { [name]: 'admin' }, {}, more)
-        if (declared)
-          expect(answered).toBe(`"${name}" would be "${declared}" or a part of it: send it in "${declared}"`)
-        else expect(answered).toContain('admin')
+        expect(answered).toBe(`"${name}" would be "${declared}" or a part of it: send it in "${declared}"`)
       }
       expect(
-        await posted(type, schema, { role: 'user', 'ids[]': ['1'], roles: 'a', 'x[role]': 'b' }, {}, more),
+        await posted(
+          type,
+          schema,
+          { role: 'user', 'ids[]': ['1'], roles: 'a', 'x[role]': 'b', user: 'c', __role: 'd', 'x.role': 'e' },
+          {},
+          more,
+        ),
       ).toContain('user')
     }
+  })
+
+  test.each([
+    ['user.role', 'user'],
+    ['user[role]', 'user'],
+    ['USER.role', 'user'],
+    ['a[b]', 'a.b'],
+    ['a.b.c', 'a.b'],
+    ['A_B', 'a.b'],
+    ['a[b', 'a.b'],
+  ])('has no names that are parts of a declared one in another notation: %j', (name, declared) => {
+    const bodyFields = { user: { isDeep: true }, 'a.b': {} }
+    for (const bodyType of [urlEncoded, 'multipart/form-data'])
+      expect(() => requestBody({ bodyType, bodyFields }, { [name]: 1 })).toThrow(
+        `"${name}" would be "${declared}" or a part of it: send it in "${declared}"`,
+      )
   })
 
   test('has names that only resemble those of a deep object', () => {
@@ -1621,7 +1736,7 @@ describe('a parameter that is the whole query string', () => {
     const call = async (filter: object) =>
       textOf(await result(server, 'tools/call', { name: 'find', arguments: { filter } }))
     expect(await call({ role: 'user', roles: 'a' })).toBe('/x?role=user&roles=a')
-    for (const name of [' role', 'role[]', '[role]'])
+    for (const name of [' role', 'role[]', '[role]', 'role.x', 'ROLE', '!role', '_role'])
       expect(await call({ [name]: 'admin' })).toBe(`"${name}" would be "role" or a part of it: send it in "role"`)
   })
 

@@ -81,8 +81,10 @@ export function parseOpenApi(document: unknown, options: ParseOpenApiOptions = {
 }
 
 /** Whether an argument of a path could make another one. */
-const isReachable = (other: string, path: string): boolean =>
-  path.includes('{') && other.toLowerCase().startsWith(path.replace(/\/?\{.*$/s, '').toLowerCase())
+function isReachable(other: string, path: string): boolean {
+  const [one = '', another = ''] = [other, path].map((path) => path.replace(/\/?\{.*$/s, '').toLowerCase())
+  return path.includes('{') && (one.startsWith(another) || another.startsWith(one))
+}
 
 /**
  * Whether the server accepts the schema of an operation. One that it refuses is reported: it would stop the whole Worker at startup.
