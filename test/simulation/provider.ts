@@ -23,8 +23,8 @@ export class Provider {
   readonly #codes = new Map<string, string>()
   readonly #families = new Map<string, Family>()
   readonly #access = new Map<string, { readonly family: Family; readonly expires: number }>()
-  /** Refresh tokens whose answer is on its way. */
-  readonly #running = new Set<string>()
+  /** Refresh tokens whose answer is on its way, and the signals of their requests. */
+  readonly #running = new Map<string, AbortSignal>()
 
   constructor(host: ProviderHost) {
     this.#host = host
@@ -58,7 +58,7 @@ export class Provider {
     const form = new URLSearchParams(await request.text())
     if (pathname === '/revoke') return this.#revoke(form.get('token') ?? '')
     const refreshToken = form.get('refresh_token')
-    return refreshToken === null ? this.#exchange(form.get('code') ?? '') : this.#refresh(refreshToken)
+    return refreshToken === null ? this.#exchange(form.get('code') ?? '') : this.#refresh(refreshToken, request.signal)
   }
 
   #userOf(token: string): Response {
@@ -79,11 +79,13 @@ export class Provider {
     return this.#issue({ user, current: '', previous: undefined, isRevoked: false })
   }
 
-  async #refresh(token: string): Promise<Response> {
+  async #refresh(token: string, signal: AbortSignal): Promise<Response> {
     const family = this.#families.get(token)
     if (!family || family.isRevoked) return refused()
-    if (this.#running.has(token)) this.offences.push('a refresh token was sent twice at the same time')
-    this.#running.add(token)
+    // Whoever does not wait any more counts it as lost.
+    if (this.#running.get(token)?.aborted === false)
+      this.offences.push('a refresh token was sent twice at the same time')
+    this.#running.set(token, signal)
     const { random, sleep } = this.#host
     await sleep(random.between(1, random.pick([50, 3000])))
     this.#running.delete(token)

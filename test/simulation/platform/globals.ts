@@ -161,11 +161,18 @@ function fetchOutside(host: GlobalsHost, request: Request): Promise<Response> {
   const context = currentContext()
   const { loop } = host
   return context.wait((resolve, reject) => {
+    let isOver = false
+    const end = (settle: () => void) => {
+      if (!isOver) settle()
+      isOver = true
+    }
+    const { signal } = request
+    signal.addEventListener('abort', () => end(() => reject(signal.reason)), { once: true })
     const arrive = () => {
       const answered = (act: () => void) => loop.after(host.latency(), `fetched > ${context.label}`, act, context)
       host.outside(request).then(
-        (response) => answered(() => resolve(response)),
-        (problem) => answered(() => reject(problem)),
+        (response) => answered(() => end(() => resolve(response))),
+        (problem) => answered(() => end(() => reject(problem))),
       )
     }
     context.send(() => void loop.after(host.latency(), `fetch < ${context.label}`, arrive))
