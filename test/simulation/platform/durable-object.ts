@@ -63,7 +63,8 @@ export class DurableObjectHost implements SocketHost {
   /** Whether the platform may evict the object, or let it hibernate. */
   get isIdle(): boolean {
     const { context } = this.#running ?? {}
-    return context !== undefined && context.pending === 0 && !context.isGated && !this.storage.isDirty
+    if (this.#isAlarmRunning || this.storage.isDirty) return false
+    return context !== undefined && context.pending === 0 && !context.isGated
   }
 
   /** Whether an alarm is due, and could be delivered twice. */
