@@ -1,4 +1,5 @@
 import type { Answer, Journal } from '../declarations/outcome.ts'
+import { isObject } from '../protocol/jsonrpc.ts'
 
 export type { Answer, Journal } from '../declarations/outcome.ts'
 
@@ -23,3 +24,6 @@ export const withAnswers = (journal: Journal, answers: Readonly<Record<string, A
   // Spread, not assigned: a key named __proto__ stays a key.
   answers: { ...journal.answers, ...answers },
 })
+
+export const isJournal = (value: unknown): value is Journal =>
+  isObject(value) && isObject(value.answers) && isObject(value.effects) && isObject(value.requestFingerprints)

@@ -4,7 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
  */
 import type { Call, Outcome, Seals } from '../../engine/call.ts'
-import { emptyJournal, type Journal, maxAnswerTimeoutMs, withAnswers } from '../../engine/journal.ts'
+import { emptyJournal, isJournal, type Journal, maxAnswerTimeoutMs, withAnswers } from '../../engine/journal.ts'
 import { handlerMethods } from '../../engine/result-size.ts'
 import { isSingleUse } from '../../engine/retry-policy.ts'
 import { encodeBase64 } from '../../protocol/base64.ts'
@@ -80,9 +80,8 @@ async function open(
   const opened = typeof state === 'string' ? await seals.open(await purposeOf(call), state) : undefined
   // `sealRound` sealed it: the purpose has no other values.
   const { kept, name, answerBy, ...inline } = (opened ?? {}) as SealedState
-  const journal: Journal | undefined =
-    kept === undefined ? inline.journal : JSON.parse((await host.requestState(kept).get()) ?? 'null')
-  if (journal) return { journal, name, answerBy }
+  const journal = kept === undefined ? inline.journal : JSON.parse((await host.requestState(kept).get()) ?? 'null')
+  if (isJournal(journal)) return { journal, name, answerBy }
   throw invalidState()
 }
 
