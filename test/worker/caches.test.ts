@@ -29,12 +29,16 @@ test.each([
   { limit: 'characters', most: 512, idOf: (number: number) => `session-${number}`.padEnd(4_095, '.') },
 ])('a cache of unsealed sessions with the maximum of $limit evicts the oldest session only', async ({ most, idOf }) => {
   const opened: string[] = []
-  const handshake = { version: '2025-11-25', capabilities: {}, client: { name: 'test', version: '1' } }
+  const handshakeOf = (id: string) => ({
+    version: '2025-11-25',
+    capabilities: {},
+    client: { name: id, version: '1' },
+  })
   const host = {
     sealer: async () => ({
       open: async (_purpose: string, _principal: undefined, id: string) => {
         opened.push(id)
-        return { name: id, expires: Date.now() + 60_000, handshake }
+        return { expires: Date.now() + 60_000, handshake: handshakeOf(id) }
       },
     }),
   } as unknown as Host // all that opening a session id uses of it
@@ -42,7 +46,9 @@ test.each([
   // The key of a session has its principal, an empty text here, and a space.
   for (let number = 0; number <= most; number += 1) await use(number)
   opened.length = 0
-  for (const number of [most, 500, 1]) expect(await use(number)).toMatchObject({ name: idOf(number) })
+  for (const number of [most, 500, 1]) {
+    expect(await use(number)).toMatchObject({ handshake: handshakeOf(idOf(number)) })
+  }
   expect(opened).toEqual([])
   await use(0)
   expect(opened).toEqual([idOf(0)])
