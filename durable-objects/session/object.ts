@@ -171,7 +171,7 @@ export class Session extends Store implements SessionRpc {
     return this.#once(delivery, () => (subscriptions ?? clientTasks)?.deliver(event, { taskEnded, scopes, topics }))
   }
 
-  async missed(uris: readonly string[], delivery?: string): Promise<boolean> {
+  async missed(uris: readonly string[], delivery: string): Promise<boolean> {
     return this.#once(delivery, () => this.#session.subscriptions?.deliverAll(uris))
   }
 
