@@ -504,6 +504,7 @@ export type ListedGrant = {
   readonly since: number
   /** Whether the client has yet to exchange its code. */
   readonly isCode: boolean
+  readonly client: string
 }
 
 /** What the authorization server of sign-in stores. */

@@ -398,15 +398,16 @@ export class SignIn extends DurableObject implements SignInRpc {
   }
 
   /**
-   * Ends the oldest grants of the user of this object, before another one is listed.
+   * Ends the oldest grants of the user of this object, before another one is listed: those of the same client, if there are any.
    *
    * @param upstream name of the object with the upstream tokens of the user
    */
-  async #endOldGrants(key: string, upstream: string, { isCode }: Partial<ListedGrant>): Promise<void> {
+  async #endOldGrants(key: string, upstream: string, { isCode, client }: Partial<ListedGrant>): Promise<void> {
     const { kv } = this.ctx.storage
     const listed = [...kv.list<Entry & { readonly metadata: ListedGrant }>({ prefix: 'grant:' })]
     const rivals = listed.filter(([name, { metadata }]) => name !== key && metadata.isCode === isCode)
-    rivals.sort(([, one], [, other]) => other.metadata.since - one.metadata.since)
+    const isOwn = ({ metadata }: (typeof listed)[number][1]) => Number(metadata.client === client)
+    rivals.sort(([, one], [, other]) => isOwn(one) - isOwn(other) || other.metadata.since - one.metadata.since)
     const old = rivals.slice(maxGrants - 1).map(([name]) => name)
     if (old.length > 0) await this.#host.endGrants(upstream, old)
     for (const name of old) kv.delete(name)

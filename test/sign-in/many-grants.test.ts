@@ -28,15 +28,22 @@ test('has 100 grants: another one ends the oldest, with its tokens, also for sig
     expect(response.status).toBe(200)
     return (await response.json()) as Tokens
   }
+  const { client: another, tokens: earlier } = await stage.signIn(new Browser())
   const all: Tokens[] = []
   for (let times = 0; times < 100; times++) all.push(await exchange(await code()))
   expect(await grants()).toEqual({ exchanged: 100, open: 0 })
+  // An app ends grants of its own before it ends those of others.
+  expect(await stage.call(earlier.access_token)).toContain('200')
+  const [own] = all
+  expect(await seen(await stage.token(stage.refreshForm(client, String(own?.refresh_token))))).toBe('400 invalid_grant')
+
   const others = await Promise.all(Array.from({ length: 4 }, () => stage.signIn(new Browser())))
   expect(await grants()).toEqual({ exchanged: 100, open: 0 })
-  for (const { access_token, refresh_token } of all.slice(0, 4)) {
+  for (const { access_token, refresh_token } of all.slice(1, 4)) {
     expect(await stage.call(access_token)).toContain('401')
     expect(await seen(await stage.token(stage.refreshForm(client, refresh_token)))).toBe('400 invalid_grant')
   }
+  expect(await seen(await stage.token(stage.refreshForm(another, earlier.refresh_token)))).toBe('400 invalid_grant')
   const alive = [...all.slice(4), ...others.map(({ tokens }) => tokens)]
   for (const { access_token } of alive) expect(await stage.call(access_token)).toContain('200')
 

@@ -331,6 +331,31 @@ describe('a client with a key', () => {
     expect(asked.filter((url) => url === jwksUri)).toHaveLength(1)
   })
 
+  test('has keys that are read again after those of 31 invented clients', async () => {
+    const refused = async (id: string) => {
+      const { assertion, jwks } = await keyed(`${id}/keys`, id)
+      documents.set(`${id}/keys`, () => Response.json(jwks))
+      const form = {
+        grant_type: 'refresh_token',
+        refresh_token: 'a.b:c:d',
+        ...proof(await assertion(server.url.origin)),
+      }
+      return seen(await client.token(form))
+    }
+    const readsOf = (id: string) => asked.filter((url) => url === `${id}/keys`).length
+    const own = 'https://app.example/kept'
+    for (let times = 0; times < 2; times++) expect(await refused(own)).toMatch(/^40[01]/)
+    const before = readsOf(own)
+    // The library would keep the keys of each for five minutes, whatever memory they take.
+    for (let index = 0; index < 31; index++) {
+      const invented = `https://app.example/invented-${index}`
+      expect(await refused(invented)).toMatch(/^40[01]/)
+      expect(readsOf(invented)).toBe(1)
+    }
+    await refused(own)
+    expect(readsOf(own)).toBeGreaterThan(before)
+  })
+
   test('is answered with 503 while its keys cannot be read, and gets tokens afterwards', async () => {
     const jwksUri = 'https://app.example/keys.json'
     const { assertion, jwks } = await keyed(jwksUri)

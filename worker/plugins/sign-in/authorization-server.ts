@@ -131,6 +131,31 @@ export class AuthorizationServers {
   }
 }
 
+/** Requests after which authorization servers are replaced that have read keys of clients. */
+const maxKeyRequests = 32
+
+/**
+ * Authorization servers for requests that read keys of clients. The library caches them by their number: 256 sets of 64 KiB can take more
+ * memory than an isolate has.
+ */
+export class KeyServers {
+  readonly #options: ServerOptions
+  #servers: AuthorizationServers
+  #requests = 0
+
+  constructor(options: ServerOptions) {
+    this.#options = options
+    this.#servers = new AuthorizationServers(options)
+  }
+
+  /** Returns the servers for one request. */
+  next(): AuthorizationServers {
+    this.#requests += 1
+    if (this.#requests % maxKeyRequests === 0) this.#servers = new AuthorizationServers(this.#options)
+    return this.#servers
+  }
+}
+
 /**
  * Lets the endpoint decide about a user again, for each code and each refresh. An error `invalid_grant` ends the grant.
  *

@@ -36,11 +36,17 @@ export function grantStorage(
 ): RequestStorage {
   let reserved: string | undefined
   /** Lists a grant with its user, and since when, before it is stored: a grant that nobody can list could not be revoked. */
-  const addToUser = async (key: string, metadata: unknown, expires: number | undefined, isCode: boolean) => {
+  const addToUser = async (
+    key: string,
+    metadata: unknown,
+    expires: number | undefined,
+    isCode: boolean,
+    client: string,
+  ) => {
     const user = userOf(key)
     const [known] = await objectOf(objectKeyOf(key)).list(key)
     if (known && known.expires === expires && JSON.stringify(known.metadata) === JSON.stringify(metadata)) return
-    const listed: ListedGrant = { since: Date.now(), isCode }
+    const listed: ListedGrant = { since: Date.now(), isCode, client }
     await objectOf(`user:${user}`).write(key, upstreamOf(user), listed, expires)
   }
   return {
@@ -55,7 +61,10 @@ export function grantStorage(
     async put(key, value, { expirationTtl, expiration, metadata } = {}) {
       const expires = expirationTtl === undefined ? expiration && expiration * 1000 : Date.now() + expirationTtl * 1000
       // The library tells how long a code is valid, and when a grant expires.
-      if (key.startsWith('grant:')) await addToUser(key, metadata, expires, expirationTtl !== undefined)
+      if (key.startsWith('grant:')) {
+        const { clientId }: { clientId: string } = JSON.parse(value)
+        await addToUser(key, metadata, expires, expirationTtl !== undefined, clientId)
+      }
       const until = isReplayMarker(key) && expires !== undefined ? expires + clockSkewMs : expires
       await objectOf(objectKeyOf(key)).write(key, value, metadata, until)
     },

@@ -29,6 +29,7 @@ import {
   clientOf,
   type GrantProps,
   grantObjectOfToken,
+  KeyServers,
   type ObjectOf,
   paths,
   type StorageOf,
@@ -290,6 +291,7 @@ class SignInServer {
   readonly #lifetimes: TokenTerms['lifetimes']
   readonly #clientAt: TokenTerms['clientAt']
   readonly #servers: AuthorizationServers
+  readonly #keyServers: KeyServers
   readonly #pages: AuthorizePages
   readonly #links: LinkPages
   readonly #accounts: AccountPages
@@ -318,7 +320,9 @@ class SignInServer {
     this.#lifetimes = { accessTokenTTL, refreshTokenTTL }
     const enterprise = options.enterprise && new Enterprise(options.enterprise, options)
     this.#clientAt = enterprise && ((key) => enterprise.clientAt(key))
-    this.#servers = new AuthorizationServers({ ...this.#lifetimes, enterprise, clientAt: this.#clientAt })
+    const serverOptions = { ...this.#lifetimes, enterprise, clientAt: this.#clientAt }
+    this.#servers = new AuthorizationServers(serverOptions)
+    this.#keyServers = new KeyServers(serverOptions)
     checkTenants(options, [...providers, ...(options.enterprise?.issuers ?? []).map(authorityOf)])
     this.#providers = [...providers, ...(options.upstreams ?? [])]
     for (const one of this.#providers) knownClients.add(one)
@@ -529,7 +533,8 @@ class SignInServer {
       if (answered) return answered
     }
     // The library verifies the client before it refuses a code or token that is not its own.
-    const issued = await this.#servers.fetch(whole(), site, objectOf, waitUntil)
+    const servers = params.has('client_assertion') ? this.#keyServers.next() : this.#servers
+    const issued = await servers.fetch(whole(), site, objectOf, waitUntil)
     const isAssertion = params.get('grant_type') === jwtBearer
     return isAssertion ? this.#unlessEnded(issued, String(params.get('assertion')), site, objectOf) : issued
   }
@@ -570,7 +575,7 @@ class SignInServer {
   #classFor(runtime: Runtime): SignInClass {
     const { seals, report, waitUntil } = runtime
     const servers = this.#servers
-    const serversOfGrants = new AuthorizationServers({})
+    const serversOfGrants = new KeyServers({})
     return class McpSignIn extends SignIn {
       constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
         // Objects that an alarm wakes may not know their name. They open no tokens.
@@ -583,7 +588,7 @@ class SignInServer {
           },
           answer(request, site, own, terms) {
             const storage = storageWith(own, objectsOf(runtime, site))
-            return serversOfGrants.fetch(request, site, storage, waitUntil, false, terms)
+            return serversOfGrants.next().fetch(request, site, storage, waitUntil, false, terms)
           },
           async endGrant(site, own) {
             const [, user = '', grant = ''] = own.key.split(':')
