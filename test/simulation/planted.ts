@@ -733,7 +733,7 @@ export const planted: readonly PlantedDefect[] = [
     name: 'a grant without a list',
     means: 'A grant is stored before its user can list it, and a crash in between leaves one that nobody can end.',
     file: 'worker/plugins/sign-in/grant-storage.ts',
-    search: "if (key.startsWith('grant:')) await addToUser(key, metadata, expires, expirationTtl !== undefined)",
+    search: 'await addToUser(key, metadata, expires, expirationTtl !== undefined, clientId)',
     replacement: '',
     clients: ['sign-ins'],
   },
