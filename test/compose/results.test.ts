@@ -2,6 +2,7 @@
 import { CreateMessageRequestSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { describe, expect, test, vi } from 'vitest'
 import { newReceived } from '../../worker/client/received.ts'
+import { draftOf } from '../../worker/declarations/declarations.ts'
 import { withAnswers } from '../../worker/engine/journal.ts'
 import { readResult } from '../../worker/plugins/compose/proxy/check-results.ts'
 import { matchResponse } from '../../worker/plugins/compose/proxy/match-response.ts'
@@ -795,6 +796,43 @@ test('an upstream may have 10 rounds in a row without an input request, of which
   expect(JSON.stringify(outcome.journal).match(/state \d+/g)).toEqual(['state 11'])
   const sent = upstream.asked('tools/call').map(({ params }) => params.requestState)
   expect(sent).toEqual([undefined, ...Array.from({ length: 10 }, (_, index) => `state ${index + 1}`)])
+})
+
+test('rounds without an input request are counted across tokens that the upstream refuses, and its list is read again once', async () => {
+  let round = 0
+  const upstream = scripted({
+    'tools/list': { tools: [{ name: 'x', inputSchema: { type: 'object' } }] },
+    'tools/call': ({ id }) => {
+      round += 1
+      if (round % 3 === 0) return new Response(null, { status: 401 })
+      if (round % 3 === 1) return rpcError(id, -32020, 'Header mismatch', 400)
+      return { resultType: 'input_required', requestState: `state ${round}`, inputRequests: {} }
+    },
+  })
+  const server = newServer().use(
+    nodeProxy('https://upstream.example/mcp', upstream.fetch, { upstream: { provider: 'github', scopes: [] } }),
+  )
+  Object.assign(draftOf(server), { upstream: async () => 'token of the user' })
+  await refusal(server, 'tools/call', { name: 'x' }, { post: {} })
+  expect(upstream.asked('tools/call').length).toBeLessThan(40)
+  expect(upstream.asked('tools/list').length).toBeLessThan(3)
+
+  round = 1
+  const silent = scripted({
+    'tools/call': () => {
+      round += 1
+      if (round % 3 === 0) return new Response(null, { status: 401 })
+      return { resultType: 'input_required', requestState: `state ${round}`, inputRequests: {} }
+    },
+  })
+  const other = newServer().use(
+    nodeProxy('https://silent.example/mcp', silent.fetch, { upstream: { provider: 'github', scopes: [] } }),
+  )
+  Object.assign(draftOf(other), { upstream: async () => 'token of the user' })
+  expect(await refusal(other, 'tools/call', { name: 'x' }, { post: {} })).toMatchObject({
+    message: expect.stringContaining('more than 10 times in a row with a round that requests no input'),
+  })
+  expect(silent.asked('tools/call').length).toBeLessThan(40)
 })
 
 test('an upstream that requests no input, but another round, fails after 10 of them', async () => {

@@ -533,6 +533,7 @@ const credentials =
   'X-Envoy-External-Address Forwarded-For X-Forwarded X-Host X-HTTP-Host-Override Traceparent X_Forwarded_For ' +
   'Ocp-Apim-Subscription-Key X-Auth-Key X-Auth-Email X-Functions-Key X-Master-Key X-Secret-Key X-Service-Key Private-Key X-Passwd DPoP X-Arr-ClientCert ' +
   'X-Vercel-Forwarded-For X-NF-Client-Connection-IP X-Azure-SocketIP X-ProxyUser-Ip X-User-IP X-Envoy-Original-Path X-Replaced-Path ' +
+  'X-RapidAPI-Key X-Mashape-Key X-Client-DN L5d-Client-Id X-Vercel-Protection-Bypass X-Middleware-Subrequest X-Tunneled-Method ' +
   'X-CSRFToken X-Session-Id X-SessionToken X-JWT X-Passphrase CB-ACCESS-PASSPHRASE X-Otp ' +
   'Proxy Http_Proxy X-Sid Session X-Session X-PIN X-Bearer X-Tokens X-Api-Keys Api-Key-Id X-Access-Key-Id X-Token-Id X-Csrf X-XSRF ' +
   'X-Signature Signature Signature-Input X-Hub-Signature-256 CloudFront-Viewer-Address CloudFront-Viewer-Tls Alt-Used'
@@ -545,7 +546,7 @@ const identities =
   'X-Ms-Client-Principal-Id X-Ms-Token-Aad-Id-Token X-Consumer-Username X-Consumer-Custom-Id X-Credential-Identifier ' +
   'X-Authenticated-Userid X-Authenticated-Scope X-Authentik-Username X-Pomerium-Claim-Email Tailscale-User-Login ' +
   'X-Endpoint-Api-Userinfo X-Apigateway-Api-Userinfo X-Vouch-User X-Client-Cert Ssl-Client-S-Dn X-Ssl-Client-Verify Client-Cert ' +
-  'X-Spiffe-Id X-Jwt-Assertion X-AppEngine-User-Email X-Impersonate-User X-Hasura-Role X-Hasura-User-Id X-Consumer-Groups ' +
+  'X-Spiffe-Id X-Jwt-Assertion X-AppEngine-User-Email X-Impersonate-User OIDC_CLAIM_sub X-WebAuth-Role X-WebAuth-Email X-Jwt-Payload X-Hasura-Role X-Hasura-User-Id X-Consumer-Groups ' +
   'X-User X-Shib-User X-Api-User X-Remote-User-Id X-Groups X-Roles X-User-Roles X-Consumer-Name X-On-Behalf-Of X-Sudo Sudo'
 
 test.each(identities.split(' '))(
@@ -858,9 +859,16 @@ describe('the path of another operation', () => {
     ['yAll', { c: 'end' }, '/y/{a}/end'],
     ...[';', ';x', '/;', ';/', '%3B', '%253B', '\t', '\\;'].map((id) => ['user', { id }, '/users'] as const),
     ['keys', { id: ';' }, '/users/{id}'],
-    ...['export.json', 'export.', 'export ', 'export. .', 'export.json;x'].map(
-      (id) => ['user', { id }, '/users/export'] as const,
-    ),
+    ...[
+      'export.json',
+      'export.',
+      'export ',
+      'export. .',
+      'export.json;x',
+      'export.json.gz',
+      'export.x-y',
+      'export.a b',
+    ].map((id) => ['user', { id }, '/users/export'] as const),
     ['reportCsv', { id: 'latest' }, '/reports/latest'],
     ['reportCsv', { id: '5;x' }, '/reports/{id}'],
     ['reportCsv', { id: '%3B;x' }, '/reports/{id}'],
@@ -1686,6 +1694,62 @@ describe('a required argument that sends nothing is refused', () => {
     expect(await call(schema)).toEqual({ content: [{ type: 'text', text }], isError: true })
     expect(textOf(await call({ ...ids, required: [] }))).toBe('1')
   })
+})
+
+describe('a member that changes the method of the request', () => {
+  const methodNames = [
+    '_method',
+    ' _Method',
+    '_method[]',
+    'X-HTTP-Method-Override',
+    'x_http_method_override',
+    '_http_method',
+  ]
+  const types = ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data', 'querystring']
+  const sending = async (type: string, schema: object, value: object) => {
+    let requests = 0
+    const base = await listen((_, response) => response.end(`${++requests}`))
+    const content = { [type === 'querystring' ? 'application/x-www-form-urlencoded' : type]: { schema } }
+    const place =
+      type === 'querystring' ? { parameters: [{ in: type, name: 'q', content }] } : { requestBody: { content } }
+    const document = { openapi: '3.2.0', paths: { '/users': { post: { operationId: 'update', ...place } } } }
+    const server = newServer().use(openApiTools(parseOpenApi(document), { baseUrl: base }))
+    return textOf(
+      await result(server, 'tools/call', {
+        name: 'update',
+        arguments: { [type === 'querystring' ? 'q' : 'body']: value },
+      }),
+    )
+  }
+
+  test.each(types.flatMap((type) => methodNames.map((name) => [type, name])))(
+    'is not sent in %s: %j',
+    async (type, name) => {
+      expect(await sending(type, { type: 'object' }, { role: 'user', [name]: 'DELETE' })).toBe(
+        `${JSON.stringify(name)} would change the method of the request: leave it out`,
+      )
+    },
+  )
+
+  test.each(types)('is sent in %s, if the schema has it; so is one that only sounds like it', async (type) => {
+    expect(await sending(type, { type: 'object', properties: { _method: {} } }, { _method: 'PUT' })).toBe('1')
+    expect(await sending(type, { type: 'object' }, { method: 'card', shipping_method: 'post' })).toBe('1')
+  })
+})
+
+test('the name of a part is no encoded word, which some servers decode', async () => {
+  const base = await listen((_, response) => response.end('sent'))
+  const schema = { type: 'object', properties: { role: { enum: ['user'] } } }
+  const content = { 'multipart/form-data': { schema } }
+  const document = {
+    openapi: '3.1.0',
+    paths: { '/users': { post: { operationId: 'update', requestBody: { content } } } },
+  }
+  const server = newServer().use(openApiTools(parseOpenApi(document), { baseUrl: base }))
+  const call = { name: 'update', arguments: { body: { role: 'user', '=?utf-8?B?cm9sZQ==?=': 'admin' } } }
+  expect(textOf(await result(server, 'tools/call', call))).toBe(
+    '"=?utf-8?B?cm9sZQ==?=" cannot be the name of a part: it has "=?"',
+  )
 })
 
 describe('a parameter that is the whole query string', () => {

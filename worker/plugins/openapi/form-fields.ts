@@ -29,11 +29,21 @@ function readsOf(name: string): ReadonlySet<string> {
   return new Set([plain, underscored, ...unpaired].map(partsIn).filter(Boolean))
 }
 
+/** Fields by which servers such as Rails and Laravel replace the method of a POST: the request would be another operation. */
+const methodField = /^(?:_(?:http[_-]?)?method|x[_-](?:http[_-])?method(?:[_-]override)?)\.$/
+
+/** @throws ToolError for a name that no schema has, and by which the API may read the method of the request */
+export function refuseMethodField(name: string): void {
+  // Most names are compared once.
+  if (/method/i.test(name) && [...readsOf(name)].some((read) => methodField.test(read)))
+    throw new ToolError(`${preview(name)} would change the method of the request: leave it out`)
+}
+
 /**
  * Yields the members of a form or a query that send something, one at a time, so that what is sent is counted before the next one is read.
  *
  * @param declared the names that its schema has
- * @throws ToolError for another name that an API would read as a declared one, or as a part of it: its value was not validated as that
+ * @throws ToolError for another name that an API would read as a declared one, as a part of it, or as the method: its value was not validated
  */
 export function* sentMembers(
   value: Params,
@@ -45,6 +55,7 @@ export function* sentMembers(
     if (isUnsent(member, isDeep(name))) continue
     checkName(name)
     if (!declared.has(name)) {
+      refuseMethodField(name)
       // Spring reads `!role` as a default of `role`, and `_role` as a sign that a form has it.
       const reads = [name, name.replace(/^[!_]/, '')].flatMap((read) => [...readsOf(read)])
       const [, other] = known.find(([start]) => reads.some((read) => read.startsWith(start))) ?? []

@@ -99,7 +99,7 @@ function literalIn(segments: Template['segments'], index: number, text: string):
   if (first === undefined || !text.startsWith(first)) return -1
   const last = others.pop()
   if (last === undefined) {
-    const suffix = index === segments.length - 1 ? /^(?:\.\w*|[.\s]*)$/ : /^$/
+    const suffix = index === segments.length - 1 ? /^\s*(?:\..*)?$/s : /^$/
     return suffix.test(text.slice(first.length)) ? first.length + 1 : -1
   }
   let end = first.length

@@ -5,7 +5,16 @@ import { maxAnswerBytes } from '../../protocol/bounded-body.ts'
 import { ToolError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
-import { bounded, boundedEncoder, encodeForm, type Field, fieldsOf, sentMembers, wellFormed } from './form-fields.ts'
+import {
+  bounded,
+  boundedEncoder,
+  encodeForm,
+  type Field,
+  fieldsOf,
+  refuseMethodField,
+  sentMembers,
+  wellFormed,
+} from './form-fields.ts'
 import { multipartForm, type Operation, urlEncodedForm } from './operation-type.ts'
 import { declaredNames } from './references.ts'
 
@@ -46,9 +55,14 @@ export function requestBody(
   { bodyType, bodyFields = {}, hasOtherFiles, input = { type: 'object' } }: Partial<Operation>,
   value: unknown,
 ): string | Blob {
-  if (bodyType !== urlEncodedForm && bodyType !== multipartForm) return JSON.stringify(value)
-  if (!isObject(value)) throw new ToolError('"body" must be an object: its members are the fields of the form')
   const declared = new Set([...Object.keys(bodyFields), ...declaredNames('body', input)])
+  const isForm = bodyType === urlEncodedForm || bodyType === multipartForm
+  if (!isForm) {
+    // Some servers read the fields of a form in JSON, too.
+    if (isObject(value)) for (const name of Object.keys(value)) if (!declared.has(name)) refuseMethodField(name)
+    return JSON.stringify(value)
+  }
+  if (!isObject(value)) throw new ToolError('"body" must be an object: its members are the fields of the form')
   const members = sentMembers(value, declared, (name) => styleOf(name, bodyFields).isDeep)
   if (bodyType === multipartForm) return multipart(value, members, bodyFields, hasOtherFiles)
   return Array.from(boundedForm(urlEncodedFields(members, bodyFields), value), (field) => field.join('=')).join('&')
@@ -108,10 +122,12 @@ function* partsOf(members: Members, styles: FieldStyles, hasOtherFiles: boolean)
 /**
  * Returns the header of a part. A type that no header can have is as none.
  *
- * @throws ToolError for a name with a backslash, which many servers remove: `f\[role]` would be `f[role]`. One at the end hides the quote
+ * @throws ToolError for a name with a backslash, which many servers remove: `f\[role]` would be `f[role]`. One at the end hides the quote.
+ * Also for one with an encoded word of RFC 2047, which some servers decode
  */
 function headerOf(name: string, type = '', filename?: string): string {
   if (name.includes('\\')) throw new ToolError(`${preview(name)} cannot be the name of a part: it has a backslash`)
+  if (name.includes('=?')) throw new ToolError(`${preview(name)} cannot be the name of a part: it has "=?"`)
   if (filename?.endsWith('\\'))
     throw new ToolError(`${preview(filename)} cannot be the name of a file: it ends with a backslash`)
   const file = filename === undefined ? '' : `; filename="${inHeader(filename)}"`

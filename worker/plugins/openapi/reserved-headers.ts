@@ -7,13 +7,15 @@ const names = new Set(
   (
     'accept accept-charset accept-encoding authorization connection content-encoding content-length content-type cookie cookie2 ' +
     'date expect forwarded host http2-settings keep-alive origin referer set-cookie te trailer transfer-encoding true-client-ip ' +
-    'traceparent tracestate baggage upgrade via x-host x-cluster-client-ip x-http-method x-http-method-override ' +
+    'traceparent tracestate baggage upgrade via x-host x-tunneled-method l5d-client-id x-client-dn x-cluster-client-ip ' +
+    'x-http-method x-http-method-override ' +
     'x-http-host-override x-method-override x-envoy-external-address client-cert x-arr-clientcert x-spiffe-id ' +
     'dpop alt-used'
   ).split(' '),
 )
 const prefixes = (
-  'cf- mcp- proxy- sec- x-original- x-rewrite- x-replaced- x-envoy- x-hasura- x-auth- x-authenticated- x-authentik- x-pomerium- ' +
+  'cf- mcp- proxy- sec- oidc- x-oidc- x-webauth- x-vercel- x-middleware- ' +
+  'x-original- x-rewrite- x-replaced- x-envoy- x-hasura- x-auth- x-authenticated- x-authentik- x-pomerium- ' +
   'x-vouch- x-amzn-oidc- x-goog-authenticated- x-goog-iap- x-ms-client-principal x-ms-token- x-appengine- tailscale- impersonate- x-impersonate- ' +
   'cloudfront-viewer- x-remote-extra- ssl-client- x-ssl- x-client-cert x-credential-'
 ).split(' ')
@@ -21,10 +23,10 @@ const prefixes = (
 const patterns = [
   /(?:^|-)(?:auth|authorization|\w*tokens?|jwt|bearer|csrf|xsrf|secret|password|passwd|passphrase|pin|otp|credentials?)(?:-id)?$/,
   /(?:^|-)(?:sid|session|session-?id|proxy|user|groups|roles|sudo|on-behalf-of|signature|signature-input|signature-\d+)$/,
-  /(?:^|-)(?:access|account|admin|api|app|application|auth|client|functions?|license|master|private|secret|service|subscription)-?keys?(?:-id)?$/,
+  /(?:^|-)(?:access|account|admin|api|app|application|auth|client|functions?|license|mashape|master|rapidapi|private|secret|service|subscription)-?keys?(?:-id)?$/,
   /^(?:x-)?remote-(?:name|email|group|user-id)$/,
   /^x-consumer-(?:id|name|username|custom-id)$/,
-  /(?:userinfo|jwt-assertion)$/,
+  /(?:userinfo|jwt-(?:assertion|payload))$/,
   /(?:^|-)(?:client|originating|real|remote)-?(?:addr|address)$/,
   /(?:^|-|client|socket|real|remote)ip$/,
   /(?:^|-)forwarded/,

@@ -45,12 +45,13 @@ async function relay(
   const { inputResponses: _i, requestState: _r, task: _t, _meta, ...params } = call.params
   let more: Params = {}
   const earlier = { bytes: 0, values: 0 }
+  const silent = { rounds: 0 }
   // For all rounds in which the client is not asked.
   const signal = proxied.timed(methodContext)
   await proxied.connect(methodContext, signal)
   for (let round = 1; round <= maxRounds; round += 1) {
     const key = `${id} ${round}`
-    const request = { own: { ...params, ...upstream }, more, signal, earlier, onAnswered: () => onAnswered(id) }
+    const request = { own: { ...params, ...upstream }, more, signal, earlier, silent, onAnswered: () => onAnswered(id) }
     const result = await requestOnce(methodContext, proxied, request, key).catch(async (problem) => {
       if (!(problem instanceof TokenRefused)) throw problem
       // The upstream has not read the request. The user may be asked for another token.
@@ -60,6 +61,7 @@ async function relay(
     if (round === 1) await onAnswered(id)
     if (!isInputRequired(result)) return proxied.access.uris.result(result)
     const { inputRequests, requestState } = result
+    if (!isSilent(result)) silent.rounds = 0
     const inputResponses = isSilent(result) ? {} : answersTo(context, round, inputRequests)
     if (!inputResponses) return context.requestInput(keyed(round, inputRequests))
     more = { ...(!isSilent(result) && { inputResponses }), ...(requestState !== undefined && { requestState }) }
@@ -69,13 +71,14 @@ async function relay(
 
 /**
  * A request to an upstream. `own`: its params in each round. `more`: those of the first round. `earlier`: what was received in earlier rounds
- * of the call. `onAnswered`: called before another round.
+ * of the call. `silent`: the rounds in a row without an input request. `onAnswered`: called before another round.
  */
 type UpstreamRequest = {
   readonly own: Params
   readonly more: Params
   readonly signal: AbortSignal
   readonly earlier: { bytes: number; values: number }
+  readonly silent: { rounds: number }
   readonly onAnswered: () => Awaitable<void>
 }
 
@@ -131,14 +134,15 @@ type Recorded = {
 async function untilInput(
   methodContext: MethodContext,
   proxied: Proxied,
-  { own, more, signal, onAnswered }: UpstreamRequest,
+  { own, more, signal, silent, onAnswered }: UpstreamRequest,
   listener: Notices,
 ): Promise<Result> {
   const { method } = methodContext.call
   const send = (params: Params) => proxied.request(methodContext, method, params, { signal, listener })
   let result = await send({ ...own, ...more })
-  for (let silent = 1; isSilent(result); silent += 1) {
-    if (silent > maxSilentRounds) {
+  while (isSilent(result)) {
+    silent.rounds += 1
+    if (silent.rounds > maxSilentRounds) {
       throw new McpError(
         'unavailable',
         `The server at ${proxied.host} answered ${method} more than ${maxSilentRounds} times in a row with a round that requests no input`,

@@ -77,6 +77,8 @@ export class Proxied {
   readonly #listed = new ListedIds()
   /** The lists that the calls of a POST have read, by key, also those that are too long to be stored for other calls. */
   readonly #readByPosts = new WeakMap<object, Map<string, SharedList>>()
+  /** POSTs for which the list of tools was read again, because the upstream refused the headers of a call. */
+  readonly #mismatched = new WeakSet<object>()
   /** The lists of which a part is left out, once it was reported. */
   readonly #cut = new Set<List>()
   /** Who may use its entries. */
@@ -334,8 +336,11 @@ export class Proxied {
       return await this.#send(context, method, params, terms)
     } catch (problem) {
       if (!isMismatch(problem)) throw problem
-      // Only calls repeat arguments in headers, and the list is a request, too.
-      if (method !== 'tools/call') throw new McpError('internal_error', problem.message)
+      const { environment, roundEnded } = context
+      const { post = roundEnded } = environment
+      // Only calls repeat arguments in headers, and the list is a request, too. Another list for the same POST would be the same.
+      if (method !== 'tools/call' || this.#mismatched.has(post)) throw new McpError('internal_error', problem.message)
+      this.#mismatched.add(post)
     }
     // The list states which arguments are repeated in headers.
     await this.list(context, 'tools/list')

@@ -75,7 +75,7 @@ export class UpstreamHttp {
    *
    * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
    */
-  resume(lastEventId: string, { headers, signal }: Sender, session: ProtocolHeaders): Promise<Response> {
+  async resume(lastEventId: string, { headers, signal }: Sender, session: ProtocolHeaders): Promise<Response> {
     const own = { Accept: 'text/event-stream', 'Last-Event-ID': lastEventId, ...session }
     return this.#platform.fetch(this.url, {
       method: 'GET',
