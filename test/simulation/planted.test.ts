@@ -1,9 +1,13 @@
 /** Tests the simulation: schedules find each planted defect. */
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { sample } from '../support/full.ts'
 import { type PlantedDefect, planted } from './planted.ts'
 import { Servers } from './servers.ts'
 import { simulate } from './simulate.ts'
+
+const root = resolve(import.meta.dirname, '../..')
 
 /** Schedules that must be enough. */
 const mostSchedules = 400
@@ -18,6 +22,11 @@ async function isFound(defect: PlantedDefect): Promise<boolean> {
   }
   return false
 }
+
+test('each defect replaces a text that its file has once', () => {
+  const timesIn = ({ file, search }: PlantedDefect) => readFileSync(join(root, file), 'utf8').split(search).length - 1
+  expect(planted.filter((defect) => timesIn(defect) !== 1).map(({ name }) => name)).toEqual([])
+})
 
 test.each(sample(planted, 3))('finds: $name', async (defect) => {
   expect(await isFound(defect)).toBe(true)
