@@ -200,7 +200,8 @@ export class SessionClient {
     let retryMs = 1000
     const message = { id: call.id, ...(request ?? { method: 'tools/call', params }) }
     await unlessLost(async () => {
-      const response = await this.post(others ? [message, ...others] : message, leave.signal)
+      // The calls of a batch run one after the other.
+      const response = await this.post(others ? [...others, message] : message, leave.signal)
       retryMs = await this.#readResponse(call, response, retryMs, onEvent)
     })
     if (awayUntil && call.lastEventId !== undefined && !call.answer) {
