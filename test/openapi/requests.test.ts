@@ -1704,6 +1704,7 @@ describe('a member that changes the method of the request', () => {
     'X-HTTP-Method-Override',
     'x_http_method_override',
     '_http_method',
+    'x-tunneled-method',
   ]
   const types = ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data', 'querystring']
   const sending = async (type: string, schema: object, value: object) => {

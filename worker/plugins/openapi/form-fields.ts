@@ -30,7 +30,7 @@ function readsOf(name: string): ReadonlySet<string> {
 }
 
 /** Fields by which servers such as Rails and Laravel replace the method of a POST: the request would be another operation. */
-const methodField = /^(?:_(?:http[_-]?)?method|x[_-](?:http[_-])?method(?:[_-]override)?)\.$/
+const methodField = /^(?:_(?:http[_-]?)?method|x[_-](?:(?:http|tunneled)[_-])?method(?:[_-]override)?)\.$/
 
 /** @throws ToolError for a name that no schema has, and by which the API may read the method of the request */
 export function refuseMethodField(name: string): void {
