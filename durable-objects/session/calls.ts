@@ -230,7 +230,11 @@ export function runStep(
     .finally(resolve)
 }
 
-/** Receives a response of the client. If it is the last one that a call waits for, the call continues as part of this POST. @param batch that of the POST, if it is one */
+/**
+ * Receives a response of the client. If it is the last one that a call waits for, the call continues as part of this POST.
+ *
+ * @param batch that of the POST, if it is one
+ */
 export function resumeCall(
   session: SessionParts,
   message: Message,

@@ -14,7 +14,7 @@ export const newReceived = (maxBytes = maxAnswerBytes, maxValues = maxAnswerValu
   maxValues,
 })
 
-/** Counts together what the calls of one POST receive: a short batch could have a hundred long answers. */
+/** Counts together what the calls of one POST receive: a short batch could have long answers. */
 export class ReceivedByPost {
   readonly #byPost = new WeakMap<object, Received>()
 

@@ -8,9 +8,8 @@ const names = new Set(
     'accept accept-charset accept-encoding authorization connection content-encoding content-length content-type cookie cookie2 ' +
     'date expect forwarded host http2-settings keep-alive origin referer set-cookie te trailer transfer-encoding true-client-ip ' +
     'traceparent tracestate baggage upgrade via x-host x-tunneled-method l5d-client-id x-client-dn x-cluster-client-ip ' +
-    'x-http-method x-http-method-override ' +
-    'x-http-host-override x-method-override x-envoy-external-address client-cert x-arr-clientcert x-spiffe-id ' +
-    'dpop alt-used'
+    'x-http-method x-http-method-override x-http-host-override x-method-override x-envoy-external-address client-cert ' +
+    'x-arr-clientcert x-spiffe-id dpop alt-used'
   ).split(' '),
 )
 const prefixes = (

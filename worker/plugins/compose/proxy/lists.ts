@@ -46,7 +46,7 @@ async function permittedEntries(proxied: Proxied, context: MethodContext, list: 
   const { kind, id } = lists[list]
   const entries = await proxied.list(context, list)
   // Other scopes are the same for each spelling, and a list is long.
-  const nameOf = proxied.access.hasScopesByName ? (name: string) => spelled(id, name) : (name: string) => name
+  const nameOf = (name: string) => (proxied.access.hasScopesByName ? spelled(id, name) : name)
   const permitted = entries?.filter(
     (entry) => proxied.access.lacked(context, kind, nameOf(String(entry[id]))).length === 0,
   )

@@ -26,7 +26,7 @@ import type { ProxyOptions } from './proxy-options.ts'
 import { maxEntries, mostPages, readPages } from './read-pages.ts'
 import type { Remote } from './remote.ts'
 import type { Listener } from './send-request.ts'
-import { isOfOneCall, UpstreamCallers } from './upstream-callers.ts'
+import { isOfOneCall, postOf, UpstreamCallers } from './upstream-callers.ts'
 import { TokenRefused } from './upstream-errors.ts'
 import { isTimeout } from './upstream-http.ts'
 import { headersKey } from './upstream-sessions.ts'
@@ -58,7 +58,7 @@ export type ProxiedOptions = Required<Pick<ProxyOptions, 'prefix' | 'headers' | 
     readonly listMaxAgeMs: number
   }
 
-/** A list that one call of a POST reads, in this round. `entries`: see `Proxied.list`. */
+/** A list that one call of a POST reads, in this round. */
 type SharedList = {
   readonly roundEnded: MethodContext['roundEnded']
   readonly readMs: number
@@ -171,8 +171,8 @@ export class Proxied {
    * @param sinceMs within a round, a list that was read earlier is read again
    */
   async #readShared(context: MethodContext, list: List, sinceMs: number): SharedList['reading'] {
-    const { environment, roundEnded } = context
-    const { post = roundEnded } = environment
+    const { roundEnded } = context
+    const post = postOf(context)
     const key = await this.#listKey(context, list, this.#listSignal(context))
     const read = this.#readByPosts.get(post) ?? new Map<string, SharedList>()
     this.#readByPosts.set(post, read)
@@ -336,8 +336,7 @@ export class Proxied {
       return await this.#send(context, method, params, terms)
     } catch (problem) {
       if (!isMismatch(problem)) throw problem
-      const { environment, roundEnded } = context
-      const { post = roundEnded } = environment
+      const post = postOf(context)
       // Only calls repeat arguments in headers, and the list is a request, too. Another list for the same POST would be the same.
       if (method !== 'tools/call' || this.#mismatched.has(post)) throw new McpError('internal_error', problem.message)
       this.#mismatched.add(post)

@@ -20,6 +20,9 @@ let callCount = 0
 /** Whether the upstream session of a caller is for one call only. */
 export const isOfOneCall = ({ sessionKey }: RemoteCaller): boolean => sessionKey.startsWith('call ')
 
+/** Returns the object that all calls of a POST share; for a call without a POST, one that its round has alone. */
+export const postOf = ({ environment, roundEnded }: MethodContext): object => environment.post ?? roundEnded
+
 type CallerOptions = Required<Pick<ProxyOptions, 'headers' | 'sharedSessions'>> & Pick<ProxyOptions, 'upstream'>
 
 /** Describes the callers of this server to an upstream: their headers, and their sessions there. */
@@ -73,8 +76,8 @@ export class UpstreamCallers {
     }
   }
 
-  receivedOf({ environment, roundEnded }: MethodContext): Received {
-    return this.#received.of(environment.post ?? roundEnded)
+  receivedOf(context: MethodContext): Received {
+    return this.#received.of(postOf(context))
   }
 
   /** Returns the headers for the upstream. Calls the option once for each round of a call. @throws see `waitForHeaders` */
