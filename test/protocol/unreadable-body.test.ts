@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { McpError } from '../../worker/protocol/errors.ts'
-import { responseIdsIn } from '../../worker/protocol/jsonrpc.ts'
-import { endBytes, unreadableBody } from '../../worker/protocol/unreadable-body.ts'
+import { endBytes, responseIdsIn, unreadableBody } from '../../worker/protocol/jsonrpc.ts'
 
 const head = '"jsonrpc":"2.0"'
 

@@ -1,5 +1,5 @@
 import { ByteBuffer } from './byte-buffer.ts'
-import { endBytes } from './unreadable-body.ts'
+import { endBytes } from './jsonrpc.ts'
 
 /** Bytes of a whole response of another server, such as an upstream or an HTTP API: an isolate has 128 MB for all its requests. */
 export const maxAnswerBytes = 8 * 1024 * 1024

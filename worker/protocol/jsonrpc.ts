@@ -7,7 +7,6 @@
 import { type ErrorNumbers, McpError } from './errors.ts'
 import { countValues } from './json-size.ts'
 import type { Notification, Params, RequestId } from './types.ts'
-import { unreadableBody } from './unreadable-body.ts'
 
 /** Describes a JSON-RPC request. */
 export type RequestMessage = {
@@ -91,6 +90,32 @@ export function parse(text: string, { maxJsonDepth, maxJsonValues, maxBatchSize 
   if (value.length === 0) return refuse('A batch must not be empty')
   if (value.length > maxBatchSize) return refuse(`A batch has at most ${maxBatchSize} messages`)
   return { batch: value.map(parseEntry) }
+}
+
+/** Bytes that are read of either end of a body that is too large, and characters there in which an id is searched. */
+export const endBytes = 1024
+
+/**
+ * Returns the error for a body that cannot be read: one that is too large, not UTF-8 or not JSON. The call that waits for a response in it
+ * fails.
+ *
+ * @param text its first and last characters, or all
+ */
+export function unreadableBody(malformed: McpError, text: string): Parsed {
+  const id = responseIdAtEnds(text)
+  return { malformed, responseIds: id === undefined ? [] : [id] }
+}
+
+/** A member of a response besides its result. */
+const shortMember = String.raw`\s*"(?:jsonrpc|id)"\s*:\s*"[\w.-]{1,64}"\s*`
+const beforeResult = new RegExp(String.raw`^\s*{(?:${shortMember},)*\s*"(?:result|error)"\s*:`)
+const afterResult = new RegExp(String.raw`(?:,${shortMember})*}\s*$`)
+
+/** Returns the id of a response, from the text before and after its result: texts in a result have escaped quotes. */
+function responseIdAtEnds(text: string): string | undefined {
+  const start = beforeResult.exec(text.slice(0, endBytes))
+  const end = afterResult.exec(text.slice(-endBytes))
+  return start ? /"id"\s*:\s*"(.*?)"/.exec(`${start}${end}`)?.[1] : undefined
 }
 
 /** Every message of a body that could be read, refused ones included. */
