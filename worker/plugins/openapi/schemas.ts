@@ -2,17 +2,23 @@ import { compilePattern, SlowPattern } from '../../declarations/json-schema/patt
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
 import { isVersion30, resolveReference, targetOf } from './references.ts'
-import type { OperationSource } from './tool-input.ts'
 import { asciiName } from './tool-names.ts'
+
+/** What the schemas of an operation are read from. */
+export type SchemaSource = {
+  readonly document: Params
+  /** For errors and sentences: `GET /pets`. */
+  readonly where: string
+  /** Called with a sentence for what the tool does not have, or why there is no tool. */
+  readonly onSkipped: (sentence: string) => void
+}
 
 /** Copies schemas of a document for one operation. All schemas that they refer to are in `definitions`, for `$defs` of the result. */
 export class Schemas {
   readonly definitions: Record<string, unknown> = {}
   /** Whether the schemas are of a form with files. */
   hasFiles = false
-  readonly #document: Params
-  readonly #where: string
-  readonly #onSkipped: (sentence: string) => void
+  readonly #source: SchemaSource
   /**
    * Names of definitions, by the target of references and what they leave out: one reference may mean several schemas, and one schema may
    * have several references.
@@ -22,11 +28,8 @@ export class Schemas {
   readonly #readOnly = new Map<Params, ReadonlySet<string>>()
   readonly #alternatives = new Map<Params, ReadonlySet<unknown>>()
 
-  /** @param source `where` is for errors */
-  constructor({ document, where, onSkipped }: Pick<OperationSource, 'document' | 'where' | 'onSkipped'>) {
-    this.#document = document
-    this.#where = where
-    this.#onSkipped = onSkipped
+  constructor(source: SchemaSource) {
+    this.#source = source
   }
 
   /** @throws Error for a reference without a target; RangeError for schemas that are too many, or nested too deeply */
@@ -50,7 +53,7 @@ export class Schemas {
     const extended = new Set([...bases, ...this.#basesOf(schema, outer)])
     const $ref =
       typeof schema.$ref === 'string' ? `#/$defs/${this.#nameFor(schema.$ref, own, names, extended)}` : undefined
-    const isOld = isVersion30(this.#document)
+    const isOld = isVersion30(this.#source.document)
     if ($ref && isOld) return { $ref }
     const members = Object.entries(bases.has(schema) ? withoutAlternatives(schema) : lenient(schema)).filter(
       ([key, member]) => !left.has(key) && !key.startsWith('x-') && !(key === 'pattern' && this.#isInvalid(member)),
@@ -73,7 +76,7 @@ export class Schemas {
   #fileIn(schema: Params, outer: readonly Params[]): Params | undefined {
     const parts = schema.allOf ? [...this.#reachedFrom([[schema, outer]], ['allOf']).keys()] : [schema]
     const members = parts.some(isFile) && Object.assign({}, ...parts.reverse())
-    return members && isVersion30(this.#document) ? modern(members) : members || undefined
+    return members && isVersion30(this.#source.document) ? modern(members) : members || undefined
   }
 
   #copyEach(schemas: Params, outer: readonly Params[], hidden: Hidden): Params {
@@ -88,10 +91,10 @@ export class Schemas {
       compilePattern(String(pattern))
       return false
     } catch (problem) {
-      const where = this.#where
+      const { where, onSkipped } = this.#source
       if (problem instanceof SlowPattern)
-        this.#onSkipped(`${where} without the pattern "${pattern}", which may take long to match`)
-      else this.#onSkipped(`${where} without the pattern "${pattern}", which is no regular expression of JavaScript`)
+        onSkipped(`${where} without the pattern "${pattern}", which may take long to match`)
+      else onSkipped(`${where} without the pattern "${pattern}", which is no regular expression of JavaScript`)
       return true
     }
   }
@@ -104,7 +107,7 @@ export class Schemas {
     const parts = applied.map((each): Part => [each, own])
     if (typeof schema.$ref !== 'string') return parts
     const { target, around } = this.#targetOf(schema.$ref, own)
-    return isVersion30(this.#document) ? [[target, around]] : [...parts, [target, around]]
+    return isVersion30(this.#source.document) ? [[target, around]] : [...parts, [target, around]]
   }
 
   /** Returns these schemas, and all that they lead to by references and other members, each with the schemas around it. */
@@ -174,7 +177,7 @@ export class Schemas {
 
   #isReadOnly(schema: unknown, outer: readonly Params[], depth = 0): boolean {
     if (!isObject(schema) || depth === maxDepth) return false
-    if (schema.readOnly === true && !(schema.$ref && isVersion30(this.#document))) return true
+    if (schema.readOnly === true && !(schema.$ref && isVersion30(this.#source.document))) return true
     const parts = this.#partsOf(schema, schemasAround(schema, outer))
     return parts.some(([part, around]) => this.#isReadOnly(part, around, depth + 1))
   }
@@ -217,11 +220,11 @@ export class Schemas {
    */
   #targetOf(reference: string, outer: readonly Params[]): { target: unknown; around: readonly Params[] } {
     const resource = outer.find(hasId)
-    for (const root of [...(resource ? [resource] : []), this.#document, ...outer]) {
+    for (const root of [...(resource ? [resource] : []), this.#source.document, ...outer]) {
       const target = resolveReference(root, reference)
-      if (target !== undefined) return { target, around: root === this.#document ? [] : outer }
+      if (target !== undefined) return { target, around: root === this.#source.document ? [] : outer }
     }
-    return { target: targetOf(reference, this.#document, this.#where), around: [] }
+    return { target: targetOf(reference, this.#source.document, this.#source.where), around: [] }
   }
 }
 

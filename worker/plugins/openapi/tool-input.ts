@@ -11,19 +11,14 @@ import {
 } from './operation-type.ts'
 import { applicators, followed, isVersion30, schemasOf } from './references.ts'
 import { isHeaderName, isReservedHeader, isSecurityHeader } from './reserved-headers.ts'
-import { isFile, Schemas } from './schemas.ts'
+import { isFile, type SchemaSource, Schemas } from './schemas.ts'
 import { asciiName } from './tool-names.ts'
 
 /** An operation, where a document describes it. */
-export type OperationSource = {
-  readonly document: Params
+export type OperationSource = SchemaSource & {
   readonly path: string
   /** In lower case. */
   readonly method: string
-  /** For errors and sentences: `GET /pets`. */
-  readonly where: string
-  /** Called with a sentence for what the tool does not have, or why there is no tool. */
-  readonly onSkipped: (sentence: string) => void
 }
 
 /** How the members of a form are sent. */
