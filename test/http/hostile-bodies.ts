@@ -6,6 +6,7 @@
 import { expect } from 'vitest'
 import {
   answered,
+  declaring,
   envelope,
   failed,
   inSession,
@@ -18,7 +19,6 @@ import {
   stateless,
   type Wire,
 } from './hostile-row.ts'
-import { declaring } from './hostile-stage.ts'
 
 const text = stateless('server/discover').body as string
 const discover = (body: string | Uint8Array): Wire => ({ ...stateless('server/discover'), body })

@@ -15,11 +15,11 @@ import {
   request,
   row,
   type Sendable,
+  type Stage,
   said,
   stateless,
   type Wire,
 } from './hostile-row.ts'
-import type { Stage } from './hostile-stage.ts'
 
 const discover = stateless('server/discover')
 

@@ -4,8 +4,17 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
  */
-import { answered, type Params, type Row, refused, row, type Sendable, said, stateless } from './hostile-row.ts'
-import { declaring } from './hostile-stage.ts'
+import {
+  answered,
+  declaring,
+  type Params,
+  type Row,
+  refused,
+  row,
+  type Sendable,
+  said,
+  stateless,
+} from './hostile-row.ts'
 
 const invalid = refused(200, -32602, 1)
 

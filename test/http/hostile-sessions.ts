@@ -14,10 +14,10 @@ import {
   request,
   row,
   type Sendable,
+  type Stage,
   stateless,
   type Wire,
 } from './hostile-row.ts'
-import type { Stage } from './hostile-stage.ts'
 
 type IdOf = (stage: Stage) => string | Promise<string>
 

@@ -13,9 +13,9 @@ import {
   request,
   row,
   type Sendable,
+  type Stage,
   type Wire,
 } from './hostile-row.ts'
-import type { Stage } from './hostile-stage.ts'
 
 const initialize = (more: Params = {}) =>
   request('initialize', {

@@ -11,11 +11,19 @@ import { ids } from './hostile-ids.ts'
 import { mirrors } from './hostile-mirrors.ts'
 import { parameters } from './hostile-parameters.ts'
 import { rounds } from './hostile-rounds.ts'
-import { inSession, type Outcome, request, stateless } from './hostile-row.ts'
+import {
+  type Answered,
+  inSession,
+  messagesOf,
+  type Outcome,
+  request,
+  Stage,
+  secrets,
+  stateless,
+} from './hostile-row.ts'
 import { sessions } from './hostile-sessions.ts'
 import { shapes } from './hostile-shapes.ts'
 import { sse2024 } from './hostile-sse-2024.ts'
-import { type Answered, messagesOf, Stage, secrets } from './hostile-stage.ts'
 import { versions } from './hostile-versions.ts'
 
 const table = { framing, bodies, shapes, ids, headers, mirrors, versions, sessions, sse2024, parameters, rounds }
