@@ -1,6 +1,13 @@
-/** The streams of a session that have ended. They remain for a time, for clients that reconnect. */
-import { deleteFinishedStreams, type FinishedCount, isWithinLimits } from './delete-finished-streams.ts'
-import type { ReplayLimits } from './event-log.ts'
+/**
+ * The streams of a session that have ended. They remain for a time, for clients that reconnect: old ones are deleted, and the oldest while
+ * there are too many or the storage is full.
+ */
+
+/** Finished streams of one session. Beyond it, the oldest are deleted. */
+const maxFinished = 1000
+
+/** The limits of `ReplayLimits` for finished streams. */
+type Limits = { readonly maxAgeMs: number; readonly maxStorageBytes: number }
 
 export type FinishedStreamsParts = {
   /** Returns all finished streams, the oldest first. */
@@ -9,14 +16,21 @@ export type FinishedStreamsParts = {
   onDeleted(stream: number): void
 }
 
+/** The number of finished streams, and when the oldest of them ended, in milliseconds since 1970. */
+type FinishedCount = { count: number; oldestAt: number }
+
+/** Whether no stream is too old, and there are not too many. */
+const isWithinLimits = ({ count, oldestAt }: FinishedCount, { maxAgeMs }: Limits, now: number): boolean =>
+  oldestAt >= now - maxAgeMs && count <= maxFinished
+
 export class FinishedStreams {
   readonly #sql: SqlStorage
-  readonly #boundsNow: () => ReplayLimits
+  readonly #boundsNow: () => Limits
   readonly #parts: FinishedStreamsParts
   /** Set once they were read. Most calls need no more. */
   #known: FinishedCount | undefined
 
-  constructor(sql: SqlStorage, bounds: () => ReplayLimits, parts: FinishedStreamsParts) {
+  constructor(sql: SqlStorage, bounds: () => Limits, parts: FinishedStreamsParts) {
     this.#sql = sql
     this.#boundsNow = bounds
     this.#parts = parts
@@ -39,8 +53,21 @@ export class FinishedStreams {
     const limits = this.#boundsNow()
     const known = this.#known
     if (known && (known.count === 0 || (!isFull && isWithinLimits(known, limits, now)))) return known.count > 0
-    this.#known = deleteFinishedStreams(this.#sql, limits, this.#parts.all(), now, this.#parts.onDeleted)
+    this.#known = this.#deleteOldest(limits, now)
     return this.#known.count > 0
+  }
+
+  /** Deletes streams with their events until the rest is within the limits. Returns what remains. */
+  #deleteOldest(limits: Limits, now: number): FinishedCount {
+    const finished = this.#parts.all()
+    for (const [index, { id, at }] of finished.entries()) {
+      const rest = { count: finished.length - index, oldestAt: at }
+      if (isWithinLimits(rest, limits, now) && this.#sql.databaseSize <= limits.maxStorageBytes) return rest
+      this.#sql.exec('DELETE FROM events WHERE stream = ?', id)
+      this.#sql.exec('DELETE FROM streams WHERE id = ?', id)
+      this.#parts.onDeleted(id)
+    }
+    return { count: 0, oldestAt: now }
   }
 
   /** Called after the storage was deleted. */

@@ -1,5 +1,7 @@
 /** Deletes the events of a stream beyond the limits of replay, and what a row of the event log has. */
-import type { ReplayLimits } from './event-log.ts'
+
+/** The limits of `ReplayLimits` for one stream. */
+type Limits = Readonly<Record<'maxEvents' | 'maxCharacters' | 'maxResponses' | 'maxResponseCharacters', number>>
 
 /** Columns of a `Position`. */
 export const position =
@@ -23,7 +25,7 @@ export type EventRow = [
 ]
 
 /** Deletes the oldest events beyond the limits of the streams that these were appended to. The newest of each kind is never deleted. */
-export function trimStreamEvents(sql: SqlStorage, bounds: ReplayLimits, rows: readonly EventRow[]): void {
+export function trimStreamEvents(sql: SqlStorage, bounds: Limits, rows: readonly EventRow[]): void {
   const newest = new Map(rows.map((row) => [`${row[0]} ${row[7]}`, row]))
   for (const [stream, seq, , total, , , , isMessage, messages, messageTotal] of newest.values()) {
     if (isMessage) trimMessages(sql, bounds, stream, { seq, total, messages, messageTotal })
@@ -33,7 +35,7 @@ export function trimStreamEvents(sql: SqlStorage, bounds: ReplayLimits, rows: re
 
 function trimNotifications(
   sql: SqlStorage,
-  { maxEvents, maxCharacters }: ReplayLimits,
+  { maxEvents, maxCharacters }: Limits,
   stream: number,
   { seq, total, messages, messageTotal }: Position,
 ): void {
@@ -49,7 +51,7 @@ function trimNotifications(
 
 function trimMessages(
   sql: SqlStorage,
-  { maxResponses, maxResponseCharacters }: ReplayLimits,
+  { maxResponses, maxResponseCharacters }: Limits,
   stream: number,
   { seq, messages, messageTotal }: Position,
 ): void {

@@ -95,7 +95,7 @@ export const planted: readonly PlantedDefect[] = [
   {
     name: 'a finished stream cannot be resumed',
     means: 'The events of a call are deleted when the next stream opens.',
-    file: `${shared}/delete-finished-streams.ts`,
+    file: `${shared}/finished-streams.ts`,
     search: 'oldestAt >= now - maxAgeMs',
     replacement: 'oldestAt >= now',
     clients: ['calls'],
