@@ -9,29 +9,13 @@ import { openContext } from '../../worker/engine/request-context.ts'
 import { run } from '../../worker/engine/run.ts'
 import { asMcpError, McpError } from '../../worker/protocol/errors.ts'
 import { newestRevision as revision } from '../../worker/protocol/revisions/index.ts'
-import type { InputRequest } from '../../worker/protocol/types.ts'
 import type { TaskCall } from '../rpc.ts'
 import { lostRunsError } from './lost-runs.ts'
+import type { RunEnd, RunResult } from './runs.ts'
 import type { RunPrincipal } from './task-host.ts'
 import type { TaskParts } from './task-parts.ts'
 import { TaskSleeps } from './task-sleeps.ts'
 import type { TaskRecord } from './task-store.ts'
-
-export type RunResult = { readonly began: RunStart } & RunEnd
-
-/** What the task was when a run began. `asked`: its open input requests, if it ran beside them. */
-export type RunStart = {
-  readonly at: number
-  readonly asked: Readonly<Record<string, InputRequest>> | undefined
-  readonly unread: readonly string[]
-}
-
-type RunEnd =
-  /** `hasBranch`: effects ran beside an input request, so the handler may come further without its response. */
-  | { readonly outcome: Outcome; readonly hasBranch: boolean }
-  | { readonly thrown: unknown }
-  /** The handler did not run: `reauthorize` threw. */
-  | { readonly reauthorizeError: unknown }
 
 type Parts = Pick<TaskParts, 'host' | 'storage' | 'store' | 'status'>
 

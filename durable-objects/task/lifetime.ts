@@ -2,7 +2,7 @@
 import { waitAtMost } from '../../worker/engine/wait.ts'
 import { redeliveryOf } from './redelivery.ts'
 import type { TaskParts } from './task-parts.ts'
-import type { TaskRecord } from './task-store.ts'
+import { isOver, type TaskRecord } from './task-store.ts'
 
 /** An alarm may run for 15 minutes. The next alarm continues longer work. */
 const maxAlarmMs = 14 * 60_000
@@ -10,9 +10,6 @@ const maxAlarmMs = 14 * 60_000
 const retryAlarmMs = 3000
 /** Milliseconds for which a call is stored beyond the time at which it can be resumed, because requests and alarms may be late. */
 const graceMs = 60_000
-
-export const isOver = ({ status }: Pick<TaskRecord, 'status'>): boolean =>
-  status !== 'working' && status !== 'input_required'
 
 /** Whether it is time for the handler to run. */
 export const isDue = ({ status, due = 0 }: TaskRecord): boolean => status === 'working' && due <= Date.now()

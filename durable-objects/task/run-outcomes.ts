@@ -9,12 +9,12 @@ import { newestRevision } from '../../worker/protocol/revisions/index.ts'
 import type { Result } from '../../worker/protocol/types.ts'
 import type { TaskCall, TaskEnd, TaskStatus } from '../rpc.ts'
 import { rpcLimit } from '../shared/message-size.ts'
-import type { RunResult, RunStart } from './handler-run.ts'
-import { isOver, schedule } from './lifetime.ts'
+import { schedule } from './lifetime.ts'
 import { handlerPauseMs, maxReauthorizeAttempts, reauthorizePauseMs } from './retry-pause.ts'
+import type { RunResult, RunStart } from './runs.ts'
 import { errorOf } from './task-errors.ts'
 import type { TaskParts } from './task-parts.ts'
-import { removeProblemMessage, type TaskRecord } from './task-store.ts'
+import { isOver, removeProblemMessage, type TaskRecord } from './task-store.ts'
 
 /** Stores the outcome of a run. An outcome that cannot be stored ends the task, so that its handler does not run again. */
 export async function settleRun(task: TaskParts, record: TaskRecord, result: RunResult): Promise<void> {

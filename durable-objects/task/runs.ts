@@ -1,7 +1,23 @@
 /** The runs of a task's handler: one at a time, each counted until its outcome is stored. */
-import type { RunResult } from './handler-run.ts'
-import { isOver } from './lifetime.ts'
-import type { TaskRecord, TaskStore } from './task-store.ts'
+import type { Outcome } from '../../worker/engine/call.ts'
+import type { InputRequest } from '../../worker/protocol/types.ts'
+import { isOver, type TaskRecord, type TaskStore } from './task-store.ts'
+
+export type RunResult = { readonly began: RunStart } & RunEnd
+
+/** What the task was when a run began. `asked`: its open input requests, if it ran beside them. */
+export type RunStart = {
+  readonly at: number
+  readonly asked: Readonly<Record<string, InputRequest>> | undefined
+  readonly unread: readonly string[]
+}
+
+export type RunEnd =
+  /** `hasBranch`: effects ran beside an input request, so the handler may come further without its response. */
+  | { readonly outcome: Outcome; readonly hasBranch: boolean }
+  | { readonly thrown: unknown }
+  /** The handler did not run: `reauthorize` threw. */
+  | { readonly reauthorizeError: unknown }
 
 /** What other parts of a task do in a run. */
 export type RunSteps = {

@@ -3,10 +3,9 @@
 import type { InputRequest } from '../../worker/protocol/types.ts'
 import { startOf } from '../../worker/protocol/well-formed.ts'
 import type { TaskStatus, TaskView } from '../rpc.ts'
-import { isOver } from './lifetime.ts'
 import { redeliveryOf } from './redelivery.ts'
 import type { TaskHost } from './task-host.ts'
-import type { TaskRecord, TaskStore } from './task-store.ts'
+import { isOver, type TaskRecord, type TaskStore } from './task-store.ts'
 
 /** Characters of a status message. */
 const maxStatusCharacters = 10_000

@@ -58,6 +58,9 @@ export type TaskRecord = TaskTerms &
     undelivered?: number | undefined
   }
 
+export const isOver = ({ status }: Pick<TaskRecord, 'status'>): boolean =>
+  status !== 'working' && status !== 'input_required'
+
 /** Removes a status message about a problem when the task continues. */
 export function removeProblemMessage(record: TaskRecord): void {
   if (record.hasProblemMessage) Object.assign(record, { statusMessage: undefined, hasProblemMessage: false })
