@@ -36,7 +36,7 @@ const deciding: Readonly<Record<string, readonly [file: string, of: string, harm
   GitHubOptions: ['worker/plugins/sign-in/providers/github.ts', '`github()`', 'url apiUrl'],
   GoogleOptions: ['worker/plugins/sign-in/providers/openid-providers.ts', '`google()`', ''],
   BearerOptions: [
-    'worker/plugins/auth/bearer.ts',
+    'worker/plugins/auth/bearer-options.ts',
     '`bearer()`',
     'scopes clockTolerance tokenCacheMs fetch resourceName resourceDocumentation',
   ],

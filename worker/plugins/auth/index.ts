@@ -1,5 +1,5 @@
 /** edgemcp/auth: Authenticate and authorize callers by the access tokens of OAuth 2.1 authorization servers. */
-export { type BearerOptions, bearer } from './bearer.ts'
+export type { BearerOptions } from './bearer-options.ts'
 export type { ClaimOptions, TokenClaims } from './claims.ts'
 export { findUnscoped } from './declared-scopes.ts'
 export type { DpopOptions } from './dpop.ts'
@@ -8,4 +8,5 @@ export { type ForTenantOptions, forTenant, type TenantAuth } from './for-tenant.
 export type { IntrospectionOptions } from './introspection.ts'
 export { type OneOfAuth, oneOf, type PluginsOf } from './one-of.ts'
 export { type CloudflareAccessOptions, cloudflareAccess, oauthProvider } from './presets.ts'
+export { bearer } from './resource-server.ts'
 export type { Algorithm, IssuerOptions } from './verify-jwt.ts'

@@ -6,13 +6,14 @@
  * @see https://www.rfc-editor.org/rfc/rfc9068 JWT access tokens
  * @see https://www.rfc-editor.org/rfc/rfc9728 protected resource metadata
  */
+import { checkOptions } from '../../declarations/check-options.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
 import type { Server } from '../../declarations/server.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { holdsScopes, type Principal } from '../../protocol/principal.ts'
 import type { Auth, CredentialForm, IncomingRequest, ServerInfo, TestUser } from '../../request-hooks.ts'
 import { BadToken } from './bad-token.ts'
-import type { BearerOptions } from './bearer.ts'
+import { type BearerOptions, bearerKinds } from './bearer-options.ts'
 import {
   challengeError,
   insufficientScope,
@@ -26,7 +27,7 @@ import { countDeclared, declaredScopes, findUnscoped } from './declared-scopes.t
 import { Dpop, type Presented } from './dpop.ts'
 import { BadProof, readProof } from './dpop-proof.ts'
 import { authorizationServerMetadata, endpointPath, resourceMetadata, resourceOf, writtenAs } from './metadata.ts'
-import type { Found } from './request-token.ts'
+import { bearerToken, type Found } from './request-token.ts'
 import { type OwnVerifier, TokenVerifier } from './token-to-principal.ts'
 
 /** How a request carries its credential. Gateways use headers of their own. */
@@ -49,6 +50,24 @@ export type Carrier = {
   acceptsSlash?: boolean
   /** The credentials of the verifier, or those in a header. Default: the tokens of the issuers. */
   credentials?: readonly CredentialForm[]
+}
+
+/**
+ * Creates the auth of an OAuth 2.1 resource server: verifies bearer tokens, checks scopes, and serves the metadata that leads clients to
+ * the authorization server.
+ *
+ * @throws Error for an invalid option. The message names the fix
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
+ * @see https://www.rfc-editor.org/rfc/rfc6750
+ * @see https://www.rfc-editor.org/rfc/rfc9068
+ * @see https://www.rfc-editor.org/rfc/rfc9728
+ *
+ * @example
+ * serve(server, { auth: bearer({ issuer: 'https://auth.example.com' }) })
+ */
+export function bearer(options: BearerOptions): Auth {
+  checkOptions('bearer()', options, bearerKinds)
+  return resourceServer(options, { token: bearerToken, isDescribed: true })
 }
 
 /** @throws Error with one sentence that names the fix */

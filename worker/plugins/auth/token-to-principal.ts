@@ -4,7 +4,7 @@ import { holdsScopes, type Principal, principalKey } from '../../protocol/princi
 import { startOf } from '../../protocol/well-formed.ts'
 import type { IncomingRequest, ServerInfo, TestUser } from '../../request-hooks.ts'
 import { BadToken } from './bad-token.ts'
-import type { BearerOptions } from './bearer.ts'
+import type { BearerOptions } from './bearer-options.ts'
 import { audiencesOf, checkTimes, expiryOf, principalOf, type ServiceTokens, type TokenClaims } from './claims.ts'
 import { checkTokenPrefixes } from './introspection.ts'
 import { issuerIn } from './token-form.ts'

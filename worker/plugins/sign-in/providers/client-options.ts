@@ -1,7 +1,7 @@
 /** Options that every identity provider has: the client that a developer registered there. */
 import type { KindsOf } from '../../../declarations/check-options.ts'
 import * as kind from '../../../declarations/option-kinds.ts'
-import { bearerKinds } from '../../auth/bearer.ts'
+import { bearerKinds } from '../../auth/bearer-options.ts'
 import type { Fetch } from '../../auth/fetch-json.ts'
 
 /** Describes the client that you registered with a provider, and what it asks for. */

@@ -1,18 +1,11 @@
-/**
- * `bearer()`: accepts the bearer tokens of authorization servers.
- *
- * @see https://www.rfc-editor.org/rfc/rfc6750
- */
-import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
+/** The options of `bearer()`, which its presets share. */
+import type { KindsOf } from '../../declarations/check-options.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
-import type { Auth } from '../../request-hooks.ts'
 import type { ClaimOptions, TokenClaims } from './claims.ts'
 import { type DpopOptions, dpopKind } from './dpop.ts'
 import type { Fetch } from './fetch-json.ts'
 import type { IntrospectionOptions } from './introspection.ts'
-import { bearerToken } from './request-token.ts'
-import { resourceServer } from './resource-server.ts'
 import type { IssuerOptions } from './verify-jwt.ts'
 
 /** Configures which tokens a server accepts. */
@@ -120,22 +113,4 @@ export const bearerKinds: KindsOf<BearerOptions> = {
     'an object of lists of strings',
   ],
   ...storedKinds,
-}
-
-/**
- * Creates the auth of an OAuth 2.1 resource server: verifies bearer tokens, checks scopes, and serves the metadata that leads clients to
- * the authorization server.
- *
- * @throws Error for an invalid option. The message names the fix
- * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
- * @see https://www.rfc-editor.org/rfc/rfc6750
- * @see https://www.rfc-editor.org/rfc/rfc9068
- * @see https://www.rfc-editor.org/rfc/rfc9728
- *
- * @example
- * serve(server, { auth: bearer({ issuer: 'https://auth.example.com' }) })
- */
-export function bearer(options: BearerOptions): Auth {
-  checkOptions('bearer()', options, bearerKinds)
-  return resourceServer(options, { token: bearerToken, isDescribed: true })
 }
