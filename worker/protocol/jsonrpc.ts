@@ -106,10 +106,9 @@ export function unreadableBody(malformed: McpError, text: string): Parsed {
   return { malformed, responseIds: id === undefined ? [] : [id] }
 }
 
-/** A member of a response besides its result. */
-const shortMember = String.raw`\s*"(?:jsonrpc|id)"\s*:\s*"[\w.-]{1,64}"\s*`
-const beforeResult = new RegExp(String.raw`^\s*{(?:${shortMember},)*\s*"(?:result|error)"\s*:`)
-const afterResult = new RegExp(String.raw`(?:,${shortMember})*}\s*$`)
+// Other members than the result are short.
+const beforeResult = /^\s*{(?:\s*"(?:jsonrpc|id)"\s*:\s*"[\w.-]{1,64}"\s*,)*\s*"(?:result|error)"\s*:/
+const afterResult = /(?:,\s*"(?:jsonrpc|id)"\s*:\s*"[\w.-]{1,64}"\s*)*}\s*$/
 
 /** Returns the id of a response, from the text before and after its result: texts in a result have escaped quotes. */
 function responseIdAtEnds(text: string): string | undefined {
