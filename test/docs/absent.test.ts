@@ -20,12 +20,12 @@ const rows = section
 /** The types of options that decide: where they are, how the list names their function, and the members that decide nothing. */
 const deciding: Readonly<Record<string, readonly [file: string, of: string, harmless: string]>> = {
   SignInOptions: [
-    'worker/plugins/sign-in/sign-in.ts',
+    'worker/plugins/sign-in/sign-in-options.ts',
     '`signIn()`',
     'scopes upstreams accessTokenTtl refreshTokenTtl rememberConsent',
   ],
-  EnterpriseIssuer: ['worker/plugins/sign-in/enterprise.ts', '`enterprise`', 'jwksUri groupsClaim'],
-  EnterpriseOptions: ['worker/plugins/sign-in/enterprise.ts', '`enterprise`', ''],
+  EnterpriseIssuer: ['worker/plugins/sign-in/sign-in-options.ts', '`enterprise`', 'jwksUri groupsClaim'],
+  EnterpriseOptions: ['worker/plugins/sign-in/sign-in-options.ts', '`enterprise`', ''],
   ClientOptions: [
     'worker/plugins/sign-in/providers/client-options.ts',
     'a provider',

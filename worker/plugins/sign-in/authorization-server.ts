@@ -14,16 +14,6 @@ import { BoundedMap } from '../../protocol/bounded-map.ts'
 import type { Enterprise } from './enterprise.ts'
 import { type GrantStorage, grantStorage, objectKeyOf, type RequestStorage } from './grant-storage.ts'
 import { objectName } from './object-names.ts'
-import type { User } from './providers/provider.ts'
-
-/** What is stored with a grant, encrypted. Tokens of the provider are not part of it. */
-export type GrantProps = {
-  readonly user: User
-  /** The tenant for which the user has signed in. */
-  readonly tenant: string | undefined
-  /** When the sign-in started, in milliseconds since 1970. */
-  readonly startedAt: number
-}
 
 /** Options of the library that sign-in passes on. */
 export type ServerOptions = Pick<
@@ -38,7 +28,7 @@ export const paths = { authorize: '/authorize', token: '/oauth/token', register:
 type WaitUntil = (work: Promise<unknown>) => void
 
 /** What the library finds its storage in. */
-export type Env = {
+type Env = {
   readonly OAUTH_KV: RequestStorage
   /** Continues work after the response. */
   readonly waitUntil: WaitUntil

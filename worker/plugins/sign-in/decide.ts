@@ -1,9 +1,8 @@
 /** What the options of `signIn()` decide about a user: at sign-in, and whenever a client asks for new tokens. */
 import type { Refresh, Refreshing, UserAnswer } from '../../../durable-objects/rpc.ts'
 import { isStrings } from '../../protocol/check-principal.ts'
-import type { GrantProps } from './authorization-server.ts'
 import { AccessDenied, type IdentityProvider, type User, type UserProfile } from './providers/provider.ts'
-import type { SignInOptions } from './sign-in.ts'
+import type { SignInOptions } from './sign-in-options.ts'
 import { userOf } from './user.ts'
 
 /** The options that decide about users. */
@@ -60,6 +59,15 @@ export async function tenantsOf({ tenant }: DecidingOptions, user: User): Promis
   const tenants = named === undefined ? [] : [named].flat()
   if (isStrings(tenants) && !tenants.includes('')) return [...new Set(tenants)]
   throw new Error('tenant of signIn() must return a tenant, a list of tenants or undefined: non-empty strings')
+}
+
+/** What is stored with a grant, encrypted. Tokens of the provider are not part of it. */
+export type GrantProps = {
+  readonly user: User
+  /** The tenant for which the user has signed in. */
+  readonly tenant: string | undefined
+  /** When the sign-in started, in milliseconds since 1970. */
+  readonly startedAt: number
 }
 
 /** A refresh of a grant of `signIn()`. */

@@ -10,53 +10,13 @@ import { hex } from '../../protocol/hex.ts'
 import { sha256 } from '../../sealing/sha256.ts'
 import type { TokenClaims } from '../auth/claims.ts'
 import { IssuerDocuments } from '../auth/issuer-keys-and-metadata.ts'
-import type { Env, GrantProps } from './authorization-server.ts'
-import { type DecidingOptions, decide } from './decide.ts'
+import { type DecidingOptions, decide, type GrantProps } from './decide.ts'
 import { AccessDenied, type Authority, type User } from './providers/provider.ts'
+import type { EnterpriseIssuer, EnterpriseOptions } from './sign-in-options.ts'
 import { profileOf, userIdOf, userOf } from './user.ts'
 
-/** Describes the identity provider of an organization, whose assertions are accepted. */
-export type EnterpriseIssuer = {
-  /** Start of the ids of its users: lower-case letters, digits and hyphens, other than the names of the providers. Never change it. */
-  name: string
-  /** The claim `iss` of its assertions, exactly: an https URL. */
-  issuer: string
-  /** URL of its JSON Web Key Set. Default: `jwks_uri` of its metadata. */
-  jwksUri?: string
-  /** Accepted values of `alg`. Default: `RS256`. */
-  algorithms?: readonly ('RS256' | 'ES256')[]
-  /** The tenant of all its users. Default: the claim `tenantClaim`. */
-  tenant?: string
-  /** Claim that names the tenant of a user. Default: none; users have no tenant. */
-  tenantClaim?: string
-  /**
-   * Tenants that its claim may name; users of others are refused. `requireTenant` refuses users without one. Default: all, if no other issuer
-   * or provider may name tenants.
-   */
-  tenants?: readonly string[]
-  /** Domains of the email addresses of its users; other addresses are left out. Default: none; users have no address. */
-  emailDomains?: readonly string[]
-  /** Claim with the groups of a user, a list of strings. Default: `groups`. */
-  groupsClaim?: string
-}
-
-/** Describes a client that the organization has registered. */
-export type EnterpriseClient = {
-  /** Its id, which assertions name. */
-  clientId: string
-  /** Its secret, which it sends with HTTP Basic authentication. */
-  clientSecret: string
-  /** Name of the client for people. Default: its id. */
-  name?: string
-}
-
-/** Configures enterprise-managed authorization. */
-export type EnterpriseOptions = {
-  /** Identity providers whose assertions are accepted. */
-  issuers: readonly EnterpriseIssuer[]
-  /** Clients that may exchange assertions, besides those that have registered themselves with a secret. Default: none. */
-  clients?: readonly EnterpriseClient[]
-}
+/** What the library passes on of a request. */
+type Env = { waitUntil(work: Promise<unknown>): void }
 
 /** Returns what an issuer may state. */
 export const authorityOf = ({

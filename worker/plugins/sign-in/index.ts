@@ -1,6 +1,5 @@
 /** edgemcp/sign-in: Sign users in with an identity provider, and issue the tokens of the server to MCP clients. */
 
-export type { EnterpriseClient, EnterpriseIssuer, EnterpriseOptions } from './enterprise.ts'
 export type { ClientOptions } from './providers/client-options.ts'
 export { type GitHubOptions, github } from './providers/github.ts'
 export { type OAuth2Options, oauth2 } from './providers/oauth2.ts'
@@ -29,5 +28,6 @@ export {
   type UserClaims,
   type Visit,
 } from './providers/provider.ts'
-export { type SignInAuth, type SignInClaims, type SignInClass, type SignInOptions, signIn } from './sign-in.ts'
+export { type SignInAuth, type SignInClaims, type SignInClass, signIn } from './sign-in.ts'
+export type { EnterpriseClient, EnterpriseIssuer, EnterpriseOptions, SignInOptions } from './sign-in-options.ts'
 export type { Grant, GrantManager, SignedInUser } from './user-grants.ts'

@@ -6,15 +6,12 @@
 import { decodeJwt } from 'jose'
 import type { OAuthSite, SignInRpc, TokenTerms } from '../../../durable-objects/rpc.ts'
 import { type OwnGrant, SignIn } from '../../../durable-objects/sign-in/object.ts'
-import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
+import { checkOptions } from '../../declarations/check-options.ts'
 import { type Duration, milliseconds } from '../../declarations/duration.ts'
-import * as kind from '../../declarations/option-kinds.ts'
-import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
 import type { Plugin, Runtime } from '../../plugin.ts'
 import { readBodyText } from '../../protocol/bounded-body.ts'
 import { isStrings } from '../../protocol/check-principal.ts'
 import { McpError } from '../../protocol/errors.ts'
-import { isObject } from '../../protocol/jsonrpc.ts'
 import { authorizationServer } from '../../protocol/well-known.ts'
 import type { Auth, ServerInfo } from '../../request-hooks.ts'
 import { type BearerOptions, bearerKinds } from '../auth/bearer-options.ts'
@@ -27,7 +24,6 @@ import {
   AuthorizationServers,
   canonicalParams,
   clientOf,
-  type GrantProps,
   grantObjectOfToken,
   KeyServers,
   type ObjectOf,
@@ -38,90 +34,18 @@ import {
 } from './authorization-server.ts'
 import { AuthorizePages } from './authorize-pages.ts'
 import { problemPage } from './consent-page.ts'
-import { decideAgain, type OwnRefresh, tenantsOf } from './decide.ts'
+import { decideAgain, type GrantProps, type OwnRefresh, tenantsOf } from './decide.ts'
 import { EndedAccess } from './ended-access.ts'
-import {
-  authorityOf,
-  Enterprise,
-  type EnterpriseClient,
-  type EnterpriseIssuer,
-  type EnterpriseOptions,
-  jwtBearer,
-} from './enterprise.ts'
+import { authorityOf, Enterprise, jwtBearer } from './enterprise.ts'
 import { KnownClients } from './known-clients.ts'
 import { LinkPages, type LinkPurpose } from './link-pages.ts'
 import { objectName, type Realm, readObjectName } from './object-names.ts'
 import { finishVisit, isOwnState, type VisitServices } from './own-visits.ts'
-import type { Authority, IdentityProvider, User } from './providers/provider.ts'
+import type { Authority, IdentityProvider } from './providers/provider.ts'
+import { cursor, type SignInOptions, signInKinds } from './sign-in-options.ts'
 import { callbackPath, callsOf, grantClaims, linkPath, readUpstream, upstreamHost } from './upstream.ts'
 import { UpstreamCache } from './upstream-cache.ts'
 import { type GrantManager, readUser, type SignedInUser, UserGrants } from './user-grants.ts'
-
-/** Configures `signIn()`. */
-export type SignInOptions = StoredPrincipals &
-  Pick<
-    BearerOptions,
-    | 'requireScopesEverywhere'
-    | 'requiredScopes'
-    | 'impliedScopes'
-    | 'allowAnonymous'
-    | 'tokenCacheMs'
-    | 'resourceName'
-    | 'resourceDocumentation'
-  > & {
-    /** The identity provider, such as `github()`, or several, among which the user chooses. */
-    with: IdentityProvider | readonly IdentityProvider[]
-    /**
-     * A list: the scopes that clients request first. An object: descriptions of scopes for the consent page, such as
-     * `{ 'notes:write': 'Change your notes' }`. Default: clients request `requiredScopes` and all declared scopes.
-     */
-    scopes?: readonly string[] | Readonly<Record<string, string>>
-    /** Providers that users do not sign in with, for `ctx.upstream()`. Default: none. */
-    upstreams?: readonly IdentityProvider[]
-    /**
-     * Where clients find the Worker, such as `https://mcp.example.com`: the issuer, the callbacks and the audience of tokens are on it, also
-     * for requests that reach the Worker at another host. Default: the origin of each request.
-     */
-    origin?: string
-    /**
-     * Decides whether a user may sign in. A text is the reason, a sentence that the user reads. Default: every user of the provider may.
-     */
-    allow?(user: User): boolean | string | Promise<boolean | string>
-    /**
-     * Returns the tenants for which a user may act, such as the organizations in `groups`. The user chooses one of several, which becomes
-     * `ctx.principal.tenant`. Default: the tenant that the provider states.
-     */
-    tenant?(user: User): string | readonly string[] | undefined | Promise<string | readonly string[] | undefined>
-    /**
-     * Returns the scopes that a user grants, among those that the user approved, for a tenant. Default: all that the user approved.
-     */
-    grantScopes?(
-      user: User,
-      approved: readonly string[],
-      tenant: string | undefined,
-    ): readonly string[] | Promise<readonly string[]>
-    /** Refuses users without a tenant. Default: false. */
-    requireTenant?: boolean
-    /**
-     * Accepts assertions of identity providers of organizations (ID-JAG), whose users have no consent page: enterprise-managed
-     * authorization. `allow` and `grantScopes` decide on these users, too. Default: no assertion is accepted.
-     */
-    enterprise?: EnterpriseOptions
-    /** How long an access token is valid, at most `refreshTokenTtl`: milliseconds, or a text such as `1h`. Default: 1 hour. */
-    accessTokenTtl?: Duration
-    /** How long a user stays signed in: milliseconds, or a text such as `30d`. Default: 30 days. */
-    refreshTokenTtl?: Duration
-    /**
-     * How long an approval is remembered in the browser: with one provider, the consent page is not shown again for the same client, redirect
-     * address and scopes. 0 shows it every time. Default: 30 days.
-     */
-    rememberConsent?: Duration
-    /**
-     * Redirect URIs with the scheme of an app (RFC 8252, section 7.1) to which users may be sent, besides those with https and those of the
-     * same computer. Default: that of Cursor, `cursor://anysphere.cursor-mcp/oauth/callback`.
-     */
-    privateUseRedirectUris?: readonly string[]
-  }
 
 /**
  * Types the claims of tokens of `signIn()`. Members are optional because the provider may not state them, and because other auths of the
@@ -158,102 +82,6 @@ export interface SignInClass {
 export type SignInAuth = Auth &
   GrantManager & { readonly plugins: readonly [Plugin<{ readonly McpSignIn: SignInClass }>] }
 
-const isProvider = ({ authorizationUrl, issuer, clientId }: Partial<IdentityProvider>): boolean =>
-  authorizationUrl !== undefined && typeof issuer === 'string' && typeof clientId === 'string'
-
-const provider: typeof kind.auth = [
-  (value) => [value].flat().length > 0 && [value].flat().every((one) => isProvider(Object(one))),
-  'a provider such as github({ clientId, clientSecret }), or a list of them',
-]
-
-const ttl: typeof kind.duration = [
-  // The library issues no shorter tokens.
-  (value) => kind.duration[0](value) && milliseconds(value as Duration, 'ttl') >= 60_000,
-  `${kind.duration[1]}, and at least 1m`,
-]
-
-const httpsUrl: typeof kind.string = [
-  (value) => typeof value === 'string' && URL.parse(value)?.protocol === 'https:',
-  'an https URL',
-]
-
-const issuerKinds: KindsOf<EnterpriseIssuer> = {
-  name: kind.required([
-    (value) => typeof value === 'string' && /^[a-z0-9][a-z0-9-]*$/.test(value),
-    'lower-case letters, digits and hyphens',
-  ]),
-  issuer: kind.required(httpsUrl),
-  jwksUri: httpsUrl,
-  algorithms: [
-    (value) => kind.isListOf(value, (one) => one === 'RS256' || one === 'ES256') && [value].flat().length > 0,
-    "a list with 'RS256', 'ES256' or both",
-  ],
-  tenant: kind.name,
-  tenantClaim: kind.name,
-  tenants: kind.strings,
-  emailDomains: kind.strings,
-  groupsClaim: kind.name,
-}
-
-const clientKinds: KindsOf<EnterpriseClient> = {
-  clientId: kind.required(kind.name),
-  clientSecret: kind.required(kind.name),
-  name: kind.name,
-}
-
-/** Schemes that are no app's: browsers run or open them, or they have a way of their own. */
-const reservedSchemes = /^(?:https?|javascript|data|vbscript|file|mailto|blob|about|view-source):/i
-
-const privateUseUris: typeof kind.strings = [
-  (value) =>
-    kind.strings[0](value) &&
-    [value].flat().every((uri) => URL.canParse(String(uri)) && !reservedSchemes.test(String(uri).trim())),
-  "a list of URIs with the scheme of an app, such as 'cursor://anysphere.cursor-mcp/oauth/callback'",
-]
-
-const cursor = 'cursor://anysphere.cursor-mcp/oauth/callback'
-
-const kinds: KindsOf<SignInOptions> = {
-  with: kind.required(provider),
-  upstreams: provider,
-  origin: [
-    (value) => typeof value === 'string' && URL.parse(value)?.origin === value,
-    "an origin such as 'https://mcp.example.com'",
-  ],
-  allow: kind.fn,
-  tenant: kind.fn,
-  grantScopes: kind.fn,
-  requireTenant: kind.flag,
-  enterprise: kind.object({
-    issuers: kind.required([
-      (value) => kind.isListOf(value, (one) => kind.object()[0](one)),
-      'a list of issuers',
-      issuerKinds,
-    ]),
-    clients: [(value) => kind.isListOf(value, (one) => kind.object()[0](one)), 'a list of clients', clientKinds],
-  } satisfies KindsOf<EnterpriseOptions>),
-  accessTokenTtl: ttl,
-  refreshTokenTtl: ttl,
-  rememberConsent: kind.duration,
-  privateUseRedirectUris: privateUseUris,
-  scopes: [
-    (value) =>
-      Array.isArray(value)
-        ? kind.scopes[0](value)
-        : isObject(value) && kind.scopes[0](Object.keys(value)) && kind.strings[0](Object.values(value)),
-    "a list such as ['notes:read'], or descriptions such as { 'notes:read': 'Read your notes' }",
-  ],
-  requireScopesEverywhere: bearerKinds.requireScopesEverywhere,
-  requiredScopes: bearerKinds.requiredScopes,
-  impliedScopes: bearerKinds.impliedScopes,
-  allowAnonymous: bearerKinds.allowAnonymous,
-  tokenCacheMs: bearerKinds.tokenCacheMs,
-  resourceName: bearerKinds.resourceName,
-  resourceDocumentation: bearerKinds.resourceDocumentation,
-  storedClaims: bearerKinds.storedClaims,
-  reauthorize: bearerKinds.reauthorize,
-}
-
 /** Parameters of a token request. */
 const maxParameters = 100
 /** Redirect URIs of an app: each authorization request is compared with all of them. */
@@ -282,7 +110,7 @@ const knownClients = new KnownClients()
  * export const { McpSession, McpSignIn } = worker
  */
 export function signIn(options: SignInOptions): SignInAuth {
-  checkOptions('signIn()', options, kinds)
+  checkOptions('signIn()', options, signInKinds)
   return new SignInServer(options).auth()
 }
 
