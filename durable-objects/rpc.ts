@@ -1,7 +1,7 @@
 /** The RPC interfaces between Workers and Durable Objects. Types only, so that `worker/` can import them. */
 
-import type { Admitted } from '../worker/declarations/endpoints.ts'
 import type { Checked } from '../worker/declarations/schema.ts'
+import type { Admitted } from '../worker/declarations/stored-principal.ts'
 import type { Answer } from '../worker/engine/journal.ts'
 import type { NegotiatedSession } from '../worker/engine/methods/method.ts'
 import type { StoredContext } from '../worker/engine/request-context.ts'

@@ -23,7 +23,7 @@ export type {
   UrlElicitationOptions,
   UrlElicitationResult,
 } from './declarations/context.ts'
-export type { Declarations, ExtraSubscription, Instrumented } from './declarations/declarations.ts'
+export type { Declarations, ExtraSubscription, Instrumented, Open } from './declarations/declarations.ts'
 export type { Duration } from './declarations/duration.ts'
 export type { FailedCall, HandleFailure, HandlerErrors, OnError } from './declarations/failure.ts'
 export type { HttpRequest } from './declarations/http-request.ts'
@@ -45,11 +45,10 @@ export {
   type ChangeNotifier,
   createServer,
   type Module,
-  type Open,
   type ResourceHandle,
   type Server,
-  type ServerOptions,
 } from './declarations/server.ts'
+export type { ServerOptions } from './declarations/server-options.ts'
 export type { StoredByIssuer, StoredPrincipals } from './declarations/stored-principal.ts'
 export type { ToolDefinition, ToolDefinitionByCaller, ToolHandler, ToolInput, ToolReturn } from './declarations/tool.ts'
 export type { Call, CallEnvironment, Seals } from './engine/call.ts'

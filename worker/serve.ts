@@ -17,7 +17,6 @@ import type { Awaitable } from './declarations/context.ts'
 import { type Declarations, draftOf, type StandInTerms } from './declarations/declarations.ts'
 import { type Duration, millisecondsOrInfinity } from './declarations/duration.ts'
 import {
-  type Admitted,
   admittedBy,
   countRoundFor,
   type Endpoint,
@@ -28,6 +27,7 @@ import {
 import type { HandlerErrors, OnError } from './declarations/failure.ts'
 import type { RequestContext } from './declarations/request-context.ts'
 import type { Server } from './declarations/server.ts'
+import type { Admitted } from './declarations/stored-principal.ts'
 import { isVisible } from './engine/methods/lists.ts'
 import { checkedContext } from './engine/request-context.ts'
 import { lackedScopes, scopesOf } from './engine/required-scopes.ts'

@@ -1,6 +1,6 @@
 /** A POST while a session processes it: silent until a message must be sent before the last reply, then a stream. */
 
-import type { Admitted } from '../../worker/declarations/endpoints.ts'
+import type { Admitted } from '../../worker/declarations/stored-principal.ts'
 import { BatchAnswers } from '../../worker/engine/batch-answers.ts'
 import type { Journal } from '../../worker/engine/journal.ts'
 import type { NegotiatedSession } from '../../worker/engine/methods/method.ts'

@@ -1,7 +1,7 @@
 import type { CountRound } from '../../worker/declarations/call-attempt.ts'
-import type { Admitted } from '../../worker/declarations/endpoints.ts'
 import type { Server } from '../../worker/declarations/server.ts'
 import type { StateRpc } from '../../worker/declarations/state.ts'
+import type { Admitted } from '../../worker/declarations/stored-principal.ts'
 import type { Seals } from '../../worker/engine/call.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
 import type { SubscriptionsRpc } from '../rpc.ts'

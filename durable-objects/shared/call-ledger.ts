@@ -12,7 +12,7 @@
  * |             | `call`, `key` | the call, and the key of the input request in it            |                       |
  */
 
-import type { Admitted } from '../../worker/declarations/endpoints.ts'
+import type { Admitted } from '../../worker/declarations/stored-principal.ts'
 import { type Answer, type Journal, withAnswers } from '../../worker/engine/journal.ts'
 import type { NegotiatedSession } from '../../worker/engine/methods/method.ts'
 import { BoundedMap } from '../../worker/protocol/bounded-map.ts'

@@ -1,11 +1,13 @@
 /** A environment in memory for one call after the other, and the loop that a client or a session is. */
 
 import type { CallerContext } from '../../worker/declarations/caller.ts'
-import { type Admitted, endpointKey } from '../../worker/declarations/endpoints.ts'
+import { endpointKey } from '../../worker/declarations/endpoints.ts'
 import { jsonSchema } from '../../worker/declarations/json-schema/index.ts'
 import { emptyContext, type RequestContext } from '../../worker/declarations/request-context.ts'
-import { createServer, type Server, type ServerOptions } from '../../worker/declarations/server.ts'
+import { createServer, type Server } from '../../worker/declarations/server.ts'
+import type { ServerOptions } from '../../worker/declarations/server-options.ts'
 import type { StateHost } from '../../worker/declarations/state.ts'
+import type { Admitted } from '../../worker/declarations/stored-principal.ts'
 import type { Call, CallEnvironment, Outcome, Seals } from '../../worker/engine/call.ts'
 import { callerContextOf } from '../../worker/engine/caller.ts'
 import { type Answer, emptyJournal, type Journal, withAnswers } from '../../worker/engine/journal.ts'

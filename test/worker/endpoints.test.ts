@@ -8,13 +8,8 @@ import { state } from 'edgemcp/state'
 import { tasks } from 'edgemcp/tasks'
 import { describe, expect, test } from 'vitest'
 import type { SessionRpc } from '../../durable-objects/rpc.ts'
-import {
-  type Admitted,
-  admittedBy,
-  type Endpoint,
-  endpointKey,
-  endpointOf,
-} from '../../worker/declarations/endpoints.ts'
+import { admittedBy, type Endpoint, endpointKey, endpointOf } from '../../worker/declarations/endpoints.ts'
+import type { Admitted } from '../../worker/declarations/stored-principal.ts'
 import { statelessHeaders } from '../support/stateless.ts'
 import { admitted, post, postTo } from './session-post.ts'
 import { references } from './task-host.ts'

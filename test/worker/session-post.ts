@@ -1,7 +1,8 @@
 import type { Opening, Post, Posted, PostedSession, SessionRpc } from '../../durable-objects/rpc.ts'
 import { termsWith } from '../../durable-objects/session/session-terms.ts'
 import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
-import { type Admitted, endpointKey } from '../../worker/declarations/endpoints.ts'
+import { endpointKey } from '../../worker/declarations/endpoints.ts'
+import type { Admitted } from '../../worker/declarations/stored-principal.ts'
 import type { Message, RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 
 /** Milliseconds for which the sealed id of a session is valid. */

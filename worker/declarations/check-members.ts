@@ -7,7 +7,6 @@ import { describing } from './optional-members.ts'
 import type { PromptDefinition } from './prompt.ts'
 import type { ResourceDefinition } from './resource.ts'
 import type { Schema } from './schema.ts'
-import type { Server } from './server.ts'
 import type { TaskOptions, ToolDefinition } from './tool.ts'
 
 type Declared = 'tool' | 'resource' | 'prompt'
@@ -120,7 +119,7 @@ const methodsOfOthers: Readonly<Record<string, string>> = {
 }
 
 /** Adds methods to a class of servers that throw an error with the call to write instead. */
-export function refuseMisuse(prototype: Server): void {
+export function refuseMisuse(prototype: object): void {
   for (const [name, fix] of Object.entries(methodsOfOthers)) {
     Object.defineProperty(prototype, name, {
       value() {

@@ -11,8 +11,11 @@ import type { Forwarded } from './forwarded.ts'
 import type { Interceptor } from './interceptor.ts'
 import type { Prompt } from './prompt.ts'
 import type { FixedResource, Resource, TemplateResource } from './resource.ts'
-import type { Open, ServerOptions } from './server.ts'
+import type { ServerOptions } from './server-options.ts'
 import type { Tool } from './tool.ts'
+
+/** Unseals a value that this endpoint sealed for a purpose and for the caller. Resolves with `undefined` for any other value. */
+export type Open = (purpose: string, sealed: string) => Promise<unknown>
 
 /** Describes topics of a `subscriptions/listen` request besides the changes of lists and resources. */
 export type ExtraSubscription = {

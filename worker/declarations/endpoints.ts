@@ -7,7 +7,7 @@ import { McpError } from '../protocol/errors.ts'
 import type { CountRound } from './call-attempt.ts'
 import type { Declarations, StandInTerms } from './declarations.ts'
 import type { Server } from './server.ts'
-import type { StoredByIssuer, StoredPrincipals } from './stored-principal.ts'
+import { type Admitted, type StoredByIssuer, storingTerms } from './stored-principal.ts'
 
 export type Endpoint = {
   readonly server: Server
@@ -20,29 +20,6 @@ export type Endpoint = {
   readonly hidesErrors: boolean
   /** The exported name of the class that delivers its changes; `undefined` without `subscriptions()`. */
   readonly subscriptionsClass?: string | undefined
-}
-
-/** Describes the endpoint that admitted a call, for Durable Objects in whose isolate the endpoint may not exist. */
-export type Admitted = {
-  /** Key of the endpoint: see `endpointKey`. */
-  readonly endpoint: string
-  /** The name of the server that the endpoint serves. */
-  readonly serverName: string
-  readonly storedClaims: readonly string[]
-  /** Whether the auth has `reauthorize`: a task of this call must not run without it. */
-  readonly isReauthorized: boolean
-  /** The same two for the principals of some issuers. Absent without such issuers. */
-  readonly storedByIssuer?: Readonly<Record<string, Pick<Admitted, 'storedClaims' | 'isReauthorized'>>>
-  /** Whether the endpoint counts rounds of calls. */
-  readonly isLimited: boolean
-  /** Milliseconds that a handler may run. Default: no limit. */
-  readonly handlerTimeMs?: number | undefined
-  /** Names of its plugins, with their `variant`. */
-  readonly plugins: readonly string[]
-  /** Whether its `handlerErrors` is not `'message'`. */
-  readonly hidesErrors: boolean
-  /** Bytes of one result: see `limits` of `serve()`. */
-  readonly maxResultBytes: number
 }
 
 /** Endpoints that are created on demand, such as those of `routeByTenant`, are created again when a request needs them. */
@@ -96,23 +73,6 @@ export const admittedBy = (
   // `Infinity` has no form as JSON.
   maxResultBytes: Math.min(server.declarations.maxResultBytes ?? Number.POSITIVE_INFINITY, Number.MAX_SAFE_INTEGER),
 })
-
-/** What decides how the principals of an endpoint are stored, as data. */
-export type StoringTerms = Pick<Admitted, 'storedClaims' | 'isReauthorized' | 'storedByIssuer'>
-
-export function storingTerms(auth: StoredByIssuer | undefined): StoringTerms {
-  const termsOf = (stored: StoredPrincipals | undefined) => ({
-    storedClaims: stored?.storedClaims ?? [],
-    isReauthorized: stored?.reauthorize !== undefined,
-  })
-  const byIssuer = Object.entries(auth?.storedByIssuer ?? {})
-  return {
-    ...termsOf(auth),
-    ...(byIssuer.length > 0 && {
-      storedByIssuer: Object.fromEntries(byIssuer.map(([issuer, stored]) => [issuer, termsOf(stored)])),
-    }),
-  }
-}
 
 /**
  * Returns the function that counts the calls of a session: that of the endpoint that admitted the call or, if this isolate does not have

@@ -2,10 +2,10 @@
 import type { Principal } from '../protocol/principal.ts'
 import type { Implementation, Params } from '../protocol/types.ts'
 import type { Awaitable } from './context.ts'
-import type { Admitted } from './endpoints.ts'
 import type { HttpRequest } from './http-request.ts'
 import type { Outcome } from './outcome.ts'
 import type { RequestContext } from './request-context.ts'
+import type { Admitted } from './stored-principal.ts'
 
 /** Describes one step of a call to an interceptor. */
 export interface CallInfo {

@@ -9,7 +9,7 @@ import {
   toggleKey,
   type UserRecipients,
 } from '../protocol/changes.ts'
-import type { Caching, Implementation, LogLevel, Params } from '../protocol/types.ts'
+import type { LogLevel } from '../protocol/types.ts'
 import type { TemplateVariables } from '../protocol/uri-template.ts'
 import type { AccessOptions, Caller, Guarded, Registration } from './caller.ts'
 import {
@@ -23,8 +23,6 @@ import {
   checkTool,
 } from './check-declarations.ts'
 import { checkDefinition, refuseMisuse } from './check-members.ts'
-import { checkServerOptions } from './check-server-options.ts'
-import type { Awaitable } from './context.ts'
 import {
   type Declarations,
   DeclarationsDraft,
@@ -50,26 +48,9 @@ import {
   type ResourceDefinition,
   type ResourceHandler,
 } from './resource.ts'
-import type { JsonSchemaReader, Schema } from './schema.ts'
+import type { Schema } from './schema.ts'
+import { checkServerOptions, type ServerOptions } from './server-options.ts'
 import { defineTool, type Tool, type ToolDefinition, type ToolDefinitionByCaller, type ToolHandler } from './tool.ts'
-
-/**
- * Describes a server to clients and to models.
- *
- * @see https://modelcontextprotocol.io/specification/2026-07-28/schema#implementation
- */
-export type ServerOptions = Implementation & {
-  /** Instructions for the model, which clients may add to its context, or a function of the caller that returns them. Default: none. */
-  instructions?: string | ((caller: Caller) => Awaitable<string | undefined>)
-  /** Experimental capabilities to declare, by name, with their settings. Default: none. */
-  experimental?: Readonly<Record<string, Params>>
-  /** How long clients may cache lists: `ttlMs` milliseconds, for one user (`private`) or for all (`public`). Default: no caching. */
-  caching?: Caching
-  /** Entries on one page of a list. Default: 1,000, because many clients read the first page only. */
-  pageSize?: number
-  /** The validator for plain JSON Schemas: `jsonSchema` of `edgemcp/json-schema`. Default: none; only Standard Schemas are accepted. */
-  jsonSchema?: JsonSchemaReader
-}
 
 /**
  * Registers a part of a server. `server.use(module)` calls it.
@@ -139,9 +120,6 @@ export interface ResourceHandle<U extends string> extends Registration {
 }
 
 type VariablesOf<U extends string> = keyof TemplateVariables<U> extends never ? [] : [TemplateVariables<U>]
-
-/** Unseals a value that this endpoint sealed for a purpose and for the caller. Resolves with `undefined` for any other value. */
-export type Open = (purpose: string, sealed: string) => Promise<unknown>
 
 /** Declares tools, resources and prompts, each once for all protocol versions. `createServer()` creates one, `serve()` serves it. */
 export class Server {

@@ -1,10 +1,10 @@
 /** A call of a client, and the environment of its steps. */
 
-import type { Admitted } from '../declarations/endpoints.ts'
 import type { HttpRequest } from '../declarations/http-request.ts'
 import type { Answer, Outcome } from '../declarations/outcome.ts'
 import type { RequestContext } from '../declarations/request-context.ts'
 import type { StateHost } from '../declarations/state.ts'
+import type { Admitted } from '../declarations/stored-principal.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type {

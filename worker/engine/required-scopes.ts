@@ -6,8 +6,7 @@
 
 import type { Guarded } from '../declarations/caller.ts'
 import type { Awaitable } from '../declarations/context.ts'
-import type { Declarations } from '../declarations/declarations.ts'
-import type { Open } from '../declarations/server.ts'
+import type { Declarations, Open } from '../declarations/declarations.ts'
 import { McpError } from '../protocol/errors.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Params } from '../protocol/types.ts'

@@ -1,8 +1,8 @@
 /** What the endpoint needs of the place where it runs. */
 import type { RequestStateRpc, SessionRpc } from '../../durable-objects/rpc.ts'
 import type { CallerContext } from '../declarations/caller.ts'
-import type { Admitted } from '../declarations/endpoints.ts'
 import type { RequestContext } from '../declarations/request-context.ts'
+import type { Admitted } from '../declarations/stored-principal.ts'
 import type { Seals } from '../engine/call.ts'
 import { maxAnswerTimeoutMs } from '../engine/journal.ts'
 import type { SubscriptionStream } from '../plugin.ts'

@@ -1,8 +1,8 @@
 /** The kinds of methods of the protocol, and functions that read params. */
 import type { Caller, CallerContext } from '../../declarations/caller.ts'
 import type { Context } from '../../declarations/context.ts'
-import type { Declarations, HandlerItem, Instrumented } from '../../declarations/declarations.ts'
-import type { Open, Server } from '../../declarations/server.ts'
+import type { Declarations, HandlerItem, Instrumented, Open } from '../../declarations/declarations.ts'
+import type { Server } from '../../declarations/server.ts'
 import * as bounds from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'

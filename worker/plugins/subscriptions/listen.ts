@@ -11,8 +11,7 @@ import {
   topicsHeader,
 } from '../../../durable-objects/subscriptions/object.ts'
 import type { CallerContext } from '../../declarations/caller.ts'
-import type { Declarations } from '../../declarations/declarations.ts'
-import type { Open } from '../../declarations/server.ts'
+import type { Declarations, Open } from '../../declarations/declarations.ts'
 import { guardStep } from '../../engine/failure.ts'
 import { hasResources } from '../../engine/methods/resources.ts'
 import { canSubscribe } from '../../engine/topics.ts'

@@ -4,8 +4,7 @@
  */
 import type { TaskCall } from '../../../durable-objects/rpc.ts'
 import type { RunPrincipal } from '../../../durable-objects/task/object.ts'
-import type { StoringTerms } from '../../declarations/endpoints.ts'
-import { type StoredByIssuer, storable, storedFor } from '../../declarations/stored-principal.ts'
+import { type StoredByIssuer, type StoringTerms, storable, storedFor } from '../../declarations/stored-principal.ts'
 import type { Seals } from '../../engine/call.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { type Principal, principalKey } from '../../protocol/principal.ts'

@@ -4,8 +4,7 @@
  * @see https://modelcontextprotocol.io/seps/2663-tasks-extension
  */
 import type { TaskTerms, TaskView } from '../../../durable-objects/rpc.ts'
-import type { ExtraSubscription } from '../../declarations/declarations.ts'
-import type { Open } from '../../declarations/server.ts'
+import type { ExtraSubscription, Open } from '../../declarations/declarations.ts'
 import type { Call } from '../../engine/call.ts'
 import { maxAnswerTimeoutMs } from '../../engine/journal.ts'
 import { isPermitted } from '../../engine/methods/lists.ts'
