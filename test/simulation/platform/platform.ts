@@ -237,7 +237,7 @@ export class Platform implements GlobalsHost, ObjectPlatform, ContextHost {
     body.onEnd = () => void this.connections.delete(cut)
     context.onLost.add(() => {
       this.#requests.delete(context)
-      loop.after(this.latency(), `cut ${label}`, () => client.run(lose), client)
+      if (!body.hasEnded) loop.after(this.latency(), `cut ${label}`, () => client.run(lose), client)
     })
     const respond = async () => {
       const request = new Request(url, { ...init, signal: abort.signal })
