@@ -40,6 +40,14 @@ export class Random {
     return values[Math.floor(this.next() * values.length)] as T
   }
 
+  /** Returns so many of the values, each once, or all of them. */
+  some<T>(values: readonly T[], count: number): T[] {
+    const left = [...values]
+    const chosen: T[] = []
+    while (chosen.length < count && left.length > 0) chosen.push(...left.splice(this.whole(0, left.length - 1), 1))
+    return chosen
+  }
+
   /** Fills an array. */
   fill<T extends ArrayBufferView>(target: T): T {
     const bytes = new Uint8Array(target.buffer, target.byteOffset, target.byteLength)
