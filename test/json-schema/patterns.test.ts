@@ -131,7 +131,8 @@ test('patterns with needless escapes, and with brackets and hyphens without esca
     const pattern = parts.map((part) => (by.rarely(4) && part.length !== 1 ? `(?:${part})*` : part)).join('')
     const expected = new RegExp(pattern)
     const texts = by.some(8, 8, () => by.some(0, 5, () => by.one([...'-_@ "é{}]a1.z'])).join(''))
-    const differs = texts.filter((text) => compilePattern(pattern)(text) !== expected.test(text))
+    const matches = compilePattern(pattern)
+    const differs = texts.filter((text) => matches(text) !== expected.test(text))
     if (differs.length > 0) expect({ pattern, differs }).toEqual({ pattern, differs: [] })
   }
 })
