@@ -13,15 +13,17 @@ export async function quickRun(folder: string, file: string, vars: Vars, wrangle
   const logs: WorkerdStructuredLog[] = []
   try {
     const config = readConfig({ config: join(folder, file) }, { hideWarnings: true })
-    // Wrangler runs a Worker without a date with that of today.
-    const dated = { ...config, compatibility_date: config.compatibility_date ?? tested }
+    // Wrangler runs a Worker without a date with that of today, and reports one that it does not know.
+    const { compatibility_date: date = tested } = config
+    if (date > tested) return undefined
+    const dated = { ...config, compatibility_date: date }
     await using server = await startWorker(dated, { ...vars, EDGEMCP_DESCRIBE: 'yes' }, 'development', undefined, logs)
     const log = () => server.harness.getLogs().map(({ message }) => message)
     for (let tries = 0; tries < 40 && !isDescribed(log()); tries += 1) {
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
     const lines = log()
-    return { isUp: true, failure: await failureOf(server.harness), log: lines }
+    return (await failureOf(server.harness)) === undefined ? { isUp: true, log: lines } : undefined
   } catch (problem) {
     const { code, message } = problem as Error & { code?: string }
     // Wrangler tells what a Worker without a default export lacks, and what does not build.
