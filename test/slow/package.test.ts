@@ -210,7 +210,7 @@ describe('a new project', () => {
   const installed = 'team'
 
   test.each(templates)(
-    'of the template $template compiles, passes its tests and is deployed',
+    'of the template $template compiles, passes its tests and can be deployed',
     async ({ template, dashes }) => {
       const folder = join(project, template)
       // npm create runs edgemcp init, and takes the first -- away. npx passes it on.
@@ -226,8 +226,10 @@ describe('a new project', () => {
       const npm = (...args: string[]) => run('npm', args, { cwd: folder, env })
       await npm('run', 'check')
       expect((await npm('test')).stdout).toMatch(/Tests.*passed/)
+      // It builds the project with `wrangler deploy --dry-run`.
       const doctor = await run('node_modules/.bin/edgemcp', ['doctor'], { cwd: folder, env })
       expect(doctor.stdout).toBe('No problems found.\n')
+      if (template !== installed) return
       const deployed = await run('node_modules/.bin/wrangler', ['deploy', '--dry-run'], { cwd: folder, env })
       expect(deployed.stdout).toContain('--dry-run: exiting now.')
     },
