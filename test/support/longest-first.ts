@@ -6,8 +6,16 @@ const root = resolve(import.meta.dirname, '../..')
 
 /** Vitest sorts by size what it has not run before, and the longest of these files are short. Longest first. */
 const longest = [
+  'test/slow/package.test.ts',
+  'test/slow/site.test.ts',
+  'test/simulation/planted.test.ts',
   'test/cli/doctor.test.ts',
   'test/inspector/inspector.test.ts',
+  'test/slow/bounds.test.ts',
+  'test/slow/hosts.test.ts',
+  'test/migrating/migrating.test.ts',
+  'test/json-schema/formats.test.ts',
+  'test/json-schema/patterns.test.ts',
   'test/sign-in/openid.test.ts',
   'test/auth/keys.test.ts',
   'test/docs/code.test.ts',
