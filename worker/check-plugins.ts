@@ -1,6 +1,7 @@
 /** Validates the plugins of an endpoint: their members, and what these return when `serve()` calls them. */
 import { checkOptions, checkValue, isObject, type Kind, type KindsOf } from './declarations/check-options.ts'
 import * as kind from './declarations/option-kinds.ts'
+import type { Transport } from './http/transport.ts'
 import type { AnyPlugin, DurableObjectClass, Plugin, Provided, Route, Runtime } from './plugin.ts'
 import type { ServerInfo } from './request-hooks.ts'
 
@@ -23,8 +24,6 @@ const pluginKinds: KindsOf<Plugin> = {
   onResponse: kind.fn,
   routes: kind.fn,
   limiter: kind.having('check', 'a limiter such as that of rateLimit()'),
-  subscriptions: kind.having('listen', 'subscriptions such as those of subscriptions()'),
-  clientTasks: kind.fn,
   provide: kind.fn,
   subscriptionTopics: kind.fn,
   objects: [
@@ -71,7 +70,9 @@ const ownerOf = ({ name }: AnyPlugin) => `the plugin "${name}"`
  */
 export function checkPlugins(plugins: readonly AnyPlugin[], names: Readonly<Record<string, string>>): void {
   for (const plugin of plugins) checkOptions(ownerOf(plugin), plugin, pluginKinds)
-  const classes = ['McpSession', 'McpState', ...plugins.flatMap(({ objects = {} }) => Object.keys(objects))]
+  const provided = plugins.flatMap(({ objects = {} }) => Object.keys(objects))
+  // An endpoint without sessions() may store its keys in the session class of another one.
+  const classes = [...(provided.includes('McpSession') ? [] : ['McpSession']), 'McpState', ...provided]
   const unknown = Object.keys(names).find((name) => !classes.includes(name))
   if (unknown !== undefined) {
     const list = classes.join(', ').replace(/, ([^,]*)$/, ' and $1')
@@ -79,7 +80,6 @@ export function checkPlugins(plugins: readonly AnyPlugin[], names: Readonly<Reco
   }
   refuseTwice([
     ...plugins.filter(({ limiter }) => limiter).map(() => 'plugins with a limiter'),
-    ...plugins.filter(({ subscriptions }) => subscriptions).map(() => 'plugins with subscriptions'),
     ...classes.map((name) => `classes named ${names[name] ?? name}`),
   ])
 }
@@ -101,11 +101,19 @@ export function made<M extends Made>(
   return value as ReturnType<NonNullable<AnyPlugin[M]>> | undefined
 }
 
-/** Returns what delivers changes, if the plugin provides it. @throws Error for an invalid value */
-export function changesOf(plugin: AnyPlugin, runtime: Runtime): Provided['changes'] {
-  const value = made(plugin, 'provide', runtime)?.changes
-  if (value) checkValue(ownerOf(plugin), 'provide(runtime).changes', value, changes)
-  return value
+/** Returns what each plugin provides. @throws Error for an invalid value, and when two plugins provide what an endpoint has once */
+export function providedBy(plugins: readonly AnyPlugin[], runtime: Runtime): ReadonlyMap<AnyPlugin, Provided> {
+  const provided = new Map(plugins.map((plugin) => [plugin, made(plugin, 'provide', runtime) ?? {}]))
+  for (const [plugin, { changes: given }] of provided) {
+    if (given) checkValue(ownerOf(plugin), 'provide(runtime).changes', given, changes)
+  }
+  refuseTwice(
+    [...provided.values()].flatMap(({ listen, transport }) => [
+      ...(listen ? ['plugins with subscriptions'] : []),
+      ...(transport ? ['plugins with sessions'] : []),
+    ]),
+  )
+  return provided
 }
 
 /** Returns the routes of a plugin. @throws Error for an invalid route */
@@ -115,9 +123,21 @@ export function routesOf(plugin: AnyPlugin, runtime: Runtime): readonly Route[] 
   return list
 }
 
-/** @throws Error for a path that two routes, or a route and the endpoint, have */
-export function checkPaths(routes: readonly Route[], paths: ServerInfo['paths']): void {
-  const taken = new Set(Object.values(paths))
+/**
+ * @param transport what serves sessions, if the endpoint has it
+ * @throws Error for a path that two routes, or a route and the endpoint, have
+ */
+export function checkPaths(
+  routes: readonly Route[],
+  paths: ServerInfo['paths'],
+  transport: Transport | undefined,
+): void {
+  const taken = new Set(transport?.routes(paths).map(({ path }) => path))
+  // Its clients could not connect.
+  if (taken.has(paths.mcp)) {
+    throw new Error(`The path "${paths.mcp}" of serve() is one of HTTP+SSE: use another one, such as "/mcp"`)
+  }
+  taken.add(paths.mcp)
   for (const { path } of routes) {
     if (taken.has(path)) {
       throw new Error(

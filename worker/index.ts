@@ -1,6 +1,5 @@
 /** edgemcp: Declare an MCP server once, and serve it on Cloudflare Workers to clients of every protocol version. */
 
-export type { ReplayLimits } from '../durable-objects/shared/event-log.ts'
 export type { CallAttempt } from './declarations/call-attempt.ts'
 export type { AccessOptions, Caller, CallerContext, RateLimit, Registration } from './declarations/caller.ts'
 export type { Changes } from './declarations/change-hub.ts'
@@ -69,7 +68,9 @@ export type {
   Route,
   Runtime,
   SubscriptionStream,
-  SubscriptionsFeature,
+  Transport,
+  TransportPost,
+  TransportRoute,
 } from './plugin.ts'
 export { ClientError, type ErrorKind, McpError, ToolError } from './protocol/errors.ts'
 export type { Message, NotificationMessage, RequestMessage } from './protocol/jsonrpc.ts'
@@ -89,11 +90,8 @@ export type {
 } from './request-hooks.ts'
 export {
   type DurableObjectOptions,
-  type McpWorker,
   type ReadRequestContext,
   type ServeOptions,
-  type SessionClass,
-  type SessionOptions,
   serve,
 } from './serve.ts'
 export type { ServedWorker } from './served-worker.ts'

@@ -1,12 +1,11 @@
 /** The platform of this Worker: its Durable Objects, by class and name, and its keys. */
 import { env, exports } from 'cloudflare:workers'
 import { objectIn, type Placement } from '../durable-objects/placement.ts'
-import type { KeysRpc, RequestStateRpc, SessionRpc, SubscriptionsRpc } from '../durable-objects/rpc.ts'
+import type { KeysRpc, RequestStateRpc } from '../durable-objects/rpc.ts'
 import { readSessionAddress } from '../durable-objects/session/session-address.ts'
 import type { StateRpc } from './declarations/state.ts'
 import { dialUntilAnswered } from './http/dial-until-answered.ts'
 import { watched } from './plugins/development/objects.ts'
-import { shardName } from './protocol/changes.ts'
 import { DeveloperError } from './protocol/errors.ts'
 import { type KeyRing, parseKeyRing, type Sealer, sealer, sealerFor } from './sealing/seal.ts'
 
@@ -84,10 +83,6 @@ export class EndpointObjects {
     return object(this.nameOf(className), name, { ...this.placement, hidesErrors })
   }
 
-  session(name: string): SessionRpc {
-    return this.object('McpSession', name)
-  }
-
   /** @param address may name the class of another endpoint */
   sessionAt<T>(address: string): T {
     const { className, name } = readSessionAddress(address)
@@ -101,10 +96,6 @@ export class EndpointObjects {
 
   state(name: string, hidesErrors?: boolean): StateRpc {
     return this.object('McpState', name, hidesErrors)
-  }
-
-  subscriptions(serverName: string, shard: number): SubscriptionsRpc {
-    return this.object('McpSubscriptions', shardName(serverName, shard))
   }
 }
 

@@ -1,6 +1,7 @@
 /** Plugins: what a plugin adds to an endpoint, and what the endpoint provides to its plugins. */
 
 import { made } from './check-plugins.ts'
+import type { CountRound } from './declarations/call-attempt.ts'
 import type { Changes } from './declarations/change-hub.ts'
 import type { ClientEvent, ClientHooks, SessionEndEvent, SubscriptionEvent } from './declarations/client-hooks.ts'
 import type { Awaitable, Context, UpstreamOptions } from './declarations/context.ts'
@@ -11,20 +12,35 @@ import type { Server } from './declarations/server.ts'
 import type { Seals } from './engine/call.ts'
 import { callMethod, declaredMethod } from './engine/methods/index.ts'
 import type { Method } from './engine/methods/method.ts'
-import type { McpError } from './protocol/errors.ts'
+import type { Listen } from './http/host.ts'
+import type { Limits } from './http/limits.ts'
+import type { Transport } from './http/transport.ts'
 import type { Principal } from './protocol/principal.ts'
 import type { Revision } from './protocol/revision.ts'
 import type { Params } from './protocol/types.ts'
 import type { AuditHook, Limiter, ServerInfo } from './request-hooks.ts'
 
+export type { Listen, SubscriptionStream } from './http/host.ts'
+export type { Transport, TransportPost, TransportRoute } from './http/transport.ts'
+
 /** Provides the services of an endpoint to its plugins. */
 export interface Runtime {
+  /** The server. Its declarations include those of the plugins of the endpoint. */
+  readonly server: Server
   /** The declarations of the server, with those of the plugins of the endpoint. Read-only. */
   readonly declarations: Declarations
   /** Identifies the endpoint: see `identity` of `serve()`. */
   readonly identity: string
   /** Names of the plugins of the endpoint, with their `variant`. */
   readonly plugins: readonly string[]
+  /** The limits of the endpoint, with their defaults. */
+  readonly limits: Limits
+  /** Counts a round of a call by the limits of the endpoint; `undefined` without limits. */
+  readonly countRound: CountRound | undefined
+  /** What the plugins of the endpoint add to each session. Known once all plugins are connected. */
+  readonly sessionParts: readonly object[]
+  /** Returns the exported name of a class, by its default name. */
+  nameOf(className: string): string
   /**
    * Returns a Durable Object.
    *
@@ -64,47 +80,16 @@ export interface DurableObjectClass {
   new (ctx: never, env: never): object
 }
 
-/** Connects a client of `subscriptions/listen` to the Durable Object that sends its events. */
-export interface SubscriptionStream {
-  /**
-   * Opens a WebSocket to the object.
-   *
-   * @param after the id of the last event that the client received; `undefined` starts with the next event
-   * @returns a response without a WebSocket when the object rejects the stream
-   */
-  dial(after: string | undefined): Promise<Response>
-  /** Converts a message of the object into the text of a server-sent event. */
-  frame(payload: string): string
-  /** Text that the client receives first. */
-  readonly firstFrame: string
-  /** Text that the client receives when the stream ends. */
-  readonly lastFrame: string
-  /** The error for the client when the object rejects the stream. */
-  readonly rejection: McpError
-  /** Called once the stream is open. */
-  onOpened?(): Promise<void>
-  /** Called once the stream has ended, or was rejected. */
-  onClosed?(): Promise<void>
-}
-
 /** Provides values of a plugin to an endpoint. */
 export interface Provided {
   /** Delivers the change notifications of the server, and stores which of its entries are enabled. */
   readonly changes?: Changes
-}
-
-/** Delivers change notifications to clients: what `subscriptions()` of `edgemcp/subscriptions` provides. */
-export interface SubscriptionsFeature {
-  /** The class that stores the subscriptions of a session. */
-  readonly Subscriptions: new (
-    ...args: never[]
-  ) => object
-  /** The options of `subscriptions()`. */
-  readonly options: Readonly<Record<string, number>>
-  /** Returns the shard, a Durable Object, of a session or a stream. */
-  of(name: string): number
-  /** Opens the stream of a `subscriptions/listen` request. */
-  listen(...args: never[]): Promise<SubscriptionStream>
+  /** Opens the streams of `subscriptions/listen`. At most one plugin of an endpoint provides it. */
+  readonly listen?: Listen
+  /** Serves the requests of sessions. At most one plugin of an endpoint provides it. */
+  readonly transport?: Transport
+  /** What the plugin adds to each session: `sessions()` knows its form. */
+  readonly sessionPart?: object
 }
 
 /**
@@ -152,13 +137,7 @@ export interface Plugin<Classes extends Readonly<Record<string, DurableObjectCla
   routes?(runtime: Runtime): readonly Route[]
   /** Counts and limits requests and calls. At most one plugin of an endpoint has a limiter. */
   readonly limiter?: Limiter
-  /** Delivers change notifications. At most one plugin of an endpoint has this member. */
-  readonly subscriptions?: SubscriptionsFeature
-  /** The class that follows tasks with which clients answer input requests: `tasks()` of `edgemcp/tasks` provides it. */
-  readonly clientTasks?: new (
-    ...args: never[]
-  ) => object
-  /** Provides values to the endpoint. `serve()` calls it once. */
+  /** Provides values to the endpoint. `serve()` calls it once. The endpoint uses them if the Worker exports the classes of the plugin. */
   provide?(runtime: Runtime): Provided
   /** Reads an additional filter from the params of `subscriptions/listen`; `undefined` without such a filter. */
   subscriptionTopics?(

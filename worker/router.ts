@@ -1,10 +1,11 @@
 /** Routes the requests of a Worker: to the endpoint, HTTP+SSE, the metadata and pages of `auth`, and the routes of plugins. */
 
 import { IttyRouter } from 'itty-router/IttyRouter'
-import { get, getSse, post, postSse, remove } from './http/endpoint.ts'
+import { get, post, remove } from './http/endpoint.ts'
 import { errorResponse, notAllowed } from './http/error-response.ts'
 import type { Host } from './http/host.ts'
 import { guardHost, guardOrigin } from './http/origin-and-host.ts'
+import type { Transport } from './http/transport.ts'
 import type { Route } from './plugin.ts'
 import { asMcpError, errorTable, McpError } from './protocol/errors.ts'
 import { memoizeLast } from './protocol/memoize-last.ts'
@@ -22,12 +23,17 @@ type Handler = (
 ) => Response | Promise<Response>
 
 /**
+ * @param transport what serves sessions, if the endpoint has it
  * @param routes of plugins
  * @param hooks of plugins, called with each response, except for those of `auth`, whose metadata every page may read
  */
-export function router(host: Host, routes: readonly Route[], hooks: readonly AuditHook[]): Answer {
+export function router(
+  host: Host,
+  transport: Transport | undefined,
+  routes: readonly Route[],
+  hooks: readonly AuditHook[],
+): Answer {
   const { auth, cors, limit, policy } = host
-  const { mcp, sse, messages } = host.paths
   // Routes to functions that answer, so that the route of one request can be remembered for the next one.
   const router = IttyRouter()
   const urlOf = memoizeLast((text) => new URL(text))
@@ -65,9 +71,15 @@ export function router(host: Host, routes: readonly Route[], hooks: readonly Aud
     router.all(path, answerOf(methodNotAllowed))
   }
 
-  route(mcp, { GET: get, POST: post, DELETE: remove, OPTIONS })
-  route(sse, { GET: getSse, OPTIONS })
-  route(messages, { POST: postSse, OPTIONS })
+  route(host.paths.mcp, {
+    GET: (request, _, incoming) => get(request, host, incoming, transport),
+    POST: (request, _, incoming) => post(request, host, incoming, transport),
+    DELETE: (request, _, incoming) => remove(request, host, incoming, transport),
+    OPTIONS,
+  })
+  for (const { path, method, handle } of transport?.routes(host.paths) ?? []) {
+    route(path, { [method]: handle, OPTIONS })
+  }
   for (const { path, methods, handle } of routes) {
     const handler: Handler = (request) => answerRoute(path, () => handle(request, host))
     route(path, { ...Object.fromEntries(methods.map((method) => [method, handler])), OPTIONS }, unlessAuth)

@@ -2,28 +2,10 @@
 
 import { DurableObject, env, waitUntil } from 'cloudflare:workers'
 import type { Placement } from '../durable-objects/placement.ts'
-import type { Shards } from '../durable-objects/rpc.ts'
-import { Session } from '../durable-objects/session/object.ts'
-import type { SessionHost } from '../durable-objects/session/session-host.ts'
-import { termsWith } from '../durable-objects/session/session-terms.ts'
-import { defaultLogBounds, type ReplayLimits } from '../durable-objects/shared/event-log.ts'
-import type {
-  Subscriptions as SessionSubscriptions,
-  SubscriptionsOptions,
-} from '../durable-objects/subscriptions/object.ts'
-import type { ClientTasks } from '../durable-objects/task/client-tasks.ts'
-import { changesOf, checkPaths, checkPlugins, classesOf, routesOf } from './check-plugins.ts'
+import { checkPaths, checkPlugins, classesOf, providedBy, routesOf } from './check-plugins.ts'
 import type { Awaitable } from './declarations/context.ts'
 import { type Declarations, draftOf, type StandInTerms } from './declarations/declarations.ts'
-import { type Duration, millisecondsOrInfinity } from './declarations/duration.ts'
-import {
-  admittedBy,
-  countRoundFor,
-  type Endpoint,
-  endpointKey,
-  registerEndpoint,
-  serverFor,
-} from './declarations/endpoints.ts'
+import { admittedBy, type Endpoint, endpointKey, registerEndpoint } from './declarations/endpoints.ts'
 import type { HandlerErrors, OnError } from './declarations/failure.ts'
 import type { RequestContext } from './declarations/request-context.ts'
 import type { Server } from './declarations/server.ts'
@@ -38,19 +20,18 @@ import { Cors, type CorsOptions } from './http/cors.ts'
 import { type Host, type Listen, sealsOf } from './http/host.ts'
 import { defaultLimits, type Limits } from './http/limits.ts'
 import type { Policy } from './http/origin-and-host.ts'
-import { sessionLifeMs } from './http/sealed-session.ts'
+import type { Transport } from './http/transport.ts'
 import { declareClass, EndpointObjects, keys, once, secretSealer, sessionClasses, storedKeyRing } from './platform.ts'
 import {
   type AnyPlugin,
   type ClassesOf,
   type ClassesOfAuth,
+  type Provided,
   type Runtime,
-  type SubscriptionStream,
   validateWith,
   withPlugins,
 } from './plugin.ts'
 import * as developing from './plugins/development/index.ts'
-import type { ListenRequest } from './plugins/subscriptions/listen.ts'
 import { BoundedMap } from './protocol/bounded-map.ts'
 import type { Principal } from './protocol/principal.ts'
 import type { Auth, IncomingRequest, Limiter } from './request-hooks.ts'
@@ -69,7 +50,7 @@ export type ServeOptions<
   /** Authenticates and authorizes callers, such as `bearer()` of `edgemcp/auth`. Default: everyone may call, without a principal. */
   auth?: A
   /**
-   * Plugins of the endpoint, such as `[rateLimit(), subscriptions(), tasks()]`. The interceptor of the first plugin is outermost. Default:
+   * Plugins of the endpoint, such as `[sessions(), subscriptions(), rateLimit()]`. The interceptor of the first plugin is outermost. Default:
    * none.
    */
   plugins?: readonly [...P]
@@ -78,11 +59,6 @@ export type ServeOptions<
    * HTTP request. Default: an empty object.
    */
   requestContext?: ReadRequestContext
-  /**
-   * Settings of sessions. `false` serves all clients without sessions and streams, even if the Worker exports the Durable Objects. Default:
-   * the defaults of each setting.
-   */
-  sessions?: false | SessionOptions
   /**
    * Observes each value that a handler threw: a tool, a resource, a prompt, `list`, `complete`, `authorize`, `visibleTo`, an interceptor, a
    * method of an extension, or a run of a task. It does not see errors that the client caused: a `ToolError`, and an `McpError` other than
@@ -146,68 +122,21 @@ export type DurableObjectOptions = Placement & {
   names?: Readonly<Record<string, string>>
 }
 
-/** Configures sessions. */
-export type SessionOptions = {
-  /** Duration without a request after which a session deletes what it stored. Default: 1 day. */
-  ttl?: Duration
-  /** Limits of the stored events, which clients replay after a disconnect. Default: the default of each limit. */
-  log?: Partial<ReplayLimits>
-  /**
-   * Whether a session goes on with its next request after `ttl`, without its subscriptions, log level, open calls and state. `false`: a
-   * session that has lost one of these responds with status 404, and its client has to send `initialize` again. Default: true.
-   */
-  revive?: boolean
-}
-
-/** What `subscriptions()` of `edgemcp/subscriptions` adds to an endpoint. */
-type Subscriptions = {
-  /** The subscriptions of a session. */
-  readonly Subscriptions: typeof SessionSubscriptions
-  readonly options: SubscriptionsOptions
-  readonly of: Shards['of']
-  readonly listen: (request: ListenRequest) => Promise<SubscriptionStream>
-}
-
-// Interfaces, so that declaration files of Workers that export these classes can name them.
-
-/** Types the Durable Object class that a Worker exports as `McpSession`. */
-export interface SessionClass {
-  new (ctx: DurableObjectState, env: Cloudflare.Env): Session
-}
-
-/**
- * Holds a Worker to export by default, and the Durable Object classes to export by name. `serve()` adds those of plugins.
- *
- * @see https://developers.cloudflare.com/workers/runtime-apis/handlers/fetch/
- */
-export interface McpWorker extends ServedWorker {
-  /** The Durable Object class of sessions. */
-  readonly McpSession: SessionClass
-}
-
-/** The subscriptions of sessions, once an endpoint has `subscriptions()`: one class may store the sessions of several endpoints. */
-let sessionSubscriptions: typeof SessionSubscriptions | undefined
-
-/** The part of sessions that follows tasks of clients, once an endpoint has `tasks()`. */
-let sessionClientTasks: typeof ClientTasks | undefined
-
 /**
  * Serves a server over HTTP to clients of every protocol version.
  *
  * @param options all are optional: an endpoint without options is public, at `/mcp`
- * @returns a Worker to export by default, with the Durable Object classes to export by name
+ * @returns a Worker to export by default, with the Durable Object classes of the plugins, to export by name
  * @throws Error for an invalid option, and when a plugin or `auth` rejects the declarations of the server. The message names the fix
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports
  *
  * @example
- * const worker = serve(server)
- * export default worker
- * export const { McpSession } = worker
+ * export default serve(server)
  */
 export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[], A extends Auth = Auth>(
   server: Server,
   served: ServeOptions<P, A> = {},
-): McpWorker & ClassesOf<P> & ClassesOfAuth<A> {
+): ServedWorker & ClassesOf<P> & ClassesOfAuth<A> {
   checkServe(server, served)
   const options = withPluginsOfAuth(served)
   const { names = {}, ...placement } = options.durableObjects ?? {}
@@ -215,7 +144,8 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   checkPolicy(options)
   const hidesErrors = (options.handlerErrors ?? 'message') !== 'message'
   const objects = new EndpointObjects(names, { ...placement, hidesErrors })
-  checkJurisdiction(objects.sessionClass, placement.jurisdiction, options.sessions !== false)
+  // An endpoint without sessions() may store its keys in the class of another endpoint.
+  checkJurisdiction(objects.sessionClass, placement.jurisdiction, false)
   for (const name of (options.plugins ?? []).flatMap((plugin) => Object.keys(plugin.objects ?? {}))) {
     checkJurisdiction(objects.nameOf(name), placement.jurisdiction, true)
   }
@@ -223,7 +153,7 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   const worker = new ServedEndpoint(server, options, objects).worker()
   const result = globalThis.process?.env?.NODE_ENV === 'development' ? developing.timed(worker) : worker
   // The worker has the classes of the plugins.
-  return result as McpWorker & ClassesOf<P> & ClassesOfAuth<A>
+  return result as ServedWorker & ClassesOf<P> & ClassesOfAuth<A>
 }
 
 /** Returns the options with the plugins that `auth` needs, as the outermost ones. */
@@ -239,14 +169,13 @@ class ServedEndpoint {
   readonly #objects: EndpointObjects
   readonly #paths: Host['paths']
   readonly #limits: Limits
-  /** Returns the options that apply to the sessions of a shard, as a text. */
-  readonly #termsOfShard: ReturnType<typeof termsWith>
   readonly #sealerOf: (identity: string) => Promise<Sealer>
   readonly #auth: Auth | undefined
   readonly #plugins: readonly AnyPlugin[]
   readonly #limiter: Limiter | undefined
-  readonly #subscriptions: Subscriptions | undefined
   readonly #runtime: Runtime
+  /** What each plugin provides. */
+  readonly #provided: ReadonlyMap<AnyPlugin, Provided>
   /** What the Durable Objects of other endpoints read of this endpoint. */
   readonly #endpoint: Endpoint
   readonly #admitted: Admitted
@@ -258,39 +187,29 @@ class ServedEndpoint {
     this.#objects = objects
     this.#paths = pathsOf(options.path ?? '/mcp')
     this.#limits = { ...defaultLimits, ...options.limits }
-    this.#termsOfShard = termsOfSessions(options.sessions || {}, this.#limits)
     // Endpoints of one Worker share a key ring, as they share the secret: a task of one may run in the class of another.
     this.#sealerOf = keys(() => storedKeyRing(objects.sessionClass, objects.placement))
     const { auth, plugins } = withDevelopment(server, options, objects)
     this.#auth = auth
     this.#plugins = plugins
     this.#limiter = plugins.find((plugin) => plugin.limiter)?.limiter
-    // What subscriptions() returns, which is typed without the platform's types in `Plugin`.
-    this.#subscriptions = plugins.find((plugin) => plugin.subscriptions)?.subscriptions as Subscriptions | undefined
-    sessionSubscriptions ??= this.#subscriptions?.Subscriptions
-    // What tasks() returns.
-    sessionClientTasks ??= plugins.find((plugin) => plugin.clientTasks)?.clientTasks as typeof ClientTasks | undefined
     const identity = JSON.stringify(
       options.identity === undefined ? [server.declarations.options.name, this.#paths.mcp] : [options.identity],
     )
     this.#runtime = this.#runtimeOf({ identity })
+    this.#provided = providedBy(plugins, this.#runtime)
     this.#connectChanges()
-    const { declarations } = this.#runtime
-    const served: Server = Object.create(server, { declarations: { value: declarations, enumerable: true } })
+    const served = this.#runtime.server
     auth?.validate?.(served)
     validateWith(plugins, served)
     this.#limiter?.validate?.(served)
-    const countRound = this.#limiter?.countRound?.bind(this.#limiter)
     this.#endpoint = {
       server: served,
       auth,
-      countRound:
-        countRound &&
-        ((attempt, hidesErrors) =>
-          countRound(attempt, { server: served, state: (name) => objects.state(name, hidesErrors) })),
+      countRound: this.#runtime.countRound,
       plugins: this.#runtime.plugins,
       hidesErrors: objects.placement.hidesErrors,
-      subscriptionsClass: this.#subscriptions && objects.nameOf('McpSubscriptions'),
+      subscriptionsClass: this.#subscriptionsClass(),
     }
     const key = endpointKey(identity, options.auth?.tenant)
     registerEndpoint(key, this.#endpoint)
@@ -302,25 +221,39 @@ class ServedEndpoint {
     const texts = hidesErrors ? 'generic' : this.#options.handlerErrors
     /** Declarations for other endpoints, by their terms as JSON. */
     const standIns = new BoundedMap<string, Declarations>({ maxEntries: 1000 })
-    const runtime: Runtime = {
-      declarations: withPlugins(
-        this.#server.declarations,
-        this.#plugins,
-        () => runtime,
-        ({ objects: classes = {} }) => Object.keys(classes).every((name) => this.#objects.has(name)),
-        {
-          handleFailure: failureHandler(this.#options.onError, texts, { report, waitUntil: continueWork }),
-          standIn: (terms) => {
-            const key = JSON.stringify(terms)
-            const known = standIns.get(key) ?? this.#runtimeOf(terms).declarations
-            standIns.set(key, known)
-            return known
-          },
-          maxResultBytes,
-          identity,
+    const countRound = this.#limiter?.countRound?.bind(this.#limiter)
+    const objects = this.#objects
+    const declarations = withPlugins(
+      this.#server.declarations,
+      this.#plugins,
+      () => runtime,
+      (plugin) => this.#hasClasses(plugin),
+      {
+        handleFailure: failureHandler(this.#options.onError, texts, { report, waitUntil: continueWork }),
+        standIn: (terms) => {
+          const key = JSON.stringify(terms)
+          const known = standIns.get(key) ?? this.#runtimeOf(terms).declarations
+          standIns.set(key, known)
+          return known
         },
-      ),
+        maxResultBytes,
+        identity,
+      },
+    )
+    const server: Server = Object.create(this.#server, { declarations: { value: declarations, enumerable: true } })
+    const usable = () => this.#usable()
+    const runtime: Runtime = {
+      server,
+      declarations,
       identity,
+      limits: this.#limits,
+      countRound:
+        countRound &&
+        ((attempt, hides) => countRound(attempt, { server, state: (name) => objects.state(name, hides) })),
+      get sessionParts() {
+        return usable().flatMap(({ sessionPart }) => sessionPart ?? [])
+      },
+      nameOf: (className) => objects.nameOf(className),
       plugins: this.#plugins.map(({ name, variant }) => (variant === undefined ? name : `${name} ${variant}`)),
       object: (className, name) => this.#objects.object(className, name),
       session: (address) => this.#objects.sessionAt(address),
@@ -337,67 +270,62 @@ class ServedEndpoint {
     const { changes: hub } = draftOf(this.#server)
     const { placement } = this.#objects
     hub.completeWith(this.#runtime.waitUntil)
-    for (const plugin of this.#plugins) {
-      const changes = changesOf(plugin, this.#runtime)
+    for (const [plugin, { changes }] of this.#provided) {
       if (!changes) continue
       // Endpoints that have their classes and their jurisdiction in common deliver through the same objects.
-      const classNames = [this.#objects.nameOf('McpSubscriptions'), this.#objects.sessionClass]
+      const classNames = [...this.#classNamesOf(plugin), this.#objects.sessionClass]
       hub.connect(JSON.stringify([plugin.name, ...classNames, placement.jurisdiction]), changes)
     }
   }
 
+  /** Returns the exported names of the classes of a plugin. */
+  #classNamesOf({ objects = {} }: AnyPlugin): readonly string[] {
+    return Object.keys(objects).map((name) => this.#objects.nameOf(name))
+  }
+
+  /** Returns the exported name of the class that delivers changes. */
+  #subscriptionsClass(): string | undefined {
+    return [...this.#provided].flatMap(([plugin, { changes }]) => (changes ? this.#classNamesOf(plugin) : []))[0]
+  }
+
+  /** Whether the Worker exports the classes of a plugin, which is known when it serves a request. */
+  #hasClasses({ objects = {} }: AnyPlugin): boolean {
+    return Object.keys(objects).every((name) => this.#objects.has(name))
+  }
+
+  /** Returns what the plugins provide whose classes the Worker exports. */
+  #usable(): readonly Provided[] {
+    return [...this.#provided].filter(([plugin]) => this.#hasClasses(plugin)).map(([, provided]) => provided)
+  }
+
   /** Makes the Worker, with the Durable Object classes of the plugins. */
-  worker(): McpWorker {
+  worker(): ServedWorker {
     const runtime = this.#runtime
     const routes = this.#plugins.flatMap((plugin) => routesOf(plugin, runtime))
-    checkPaths(routes, this.#paths)
+    const [transport] = [...this.#provided.values()].flatMap(({ transport }) => transport ?? [])
+    checkPaths(routes, this.#paths, transport)
     const hooks = this.#plugins.flatMap(({ onResponse }) => onResponse ?? [])
-    const route = once(() => router(this.#host(), routes, hooks))
-    const sessionHost = this.#sessionHost()
+    const route = once(() => {
+      reportMissingClasses(this.#plugins, this.#objects)
+      const usable = this.#usable()
+      const [transport] = usable.flatMap(({ transport }) => transport ?? [])
+      const [listen] = usable.flatMap(({ listen }) => listen ?? [])
+      return router(this.#host(transport, listen), transport, routes, hooks)
+    })
     return {
       ...Object.fromEntries(this.#plugins.flatMap((plugin) => classesOf(plugin, runtime))),
       paths: this.#paths,
       routes: [...routes.map(({ path }) => path), ...(this.#auth?.routes ?? [])],
       server: this.#server,
       fetch: async (request, _, context) => route()(request, { request, context }),
-      McpSession: class McpSession extends Session {
-        constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
-          super(ctx, env, sessionHost)
-        }
-      },
-    }
-  }
-
-  #sessionHost(): SessionHost {
-    const { server, countRound } = this.#endpoint
-    const { sessionClass } = this.#objects
-    return {
-      server,
-      className: sessionClass,
-      life: sessionLifeMs,
-      termsOf: (session) => this.#termsOf(session),
-      seals: this.#runtime.seals,
-      state: (name) => this.#objects.state(name),
-      get Subscriptions() {
-        return sessionSubscriptions
-      },
-      get ClientTasks() {
-        return sessionClientTasks
-      },
-      subscriptionsAt: (shard) => this.#objects.subscriptions(this.#server.declarations.options.name, shard),
-      countRoundOf: (admitted) => countRoundFor(admitted, countRound),
-      serverFor: (admitted) => serverFor(admitted, this.#endpoint, sessionClass),
-      report,
     }
   }
 
   /** Called at the first request, when the exports of the Worker are known. */
-  #host(): Host {
+  #host(transport: Transport | undefined, listen: Listen | undefined): Host {
     const objects = this.#objects
     const { identity, declarations, seals } = this.#runtime
-    const { auth, sessions, origins = [], hosts = [], cors } = this.#options
-    reportMissingClasses(this.#plugins, objects)
-    const hasSessions = sessions !== false && objects.has('McpSession')
+    const { auth, origins = [], hosts = [], cors } = this.#options
     const host: Host = {
       server: this.#endpoint.server,
       limits: this.#limits,
@@ -410,9 +338,9 @@ class ServedEndpoint {
       limit: this.#limiter,
       paths: this.#paths,
       readContext: readContextOf(this.#options),
-      session: (name) => objects.session(name),
-      hasSessions,
-      listen: hasSessions ? this.#listen() : undefined,
+      hasSessions: transport !== undefined,
+      handshakeOf: transport && ((id, principal) => transport.handshakeOf(id, host, principal)),
+      listen,
       object: this.#runtime.object,
       seals,
       state: (name) => objects.state(name),
@@ -428,7 +356,6 @@ class ServedEndpoint {
       waitUntil,
       identity,
       admitted: this.#admitted,
-      termsOf: (session) => this.#termsOf(session),
       sealer: () => this.#sealerOf(identity),
       documentSeals: once(() => {
         const sealer = secretSealer(identity)
@@ -437,41 +364,6 @@ class ServedEndpoint {
       report,
     }
     return host
-  }
-
-  /** Opens streams of change notifications, if clients of the Worker can have them. */
-  #listen(): Listen | undefined {
-    const subscriptions = this.#exportedSubscriptions()
-    if (!subscriptions) return undefined
-    const { listen, options, of } = subscriptions
-    const { declarations, identity, seals } = this.#runtime
-    const shards: Shards = {
-      of,
-      at: (shard) => this.#objects.subscriptions(this.#server.declarations.options.name, shard),
-    }
-    return (message, revision, caller, address) =>
-      listen({
-        message,
-        revision,
-        caller,
-        identity,
-        address,
-        declarations,
-        open: seals(caller.principal).open,
-        shards,
-        options,
-        report,
-      })
-  }
-
-  /** Returns `undefined` also for a Worker with the plugin and without its class, which `reportMissingClasses` reports. */
-  #exportedSubscriptions(): Subscriptions | undefined {
-    return this.#subscriptions && this.#objects.has('McpSubscriptions') ? this.#subscriptions : undefined
-  }
-
-  /** Returns the options that apply to a session, as a text. */
-  #termsOf(session: string): string {
-    return this.#termsOfShard(this.#exportedSubscriptions()?.of(session))
   }
 }
 
@@ -554,15 +446,6 @@ function reportMissingClasses(plugins: readonly AnyPlugin[], objects: EndpointOb
     }
   }
 }
-
-/** Returns the function that formats the options of sessions. @throws Error for an invalid `ttl` */
-const termsOfSessions = ({ ttl = '1d', log, revive = true }: SessionOptions, { streamAfterMs }: Limits) =>
-  termsWith({
-    streamAfterMs,
-    ttl: millisecondsOrInfinity(ttl, 'sessions.ttl'),
-    log: { ...defaultLogBounds, ...log },
-    revive,
-  })
 
 function pathsOf(mcp: string): Host['paths'] {
   const parent = mcp.slice(0, mcp.lastIndexOf('/') + 1)

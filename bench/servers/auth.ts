@@ -2,6 +2,7 @@
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
+import { sessions } from 'edgemcp/sessions'
 import * as z from 'zod'
 import { issuer, resource, scope, serverInfo, tools } from './wire.ts'
 
@@ -37,6 +38,6 @@ const fetch = async (url: string) =>
     ? new Response(KEYS, { headers: { 'Content-Type': 'application/json' } })
     : Response.json({ issuer, jwks_uri: `${issuer}/keys` })
 
-const worker = serve(server, { auth: bearer({ issuer, resource, fetch }) })
+const worker = serve(server, { auth: bearer({ issuer, resource, fetch }), plugins: [sessions()] })
 export default worker
 export const { McpSession } = worker

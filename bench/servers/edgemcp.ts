@@ -1,6 +1,7 @@
 /** edgemcp, used as in its README. */
 import { createServer, serve } from 'edgemcp'
 import { jsonSchema } from 'edgemcp/json-schema'
+import { sessions } from 'edgemcp/sessions'
 import * as offer from './offer.ts'
 import * as json from './schemas/json.ts'
 import * as valibot from './schemas/standard-valibot.ts'
@@ -51,6 +52,6 @@ if (OFFER === 'json') {
   })
 }
 
-const worker = serve(server)
+const worker = serve(server, { plugins: [sessions()] })
 export default worker
 export const { McpSession } = worker

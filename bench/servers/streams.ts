@@ -1,5 +1,6 @@
 /** A tool that sends many notifications, and an event log that stores all of them. */
 import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import * as z from 'zod'
 import { serverInfo } from './wire.ts'
 
@@ -14,6 +15,6 @@ server.tool(
   },
 )
 
-const worker = serve(server, { sessions: { log: { maxEvents: 1_000_000, maxCharacters: 1_000_000_000 } } })
+const worker = serve(server, { plugins: [sessions({ log: { maxEvents: 1_000_000, maxCharacters: 1_000_000_000 } })] })
 export default worker
 export const { McpSession } = worker

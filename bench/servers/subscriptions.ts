@@ -1,6 +1,7 @@
 /** Resources that a tool changes, and no other entries. */
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 import { serverInfo } from './wire.ts'
@@ -22,7 +23,7 @@ server.tool(
 const { SHARDS, KEEP_ALIVE } = env as unknown as Record<string, string>
 const worker = serve(server, {
   limits: { keepAliveMs: Number(KEEP_ALIVE) },
-  plugins: [subscriptions({ shards: Number(SHARDS), listeners: 20_000, listenersPerAddress: 20_000 })],
+  plugins: [sessions(), subscriptions({ shards: Number(SHARDS), listeners: 20_000, listenersPerAddress: 20_000 })],
 })
 export default worker
 export const { McpSession, McpSubscriptions } = worker

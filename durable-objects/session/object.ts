@@ -97,8 +97,9 @@ export class Session extends Store implements SessionRpc {
     const streams = new SessionStreams(ctx, log, ledger, followed, admission)
     const parts = { host, values, log, ledger, alarms, lifetime, streams, followed, admission }
     this.#session = { ...parts, subscriptions: undefined, clientTasks: undefined, running: new Map(), isNew: true }
-    if (host.ClientTasks) this.#session.clientTasks = new host.ClientTasks(this.#session, sql)
-    if (host.Subscriptions) this.#session.subscriptions = new host.Subscriptions(this.#session)
+    const { subscriptions, clientTasks } = host.parts
+    if (clientTasks) this.#session.clientTasks = new clientTasks.ClientTasks(this.#session, sql)
+    if (subscriptions) this.#session.subscriptions = new subscriptions.Subscriptions(this.#session)
   }
 
   async post(request: string, session: string, principal: Principal | undefined): Promise<Posted | string> {

@@ -8,6 +8,39 @@ import type { SubscriptionsRpc } from '../rpc.ts'
 import type { Subscriptions } from '../subscriptions/session-part.ts'
 import type { ClientTasks } from '../task/client-tasks.ts'
 
+/** What `subscriptions()` adds to each session. */
+export class SubscriptionsPart {
+  readonly Subscriptions: typeof Subscriptions
+  /** Returns the number of the Subscriptions object of a session. */
+  readonly shardOf: (session: string) => number
+
+  constructor(parts: Pick<SubscriptionsPart, 'Subscriptions' | 'shardOf'>) {
+    this.Subscriptions = parts.Subscriptions
+    this.shardOf = parts.shardOf
+  }
+}
+
+/** What `tasks()` adds to each session: it follows tasks of the client. */
+export class ClientTasksPart {
+  readonly ClientTasks: typeof ClientTasks
+
+  constructor(part: typeof ClientTasks) {
+    this.ClientTasks = part
+  }
+}
+
+/** What plugins add to each session. */
+export type AddedParts = {
+  readonly subscriptions: SubscriptionsPart | undefined
+  readonly clientTasks: ClientTasksPart | undefined
+}
+
+/** @param parts what the plugins of an endpoint provide for sessions */
+export const addedParts = (parts: readonly object[]): AddedParts => ({
+  subscriptions: parts.find((part) => part instanceof SubscriptionsPart),
+  clientTasks: parts.find((part) => part instanceof ClientTasksPart),
+})
+
 /** What a session needs of its server. */
 export type SessionHost = {
   readonly server: Server
@@ -19,10 +52,7 @@ export type SessionHost = {
   state(name: string): StateRpc
   /** The name under which the Worker exports the class. */
   readonly className: string
-  /** The subscriptions part of a session; `undefined` if no endpoint of the Worker has `subscriptions()`. */
-  readonly Subscriptions: typeof Subscriptions | undefined
-  /** The part of a session that follows tasks of its client; `undefined` if no endpoint of the Worker has `tasks()`. */
-  readonly ClientTasks: typeof ClientTasks | undefined
+  readonly parts: AddedParts
   subscriptionsAt(shard: number): SubscriptionsRpc
   /**
    * Returns the function that counts a round of a call by the limits of the endpoint that admitted it; `undefined` without limits.

@@ -23,9 +23,9 @@ export type SessionParts = {
   readonly streams: SessionStreams
   readonly followed: FollowedStreams
   readonly admission: StreamAdmission
-  /** `undefined` if no endpoint of the Worker has `subscriptions()`. */
+  /** `undefined` if the endpoint of the class has no `subscriptions()`. */
   subscriptions: Subscriptions | undefined
-  /** `undefined` if no endpoint of the Worker has `tasks()`. */
+  /** `undefined` if the endpoint of the class has no `tasks()`. */
   clientTasks: ClientTasks | undefined
   /** Calls that run in this instance, by the key of their request. */
   readonly running: Map<string, RunningCall>

@@ -1,5 +1,6 @@
 import { createServer, serve } from 'edgemcp'
 import { page } from 'edgemcp/page'
+import { sessions } from 'edgemcp/sessions'
 import { type Store, state } from 'edgemcp/state'
 import * as z from 'zod'
 
@@ -62,7 +63,7 @@ function written(items: readonly (readonly [item: string, count: number])[]): st
     : `${items.map(([item, count]) => `${count} ${item}`).join(', ')}: ${total}`
 }
 
-const worker = serve(server, { plugins: [page()] })
+const worker = serve(server, { plugins: [sessions(), page()] })
 export default worker
 export const { McpSession } = worker
 export { McpState } from 'edgemcp/state'

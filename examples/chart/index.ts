@@ -1,6 +1,7 @@
 import { createServer, serve } from 'edgemcp'
 import { app } from 'edgemcp/apps'
 import { page } from 'edgemcp/page'
+import { sessions } from 'edgemcp/sessions'
 import * as z from 'zod'
 import html from './chart.html'
 import { firstYear, lastYear, salesIn } from './sales.ts'
@@ -52,6 +53,6 @@ function answer(year: number) {
   }
 }
 
-const worker = serve(server, { plugins: [page()] })
+const worker = serve(server, { plugins: [sessions(), page()] })
 export default worker
 export const { McpSession } = worker

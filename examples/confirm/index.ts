@@ -1,5 +1,6 @@
 import { createServer, serve } from 'edgemcp'
 import { page } from 'edgemcp/page'
+import { sessions } from 'edgemcp/sessions'
 import * as z from 'zod'
 
 const server = createServer({ name: 'confirm', version: '1.0.0' })
@@ -27,6 +28,6 @@ server.tool(
   },
 )
 
-const worker = serve(server, { plugins: [page()] })
+const worker = serve(server, { plugins: [sessions(), page()] })
 export default worker
 export const { McpSession } = worker

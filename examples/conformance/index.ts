@@ -1,6 +1,7 @@
 /** A server with every fixture that the official conformance suite calls. */
 import { createServer, serve } from 'edgemcp'
 import { jsonSchema } from 'edgemcp/json-schema'
+import { sessions } from 'edgemcp/sessions'
 import { skills } from 'edgemcp/skills'
 import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
@@ -23,6 +24,6 @@ const server = createServer({ name: 'conformance', version: '1.0.0', jsonSchema 
   .use(taskTools)
   .use(skills(gitSkills))
 
-const worker = serve(server, { plugins: [subscriptions(), tasks()] })
+const worker = serve(server, { plugins: [sessions(), subscriptions(), tasks()] })
 export default worker
 export const { McpSession, McpSubscriptions, McpTask } = worker

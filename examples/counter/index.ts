@@ -1,5 +1,6 @@
 import { createServer, serve } from 'edgemcp'
 import { page } from 'edgemcp/page'
+import { sessions } from 'edgemcp/sessions'
 import * as z from 'zod'
 
 const server = createServer({ name: 'counter', version: '1.0.0' })
@@ -14,6 +15,6 @@ server.tool('count', { description: 'Adds a chosen amount to the count', singleU
   return `The count is ${total}.`
 })
 
-const worker = serve(server, { plugins: [page()] })
+const worker = serve(server, { plugins: [sessions(), page()] })
 export default worker
 export const { McpSession } = worker

@@ -1,5 +1,6 @@
 /** A server with every feature of the protocol, equal to the reference server. */
 import { serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
 import { gzip } from './gzip.ts'
@@ -13,7 +14,7 @@ import { tools } from './tools.ts'
 
 server.use(tools).use(resources).use(gzip).use(requests).use(research).use(prompts).use(simulations)
 
-const worker = serve(server, { plugins: [subscriptions(), tasks(), subscribers] })
+const worker = serve(server, { plugins: [sessions(), subscriptions(), tasks(), subscribers] })
 export default worker
 export const { McpSession, McpSubscriptions, McpTask } = worker
 export { McpState } from 'edgemcp/state'

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { type Context, createServer, serve, ToolError } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { github, signIn } from 'edgemcp/sign-in'
 import * as z from 'zod'
 
@@ -56,6 +57,10 @@ const gitHub = github({
   ...(GITHUB_URL && GITHUB_API && { url: GITHUB_URL, apiUrl: GITHUB_API }),
 })
 
-const worker = serve(server, { auth: signIn({ with: gitHub, requiredScopes: ['github:read'] }), origins: [] })
+const worker = serve(server, {
+  auth: signIn({ with: gitHub, requiredScopes: ['github:read'] }),
+  origins: [],
+  plugins: [sessions()],
+})
 export default worker
 export const { McpSession, McpSignIn } = worker

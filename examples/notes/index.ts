@@ -1,5 +1,6 @@
 import { createServer, resourceLink, serve } from 'edgemcp'
 import { page } from 'edgemcp/page'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 import { Notebook, notebook } from './notebook.ts'
@@ -60,7 +61,7 @@ server.prompt(
   async ({ id }) => `Summarize this note in two sentences:\n\n${(await notebook().read(id))?.text ?? '(no such note)'}`,
 )
 
-const worker = serve(server, { plugins: [page(), subscriptions()] })
+const worker = serve(server, { plugins: [sessions(), page(), subscriptions()] })
 export default worker
 export const { McpSession, McpSubscriptions } = worker
 export { Notebook }

@@ -5,6 +5,7 @@ import { createGuard, McpError, secret, serve } from 'edgemcp'
 import { oauthProvider } from 'edgemcp/auth'
 import { combine } from 'edgemcp/compose'
 import { analyticsEngineSink, consoleSink, observe } from 'edgemcp/observe'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import { authorize, type Props } from './authorize.ts'
 import { server } from './server.ts'
@@ -39,7 +40,7 @@ const worker = serve(server, {
       user: { id: principal?.subject ?? '' },
     })
   },
-  plugins: [subscriptions(), observe({ sinks: [consoleSink(), analyticsEngineSink(() => env.CALLS)] })],
+  plugins: [sessions(), subscriptions(), observe({ sinks: [consoleSink(), analyticsEngineSink(() => env.CALLS)] })],
 })
 
 const provider = new OAuthProvider({

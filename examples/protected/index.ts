@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
 import { page } from 'edgemcp/page'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 
@@ -65,7 +66,7 @@ const worker = serve(server, {
   // Whose pages may call this from a browser.
   origins: [APP], // A client asks for reading first, and for writing when it comes to that.
   auth: bearer({ issuer: ISSUER, scopes: ['notes:read'], resourceName: 'Protected notes' }),
-  plugins: [page(), subscriptions()],
+  plugins: [sessions(), page(), subscriptions()],
 })
 export default worker
 export const { McpSession, McpSubscriptions } = worker

@@ -1,5 +1,6 @@
 import { createServer, serve } from 'edgemcp'
 import { page } from 'edgemcp/page'
+import { sessions } from 'edgemcp/sessions'
 import { type Store, state } from 'edgemcp/state'
 import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
@@ -61,7 +62,7 @@ async function collect(topic: string, chapter: string): Promise<string> {
   return `## ${chapter}\n\nWhat there is to know about ${topic}.`
 }
 
-const worker = serve(server, { plugins: [page(), subscriptions(), tasks()] })
+const worker = serve(server, { plugins: [sessions(), page(), subscriptions(), tasks()] })
 export default worker
 export const { McpSession, McpSubscriptions, McpTask } = worker
 export { McpState } from 'edgemcp/state'

@@ -53,6 +53,7 @@ const guides: Readonly<Record<string, readonly [path: string, title: string]>> =
   'edgemcp/page': ['guides/inspector.md', 'Inspector and page'],
   'edgemcp/sampling': ['guides/elicitation.md', 'Elicitation and sampling'],
   'edgemcp/results': ['guides/large-results.md', 'Large results'],
+  'edgemcp/sessions': ['reference/options.md', 'Options'],
   'edgemcp/sign-in': ['guides/sign-in.md', 'Sign-in'],
   'edgemcp/skills': ['guides/skills.md', 'Skills'],
   'edgemcp/state': ['guides/state.md', 'State'],
@@ -69,7 +70,7 @@ const protocolTypes = /worker\/protocol\/types\.ts$/
 
 /** The types of plugins, interceptors and a custom `Auth` are declared here. */
 const pluginTypes =
-  /worker\/(?:plugin|request-hooks|protocol\/jsonrpc|engine\/(?:call|methods\/method)|declarations\/(?:call-attempt|change-hub|declarations|interceptor|outcome))\.ts$/
+  /worker\/(?:plugin|request-hooks|http\/(?:host|transport)|protocol\/jsonrpc|engine\/(?:call|methods\/method)|declarations\/(?:call-attempt|change-hub|declarations|interceptor|outcome))\.ts$/
 
 export type EntryPoint = { readonly name: string; readonly source: string }
 

@@ -121,6 +121,7 @@ export const sections: readonly Section[] = [
       ['reference/api/page', 'edgemcp/page'],
       ['reference/api/sampling', 'edgemcp/sampling'],
       ['reference/api/results', 'edgemcp/results'],
+      ['reference/api/sessions', 'edgemcp/sessions'],
       ['reference/api/sign-in', 'edgemcp/sign-in'],
       ['reference/api/skills', 'edgemcp/skills'],
       ['reference/api/state', 'edgemcp/state'],

@@ -120,7 +120,7 @@ server.tool('greet', { description: 'Greets' }, async (_, ctx) => {
   const { content } = await ctx.elicit('name', 'Name?', z.object({ name: z.string() }))
   return 'Hello, ' + content?.name
 })
-export default serve(server, { sessions: false, origins: [] })
+export default serve(server, { origins: [] })
 `,
   [toml]: inToml[toml]?.split('\n[[migrations')[0] ?? '',
 }
@@ -130,9 +130,10 @@ function counting({ limiter = '', tool = '', served = '' }): Files {
   return {
     [main]: `import { createServer, serve } from 'edgemcp'
 import { rateLimit } from 'edgemcp/rate-limit'
+import { sessions } from 'edgemcp/sessions'
 const server = createServer({ name: 'counting', version: '1.0.0' })
 server.tool('greet', { description: 'Greets'${tool} }, () => 'Hello')
-const worker = serve(server, { origins: [], plugins: [rateLimit({ ${limiter} })]${served} })
+const worker = serve(server, { origins: [], plugins: [sessions(), rateLimit({ ${limiter} })]${served} })
 export default worker
 export const { McpSession, McpSubscriptions } = worker
 `,
@@ -728,7 +729,7 @@ test.each(sample(counters, counters.length))(
         rule: 'class-not-exported',
         level: 'error',
         file: main,
-        line: 5,
+        line: 6,
         problem: expect.stringContaining(problem),
         fix,
       },
@@ -741,9 +742,10 @@ test.each(sample(counters, counters.length))(
 const twoServers = (served: string, exported = '', migrated = ''): Files => ({
   [main]: `import { createServer, serve } from 'edgemcp'
 import { combine } from 'edgemcp/compose'
+import { sessions } from 'edgemcp/sessions'
 const notes = createServer({ name: 'notes', version: '1.0.0' })
 const admin = createServer({ name: 'admin', version: '1.0.0' })
-const notesWorker = serve(notes, { origins: [] })
+const notesWorker = serve(notes, { origins: [], plugins: [sessions()] })
 const adminWorker = serve(admin, { path: '/admin/mcp', origins: []${served} })
 export default combine(notesWorker, adminWorker)
 export const { McpSession } = notesWorker
@@ -754,24 +756,24 @@ ${exported}
 })
 
 test('doctor finds two servers with one session class, and accepts separate classes', async () => {
-  expect(await examined(twoServers(''))).toMatchObject([
+  expect(await examined(twoServers(', plugins: [sessions()]'))).toMatchObject([
     {
       rule: 'class-shared',
       level: 'error',
       file: main,
-      line: 6,
+      line: 7,
       problem:
         'The servers "notes" and "admin" store sessions in one class, McpSession, which belongs to one of them: session requests to the other fail.',
       fix: expect.stringContaining("durableObjects: { names: { McpSession: 'AdminSession' } }"),
     },
   ])
   const own = twoServers(
-    ", durableObjects: { names: { McpSession: 'AdminSession' } }",
+    ", plugins: [sessions()], durableObjects: { names: { McpSession: 'AdminSession' } }",
     'export const { McpSession: AdminSession } = adminWorker',
     ', "AdminSession"',
   )
   expect(await examined(own)).toEqual([])
-  expect(await examined(twoServers(', sessions: false'))).toEqual([])
+  expect(await examined(twoServers(''))).toEqual([])
 })
 
 /** Endpoints of tenants, which are created on demand, and an endpoint that supplies their classes. */
@@ -779,10 +781,11 @@ const tenants = (classes: string): Files => ({
   [main]: `import { createServer, serve } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
 import { combine, routeByTenant } from 'edgemcp/compose'
+import { sessions } from 'edgemcp/sessions'
 const server = createServer({ name: 'shop', version: '1.0.0' })
 server.tool('orders', { description: 'Lists orders', scopes: ['orders:read'] }, () => 'none')
 const endpoints = routeByTenant('/{tenant}/mcp', (tenant, path) =>
-  tenant === 'acme' ? serve(server, { path, auth: bearer({ issuer: 'https://login.acme.example' }), origins: [] }) : undefined,
+  tenant === 'acme' ? serve(server, { path, auth: bearer({ issuer: 'https://login.acme.example' }), origins: [], plugins: [sessions()] }) : undefined,
 )
 ${classes}
 `,
@@ -794,13 +797,13 @@ ${classes}
 })
 
 test('scopes need no auth in an endpoint that only supplies the classes of tenants', async () => {
-  const options = '{ handlerErrors: (error) => String(error), origins: [] }'
-  for (const classes of ['serve(server)', `serve(server, ${options})`]) {
+  const options = '{ handlerErrors: (error) => String(error), origins: [], plugins: [sessions()] }'
+  for (const classes of ['serve(server, { plugins: [sessions()] })', `serve(server, ${options})`]) {
     const files = tenants(`export default combine(endpoints)\nexport const { McpSession } = ${classes}`)
     expect(await examined(files)).toEqual([])
   }
   const routed = tenants(
-    'const worker = serve(server)\nexport default combine(endpoints, worker)\nexport const { McpSession } = worker',
+    'const worker = serve(server, { plugins: [sessions()] })\nexport default combine(endpoints, worker)\nexport const { McpSession } = worker',
   )
   expect(await examined(routed)).toMatchObject([{ rule: 'scopes-without-auth' }, { rule: 'route' }])
 })
@@ -902,7 +905,7 @@ describe('edgemcp doctor', () => {
           rule: 'zod-import',
           level: 'hint',
           file: main,
-          line: 8,
+          line: 9,
           problem: expect.stringContaining('65 KB'),
           fix: "Write import * as z from 'zod'.",
           change: { from: "import { z } from 'zod'", to: "import * as z from 'zod'" },

@@ -11,6 +11,7 @@ const code = `import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
 import { rateLimit } from 'edgemcp/rate-limit'
+import { sessions } from 'edgemcp/sessions'
 import { state } from 'edgemcp/state'
 import { tasks } from 'edgemcp/tasks'
 import { subscriptions } from 'edgemcp/subscriptions'
@@ -36,7 +37,7 @@ server.tool('long', { description: 'Takes its time', scopes: [], task: true }, (
 server.tool('new_basket', { description: 'Makes a basket', scopes: [] }, (_, ctx) => ctx.createHandle(basket))
 
 const worker = serve(server, {
-  plugins: [subscriptions(), rateLimit(), tasks()],
+  plugins: [sessions(), subscriptions(), rateLimit(), tasks()],
   origins: ['https://app.example.com'],
   hosts: ['good.example.workers.dev'],
   auth: bearer({ issuer: ISSUER }),
@@ -75,7 +76,7 @@ export const inJson: Files = { 'src/index.ts': code, 'wrangler.jsonc': jsonc }
 
 /** What TypeScript and npm would have put there. */
 const paths = Object.fromEntries(
-  ['auth', 'compose', 'page', 'rate-limit', 'state', 'subscriptions', 'tasks'].map((entry) => [
+  ['auth', 'compose', 'page', 'rate-limit', 'sessions', 'state', 'subscriptions', 'tasks'].map((entry) => [
     `edgemcp/${entry}`,
     [join(root, `worker/plugins/${entry}/index.ts`)],
   ]),

@@ -28,7 +28,7 @@ export const deniedNames: Readonly<Record<string, string>> = {
   describedAt: 'metadataUrlFor',
   dialled: 'initialResponse',
   diary: 'journal',
-  EdgeWorker: 'McpWorker',
+  EdgeWorker: 'ServedWorker',
   enterCall: 'countRound',
   Elicited: 'FormResult',
   face: 'rpcEntrypoint',

@@ -9,8 +9,8 @@ declare const auth: import('edgemcp').Auth
 declare const html: string
 declare const Sales: zod.ZodObject<{ months: zod.ZodArray<zod.ZodNumber> }>
 declare const sales: () => { months: number[] }
-declare const notes: import('edgemcp').McpWorker
-declare const weather: import('edgemcp').Server & import('edgemcp').McpWorker
+declare const notes: import('edgemcp').ServedWorker
+declare const weather: import('edgemcp').Server & import('edgemcp').ServedWorker
 declare const app: { fetch(request: Request): Response }
 declare const router: import('itty-router').IttyRouterType
 declare const Topic: zod.ZodObject<{ topic: zod.ZodString }>

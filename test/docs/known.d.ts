@@ -5,7 +5,7 @@ declare const serve: typeof import('edgemcp').serve
 declare const McpError: typeof import('edgemcp').McpError
 declare const z: typeof import('zod')
 declare const server: import('edgemcp').Server
-declare const worker: import('edgemcp').McpWorker
+declare const worker: import('edgemcp').ServedWorker & { readonly McpSession: import('edgemcp/sessions').SessionClass }
 declare const ctx: import('edgemcp').Context
 // biome-ignore lint/suspicious/noExplicitAny: what is bound to a Worker is said in its configuration, not on a page
 declare const env: any

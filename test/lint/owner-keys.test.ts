@@ -32,7 +32,7 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   ],
   // Bound to one client on purpose.
   'worker/sealing/seal.ts': [1, 'sealed texts belong to the client that got them'],
-  'worker/http/session/session-id.ts': [1, 'as the sealed session id, in a cache for each endpoint'],
+  'worker/plugins/sessions/session-id.ts': [1, 'as the sealed session id, in a cache for each endpoint'],
   'worker/plugins/auth/token-to-principal.ts': [2, 'compares the principals of one token'],
   'worker/plugins/tasks/task-principal.ts': [3, 'compares principals; a message'],
   // Owners.
@@ -49,7 +49,7 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'worker/plugins/auth/resource-server.ts': [1, 'requires a tenant'],
   'worker/plugins/development/users.ts': [1, 'recognizes test users, in development'],
   // Recipients of notifications.
-  'worker/http/session/run.ts': [1, 'sends the recipient to the session'],
+  'worker/plugins/sessions/run.ts': [1, 'sends the recipient to the session'],
   'worker/plugins/compose/proxy/announce-change.ts': [3, 'recipients of a change'],
   'worker/plugins/compose/proxy/proxied.ts': [2, 'what was announced to these recipients, in memory'],
   'worker/plugins/subscriptions/check-recipients.ts': [1, 'a message'],

@@ -24,13 +24,16 @@ async function filesOf(source: string): Promise<string[]> {
 }
 
 const server = "export * from './worker/index.ts'"
+const sessions = ['durable-objects/session/object.ts', 'worker/plugins/sessions/transport.ts']
 const subscriptions = ['durable-objects/subscriptions/session-part.ts', 'worker/engine/topics.ts']
 const documentCache = 'worker/plugins/auth/data-center-cache.ts'
 
-test('a server bundles subscriptions and the document cache only with the entry points that need them', async () => {
+test('a server bundles sessions, subscriptions and the document cache only with the entry points that need them', async () => {
   const files = await filesOf(server)
-  expect(files).toContain('durable-objects/session/object.ts')
-  expect(files.filter((path) => [...subscriptions, documentCache].includes(path))).toEqual([])
+  expect(files.filter((path) => [...sessions, ...subscriptions, documentCache].includes(path))).toEqual([])
+  expect(await filesOf(`${server};export * from './worker/plugins/sessions/index.ts'`)).toEqual(
+    expect.arrayContaining(sessions),
+  )
   expect(await filesOf(`${server};export * from './worker/plugins/subscriptions/index.ts'`)).toEqual(
     expect.arrayContaining(subscriptions),
   )

@@ -48,6 +48,7 @@ afterAll(() => rmSync(project, { recursive: true, force: true }))
 const server = `
 import { createServer, serve } from 'edgemcp'
 import { jsonSchema } from 'edgemcp/json-schema'
+import { sessions } from 'edgemcp/sessions'
 
 const server = createServer({ name: 'consumer', version: '1.0.0', jsonSchema })
 server.tool(
@@ -59,7 +60,7 @@ server.tool(
   },
   ({ n }) => ({ n: n * 2 }),
 )
-const worker = serve(server)
+const worker = serve(server, { plugins: [sessions()] })
 export default worker
 export const { McpSession } = worker
 `
@@ -138,7 +139,7 @@ test('the project writes declarations of every export of the examples with the o
      import { subscriptions } from 'edgemcp/subscriptions'
      import { tasks } from 'edgemcp/tasks'
      const server = createServer({ name: 'extended', version: '1.0.0' })
-     const worker = serve(server, { plugins: [subscriptions(), tasks()] })
+     const worker = serve(server, { plugins: [sessions(), subscriptions(), tasks()] })
      export const served = worker
      export class McpSession extends worker.McpSession {}
      export class McpSubscriptions extends worker.McpSubscriptions {}

@@ -48,7 +48,7 @@ async function pour(read: Reader): Promise<Poured> {
   await using server = await startLeaky({
     limits: { keepAliveMs: 500 },
     // Nothing may be forgotten.
-    sessions: { log: { maxEvents: 2 * lines, maxCharacters: 2 * lines * characters } },
+    log: { maxEvents: 2 * lines, maxCharacters: 2 * lines * characters },
   })
   const own = runtimes().filter((pid) => !before.includes(pid))
   const memory = (when: 'now' | 'most') => own.reduce((sum, pid) => sum + memoryOf(pid)[when], 0)

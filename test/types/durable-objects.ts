@@ -1,11 +1,12 @@
 /** Durable Object classes of a Worker, as the declarations of `wrangler types` constrain the exports of the main module. */
-import { createServer, type SessionClass, serve } from 'edgemcp'
+import { createServer, serve } from 'edgemcp'
+import { type SessionClass, sessions } from 'edgemcp/sessions'
 import { type SubscriptionsClass, subscriptions } from 'edgemcp/subscriptions'
 import { type TaskClass, tasks } from 'edgemcp/tasks'
 import { type Equal, is } from './equal.ts'
 
 const server = createServer({ name: 'types', version: '1' })
-const worker = serve(server, { plugins: [subscriptions(), tasks()] })
+const worker = serve(server, { plugins: [sessions(), subscriptions(), tasks()] })
 
 is<Equal<typeof worker.McpSession, SessionClass>>()
 is<Equal<typeof worker.McpSubscriptions, SubscriptionsClass>>()

@@ -1,9 +1,9 @@
 /** Caches evict the entry that was used least recently, and keep the others, when they are full. */
 import { expect, test } from 'vitest'
 import type { Host } from '../../worker/http/host.ts'
-import { openSessionId } from '../../worker/http/session/session-id.ts'
 import { Introspection } from '../../worker/plugins/auth/introspection.ts'
 import { routeByTenant } from '../../worker/plugins/compose/route-by-tenant.ts'
+import { openSessionId } from '../../worker/plugins/sessions/session-id.ts'
 import type { ServerInfo } from '../../worker/request-hooks.ts'
 
 const request = new Request('https://mcp.example/mcp')

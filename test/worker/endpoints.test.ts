@@ -4,6 +4,7 @@ import { env, exports } from 'cloudflare:workers'
 import { createServer, type Plugin, type ServeOptions, serve } from 'edgemcp'
 import { rateLimit } from 'edgemcp/rate-limit'
 import { resultStore, storedResult } from 'edgemcp/results'
+import { sessions } from 'edgemcp/sessions'
 import { state } from 'edgemcp/state'
 import { tasks } from 'edgemcp/tasks'
 import { describe, expect, test } from 'vitest'
@@ -54,7 +55,7 @@ async function runAsTask(
   const { McpTask } = serve(server, {
     path: '/failing/mcp',
     ...options,
-    plugins: [tasks(), ...(options.plugins ?? [])],
+    plugins: [sessions(), tasks(), ...(options.plugins ?? [])],
   })
   return runInDurableObject(McpState.getByName(crypto.randomUUID()), async (_, context) => {
     const task = new McpTask(context, {} as never)
@@ -64,7 +65,7 @@ async function runAsTask(
       client: undefined,
       principal: undefined,
       identity,
-      admitted: { ...elsewhere, serverName: server.declarations.options.name, plugins: ['tasks'], ...more },
+      admitted: { ...elsewhere, serverName: server.declarations.options.name, plugins: ['sessions', 'tasks'], ...more },
     }
     const terms = { after: 10_000, ttl: 3_600_000, poll: 1000, retries: 0 }
     const status = await task.start(call, terms, { ...references, session: undefined }, {}, false)
@@ -73,7 +74,7 @@ async function runAsTask(
   })
 }
 
-const storingNames = ['tasks', 'resultStore results/']
+const storingNames = ['sessions', 'tasks', 'resultStore results/']
 const storing = () => resultStore({ bucket: memoryBucket(), overBytes: 500, previewCharacters: 0 })
 
 /** What `resultStore()` uses of a bucket, in memory. */
@@ -113,7 +114,7 @@ test.each([
 test('send limits.maxResultBytes with a call', () => {
   const server = createServer({ name: 'limited', version: '1.0.0' })
   const maxResultBytesAt = (path: string, maxResultBytes: number) => {
-    serve(server, { path, limits: { maxResultBytes } })
+    serve(server, { path, limits: { maxResultBytes }, plugins: [sessions()] })
     const key = endpointKey(JSON.stringify(['limited', path]), undefined)
     return admittedBy(key, endpointOf(key) as Endpoint, undefined).maxResultBytes
   }
@@ -163,8 +164,8 @@ describe('the class that a Worker lacks is named', () => {
   const path = '/called/mcp'
   /** What a call of an endpoint contains. It exists in this isolate, unless it is elsewhere. */
   const admittedAt = (called: Texts, isHere: boolean, plugins: readonly Plugin[]) => {
-    serve(server, { path, plugins, ...lacking(called) })
-    const names = plugins.map(({ name }) => name)
+    serve(server, { path, plugins: [sessions(), ...plugins], ...lacking(called) })
+    const names = ['sessions', ...plugins.map(({ name }) => name)]
     const key = endpointKey(JSON.stringify(['stateful', path]), undefined)
     return {
       endpoint: isHere ? key : endpoint,
@@ -176,7 +177,7 @@ describe('the class that a Worker lacks is named', () => {
   const callAs = (own: Texts, called: Texts, isHere: boolean, name: string, method = 'tools/call') => {
     const plugins = [rateLimit()]
     const admitted = { ...elsewhere, ...admittedAt(called, isHere, plugins), isLimited: true }
-    const { McpSession } = serve(server, { path: '/own/mcp', plugins, ...lacking(own) })
+    const { McpSession } = serve(server, { path: '/own/mcp', plugins: [sessions(), ...plugins], ...lacking(own) })
     return runInDurableObject(McpState.getByName(crypto.randomUUID()), (_, context) => {
       const session = new McpSession(context, {} as never)
       return postTo(session, post(method, { name, arguments: {} }, { admitted, caller: 'ada' }))
@@ -206,7 +207,7 @@ test.each([
   ['is refused with other options', 'shared/', 'have different plugins, or other options of them'],
 ])('a task whose endpoint stores results under acme/ %s', async (_, prefix, expected) => {
   const bucket = () => ({}) as R2Bucket // Nothing is stored.
-  const plugins = ['tasks', 'resultStore acme/']
+  const plugins = ['sessions', 'tasks', 'resultStore acme/']
   const own = { plugins: [resultStore({ bucket, prefix })] }
   expect(JSON.stringify(await failAsTask(own, { plugins }))).toContain(expected)
 })
@@ -220,7 +221,7 @@ test('a task stores its result for its caller, who reads it where the endpoint e
   const [, uri] =
     /"uri":"(result:[^"]*)"/.exec(JSON.stringify(await runAsTask('long', { plugins }, more, server, identity))) ?? []
 
-  const { McpSession } = serve(server, { path: '/failing/mcp', plugins: [tasks(), ...plugins] })
+  const { McpSession } = serve(server, { path: '/failing/mcp', plugins: [sessions(), tasks(), ...plugins] })
   const answer = await runInDurableObject(McpState.getByName(crypto.randomUUID()), async (_, context) => {
     const session = new McpSession(context, {} as never) as unknown as SessionRpc // its RPC methods
     const admitted = { ...elsewhere, ...more, serverName: 'failing' }
@@ -230,7 +231,7 @@ test('a task stores its result for its caller, who reads it where the endpoint e
   })
   expect(JSON.stringify(answer)).toContain(long)
 
-  const worker = serve(server, { path, plugins: [tasks(), ...plugins] })
+  const worker = serve(server, { path, plugins: [sessions(), tasks(), ...plugins] })
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientCapabilities': {},
@@ -253,15 +254,15 @@ test('plugins have the identity, the declarations and the seals of the endpoint 
       return next()
     },
   }
-  await runAsTask('long', { plugins: [seeing] }, { plugins: ['tasks', 'seeing'], maxResultBytes: 5000 })
+  await runAsTask('long', { plugins: [seeing] }, { plugins: ['sessions', 'tasks', 'seeing'], maxResultBytes: 5000 })
   expect(seen).toEqual(['test', 5000, 'test'])
 })
 
 test('endpoints name plugins with their variants', () => {
   const server = createServer({ name: 'varied', version: '1.0.0' })
-  serve(server, { path: '/varied/mcp', plugins: [{ name: 'plain' }, { name: 'mask', variant: 'cards' }] })
+  serve(server, { path: '/varied/mcp', plugins: [sessions(), { name: 'plain' }, { name: 'mask', variant: 'cards' }] })
   const key = endpointKey(JSON.stringify(['varied', '/varied/mcp']), undefined)
-  expect(endpointOf(key)?.plugins).toEqual(['plain', 'mask cards'])
+  expect(endpointOf(key)?.plugins).toEqual(['sessions', 'plain', 'mask cards'])
 })
 
 test('a task of another server that shares the class does not run the tool of the same name', async () => {
@@ -310,8 +311,8 @@ describe('a list in a session whose class another endpoint has', () => {
           return next()
         },
     }
-    const { McpSession } = serve(server, { path: '/listed/mcp', plugins: [plugin] })
-    const admitted = { ...elsewhere, serverName: 'listed', plugins: ['named'] }
+    const { McpSession } = serve(server, { path: '/listed/mcp', plugins: [sessions(), plugin] })
+    const admitted = { ...elsewhere, serverName: 'listed', plugins: ['sessions', 'named'] }
     const posted = await runInDurableObject(McpState.getByName(crypto.randomUUID()), (_, context) =>
       postTo(new McpSession(context, {} as never), post('tools/list', {}, { admitted })),
     )

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import type { SessionRpc } from '../../durable-objects/rpc.ts'
 import { migrations } from '../../durable-objects/session/migrations.ts'
 import { Session } from '../../durable-objects/session/object.ts'
-import type { SessionHost } from '../../durable-objects/session/session-host.ts'
+import { ClientTasksPart, type SessionHost } from '../../durable-objects/session/session-host.ts'
 import { termsWith } from '../../durable-objects/session/session-terms.ts'
 import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
 import { versionOf } from '../../durable-objects/shared/schema.ts'
@@ -29,8 +29,7 @@ async function registered(use: (session: Session, storage: DurableObjectStorage,
     server,
     life: week,
     className: 'McpSession',
-    Subscriptions: undefined,
-    ClientTasks,
+    parts: { subscriptions: undefined, clientTasks: new ClientTasksPart(ClientTasks) },
     termsOf: () => terms,
     subscriptionsAt: (shard: number) => ({
       unsubscribeAll: async (session: string, keepsLists = false) =>

@@ -186,7 +186,7 @@ async function expiring(use: (session: Session, end: End, storage: DurableObject
     server,
     life: week,
     className: 'McpSession',
-    Subscriptions: undefined,
+    parts: { subscriptions: undefined, clientTasks: undefined },
     termsOf: () => everythingsTerms,
     subscriptionsAt: () => ({
       unsubscribeAll() {

@@ -5,7 +5,7 @@ import { createServer } from 'edgemcp'
 import { expect, test, vi } from 'vitest'
 import type { SessionRpc, SubscriptionsRpc } from '../../durable-objects/rpc.ts'
 import { Session } from '../../durable-objects/session/object.ts'
-import type { SessionHost } from '../../durable-objects/session/session-host.ts'
+import { type SessionHost, SubscriptionsPart } from '../../durable-objects/session/session-host.ts'
 import { termsWith } from '../../durable-objects/session/session-terms.ts'
 import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
 import { Subscriptions } from '../../durable-objects/subscriptions/session-part.ts'
@@ -32,7 +32,7 @@ async function running(use: (next: () => Session) => Promise<void>) {
     server,
     life: week,
     className: 'McpSession',
-    Subscriptions,
+    parts: { subscriptions: new SubscriptionsPart({ Subscriptions, shardOf: () => 0 }), clientTasks: undefined },
     termsOf: () => terms,
     subscriptionsAt: () =>
       ({

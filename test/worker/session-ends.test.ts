@@ -6,7 +6,7 @@ import { describe, expect, test, vi } from 'vitest'
 import type { SessionRpc, SubscriptionsRpc } from '../../durable-objects/rpc.ts'
 import { migrations } from '../../durable-objects/session/migrations.ts'
 import { Session } from '../../durable-objects/session/object.ts'
-import type { SessionHost } from '../../durable-objects/session/session-host.ts'
+import { type SessionHost, SubscriptionsPart } from '../../durable-objects/session/session-host.ts'
 import { termsWith } from '../../durable-objects/session/session-terms.ts'
 import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
 import { versionOf } from '../../durable-objects/shared/schema.ts'
@@ -31,6 +31,11 @@ type Running = {
   name: string
 }
 
+const subscribingParts = {
+  subscriptions: new SubscriptionsPart({ Subscriptions, shardOf: () => 0 }),
+  clientTasks: undefined,
+}
+
 /** Runs a session whose host differs from the default in some members. */
 async function running(host: Partial<SessionHost>, use: (running: Running) => Promise<void>): Promise<void> {
   const name = crypto.randomUUID()
@@ -40,6 +45,7 @@ async function running(host: Partial<SessionHost>, use: (running: Running) => Pr
     server,
     life: week,
     className: 'McpSession',
+    parts: { subscriptions: undefined, clientTasks: undefined },
     termsOf: () => termsOf(undefined),
     seals: () => ({}),
     serverFor: () => host.server ?? server,
@@ -121,7 +127,7 @@ describe('a session whose expiry fails once', () => {
       subscribe: async (_: string, topics: string[]) => registered.push(...topics) > 0,
       unsubscribeAll: async () => registered.splice(0).length > 0,
     }
-    const subscribing = { Subscriptions, subscriptionsAt: () => shard as unknown as SubscriptionsRpc }
+    const subscribing = { parts: subscribingParts, subscriptionsAt: () => shard as unknown as SubscriptionsRpc }
     await running(subscribing, async (parts) => {
       const { session, storage, name } = parts
       const terms = termsWithRevive(revive)(0)
@@ -184,7 +190,7 @@ describe('a session whose object is lost while it ends', () => {
     }
     const terms = termsWithRevive(revive)(0)
     const own: Partial<SessionHost> = {
-      Subscriptions,
+      parts: subscribingParts,
       // Only what a session uses of them.
       subscriptionsAt: () => shard as unknown as SubscriptionsRpc,
       state: (name) => ({ deleteAll: async () => void deleted.push(name) }) as never,
@@ -394,7 +400,7 @@ describe('a session that ends', () => {
       subscribe: () => registering.promise,
       unsubscribeAll: async (session: string) => left.push(session) > 0,
     }
-    const subscribing = { server, Subscriptions, subscriptionsAt: () => shard as unknown as SubscriptionsRpc }
+    const subscribing = { server, parts: subscribingParts, subscriptionsAt: () => shard as unknown as SubscriptionsRpc }
     await running(subscribing, async ({ session, storage, name }) => {
       const principal = { issuer: 'i', subject: 's', scopes: ['notes'], claims: {} }
       const more = { principal, terms: termsOf(0) }

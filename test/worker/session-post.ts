@@ -23,7 +23,7 @@ export const admitted: Admitted = {
   storedClaims: [],
   isReauthorized: false,
   isLimited: false,
-  plugins: ['page', 'subscriptions'],
+  plugins: ['sessions', 'page', 'subscriptions'],
   hidesErrors: false,
   maxResultBytes: Number.MAX_SAFE_INTEGER,
 }

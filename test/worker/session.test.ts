@@ -7,6 +7,7 @@ import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
 import { admittedBy, endpointKey, endpointOf } from '../../worker/declarations/endpoints.ts'
 import type { Admitted } from '../../worker/declarations/stored-principal.ts'
 import { type Plugin, type ServeOptions, serve } from '../../worker/index.ts'
+import { sessions } from '../../worker/plugins/sessions/index.ts'
 import type { Message, RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
 import worker from '../support/everything/index.ts'
@@ -141,7 +142,7 @@ const loud: Plugin = {
 
 /** What a Worker sends with the calls of another endpoint of the server. */
 function admittedAt(path: string, plugins: readonly Plugin[], more: Partial<ServeOptions> = {}): Admitted {
-  const { server } = serve(worker.server, { path, plugins, ...more })
+  const { server } = serve(worker.server, { path, plugins: [sessions(), ...plugins], ...more })
   const endpoint = endpointKey(JSON.stringify([server.declarations.options.name, path]), undefined)
   const serving = endpointOf(endpoint)
   if (!serving) throw new Error(`There is no endpoint ${path}`)

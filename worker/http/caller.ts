@@ -9,7 +9,6 @@ import type { Principal } from '../protocol/principal.ts'
 import { revisionOf } from '../protocol/revisions/index.ts'
 import type { Auth, IncomingRequest } from '../request-hooks.ts'
 import type { Host } from './host.ts'
-import { openSessionId } from './session/session-id.ts'
 
 /**
  * Returns the HTTP request as handlers get it. Most handlers read none of its members.
@@ -69,8 +68,8 @@ export async function callerOfMessage(
 ): Promise<Caller> {
   const id = incoming?.request.headers.get('Mcp-Session-Id') ?? undefined
   const isStateless = claimedVersion(params) !== undefined
-  const session = id === undefined || isStateless ? undefined : await openSessionId(id, host, principal)
-  const client = session ? session.handshake : envelopeOf(params)
+  const handshake = id === undefined || isStateless ? undefined : await host.handshakeOf?.(id, principal)
+  const client = handshake ?? envelopeOf(params)
   const revision = client && revisionOf(client.version)
   return callerOf({
     principal,

@@ -1,6 +1,5 @@
 /**
- * The endpoint: all protocol versions on one path, and the two paths of HTTP+SSE. The folder of its transport reads, runs and answers each
- * request.
+ * The endpoint: all protocol versions on one path. It serves requests without a session itself, and passes those of sessions to a transport.
  */
 import { methodIn } from '../engine/methods/index.ts'
 import { type Classified, classify } from '../protocol/classify.ts'
@@ -13,34 +12,32 @@ import { type AcceptedTypes, accepts, refusedTypes, requireStream } from './acce
 import { type Access, authenticate, decideAccess } from './access.ts'
 import { readMessages } from './body.ts'
 import { boundedHeader } from './bounded-header.ts'
-import { errorResponse, idOf, notAllowed, unknownSession } from './error-response.ts'
+import { errorResponse, idOf, notAllowed } from './error-response.ts'
 import type { Host } from './host.ts'
-import { readSseMessage, readSsePost } from './http-sse/read.ts'
-import { replyToSsePost, replyWithSseStream } from './http-sse/reply.ts'
-import { runInSseSession, startSseSession } from './http-sse/run.ts'
+import { answerInitialize } from './initialize.ts'
 import { jsonOrStream } from './json-or-stream.ts'
 import { rejectMessages } from './reject-messages.ts'
-import { startSession } from './session/initialize.ts'
-import { readSession, readSessionPost, readSessionStream } from './session/read.ts'
-import { replyFromSession, replyWithStream } from './session/reply.ts'
-import { endSession, runInSession } from './session/run.ts'
 import { readStateless, readWithoutSession, type StatelessCalls } from './stateless/read.ts'
 import { runStateless } from './stateless/run.ts'
 import { openSubscription } from './stateless/subscribe.ts'
+import type { Transport } from './transport.ts'
 
 /** POST: the body and the headers decide the protocol version, and whether the request belongs to a session. */
-export async function post(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
+export async function post(
+  request: Request,
+  host: Host,
+  incoming: IncomingRequest,
+  transport: Transport | undefined,
+): Promise<Response> {
   const version = boundedHeader(request, 'MCP-Protocol-Version')
   const accept = accepts(boundedHeader(request, 'Accept'))
-  const principal = await authenticate(request, host, incoming)
+  await authenticate(request, host, incoming)
   const parsed = await readMessages(request, host.limits)
   const session = request.headers.get('Mcp-Session-Id')
   const classified = classify(parsed, { version, session })
   const reject = (error: McpError, id: RequestId | undefined) =>
-    rejectMessages(parsed, error, id, host, incoming, async (messages) => {
-      if (!host.hasSessions || session === null) return undefined
-      const calls = await readSessionPost({ messages, batch: false }, { id: session, streams: true }, host, principal)
-      return calls instanceof Response ? undefined : calls.post
+    rejectMessages(parsed, error, id, host, incoming, async (messages, access) => {
+      if (session !== null) await transport?.refuseResponses({ id: session, messages, batch: false }, access, host)
     })
   if ('refused' in classified) return reject(classified.refused, classified.id)
   const refused = refusedTypes(accept)
@@ -48,72 +45,40 @@ export async function post(request: Request, host: Host, incoming: IncomingReque
   if ('ignored' in classified) return new Response(null, { status: 202 })
   const access = await decideAccess(messagesOf(classified), host, incoming)
   if (access instanceof Response) return access
-  if ('handshake' in classified) return postHandshake(classified.handshake, access, host)
+  if ('handshake' in classified) return postHandshake(classified.handshake, access, host, transport)
   if ('stateless' in classified) return postStateless(request, classified, accept, access, host)
-  if (!host.hasSessions || session === null) {
-    const calls = readWithoutSession(classified, version, access, host)
-    return calls instanceof Response ? calls : serveStateless(request, calls, accept, access, host)
-  }
-  const calls = await readSessionPost(classified, { id: session, streams: accept.stream }, host, principal)
-  if (calls instanceof Response) return calls
-  return replyFromSession(calls, await runInSession(calls, access, host), accept, access, host)
+  if (transport && session !== null) return transport.post({ ...classified, id: session }, accept, access, host)
+  const calls = readWithoutSession(classified, version, access, host)
+  return calls instanceof Response ? calls : serveStateless(request, calls, accept, access, host)
 }
 
 /** GET: the standing stream of a session, or the remaining events of a stream after `Last-Event-ID`. */
-export async function get(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
-  const principal = await authenticate(request, host, incoming)
+export async function get(
+  request: Request,
+  host: Host,
+  incoming: IncomingRequest,
+  transport: Transport | undefined,
+): Promise<Response> {
+  await authenticate(request, host, incoming)
   requireStream(accepts(boundedHeader(request, 'Accept')))
-  if (!host.hasSessions) return notAllowed('POST, OPTIONS')
+  if (!transport) return notAllowed('POST, OPTIONS')
   const badVersion = unknownVersion(boundedHeader(request, 'MCP-Protocol-Version'))
   if (badVersion) return errorResponse(badVersion)
   const access = await decideAccess([], host, incoming)
-  if (access instanceof Response) return access
-  const stream = await readSessionStream(request, host, principal)
-  if (stream instanceof Response) return stream
-  return replyWithStream(stream, access, host)
+  return access instanceof Response ? access : transport.get(request, access, host)
 }
 
 /** DELETE: ends a session. */
-export async function remove(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
+export async function remove(
+  request: Request,
+  host: Host,
+  incoming: IncomingRequest,
+  transport: Transport | undefined,
+): Promise<Response> {
   const principal = await authenticate(request, host, incoming)
-  if (!host.hasSessions) return notAllowed('POST, OPTIONS')
+  if (!transport) return notAllowed('POST, OPTIONS')
   const badVersion = unknownVersion(boundedHeader(request, 'MCP-Protocol-Version'))
-  if (badVersion) return errorResponse(badVersion)
-  const session = await readSession(request, host, principal)
-  if (session instanceof Response) return session
-  return (await endSession(session, host)) ? new Response(null, { status: 204 }) : unknownSession([])
-}
-
-/** GET of HTTP+SSE: opens a session. The first event of its stream contains the URL to post to. */
-export async function getSse(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
-  if (!host.hasSessions) return notAllowed('OPTIONS')
-  await authenticate(request, host, incoming)
-  const badVersion = unknownVersion(boundedHeader(request, 'MCP-Protocol-Version'))
-  if (badVersion) return errorResponse(badVersion)
-  const access = await decideAccess([], host, incoming)
-  if (access instanceof Response) return access
-  return replyWithSseStream(await startSseSession(access, host), access, host)
-}
-
-/** POST of HTTP+SSE: one message of a session. */
-export async function postSse(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
-  if (!host.hasSessions) return notAllowed('OPTIONS')
-  // Refused as on the other paths, although nothing depends on it.
-  boundedHeader(request, 'Accept')
-  const principal = await authenticate(request, host, incoming)
-  const parsed = await readMessages(request, host.limits)
-  const message = readSseMessage(request, parsed)
-  if ('refused' in message) {
-    return rejectMessages(parsed, message.refused, message.id, host, incoming, async (messages) => {
-      const post = await readSsePost(request, messages, host, principal)
-      return post instanceof Response ? undefined : post
-    })
-  }
-  const access = await decideAccess([message], host, incoming)
-  if (access instanceof Response) return access
-  const post = await readSsePost(request, [message], host, principal)
-  if (post instanceof Response) return post
-  return replyToSsePost(message, await runInSseSession(post, access, host), access)
+  return badVersion ? errorResponse(badVersion) : transport.remove(request, host, principal)
 }
 
 /** A request of a stateless protocol version. */
@@ -148,9 +113,14 @@ function serveStateless(
   return jsonOrStream(runStateless(request, calls, access, host), accept, host.limits)
 }
 
-async function postHandshake(handshake: RequestMessage, access: Access, host: Host): Promise<Response> {
+async function postHandshake(
+  handshake: RequestMessage,
+  access: Access,
+  host: Host,
+  transport: Transport | undefined,
+): Promise<Response> {
   try {
-    return await startSession(handshake, access, host)
+    return await answerInitialize(handshake, access, host, transport)
   } catch (thrown) {
     return errorResponse(asMcpError(thrown, host.report), handshake.id)
   }

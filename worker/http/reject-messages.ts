@@ -6,14 +6,13 @@ import type { IncomingRequest } from '../request-hooks.ts'
 import { Access, decideAccess } from './access.ts'
 import { errorResponse } from './error-response.ts'
 import type { Host } from './host.ts'
-import { postToSession, type SessionPost } from './session-object.ts'
 
 /**
  * Rejects the messages of a POST. The audit log names their methods all the same. Calls of the session that wait for a response among them
  * end with the error: the client sends no other response.
  *
  * @param id of the only request
- * @param readPost returns the POST of the session with other messages; `undefined` if there is no session
+ * @param refuseResponses passes errors in the place of the responses on to the session, if there is one
  */
 export async function rejectMessages(
   parsed: Parsed,
@@ -21,15 +20,14 @@ export async function rejectMessages(
   id: RequestId | undefined,
   host: Host,
   incoming: IncomingRequest,
-  readPost: (messages: Message[]) => Promise<SessionPost | undefined>,
+  refuseResponses: (errors: Message[], access: Access) => Promise<void>,
 ): Promise<Response> {
   const { code } = errorTable[error.kind]
   const message = `The server refused the response: ${error.message}`
   const responses = responseIdsIn(parsed).map((id) => ({ jsonrpc: '2.0' as const, id, error: { code, message } }))
   if (responses.length > 0) {
     const access = await decideAccess(responses, host, incoming)
-    const post = access instanceof Access ? await readPost(responses) : undefined
-    if (post && access instanceof Access) await postToSession(post, access, host)
+    if (access instanceof Access) await refuseResponses(responses, access)
   }
   incoming.messages = messagesIn(parsed)
   incoming.rejection = error

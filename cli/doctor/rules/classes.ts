@@ -93,6 +93,7 @@ type Need = { why: string; fix: string; place?: Place | undefined; change?: Chan
 
 /** The purpose of the classes of plugins. */
 const reasons: Readonly<Record<string, string>> = {
+  McpSession: 'A Durable Object stores each session and its streams',
   McpApiKeys: 'Durable Objects store the hashes of API keys',
   McpSignIn: 'Durable Objects store the grants of signIn(), and its clients',
   McpSubscriptions: 'Durable Objects store the subscriptions',
@@ -103,21 +104,17 @@ const reasons: Readonly<Record<string, string>> = {
 function neededBy({ servers, sources, config, bundle }: Project): Map<string, Need> {
   const needed = new Map<string, Need>()
   const serve = find(sources, /\b(?:const|let)\s+([\w$]+)\s*=\s*serve\s*\(/)
-  for (const { names, sessions, pluginClasses } of servers) {
-    const whys: Record<string, string> = {
-      ...(sessions && { McpSession: 'A Durable Object stores each session and its streams' }),
-      ...Object.fromEntries(
-        pluginClasses.map((name) => [name, reasons[name] ?? 'A plugin uses Durable Objects of this class']),
-      ),
-    }
+  for (const { names, pluginClasses } of servers) {
+    const whys: Record<string, string> = Object.fromEntries(
+      pluginClasses.map((name) => [name, reasons[name] ?? 'A plugin uses Durable Objects of this class']),
+    )
     const classNames = Object.keys(whys).map((name) => names[name] ?? name)
     const missing = classNames.filter((name) => !bundle.exports.includes(name))
     const exported = `export const { ${missing.join(', ')} } = ${serve?.match[1] ?? 'worker'}`
     // With another name, it is exported differently.
     const isUsual = Object.keys(names).length === 0
     for (const [name, why] of Object.entries(whys)) {
-      const option =
-        name !== 'McpSession' ? '' : ' For a server without sessions, write serve(server, { sessions: false }).'
+      const option = name !== 'McpSession' ? '' : ' Or remove sessions() from the plugins of serve().'
       needed.set(names[name] ?? name, {
         why,
         fix: isUsual

@@ -173,7 +173,7 @@ function missingKeys({ config, sources, local, servers, bundle }: Project): Find
         'Without McpSession, no Durable Object creates and stores keys.',
       fix:
         'Run npx wrangler secret put EDGEMCP_KEYS with "a:" and the base64url of 32 random bytes, and name it in secrets.required ' +
-        `of ${config.file}${isLocal ? '' : '; for local development, write it to .dev.vars'}. Or export McpSession of the result of serve().`,
+        `of ${config.file}${isLocal ? '' : '; for local development, write it to .dev.vars'}. Or add sessions() to the plugins of serve().`,
       change: requiredSecrets(config, [...(config.raw.secrets?.required ?? []), 'EDGEMCP_KEYS']),
     },
   ]

@@ -26,7 +26,6 @@ const keys: Readonly<Record<string, ApiKeysAuth>> = {
   mixed: apiKeys({ header: 'X-API-Key', tokenCacheMs: 0 }),
 }
 const audited = {
-  sessions: false,
   plugins: [audit({ sinks: [(event) => console.log(JSON.stringify(event))] })],
 } as const
 

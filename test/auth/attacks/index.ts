@@ -2,6 +2,7 @@
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
+import { sessions } from 'edgemcp/sessions'
 import { type Store, state } from 'edgemcp/state'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
@@ -111,13 +112,12 @@ const worker = serve(server, {
     tenantClaim: 'org_id',
     impliedScopes: { admin: ['notes:read', 'notes:write'], loop: ['noose'], noose: ['loop', 'notes:read'] },
   }),
-  plugins: [subscriptions()],
+  plugins: [sessions(), subscriptions()],
 })
 
 /** The same, known under one name whatever it is called by. */
 const named = serve(server, {
   path: '/named/mcp',
-  sessions: false,
   auth: bearer({ issuer, resource: 'https://mcp.example.com/named/mcp' }),
 })
 

@@ -3,6 +3,7 @@ import { env } from 'cloudflare:workers'
 import { type Auth, createServer, type Limiter, McpError, policies, serve } from 'edgemcp'
 import { type AuditEvent, analyticsEngineSink, audit, consoleSink, type Dataset } from 'edgemcp/audit'
 import { bearer } from 'edgemcp/auth'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 
@@ -80,7 +81,7 @@ const options = {
 const worker = serve(server, {
   ...options,
   auth: bearer({ issuer: ISSUER, tenantClaim: 'org_id' }),
-  plugins: [audited, { name: 'busy', limiter: busy }, subscriptions()],
+  plugins: [sessions(), audited, { name: 'busy', limiter: busy }, subscriptions()],
 })
 
 /** Everybody is the same, and scopes are looked at when a message is served. */
@@ -91,7 +92,6 @@ const bob: Auth = {
 const behind = serve(server, {
   ...options,
   path: '/behind/mcp',
-  sessions: false,
   auth: bob,
   plugins: [audit({ sinks: slowly, address: false }), { name: 'busy', limiter: busy }],
 })

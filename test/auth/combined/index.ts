@@ -51,7 +51,6 @@ const verified = bearer({
   },
 })
 const common = {
-  sessions: false,
   plugins: [audit({ sinks: [(event) => console.log(`audit ${JSON.stringify(event)}`)] })],
 } as const
 

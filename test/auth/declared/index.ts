@@ -1,6 +1,6 @@
 /** Servers that a test declares while this one runs, each at a path of its own. */
 import { env as bindings } from 'cloudflare:workers'
-import { type Auth, createServer, type McpWorker, serve } from 'edgemcp'
+import { type Auth, createServer, type ServedWorker, serve } from 'edgemcp'
 import {
   type BearerOptions,
   bearer,
@@ -25,7 +25,7 @@ server.tool('write', { description: 'Writes', scopes: ['notes:write'] }, () => '
 
 type Declaration = { path: string; preset: string; options: unknown; reached?: string }
 
-const workers = new Map<string, McpWorker>()
+const workers = new Map<string, ServedWorker>()
 
 type Props = { user?: string; scopes?: string[]; tenant?: string }
 
@@ -99,7 +99,7 @@ function declare({ path, preset, options, reached }: Declaration): Response {
   const reach: Fetch = (url, init) => fetch(reached === undefined ? url : new URL(new URL(url).pathname, reached), init)
   try {
     const auth = presets[preset]?.(options as never, reach)
-    workers.set(path, serve(server, { path: `/${path}/mcp`, sessions: false, ...(auth && { auth }) }))
+    workers.set(path, serve(server, { path: `/${path}/mcp`, ...(auth && { auth }) }))
     return new Response()
   } catch (problem) {
     return new Response((problem as Error).message, { status: 400 })

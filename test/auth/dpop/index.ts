@@ -4,6 +4,7 @@ import { createServer, serve } from 'edgemcp'
 import { audit, consoleSink } from 'edgemcp/audit'
 import { type BearerOptions, bearer, oneOf } from 'edgemcp/auth'
 import { combine } from 'edgemcp/compose'
+import { sessions } from 'edgemcp/sessions'
 import { setClock } from '../clock.ts'
 
 const { ISSUER: issuer = '' } = env as { ISSUER?: string }
@@ -49,10 +50,10 @@ const instance = () => [
     serve(server, {
       path: `/${path}`,
       auth: bearer({ issuer, ...bound }),
-      plugins: [audit({ sinks: consoleSink() })],
+      plugins: [sessions(), audit({ sinks: consoleSink() })],
     }),
   ),
-  serve(server, { path: '/several/mcp', auth: several }),
+  serve(server, { path: '/several/mcp', auth: several, plugins: [sessions()] }),
 ]
 
 const first = instance()

@@ -31,21 +31,19 @@ const named = (name: string) => {
 const auth = bearer({ issuer: ISSUER })
 const organisations = bearer({ issuer: ISSUER, tenantClaim: 'org_id' })
 
-const alpha = serve(named('alpha'), { path: '/alpha/mcp', auth, sessions: false })
-const beta = serve(named('beta'), { path: '/beta/mcp', auth, sessions: false })
-const acme = serve(named('acme'), { path: '/acme/mcp', auth: forTenant('acme', auth), sessions: false })
-const globex = serve(named('globex'), { path: '/globex/mcp', auth: forTenant('globex', auth), sessions: false })
-const ownIssuer = serve(named('own'), { path: '/own/mcp', auth: forTenant('acme', organisations), sessions: false })
+const alpha = serve(named('alpha'), { path: '/alpha/mcp', auth })
+const beta = serve(named('beta'), { path: '/beta/mcp', auth })
+const acme = serve(named('acme'), { path: '/acme/mcp', auth: forTenant('acme', auth) })
+const globex = serve(named('globex'), { path: '/globex/mcp', auth: forTenant('globex', auth) })
+const ownIssuer = serve(named('own'), { path: '/own/mcp', auth: forTenant('acme', organisations) })
 const lenient = serve(named('lenient'), {
   path: '/lenient/mcp',
   auth: forTenant('acme', organisations, { allowMissingClaim: true }),
-  sessions: false,
 })
 const both = bearer({ issuer: [ISSUER, OTHER], tenantClaim: 'org_id' })
 const byIssuer = serve(named('named'), {
   path: '/named/mcp',
   auth: forTenant('acme', both, { issuers: [ISSUER] }),
-  sessions: false,
 })
 const combined = serve(named('combined'), {
   path: '/combined/mcp',
@@ -54,13 +52,11 @@ const combined = serve(named('combined'), {
     oneOf(bearer({ issuer: ISSUER, tenantClaim: 'org_id' }), bearer({ issuer: OTHER, tenantClaim: 'org_id' })),
     { issuers: [ISSUER] },
   ),
-  sessions: false,
 })
-const shared = serve(named('shared'), { path: '/shared/mcp', auth: organisations, sessions: false })
+const shared = serve(named('shared'), { path: '/shared/mcp', auth: organisations })
 const tenantsOnly = serve(named('tenants-only'), {
   path: '/tenants-only/mcp',
   auth: bearer({ issuer: ISSUER, tenantClaim: 'org_id', requireTenant: true, allowAnonymous: true }),
-  sessions: false,
 })
 
 export { McpState } from 'edgemcp/state'

@@ -1,6 +1,7 @@
 /** Servers of one Worker that share a key ring and have tools of the same names. */
 import { createServer, serve } from 'edgemcp'
 import { combine } from 'edgemcp/compose'
+import { sessions } from 'edgemcp/sessions'
 import { state } from 'edgemcp/state'
 import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
@@ -29,13 +30,13 @@ const euServer = shop('eu')
 const usServer = shop('us')
 
 const plugins = [subscriptions(), tasks()] as const
-const eu = serve(euServer, { path: '/eu/mcp', plugins })
-const us = serve(usServer, { path: '/us/mcp', plugins, durableObjects: { names } })
+const eu = serve(euServer, { path: '/eu/mcp', plugins: [sessions(), ...plugins] })
+const us = serve(usServer, { path: '/us/mcp', plugins: [sessions(), ...plugins], durableObjects: { names } })
 /** The server of eu once more, at another endpoint. */
-const again = serve(euServer, { path: '/again/mcp', plugins })
+const again = serve(euServer, { path: '/again/mcp', plugins: [sessions(), ...plugins] })
 /** Another endpoint that is the same server, because both say so. */
-const blue = serve(euServer, { path: '/blue/mcp', identity: 'both', plugins })
-const green = serve(euServer, { path: '/green/mcp', identity: 'both', plugins })
+const blue = serve(euServer, { path: '/blue/mcp', identity: 'both', plugins: [sessions(), ...plugins] })
+const green = serve(euServer, { path: '/green/mcp', identity: 'both', plugins: [sessions(), ...plugins] })
 
 export const { McpSession, McpSubscriptions, McpTask } = eu
 export const { McpSession: TwoSession, McpSubscriptions: TwoSubscriptions, McpTask: TwoTask } = us

@@ -3,7 +3,7 @@
  * one issuer are what two isolates are: they share the data centre's cache and nothing else.
  */
 import { env } from 'cloudflare:workers'
-import { createServer, type McpWorker, serve } from 'edgemcp'
+import { createServer, type ServedWorker, serve } from 'edgemcp'
 import { bearer, type Fetch } from 'edgemcp/auth'
 import { abandon } from '../abandon.ts'
 import { setClock } from '../clock.ts'
@@ -11,9 +11,9 @@ import { setClock } from '../clock.ts'
 const server = createServer({ name: 'keys', version: '1.0.0' })
 server.tool('who', { description: 'Who asks' }, (_, { principal }) => `${principal?.subject}`)
 
-const workers = new Map<string, McpWorker>()
+const workers = new Map<string, ServedWorker>()
 
-function workerFor(path: string): McpWorker {
+function workerFor(path: string): ServedWorker {
   const [, port, name] = path.split('/')
   const of = `/${port}/${name}`
   const known = workers.get(of)
@@ -26,7 +26,7 @@ function workerFor(path: string): McpWorker {
   })
   // Isolates of one server have one identity.
   const identity = name?.startsWith('foreign-') ? name : 'keys'
-  const worker = serve(server, { path: `${of}/mcp`, auth, sessions: false, identity })
+  const worker = serve(server, { path: `${of}/mcp`, auth, identity })
   workers.set(of, worker)
   return worker
 }

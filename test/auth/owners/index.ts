@@ -6,6 +6,7 @@ import { bearer } from 'edgemcp/auth'
 import { combine, proxy } from 'edgemcp/compose'
 import { rateLimit } from 'edgemcp/rate-limit'
 import { resultStore } from 'edgemcp/results'
+import { sessions } from 'edgemcp/sessions'
 import { state } from 'edgemcp/state'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
@@ -37,15 +38,23 @@ const auth = bearer({ tenantClaim: 'org', verify: (token) => JSON.parse(atob(tok
 const plugins = [subscriptions({ listenersEach: 1 }), resultStore({ bucket: RESULTS, overBytes: 4096 })] as const
 const keys: Readonly<Record<string, ApiKeysAuth>> = { acme: apiKeys(), globex: apiKeys() }
 
-const one = serve(server, { path: '/one/mcp', auth, plugins: [...plugins, rateLimit()] })
-const two = serve(server, { path: '/two/mcp', auth, plugins: [...plugins, rateLimit()] })
-const clients = serve(server, { path: '/clients/mcp', auth, plugins: [...plugins, rateLimit({ per: 'client' })] })
+const one = serve(server, { path: '/one/mcp', auth, plugins: [sessions(), ...plugins, rateLimit()] })
+const two = serve(server, { path: '/two/mcp', auth, plugins: [sessions(), ...plugins, rateLimit()] })
+const clients = serve(server, {
+  path: '/clients/mcp',
+  auth,
+  plugins: [sessions(), ...plugins, rateLimit({ per: 'client' })],
+})
 const keyed = Object.entries(keys).map(([name, auth]) =>
-  serve(server, { path: `/${name}/mcp`, auth, plugins: [...plugins, rateLimit()] }),
+  serve(server, { path: `/${name}/mcp`, auth, plugins: [sessions(), ...plugins, rateLimit()] }),
 )
 
 export const { McpSession, McpSubscriptions } = one
-export const { McpApiKeys } = serve(server, { path: '/keys/mcp', auth: apiKeys(), plugins: [...plugins, rateLimit()] })
+export const { McpApiKeys } = serve(server, {
+  path: '/keys/mcp',
+  auth: apiKeys(),
+  plugins: [sessions(), ...plugins, rateLimit()],
+})
 export { McpState } from 'edgemcp/state'
 export default combine(one, two, clients, ...keyed, async (request: Request) => {
   const { pathname, searchParams } = new URL(request.url)

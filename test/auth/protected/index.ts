@@ -2,6 +2,7 @@
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 
@@ -45,7 +46,7 @@ server.tool('touch', { description: 'Touches', scopes: [] }, async () => {
 
 const worker = serve(server, {
   auth: bearer({ issuer: ISSUER, tenantClaim: 'org_id', impliedScopes: { admin: ['notes:read', 'notes:write'] } }),
-  plugins: [subscriptions()],
+  plugins: [sessions(), subscriptions()],
 })
 export default worker
 export const { McpSession, McpSubscriptions } = worker

@@ -1,6 +1,7 @@
 /** What takes scopes besides tools. Whoever says a name and scopes is that person with these scopes. */
 import { createServer, serve } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
+import { sessions } from 'edgemcp/sessions'
 import { McpState, state } from 'edgemcp/state'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
@@ -48,7 +49,7 @@ const worker = serve(server, {
     impliedScopes: { all: ['write', 'carts'], write: ['read'] },
     allowAnonymous: true,
   }),
-  plugins: [subscriptions()],
+  plugins: [sessions(), subscriptions()],
 })
 export default worker
 export { McpState }

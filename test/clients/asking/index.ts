@@ -1,6 +1,7 @@
 /** A travel desk that asks in every way there is. Nothing in here knows of revisions. */
 import { type ClientFeature, createServer, serve } from 'edgemcp'
 import { converse } from 'edgemcp/sampling'
+import { sessions } from 'edgemcp/sessions'
 import * as z from 'zod'
 
 const server = createServer({ name: 'asking', version: '1.0.0' })
@@ -166,6 +167,6 @@ server.tool('greet_if_possible', { description: 'Asks who is there, if it may' }
   return `Hello, ${answer.content?.name}!`
 })
 
-const worker = serve(server)
+const worker = serve(server, { plugins: [sessions()] })
 export default worker
 export const { McpSession } = worker

@@ -4,6 +4,7 @@
  */
 import { env } from 'cloudflare:workers'
 import { type ChangeNotifier, createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { publishEntrypoint, subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 
@@ -45,7 +46,7 @@ function isolate(): string {
   return own
 }
 
-const worker = serve(server, { plugins: [subscriptions()] })
+const worker = serve(server, { plugins: [sessions(), subscriptions()] })
 export const { McpSession, McpSubscriptions } = worker
 export const McpPublisher = publishEntrypoint(server)
 

@@ -3,6 +3,7 @@ import { type Auth, createServer, serve } from 'edgemcp'
 import { bearer, forTenant } from 'edgemcp/auth'
 import { combine, routeByHost, routeByTenant, routeHandler } from 'edgemcp/compose'
 import { rateLimit } from 'edgemcp/rate-limit'
+import { sessions } from 'edgemcp/sessions'
 
 const named = (name: string) => {
   const server = createServer({ name, version: '1.0.0' })
@@ -22,8 +23,8 @@ const auth: Auth = {
   },
 }
 
-const notes = serve(named('notes'), { auth })
-const weather = serve(named('weather'), { sessions: false })
+const notes = serve(named('notes'), { auth, plugins: [sessions()] })
+const weather = serve(named('weather'))
 const tenants = new Set(['acme', 'globex'])
 const made: string[] = []
 const shared = named('shared')
@@ -32,10 +33,10 @@ const names = { McpSession: 'TenantSession' }
 const workerFor = (tenant: string, path: string) => {
   if (!tenants.has(tenant)) return undefined
   made.push(`${tenant} ${path}`)
-  return serve(shared, { path, auth: forTenant(tenant, auth), plugins: [limit], durableObjects: { names } })
+  return serve(shared, { path, auth: forTenant(tenant, auth), plugins: [sessions(), limit], durableObjects: { names } })
 }
 const tenantWorker = serve(shared, {
-  plugins: [limit],
+  plugins: [sessions(), limit],
   durableObjects: { names },
 })
 

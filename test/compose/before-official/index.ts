@@ -2,12 +2,13 @@
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { proxy } from 'edgemcp/compose'
+import { sessions } from 'edgemcp/sessions'
 
 const { OFFICIAL } = env as unknown as { OFFICIAL: string }
 
 const server = createServer({ name: 'before', version: '1.0.0' })
 server.use(proxy(OFFICIAL, { prefix: 'desk_' }))
 
-const worker = serve(server)
+const worker = serve(server, { plugins: [sessions()] })
 export default worker
 export const { McpSession } = worker

@@ -3,6 +3,7 @@ import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { bearer, findUnscoped } from 'edgemcp/auth'
 import { combine, type HeadersContext, mount, proxy } from 'edgemcp/compose'
+import { sessions } from 'edgemcp/sessions'
 
 const { UPSTREAM, OTHER } = env as unknown as Record<'UPSTREAM' | 'OTHER', string>
 
@@ -61,7 +62,7 @@ const refusedOf = (make: () => unknown) => {
 }
 const problems = () => ({
   unscoped: findUnscoped(open),
-  strict: refusedOf(() => serve(open, { auth, path: '/open/mcp', sessions: false })),
+  strict: refusedOf(() => serve(open, { auth, path: '/open/mcp' })),
   http: refusedOf(() => proxy('http://weather.example/mcp')),
   file: refusedOf(() => proxy('file:///etc/passwd')),
   text: refusedOf(() => proxy('weather.example')),
@@ -72,9 +73,9 @@ const problems = () => ({
   scopes: refusedOf(() => proxy('https://weather.example/mcp', { scopes: 'read' as never })),
 })
 
-const worker = serve(apart, { auth })
+const worker = serve(apart, { auth, plugins: [sessions()] })
 const others = Object.entries({ shared, scoped, guarded, ambiguous }).map(([name, server]) =>
-  serve(server, { auth, path: `/${name}/mcp`, sessions: false }),
+  serve(server, { auth, path: `/${name}/mcp` }),
 )
 const told = (request: Request) =>
   new URL(request.url).pathname === '/problems' ? Response.json(problems()) : undefined

@@ -2,6 +2,7 @@
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { proxy } from 'edgemcp/compose'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 
 const { UPSTREAM } = env as unknown as Record<'UPSTREAM', string>
@@ -15,6 +16,6 @@ const auth = {
     return { issuer: 'https://names.example', subject: 'ada', tenant, scopes: [], claims: {} }
   },
 }
-const worker = serve(server, { auth, plugins: [subscriptions()] })
+const worker = serve(server, { auth, plugins: [sessions(), subscriptions()] })
 export default worker
 export const { McpSession, McpSubscriptions } = worker

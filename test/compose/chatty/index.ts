@@ -1,5 +1,6 @@
 /** An upstream without sessions whose tools report progress and log. */
 import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import * as z from 'zod'
 
 const server = createServer({ name: 'chatty', version: '1.0.0' })
@@ -21,6 +22,6 @@ server.tool('ask', { description: 'Reports progress and logs around a form' }, a
   return `Hello, ${content?.name}`
 })
 
-const worker = serve(server)
+const worker = serve(server, { plugins: [sessions()] })
 export default worker
 export const { McpSession } = worker

@@ -2,6 +2,7 @@
 import { env } from 'cloudflare:workers'
 import { createServer, McpError, type Server, serve } from 'edgemcp'
 import { combine, mount, proxy } from 'edgemcp/compose'
+import { sessions } from 'edgemcp/sessions'
 import { tasks } from 'edgemcp/tasks'
 
 const { NEWER, OLDER, BARE, SILENT } = env as unknown as Record<'NEWER' | 'OLDER' | 'BARE' | 'SILENT', string>
@@ -24,6 +25,7 @@ const worker = serve(server, {
       return subject ? { issuer: 'https://names.example', subject, scopes: [], claims: {} } : undefined
     },
   },
+  plugins: [sessions()],
 })
 
 /** All of them answer, and some of what they have has the same name. */
@@ -67,15 +69,12 @@ lonely.use(proxy(SILENT, { prefix: 'silent_', timeout: '200ms' }))
 const withTasks = (name: string, server: Server, task: string) =>
   serve(server, {
     path: `/${name}/mcp`,
-    sessions: false,
     plugins: [tasks()],
     durableObjects: { names: { McpTask: task } },
   })
 const mixedWorker = withTasks('mixed', mixed, 'MixedTask')
 const turnedWorker = withTasks('turned', turned, 'TurnedTask')
-const others = Object.entries({ bare, outer, lonely }).map(([name, each]) =>
-  serve(each, { path: `/${name}/mcp`, sessions: false }),
-)
+const others = Object.entries({ bare, outer, lonely }).map(([name, each]) => serve(each, { path: `/${name}/mcp` }))
 
 export default combine(worker, mixedWorker, turnedWorker, ...others)
 export const { McpSession } = worker

@@ -4,6 +4,7 @@ import { createServer, type Secret, secret, serve } from 'edgemcp'
 import { combine, type HeadersContext, proxy } from 'edgemcp/compose'
 import { jsonSchema } from 'edgemcp/json-schema'
 import { openApiTools } from 'edgemcp/openapi'
+import { sessions } from 'edgemcp/sessions'
 import { type Store, state } from 'edgemcp/state'
 
 const { UPSTREAM, API } = env as unknown as Record<'UPSTREAM' | 'API', string>
@@ -49,9 +50,15 @@ const withVisits = async (caller: HeadersContext) => ({
 })
 calling.use(openApiTools(list, { baseUrl: API, headers: withVisits }))
 
-const worker = serve(proxying, { auth, requestContext })
+const worker = serve(proxying, { auth, requestContext, plugins: [sessions()] })
 const names = { McpSession: 'CallingSession' }
-const callingWorker = serve(calling, { auth, requestContext, path: '/calling/mcp', durableObjects: { names } })
+const callingWorker = serve(calling, {
+  auth,
+  requestContext,
+  path: '/calling/mcp',
+  durableObjects: { names },
+  plugins: [sessions()],
+})
 export default combine(worker, callingWorker)
 export const { McpSession } = worker
 export const { McpSession: CallingSession } = callingWorker

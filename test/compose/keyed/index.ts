@@ -3,6 +3,7 @@ import { env } from 'cloudflare:workers'
 import { createServer, McpError, serve } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
 import { combine, type HeadersContext, proxy } from 'edgemcp/compose'
+import { sessions } from 'edgemcp/sessions'
 
 const { UPSTREAM, KEYS } = env as unknown as { UPSTREAM: string; KEYS: KVNamespace }
 
@@ -16,7 +17,7 @@ const keyed = createServer({ name: 'keyed', version: '1.0.0' }).use(
     headers: ({ principal }) => ({ 'X-Key': keys.get(principal?.subject ?? '') ?? 'none' }),
   }),
 )
-const worker = serve(keyed, { auth })
+const worker = serve(keyed, { auth, plugins: [sessions()] })
 
 /** Two proxies: `headers` of the first throws. */
 const failing = createServer({ name: 'failing', version: '1.0.0' })
@@ -45,7 +46,7 @@ async function storedHeaders({ principal }: HeadersContext): Promise<Record<stri
 }
 
 const others = Object.entries({ failing, stored }).map(([name, server]) =>
-  serve(server, { auth, path: `/${name}/mcp`, sessions: false }),
+  serve(server, { auth, path: `/${name}/mcp` }),
 )
 
 async function changeKey(request: Request): Promise<Response | undefined> {

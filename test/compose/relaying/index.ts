@@ -2,6 +2,7 @@
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { proxy } from 'edgemcp/compose'
+import { sessions } from 'edgemcp/sessions'
 
 const { NEWER, OLDER } = env as unknown as Record<'NEWER' | 'OLDER', string>
 
@@ -10,6 +11,6 @@ server.use(proxy(NEWER, { prefix: 'newer_' }))
 server.use(proxy(OLDER, { prefix: 'older_' }))
 
 // Only a write shows that a client has closed the connection of a stream.
-const worker = serve(server, { limits: { keepAliveMs: 100 } })
+const worker = serve(server, { limits: { keepAliveMs: 100 }, plugins: [sessions()] })
 export default worker
 export const { McpSession } = worker

@@ -4,6 +4,7 @@ import { createServer, serve } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
 import { proxy } from 'edgemcp/compose'
 import { rateLimit } from 'edgemcp/rate-limit'
+import { sessions } from 'edgemcp/sessions'
 
 const { UPSTREAM } = env as unknown as Record<'UPSTREAM', string>
 
@@ -38,7 +39,7 @@ const auth = bearer({
     return { iss: 'https://names.example', sub, scope: scopes.join(' ') }
   },
 })
-const worker = serve(server, { auth, plugins: [rateLimit()] })
+const worker = serve(server, { auth, plugins: [sessions(), rateLimit()] })
 export default worker
 export const { McpSession } = worker
 export { McpState } from 'edgemcp/state'

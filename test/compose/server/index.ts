@@ -3,6 +3,7 @@ import { exports } from 'cloudflare:workers'
 import { createServer, McpError, serve } from 'edgemcp'
 import { combine, type McpRpc, mount, rpcEntrypoint } from 'edgemcp/compose'
 import { extension } from 'edgemcp/extensions'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
 import { Hono } from 'hono'
@@ -83,9 +84,12 @@ const authenticate = async (request: Request) => {
   const subject = request.headers.get('Authorization')?.replace('Bearer ', '')
   return subject ? { issuer: 'https://names.example', subject, scopes: [], claims: {} } : undefined
 }
-const mainWorker = serve(main, { auth: { allowAnonymous: true, authenticate }, plugins: [subscriptions(), tasks()] })
+const mainWorker = serve(main, {
+  auth: { allowAnonymous: true, authenticate },
+  plugins: [sessions(), subscriptions(), tasks()],
+})
 const names = { McpSession: 'OtherSession' }
-const otherWorker = serve(weather, { path: '/other/mcp', durableObjects: { names } })
+const otherWorker = serve(weather, { path: '/other/mcp', durableObjects: { names }, plugins: [sessions()] })
 
 const app = new Hono()
 app.get('/', (context) => context.text('The application'))

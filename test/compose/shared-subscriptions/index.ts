@@ -1,6 +1,7 @@
 /** A server that is mounted in two others, which deliver changes through one class, and both in a third one. */
 import { createServer, serve } from 'edgemcp'
 import { combine, mount } from 'edgemcp/compose'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 
 const part = createServer({ name: 'part', version: '1.0.0' })
@@ -13,11 +14,15 @@ const two = createServer({ name: 'two', version: '1.0.0' }).use(mount(part))
 const outer = createServer({ name: 'outer', version: '1.0.0' }).use(mount(one))
 
 const plugins = [subscriptions()] as const
-const worker = serve(one, { path: '/one', plugins })
-const twoWorker = serve(two, { path: '/two', plugins, durableObjects: { names: { McpSession: 'TwoSession' } } })
+const worker = serve(one, { path: '/one', plugins: [sessions(), ...plugins] })
+const twoWorker = serve(two, {
+  path: '/two',
+  plugins: [sessions(), ...plugins],
+  durableObjects: { names: { McpSession: 'TwoSession' } },
+})
 const outerWorker = serve(outer, {
   path: '/outer',
-  plugins,
+  plugins: [sessions(), ...plugins],
   durableObjects: { names: { McpSession: 'OuterSession' } },
 })
 

@@ -1,5 +1,6 @@
 /** A server that others stand before. */
 import { createServer, McpError, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import * as z from 'zod'
 
 const server = createServer({ name: 'upstream', version: '1.0.0', pageSize: 2 })
@@ -65,6 +66,7 @@ const worker = serve(server, {
       return subject ? { issuer: 'https://names.example', subject, scopes: [], claims: {} } : undefined
     },
   },
+  plugins: [sessions()],
 })
 export default worker
 export const { McpSession } = worker

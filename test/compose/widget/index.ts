@@ -2,6 +2,7 @@
 import { env } from 'cloudflare:workers'
 import { createServer, resourceLink, serve } from 'edgemcp'
 import { app } from 'edgemcp/apps'
+import { sessions } from 'edgemcp/sessions'
 import * as z from 'zod'
 
 const { NAME } = env as unknown as Record<'NAME', string>
@@ -24,6 +25,6 @@ server.prompt('plan', { description: 'Plans', argsSchema: z.object({}) }, () => 
   { role: 'user', content: { type: 'resource', resource: { uri: 'ui://widget/main.html', text: NAME } } },
 ])
 
-const worker = serve(server)
+const worker = serve(server, { plugins: [sessions()] })
 export default worker
 export const { McpSession } = worker

@@ -3,6 +3,7 @@ import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { app } from 'edgemcp/apps'
 import { proxy } from 'edgemcp/compose'
+import { sessions } from 'edgemcp/sessions'
 
 const { ONE, TWO } = env as unknown as Record<'ONE' | 'TWO', string>
 
@@ -11,6 +12,6 @@ server.use(app('ui://widget/main.html', { description: 'Draws', html: '<p>own</p
 server.use(proxy(ONE, { prefix: 'one_' }))
 server.use(proxy(TWO, { prefix: 'two_' }))
 
-const worker = serve(server)
+const worker = serve(server, { plugins: [sessions()] })
 export default worker
 export const { McpSession } = worker

@@ -15,4 +15,4 @@ server.tool('ask', { description: 'Asks' }, async (_, ctx) => {
 })
 server.resource('note://{id}', { description: 'Notes' }, ({ id }) => `note ${id}`)
 
-export default serve(server, { sessions: false })
+export default serve(server)

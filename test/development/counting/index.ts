@@ -1,6 +1,7 @@
 /** Counts calls and keeps state, without the class that does so. */
 import { createServer, serve } from 'edgemcp'
 import { rateLimit } from 'edgemcp/rate-limit'
+import { sessions } from 'edgemcp/sessions'
 import { state } from 'edgemcp/state'
 
 const basket = state('basket', { per: 'handle', ttl: 60_000 }, (store) => ({ add: () => store.put('bread', 1) }))
@@ -10,7 +11,7 @@ server.tool('greet', { description: 'Greets', rateLimit: { quota: '5/d', rate: '
 server.tool('new_basket', { description: 'Makes a basket' }, (_, ctx) => ctx.createHandle(basket))
 
 const worker = serve(server, {
-  plugins: [rateLimit({ rate: '600/m' })],
+  plugins: [sessions(), rateLimit({ rate: '600/m' })],
   durableObjects: { names: { McpState: 'Counters' } },
 })
 

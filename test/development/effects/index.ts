@@ -1,6 +1,7 @@
 /** Handlers that ask, and do what is to be done once: some as they should, some not. */
 import { DurableObject, exports, env as workerEnv } from 'cloudflare:workers'
 import { type Context, createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { type Store, state } from 'edgemcp/state'
 import * as z from 'zod'
 
@@ -281,7 +282,7 @@ async function lookOfThings(): Promise<unknown> {
   }
 }
 
-const worker = serve(server)
+const worker = serve(server, { plugins: [sessions()] })
 
 export default {
   async fetch(request: Request, bindings: unknown, ctx: ExecutionContext): Promise<Response> {

@@ -2,12 +2,13 @@
 import { env as workerEnv } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { combine } from 'edgemcp/compose'
+import { sessions } from 'edgemcp/sessions'
 import { state } from 'edgemcp/state'
 import * as z from 'zod'
 
 const env = workerEnv as unknown as { DB: D1Database; API_KEY: string }
 const server = createServer({ name: 'mistakes', version: '1.0.0' })
-const worker = serve(server)
+const worker = serve(server, { plugins: [sessions()] })
 const description = 'Makes a mistake'
 const Count = z.object({ count: z.number() })
 const Sure = z.object({ sure: z.boolean() })
@@ -157,6 +158,6 @@ server.tool('print', { description: 'Prints', inputSchema: z.object({ text: z.st
 const guarded = createServer({ name: 'guarded', version: '1.0.0' })
 guarded.tool('salaries', { description, scopes: ['hr:read'] }, () => 'done')
 
-export default combine(worker, serve(guarded, { path: '/guarded/mcp', sessions: false }))
+export default combine(worker, serve(guarded, { path: '/guarded/mcp' }))
 export const { McpSession } = worker
 export { McpState } from 'edgemcp/state'

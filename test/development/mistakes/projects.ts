@@ -5,9 +5,10 @@ import type { Mistake } from './mistakes.ts'
 type ProjectMistake = Mistake & { readonly files: Files }
 
 const code = `import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 const server = createServer({ name: 'weather', version: '1.0.0' })
 server.tool('weather', { description: 'Gives the weather' }, () => 'sunny')
-const worker = serve(server, { origins: [] })
+const worker = serve(server, { origins: [], plugins: [sessions()] })
 export default worker
 export const { McpSession } = worker
 `
@@ -96,7 +97,7 @@ export const diagnosed: readonly ProjectMistake[] = [
     mistake: 'A class is declared in wrangler.toml, and not exported',
     files: inCode(exportLine, ''),
     message:
-      'A Durable Object stores each session and its streams, and the Worker exports no McpSession. Add: export const { McpSession } = worker. For a server without sessions, write serve(server, { sessions: false }).',
+      'A Durable Object stores each session and its streams, and the Worker exports no McpSession. Add: export const { McpSession } = worker. Or remove sessions() from the plugins of serve().',
     fix: '',
   },
   {

@@ -2,6 +2,7 @@
 import { createServer, serve } from 'edgemcp'
 import { bearer, forTenant } from 'edgemcp/auth'
 import { combine, routeByTenant } from 'edgemcp/compose'
+import { sessions } from 'edgemcp/sessions'
 
 const server = createServer({ name: 'shop', version: '1.0.0' })
 server.tool('orders', { description: 'Lists orders', scopes: ['orders:read'] }, () => 'none')
@@ -9,7 +10,11 @@ server.tool('orders', { description: 'Lists orders', scopes: ['orders:read'] }, 
 const auth = bearer({ verify: () => undefined, allowAnonymous: true })
 const endpoints = routeByTenant('/{tenant}/mcp', (tenant, path) =>
   tenant === 'acme'
-    ? serve(server, { path, auth: forTenant(tenant, auth, { issuers: ['https://issuer.example'] }) })
+    ? serve(server, {
+        path,
+        auth: forTenant(tenant, auth, { issuers: ['https://issuer.example'] }),
+        plugins: [sessions()],
+      })
     : undefined,
 )
 const app = {
@@ -21,4 +26,4 @@ const app = {
 }
 
 export default combine(endpoints, app)
-export const { McpSession } = serve(server)
+export const { McpSession } = serve(server, { plugins: [sessions()] })

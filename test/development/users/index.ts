@@ -20,8 +20,6 @@ const auths = {
   verified: bearer({ verify: () => undefined }),
   two: bearer({ issuer: [issuer, 'https://other.example.com'] }),
 }
-const workers = Object.entries(auths).map(([name, auth]) =>
-  serve(server, { path: `/${name}/mcp`, auth, sessions: false }),
-)
+const workers = Object.entries(auths).map(([name, auth]) => serve(server, { path: `/${name}/mcp`, auth }))
 
 export default combine(...workers.map((worker) => worker))

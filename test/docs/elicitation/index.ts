@@ -1,6 +1,7 @@
 /** What docs/guides/elicitation.md and docs/guides/replay.md show besides the counter. */
 import { createServer, type JsonSchema, serve } from 'edgemcp'
 import { converse } from 'edgemcp/sampling'
+import { sessions } from 'edgemcp/sessions'
 import * as z from 'zod'
 
 const server = createServer({ name: 'asking', version: '1.0.0' })
@@ -136,6 +137,6 @@ server.tool('order_tea', { description: 'Orders tea, after asking', singleUse: t
   return `Order ${id} costs ${price} EUR.`
 })
 
-const worker = serve(server)
+const worker = serve(server, { plugins: [sessions()] })
 export default worker
 export const { McpSession } = worker

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { github, signIn } from 'edgemcp/sign-in'
 
 const server = createServer({ name: 'notes', version: '1.0.0' })
@@ -10,6 +11,7 @@ server.tool('whoami', { description: 'Returns the login of the user', scopes: ['
 
 const worker = serve(server, {
   auth: signIn({ with: github({ clientId: env.GITHUB_ID, clientSecret: env.GITHUB_SECRET }) }),
+  plugins: [sessions()],
 })
 export default worker
 export const { McpSession, McpSignIn } = worker

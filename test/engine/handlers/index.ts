@@ -1,5 +1,6 @@
 /** Handlers that return, or do, what a careful developer would not. */
 import { createServer, type GetPromptResult, promptResult, resourceResult, serve, text, toolResult } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { McpState, state } from 'edgemcp/state'
 import * as z from 'zod'
 
@@ -121,7 +122,7 @@ const principal = {
   tenant: undefined,
   claims: {},
 }
-const worker = serve(server, { auth: { authenticate: async () => principal } })
+const worker = serve(server, { auth: { authenticate: async () => principal }, plugins: [sessions()] })
 export default worker
 export const { McpSession } = worker
 export { McpState }

@@ -2,6 +2,7 @@
 import { env } from 'cloudflare:workers'
 import * as Sentry from '@sentry/cloudflare'
 import { createServer, McpError, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
 
@@ -26,7 +27,7 @@ const worker = serve(server, {
     Sentry.captureException(error, { tags: { method, entry, protocolVersion, errorId } })
   },
   durableObjects: { names: { McpSession: 'SentrySession', McpTask: 'SentryTask' } },
-  plugins: [tasks()],
+  plugins: [sessions(), tasks()],
 })
 
 const { SENTRY_DSN } = env as unknown as { SENTRY_DSN: string } // a secret

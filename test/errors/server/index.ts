@@ -19,6 +19,7 @@ import { jsonSchema } from 'edgemcp/json-schema'
 import { openApiTools, parseOpenApi } from 'edgemcp/openapi'
 import { rateLimit } from 'edgemcp/rate-limit'
 import { converse } from 'edgemcp/sampling'
+import { sessions } from 'edgemcp/sessions'
 import { state } from 'edgemcp/state'
 import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
@@ -271,7 +272,7 @@ const endpoint = (path: string, options: ServeOptions, plugins: readonly Plugin[
   serve(server, {
     path,
     durableObjects: { names },
-    plugins: [...plugins, rateLimit({ time: '1s' }), tasks()],
+    plugins: [sessions(), ...plugins, rateLimit({ time: '1s' }), tasks()],
     ...options,
   })
 
@@ -285,9 +286,10 @@ const proxied = serve(gateway, {
   handlerErrors: 'generic',
   onError,
   durableObjects: { names: { McpSession: 'FailingGatewaySession' } },
+  plugins: [sessions()],
 })
 export const { McpSession: FailingGatewaySession } = proxied
-const proxiedPlainly = serve(gateway, { path: '/proxied-plainly/mcp', sessions: false })
+const proxiedPlainly = serve(gateway, { path: '/proxied-plainly/mcp' })
 
 /** Functions that throw before a call runs: when its scopes are checked, and when a client connects. */
 const guardedServer = createServer({ name: 'guarded', version: '1.0.0' })
@@ -307,6 +309,7 @@ const guarded = serve(guardedServer, {
     return {}
   },
   plugins: [
+    sessions(),
     {
       name: 'refusing',
       onInitialize({ client }) {

@@ -1,6 +1,7 @@
 /** Results as large as a caller wants, at endpoints with different limits. */
 import { createServer, type Plugin, type ServeOptions, serve } from 'edgemcp'
 import { combine } from 'edgemcp/compose'
+import { sessions } from 'edgemcp/sessions'
 import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
 
@@ -45,14 +46,14 @@ const small = serve(server, {
   handlerErrors: 'generic',
   onError,
   durableObjects,
-  plugins: [seeing, tasks()],
+  plugins: [sessions(), seeing, tasks()],
 })
-const plain = serve(server, { path: '/plain/mcp', durableObjects, plugins: [tasks()] })
+const plain = serve(server, { path: '/plain/mcp', durableObjects, plugins: [sessions(), tasks()] })
 const unlimited = serve(server, {
   path: '/unlimited/mcp',
   limits: { maxResultBytes: Number.POSITIVE_INFINITY },
   durableObjects,
-  plugins: [tasks()],
+  plugins: [sessions(), tasks()],
 })
 export const { McpSession: SizedSession, McpTask: SizedTask } = small
 export default combine(small, plain, unlimited)

@@ -2,6 +2,7 @@
 import { createServer, McpError, serve } from 'edgemcp'
 import { app } from 'edgemcp/apps'
 import { extension } from 'edgemcp/extensions'
+import { sessions } from 'edgemcp/sessions'
 import { skills } from 'edgemcp/skills'
 import { kitchen } from '../generated/kitchen.ts'
 
@@ -32,6 +33,6 @@ server.use(chart)
 server.tool('sales', { description: 'Sales by month', _meta: chart.toolMeta() }, () => 'January: 3')
 server.tool('redraw', { description: 'For the app alone', _meta: chart.toolMeta(['app']) }, () => 'drawn')
 
-const worker = serve(server)
+const worker = serve(server, { plugins: [sessions()] })
 export default worker
 export const { McpSession } = worker

@@ -1,5 +1,6 @@
 /** A server that counts what it is asked to do: nothing of it for a message that exceeds a bound. */
 import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 
@@ -78,7 +79,7 @@ const worker = serve(server, {
       return undefined
     },
   },
-  plugins: [subscriptions()],
+  plugins: [sessions(), subscriptions()],
 })
 export default worker
 export const { McpSession, McpSubscriptions } = worker

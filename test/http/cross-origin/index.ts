@@ -1,5 +1,6 @@
 /** An endpoint with CORS headers of its own, the route of a plugin, and below `/api` a route of the Worker behind a guard. */
 import { createGuard, createServer, type Plugin, policies, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 
 const server = createServer({ name: 'cross-origin', version: '1.0.0' })
 server.tool('greet', { description: 'Greets' }, () => 'Hello')
@@ -18,7 +19,7 @@ const report: Plugin = {
 const policy = policies.browser({ origins: ['http://app.example.com'] })
 const cors = { headers: ['cf-account-id'], exposeHeaders: ['X-Report-Id'], maxAgeSeconds: 600 }
 
-const worker = serve(server, { ...policy, cors, plugins: [report] })
+const worker = serve(server, { ...policy, cors, plugins: [sessions(), report] })
 export const { McpSession } = worker
 
 const guard = createGuard({ ...policy, cors, methods: ['GET', 'PUT'] })

@@ -1,6 +1,7 @@
 /** A server that asks, and counts how often a handler began and how often it got past a question. */
 import { exports } from 'cloudflare:workers'
 import { type Context, createServer, McpError, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { state } from 'edgemcp/state'
 import * as z from 'zod'
 
@@ -105,8 +106,9 @@ const closed = serve(server, {
       }
     },
   },
+  plugins: [sessions()],
 })
-const open = serve(server, { limits, path: '/open', identity: 'states' })
+const open = serve(server, { limits, path: '/open', identity: 'states', plugins: [sessions()] })
 
 export { McpState } from 'edgemcp/state'
 

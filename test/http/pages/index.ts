@@ -18,7 +18,7 @@ const workers = Object.entries({
   named: policies.browser({ origins, hosts: ['mcp.example.com'] }),
 }).map(([name, policy]) => ({
   name,
-  worker: serve(server, { ...policy, auth, path: `/${name}/mcp`, sessions: false }),
+  worker: serve(server, { ...policy, auth, path: `/${name}/mcp` }),
 }))
 
 export default {

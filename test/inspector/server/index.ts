@@ -1,5 +1,6 @@
 /** A server with one of everything that the inspector has a control for. */
 import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
@@ -123,7 +124,7 @@ const worker = serve(server, {
       return subject ? { issuer: 'test', subject, scopes: [], claims: {} } : undefined
     },
   },
-  plugins: [subscriptions(), tasks()],
+  plugins: [sessions(), subscriptions(), tasks()],
 })
 export default worker
 export const { McpSession, McpSubscriptions, McpTask } = worker

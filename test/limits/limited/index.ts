@@ -4,6 +4,7 @@ import { createServer, serve } from 'edgemcp'
 import { type AuditEvent, audit } from 'edgemcp/audit'
 import { type MethodEvent, observe } from 'edgemcp/observe'
 import { rateLimit } from 'edgemcp/rate-limit'
+import { sessions } from 'edgemcp/sessions'
 import { McpState } from 'edgemcp/state'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
@@ -80,6 +81,7 @@ const worker = serve(server, {
     },
   },
   plugins: [
+    sessions(),
     audit({ sinks: (event) => void audited.push(event) }),
     observe({ sinks: (event) => void (event.milliseconds ?? observed.push(event)), all: true }),
     subscriptions(),

@@ -1,5 +1,6 @@
 import { createServer, serve } from 'edgemcp'
 import { oauthProvider } from 'edgemcp/auth'
+import { sessions } from 'edgemcp/sessions'
 import * as z from 'zod'
 import { withProps } from '../props.ts'
 
@@ -48,6 +49,7 @@ const worker = serve(server, {
   path: '/desk',
   origins: ['https://app.example.com'],
   hosts: ['desk.example.com'],
+  plugins: [sessions()],
 })
 export default withProps(worker)
 export const { McpSession } = worker

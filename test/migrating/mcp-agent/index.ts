@@ -1,6 +1,7 @@
 import { env, WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { oauthProvider } from 'edgemcp/auth'
+import { sessions } from 'edgemcp/sessions'
 import { type Store, state } from 'edgemcp/state'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
@@ -92,7 +93,7 @@ const auth = oauthProvider(({ user }: Props, { clientId }: Granted) => ({
   scopes: [],
   claims: {},
 }))
-const worker = serve(server, { auth, plugins: [subscriptions()] })
+const worker = serve(server, { auth, plugins: [sessions(), subscriptions()] })
 export default withProps(worker)
 export const { McpSession, McpSubscriptions } = worker
 export { McpState } from 'edgemcp/state'

@@ -1,6 +1,7 @@
 import { createServer, McpError, serve } from 'edgemcp'
 import { oauthProvider } from 'edgemcp/auth'
 import { mount } from 'edgemcp/compose'
+import { sessions } from 'edgemcp/sessions'
 import * as z from 'zod'
 import { withProps } from '../props.ts'
 
@@ -64,6 +65,6 @@ const auth = oauthProvider(({ user }: Props, { clientId }: Granted) => ({
   scopes: [],
   claims: {},
 }))
-const worker = serve(server, { auth })
+const worker = serve(server, { auth, plugins: [sessions()] })
 export default withProps(worker)
 export const { McpSession } = worker

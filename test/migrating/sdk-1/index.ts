@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { createServer, McpError, serve, toolError } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 
@@ -104,6 +105,6 @@ server.prompt(
   ({ topic }) => `Review ${topic}.`,
 )
 
-const worker = serve(server, { auth: bearer({ issuer: ISSUER }), plugins: [subscriptions()] })
+const worker = serve(server, { auth: bearer({ issuer: ISSUER }), plugins: [sessions(), subscriptions()] })
 export default worker
 export const { McpSession, McpSubscriptions } = worker

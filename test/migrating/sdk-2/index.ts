@@ -1,6 +1,7 @@
 import { createServer, serve } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
 import { jsonSchema } from 'edgemcp/json-schema'
+import { sessions } from 'edgemcp/sessions'
 import * as z from 'zod'
 
 const Numbers = z.object({ a: z.number(), b: z.number() })
@@ -57,6 +58,6 @@ server.prompt(
 const auth = bearer({
   verify: (token) => (token === 'ada' ? { iss: 'https://mcp.example.com', sub: token } : undefined),
 })
-const worker = serve(server, { auth })
+const worker = serve(server, { auth, plugins: [sessions()] })
 export default worker
 export const { McpSession } = worker

@@ -15,6 +15,7 @@ import {
   withTraceContext,
 } from 'edgemcp/observe'
 import { rateLimit } from 'edgemcp/rate-limit'
+import { sessions } from 'edgemcp/sessions'
 import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
 
@@ -103,6 +104,7 @@ const worker = serve(server, {
     },
   },
   plugins: [
+    sessions(),
     ...plugins,
     rateLimit({ time: 500 }),
     broken,

@@ -3,6 +3,7 @@ import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { jsonSchema } from 'edgemcp/json-schema'
 import { openApiTools, parseOpenApi } from 'edgemcp/openapi'
+import { sessions } from 'edgemcp/sessions'
 import pets from '../pets.json'
 
 const { API } = env as unknown as { API: string }
@@ -20,6 +21,6 @@ const uploads = { openapi: '3.1.0', paths: { '/uploads': { post: { operationId: 
 server.use(openApiTools(parseOpenApi(uploads), { baseUrl: API }))
 server.use(openApiTools(parseOpenApi(pets), { baseUrl: 'http://127.0.0.1:9', prefix: 'nobody_' }))
 
-const worker = serve(server)
+const worker = serve(server, { plugins: [sessions()] })
 export default worker
 export const { McpSession } = worker

@@ -12,6 +12,7 @@ import { openApiTools, parseOpenApi } from 'edgemcp/openapi'
 import { page } from 'edgemcp/page'
 import { rateLimit } from 'edgemcp/rate-limit'
 import { resultStore } from 'edgemcp/results'
+import { sessions } from 'edgemcp/sessions'
 import { cloudflareAccess as accessLogin, entra, github, google, oauth2, oidc, okta, signIn } from 'edgemcp/sign-in'
 import { skills } from 'edgemcp/skills'
 import { state } from 'edgemcp/state'
@@ -38,7 +39,8 @@ const limitsTake =
   '"limits" takes maxJsonDepth, maxJsonValues, maxBatchSize, maxBodyBytes, maxResultBytes, bodyTimeoutMs, streamAfterMs, keepAliveMs, maxBufferedBytes and maxStreamAgeMs'
 const noJson = 'which has no JSON form: use plain objects, arrays, strings, finite numbers, booleans and null'
 const proxiedTool = 'proxy("https://weather.example/mcp") for the tool "a"'
-const workerExpected = 'a Worker such as serve(server) returns, an object with fetch, or a function'
+const workerExpected =
+  'a Worker such as serve(server) returns, an object with fetch, or a function'
 const servedExpected = 'a Worker that serve() returns'
 const routeMethodsExpected = 'a list of GET, HEAD and POST'
 const pathExpected = 'a path such as "/mcp", as URLs have it, without patterns'
@@ -59,27 +61,27 @@ const misspelt: readonly Case[] = [
   [
     'serve: nothing alike',
     () => served({ gzip: true }),
-    'serve() does not take "gzip": it takes path, auth, plugins, requestContext, sessions, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors',
+    'serve() does not take "gzip": it takes path, auth, plugins, requestContext, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors',
   ],
   [
     'serve: another beginning',
     () => served({ authorization: auth }),
-    'serve() does not take "authorization" (did you mean "auth"?): it takes path, auth, plugins, requestContext, sessions, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors',
+    'serve() does not take "authorization" (did you mean "auth"?): it takes path, auth, plugins, requestContext, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors',
   ],
   [
     'serve: one letter',
     () => served({ orgins: ['https://a.example'] }),
-    'serve() does not take "orgins" (did you mean "origins"?): it takes path, auth, plugins, requestContext, sessions, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors',
+    'serve() does not take "orgins" (did you mean "origins"?): it takes path, auth, plugins, requestContext, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors',
   ],
   [
     'serve: upper case',
     () => served({ Auth: auth }),
-    'serve() does not take "Auth" (did you mean "auth"?): it takes path, auth, plugins, requestContext, sessions, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors',
+    'serve() does not take "Auth" (did you mean "auth"?): it takes path, auth, plugins, requestContext, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors',
   ],
   [
     'serve: a name that every object has',
     () => served({ toString: 'x' }),
-    'serve() does not take "toString": it takes path, auth, plugins, requestContext, sessions, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors',
+    'serve() does not take "toString": it takes path, auth, plugins, requestContext, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors',
   ],
   [
     'serve: rateLimit() in limits',
@@ -98,14 +100,14 @@ const misspelt: readonly Case[] = [
   ],
   ['serve: onError', () => served({ onError: [] }), '"onError" of serve() must be a function, not []'],
   [
-    'serve: sessions',
-    () => served({ sessions: { tll: 1000 } }),
-    'serve() does not take "sessions.tll" (did you mean "ttl"?): "sessions" takes ttl, log and revive',
+    'sessions',
+    () => sessions(loose({ tll: 1000 })),
+    'sessions() does not take "tll" (did you mean "ttl"?): it takes ttl, log and revive',
   ],
   [
-    'serve: sessions.log',
-    () => served({ sessions: { log: { events: 5 } } }),
-    'serve() does not take "sessions.log.events": "sessions.log" takes maxAgeMs, maxEvents, maxCharacters, maxResponses, maxResponseCharacters and maxStorageBytes',
+    'sessions: log',
+    () => sessions({ log: loose({ events: 5 }) }),
+    'sessions() does not take "log.events": "log" takes maxAgeMs, maxEvents, maxCharacters, maxResponses, maxResponseCharacters and maxStorageBytes',
   ],
   [
     'serve: objects',
@@ -207,7 +209,7 @@ const misspelt: readonly Case[] = [
   ],
   [
     'rpcEntrypoint',
-    () => rpcEntrypoint(served({ sessions: false }), loose({ uri: 'https://a.example/mcp' })),
+    () => rpcEntrypoint(served({}), loose({ uri: 'https://a.example/mcp' })),
     'rpcEntrypoint() does not take "uri" (did you mean "url"?): it takes url',
   ],
   [
@@ -513,7 +515,7 @@ const wrong: readonly Case[] = [
   [
     'plugins: two with subscriptions',
     () => served({ plugins: [subscriptions(), subscriptions()] }),
-    'serve() has two plugins with subscriptions: remove or rename one',
+    'serve() has two classes named McpSubscriptions: remove or rename one',
   ],
   [
     'plugins: two with one class',
@@ -607,7 +609,7 @@ const wrong: readonly Case[] = [
   [
     'serve: text for options',
     () => serve(newServer(), loose('/mcp')),
-    'serve() takes an object with path, auth, plugins, requestContext, sessions, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors, not "/mcp"',
+    'serve() takes an object with path, auth, plugins, requestContext, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors, not "/mcp"',
   ],
   [
     'subscriptions: shards',
@@ -615,7 +617,7 @@ const wrong: readonly Case[] = [
     '"shards" of subscriptions() must be a whole number of 1 or more, not 0',
   ],
   // What would be ignored, or fail at each call.
-  ['sessions: a list', () => served({ sessions: [] }), '"sessions" of serve() must be false or an object, not []'],
+  ['sessions: a list', () => sessions(loose([])), 'sessions() takes an object with ttl, log and revive, not []'],
   [
     'limits: keepAliveMs 0',
     () => served({ limits: { keepAliveMs: 0 } }),
@@ -629,7 +631,7 @@ const wrong: readonly Case[] = [
   [
     'serve: a promise',
     () => served(Promise.resolve({ auth })),
-    'serve() takes an object with path, auth, plugins, requestContext, sessions, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors, not a promise',
+    'serve() takes an object with path, auth, plugins, requestContext, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors, not a promise',
   ],
   [
     'server.tool: no name',
@@ -697,11 +699,11 @@ const wrong: readonly Case[] = [
       `"list" of openApiTools() must be a list such as the result of parseOpenApi(document), not [${operation ? 'an object' : 'null'}]`,
     ],
   ),
-  ['sessions: true', () => served({ sessions: true }), '"sessions" of serve() must be false or an object, not true'],
+  ['sessions: true', () => sessions(loose(true)), 'sessions() takes an object with ttl, log and revive, not true'],
   [
     'sessions: ttl',
-    () => served({ sessions: { ttl: 'never' } }),
-    `"sessions.ttl" of serve() must be milliseconds, or a string such as '2s', '10m', '1h' or '7d', or Infinity, not "never"`,
+    () => sessions({ ttl: loose('never') }),
+    `"ttl" of sessions() must be milliseconds, or a string such as '2s', '10m', '1h' or '7d', or Infinity, not "never"`,
   ],
   ['identity: empty', () => served({ identity: '' }), '"identity" of serve() must be a non-empty string, not ""'],
   [
@@ -778,7 +780,7 @@ const wrong: readonly Case[] = [
   ],
   [
     'mount: a Worker',
-    () => mount(loose(served({ sessions: false }))),
+    () => mount(loose(served({}))),
     '"server" of mount() must be a server that createServer() returned, not an object',
   ],
   [
@@ -849,7 +851,7 @@ const timed = (task: object) => newServer().tool('t', { description: 'd', task: 
 /** Durations of less than 1 ms, which would be 0. */
 const brief: readonly Case[] = [0.4, '0.4ms', '0.0001s'].flatMap((value): Case[] =>
   [
-    ['"sessions.ttl" of serve()', `${durations}, or Infinity`, () => served({ sessions: { ttl: value } })] as const,
+    ['"ttl" of sessions()', `${durations}, or Infinity`, () => sessions({ ttl: loose(value) })] as const,
     ['"time" of rateLimit()', `${durations}, or Infinity`, () => rateLimit({ time: value })] as const,
     ['"ttl" of pageCursor()', durations, () => pageCursor('c', { ttl: value })] as const,
     ['"ttl" of resultStore()', durations, () => resultStore({ bucket: loose(() => undefined), ttl: value })] as const,
@@ -904,7 +906,7 @@ const pluginsAndWorkers: readonly Case[] = [
   [
     'plugin: a misspelt member',
     () => plugged({ route: () => [] }),
-    'the plugin "own" does not take "route" (did you mean "routes"?): it takes name, variant, validate, extensions, methods, capabilities, templates, interceptor, onResponse, routes, limiter, subscriptions, clientTasks, provide, subscriptionTopics, objects, upstream, instrument, onInitialize, onSubscribe, onUnsubscribe and onSessionEnd',
+    'the plugin "own" does not take "route" (did you mean "routes"?): it takes name, variant, validate, extensions, methods, capabilities, templates, interceptor, onResponse, routes, limiter, provide, subscriptionTopics, objects, upstream, instrument, onInitialize, onSubscribe, onUnsubscribe and onSessionEnd',
   ],
   [
     'plugin: extensions',
@@ -920,11 +922,6 @@ const pluginsAndWorkers: readonly Case[] = [
     'plugin: limiter',
     () => plugged({ limiter: { rate: '1/m' } }),
     '"limiter" of the plugin "own" must be a limiter such as that of rateLimit(), not an object',
-  ],
-  [
-    'plugin: subscriptions',
-    () => plugged({ subscriptions: true }),
-    '"subscriptions" of the plugin "own" must be subscriptions such as those of subscriptions(), not true',
   ],
   [
     'plugin: objects',
@@ -1048,7 +1045,7 @@ const pluginsAndWorkers: readonly Case[] = [
   ],
   [
     'rpcEntrypoint: a relative URL',
-    () => rpcEntrypoint(served({ sessions: false }), { url: '/mcp' }),
+    () => rpcEntrypoint(served({}), { url: '/mcp' }),
     '"url" of rpcEntrypoint() must be a URL such as "https://mcp.example.com/mcp", not "/mcp"',
   ],
   [
@@ -1107,7 +1104,7 @@ const unusable: readonly Case[] = [
   ...['/sse', '/messages', '/notes/sse'].map(
     (path): Case => [
       `path: ${path}`,
-      () => served({ path }),
+      () => served({ path, plugins: [sessions()] }),
       `The path "${path}" of serve() is one of HTTP+SSE: use another one, such as "/mcp"`,
     ],
   ),
@@ -1163,25 +1160,20 @@ const unusable: readonly Case[] = [
 /** What does not count as a mistake. */
 const own: Auth = { authenticate: async () => undefined }
 const right: readonly Case[] = [
-  ['undefined members', () => served({ sessions: false, auth: undefined, cors: undefined }), ''],
+  ['undefined members', () => served({ auth: undefined, cors: undefined }), ''],
   [
     'an auth of a class',
     () =>
       served({
-        sessions: false,
         auth: new (class {
           authenticate() {}
         })(),
       }),
     '',
   ],
-  [
-    'an auth of one function',
-    () => serve(newServer(), { sessions: false, auth: own, plugins: [{ name: 'nothing' }] }),
-    '',
-  ],
-  ['every host', () => served({ sessions: false, ...policies.public }), ''],
-  ['named hosts', () => served({ sessions: false, hosts: ['mcp.example.com', 'localhost', '[::1]'] }), ''],
+  ['an auth of one function', () => serve(newServer(), { auth: own, plugins: [{ name: 'nothing' }] }), ''],
+  ['every host', () => served({ ...policies.public }), ''],
+  ['named hosts', () => served({ hosts: ['mcp.example.com', 'localhost', '[::1]'] }), ''],
   ['tasks with an auth', () => tasks({ auth }), ''],
   ['tasks with terms of storing', () => tasks({ auth: { storedClaims: ['email'] } }), ''],
 ]
@@ -1213,12 +1205,12 @@ const impossible: readonly Case[] = [
   ],
   [
     'serve: an origin with a slash',
-    () => serve(newServer(), { sessions: false, origins: ['https://app.example.com/'] }),
+    () => serve(newServer(), { origins: ['https://app.example.com/'] }),
     'Invalid origin "https://app.example.com/": write "https://app.example.com"',
   ],
   [
     'serve: a host with a port',
-    () => serve(newServer(), { sessions: false, hosts: ['mcp.example.com:8787'] }),
+    () => serve(newServer(), { hosts: ['mcp.example.com:8787'] }),
     'Invalid host name "mcp.example.com:8787": write "mcp.example.com"',
   ],
   [
@@ -1271,7 +1263,7 @@ const impossible: readonly Case[] = [
     'signIn: two endpoints',
     () => {
       const auth = signIn({ with: gitHub })
-      for (const path of ['/a/mcp', '/b/mcp']) serve(newServer(), { path, auth, sessions: false })
+      for (const path of ['/a/mcp', '/b/mcp']) serve(newServer(), { path, auth })
     },
     'Two endpoints have the same signIn(): call signIn() for each of them',
   ],
@@ -1279,7 +1271,7 @@ const impossible: readonly Case[] = [
     'apiKeys: two endpoints',
     () => {
       const auth = apiKeys()
-      for (const path of ['/a/mcp', '/b/mcp']) serve(newServer(), { path, auth, sessions: false })
+      for (const path of ['/a/mcp', '/b/mcp']) serve(newServer(), { path, auth })
     },
     "Two endpoints have the same apiKeys(): call it for each of them, or name the audience of the keys, as in apiKeys({ audience: 'notes' })",
   ],
@@ -1352,7 +1344,7 @@ const impossible: readonly Case[] = [
   ],
   [
     'serve: two plugins with one class',
-    () => serve(newServer(), { sessions: false, plugins: [tasks(), tasks()] }),
+    () => serve(newServer(), { plugins: [tasks(), tasks()] }),
     'serve() has two classes named McpTask: remove or rename one',
   ],
 ]

@@ -3,6 +3,7 @@ import { env } from 'cloudflare:workers'
 import { type Auth, type CallToolResult, createServer, image, type Plugin, serve, text, toolResult } from 'edgemcp'
 import { combine, proxy } from 'edgemcp/compose'
 import { resultStore, storedResult } from 'edgemcp/results'
+import { sessions } from 'edgemcp/sessions'
 import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
 
@@ -161,25 +162,28 @@ const durableObjects = { names: { McpSession: 'ResultsSession', McpTask: 'Result
 const stored = serve(server, {
   auth,
   durableObjects,
-  plugins: [inspecting, resultStore({ bucket: RESULTS, overBytes: 10_000, previewCharacters: 20 }), tasks()],
+  plugins: [
+    sessions(),
+    inspecting,
+    resultStore({ bucket: RESULTS, overBytes: 10_000, previewCharacters: 20 }),
+    tasks(),
+  ],
 })
 export const { McpSession: ResultsSession, McpTask: ResultsTask } = stored
 const expired = serve(server, {
   path: '/expired/mcp',
   auth,
-  sessions: false,
   plugins: [
     resultStore({ bucket: () => RESULTS, overBytes: 10_000, ttl: 0, prefix: 'expired/', maxStoredBytes: 20_000_000 }),
   ],
 })
 const broken = serve(server, {
   path: '/broken/mcp',
-  sessions: false,
   plugins: [resultStore({ bucket: () => undefined as never, overBytes: 10_000 })],
 })
 
 /** A gateway to the tools of `server`, in this Worker. */
-const upstream = serve(server, { path: '/upstream/mcp', sessions: false })
+const upstream = serve(server, { path: '/upstream/mcp' })
 const waiting = { waitUntil: () => {}, passThroughOnException: () => {} } as unknown as ExecutionContext // all that is used
 const gateway = createServer({ name: 'gateway', version: '1.0.0' })
 gateway.use(
@@ -193,7 +197,6 @@ gateway.use(
 const storing = ['first', 'second'].map((name) =>
   serve(server, {
     path: `/${name}/mcp`,
-    sessions: false,
     plugins: [resultStore({ bucket: RESULTS, overBytes: 10_000, prefix: `${name}/` })],
   }),
 )
@@ -216,12 +219,11 @@ const gated = serve(gateway, {
   path: '/gateway/mcp',
   auth,
   durableObjects: { names: { McpSession: 'ResultsGatewaySession' } },
-  plugins: [resultStore({ bucket: RESULTS, overBytes: 10_000, prefix: 'gateway/' })],
+  plugins: [sessions(), resultStore({ bucket: RESULTS, overBytes: 10_000, prefix: 'gateway/' })],
 })
 export const { McpSession: ResultsGatewaySession } = gated
 const byDefault = serve(server, {
   path: '/default/mcp',
-  sessions: false,
   plugins: [resultStore({ bucket: RESULTS, prefix: 'default/' })],
 })
 const generic = serve(server, {
@@ -229,13 +231,14 @@ const generic = serve(server, {
   durableObjects: { names: { McpSession: 'ResultsGenericSession' } },
   handlerErrors: 'generic',
   onError: (error, { errorId, params }) => console.log(`onError ${errorId} ${params.name} ${(error as Error).message}`),
-  plugins: [resultStore({ bucket: RESULTS, prefix: 'generic/' })],
+  plugins: [sessions(), resultStore({ bucket: RESULTS, prefix: 'generic/' })],
 })
 export const { McpSession: ResultsGenericSession } = generic
 const storeless = serve(server, {
   path: '/storeless/mcp',
   durableObjects: { names: { McpSession: 'ResultsStorelessSession' } },
   onError: (error, { params }) => console.log(`onError ${params.name} ${(error as Error).message}`),
+  plugins: [sessions()],
 })
 export const { McpSession: ResultsStorelessSession } = storeless
 /** Endpoints that share a prefix. */
@@ -243,7 +246,6 @@ const twins = ['twin', 'other', 'another'].map((name) =>
   serve(server, {
     path: `/${name}/mcp`,
     ...(name !== 'twin' && { identity: 'same' }),
-    sessions: false,
     plugins: [resultStore({ bucket: RESULTS, prefix: 'default/' })],
   }),
 )

@@ -1,5 +1,6 @@
 /** A server whose streams end after a fifth of a second. */
 import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 
@@ -22,6 +23,6 @@ server.tool(
   },
 )
 
-const worker = serve(server, { limits: { maxStreamAgeMs: 200 }, plugins: [subscriptions({ shards: 4 })] })
+const worker = serve(server, { limits: { maxStreamAgeMs: 200 }, plugins: [sessions(), subscriptions({ shards: 4 })] })
 export default worker
 export const { McpSession, McpSubscriptions } = worker

@@ -1,6 +1,7 @@
 /** A server whose Durable Objects were forgotten. */
 import { createServer, serve } from 'edgemcp'
 import { jsonSchema } from 'edgemcp/json-schema'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 
 const server = createServer({ name: 'bare', version: '1.0.0', jsonSchema })
@@ -17,4 +18,4 @@ server.tool('ask', { description: 'Asks' }, async (_, ctx) => {
 })
 server.tool('announce', { description: 'Says that the tools changed' }, () => server.notify.toolsChanged().then(forget))
 
-export default serve(server, { plugins: [subscriptions()] })
+export default serve(server, { plugins: [sessions(), subscriptions()] })

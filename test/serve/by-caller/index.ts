@@ -4,6 +4,7 @@ import { type Caller, createServer, type HttpRequest, type StandardSchema, serve
 import { bearer } from 'edgemcp/auth'
 import { mount } from 'edgemcp/compose'
 import { jsonSchema } from 'edgemcp/json-schema'
+import { sessions } from 'edgemcp/sessions'
 import { type Store, state } from 'edgemcp/state'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
@@ -171,7 +172,7 @@ server.use(mount(part, { prefix: 'part_' }))
 
 const worker = serve(server, {
   auth: bearer({ verify: (token) => JSON.parse(atob(token)), allowAnonymous: true }),
-  plugins: [subscriptions()],
+  plugins: [sessions(), subscriptions()],
   requestContext: (request) => ({ plan: request.headers.get('X-Plan') ?? undefined }),
 })
 export default worker

@@ -1,5 +1,6 @@
 /** Room for five streams of changes, two for each person and three for each address. Tokens are people. */
 import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 
 const server = createServer({ name: 'crowded', version: '1.0.0' })
@@ -18,7 +19,10 @@ const worker = serve(server, {
       return { issuer: 'https://issuer.example', subject, scopes: [], claims: {} }
     },
   },
-  plugins: [subscriptions({ listeners: 5, listenersEach: 2, listenersPerAddress: 3, storageBytes: 2_000_000 })],
+  plugins: [
+    sessions(),
+    subscriptions({ listeners: 5, listenersEach: 2, listenersPerAddress: 3, storageBytes: 2_000_000 }),
+  ],
 })
 export default worker
 export const { McpSession, McpSubscriptions } = worker

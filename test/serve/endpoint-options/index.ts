@@ -3,6 +3,7 @@
 import { createServer, type ServeOptions, serve } from 'edgemcp'
 import { combine } from 'edgemcp/compose'
 import { rateLimit } from 'edgemcp/rate-limit'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 import type { SessionRpc } from '../../../durable-objects/rpc.ts'
@@ -50,13 +51,13 @@ const [keepsPatient, keepsHasty] = [
   serve(server, {
     path: '/a',
     limits: { streamAfterMs: 10 * minute },
-    plugins: [rateLimit()],
+    plugins: [sessions(), subscriptions(), rateLimit()],
     durableObjects: { names: patient },
   }),
   serve(server, {
     path: '/b',
     limits: { streamAfterMs: 1 },
-    plugins: [subscriptions()],
+    plugins: [sessions(), subscriptions()],
     durableObjects: { names: hasty },
   }),
 ]
@@ -78,19 +79,25 @@ const endpoints = (
       {
         durableObjects: { names: patient },
         limits: { streamAfterMs: 10 },
-        sessions: { ttl: 60 * minute, log: { maxEvents: 2 } },
+        plugins: [sessions({ ttl: 60 * minute, log: { maxEvents: 2 } })],
       },
     ],
-    ['slow', { durableObjects: { names: hasty }, limits: { streamAfterMs: minute } }],
+    ['slow', { durableObjects: { names: hasty }, limits: { streamAfterMs: minute }, plugins: [sessions()] }],
     [
       'telling',
-      { durableObjects: { names: patient }, plugins: [subscriptions({ listenersEach: 1, listenersPerAddress: 1 })] },
+      {
+        durableObjects: { names: patient },
+        plugins: [sessions(), subscriptions({ listenersEach: 1, listenersPerAddress: 1 })],
+      },
     ],
-    ['crowded', { durableObjects: { names: patient }, plugins: [subscriptions({ listenersPerAddress: 3 })] }],
-    ['silent', { durableObjects: { names: hasty } }],
-    ['short', { durableObjects: { names: patient }, plugins: [rateLimit({ time: '50ms' })] }],
-    ['long', { durableObjects: { names: patient }, plugins: [rateLimit({ time: minute })] }],
-    ['unlimited', { durableObjects: { names: patient } }],
+    [
+      'crowded',
+      { durableObjects: { names: patient }, plugins: [sessions(), subscriptions({ listenersPerAddress: 3 })] },
+    ],
+    ['silent', { durableObjects: { names: hasty }, plugins: [sessions()] }],
+    ['short', { durableObjects: { names: patient }, plugins: [sessions(), rateLimit({ time: '50ms' })] }],
+    ['long', { durableObjects: { names: patient }, plugins: [sessions(), rateLimit({ time: minute })] }],
+    ['unlimited', { durableObjects: { names: patient }, plugins: [sessions()] }],
   ] satisfies [string, ServeOptions][]
 ).map(([name, options]) => serve(server, { path: `/${name}/mcp`, ...options }))
 

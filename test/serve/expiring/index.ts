@@ -1,6 +1,7 @@
 /** A server whose tokens say when they expire, as `<name>.<milliseconds since 1970>`, and that revokes tokens. */
 import { createServer, serve } from 'edgemcp'
 import { bearer, oauthProvider } from 'edgemcp/auth'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 import { setClock } from '../../auth/clock.ts'
@@ -32,7 +33,7 @@ server.tool('arrive', { description: 'Ends the walk' }, () => arrive())
 
 const revoked = new Set<string>()
 
-const options = { plugins: [subscriptions()], limits: { streamAfterMs: 100 } }
+const options = { plugins: [sessions(), subscriptions()] as const, limits: { streamAfterMs: 100 } }
 const worker = serve(server, {
   ...options,
   auth: bearer({

@@ -3,6 +3,7 @@ import * as api from '@opentelemetry/api'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { createServer, type Plugin, serve } from 'edgemcp'
 import { observe, openTelemetry } from 'edgemcp/observe'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
@@ -78,7 +79,7 @@ function countEvent(): void {
 
 const worker = serve(server, {
   limits: { keepAliveMs: 100 },
-  plugins: [counting, observe({ sinks: countEvent }), openTelemetry(api), subscriptions(), tasks()],
+  plugins: [sessions(), counting, observe({ sinks: countEvent }), openTelemetry(api), subscriptions(), tasks()],
 })
 export default {
   async fetch(request, env, ctx) {

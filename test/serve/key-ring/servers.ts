@@ -1,5 +1,6 @@
 /** Servers of one Worker without `EDGEMCP_KEYS`, which its deployments serve with different session classes. */
 import { createServer } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 
 const greeting = (name: string) => {
   const server = createServer({ name, version: '1.0.0' })
@@ -11,5 +12,13 @@ export const notes = greeting('notes')
 export const admin = greeting('admin')
 export const reports = greeting('reports')
 
-export const notesOptions = { path: '/notes', durableObjects: { names: { McpSession: 'NotesSession' } } }
-export const adminOptions = { path: '/admin', durableObjects: { names: { McpSession: 'AdminSession' } } }
+export const notesOptions = {
+  path: '/notes',
+  plugins: [sessions()] as const,
+  durableObjects: { names: { McpSession: 'NotesSession' } },
+}
+export const adminOptions = {
+  path: '/admin',
+  plugins: [sessions()] as const,
+  durableObjects: { names: { McpSession: 'AdminSession' } },
+}

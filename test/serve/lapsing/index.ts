@@ -1,11 +1,12 @@
 /** A server whose sessions are over after three idle seconds, and that tells who is registered for changes. */
 import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 
 const server = createServer({ name: 'lapsing', version: '1.0.0' })
 server.resource('note://{id}', { description: 'A note' }, ({ id }) => id)
 
-const worker = serve(server, { sessions: { ttl: 3000 }, plugins: [subscriptions()] })
+const worker = serve(server, { plugins: [sessions({ ttl: 3000 }), subscriptions()] })
 
 export const { McpSession } = worker
 export class McpSubscriptions extends worker.McpSubscriptions {

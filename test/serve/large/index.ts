@@ -1,5 +1,6 @@
 /** A server whose results and notifications are as large as a caller wants. */
 import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import * as z from 'zod'
 
 const server = createServer({ name: 'large', version: '1.0.0' })
@@ -56,6 +57,6 @@ server.tool('asked', { description: 'Asks the model, and returns how many of its
   return `${overlapping}`
 })
 
-const worker = serve(server, { limits: { maxBatchSize: 100 } })
+const worker = serve(server, { limits: { maxBatchSize: 100 }, plugins: [sessions()] })
 export default worker
 export const { McpSession } = worker

@@ -5,10 +5,11 @@
  * the object has no sockets any more. `POST` makes the object's alarm due now, if it has one.
  */
 import { env, exports } from 'cloudflare:workers'
-import { createServer, type ServeOptions, serve } from 'edgemcp'
+import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
-import type { Inventory } from './inventory.ts'
+import type { Inventory, LeakyOptions } from './inventory.ts'
 
 const server = createServer({ name: 'leaky', version: '1.0.0' })
 
@@ -60,7 +61,8 @@ server.tool('touch', { description: 'Changes a note', inputSchema: z.object({ id
 })
 
 const { OPTIONS = '{}' } = env as { OPTIONS?: string }
-const worker = serve(server, { ...(JSON.parse(OPTIONS) as ServeOptions), plugins: [subscriptions()] })
+const { limits, log } = JSON.parse(OPTIONS) as Partial<LeakyOptions>
+const worker = serve(server, { ...(limits && { limits }), plugins: [sessions({ log }), subscriptions()] })
 
 /** What the caller wants to happen before the object is looked at. */
 type Inspection = { due: boolean; alone: boolean }

@@ -1,13 +1,6 @@
 /** Starts the server whose objects can be asked what they hold. */
-import type { Limits } from '../../../worker/http/limits.ts'
 import { type ServerWithObjects, startWithObjects } from '../../support/objects.ts'
-import type { Inventory } from './inventory.ts'
-
-/** Those options of `serve` that matter here. */
-export type LeakyOptions = {
-  limits?: Partial<Limits>
-  sessions?: { ttl?: number; log?: { maxEvents?: number; maxCharacters?: number } }
-}
+import type { Inventory, LeakyOptions } from './inventory.ts'
 
 /** `alone`: once it has no sockets any more. `due`: after its alarm has been set to now, if it has one. */
 type When = { alone?: boolean; due?: boolean }

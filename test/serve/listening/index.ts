@@ -4,6 +4,7 @@
  */
 import { exports } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 
 const server = createServer({ name: 'listening', version: '1.0.0' })
@@ -11,7 +12,7 @@ server.resource('page://{id}', { name: 'page', description: 'A page' }, ({ id })
 
 const worker = serve(server, {
   limits: { keepAliveMs: 600_000 },
-  plugins: [subscriptions({ shards: 3, listenersPerAddress: 10_000 })],
+  plugins: [sessions(), subscriptions({ shards: 3, listenersPerAddress: 10_000 })],
 })
 
 export const { McpSession } = worker

@@ -1,5 +1,6 @@
 /** Tools that return pages, to callers who state their names: `Bearer <name>`. */
 import { type Context, createServer, McpError, pageCursor, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
 
@@ -73,7 +74,7 @@ const worker = serve(server, {
       return { issuer: 'https://names.example', subject, scopes: [], claims: {} }
     },
   },
-  plugins: [tasks()],
+  plugins: [sessions(), tasks()],
 })
 export default worker
 export const { McpSession, McpTask } = worker

@@ -1,5 +1,6 @@
 /** Two servers of one Worker, with keys and objects of their own. */
 import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import * as z from 'zod'
 
 const declared = (name: string) => {
@@ -15,10 +16,11 @@ const declared = (name: string) => {
   return server
 }
 
-const one = serve(declared('one'))
+const one = serve(declared('one'), { plugins: [sessions()] })
 const other = serve(declared('other'), {
   path: '/other/mcp',
   durableObjects: { names: { McpSession: 'OtherSession' } },
+  plugins: [sessions()],
 })
 
 export default {

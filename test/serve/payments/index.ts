@@ -1,6 +1,7 @@
 /** Transfers money as `examples/confirm` does, by a bank that keeps its books. */
 import { DurableObject, exports } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import * as z from 'zod'
 
 const server = createServer({ name: 'payments', version: '1.0.0' })
@@ -99,7 +100,7 @@ const objects = exports as unknown as Objects
 const bank = () => objects.Bank.getByName('bank')
 
 // A slow machine must not turn a JSON response into an event stream.
-const worker = serve(server, { limits: { streamAfterMs: 600_000 } })
+const worker = serve(server, { limits: { streamAfterMs: 600_000 }, plugins: [sessions()] })
 
 export class McpSession extends worker.McpSession {
   /** Whatever it is doing, it is gone. */

@@ -1,5 +1,6 @@
 /** A server whose objects must stay in the European Union. */
 import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 
 const server = createServer({ name: 'placed', version: '1.0.0' })
@@ -9,7 +10,7 @@ server.tool('touch', { description: 'Changes the note' }, async () => {
 const note = server.resource('note://1', { name: 'note', description: 'A note' }, () => 'one')
 
 const worker = serve(server, {
-  plugins: [subscriptions()],
+  plugins: [sessions(), subscriptions()],
   durableObjects: { jurisdiction: 'eu', locationHint: 'weur' },
 })
 export default worker

@@ -2,6 +2,7 @@
 import { DurableObject } from 'cloudflare:workers'
 import { createServer, McpError, type Outcome, type Plugin, serve } from 'edgemcp'
 import { combine } from 'edgemcp/compose'
+import { sessions } from 'edgemcp/sessions'
 import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
 
@@ -149,7 +150,7 @@ function problems(): string[] {
   ]
   return plugins.map((plugin) => {
     try {
-      serve(empty, { plugins: [plugin], sessions: false, path: '/mcp' })
+      serve(empty, { plugins: [plugin], path: '/mcp' })
       return ''
     } catch (problem) {
       return (problem as Error).message
@@ -159,13 +160,14 @@ function problems(): string[] {
 const found = problems()
 
 const worker = serve(server, {
-  plugins: [signing('first'), signing('second'), marking, shouting, tasks(), wrapping, counting, routing],
+  plugins: [sessions(), signing('first'), signing('second'), marking, shouting, tasks(), wrapping, counting, routing],
 })
-const plain = serve(server, { path: '/plain/mcp', sessions: false })
+const plain = serve(server, { path: '/plain/mcp' })
 /** Keeps its sessions in the class of the first endpoint, which has other plugins. */
 const guarded = serve(server, {
   path: '/guarded/mcp',
   plugins: [
+    sessions(),
     {
       name: 'guard',
       interceptor: () => (call, next) => {

@@ -2,6 +2,7 @@
 import { createServer, serve } from 'edgemcp'
 import { type AuditEvent, audit } from 'edgemcp/audit'
 import { bearer } from 'edgemcp/auth'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
@@ -76,7 +77,7 @@ const worker = serve(server, {
     },
     tenantClaim: 'org',
   }),
-  plugins: [audit({ sinks: (event) => events.push(event) }), subscriptions(), tasks()],
+  plugins: [sessions(), audit({ sinks: (event) => events.push(event) }), subscriptions(), tasks()],
 })
 export default {
   fetch(request, env, ctx) {

@@ -1,5 +1,6 @@
 /** A server whose calls follow a script, so that a test decides what is said, and when. */
 import { type Context, createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 
@@ -61,7 +62,7 @@ server.tool('change', { description: 'Changes a note', inputSchema: z.object({ i
 
 const note = server.resource('note://{id}', { name: 'note', description: 'A note' }, ({ id }) => `note ${id}`)
 
-const worker = serve(server, { limits: { keepAliveMs: 100 }, plugins: [subscriptions()] })
+const worker = serve(server, { limits: { keepAliveMs: 100 }, plugins: [sessions(), subscriptions()] })
 export default worker
 export const { McpSubscriptions } = worker
 

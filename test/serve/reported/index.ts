@@ -1,5 +1,6 @@
 /** Handlers that fail on the server's side: each way, as a tool, a prompt and a resource. */
 import { createServer, McpError, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 
 const server = createServer({ name: 'reported', version: '1.0.0' })
 
@@ -15,6 +16,6 @@ server.prompt('wrong', { description: 'Returns nothing that a prompt is' }, noth
 server.resource('fail://ing', { name: 'failing', description: 'Throws' }, () => fail('failing resource'))
 server.resource('wrong://it', { name: 'wrong', description: 'Returns nothing useful' }, nothingUseful)
 
-const worker = serve(server)
+const worker = serve(server, { plugins: [sessions()] })
 export default worker
 export const { McpSession } = worker

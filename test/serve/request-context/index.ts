@@ -1,6 +1,7 @@
 /** Handlers that return the request context of their call. The header `X-Mode` decides what the option returns or throws. */
 import { type Context, createServer, McpError, type Secret, secret, serve } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
+import { sessions } from 'edgemcp/sessions'
 import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
 
@@ -86,7 +87,7 @@ const auth = bearer({ verify: (token) => JSON.parse(atob(token)), allowAnonymous
 
 const worker = serve(server, {
   auth,
-  plugins: [tasks()],
+  plugins: [sessions(), tasks()],
   async requestContext(request, { principal, env }) {
     const account = request.headers.get('X-Account') ?? 'none'
     calls.set(account, (calls.get(account) ?? 0) + 1)

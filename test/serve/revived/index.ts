@@ -1,5 +1,6 @@
 /** A server whose sessions expire after an idle second, at two paths: with `sessions.revive` and without. */
 import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { type Store, state } from 'edgemcp/state'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
@@ -19,11 +20,10 @@ server.tool('steps', { description: 'Sends progress' }, (_, ctx) => {
 })
 server.resource('note://{id}', { description: 'A note' }, ({ id }) => id)
 
-const worker = serve(server, { sessions: { ttl: '1s' }, plugins: [subscriptions()] })
+const worker = serve(server, { plugins: [sessions({ ttl: '1s' }), subscriptions()] })
 const strict = serve(server, {
   path: '/strict/mcp',
-  sessions: { ttl: '1s', revive: false },
-  plugins: [subscriptions()],
+  plugins: [sessions({ ttl: '1s', revive: false }), subscriptions()],
 })
 
 /** Returns the keys of what a session stores. */

@@ -1,6 +1,7 @@
 /** A server whose objects can be made to hold what a newer release has stored. */
 
 import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
@@ -14,7 +15,7 @@ server.tool('wait', { description: 'Waits', task: true }, async (_, ctx) => {
   return 'waited'
 })
 
-const worker = serve(server, { plugins: [subscriptions(), tasks()] })
+const worker = serve(server, { plugins: [sessions(), subscriptions(), tasks()] })
 export default worker
 export const { McpSubscriptions } = worker
 

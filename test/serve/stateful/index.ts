@@ -1,5 +1,6 @@
 /** A server that remembers, on which whoever says a name is that person: `Bearer <name>` or `Bearer <name>@<tenant>`. */
 import { createServer, McpError, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { type Store, state } from 'edgemcp/state'
 import * as z from 'zod'
 
@@ -102,7 +103,6 @@ server.tool(
 )
 
 const worker = serve(server, {
-  sessions: { ttl: 6000 },
   auth: {
     async authenticate(request) {
       const [, subject, tenant] = /^Bearer (\w+)(?:@(\w+))?$/.exec(request.headers.get('Authorization') ?? '') ?? []
@@ -111,6 +111,7 @@ const worker = serve(server, {
       return { issuer: 'https://names.example', subject, tenant, client, scopes: [], claims: {} }
     },
   },
+  plugins: [sessions({ ttl: 6000 })],
 })
 export default worker
 export const { McpSession } = worker

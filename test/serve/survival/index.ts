@@ -7,6 +7,7 @@
  */
 import { exports } from 'cloudflare:workers'
 import { type Context, createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import * as z from 'zod'
 import type { Left } from './left.ts'
 
@@ -84,8 +85,7 @@ for (const single of [false, true]) {
 // A client that is gone is noticed soon. A slow machine must not turn a JSON response into an event stream.
 const worker = serve(server, {
   limits: { keepAliveMs: 200, streamAfterMs: 600_000 },
-  // A session that expired answers with 404.
-  sessions: { revive: false },
+  plugins: [sessions({ revive: false })],
 })
 
 /** How often each object was born in this process. */

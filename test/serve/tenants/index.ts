@@ -1,5 +1,6 @@
 /** Notes of several tenants, on four servers with objects of their own: what happens on one is not heard on another. */
 import { createServer, McpError, type Principal, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 
 /** Who vouches for people, where no other issuer does. */
@@ -66,7 +67,7 @@ const lanes = [0, 1, 2, 3].map((lane) => {
         return { issuer, subject, tenant, scopes: [], claims: {} }
       },
     },
-    plugins: [subscriptions({ shards: 3 })],
+    plugins: [sessions(), subscriptions({ shards: 3 })],
     durableObjects: { names: { McpSession: `Session${lane}`, McpSubscriptions: `Subscriptions${lane}` } },
   })
 

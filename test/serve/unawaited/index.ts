@@ -1,5 +1,6 @@
 /** Two servers with a tool that publishes a change and does not wait for it. Only the one at `/heard/mcp` has `subscriptions()`. */
 import { createServer, type Server, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 
 function newServer(name: string): Server {
@@ -29,10 +30,11 @@ function newServer(name: string): Server {
   return server
 }
 
-const heard = serve(newServer('heard'), { path: '/heard/mcp', plugins: [subscriptions()] })
+const heard = serve(newServer('heard'), { path: '/heard/mcp', plugins: [sessions(), subscriptions()] })
 const unheard = serve(newServer('unheard'), {
   path: '/unheard/mcp',
   durableObjects: { names: { McpSession: 'UnheardSession' } },
+  plugins: [sessions()],
 })
 
 export default {

@@ -4,6 +4,7 @@
  */
 import { env, exports } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { github, signIn } from 'edgemcp/sign-in'
 import { withTestClock } from 'edgemcp/testing/timed'
 
@@ -18,7 +19,7 @@ server.tool('starred', { description: 'Returns the token for GitHub', scopes: []
 )
 const gitHub = github({ clientId: 'edge', clientSecret: 'hush', url: vars.GITHUB })
 const auth = signIn({ with: gitHub })
-const main = serve(server, { auth })
+const main = serve(server, { auth, plugins: [sessions()] })
 const worker = withTestClock({ default: main, McpSession: main.McpSession, McpSignIn: main.McpSignIn })
 type Plain = InstanceType<typeof worker.McpSignIn>
 

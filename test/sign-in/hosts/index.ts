@@ -5,6 +5,7 @@
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { routeByHost, routeHandler } from 'edgemcp/compose'
+import { sessions } from 'edgemcp/sessions'
 import { github, type SignInAuth, signIn, type User } from 'edgemcp/sign-in'
 
 const vars = env as unknown as Record<'CASE' | 'GITHUB' | 'WORK', string>
@@ -20,7 +21,7 @@ function endpoint(name: string, auth: SignInAuth) {
   server.tool('starred', { description: 'Returns the token for GitHub', scopes: [] }, async (_, ctx) =>
     ctx.upstream('github'),
   )
-  return serve(server, { auth, ...(vars.CASE === 'same' && { identity: 'same' }) })
+  return serve(server, { auth, ...(vars.CASE === 'same' && { identity: 'same' }), plugins: [sessions()] })
 }
 
 const first = endpoint(

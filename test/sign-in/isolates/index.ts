@@ -5,6 +5,7 @@
 import { DurableObject, env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { routeByTenant } from 'edgemcp/compose'
+import { sessions } from 'edgemcp/sessions'
 import { github, signIn } from 'edgemcp/sign-in'
 import { abandon } from '../../auth/abandon.ts'
 
@@ -25,6 +26,7 @@ const client = { clientId: 'edge', clientSecret: 'hush' }
 const worker = serve(server, {
   identity: 'classes',
   auth: signIn({ with: github({ ...client, url: 'http://127.0.0.1:1' }) }),
+  plugins: [sessions()],
 })
 
 const made = new Map<string, ReturnType<typeof routeByTenant>>()
@@ -37,6 +39,7 @@ function tenantsWith(provider: string, clientId: string) {
         allow: ({ login }) => login !== 'removed',
         tokenCacheMs: 0,
       }),
+      plugins: [sessions()],
     }),
   )
 }

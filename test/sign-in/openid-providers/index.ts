@@ -1,5 +1,6 @@
 /** A server whose users sign in with one of the OpenID providers that have a function of their own. */
 import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { auth0, clerk, cloudflareAccess, entra, google, okta, signIn, workos } from 'edgemcp/sign-in'
 
 const server = createServer({ name: 'notes', version: '1.0.0' })
@@ -27,6 +28,7 @@ const worker = serve(server, {
     ],
     tenant: ({ tenant }) => tenant,
   }),
+  plugins: [sessions()],
 })
 
 export const { McpSession, McpSignIn } = worker

@@ -1,6 +1,7 @@
 /** A server whose users sign in at a provider that states the organization for which they have signed in. */
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { oidc, signIn } from 'edgemcp/sign-in'
 
 const { GITHUB: issuer } = env as unknown as Record<'GITHUB', string>
@@ -24,6 +25,9 @@ const company = {
   additionalScopes: ['calendar'],
 }
 
-const worker = serve(server, { auth: signIn({ with: oidc(company), tokenCacheMs: 0, refreshTokenTtl: '30m' }) })
+const worker = serve(server, {
+  auth: signIn({ with: oidc(company), tokenCacheMs: 0, refreshTokenTtl: '30m' }),
+  plugins: [sessions()],
+})
 export const { McpSession, McpSignIn } = worker
 export default worker

@@ -5,6 +5,7 @@ import { forTenant } from 'edgemcp/auth'
 import { proxy } from 'edgemcp/compose'
 import { jsonSchema } from 'edgemcp/json-schema'
 import { openApiTools, parseOpenApi } from 'edgemcp/openapi'
+import { sessions } from 'edgemcp/sessions'
 import { github, oauth2, oidc, type SignedInUser, type SignInOptions, signIn } from 'edgemcp/sign-in'
 import { abandon } from '../../auth/abandon.ts'
 import { putForward } from '../../support/counted/clock.ts'
@@ -243,7 +244,7 @@ const operator: Plugin = {
 
 const worker = serve(server, {
   auth: ofTenant || auth,
-  plugins: [operator],
+  plugins: [sessions(), operator],
   ...(vars.PAGE !== undefined && { origins: [vars.PAGE] }),
 })
 

@@ -1,6 +1,7 @@
 /** Tasks that use the API of a provider before and after they sleep, with a clock that a test can advance. */
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { github, signIn } from 'edgemcp/sign-in'
 import { tasks } from 'edgemcp/tasks'
 import { withTestClock } from 'edgemcp/testing/timed'
@@ -18,7 +19,7 @@ server.tool('nightly', { description: 'Works before and after a night', scopes: 
 
 const worker = serve(server, {
   auth: signIn({ with: github({ clientId: 'edge', clientSecret: 'hush', url: GITHUB }), accessTokenTtl: '3m' }),
-  plugins: [tasks()],
+  plugins: [sessions(), tasks()],
 })
 const timed = withTestClock({ default: worker, ...worker })
 export default timed.default

@@ -3,6 +3,7 @@ import { createServer, type Plugin, serve, ToolError } from 'edgemcp'
 import { type ApiKeyOwner, apiKeys } from 'edgemcp/api-keys'
 import { oneOf } from 'edgemcp/auth'
 import { rateLimit } from 'edgemcp/rate-limit'
+import { sessions } from 'edgemcp/sessions'
 import { oauth2, signIn } from 'edgemcp/sign-in'
 import { type Store, state } from 'edgemcp/state'
 import { subscriptions } from 'edgemcp/subscriptions'
@@ -109,7 +110,10 @@ const operator: Plugin = {
     })),
 }
 
-const worker = serve(server, { auth: oneOf(users, keys), plugins: [operator, rateLimit(), subscriptions()] })
+const worker = serve(server, {
+  auth: oneOf(users, keys),
+  plugins: [sessions(), operator, rateLimit(), subscriptions()],
+})
 export default worker
 export const { McpSession, McpSignIn, McpApiKeys, McpSubscriptions } = worker
 export { McpState } from 'edgemcp/state'

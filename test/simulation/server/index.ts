@@ -1,5 +1,6 @@
 /** The server that schedules run: all of edgemcp that holds state. */
 import { createServer, McpError, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { type Store, state } from 'edgemcp/state'
 import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
@@ -228,7 +229,7 @@ server.tool(
 )
 
 // A day that 24 does not divide into whole milliseconds: see `last-use.ts`.
-const worker = serve(server, { sessions: { ttl: 86_400_010 }, plugins: [subscriptions({ shards: 3 }), tasks()] })
+const worker = serve(server, { plugins: [sessions({ ttl: 86_400_010 }), subscriptions({ shards: 3 }), tasks()] })
 export default worker
 export const { McpSession, McpSubscriptions, McpTask } = worker
 export { McpState } from 'edgemcp/state'

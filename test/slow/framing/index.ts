@@ -1,5 +1,6 @@
 /** A server that sends what it is given, over connections that keep being lost between the Worker and the Session object. */
 import { createServer, resourceLink, serve, text } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import * as z from 'zod'
 
 const server = createServer({ name: 'framing', version: '1.0.0' })
@@ -27,7 +28,7 @@ server.tool(
 let connections = 0
 server.tool('connections', { description: 'Counts sockets opened to Session objects' }, () => `${connections}`)
 
-const worker = serve(server, { limits: { maxBufferedBytes: 1000 } })
+const worker = serve(server, { limits: { maxBufferedBytes: 1000 }, plugins: [sessions()] })
 export default worker
 
 export class McpSession extends worker.McpSession {

@@ -1,5 +1,6 @@
 /** Resources that a session creates for itself, as in docs/guides/subscriptions.md, and those of a user. */
 import { createServer, type Principal, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { type Store, state } from 'edgemcp/state'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
@@ -63,7 +64,7 @@ const worker = serve(server, {
       return subject ? { issuer: 'https://issuer.example', subject, scopes: [], claims: {} } : undefined
     },
   },
-  plugins: [subscriptions()],
+  plugins: [sessions(), subscriptions()],
 })
 export default worker
 export const { McpSession, McpSubscriptions } = worker

@@ -1,6 +1,7 @@
 /** A server with a plugin that records the calls of its hooks, in the order of the calls: `/events` returns them. */
 import { createServer, McpError, type OnError, type Plugin, type Principal, serve } from 'edgemcp'
 import { combine } from 'edgemcp/compose'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 
 declare module 'edgemcp' {
@@ -57,12 +58,11 @@ const onError: OnError = (error, { method, principal, protocolVersion, params, e
   events.push({ hook: 'onError', message, method, subject: principal?.subject, protocolVersion, params, errorId })
 }
 
-const worker = serve(declared('hooked'), { ...options, onError, plugins: [subscriptions(), recording] })
+const worker = serve(declared('hooked'), { ...options, onError, plugins: [sessions(), subscriptions(), recording] })
 const short = serve(declared('short'), {
   ...options,
   path: '/short/mcp',
-  sessions: { ttl: '1s' },
-  plugins: [subscriptions(), recording],
+  plugins: [sessions({ ttl: '1s' }), subscriptions(), recording],
   durableObjects: { names: { McpSession: 'ShortSession', McpSubscriptions: 'ShortSubscriptions' } },
 })
 export const { McpSession, McpSubscriptions } = worker

@@ -1,5 +1,6 @@
 /** A server that notifies the recipients that a test names: `POST /notify` calls a method of `server.notify`. */
 import { type ChangeNotifier, createServer, McpError, type Principal, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions, type TopicRecipients } from 'edgemcp/subscriptions'
 
 const server = createServer({ name: 'recipients', version: '1.0.0' })
@@ -32,7 +33,7 @@ const worker = serve(server, {
       }
     },
   },
-  plugins: [subscriptions({ shards: 3 })],
+  plugins: [sessions(), subscriptions({ shards: 3 })],
 })
 export const { McpSession, McpSubscriptions } = worker
 

@@ -1,5 +1,6 @@
 /** Templates whose resources only some callers may read. */
 import { createServer, type Principal, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 
 const server = createServer({ name: 'templates', version: '1.0.0' })
@@ -26,7 +27,7 @@ const worker = serve(server, {
       return { issuer: 'https://names.example', subject, scopes: [], claims: {} }
     },
   },
-  plugins: [subscriptions()],
+  plugins: [sessions(), subscriptions()],
 })
 export default worker
 export const { McpSession, McpSubscriptions } = worker

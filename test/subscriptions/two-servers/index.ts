@@ -1,6 +1,7 @@
 /** Two servers with entries of the same names, which deliver changes through one class. */
 import { createServer, serve } from 'edgemcp'
 import { combine } from 'edgemcp/compose'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 
 function declared(name: string) {
@@ -21,10 +22,10 @@ function declared(name: string) {
 
 const [one, two] = [declared('one'), declared('two')]
 const plugins = [subscriptions({ shards: 2 })] as const
-const oneWorker = serve(one.server, { path: '/one/mcp', plugins })
+const oneWorker = serve(one.server, { path: '/one/mcp', plugins: [sessions(), ...plugins] })
 const twoWorker = serve(two.server, {
   path: '/two/mcp',
-  plugins,
+  plugins: [sessions(), ...plugins],
   durableObjects: { names: { McpSession: 'TwoSession' } },
 })
 

@@ -1,6 +1,7 @@
 /** A server whose users sign in, and which counts what this costs. `/counted` returns the counts, and resets them. */
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { github, signIn } from 'edgemcp/sign-in'
 import { putForward } from '../counted/clock.ts'
 import { countCalls, countStorage } from '../counted/counting.ts'
@@ -15,7 +16,7 @@ server.tool('whoami', { description: 'Returns the user', scopes: ['notes:read'] 
 server.tool('upstream', { description: 'Returns a token', scopes: ['notes:read'] }, (_, ctx) => ctx.upstream('github'))
 
 const gitHub = github({ clientId: 'edge', clientSecret: 'hush', url: vars.GITHUB })
-const worker = serve(server, { auth: signIn({ with: gitHub }) })
+const worker = serve(server, { auth: signIn({ with: gitHub }), plugins: [sessions()] })
 
 const tally = { ...noTally }
 let http = 0

@@ -4,6 +4,7 @@
  */
 import { exports } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 import { keptBack, putForward } from './clock.ts'
@@ -48,7 +49,7 @@ const worker = serve(server, {
       return { issuer: 'https://names.example', subject, scopes: [], claims: {} }
     },
   },
-  plugins: [subscriptions()],
+  plugins: [sessions(), subscriptions()],
 })
 
 const nothing = (): Tallies => ({

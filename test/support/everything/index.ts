@@ -2,6 +2,7 @@
 import { audio, createServer, embeddedResource, image, McpError, resourceLink, type Server, serve, text } from 'edgemcp'
 import { jsonSchema } from 'edgemcp/json-schema'
 import { page } from 'edgemcp/page'
+import { sessions } from 'edgemcp/sessions'
 import { state } from 'edgemcp/state'
 import * as z from 'zod'
 
@@ -497,7 +498,7 @@ server.use(many, { prefix: 'many.' })
 const worker = serve(server, {
   // A slow machine must not turn a JSON response into an event stream.
   limits: { maxBodyBytes: 1_000_000, bodyTimeoutMs: 4_000, streamAfterMs: 600_000, keepAliveMs: 200 },
-  plugins: [page(), subscriptions()],
+  plugins: [sessions(), page(), subscriptions()],
 })
 export default worker
 export const { McpSession, McpSubscriptions } = worker

@@ -1,5 +1,6 @@
 /** Tools whose input requests may be answered with tasks of the client. */
 import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { tasks } from 'edgemcp/tasks'
 import { withTestClock } from 'edgemcp/testing/timed'
 import * as z from 'zod'
@@ -40,7 +41,7 @@ const worker = serve(server, {
       return scope ? { issuer: 'https://names.example', subject: 'ada', scopes: [scope], claims: {} } : undefined
     },
   },
-  plugins: [tasks()],
+  plugins: [sessions(), tasks()],
 })
 const timed = withTestClock({ default: worker, ...worker })
 export default timed.default

@@ -3,6 +3,7 @@ import { createServer, serve } from 'edgemcp'
 import { bearer, forTenant } from 'edgemcp/auth'
 import { combine, mount, proxy, routeByTenant } from 'edgemcp/compose'
 import { rateLimit } from 'edgemcp/rate-limit'
+import { sessions } from 'edgemcp/sessions'
 import { McpState } from 'edgemcp/state'
 import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
@@ -30,15 +31,18 @@ const authOf = (tenant: string) => {
 }
 const byPath = routeByTenant('/{tenant}/mcp', (tenant, path) => {
   const auth = authOf(tenant)
-  if (tenant === 'limited') return auth && serve(shared, { path, auth, plugins: [limit, ...withTasks] })
+  if (tenant === 'limited') return auth && serve(shared, { path, auth, plugins: [sessions(), limit, ...withTasks] })
   // The class that keeps its sessions is that of an endpoint without limits.
   if (tenant === 'mistaken')
-    return auth && serve(shared, { path, auth, plugins: [limit, ...withTasks], durableObjects: { names: bareNames } })
-  return auth && serve(shared, { path, auth, plugins: withTasks })
+    return (
+      auth &&
+      serve(shared, { path, auth, plugins: [sessions(), limit, ...withTasks], durableObjects: { names: bareNames } })
+    )
+  return auth && serve(shared, { path, auth, plugins: [sessions(), ...withTasks] })
 })
 const sameIdentity = routeByTenant('/same/{tenant}/mcp', (tenant, path) => {
   const auth = authOf(tenant)
-  return auth && serve(shared, { path, auth, identity: 'same', plugins: withTasks })
+  return auth && serve(shared, { path, auth, identity: 'same', plugins: [sessions(), ...withTasks] })
 })
 
 const part = createServer({ name: 'part', version: '1.0.0' })
@@ -49,13 +53,13 @@ const wholeNames = { McpSession: 'WholeSession' }
 const refusing = serve(whole, {
   path: '/refusing',
   auth: bearer({ verify, reauthorize: () => undefined }),
-  plugins: withTasks,
+  plugins: [sessions(), ...withTasks],
   durableObjects: { names: wholeNames },
 })
 const keeping = serve(whole, {
   path: '/keeping',
   auth: bearer({ verify, storedClaims: ['email'] }),
-  plugins: [subscriptions(), ...withTasks],
+  plugins: [sessions(), subscriptions(), ...withTasks],
   durableObjects: { names: wholeNames },
 })
 // Two levels of mounted servers, and a proxy that stands before the tools of all of them.
@@ -67,15 +71,18 @@ const gatewayNames = { McpSession: 'GatewaySession' }
 const nested = serve(gateway, {
   path: '/nested',
   auth: bearer({ verify }),
-  plugins: [subscriptions(), ...withTasks],
+  plugins: [sessions(), subscriptions(), ...withTasks],
   durableObjects: { names: gatewayNames },
 })
 
 export default combine(refusing, keeping, nested, sameIdentity, byPath, () => new Response(null, { status: 404 }))
 export const { McpSession, McpSubscriptions, McpTask } = serve(shared, {
-  plugins: [subscriptions(), rateLimit(), ...withTasks],
+  plugins: [sessions(), subscriptions(), rateLimit(), ...withTasks],
 })
-export const { McpSession: BareSession } = serve(shared, { plugins: withTasks, durableObjects: { names: bareNames } })
+export const { McpSession: BareSession } = serve(shared, {
+  plugins: [sessions(), ...withTasks],
+  durableObjects: { names: bareNames },
+})
 export const { McpSession: WholeSession } = keeping
 export const { McpSession: GatewaySession } = nested
 export { McpState }

@@ -2,6 +2,7 @@
 import { env } from 'cloudflare:workers'
 import { type Auth, type Caller, createServer, serve } from 'edgemcp'
 import { bearer, oneOf } from 'edgemcp/auth'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
@@ -122,6 +123,6 @@ const keys: Auth = {
   },
 }
 
-const worker = serve(server, { auth: oneOf(auth, keys), plugins: [subscriptions(), tasks()] })
+const worker = serve(server, { auth: oneOf(auth, keys), plugins: [sessions(), subscriptions(), tasks()] })
 export default worker
 export const { McpSession, McpSubscriptions, McpTask } = worker

@@ -1,6 +1,7 @@
 /** Tools that run as tasks. What they did is kept in memory; the clock can be put forward. */
 import { exports } from 'cloudflare:workers'
 import { createServer, McpError, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
@@ -369,7 +370,7 @@ const worker = serve(server, {
       return subject ? { issuer: 'https://names.example', subject, scopes: [], claims: {} } : undefined
     },
   },
-  plugins: [subscriptions(), tasks()],
+  plugins: [sessions(), subscriptions(), tasks()],
 })
 
 export const { McpSession, McpSubscriptions } = worker

@@ -1,6 +1,7 @@
 /** Tools whose work a Cloudflare Workflow does. */
 import { env, exports, WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { runWorkflow, tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
 
@@ -48,7 +49,7 @@ server.tool('status', { description: 'How the last one is' }, async () => {
   return (await instance.status()).status
 })
 
-const worker = serve(server, { plugins: [tasks()] })
+const worker = serve(server, { plugins: [sessions(), tasks()] })
 
 export const { McpSession } = worker
 

@@ -7,7 +7,6 @@ export type Described = {
   readonly auth?: object | undefined
   readonly plugins?: readonly AnyPlugin[]
   readonly path?: string
-  readonly sessions?: object | false
   readonly origins?: readonly string[]
   readonly hosts?: readonly string[]
   readonly durableObjects?: { readonly names?: Readonly<Record<string, string>> }
@@ -27,7 +26,7 @@ export function describe(declarations: Declarations, options: Described, env: ob
 
 function descriptionOf(declarations: Declarations, served: Described) {
   const { options, tools, resources, templates, prompts } = declarations
-  const { auth, plugins = [], path = '/mcp', sessions, origins, hosts = [], durableObjects } = served
+  const { auth, plugins = [], path = '/mcp', origins, hosts = [], durableObjects } = served
   const limiter = plugins.find((plugin) => plugin.limiter)?.limiter
   const has = (name: string) => plugins.some((plugin) => plugin.name === name)
   const entries = Object.entries({ tool: tools, resource: resources, template: templates, prompt: prompts })
@@ -51,13 +50,13 @@ function descriptionOf(declarations: Declarations, served: Described) {
     has: {
       auth: !!auth,
       limit: limiter !== undefined,
-      subscriptions: plugins.some(({ subscriptions }) => subscriptions),
+      subscriptions: has('subscriptions'),
       page: has('page') || has('inspector'),
       tasks: has('tasks'),
     },
     path,
     needsState: limiter?.needsState?.(declarations) ?? [],
-    sessions: sessions !== false,
+    sessions: has('sessions'),
     origins,
     hosts,
     names: durableObjects?.names ?? {},

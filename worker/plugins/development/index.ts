@@ -45,14 +45,14 @@ export function watch<O extends Guards & Described>(
   const has = (plugin: string) => plugins.some(({ name }) => name === plugin)
   warnOfCompatibility()
   warnOfMalformedKeys()
-  if (options.sessions !== false) warnOfSharedClass(declarations, options, names.session)
+  if (has('sessions')) warnOfSharedClass(declarations, options, names.session)
   // Once everything is declared.
   if (!limiter) queueMicrotask(() => warnOfLimits(declarations))
   queueMicrotask(() => warnOfColons(declarations))
   describe(declarations, options, env)
   exposeStorage(base)
   warnOfMissingState(declarations, limiter, names.state)
-  const classes = { session: options.sessions === false ? undefined : names.session, plugins: names.plugins }
+  const classes = { session: names.session, plugins: names.plugins }
   const instrument = mistakesWatcher(declarations, env, has('resultStore'), effectsWatcher(env))
   return {
     auth: auth && withTestUsers(auth, env),

@@ -39,5 +39,5 @@ export function warnOfSharedClass(
 export function ownClasses(serverName: string, classes: readonly string[]): Readonly<Record<string, string>> {
   const words = serverName.replace(/^[^a-z]+/i, '').split(/[^a-z\d]+/i)
   const prefix = words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join('') || 'Other'
-  return Object.fromEntries(['McpSession', ...classes].map((name) => [name, prefix + name.replace(/^Mcp/, '')]))
+  return Object.fromEntries(classes.map((name) => [name, prefix + name.replace(/^Mcp/, '')]))
 }

@@ -1,5 +1,6 @@
 /** `subscriptions()`: delivers change notifications through Durable Objects. */
-import type { SessionRpc, SubscriptionsRpc } from '../../../durable-objects/rpc.ts'
+import type { SessionRpc, Shards, SubscriptionsRpc } from '../../../durable-objects/rpc.ts'
+import { SubscriptionsPart } from '../../../durable-objects/session/session-host.ts'
 import { listsText } from '../../../durable-objects/subscriptions/declared-lists.ts'
 import {
   Subscriptions,
@@ -13,7 +14,7 @@ import { declarationsOf } from '../../declarations/endpoints.ts'
 import { count } from '../../declarations/option-kinds.ts'
 import { findResource, findTemplate } from '../../engine/methods/resources.ts'
 import { changeTopics } from '../../engine/topics.ts'
-import type { Plugin, Runtime } from '../../plugin.ts'
+import type { Listen, Plugin, Runtime } from '../../plugin.ts'
 import { recipientsPrefix, shardName, toggleKey } from '../../protocol/changes.ts'
 import { hash } from '../../protocol/hash.ts'
 import { readNonce } from '../../sealing/seal.ts'
@@ -43,7 +44,7 @@ const kinds: KindsOf<SubscriptionsOptions> = {
  * @example
  * const worker = serve(server, { plugins: [subscriptions()] })
  * export default worker
- * export const { McpSession, McpSubscriptions } = worker
+ * export const { McpSubscriptions } = worker
  */
 export function subscriptions(
   options: Partial<SubscriptionsOptions> = {},
@@ -60,13 +61,38 @@ export function subscriptions(
   const of = (name: string) => hash(name) % all.shards
   return {
     name: 'subscriptions',
-    subscriptions: { Subscriptions, options: all, of, listen },
     provide: (runtime) => ({
+      sessionPart: new SubscriptionsPart({ Subscriptions, shardOf: of }),
+      listen: listenWith(runtime, { of, options: all }),
       changes: changesOf(runtime, () =>
         runtime.object<FirstShard>('McpSubscriptions', shardName(runtime.declarations.options.name, 0)),
       ),
     }),
     objects: { McpSubscriptions: (runtime) => classOf(runtime, all) },
+  }
+}
+
+/** Returns what opens the streams of `subscriptions/listen`. */
+function listenWith(
+  { declarations, identity, seals, object, report }: Runtime,
+  { of, options }: { readonly of: Shards['of']; readonly options: SubscriptionsOptions },
+): Listen {
+  const at = (shard: number) =>
+    object<SubscriptionsRpc>('McpSubscriptions', shardName(declarations.options.name, shard))
+  return (message, revision, caller, address) => {
+    const { open } = seals(caller.principal)
+    return listen({
+      message,
+      revision,
+      caller,
+      identity,
+      address,
+      declarations,
+      open,
+      shards: { of, at },
+      options,
+      report,
+    })
   }
 }
 

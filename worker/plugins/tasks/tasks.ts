@@ -1,5 +1,6 @@
 /** `tasks()`: runs tools with the option `task` in Durable Objects. */
 import type { SessionRpc, SubscriptionsRpc, TaskCall, TaskRpc } from '../../../durable-objects/rpc.ts'
+import { ClientTasksPart } from '../../../durable-objects/session/session-host.ts'
 import { ClientTasks } from '../../../durable-objects/task/client-tasks.ts'
 import { Task, type TaskHost } from '../../../durable-objects/task/object.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
@@ -61,7 +62,7 @@ const kinds: KindsOf<TasksOptions> = {
  * @example
  * const worker = serve(server, { plugins: [tasks()] })
  * export default worker
- * export const { McpSession, McpTask } = worker
+ * export const { McpTask } = worker
  * server.tool('report', { description: 'Write a report', task: true }, async (_, ctx) => {
  *   const pages = await ctx.once('pages', () => collect())
  *   await ctx.sleep('overnight', '8h')
@@ -72,7 +73,7 @@ export function tasks(options: TasksOptions = {}): Plugin<{ readonly McpTask: Ta
   checkOptions('tasks()', options, kinds)
   return {
     name: 'tasks',
-    clientTasks: ClientTasks,
+    provide: () => ({ sessionPart: new ClientTasksPart(ClientTasks) }),
     extensions: { [extended.tasksExtension]: {} },
     methods: (runtime) => methodsOf(siteOf(runtime, options)),
     capabilities: (revision) => (hasExperimentalTasks(revision) ? experimental.experimentalCapabilities : {}),

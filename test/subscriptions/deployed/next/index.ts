@@ -1,8 +1,9 @@
 /** Version 2 of a server whose declarations change. */
 import { serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import { declaredServer } from '../declared.ts'
 
-const worker = serve(declaredServer('2'), { plugins: [subscriptions()] })
+const worker = serve(declaredServer('2'), { plugins: [sessions(), subscriptions()] })
 export default worker
 export const { McpSession, McpSubscriptions } = worker

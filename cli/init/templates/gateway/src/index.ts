@@ -3,6 +3,7 @@ import { createServer, serve } from 'edgemcp'
 import { proxy } from 'edgemcp/compose'
 import { jsonSchema } from 'edgemcp/json-schema'
 import { openApiTools, parseOpenApi } from 'edgemcp/openapi'
+import { sessions } from 'edgemcp/sessions'
 import api from './api.json'
 
 const server = createServer({ name: '{{name}}', version: '1.0.0', jsonSchema })
@@ -18,6 +19,6 @@ server.use(proxy(env.UPSTREAM_URL, { prefix: 'upstream_', headers }))
 
 // Without auth, every caller acts with the API_KEY above. Before you deploy, admit known callers only, with bearer of edgemcp/auth:
 // serve(server, { auth: bearer({ issuer: 'https://auth.example.com' }) })
-const worker = serve(server, { handlerErrors: 'generic' })
+const worker = serve(server, { handlerErrors: 'generic', plugins: [sessions()] })
 export default worker
 export const { McpSession } = worker

@@ -1,4 +1,5 @@
 import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import * as z from 'zod'
 
 const server = createServer({ name: '{{name}}', version: '1.0.0' })
@@ -11,6 +12,6 @@ server.tool(
   },
 )
 
-const worker = serve(server, { handlerErrors: 'generic' })
+const worker = serve(server, { handlerErrors: 'generic', plugins: [sessions()] })
 export default worker
 export const { McpSession } = worker

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { createServer, resourceLink, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
 
@@ -47,6 +48,6 @@ async function readSource(source: string, topic: string): Promise<string> {
   return `## ${source}\n\nWhat the ${source} say about ${topic}.`
 }
 
-const worker = serve(server, { handlerErrors: 'generic', plugins: [tasks()] })
+const worker = serve(server, { handlerErrors: 'generic', plugins: [sessions(), tasks()] })
 export default worker
 export const { McpSession, McpTask } = worker

@@ -1,4 +1,5 @@
 import { createServer, resourceLink, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 import { listNoteIds, readNote, searchNotes, writeNote } from './notes.ts'
@@ -45,6 +46,6 @@ server.tool(
   async ({ query }) => ({ ids: await searchNotes(query) }),
 )
 
-const worker = serve(server, { handlerErrors: 'generic', plugins: [subscriptions()] })
+const worker = serve(server, { handlerErrors: 'generic', plugins: [sessions(), subscriptions()] })
 export default worker
 export const { McpSession, McpSubscriptions } = worker

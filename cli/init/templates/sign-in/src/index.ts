@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
+import { sessions } from 'edgemcp/sessions'
 import { github, signIn } from 'edgemcp/sign-in'
 import { type Store, state } from 'edgemcp/state'
 import * as z from 'zod'
@@ -60,6 +61,7 @@ const worker = serve(server, {
   }),
   // Web pages that may call this server from a browser, such as 'https://app.example.com'.
   origins: [],
+  plugins: [sessions()],
 })
 export default worker
 export const { McpSession, McpSignIn } = worker

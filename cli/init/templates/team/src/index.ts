@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { createServer, type Principal, resourceLink, serve, toolError } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
+import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 import { Projects } from './projects.ts'
@@ -75,7 +76,7 @@ const worker = serve(server, {
     requireTenant: true,
     requireScopesEverywhere: true,
   }),
-  plugins: [subscriptions()],
+  plugins: [sessions(), subscriptions()],
   // Web pages that may call this server from a browser, such as 'https://app.example.com'.
   origins: [],
 })

@@ -5,4 +5,4 @@ const server = createServer({ name: 'upstream', version: '1.0.0' })
 
 server.tool('ping', { description: 'Returns pong' }, () => 'pong')
 
-export default serve(server, { sessions: false })
+export default serve(server)

@@ -1,10 +1,17 @@
 /** The requests of sessions and of HTTP+SSE to the Durable Object that stores both. */
-import type { Posted, PostedRequest, PostedSession } from '../../durable-objects/rpc.ts'
-import { emptyContext } from '../declarations/request-context.ts'
-import { storeContext } from '../engine/request-context.ts'
-import type { Access } from './access.ts'
-import { type Host, sealsOf } from './host.ts'
+import type { Posted, PostedRequest, PostedSession, SessionRpc } from '../../../durable-objects/rpc.ts'
+import { emptyContext } from '../../declarations/request-context.ts'
+import { storeContext } from '../../engine/request-context.ts'
+import type { Access } from '../../http/access.ts'
+import { type Host, sealsOf } from '../../http/host.ts'
 import type { OpenedSession, SessionContent } from './sealed-session.ts'
+
+/** The Durable Objects of sessions, and the options that apply to them. */
+export interface SessionObjects {
+  at(name: string): SessionRpc
+  /** Returns the options of a session, by the name of its object: `SessionTerms` as a text. */
+  termsOf(name: string): string
+}
 
 /** The session of a POST, and what the request contains about it. */
 export type SessionPost = Pick<PostedRequest, 'messages' | 'batch' | 'streams'> & {
@@ -12,7 +19,12 @@ export type SessionPost = Pick<PostedRequest, 'messages' | 'batch' | 'streams'> 
 }
 
 /** Forwards a POST to the Durable Object of its session, which runs its calls. */
-export async function postToSession({ session, ...post }: SessionPost, access: Access, host: Host): Promise<Posted> {
+export async function postToSession(
+  { session, ...post }: SessionPost,
+  access: Access,
+  host: Host,
+  objects: SessionObjects,
+): Promise<Posted> {
   const { principal, caller, address, request } = access
   const hasContext = access.requestContext !== emptyContext
   const requestContext = hasContext ? await storedContext(access, session.expires, host) : undefined
@@ -21,7 +33,9 @@ export async function postToSession({ session, ...post }: SessionPost, access: A
   const http = { url: request.url, headers: headerLines(request.headers) }
   const parts = { scopes, caller, address, http, ...(requestContext && { requestContext }) }
   const posted: PostedRequest = { ...post, ...parts }
-  const answer = await host.session(session.name).post(JSON.stringify(posted), textOfSession(session, host), principal)
+  const answer = await objects
+    .at(session.name)
+    .post(JSON.stringify(posted), textOfSession(session, host, objects), principal)
   if (typeof answer === 'string') return { status: 200, text: answer }
   if ('status' in answer || 'stream' in answer) access.recordRefusals(answer)
   return answer
@@ -30,12 +44,12 @@ export async function postToSession({ session, ...post }: SessionPost, access: A
 /** The texts of sessions whose ids are in the cache of `session-id.ts`. */
 const textsOfSessions = new WeakMap<SessionPost['session'], string>()
 
-function textOfSession(opened: SessionPost['session'], host: Host): string {
+function textOfSession(opened: SessionPost['session'], host: Host, objects: SessionObjects): string {
   const known = textsOfSessions.get(opened)
   if (known !== undefined) return known
   const { name, expires, handshake } = opened
   const { identity, admitted } = host
-  const session: PostedSession = { handshake, session: name, expires, identity, admitted, terms: host.termsOf(name) }
+  const session: PostedSession = { handshake, session: name, expires, identity, admitted, terms: objects.termsOf(name) }
   const text = JSON.stringify(session)
   textsOfSessions.set(opened, text)
   return text

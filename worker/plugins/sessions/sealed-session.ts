@@ -1,8 +1,9 @@
 /** Seals and opens session ids, those of sessions and those of HTTP+SSE. */
-import * as bounds from '../protocol/bounds.ts'
-import type { Principal } from '../protocol/principal.ts'
-import { readNonce } from '../sealing/seal.ts'
-import type { Host } from './host.ts'
+
+import type { Host } from '../../http/host.ts'
+import * as bounds from '../../protocol/bounds.ts'
+import type { Principal } from '../../protocol/principal.ts'
+import { readNonce } from '../../sealing/seal.ts'
 
 /** Milliseconds until a session id expires, however much it is used. */
 export const sessionLifeMs = 7 * 24 * 60 * 60_000
@@ -28,7 +29,7 @@ export const sealSession = async (
 ): Promise<string> => (await host.sealer()).seal(purpose, principal, session, sessionLifeMs)
 
 /** Adds the name of the Durable Object to the content of a session id. The id names the object, so that a notification can be sent to it. */
-export const namedBy = <T extends SessionContent>(id: string, content: T): OpenedSession<T> => ({
+export const namedBy = <T extends object>(id: string, content: T): OpenedSession<T> => ({
   ...content,
   name: String(readNonce(id)),
 })

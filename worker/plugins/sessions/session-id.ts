@@ -4,12 +4,12 @@
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
  */
 import type { NegotiatedSession } from '../../engine/methods/method.ts'
+import type { Host } from '../../http/host.ts'
 import { BoundedMap } from '../../protocol/bounded-map.ts'
 import * as bounds from '../../protocol/bounds.ts'
 import { type Principal, principalKey } from '../../protocol/principal.ts'
 import { revisionOf } from '../../protocol/revisions/index.ts'
-import type { Host } from '../host.ts'
-import { type OpenedSession, openSession, type SessionContent, sealSession, sessionLifeMs } from '../sealed-session.ts'
+import { type OpenedSession, openSession, type SessionContent, sealSession, sessionLifeMs } from './sealed-session.ts'
 
 const purpose = 'session'
 

@@ -1,19 +1,18 @@
 /** Answers requests of a session: with the response of its Durable Object as JSON or as an event, or with a stream of the object. */
 import type { Admission, Following, Posted } from '../../../durable-objects/rpc.ts'
-import { McpError } from '../../protocol/errors.ts'
+import type { AcceptedTypes } from '../../http/accept.ts'
+import type { Access } from '../../http/access.ts'
+import { notAllowed, unknownSession } from '../../http/error-response.ts'
+import { eventStreamHeaders } from '../../http/event-stream.ts'
+import type { Host } from '../../http/host.ts'
+import { jsonResponse } from '../../http/json-response.ts'
+import { followStream, openRelay, type RelayOptions } from '../../http/relay.ts'
 import { revisionOf } from '../../protocol/revisions/index.ts'
 import { eventFrame } from '../../protocol/server-sent-events.ts'
-import type { AcceptedTypes } from '../accept.ts'
-import type { Access } from '../access.ts'
-import { errorResponse, notAllowed, unknownSession } from '../error-response.ts'
-import { eventStreamHeaders } from '../event-stream.ts'
-import type { Host } from '../host.ts'
-import { jsonResponse } from '../json-response.ts'
-import { followStream, openRelay, type RelayOptions } from '../relay.ts'
-import { relayRequest } from '../session-object.ts'
-import type { SessionCalls, SessionStream } from './read.ts'
+import { type SessionCalls, type SessionStream, unknownEvent } from './read.ts'
 import { admitStream } from './run.ts'
 import type { Session } from './session-id.ts'
+import { relayRequest, type SessionObjects } from './session-object.ts'
 
 /** @param posted the result of the POST at the Durable Object */
 export async function replyFromSession(
@@ -22,6 +21,7 @@ export async function replyFromSession(
   accept: AcceptedTypes,
   access: Access,
   host: Host,
+  objects: SessionObjects,
 ): Promise<Response> {
   if ('gone' in posted) return unknownSession(messages)
   if ('lacks' in posted) return access.rejectForScopes(posted.lacks)
@@ -30,7 +30,7 @@ export async function replyFromSession(
     if (posted.frames !== undefined) return new Response(posted.frames, { headers: eventStreamHeaders })
     const { stream, following } = posted
     // The first connection of each stream of a POST: clients come back with a GET.
-    return openSessionRelay(session, access, host, { relay: 'post', stream: String(stream) }, { following })
+    return openSessionRelay(session, access, host, objects, { relay: 'post', stream: String(stream) }, { following })
   }
   const { status, text, headers } = posted
   if (text === undefined) return new Response(null, { status })
@@ -44,9 +44,10 @@ export async function replyWithStream(
   { session, after }: SessionStream,
   access: Access,
   host: Host,
+  objects: SessionObjects,
 ): Promise<Response> {
   const relay = crypto.randomUUID()
-  const admit = (last: string | undefined) => admitStream({ session, after: last }, relay, access, host)
+  const admit = (last: string | undefined) => admitStream({ session, after: last }, relay, access, host, objects)
   const admission = await admit(after)
   if ('gone' in admission) return unknownSession([])
   if ('lacks' in admission) return access.rejectForScopes(admission.lacks)
@@ -54,6 +55,7 @@ export async function replyWithStream(
     session,
     access,
     host,
+    objects,
     { relay, ...(access.principal && { admitted: '1' }) },
     { after, admit },
   )
@@ -69,6 +71,7 @@ async function openSessionRelay(
   { name, expires, handshake }: Session,
   { credential }: Access,
   host: Host,
+  objects: SessionObjects,
   settings: Readonly<Record<string, string>> & { readonly relay: string },
   {
     after,
@@ -83,7 +86,7 @@ async function openSessionRelay(
   const isPolling = revisionOf(handshake.version)?.polling === true
   const query = {
     ...settings,
-    terms: host.termsOf(name),
+    terms: objects.termsOf(name),
     expires: String(expires),
   }
   let isForgotten = false
@@ -92,8 +95,8 @@ async function openSessionRelay(
     if (admitted && !('admitted' in admitted)) return new Response(null, { status: 404 })
     // A new stub for each dial: one whose object was lost may stay broken.
     const primes = isPolling && !hasId
-    const response = await host
-      .session(name)
+    const response = await objects
+      .at(name)
       .fetch(relayRequest({ ...query, ...(primes && { primes: '1' }) }, last, again))
     isForgotten = response.status === 412
     if (isForgotten) throw new Error('The object of the session was lost after it had admitted the stream')
@@ -112,17 +115,3 @@ async function openSessionRelay(
   if (response.status === 405) return notAllowed('POST, DELETE, OPTIONS')
   return unknownEvent(after)
 }
-
-/** @param after `undefined`: the new stream of a POST, whose responses exceed the limits of its log */
-export const unknownEvent = (after: string | undefined): Response =>
-  errorResponse(
-    after === undefined
-      ? new McpError(
-          'internal_error',
-          'The responses to this POST exceed the log of its stream: send fewer requests in one batch',
-        )
-      : new McpError(
-          'invalid_request',
-          `Last-Event-ID ${after} is no longer in the log of this session: open a new stream`,
-        ),
-  )

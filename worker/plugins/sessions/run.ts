@@ -1,14 +1,10 @@
-/** Runs requests of a session in its Durable Object, with one RPC each. */
-import type { Admission, Posted } from '../../../durable-objects/rpc.ts'
-import type { Access } from '../access.ts'
-import type { Host } from '../host.ts'
-import { postToSession } from '../session-object.ts'
-import type { SessionCalls, SessionStream } from './read.ts'
+/** Requests to the Durable Object of a session, with one RPC each, besides its POSTs. */
+import type { Admission } from '../../../durable-objects/rpc.ts'
+import type { Access } from '../../http/access.ts'
+import type { Host } from '../../http/host.ts'
+import type { SessionStream } from './read.ts'
 import type { Session } from './session-id.ts'
-
-/** The Durable Object counts and runs the calls, and returns where the response is. */
-export const runInSession = ({ post }: SessionCalls, access: Access, host: Host): Promise<Posted> =>
-  postToSession(post, access, host)
+import type { SessionObjects } from './session-object.ts'
 
 /**
  * Asks the Durable Object of a session whether its client may have a stream, by the scopes of the calls on it. An anonymous client may.
@@ -20,6 +16,7 @@ export async function admitStream(
   relay: string,
   { principal }: Access,
   host: Host,
+  objects: SessionObjects,
 ): Promise<Admission> {
   const isEndObserved = host.server.declarations.hooks?.onSessionEnd !== undefined
   if (!principal && !isEndObserved) return { admitted: true }
@@ -29,8 +26,8 @@ export async function admitStream(
     principal: principal && { ...principal, claims: {} },
     admitted: host.admitted,
   }
-  return host.session(name).admit({
-    terms: host.termsOf(name),
+  return objects.at(name).admit({
+    terms: objects.termsOf(name),
     expires,
     issuer,
     tenant,
@@ -44,4 +41,5 @@ export async function admitStream(
 }
 
 /** @returns false if the session had already ended */
-export const endSession = ({ name, expires }: Session, host: Host): Promise<boolean> => host.session(name).end(expires)
+export const endSession = ({ name, expires }: Session, objects: SessionObjects): Promise<boolean> =>
+  objects.at(name).end(expires)

@@ -1,21 +1,23 @@
 /** Reads requests of a session: `Mcp-Session-Id`, and `Last-Event-ID` to resume a stream. */
-import { isNotification, type Message } from '../../protocol/jsonrpc.ts'
+
+import { boundedHeader } from '../../http/bounded-header.ts'
+import { errorResponse, noBatches, sessionRequired, unknownSession } from '../../http/error-response.ts'
+import type { Host } from '../../http/host.ts'
+import type { TransportPost } from '../../http/transport.ts'
+import { McpError } from '../../protocol/errors.ts'
+import { isNotification } from '../../protocol/jsonrpc.ts'
 import type { Principal } from '../../protocol/principal.ts'
 import { revisionOf } from '../../protocol/revisions/index.ts'
-import { boundedHeader } from '../bounded-header.ts'
-import { errorResponse, noBatches, sessionRequired, unknownSession } from '../error-response.ts'
-import type { Host } from '../host.ts'
-import { accepted, type SessionPost } from '../session-object.ts'
-import { unknownEvent } from './reply.ts'
 import { openSessionId, type Session } from './session-id.ts'
+import { accepted, type SessionPost } from './session-object.ts'
 
 /** A POST to a session. */
 export type SessionCalls = { readonly session: Session; readonly post: SessionPost }
 
-/** @param id the header `Mcp-Session-Id` */
+/** @param streams whether the client accepts event streams */
 export async function readSessionPost(
-  { messages, batch }: { readonly messages: Message[]; readonly batch: boolean },
-  { id, streams }: { readonly id: string; readonly streams: boolean },
+  { id, messages, batch }: TransportPost,
+  streams: boolean,
   host: Host,
   principal: Principal | undefined,
 ): Promise<SessionCalls | Response> {
@@ -55,3 +57,17 @@ export async function readSessionStream(
   if (after !== undefined && !/^[0-9.]+$/.test(after)) return unknownEvent(after)
   return { session, after }
 }
+
+/** @param after `undefined`: the new stream of a POST, whose responses exceed the limits of its log */
+export const unknownEvent = (after: string | undefined): Response =>
+  errorResponse(
+    after === undefined
+      ? new McpError(
+          'internal_error',
+          'The responses to this POST exceed the log of its stream: send fewer requests in one batch',
+        )
+      : new McpError(
+          'invalid_request',
+          `Last-Event-ID ${after} is no longer in the log of this session: open a new stream`,
+        ),
+  )

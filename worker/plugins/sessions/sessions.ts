@@ -1,0 +1,107 @@
+/** `sessions()`: serves clients of protocol versions before 2026-07-28 with sessions, which Durable Objects store. */
+import type { SessionRpc, SubscriptionsRpc } from '../../../durable-objects/rpc.ts'
+import { Session } from '../../../durable-objects/session/object.ts'
+import { addedParts, type SessionHost } from '../../../durable-objects/session/session-host.ts'
+import { termsWith } from '../../../durable-objects/session/session-terms.ts'
+import { defaultLogBounds, type ReplayLimits } from '../../../durable-objects/shared/event-log.ts'
+import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
+import { type Duration, millisecondsOrInfinity } from '../../declarations/duration.ts'
+import { countRoundFor, serverFor } from '../../declarations/endpoints.ts'
+import * as kind from '../../declarations/option-kinds.ts'
+import type { StateRpc } from '../../declarations/state.ts'
+import type { Plugin, Runtime } from '../../plugin.ts'
+import { shardName } from '../../protocol/changes.ts'
+import { sessionLifeMs } from './sealed-session.ts'
+import { transportOf } from './transport.ts'
+
+/** Configures `sessions()`. */
+export type SessionOptions = {
+  /** Duration without a request after which a session deletes what it stored. Default: 1 day. */
+  ttl?: Duration
+  /** Limits of the stored events, which clients replay after a disconnect. Default: the default of each limit. */
+  log?: Partial<ReplayLimits>
+  /**
+   * Whether a session goes on with its next request after `ttl`, without its subscriptions, log level, open calls and state. `false`: a
+   * session that has lost one of these responds with status 404, and its client has to send `initialize` again. Default: true.
+   */
+  revive?: boolean
+}
+
+// An interface, so that declaration files of Workers that export the class can name it.
+/** Types the Durable Object class that a Worker exports as `McpSession`. */
+export interface SessionClass {
+  new (ctx: DurableObjectState, env: Cloudflare.Env): Session
+}
+
+const kinds: KindsOf<SessionOptions> = {
+  ttl: kind.durationOrInfinity,
+  log: kind.object({
+    maxAgeMs: kind.amount,
+    maxEvents: kind.atLeastOne,
+    maxCharacters: kind.atLeastOne,
+    maxResponses: kind.atLeastOne,
+    maxResponseCharacters: kind.atLeastOne,
+    maxStorageBytes: kind.atLeastOne,
+  } satisfies KindsOf<ReplayLimits>),
+  revive: kind.flag,
+}
+
+/**
+ * Creates a plugin that serves clients of protocol versions before 2026-07-28 with sessions: input requests, streams that continue after a
+ * disconnect, subscriptions, log levels, and HTTP+SSE. Without it, these clients have tools, resources and prompts.
+ *
+ * @throws Error for an invalid option. The message names the fix
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
+ *
+ * @example
+ * const worker = serve(server, { plugins: [sessions()] })
+ * export default worker
+ * export const { McpSession } = worker
+ */
+export function sessions(options: SessionOptions = {}): Plugin<{ readonly McpSession: SessionClass }> {
+  checkOptions('sessions()', options, kinds)
+  const { ttl = '1d', log, revive = true } = options
+  const ttlMs = millisecondsOrInfinity(ttl, 'sessions().ttl')
+  /** Returns the function that returns the options of a session, by the name of its object, as a text. */
+  const termsIn = (runtime: Runtime): ((session: string) => string) => {
+    const { streamAfterMs } = runtime.limits
+    const termsOfShard = termsWith({ streamAfterMs, ttl: ttlMs, log: { ...defaultLogBounds, ...log }, revive })
+    return (session) => termsOfShard(addedParts(runtime.sessionParts).subscriptions?.shardOf(session))
+  }
+  return {
+    name: 'sessions',
+    provide: (runtime) => ({
+      transport: transportOf({
+        at: (name) => runtime.object<SessionRpc>('McpSession', name),
+        termsOf: termsIn(runtime),
+      }),
+    }),
+    objects: { McpSession: (runtime) => classOf(runtime, termsIn(runtime)) },
+  }
+}
+
+function classOf(runtime: Runtime, termsOf: SessionHost['termsOf']): SessionClass {
+  const { server, seals, report } = runtime
+  const className = runtime.nameOf('McpSession')
+  const host: SessionHost = {
+    server,
+    className,
+    life: sessionLifeMs,
+    termsOf,
+    seals,
+    state: (name) => runtime.object<StateRpc>('McpState', name),
+    get parts() {
+      return addedParts(runtime.sessionParts)
+    },
+    subscriptionsAt: (shard) =>
+      runtime.object<SubscriptionsRpc>('McpSubscriptions', shardName(server.declarations.options.name, shard)),
+    countRoundOf: (admitted) => countRoundFor(admitted, runtime.countRound),
+    serverFor: (admitted) => serverFor(admitted, runtime, className),
+    report,
+  }
+  return class McpSession extends Session {
+    constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
+      super(ctx, env, host)
+    }
+  }
+}
