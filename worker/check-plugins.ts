@@ -1,6 +1,7 @@
 /** Validates the plugins of an endpoint: their members, and what these return when `serve()` calls them. */
 import { checkOptions, checkValue, isObject, type Kind, type KindsOf } from './declarations/check-options.ts'
 import * as kind from './declarations/option-kinds.ts'
+import type { Server } from './declarations/server.ts'
 import type { Transport } from './http/transport.ts'
 import type { AnyPlugin, DurableObjectClass, Plugin, Provided, Route, Runtime } from './plugin.ts'
 import type { ServerInfo } from './request-hooks.ts'
@@ -155,4 +156,14 @@ export function classesOf(plugin: AnyPlugin, runtime: Runtime): [name: string, D
     checkValue(ownerOf(plugin), `objects.${name}(runtime)`, value, durableObjectClass)
     return [name, value]
   })
+}
+
+/** Runs the checks of plugins. @throws the errors of the checks, and Error for a check that returns a promise */
+export function validateWith(plugins: readonly AnyPlugin[], server: Server): void {
+  for (const plugin of plugins) {
+    const returned: unknown = plugin.validate?.(server)
+    if (!(returned instanceof Promise)) continue
+    returned.catch(() => {})
+    throw new Error(`validate of the plugin "${plugin.name}" returned a promise: make it synchronous`)
+  }
 }

@@ -53,16 +53,19 @@ export type { ToolDefinition, ToolDefinitionByCaller, ToolHandler, ToolInput, To
 export type { Call, CallEnvironment, Seals } from './engine/call.ts'
 export type { Method, MethodContext } from './engine/methods/method.ts'
 export { type PageCursor, type PageCursorOptions, pageCursor } from './engine/page-cursor.ts'
+export type { BrowserOptions } from './http/check-origins-and-hosts.ts'
 export type { CorsOptions } from './http/cors.ts'
 export { createGuard, type Guard, type GuardOptions } from './http/guard.ts'
 export type { Limits } from './http/limits.ts'
 export type { Policy } from './http/origin-and-host.ts'
-export { type BrowserOptions, policies } from './http/policies.ts'
+export { policies } from './http/policies.ts'
 export type {
   AnyPlugin,
+  Auth,
   ClassesOf,
   ClassesOfAuth,
   DurableObjectClass,
+  Listen,
   Plugin,
   Provided,
   Route,
@@ -80,18 +83,14 @@ export { logLevels } from './protocol/types.ts'
 export type { TemplateVariables } from './protocol/uri-template.ts'
 export type {
   AuditHook,
-  Auth,
   Credential,
   CredentialForm,
   IncomingRequest,
   Limiter,
+  RequestAuth,
   ServerInfo,
   TestUser,
 } from './request-hooks.ts'
-export {
-  type DurableObjectOptions,
-  type ReadRequestContext,
-  type ServeOptions,
-  serve,
-} from './serve.ts'
+export { serve } from './serve.ts'
+export type { DurableObjectOptions, ReadRequestContext, ServeOptions } from './serve-options.ts'
 export type { ServedWorker } from './served-worker.ts'

@@ -10,7 +10,6 @@ import type { Server } from './declarations/server.ts'
 import type { StateRpc } from './declarations/state.ts'
 import type { StoredByIssuer } from './declarations/stored-principal.ts'
 import type { Seals } from './engine/call.ts'
-import type { AnyPlugin } from './plugin.ts'
 import type { McpError } from './protocol/errors.ts'
 import type { Message, RequestMessage } from './protocol/jsonrpc.ts'
 import type { Principal } from './protocol/principal.ts'
@@ -27,7 +26,7 @@ export interface ServerInfo {
   /** Identifies the endpoint: see `identity` of `serve()`. */
   readonly identity: string
   /** The `auth` of the endpoint. */
-  readonly auth: Auth | undefined
+  readonly auth: RequestAuth | undefined
   /** Whether clients can have sessions and streams. */
   readonly hasSessions: boolean
   /** Paths of the endpoint: `mcp` for all protocol versions, `sse` and `messages` for HTTP+SSE of 2024-11-05. */
@@ -159,14 +158,8 @@ export type CredentialForm =
   | { readonly issuer: string }
   | { readonly tokens: 'opaque' | 'any' }
 
-/**
- * Authenticates and authorizes the callers of an endpoint, and serves its OAuth metadata and pages. `bearer()` of `edgemcp/auth` returns one.
- *
- * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
- */
-export interface Auth extends StoredByIssuer {
-  /** Plugins that the auth needs: `serve()` adds them before those of the endpoint. Default: none. */
-  readonly plugins?: readonly AnyPlugin[] | undefined
+/** Authenticates and authorizes the callers of requests: see `Auth`. */
+export interface RequestAuth extends StoredByIssuer {
   /** The only tenant whose principals it accepts, as `forTenant()` sets it. Default: principals of every tenant. */
   readonly tenant?: string | undefined
   /** The claim that names the tenant. If it is set, `forTenant()` rejects principals without this claim. Default: none. */

@@ -1,12 +1,9 @@
 /** `serve()`: combines a server, its options and its plugins into a Worker with its Durable Object classes. */
 
 import { DurableObject, env, waitUntil } from 'cloudflare:workers'
-import type { Placement } from '../durable-objects/placement.ts'
-import { checkPaths, checkPlugins, classesOf, providedBy, routesOf } from './check-plugins.ts'
-import type { Awaitable } from './declarations/context.ts'
+import { checkPaths, checkPlugins, classesOf, providedBy, routesOf, validateWith } from './check-plugins.ts'
 import { type Declarations, draftOf, type StandInTerms } from './declarations/declarations.ts'
 import { admittedBy, type Endpoint, endpointKey, registerEndpoint } from './declarations/endpoints.ts'
-import type { HandlerErrors, OnError } from './declarations/failure.ts'
 import type { RequestContext } from './declarations/request-context.ts'
 import type { Server } from './declarations/server.ts'
 import type { Admitted } from './declarations/stored-principal.ts'
@@ -16,111 +13,20 @@ import { lackedScopes, scopesOf } from './engine/required-scopes.ts'
 import { failureHandler } from './handler-errors.ts'
 import { callerOfMessage } from './http/caller.ts'
 import { checkPolicy } from './http/check-origins-and-hosts.ts'
-import { Cors, type CorsOptions } from './http/cors.ts'
+import { Cors } from './http/cors.ts'
 import { type Host, type Listen, sealsOf } from './http/host.ts'
 import { defaultLimits, type Limits } from './http/limits.ts'
-import type { Policy } from './http/origin-and-host.ts'
 import type { Transport } from './http/transport.ts'
+import { withPlugins } from './merge-plugins.ts'
 import { declareClass, EndpointObjects, keys, once, secretSealer, sessionClasses, storedKeyRing } from './platform.ts'
-import {
-  type AnyPlugin,
-  type ClassesOf,
-  type ClassesOfAuth,
-  type Provided,
-  type Runtime,
-  validateWith,
-  withPlugins,
-} from './plugin.ts'
+import type { AnyPlugin, Auth, ClassesOf, ClassesOfAuth, Provided, Runtime } from './plugin.ts'
 import * as developing from './plugins/development/index.ts'
 import { BoundedMap } from './protocol/bounded-map.ts'
-import type { Principal } from './protocol/principal.ts'
-import type { Auth, IncomingRequest, Limiter } from './request-hooks.ts'
+import type { IncomingRequest, Limiter } from './request-hooks.ts'
 import { router } from './router.ts'
 import type { Sealer } from './sealing/seal.ts'
-import { checkServe } from './serve-options.ts'
+import { checkServe, type ServeOptions } from './serve-options.ts'
 import type { ServedWorker } from './served-worker.ts'
-
-/** Configures the endpoint of a server. */
-export type ServeOptions<
-  P extends readonly AnyPlugin[] = readonly AnyPlugin[],
-  A extends Auth = Auth,
-> = Partial<Policy> & {
-  /** Path of the endpoint. The HTTP+SSE endpoints of 2024-11-05, `sse` and `messages`, have the same parent path. Default: `/mcp`. */
-  path?: string
-  /** Authenticates and authorizes callers, such as `bearer()` of `edgemcp/auth`. Default: everyone may call, without a principal. */
-  auth?: A
-  /**
-   * Plugins of the endpoint, such as `[sessions(), subscriptions(), rateLimit()]`. The interceptor of the first plugin is outermost. Default:
-   * none.
-   */
-  plugins?: readonly [...P]
-  /**
-   * Computes data for handlers from each POST that contains calls, after authentication: `ctx.requestContext`. Runs in the Worker, once per
-   * HTTP request. Default: an empty object.
-   */
-  requestContext?: ReadRequestContext
-  /**
-   * Observes each value that a handler threw: a tool, a resource, a prompt, `list`, `complete`, `authorize`, `visibleTo`, an interceptor, a
-   * method of an extension, or a run of a task. It does not see errors that the client caused: a `ToolError`, and an `McpError` other than
-   * `internal_error`, `unavailable` and a timeout of the handler. Default: errors are only logged.
-   */
-  onError?: OnError
-  /**
-   * Text that the client receives for an error that is neither a `ToolError` nor an `McpError`. `'message'`: the model reads the message of
-   * an `Error` that a tool threw; errors of other handlers are `Internal error`. `'generic'`: `The tool "x" failed (error id 1a2b3c4d)` and
-   * likewise for other handlers. Or a function that returns the text. Default: `'message'`.
-   */
-  handlerErrors?: HandlerErrors
-  /** Limits of requests and streams. Default: the default of each limit. */
-  limits?: Partial<Limits>
-  /**
-   * Name of this server in all that it seals: session ids, request states, cursors, state handles and task ids. Servers with another
-   * identity reject these values, even with the same keys, and do not read the results that this one stores. Default: the name of the server
-   * and `path`.
-   */
-  identity?: string
-  /**
-   * Placement and exported names of the Durable Objects of all classes, those of plugins included. Default: placed by Cloudflare, under
-   * their default names.
-   */
-  durableObjects?: DurableObjectOptions
-  /** Adds to the CORS headers of all responses of the endpoint, and of routes of plugins. Default: the headers of MCP only. */
-  cors?: CorsOptions
-}
-
-/**
- * Computes the request context of one HTTP request.
- *
- * @param request the HTTP request. Its body has been read
- * @param caller `principal`: the authenticated caller, `undefined` for an anonymous one. `env`: the bindings of the Worker
- * @returns the data: JSON and values of `secret()`, at most 16,384 characters as JSON
- * @throws McpError to reject the request with this error; a `Response` to reject it with this response. Any other error becomes
- * `internal_error`
- */
-export type ReadRequestContext = (
-  request: Request,
-  caller: {
-    /** The authenticated caller; `undefined` for an anonymous caller. */
-    readonly principal: Principal | undefined
-    /** The bindings of the Worker. */
-    readonly env: Cloudflare.Env
-    /** The `ctx` of the Worker: `props` and `auth`, which wrappers such as OAuthProvider set. */
-    readonly context: IncomingRequest['context']
-  },
-) => Awaitable<RequestContext>
-
-/**
- * Places and names the Durable Objects of an endpoint.
- *
- * @see https://developers.cloudflare.com/durable-objects/reference/data-location/
- */
-export type DurableObjectOptions = Placement & {
-  /**
-   * Exported name of each class, by its default name, for a Worker with several servers: `{ McpSession: 'OtherSession' }`. Default: the
-   * default names.
-   */
-  names?: Readonly<Record<string, string>>
-}
 
 /**
  * Serves a server over HTTP to clients of every protocol version.

@@ -23,10 +23,6 @@ const left = [
     'durable-objects/subscriptions/session-part.ts',
     'durable-objects/task/client-tasks.ts',
   ],
-  ['worker/check-plugins.ts', 'worker/plugin.ts', 'worker/request-hooks.ts'],
-  ['worker/http/check-origins-and-hosts.ts', 'worker/http/policies.ts'],
-  ['worker/http/session/read.ts', 'worker/http/session/reply.ts', 'worker/http/session/run.ts'],
-  ['worker/serve-options.ts', 'worker/serve.ts'],
 ]
 
 /** Statements that import modules of this repository. */

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { ChangeHub, type Changes } from '../../worker/declarations/change-hub.ts'
 import { draftOf } from '../../worker/declarations/declarations.ts'
 import { createServer } from '../../worker/declarations/server.ts'
-import { withPlugins } from '../../worker/plugin.ts'
+import { withPlugins } from '../../worker/merge-plugins.ts'
 
 const change = { list: 'tools' } as const
 const delivering = () => ({

@@ -15,7 +15,7 @@ import { asMcpError, McpError } from '../protocol/errors.ts'
 import { isRequest, type Message, type RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
 import { oldestRevision, revisionOf } from '../protocol/revisions/index.ts'
-import type { Auth, Credential, IncomingRequest } from '../request-hooks.ts'
+import type { Credential, IncomingRequest, RequestAuth } from '../request-hooks.ts'
 import { addressOf, callerOfMessage, httpRequestOf } from './caller.ts'
 import { errorResponse, idOf } from './error-response.ts'
 import type { Host } from './host.ts'
@@ -34,7 +34,7 @@ export function authenticate(
 }
 
 async function authenticateWith(
-  auth: Auth,
+  auth: RequestAuth,
   request: Request,
   host: Host,
   incoming: IncomingRequest,

@@ -7,7 +7,7 @@ import type { RequestMessage } from '../protocol/jsonrpc.ts'
 import { claimedVersion, type Envelope, readEnvelope } from '../protocol/meta.ts'
 import type { Principal } from '../protocol/principal.ts'
 import { revisionOf } from '../protocol/revisions/index.ts'
-import type { Auth, IncomingRequest } from '../request-hooks.ts'
+import type { IncomingRequest, RequestAuth } from '../request-hooks.ts'
 import type { Host } from './host.ts'
 
 /**
@@ -47,7 +47,7 @@ class HttpRequestFromFetch implements HttpRequest {
   }
 }
 
-function withoutCredential(headers: Headers, { credentialHeaders = [] }: Auth): Headers {
+function withoutCredential(headers: Headers, { credentialHeaders = [] }: RequestAuth): Headers {
   const kept = new Headers(headers)
   for (const name of ['Authorization', 'DPoP', ...credentialHeaders]) kept.delete(name)
   return kept

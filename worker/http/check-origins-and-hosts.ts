@@ -6,7 +6,14 @@
 import { checkOptions, type KindsOf } from '../declarations/check-options.ts'
 import { required, strings } from '../declarations/option-kinds.ts'
 import type { Policy } from './origin-and-host.ts'
-import type { BrowserOptions } from './policies.ts'
+
+/** Configures `policies.browser()`. */
+export type BrowserOptions = {
+  /** Origins of the pages that may call, such as `https://app.example.com`. */
+  origins: readonly string[]
+  /** Host names of the server, without port. Default: every https host. */
+  hosts?: readonly string[]
+}
 
 export const policyKinds: KindsOf<Policy> = { origins: strings, hosts: strings }
 

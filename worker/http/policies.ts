@@ -1,13 +1,5 @@
-import { checkBrowserPolicy } from './check-origins-and-hosts.ts'
+import { type BrowserOptions, checkBrowserPolicy } from './check-origins-and-hosts.ts'
 import type { Policy } from './origin-and-host.ts'
-
-/** Configures `policies.browser()`. */
-export type BrowserOptions = {
-  /** Origins of the pages that may call, such as `https://app.example.com`. */
-  origins: readonly string[]
-  /** Host names of the server, without port. Default: every https host. */
-  hosts?: readonly string[]
-}
 
 /**
  * Provides values for the options `origins` and `hosts` of `serve()`, which decide which web pages and host names may call. Clients that

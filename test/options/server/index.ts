@@ -39,8 +39,7 @@ const limitsTake =
   '"limits" takes maxJsonDepth, maxJsonValues, maxBatchSize, maxBodyBytes, maxResultBytes, bodyTimeoutMs, streamAfterMs, keepAliveMs, maxBufferedBytes and maxStreamAgeMs'
 const noJson = 'which has no JSON form: use plain objects, arrays, strings, finite numbers, booleans and null'
 const proxiedTool = 'proxy("https://weather.example/mcp") for the tool "a"'
-const workerExpected =
-  'a Worker such as serve(server) returns, an object with fetch, or a function'
+const workerExpected = 'a Worker such as serve(server) returns, an object with fetch, or a function'
 const servedExpected = 'a Worker that serve() returns'
 const routeMethodsExpected = 'a list of GET, HEAD and POST'
 const pathExpected = 'a path such as "/mcp", as URLs have it, without patterns'

@@ -1,5 +1,6 @@
 /** Finds the credential of a request, and the auth that it is for. */
-import type { Auth, CredentialForm } from '../../request-hooks.ts'
+import type { Auth } from '../../plugin.ts'
+import type { CredentialForm } from '../../request-hooks.ts'
 import { bearerToken } from './request-token.ts'
 import { issuerIn } from './token-form.ts'
 

@@ -1,10 +1,10 @@
 /** `forTenant()`: an auth that accepts principals of one tenant only. */
 import { checkOptions, checkValue, type KindsOf } from '../../declarations/check-options.ts'
 import * as kind from '../../declarations/option-kinds.ts'
+import type { Auth } from '../../plugin.ts'
 import { checkCaller } from '../../protocol/check-principal.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { Principal } from '../../protocol/principal.ts'
-import type { Auth } from '../../request-hooks.ts'
 import { missingTenantClaim } from './claims.ts'
 
 /** Returns the claim that names the tenant of a principal of an auth; `undefined` without one. */

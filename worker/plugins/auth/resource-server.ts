@@ -9,9 +9,10 @@
 import { checkOptions } from '../../declarations/check-options.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
 import type { Server } from '../../declarations/server.ts'
+import type { Auth } from '../../plugin.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { holdsScopes, type Principal } from '../../protocol/principal.ts'
-import type { Auth, CredentialForm, IncomingRequest, ServerInfo, TestUser } from '../../request-hooks.ts'
+import type { CredentialForm, IncomingRequest, ServerInfo, TestUser } from '../../request-hooks.ts'
 import { BadToken } from './bad-token.ts'
 import { type BearerOptions, bearerKinds } from './bearer-options.ts'
 import {

@@ -1,6 +1,6 @@
 /** Warnings of declarations that do not do what they say. */
 import type { Declarations } from '../../declarations/declarations.ts'
-import type { Auth } from '../../request-hooks.ts'
+import type { Auth } from '../../plugin.ts'
 
 /** The options of `serve()` that restrict callers. */
 export type Guards = { auth?: Auth | undefined; limiter?: object | undefined }

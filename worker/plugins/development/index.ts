@@ -2,8 +2,7 @@
 
 import type { Declarations } from '../../declarations/declarations.ts'
 import type { Interceptor } from '../../declarations/interceptor.ts'
-import type { AnyPlugin, Plugin } from '../../plugin.ts'
-import type { Auth } from '../../request-hooks.ts'
+import type { AnyPlugin, Auth, Plugin } from '../../plugin.ts'
 import { warnOfCompatibility } from './compatibility.ts'
 import { type Guards, warnOfColons, warnOfLimits, warnOfScopes } from './declared-mistakes.ts'
 import { type Described, describe } from './described.ts'

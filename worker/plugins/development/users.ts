@@ -2,7 +2,7 @@
 
 import { type InspectorUser, parseTestUser } from '../../client/test-users.ts'
 import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
-import type { Auth } from '../../request-hooks.ts'
+import type { Auth } from '../../plugin.ts'
 import { isOwnPage } from './own-page.ts'
 
 /** Returns an auth that accepts test users from the inspector, and authenticates all other requests as before. */

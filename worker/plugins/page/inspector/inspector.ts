@@ -2,8 +2,7 @@
 
 import { checkOptions } from '../../../declarations/check-options.ts'
 import * as kind from '../../../declarations/option-kinds.ts'
-import type { Plugin, Route } from '../../../plugin.ts'
-import type { Auth } from '../../../request-hooks.ts'
+import type { Auth, Plugin, Route } from '../../../plugin.ts'
 import { inspectorPage } from './page.ts'
 
 /** Decides who uses the inspector. */
