@@ -53,7 +53,9 @@ describe.each(['2025-03-26', '2025-06-18', '2025-11-25'])(
         const { status, messages } = await send(call(3, 'ask'), headers)
         expect(status).toBe(200)
         expect(messages).toMatchObject([{ id: 3 }])
-        expect(JSON.stringify(messages)).toContain('This call needs a client that supports elicitation')
+        expect(JSON.stringify(messages)).toContain(
+          `This call needs a client that supports elicitation, and clients of ${version} answer in sessions only: the server needs sessions(), and the request Mcp-Session-Id`,
+        )
       })
 
       test('a response is refused, because the server sends no requests', async () => {

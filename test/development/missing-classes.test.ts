@@ -39,6 +39,20 @@ new_sqlite_classes = ["McpSession"]`,
   ])
 })
 
+test('a server without sessions() prints once what older clients do without', async () => {
+  vi.stubEnv('NODE_ENV', 'development')
+  await using server = await startServer('test/contract/without-sessions')
+  await using client = await connect(server.url, { revision: '2026-07-28' })
+  await client.callTool('echo', { text: 'one' })
+  await client.callTool('echo', { text: 'two' })
+  const printed = () => server.harness.getLogs().filter(({ message }) => message.startsWith('edgemcp serves '))
+  await vi.waitFor(() =>
+    expect(printed().map(({ message }) => message)).toEqual([
+      'edgemcp serves "without-sessions" without sessions: clients of 2025-11-25 and older versions get no input requests, no streams of their own and no subscriptions. If they need them, add sessions() of "edgemcp/sessions" to the plugins of serve().',
+    ]),
+  )
+})
+
 test('a Worker with the classes prints no warning', async () => {
   expect(await printedBy('examples/hello')).toEqual([])
 })

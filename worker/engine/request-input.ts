@@ -26,13 +26,14 @@ export function samplingParams({ prompt, messages, ...rest }: Params): Params {
 
 /** Returns why the client of a call cannot receive an input request; `undefined` if it can. */
 export function problemOf(
-  { capabilities, revision }: Call,
+  { capabilities, client, revision }: Call,
   key: string,
   request: InputRequest,
   canFollowTasks = false,
 ): Error | undefined {
   const missing = requiredFeatures(request).find((feature) => !supportsFeature(capabilities, feature))
-  if (missing) return unsupported(missing)
+  // Without a session, a call of an older version does not know its client.
+  if (missing) return unsupported(missing, client || revision.stateless ? undefined : revision.date)
   if (!revision.ask(request)) {
     const problem = `Protocol version ${revision.date} cannot express the input request "${key}"`
     return new McpError('missing_client_capability', problem)
@@ -61,10 +62,15 @@ export function taskIn({ task }: AskOptions = {}): Params {
   return { task: task.ttl === undefined ? {} : { ttl: milliseconds(task.ttl, 'task.ttl') } }
 }
 
-const unsupported = (feature: ClientFeature) =>
-  new McpError('missing_client_capability', `This call needs a client that supports ${feature}`, {
-    requiredCapabilities: requiredCapabilities(feature),
-  })
+/** @param version of a client without a session; `undefined` for others */
+const unsupported = (feature: ClientFeature, version: string | undefined) =>
+  new McpError(
+    'missing_client_capability',
+    version === undefined
+      ? `This call needs a client that supports ${feature}`
+      : `This call needs a client that supports ${feature}, and clients of ${version} answer in sessions only: the server needs sessions(), and the request Mcp-Session-Id`,
+    { requiredCapabilities: requiredCapabilities(feature) },
+  )
 
 /** @throws Error for a URL that is not https, or contains credentials */
 export function pageUrl(key: string, text: string | URL): string {

@@ -3,6 +3,8 @@
 import type { Declarations } from '../../declarations/declarations.ts'
 import type { Interceptor } from '../../declarations/interceptor.ts'
 import type { AnyPlugin, Auth, Plugin } from '../../plugin.ts'
+import { newestWithSessions } from '../../protocol/revisions/index.ts'
+import { atFirstRequest } from './at-first-request.ts'
 import { warnOfCompatibility } from './compatibility.ts'
 import { type Guards, warnOfColons, warnOfLimits, warnOfScopes } from './declared-mistakes.ts'
 import { type Described, describe } from './described.ts'
@@ -45,6 +47,7 @@ export function watch<O extends Guards & Described>(
   warnOfCompatibility()
   warnOfMalformedKeys()
   if (has('sessions')) warnOfSharedClass(declarations, options, names.session)
+  else atFirstRequest(() => announceWithoutSessions(declarations.options.name))
   // Once everything is declared.
   if (!limiter) queueMicrotask(() => warnOfLimits(declarations))
   queueMicrotask(() => warnOfColons(declarations))
@@ -61,6 +64,13 @@ export function watch<O extends Guards & Described>(
       ...withInspector(plugins, env, auth),
     ],
   }
+}
+
+/** Says what clients of older versions cannot have. */
+function announceWithoutSessions(name: string): void {
+  console.warn(
+    `edgemcp serves "${name}" without sessions: clients of ${newestWithSessions.date} and older versions get no input requests, no streams of their own and no subscriptions. If they need them, add sessions() of "edgemcp/sessions" to the plugins of serve().`,
+  )
 }
 
 /** Warns with the first response of the endpoint. */
