@@ -22,7 +22,7 @@ const extra = (entry: string) => `${everything};export * from 'edgemcp/${entry}'
 
 /** `budget`: kilobytes of 1,000 bytes, after gzip. */
 const bundles = [
-  { name: 'hello without sessions() and schema library', source: stateless, external: schemaLibraries, budget: 51 },
+  { name: 'hello without sessions() and schema library', source: stateless, external: schemaLibraries, budget: 50 },
   { name: 'hello, without its schema library', source: hello, external: schemaLibraries, budget: 70 },
   { name: 'everything of edgemcp', source: everything, external: schemaLibraries, budget: 53 },
   { name: 'with edgemcp/api-keys', source: extra('api-keys'), external: schemaLibraries },

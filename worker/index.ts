@@ -59,21 +59,17 @@ export { createGuard, type Guard, type GuardOptions } from './http/guard.ts'
 export type { Limits } from './http/limits.ts'
 export type { Policy } from './http/origin-and-host.ts'
 export { policies } from './http/policies.ts'
+export type { Listen, Transport, TransportPost, TransportRoute } from './http/transport.ts'
 export type {
   AnyPlugin,
   Auth,
   ClassesOf,
   ClassesOfAuth,
   DurableObjectClass,
-  Listen,
   Plugin,
   Provided,
   Route,
   Runtime,
-  SubscriptionStream,
-  Transport,
-  TransportPost,
-  TransportRoute,
 } from './plugin.ts'
 export { ClientError, type ErrorKind, McpError, ToolError } from './protocol/errors.ts'
 export type { Message, NotificationMessage, RequestMessage } from './protocol/jsonrpc.ts'

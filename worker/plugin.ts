@@ -10,16 +10,12 @@ import type { TemplateResource } from './declarations/resource.ts'
 import type { Server } from './declarations/server.ts'
 import type { Seals } from './engine/call.ts'
 import type { Method } from './engine/methods/method.ts'
-import type { Listen } from './http/host.ts'
 import type { Limits } from './http/limits.ts'
-import type { Transport } from './http/transport.ts'
+import type { Listen, Transport } from './http/transport.ts'
 import type { Principal } from './protocol/principal.ts'
 import type { Revision } from './protocol/revision.ts'
 import type { Params } from './protocol/types.ts'
 import type { AuditHook, Limiter, RequestAuth, ServerInfo } from './request-hooks.ts'
-
-export type { Listen, SubscriptionStream } from './http/host.ts'
-export type { Transport, TransportPost, TransportRoute } from './http/transport.ts'
 
 /** Provides the services of an endpoint to its plugins. */
 export interface Runtime {

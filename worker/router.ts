@@ -5,7 +5,7 @@ import { get, post, remove } from './http/endpoint.ts'
 import { errorResponse, notAllowed } from './http/error-response.ts'
 import type { Host } from './http/host.ts'
 import { guardHost, guardOrigin } from './http/origin-and-host.ts'
-import type { Transport } from './http/transport.ts'
+import type { Beyond } from './http/transport.ts'
 import type { Route } from './plugin.ts'
 import { asMcpError, errorTable, McpError } from './protocol/errors.ts'
 import { memoizeLast } from './protocol/memoize-last.ts'
@@ -23,16 +23,11 @@ type Handler = (
 ) => Response | Promise<Response>
 
 /**
- * @param transport what serves sessions, if the endpoint has it
+ * @param beyond what serves sessions and streams of change notifications, if the endpoint has it
  * @param routes of plugins
  * @param hooks of plugins, called with each response, except for those of `auth`, whose metadata every page may read
  */
-export function router(
-  host: Host,
-  transport: Transport | undefined,
-  routes: readonly Route[],
-  hooks: readonly AuditHook[],
-): Answer {
+export function router(host: Host, beyond: Beyond, routes: readonly Route[], hooks: readonly AuditHook[]): Answer {
   const { auth, cors, limit, policy } = host
   // Routes to functions that answer, so that the route of one request can be remembered for the next one.
   const router = IttyRouter()
@@ -72,12 +67,12 @@ export function router(
   }
 
   route(host.paths.mcp, {
-    GET: (request, _, incoming) => get(request, host, incoming, transport),
-    POST: (request, _, incoming) => post(request, host, incoming, transport),
-    DELETE: (request, _, incoming) => remove(request, host, incoming, transport),
+    GET: (request, _, incoming) => get(request, host, incoming, beyond),
+    POST: (request, _, incoming) => post(request, host, incoming, beyond),
+    DELETE: (request, _, incoming) => remove(request, host, incoming, beyond),
     OPTIONS,
   })
-  for (const { path, method, handle } of transport?.routes(host.paths) ?? []) {
+  for (const { path, method, handle } of beyond.transport?.routes(host.paths) ?? []) {
     route(path, { [method]: handle, OPTIONS })
   }
   for (const { path, methods, handle } of routes) {

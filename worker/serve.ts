@@ -14,9 +14,9 @@ import { failureHandler } from './handler-errors.ts'
 import { callerOfMessage } from './http/caller.ts'
 import { checkPolicy } from './http/check-origins-and-hosts.ts'
 import { Cors } from './http/cors.ts'
-import { type Host, type Listen, sealsOf } from './http/host.ts'
+import { type Host, sealsOf } from './http/host.ts'
 import { defaultLimits, type Limits } from './http/limits.ts'
-import type { Transport } from './http/transport.ts'
+import type { Beyond } from './http/transport.ts'
 import { withPlugins } from './merge-plugins.ts'
 import { declareClass, EndpointObjects, keys, once, secretSealer, sessionClasses, storedKeyRing } from './platform.ts'
 import type { AnyPlugin, Auth, ClassesOf, ClassesOfAuth, Provided, Runtime } from './plugin.ts'
@@ -216,7 +216,8 @@ class ServedEndpoint {
       const usable = this.#usable()
       const [transport] = usable.flatMap(({ transport }) => transport ?? [])
       const [listen] = usable.flatMap(({ listen }) => listen ?? [])
-      return router(this.#host(transport, listen), transport, routes, hooks)
+      const beyond = { transport, listen }
+      return router(this.#host(beyond), beyond, routes, hooks)
     })
     return {
       ...Object.fromEntries(this.#plugins.flatMap((plugin) => classesOf(plugin, runtime))),
@@ -228,7 +229,7 @@ class ServedEndpoint {
   }
 
   /** Called at the first request, when the exports of the Worker are known. */
-  #host(transport: Transport | undefined, listen: Listen | undefined): Host {
+  #host({ transport, listen }: Beyond): Host {
     const objects = this.#objects
     const { identity, declarations, seals } = this.#runtime
     const { auth, origins = [], hosts = [], cors } = this.#options
@@ -246,7 +247,7 @@ class ServedEndpoint {
       readContext: readContextOf(this.#options),
       hasSessions: transport !== undefined,
       handshakeOf: transport && ((id, principal) => transport.handshakeOf(id, host, principal)),
-      listen,
+      updates: listen !== undefined,
       object: this.#runtime.object,
       seals,
       state: (name) => objects.state(name),

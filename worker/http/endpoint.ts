@@ -19,15 +19,14 @@ import { jsonOrStream } from './json-or-stream.ts'
 import { rejectMessages } from './reject-messages.ts'
 import { readStateless, readWithoutSession, type StatelessCalls } from './stateless/read.ts'
 import { runStateless } from './stateless/run.ts'
-import { openSubscription } from './stateless/subscribe.ts'
-import type { Transport } from './transport.ts'
+import type { Beyond, Listen, Transport } from './transport.ts'
 
 /** POST: the body and the headers decide the protocol version, and whether the request belongs to a session. */
 export async function post(
   request: Request,
   host: Host,
   incoming: IncomingRequest,
-  transport: Transport | undefined,
+  { transport, listen }: Beyond,
 ): Promise<Response> {
   const version = boundedHeader(request, 'MCP-Protocol-Version')
   const accept = accepts(boundedHeader(request, 'Accept'))
@@ -46,7 +45,7 @@ export async function post(
   const access = await decideAccess(messagesOf(classified), host, incoming)
   if (access instanceof Response) return access
   if ('handshake' in classified) return postHandshake(classified.handshake, access, host, transport)
-  if ('stateless' in classified) return postStateless(request, classified, accept, access, host)
+  if ('stateless' in classified) return postStateless(request, classified, accept, access, host, listen)
   if (transport && session !== null) return transport.post({ ...classified, id: session }, accept, access, host)
   const calls = readWithoutSession(classified, version, access, host)
   return calls instanceof Response ? calls : serveStateless(request, calls, accept, access, host)
@@ -57,7 +56,7 @@ export async function get(
   request: Request,
   host: Host,
   incoming: IncomingRequest,
-  transport: Transport | undefined,
+  { transport }: Beyond,
 ): Promise<Response> {
   await authenticate(request, host, incoming)
   requireStream(accepts(boundedHeader(request, 'Accept')))
@@ -73,7 +72,7 @@ export async function remove(
   request: Request,
   host: Host,
   incoming: IncomingRequest,
-  transport: Transport | undefined,
+  { transport }: Beyond,
 ): Promise<Response> {
   const principal = await authenticate(request, host, incoming)
   if (!transport) return notAllowed('POST, OPTIONS')
@@ -88,15 +87,14 @@ async function postStateless(
   accept: AcceptedTypes,
   access: Access,
   host: Host,
+  listen: Listen | undefined,
 ): Promise<Response> {
   const { stateless: message, revision } = classified
   try {
     const calls = await readStateless(request, classified, access, host)
     const isSubscription = methodIn(revision, message.method)?.requires === 'stream'
     const [call] = calls.calls
-    if (isSubscription && host.listen && call) {
-      return await openSubscription(call, request, host.listen, accept, access, host)
-    }
+    if (isSubscription && listen && call) return await listen(call, request, accept, access, host)
     return await serveStateless(request, calls, accept, access, host)
   } catch (thrown) {
     return errorResponse(asMcpError(thrown, host.report), message.id)

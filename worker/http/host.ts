@@ -1,15 +1,11 @@
 /** What the endpoint needs of the place where it runs. */
 import type { RequestStateRpc } from '../../durable-objects/rpc.ts'
-import type { CallerContext } from '../declarations/caller.ts'
 import type { RequestContext } from '../declarations/request-context.ts'
 import type { Admitted } from '../declarations/stored-principal.ts'
 import type { Seals } from '../engine/call.ts'
 import { maxAnswerTimeoutMs } from '../engine/journal.ts'
 import type { NegotiatedSession } from '../engine/methods/method.ts'
-import type { McpError } from '../protocol/errors.ts'
-import type { RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
-import type { Revision } from '../protocol/revision.ts'
 import type { IncomingRequest, Limiter, ServerInfo } from '../request-hooks.ts'
 import type { Sealer } from '../sealing/seal.ts'
 import type { Cors } from './cors.ts'
@@ -27,8 +23,8 @@ export type Host = ServerInfo & {
   readonly handshakeOf:
     | ((id: string, principal: Principal | undefined) => Promise<NegotiatedSession | undefined>)
     | undefined
-  /** Reads the params of `subscriptions/listen`: see `edgemcp/subscriptions`. `undefined` on a server without change notifications. */
-  readonly listen: Listen | undefined
+  /** Whether clients can receive change notifications. */
+  readonly updates: boolean
   /** Returns the object that stores one request state of a stateless call. */
   requestState(name: string): RequestStateRpc
   /** Data that is stored with work that outlives its request. */
@@ -36,37 +32,6 @@ export type Host = ServerInfo & {
   /** Returns the sealer of this identity. */
   sealer(): Promise<Sealer>
 }
-
-/** Connects a client of `subscriptions/listen` to the Durable Object that sends its events. */
-export interface SubscriptionStream {
-  /**
-   * Opens a WebSocket to the object.
-   *
-   * @param after the id of the last event that the client received; `undefined` starts with the next event
-   * @returns a response without a WebSocket when the object rejects the stream
-   */
-  dial(after: string | undefined): Promise<Response>
-  /** Converts a message of the object into the text of a server-sent event. */
-  frame(payload: string): string
-  /** Text that the client receives first. */
-  readonly firstFrame: string
-  /** Text that the client receives when the stream ends. */
-  readonly lastFrame: string
-  /** The error for the client when the object rejects the stream. */
-  readonly rejection: McpError
-  /** Called once the stream is open. */
-  onOpened?(): Promise<void>
-  /** Called once the stream has ended, or was rejected. */
-  onClosed?(): Promise<void>
-}
-
-/** Opens a stream of `subscriptions/listen`. */
-export type Listen = (
-  message: RequestMessage,
-  revision: Revision,
-  caller: CallerContext,
-  address: string | undefined,
-) => Promise<SubscriptionStream>
 
 /** Returns the seals of one principal at one endpoint. */
 export const sealsOf = (

@@ -22,7 +22,7 @@ export async function answerInitialize(
   const negotiated = initialize.negotiate(params)
   // `negotiate` returns only versions that this server speaks.
   const revision = revisionOf(negotiated.version) as Revision
-  const features = { updates: host.listen !== undefined, hasSessions: transport !== undefined }
+  const features = { updates: host.updates, hasSessions: transport !== undefined }
   const { date: protocolVersion } = revision
   const { client } = negotiated
   const capabilities = revision.client(negotiated.capabilities)

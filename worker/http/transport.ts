@@ -1,4 +1,4 @@
-/** What serves clients that have more than single requests: `sessions()` of `edgemcp/sessions`. The endpoint serves all others itself. */
+/** What serves the requests that the endpoint does not serve itself: plugins such as `sessions()` and `subscriptions()` provide it. */
 import type { NegotiatedSession } from '../engine/methods/method.ts'
 import type { Message } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
@@ -6,6 +6,7 @@ import type { IncomingRequest } from '../request-hooks.ts'
 import type { AcceptedTypes } from './accept.ts'
 import type { Access } from './access.ts'
 import type { Host } from './host.ts'
+import type { StatelessCall } from './stateless/read.ts'
 
 /** Messages of a POST with the header `Mcp-Session-Id`. */
 export type TransportPost = {
@@ -50,4 +51,23 @@ export interface Transport {
   remove(request: Request, host: Host, principal: Principal | undefined): Promise<Response>
   /** Returns the paths that it serves besides the endpoint. */
   routes(paths: Host['paths']): readonly TransportRoute[]
+}
+
+/**
+ * Opens the stream of a `subscriptions/listen` request, which has been admitted.
+ *
+ * @throws McpError to reject the request
+ */
+export type Listen = (
+  call: StatelessCall,
+  request: Request,
+  accept: AcceptedTypes,
+  access: Access,
+  host: Host,
+) => Promise<Response>
+
+/** What an endpoint has besides single requests. */
+export type Beyond = {
+  readonly transport: Transport | undefined
+  readonly listen: Listen | undefined
 }

@@ -71,7 +71,7 @@ async function answerCall(
     post: messages,
     seals,
     state: { object: host.state, session: undefined },
-    updates: host.listen !== undefined,
+    updates: host.updates,
     notify(notification) {
       const written = revision.notification(notification)
       if (written) messages.push(notificationText(written))

@@ -15,7 +15,6 @@ import type { Declarations, Open } from '../../declarations/declarations.ts'
 import { guardStep } from '../../engine/failure.ts'
 import { hasResources } from '../../engine/methods/resources.ts'
 import { canSubscribe } from '../../engine/topics.ts'
-import type { SubscriptionStream } from '../../plugin.ts'
 import * as bounds from '../../protocol/bounds.ts'
 import {
   changesIn,
@@ -48,6 +47,29 @@ export type ListenRequest = {
   readonly shards: Shards
   readonly options: SubscriptionsOptions
   report(problem: unknown): void
+}
+
+/** Connects a client of `subscriptions/listen` to the Durable Object that sends its events. */
+export interface SubscriptionStream {
+  /**
+   * Opens a WebSocket to the object.
+   *
+   * @param after the id of the last event that the client received; `undefined` starts with the next event
+   * @returns a response without a WebSocket when the object rejects the stream
+   */
+  dial(after: string | undefined): Promise<Response>
+  /** Converts a message of the object into the text of a server-sent event. */
+  frame(payload: string): string
+  /** Text that the client receives first. */
+  readonly firstFrame: string
+  /** Text that the client receives when the stream ends. */
+  readonly lastFrame: string
+  /** The error for the client when the object rejects the stream. */
+  readonly rejection: McpError
+  /** Called once the stream is open. */
+  onOpened?(): Promise<void>
+  /** Called once the stream has ended, or was rejected. */
+  onClosed?(): Promise<void>
 }
 
 /**

@@ -12,9 +12,13 @@ import type { Changes, Delivered } from '../../declarations/change-hub.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import { declarationsOf } from '../../declarations/endpoints.ts'
 import { count } from '../../declarations/option-kinds.ts'
+import { callerContextOf } from '../../engine/caller.ts'
 import { findResource, findTemplate } from '../../engine/methods/resources.ts'
 import { changeTopics } from '../../engine/topics.ts'
-import type { Listen, Plugin, Runtime } from '../../plugin.ts'
+import { requireStream } from '../../http/accept.ts'
+import { openRelay } from '../../http/relay.ts'
+import type { Listen } from '../../http/transport.ts'
+import type { Plugin, Runtime } from '../../plugin.ts'
 import { recipientsPrefix, shardName, toggleKey } from '../../protocol/changes.ts'
 import { hash } from '../../protocol/hash.ts'
 import { readNonce } from '../../sealing/seal.ts'
@@ -72,16 +76,25 @@ export function subscriptions(
   }
 }
 
-/** Returns what opens the streams of `subscriptions/listen`. */
+/** Returns what answers `subscriptions/listen` with the event stream of a Subscriptions object. */
 function listenWith(
-  { declarations, identity, seals, object, report }: Runtime,
+  { declarations, identity, seals, object, report, waitUntil }: Runtime,
   { of, options }: { readonly of: Shards['of']; readonly options: SubscriptionsOptions },
 ): Listen {
   const at = (shard: number) =>
     object<SubscriptionsRpc>('McpSubscriptions', shardName(declarations.options.name, shard))
-  return (message, revision, caller, address) => {
-    const { open } = seals(caller.principal)
-    return listen({
+  return async ({ message, call }, request, accept, { principal, address, credential }, { limits, state }) => {
+    requireStream(accept)
+    const own = seals(principal)
+    const caller = callerContextOf(call, {
+      signal: () => request.signal,
+      seals: own,
+      state: { object: state, session: undefined },
+    })
+    const { revision } = call
+    const shards = { of, at }
+    const { open } = own
+    const stream = await listen({
       message,
       revision,
       caller,
@@ -89,10 +102,20 @@ function listenWith(
       address,
       declarations,
       open,
-      shards: { of, at },
+      shards,
       options,
       report,
     })
+    const onEnd = () => {
+      if (stream.onClosed) waitUntil(stream.onClosed())
+    }
+    const response = await openRelay({ ...limits, ...stream, credential, onEnd })
+    if (response.status !== 200) {
+      onEnd()
+      throw stream.rejection
+    }
+    if (stream.onOpened) waitUntil(stream.onOpened())
+    return response
   }
 }
 
