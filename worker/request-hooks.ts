@@ -34,7 +34,7 @@ export interface ServerInfo {
   /**
    * Returns all scopes of a request if the principal lacks one of them, and an empty list otherwise.
    *
-   * @param incoming the HTTP request, for entries with `visibleTo`
+   * @param incoming the HTTP request, for entries with `visibleTo`. What its messages name is looked up once
    */
   lackedScopes(
     principal: Principal | undefined,
@@ -45,6 +45,7 @@ export interface ServerInfo {
   scopesOf(
     principal: Principal | undefined,
     request: Pick<RequestMessage, 'method' | 'params'>,
+    incoming?: IncomingRequest,
   ): Awaitable<readonly string[]>
   /** Returns a Durable Object of a plugin: see `Runtime.object`. */
   object<Rpc>(className: string, name: string): Rpc

@@ -7,10 +7,10 @@ import { admittedBy, type Endpoint, endpointKey, registerEndpoint } from './decl
 import type { RequestContext } from './declarations/request-context.ts'
 import type { Server } from './declarations/server.ts'
 import type { Admitted } from './declarations/stored-principal.ts'
-import { isVisible } from './engine/methods/lists.ts'
 import { checkedContext } from './engine/request-context.ts'
 import { lackedScopes, scopesOf } from './engine/required-scopes.ts'
 import { failureHandler } from './handler-errors.ts'
+import { targetOf } from './http/access.ts'
 import { callerOfMessage } from './http/caller.ts'
 import { checkPolicy } from './http/check-origins-and-hosts.ts'
 import { Cors } from './http/cors.ts'
@@ -231,7 +231,7 @@ class ServedEndpoint {
   /** Called at the first request, when the exports of the Worker are known. */
   #host({ transport, listen }: Beyond): Host {
     const objects = this.#objects
-    const { identity, declarations, seals } = this.#runtime
+    const { identity, seals } = this.#runtime
     const { auth, origins = [], hosts = [], cors } = this.#options
     const host: Host = {
       server: this.#endpoint.server,
@@ -251,14 +251,17 @@ class ServedEndpoint {
       object: this.#runtime.object,
       seals,
       state: (name) => objects.state(name),
-      lackedScopes: async (principal, message, incoming) =>
-        lackedScopes(declarations, principal, message, seals(principal).open, async (entry) => {
+      lackedScopes: async (principal, message, incoming) => {
+        const target = targetOf(message, host, principal, incoming)
+        const lacked = lackedScopes(target, principal, seals(principal).open, async (entry) => {
           const caller = await callerOfMessage(host, principal, message, incoming)
           // The step of the call checks the scopes again, and reports what `visibleTo` throws there.
-          return isVisible(entry, { caller }).catch(() => false)
-        }),
-      scopesOf: (principal, message) =>
-        scopesOf(declarations, message, (...sealed) => seals(principal).open(...sealed), principal),
+          return target.isVisible(entry, { caller }).catch(() => false)
+        })
+        return (await lacked) ?? []
+      },
+      scopesOf: (principal, message, incoming) =>
+        scopesOf(targetOf(message, host, principal, incoming), seals(principal).open, principal),
       requestState: (name) => objects.requestState(name),
       waitUntil,
       identity,

@@ -9,13 +9,9 @@ import type { Server } from '../../worker/declarations/server.ts'
 import type { Call, CallEnvironment } from '../../worker/engine/call.ts'
 import { callerContextOf } from '../../worker/engine/caller.ts'
 import type { Journal } from '../../worker/engine/journal.ts'
-import { callMethod } from '../../worker/engine/methods/index.ts'
-import type { Method } from '../../worker/engine/methods/method.ts'
+import type { Target } from '../../worker/engine/methods/method.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import { progressToken } from '../../worker/protocol/meta.ts'
-
-export const methodOf = (_: unknown, { method, revision }: Call): Method | undefined =>
-  revision.requests.has(method) ? callMethod(method) : undefined
 
 /** Nothing is sent before the handler returns. */
 const never = new Promise<never>(() => {})
@@ -25,8 +21,9 @@ export async function run(
   call: Call,
   _journal: Journal,
   environment: CallEnvironment,
+  target: Target,
 ): Promise<ResultOutcome> {
-  const method = methodOf(server.declarations, call)
+  const method = target.callIn(call.revision)
   if (!method?.offered(server.declarations, environment))
     throw new McpError('method_not_found', `Method not found: ${call.method}`)
   progressToken(call.params)
@@ -35,7 +32,7 @@ export async function run(
   const caller = callerContextOf(call, environment)
   return {
     type: 'result',
-    result: await method.answer({ server, call, caller, environment, context, roundEnded: never }),
+    result: await method.answer({ server, call, target, caller, environment, context, roundEnded: never }),
   }
 }
 

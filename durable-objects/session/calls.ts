@@ -1,16 +1,14 @@
 /** The calls of a session: starts them, and runs them step by step. */
 import type { CallerContext, Guarded } from '../../worker/declarations/caller.ts'
-import type { Declarations } from '../../worker/declarations/declarations.ts'
 import type { Server } from '../../worker/declarations/server.ts'
 import type { BatchAnswers } from '../../worker/engine/batch-answers.ts'
 import { callerContextOf } from '../../worker/engine/caller.ts'
 import { Cancellation } from '../../worker/engine/cancellation.ts'
 import { guardStep } from '../../worker/engine/failure.ts'
 import { emptyJournal } from '../../worker/engine/journal.ts'
-import { methodIn } from '../../worker/engine/methods/index.ts'
-import { isVisible } from '../../worker/engine/methods/lists.ts'
-import type { NegotiatedSession, ProtocolMethod, SessionControls } from '../../worker/engine/methods/method.ts'
+import type { NegotiatedSession, SessionControls, Target } from '../../worker/engine/methods/method.ts'
 import { openContext } from '../../worker/engine/request-context.ts'
+import { resolve } from '../../worker/engine/resolve.ts'
 import { runCall } from '../../worker/engine/run.ts'
 import { serializeResult } from '../../worker/engine/serialize-result.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
@@ -51,9 +49,10 @@ export function startCall(
         `The id ${JSON.stringify(request.id)} is in use by a request in progress: use another id`,
       )
     }
-    const method = methodIn(post.revision, request.method)
+    const target = resolve(declarations, request)
+    const method = target.methodIn(post.revision) ?? target.callIn(post.revision)
     if (method?.requires === 'connection') {
-      const counted = count(session, { ...from, request }, post)
+      const counted = count(session, { ...from, request }, post, target, async () => true)
       if (!counted) return succeed(method.result)
       return succeedWith(
         counted.then((release) => {
@@ -64,26 +63,25 @@ export function startCall(
     }
     if (method?.requires === 'handshake') return succeedWith(initializeSse(method, session, post, request, from))
     if (!negotiated) throw new McpError('invalid_request', 'The first request must be initialize')
-    if (!isOffered(session, declarations, request.method, method)) {
-      throw new McpError('method_not_found', `Method not found: ${request.method}`)
-    }
+    // Whether the server offers the method of a call is decided when the call starts.
+    const isOffered =
+      method?.requires === 'session'
+        ? method.offered(declarations, { updates: hasSubscriptions(session) })
+        : method !== undefined
+    if (!isOffered) throw new McpError('method_not_found', `Method not found: ${request.method}`)
     if (declarations.hooks?.onSessionEnd) setOwner(session, negotiated, from)
     const scopes = scopesIn(from, request)
-    runStep(session, post, { ...from, request, handshake: negotiated, journal: emptyJournal, scopes })
+    runStep(
+      session,
+      post,
+      { ...from, request, handshake: negotiated, journal: emptyJournal, scopes },
+      false,
+      post.batch,
+      target,
+    )
   } catch (thrown) {
     refuse(thrown)
   }
-}
-
-/** @param method of the protocol, if its version has it. Whether the server offers the method of a call is decided when the call starts */
-function isOffered(
-  session: SessionParts,
-  declarations: Declarations,
-  name: string,
-  method: ProtocolMethod | undefined,
-): boolean {
-  if (method?.requires === 'session') return method.offered(declarations, { updates: hasSubscriptions(session) })
-  return method !== undefined || declarations.methods.has(name)
 }
 
 function setOwner(session: SessionParts, { client }: NegotiatedSession, from: Post): void {
@@ -131,20 +129,21 @@ function controlsOf(
 /** Counts a round of a call, if the endpoint has limits. @param resumed cancels a round of a call that continues */
 function count(
   session: SessionParts,
-  { request, caller, admitted }: Pick<SessionCall, 'request' | 'caller' | 'admitted'>,
+  { request, principal, caller, admitted }: Pick<SessionCall, 'request' | 'principal' | 'caller' | 'admitted'>,
   post: PendingPost,
+  target: Target,
+  sees: (entry: Guarded) => Promise<boolean>,
   resumed?: AbortSignal,
-  sees?: (entry: Guarded) => Promise<boolean>,
 ): Promise<() => void> | undefined {
   if (caller === undefined) return undefined
-  const { method, params = {} } = request
   const counting = session.host.countRoundOf(admitted)?.({
-    method,
-    params,
+    params: request.params,
+    principal,
+    entries: target.found.entries,
     caller,
     post,
     isResumed: resumed !== undefined,
-    ...(sees && { sees }),
+    sees,
     signal: () => resumed ?? new AbortController().signal,
     // Handlers of a session run on after their call was cancelled, until they return.
     endsWithSignal: false,
@@ -159,6 +158,7 @@ function count(
  *
  * @param isResumed the call was counted when it started
  * @param batch of the POST that starts or continues the call
+ * @param known what the call names. Default: it is looked up
  */
 export function runStep(
   session: SessionParts,
@@ -166,29 +166,31 @@ export function runStep(
   sessionCall: SessionCall,
   isResumed = false,
   batch = post.batch,
+  known?: Target,
 ): void {
   const { request } = sessionCall
   const cancellation = new Cancellation()
-  const { promise, resolve } = Promise.withResolvers<void>()
+  const { promise, resolve: end } = Promise.withResolvers<void>()
   const key = requestKey(request.id)
   post.calls.add(sessionCall)
   if (post.stream !== undefined) recordCall(session, sessionCall, post.stream)
   const environment = environmentOf(session, post, sessionCall, cancellation, batch)
   const withContext = async () =>
     callOf(session, post, sessionCall, await openContext(sessionCall.requestContext, environment.seals))
-  // The step reports what visibleTo throws.
-  const sees = async (entry: Guarded) =>
-    isVisible(entry, { caller: callerContextOf(await withContext(), environment) }).catch(() => false)
   const step = async () => {
     let release: (() => void) | undefined
     try {
-      release = await count(session, sessionCall, post, isResumed ? cancellation.signal : undefined, sees)
+      const server = session.host.serverFor(sessionCall.admitted)
+      const target = known ?? resolve(server.declarations, request)
+      // The step reports what visibleTo throws.
+      const sees = async (entry: Guarded) =>
+        target.isVisible(entry, { caller: callerContextOf(await withContext(), environment) }).catch(() => false)
+      release = await count(session, sessionCall, post, target, sees, isResumed ? cancellation.signal : undefined)
       // One after the other, as without a session: one result is in memory before the bound on all responses holds.
       await batch?.nextTurn(promise)
       const call = await withContext()
       if (cancellation.isAborted) return
-      const server = session.host.serverFor(sessionCall.admitted)
-      const method = methodIn(post.revision, request.method)
+      const method = target.methodIn(post.revision)
       const outcome =
         method?.requires === 'session'
           ? {
@@ -202,10 +204,10 @@ export function runStep(
                 ),
               ),
             }
-          : await runCall(server, call, sessionCall.journal, environment)
+          : await runCall(server, call, sessionCall.journal, environment, target)
       if (cancellation.isAborted) return
       if (outcome.type === 'result') {
-        const text = serializeResult(request.id, server.declarations, call, outcome.result, {
+        const text = serializeResult(request.id, server.declarations, { call, target }, outcome.result, {
           report: session.host.report,
           limit: post.stream === undefined ? rpcLimit : streamLimit,
         })
@@ -227,7 +229,7 @@ export function runStep(
   step()
     // Its client would wait for an answer that cannot be sent.
     .catch((problem) => session.lifetime.abort(problem))
-    .finally(resolve)
+    .finally(end)
 }
 
 /**

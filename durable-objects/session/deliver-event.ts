@@ -1,6 +1,6 @@
 /** Events on the standing stream of a session. Only `subscriptions()` and `tasks()` publish them, and bring this code. */
 import type { Guarded } from '../../worker/declarations/caller.ts'
-import { namedEntries } from '../../worker/engine/required-scopes.ts'
+import { resolve } from '../../worker/engine/resolve.ts'
 import { eventNotification, type ServerEvent } from '../../worker/protocol/changes.ts'
 import { notificationText } from '../../worker/protocol/jsonrpc.ts'
 import { defaultLogLevel, includesLevel } from '../../worker/protocol/meta.ts'
@@ -47,7 +47,7 @@ export async function deliverEvent(
 
 /** Returns the declared resource that has a URI, or those of all upstreams that may have it. */
 const resourcesAt = ({ host }: SessionParts, uri: string) =>
-  namedEntries(host.server.declarations, 'resources/subscribe', { uri })
+  resolve(host.server.declarations, { method: 'resources/subscribe', params: { uri } }).found.entries
 
 const isScoped = ({ scopes = [] }: Guarded): boolean => scopes.length > 0
 

@@ -1,6 +1,7 @@
 /** The recovery of calls that were running when the object was lost. */
-import { isSafeToRetry } from '../../worker/engine/retry-policy.ts'
+import type { Declarations } from '../../worker/declarations/declarations.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
+import type { RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import { runStep } from './calls.ts'
 import { holdAwake } from './keep-awake.ts'
 import type { SessionCall } from './pending-post.ts'
@@ -31,4 +32,11 @@ export function recoverCalls(session: SessionParts): void {
   }
   session.isNew = false
   void holdAwake(session)
+}
+
+/** Whether a request may run again after it was interrupted: a request that only reads, or a tool whose annotations allow it. */
+function isSafeToRetry({ tools }: Declarations, { method, params }: RequestMessage): boolean {
+  if (method !== 'tools/call') return true
+  const { readOnlyHint, idempotentHint } = tools.get(String(params?.name))?.item.annotations ?? {}
+  return readOnlyHint === true || idempotentHint === true
 }

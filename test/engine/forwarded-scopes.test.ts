@@ -6,6 +6,7 @@ import { addForwarded } from '../../worker/declarations/extend.ts'
 import type { Forwarded } from '../../worker/declarations/forwarded.ts'
 import { createServer } from '../../worker/declarations/server.ts'
 import { scopesOf } from '../../worker/engine/required-scopes.ts'
+import { resolve } from '../../worker/engine/resolve.ts'
 import { subjectsOf } from '../../worker/plugins/observe/audit/subjects.ts'
 
 const forwarding = (prefix: string, scopes: readonly string[]): Forwarded => ({
@@ -24,26 +25,24 @@ const open = async () => undefined
 const principal = (scopes: string[]) => ({ issuer: 'https://issuer.example', subject: 'ada', scopes, claims: {} })
 
 test('a stream of a call requires the scopes of every server that may answer it', async () => {
-  expect(await scopesOf(declarations, call, open)).toEqual(['x', 'y'])
-  expect(await scopesOf(declarations, { method: 'resources/read', params: { uri: 'note://1' } }, open)).toEqual([
-    'x',
-    'y',
-    'z',
-  ])
+  expect(await scopesOf(resolve(declarations, call), open)).toEqual(['x', 'y'])
+  expect(
+    await scopesOf(resolve(declarations, { method: 'resources/read', params: { uri: 'note://1' } }), open),
+  ).toEqual(['x', 'y', 'z'])
 })
 
 test('a stream of a call requires no scopes of servers that refuse its caller', async () => {
-  expect(await scopesOf(declarations, call, open, principal(['x']))).toEqual(['x'])
-  expect(await scopesOf(declarations, call, open, principal(['x', 'y', 'z']))).toEqual(['x', 'y'])
+  expect(await scopesOf(resolve(declarations, call), open, principal(['x']))).toEqual(['x'])
+  expect(await scopesOf(resolve(declarations, call), open, principal(['x', 'y', 'z']))).toEqual(['x', 'y'])
 })
 
 test('a stream of a call requires the scopes of every server when all of them refuse its caller', async () => {
-  expect(await scopesOf(declarations, call, open, principal([]))).toEqual(['x', 'y'])
+  expect(await scopesOf(resolve(declarations, call), open, principal([]))).toEqual(['x', 'y'])
 })
 
 test('the audit log has the scopes of every server that may answer a call', async () => {
   const told = (scopes: string[]) =>
-    subjectsOf(call, async (asked) => scopesOf(declarations, asked, open, principal(scopes)))
+    subjectsOf(call, async (asked) => scopesOf(resolve(declarations, asked), open, principal(scopes)))
   expect(await told([])).toEqual([{ name: 'slow', scopes: ['x', 'y'] }])
   expect(await told(['x'])).toEqual([{ name: 'slow', scopes: ['x'] }])
 })

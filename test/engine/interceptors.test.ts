@@ -5,7 +5,8 @@ import { toolError } from '../../worker/declarations/result-constructors.ts'
 import { createServer } from '../../worker/declarations/server.ts'
 import type { CallEnvironment } from '../../worker/engine/call.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
-import { play, refusal } from './stage.ts'
+import type { Principal } from '../../worker/protocol/principal.ts'
+import { play, refusal, result, textOf } from './stage.ts'
 
 const description = 'For tests'
 
@@ -143,6 +144,31 @@ test('a call that an interceptor renames requires the scopes of the new name', a
   const principal = { issuer: 'https://i.example', subject: 'ada', scopes: [], claims: {} }
   const error = await refusal(server, 'tools/call', { name: 'open' }, { principal })
   expect(error.kind).toBe('insufficient_scope')
+  expect(handler).not.toHaveBeenCalled()
+})
+
+test('a call that an interceptor renames calls the new entry, if its caller sees it', async () => {
+  const server = createServer({ name: 'renaming', version: '1.0.0' })
+  const visibleTo = vi.fn(({ principal }: { principal: Principal | undefined }) => principal !== undefined)
+  server.intercept(({ params }, next) => next({ ...params, name: 'inner' }))
+  server.tool('outer', { description, visibleTo: () => true }, () => 'outer')
+  server.tool('inner', { description, visibleTo }, () => 'inner')
+  const principal = { issuer: 'https://i.example', subject: 'ada', scopes: [], claims: {} }
+  expect(textOf(await result(server, 'tools/call', { name: 'outer' }, { principal }))).toBe('inner')
+  expect(visibleTo).toHaveBeenCalledTimes(1)
+  expect(await refusal(server, 'tools/call', { name: 'outer' })).toMatchObject({ message: 'Unknown tool: inner' })
+})
+
+test('params that an interceptor changes in place name the entry that was checked', async () => {
+  const server = createServer({ name: 'in-place', version: '1.0.0' })
+  server.intercept(({ params }, next) => {
+    Object.assign(params, { name: 'secret' })
+    return next()
+  })
+  server.tool('open', { description }, () => 'open')
+  const handler = vi.fn(() => 'secret')
+  server.tool('secret', { description, scopes: ['admin'] }, handler)
+  expect(textOf(await result(server, 'tools/call', { name: 'open' }))).toBe('open')
   expect(handler).not.toHaveBeenCalled()
 })
 

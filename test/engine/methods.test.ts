@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { methodIn, methods } from '../../worker/engine/methods/index.ts'
+import { createServer } from '../../worker/declarations/server.ts'
+import { methods } from '../../worker/engine/methods/index.ts'
+import { resolve } from '../../worker/engine/resolve.ts'
 import { newestRevision, revisions } from '../../worker/protocol/revisions/index.ts'
+
+const { declarations } = createServer({ name: 'plain', version: '1.0.0' })
 
 describe('the methods of the protocol', () => {
   test('are the requests of all protocol versions', () => {
@@ -10,13 +14,16 @@ describe('the methods of the protocol', () => {
 
   test('require a session only in versions with sessions', () => {
     const changing = revisions.map((revision) =>
-      [...revision.requests].filter((name) => methodIn(revision, name)?.requires === 'session'),
+      [...revision.requests].filter(
+        (method) => resolve(declarations, { method }).methodIn(revision)?.requires === 'session',
+      ),
     )
     const all = ['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']
     expect(changing).toEqual(revisions.map(({ stateless }) => (stateless ? [] : all)))
   })
 
   test.each(['constructor', '__proto__', 'toString'])('do not include %s', (name) => {
-    expect([methods[name], methodIn(newestRevision, name)]).toEqual([undefined, undefined])
+    const target = resolve(declarations, { method: name })
+    expect([methods[name], target.methodIn(newestRevision)]).toEqual([undefined, undefined])
   })
 })

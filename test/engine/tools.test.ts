@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { toolError } from '../../worker/declarations/result-constructors.ts'
 import type { Server } from '../../worker/declarations/server.ts'
-import { mirroredParameters, mirroringTool } from '../../worker/engine/methods/tools.ts'
+import { mirroredParameters } from '../../worker/engine/methods/tools.ts'
+import { resolve } from '../../worker/engine/resolve.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import { revisions } from '../../worker/protocol/revisions/index.ts'
 import type { Params } from '../../worker/protocol/types.ts'
@@ -143,8 +144,9 @@ describe('the mirrored arguments', () => {
       session: undefined,
       logLevel: undefined,
     }
-    const tool = mirroringTool(server.declarations, call)
-    return tool ? (await mirroredParameters(tool, call)).map(({ header }) => header) : []
+    const target = resolve(server.declarations, call)
+    const { tool } = target.found
+    return tool ? (await mirroredParameters(tool, call, target)).map(({ header }) => header) : []
   }
 
   test('are those of the called tool', async () => {

@@ -15,13 +15,15 @@ async function countersOf(identity: string) {
   }
   const attempt = {
     ...{
-      method: 'tools/call',
       params: { name: 'greet' },
+      entries: [],
+      principal: undefined,
       caller: String(callerOf?.({ request: new Request('https://a.example'), context: {} }, { identity })),
       post: {},
       isResumed: false,
       endsWithSignal: false,
     },
+    sees: async () => true,
     signal: () => new AbortController().signal,
     parked: () => [],
   }

@@ -150,7 +150,7 @@ export const planted: readonly PlantedDefect[] = [
   {
     name: 'a tool that must run once runs again',
     means: 'A tool without readOnlyHint is repeated after a crash.',
-    file: 'worker/engine/retry-policy.ts',
+    file: 'durable-objects/session/recover-calls.ts',
     search: 'return readOnlyHint === true || idempotentHint === true',
     replacement: 'return readOnlyHint !== false || idempotentHint === true',
     clients: ['calls'],

@@ -2,6 +2,7 @@
 import { expect, test, vi } from 'vitest'
 import type { Call, Seals } from '../../worker/engine/call.ts'
 import { emptyJournal } from '../../worker/engine/journal.ts'
+import { resolve } from '../../worker/engine/resolve.ts'
 import type { Host } from '../../worker/http/host.ts'
 import { readRound, sealRound } from '../../worker/http/stateless/request-state.ts'
 import { createServer } from '../../worker/index.ts'
@@ -19,14 +20,20 @@ test('the arguments of a call are hashed once, when its state is opened and when
       return 'state'
     },
   } as Partial<Seals> as Seals
-  const host = { server: createServer({ name: 'shop', version: '1.0.0' }) } as Partial<Host> as Host
+  const server = createServer({ name: 'shop', version: '1.0.0' })
+  const host = { server } as Partial<Host> as Host
   const call = {
     method: 'tools/call',
     params: { name: 'pay', arguments: { amount: 1 }, requestState: 'state' },
   } as Partial<Call> as Call
-  const round = await readRound(call, seals, host)
+  const request = {
+    message: { ...call, jsonrpc: '2.0' as const, id: 1 },
+    call,
+    target: resolve(server.declarations, call),
+  }
+  const round = await readRound(request, seals, host)
   const outcome = { type: 'input_required', inputRequests: {}, journal: emptyJournal, answerTimeoutMs: 1_000 } as const
-  await sealRound(call, round, outcome, seals, host)
+  await sealRound(request, round, outcome, seals, host)
   expect(hashing).toHaveBeenCalledOnce()
   expect(new Set(sealed).size).toBe(1)
 })

@@ -1,12 +1,15 @@
+import type { Principal } from '../protocol/principal.ts'
 import type { Params } from '../protocol/types.ts'
 import type { Guarded } from './caller.ts'
 
 /** Describes one round of a call to a limiter, before the handler runs. */
 export type CallAttempt = {
-  /** The JSON-RPC method, such as `tools/call`. */
-  readonly method: string
   /** The params of the call. */
-  readonly params: Params
+  readonly params: Params | undefined
+  /** The entry that the call names, if it names one; of several upstreams that may have it, that of each. */
+  readonly entries: readonly Guarded[]
+  /** The authenticated caller; `undefined` for an anonymous caller. */
+  readonly principal: Principal | undefined
   /** The caller that the call counts for: what `Limiter.callerOf` returned for its HTTP request. */
   readonly caller: string
   /** The same object for all calls of one POST, which are counted together. */
@@ -17,8 +20,8 @@ export type CallAttempt = {
   signal(): AbortSignal
   /** Whether nothing of the call runs after its signal is aborted, because the Worker runs it and its client is disconnected. */
   readonly endsWithSignal: boolean
-  /** Returns whether the caller sees an entry that is visible to some only. Absent for calls without entries. */
-  sees?(entry: Guarded): Promise<boolean>
+  /** Returns whether the caller sees one of the entries. */
+  sees(entry: Guarded): Promise<boolean>
   /** Yields the calls of the same session that wait for input responses. Together they may be too large for the memory of an isolate. */
   parked(): Iterable<{ readonly call: { readonly request: { readonly method: string; readonly params?: Params } } }>
 }

@@ -5,6 +5,7 @@ import type { Call } from './call.ts'
 import { noSignal, reportFailure, stepError } from './failure.ts'
 import { mapByVersion } from './map-by-version.ts'
 import { cacheableResults } from './methods/lists.ts'
+import type { Target } from './methods/method.ts'
 import { instead, limitOf, type ResultLimit, resultTooLarge } from './result-size.ts'
 
 /** How a response is serialized. */
@@ -26,14 +27,14 @@ type Serialization = {
 export function serializeResult(
   id: RequestId,
   declarations: Declarations,
-  call: Call,
+  { call, target }: { readonly call: Call; readonly target: Target },
   result: Result,
   { report, sign = (result) => result, limit }: Serialization,
 ): string {
   const { method, params, revision } = call
   const key = cacheableResults.has(result) && method + revision.date
   const texts = key ? listTextsOf(declarations) : undefined
-  const outputSchema = method === 'tools/call' ? outputSchemaOf(declarations, params) : undefined
+  const outputSchema = method === 'tools/call' ? outputSchemaOf(declarations, target, params) : undefined
   const write = (result: Result) => {
     try {
       return JSON.stringify(sign(revision.result(method, result, { outputSchema })))
@@ -52,8 +53,8 @@ export function serializeResult(
 }
 
 /** Returns the output schema with which a called tool is listed, declared here or on an upstream. */
-function outputSchemaOf({ tools, forwarded }: Declarations, params: Params): JsonSchema | undefined {
-  const tool = tools.get(String(params.name))
+function outputSchemaOf({ forwarded }: Declarations, { found }: Target, params: Params): JsonSchema | undefined {
+  const { tool } = found
   if (tool) return tool.item.outputSchema
   for (const server of forwarded) {
     const schema = server.outputSchemaOf?.(params)

@@ -5,7 +5,7 @@ import { resourceNotFound } from '../declarations/returned-values.ts'
 import { type Change, type TopicRecipients, topicOf } from '../protocol/changes.ts'
 import { uriProblem } from '../protocol/uri.ts'
 import { isPermitted, isVisible } from './methods/lists.ts'
-import { findReadable, findResource, findTemplate } from './methods/resources.ts'
+import { findResource, findTemplate, mayRead } from './methods/resources.ts'
 
 /** Whether a caller may subscribe to a resource, or to the resources of a template: the caller must be allowed to read them. */
 export async function canSubscribe(declarations: Declarations, caller: CallerContext, uri: string): Promise<boolean> {
@@ -13,9 +13,9 @@ export async function canSubscribe(declarations: Declarations, caller: CallerCon
   // `authorize` decides by resource, so it cannot decide for all resources of a template.
   if (template?.authorize) return false
   if (!template && uriProblem(uri) !== undefined) return false
-  return template
-    ? isPermitted(template, caller) && isVisible(template, { caller })
-    : (await findReadable(declarations, caller, uri)) !== undefined
+  if (template) return isPermitted(template, caller) && isVisible(template, { caller })
+  const match = findResource(declarations, uri)
+  return match !== undefined && mayRead(match, caller, () => isVisible(match.resource, { caller }))
 }
 
 /** @throws McpError `resource_not_found` when the caller may not subscribe */

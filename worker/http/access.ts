@@ -4,12 +4,12 @@
  */
 import type { PostedRefusals } from '../../durable-objects/rpc.ts'
 import type { CallAttempt } from '../declarations/call-attempt.ts'
-import type { Awaitable } from '../declarations/context.ts'
 import type { HttpRequest } from '../declarations/http-request.ts'
 import { emptyContext, type RequestContext } from '../declarations/request-context.ts'
-import type { Call } from '../engine/call.ts'
 import { noSignal, stepError } from '../engine/failure.ts'
+import type { Target } from '../engine/methods/method.ts'
 import { insufficientScope } from '../engine/required-scopes.ts'
+import { resolve } from '../engine/resolve.ts'
 import { checkCaller } from '../protocol/check-principal.ts'
 import { asMcpError, McpError } from '../protocol/errors.ts'
 import { isRequest, type Message, type RequestMessage } from '../protocol/jsonrpc.ts'
@@ -105,6 +105,26 @@ async function contextError(thrown: unknown, message: RequestMessage, host: Host
   return stepError(host.server.declarations, { ...caller, method, params, revision, principal }, noSignal, thrown)
 }
 
+/** What messages name, for the caller who sent them. */
+const targets = new WeakMap<object, Target>()
+
+/**
+ * Returns what a message of a request names. Access, limits, the call and its response use the same one.
+ *
+ * @param principal the caller. For another one than that of the request, the message is looked up again: a target keeps what was decided
+ */
+export function targetOf(
+  message: Pick<RequestMessage, 'method' | 'params'>,
+  { server }: Pick<Host, 'server'>,
+  principal: Principal | undefined,
+  incoming: Pick<IncomingRequest, 'principal'> | undefined,
+): Target {
+  const isCaller = incoming && incoming.principal === principal
+  const target = (isCaller && targets.get(message)) || resolve(server.declarations, message)
+  if (isCaller) targets.set(message, target)
+  return target
+}
+
 /** The decision on a request that may be served. */
 export class Access {
   readonly principal: Principal | undefined
@@ -154,19 +174,20 @@ export class Access {
    */
   countRound(
     message: RequestMessage,
-    { method, params }: Call,
+    { found }: Target,
     signal: () => AbortSignal,
     sees: CallAttempt['sees'],
   ): Promise<() => void> | undefined {
     if (this.caller === undefined) return undefined
     const counting = this.#host.limit?.countRound?.(
       {
-        method,
-        params,
+        params: message.params,
+        principal: this.principal,
+        entries: found.entries,
         caller: this.caller,
         post: this,
         isResumed: false,
-        ...(sees && { sees }),
+        sees,
         parked: () => [],
         signal,
         endsWithSignal: true,
@@ -178,13 +199,12 @@ export class Access {
   }
 
   /** Returns the scopes of each message, for a session, which cannot unseal the handles in their params without an `await`. */
-  scopesOfMessages(): Awaitable<(readonly string[])[]> {
-    const scopes = this.#messages.map((message) =>
-      'method' in message ? this.#host.scopesOf(this.principal, message) : [],
+  scopesOfMessages(): Promise<(readonly string[])[]> {
+    return Promise.all(
+      this.#messages.map((message) =>
+        'method' in message ? this.#host.scopesOf(this.principal, message, this.#incoming) : [],
+      ),
     )
-    const known = scopes.filter((found): found is readonly string[] => !(found instanceof Promise))
-    // Only a handle needs a promise.
-    return known.length === scopes.length ? known : Promise.all(scopes)
   }
 
   /**

@@ -1,7 +1,6 @@
 /**
  * The endpoint: all protocol versions on one path. It serves requests without a session itself, and passes those of sessions to a transport.
  */
-import { methodIn } from '../engine/methods/index.ts'
 import { type Classified, classify } from '../protocol/classify.ts'
 import { asMcpError, type McpError } from '../protocol/errors.ts'
 import type { Message, RequestMessage } from '../protocol/jsonrpc.ts'
@@ -92,9 +91,10 @@ async function postStateless(
   const { stateless: message, revision } = classified
   try {
     const calls = await readStateless(request, classified, access, host)
-    const isSubscription = methodIn(revision, message.method)?.requires === 'stream'
     const [call] = calls.calls
-    if (isSubscription && listen && call) return await listen(call, request, accept, access, host)
+    if (call?.target.methodIn(revision)?.requires === 'stream' && listen) {
+      return await listen(call, request, accept, access, host)
+    }
     return await serveStateless(request, calls, accept, access, host)
   } catch (thrown) {
     return errorResponse(asMcpError(thrown, host.report), message.id)

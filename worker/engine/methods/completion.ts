@@ -9,9 +9,7 @@ import * as bounds from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Completion, Params } from '../../protocol/types.ts'
-import { isVisible } from './lists.ts'
-import { type Method, type MethodContext, readObject, readTarget, readText, readTexts } from './method.ts'
-import { findResource, findTemplate } from './resources.ts'
+import { type Method, type MethodContext, readEntryName, readObject, readText, readTexts } from './method.ts'
 
 export const hasCompletions = (declarations: Declarations) =>
   [declarations.prompts, declarations.templates].some((entries) =>
@@ -20,9 +18,9 @@ export const hasCompletions = (declarations: Declarations) =>
 
 export const complete: Method = {
   offered: hasCompletions,
-  target({ ref }) {
+  names({ ref }) {
     const { type, name, uri } = isObject(ref) ? ref : {}
-    return type === 'ref/prompt' ? readTarget('prompt', name) : readTarget('template', uri)
+    return type === 'ref/prompt' ? readEntryName('prompt', name) : readEntryName('template', uri)
   },
   async answer(context) {
     const { params } = context.call
@@ -86,18 +84,19 @@ async function omitUnreadable(
 
 /** Reads the reference of a request: the names that can be completed, and their completers. */
 async function readReference(context: MethodContext, ref: Params) {
-  const { server } = context
+  const { target } = context
   if (ref.type === 'ref/prompt') {
     const name = readText(ref, 'name', 'params.ref')
-    const prompt = server.declarations.prompts.get(name)
-    if (!prompt || !(await isVisible(prompt, context))) throw new McpError('invalid_params', `Unknown prompt: ${name}`)
+    const { prompt } = target.found
+    if (!prompt || !(await target.isVisible(prompt, context)))
+      throw new McpError('invalid_params', `Unknown prompt: ${name}`)
     const names = (prompt.item.arguments ?? []).map((argument) => argument.name)
     return { names, completers: prompt.complete, declaration: `prompt "${name}"`, resource: undefined }
   }
   if (ref.type === 'ref/resource') {
     const uri = readText(ref, 'uri', 'params.ref')
-    const resource = findTemplate(server.declarations, uri) ?? findResource(server.declarations, uri)?.resource
-    if (!resource || !(await isVisible(resource, context))) {
+    const { resource } = target.found
+    if (!resource || !(await target.isVisible(resource, context))) {
       throw new McpError('invalid_params', `Unknown resource template: ${uri}`)
     }
     return {

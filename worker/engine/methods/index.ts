@@ -3,7 +3,6 @@
  * version has a method: each version lists what it adds and lacks.
  */
 import type { Declarations } from '../../declarations/declarations.ts'
-import type { Revision } from '../../protocol/revision.ts'
 import { complete } from './completion.ts'
 import { discover } from './discover.ts'
 import { initialize } from './initialize.ts'
@@ -34,10 +33,6 @@ export const methods: Readonly<Record<string, ProtocolMethod | undefined>> = {
   'logging/setLevel': setLevel,
   'subscriptions/listen': listen,
 }
-
-/** Returns the method of a protocol version; `undefined` if the version does not have it. */
-export const methodIn = ({ requests }: Revision, name: string): ProtocolMethod | undefined =>
-  requests.has(name) ? methods[name] : undefined
 
 /** Returns the method of a plugin or an extension; `undefined` if none has it. */
 export const declaredMethod = ({ methods }: Pick<Declarations, 'methods'>, name: string): Method | undefined =>

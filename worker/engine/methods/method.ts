@@ -1,8 +1,11 @@
 /** The kinds of methods of the protocol, and functions that read params. */
-import type { Caller, CallerContext } from '../../declarations/caller.ts'
-import type { Context } from '../../declarations/context.ts'
+import type { Caller, CallerContext, Guarded } from '../../declarations/caller.ts'
+import type { Awaitable, Context } from '../../declarations/context.ts'
 import type { Declarations, HandlerItem, Instrumented, Open } from '../../declarations/declarations.ts'
+import type { Prompt } from '../../declarations/prompt.ts'
+import type { Resource } from '../../declarations/resource.ts'
 import type { Server } from '../../declarations/server.ts'
+import type { Tool } from '../../declarations/tool.ts'
 import * as bounds from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
@@ -16,6 +19,8 @@ export type MethodContext = {
   readonly server: Server
   /** The call: method, params, principal, client and protocol version. */
   readonly call: Call
+  /** What the call names. */
+  readonly target: Target
   /** The caller, as functions of declarations get it. */
   readonly caller: CallerContext
   /** Services of the place where the call runs: a Worker, or the Durable Object of a session or a task. */
@@ -33,7 +38,36 @@ export type MethodContext = {
 }
 
 /** The entry that a request names. A template is named by its text. */
-export type Target = { readonly kind: 'tool' | 'prompt' | 'resource' | 'template'; readonly name: string }
+export type EntryName = { readonly kind: 'tool' | 'prompt' | 'resource' | 'template'; readonly name: string }
+
+type Variables = Readonly<Record<string, string | string[]>>
+
+/** The entry that a request names. */
+export type Found = {
+  readonly tool?: Tool | undefined
+  readonly prompt?: Prompt | undefined
+  /** A template by its own text, or what serves a URI. */
+  readonly resource?: Resource | undefined
+  /** What serves a URI. */
+  readonly match?: { readonly resource: Resource; readonly variables: Variables } | undefined
+  /** Any of these, or of an upstream. If several upstreams may have it, it has the scopes of all of them. */
+  readonly entry?: Guarded | undefined
+  /** The entry; if several upstreams may have it, that of each. */
+  readonly entries: readonly Guarded[]
+}
+
+/** What the request of one round of a call names. */
+export interface Target {
+  readonly found: Found
+  /** Returns the method of the protocol; `undefined` if the protocol version does not have it. */
+  methodIn(revision: Revision): ProtocolMethod | undefined
+  /** Returns the method that runs the request as a call; `undefined` if there is none. Methods of plugins come first. */
+  callIn(revision: Revision): Method | undefined
+  /** Returns the entries whose scopes the request needs, also through a handle. Only a handle needs a promise. @param open see `Method.scopes` */
+  guards(open: Open): Awaitable<readonly Guarded[]>
+  /** Whether the caller sees one of the entries, which is decided once. @param context has the caller, which is the same for the round */
+  isVisible(entry: Guarded, context: { readonly caller: Caller }): Promise<boolean>
+}
 
 /** Answers requests of one JSON-RPC method. Its calls run in steps, inside interceptors. */
 export interface Method {
@@ -42,7 +76,7 @@ export interface Method {
   /** The member of `params` that the header `Mcp-Name` repeats. Default: none. */
   readonly named?: string
   /** Returns the entry that the params name, whose scopes the request needs. The params have not been validated. */
-  target?(params: Params): Target | undefined
+  names?(params: Params): EntryName | undefined
   /** Returns whether the server declares anything that the method is for. */
   offered(declarations: Declarations, environment: Pick<CallEnvironment, 'updates'>): boolean
   /** Scopes that each request needs. Default: those of the entry that the request names. */
@@ -56,7 +90,7 @@ export interface Method {
 /** A method that reads or changes a session. */
 export interface SessionMethod {
   readonly requires: 'session'
-  readonly target?: Method['target']
+  readonly names?: Method['names']
   readonly offered: Method['offered']
   /** @throws McpError */
   answer(params: Params, session: SessionControls): Promise<Result>
@@ -73,7 +107,7 @@ export interface SessionControls {
 /** The method that starts a session. */
 export interface InitializeMethod {
   readonly requires: 'handshake'
-  readonly target?: undefined
+  readonly names?: undefined
   /** @throws McpError `invalid_envelope` for params that are invalid, or too large for the id of a session */
   negotiate(params: Params | undefined): NegotiatedSession
   answer(declarations: Declarations, revision: Revision, environment: SessionFeatures, caller: Caller): Promise<Result>
@@ -97,13 +131,13 @@ export type NegotiatedSession = {
 /** A method whose response is an event stream of its own. */
 export interface ListenMethod {
   readonly requires: 'stream'
-  readonly target?: undefined
+  readonly names?: undefined
 }
 
 /** A method that the connection answers itself, also before a session starts. */
 export interface PingMethod {
   readonly requires: 'connection'
-  readonly target?: undefined
+  readonly names?: undefined
   readonly result: Result
 }
 
@@ -151,5 +185,5 @@ function checkTexts(value: Params, name: string, where: string): asserts value i
 }
 
 /** @param name as the client sent it. A name beyond the largest bound names nothing: audit logs have messages that were refused for their size, too */
-export const readTarget = (kind: Target['kind'], name: unknown): Target | undefined =>
+export const readEntryName = (kind: EntryName['kind'], name: unknown): EntryName | undefined =>
   typeof name === 'string' && name.length <= bounds.uriCharacters ? { kind, name } : undefined

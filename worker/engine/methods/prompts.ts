@@ -4,8 +4,8 @@ import type { Declarations } from '../../declarations/declarations.ts'
 import { getPromptResult } from '../../declarations/returned-values.ts'
 import { issuesText } from '../../declarations/schema.ts'
 import { McpError } from '../../protocol/errors.ts'
-import { isVisible, listMethod } from './lists.ts'
-import { callHandler, type Method, readTarget, readText, readTexts } from './method.ts'
+import { listMethod } from './lists.ts'
+import { callHandler, type Method, readEntryName, readText, readTexts } from './method.ts'
 
 const offered = (declarations: Declarations) => declarations.prompts.size > 0
 
@@ -18,12 +18,12 @@ export const listPrompts: Method = {
 export const getPrompt: Method = {
   named: 'name',
   offered,
-  target: ({ name }) => readTarget('prompt', name),
+  names: ({ name }) => readEntryName('prompt', name),
   async answer(methodContext) {
-    const { server, call, context } = methodContext
+    const { call, target, context } = methodContext
     const name = readText(call.params, 'name')
-    const prompt = server.declarations.prompts.get(name)
-    if (!prompt || !(await isVisible(prompt, methodContext))) {
+    const { prompt } = target.found
+    if (!prompt || !(await target.isVisible(prompt, methodContext))) {
       throw new McpError('invalid_params', `Unknown prompt: ${name}`)
     }
     const args = readTexts(call.params, 'arguments')

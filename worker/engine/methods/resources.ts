@@ -13,8 +13,8 @@ import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params, ResourceItem } from '../../protocol/types.ts'
 import { normalizeUri, uriProblem } from '../../protocol/uri.ts'
 import { leavingOut } from '../failure.ts'
-import { isPermitted, isVisible, listMethod, page, uncached, variesByCaller, visibleEntries } from './lists.ts'
-import { callHandler, type Method, readTarget, readText } from './method.ts'
+import { isPermitted, listMethod, page, uncached, variesByCaller, visibleEntries } from './lists.ts'
+import { callHandler, type Found, type Method, readEntryName, readText } from './method.ts'
 
 export const hasResources = (declarations: Declarations) =>
   declarations.resources.size > 0 || declarations.templates.size > 0
@@ -75,12 +75,13 @@ export const listResourceTemplates: Method = {
 export const readResource: Method = {
   named: 'uri',
   offered: hasResources,
-  target: ({ uri }) => readTarget('resource', uri),
+  names: ({ uri }) => readEntryName('resource', uri),
   async answer(methodContext) {
-    const { server, call, caller, context } = methodContext
+    const { call, target, caller, context } = methodContext
     const uri = readUri(readText(call.params, 'uri'))
-    const match = await findReadable(server.declarations, caller, uri)
-    if (!match) throw resourceNotFound(uri)
+    const { match } = target.found
+    const isReadable = match && (await mayRead(match, caller, () => target.isVisible(match.resource, methodContext)))
+    if (!isReadable) throw resourceNotFound(uri)
     const { resource, variables } = match
     const withUri = Object.assign(context, { uri })
     const value = await callHandler(methodContext, 'resource', resource, variables, withUri)
@@ -122,12 +123,14 @@ function findEquivalent({ resources }: Declarations, uri: string): Resource | un
   return undefined
 }
 
-/** Returns the declaration of a URI, if this caller may read it. */
-export async function findReadable(declarations: Declarations, caller: CallerContext, uri: string) {
-  const match = findResource(declarations, uri)
-  if (!match || !isPermitted(match.resource, caller) || !(await isVisible(match.resource, { caller }))) return undefined
-  const { authorize } = match.resource
-  return !authorize || (await authorize(caller, match.variables)) === true ? match : undefined
+/** Whether a caller may read what serves a URI. */
+export async function mayRead(
+  { resource, variables }: NonNullable<Found['match']>,
+  caller: CallerContext,
+  sees: () => Promise<boolean>,
+): Promise<boolean> {
+  if (!isPermitted(resource, caller) || !(await sees())) return false
+  return !resource.authorize || (await resource.authorize(caller, variables)) === true
 }
 
 /** @throws McpError `invalid_params` for a text that is not a URI, and for a URI that a URL parser changes: see `uriProblem` */

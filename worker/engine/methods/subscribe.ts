@@ -4,17 +4,17 @@
  * @see https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
  */
-import { type ListenMethod, readTarget, readText, type SessionMethod } from './method.ts'
+import { type ListenMethod, readEntryName, readText, type SessionMethod } from './method.ts'
 import { hasResources, readUri } from './resources.ts'
 
 const offered: SessionMethod['offered'] = (declarations, { updates }) => updates && hasResources(declarations)
 
-const target: SessionMethod['target'] = ({ uri }) => readTarget('resource', uri)
+const names: SessionMethod['names'] = ({ uri }) => readEntryName('resource', uri)
 
 export const subscribe: SessionMethod = {
   requires: 'session',
   offered,
-  target,
+  names,
   async answer(params, session) {
     await session.subscribe(readUri(readText(params, 'uri')))
     return {}
@@ -24,7 +24,7 @@ export const subscribe: SessionMethod = {
 export const unsubscribe: SessionMethod = {
   requires: 'session',
   offered,
-  target,
+  names,
   async answer(params, session) {
     await session.unsubscribe(readText(params, 'uri'))
     return {}

@@ -10,8 +10,16 @@ import type { HeaderParameter } from '../../protocol/param-headers.ts'
 import type { Call } from '../call.ts'
 import { callerOf } from '../caller.ts'
 import { reportInStep, toolFailure } from '../failure.ts'
-import { isVisible, listMethod } from './lists.ts'
-import { callHandler, type Method, type MethodContext, readObject, readTarget, readText } from './method.ts'
+import { listMethod } from './lists.ts'
+import {
+  callHandler,
+  type Method,
+  type MethodContext,
+  readEntryName,
+  readObject,
+  readText,
+  type Target,
+} from './method.ts'
 
 const offered = (declarations: Declarations) => declarations.tools.size > 0
 
@@ -30,12 +38,12 @@ export const listTools: Method = {
 export const callTool: Method = {
   named: 'name',
   offered,
-  target: ({ name }) => readTarget('tool', name),
+  names: ({ name }) => readEntryName('tool', name),
   async answer(context) {
-    const { server, call } = context
+    const { call, target } = context
     const name = readText(call.params, 'name')
-    const tool = server.declarations.tools.get(name)
-    if (!tool || !(await isVisible(tool, context))) {
+    const { tool } = target.found
+    if (!tool || !(await target.isVisible(tool, context))) {
       throw new McpError('invalid_params', `Unknown tool: ${name}`)
     }
     const checked = await checkInput(tool, context)
@@ -76,15 +84,9 @@ async function runHandler(tool: Tool, input: unknown, methodContext: MethodConte
   }
 }
 
-/** Returns the tool of a call that may have to repeat arguments in headers. Most tools have no such argument. */
-export function mirroringTool({ tools }: Declarations, { method, params: { name } }: Call): Tool | undefined {
-  const tool = method === 'tools/call' && typeof name === 'string' ? tools.get(name) : undefined
-  return tool?.inputOf || tool?.mirrored.length ? tool : undefined
-}
-
 /** Returns the arguments that a call must repeat in headers: none for a tool that the caller may not use. */
-export async function mirroredParameters(tool: Tool, call: Call): Promise<readonly HeaderParameter[]> {
+export async function mirroredParameters(tool: Tool, call: Call, target: Target): Promise<readonly HeaderParameter[]> {
   const caller = callerOf({ ...call, protocolVersion: call.revision.date })
-  if (!(await isVisible(tool, { caller }))) return []
+  if (!(await target.isVisible(tool, { caller }))) return []
   return tool.inputOf ? (await tool.inputOf(caller)).mirrored : tool.mirrored
 }

@@ -2,21 +2,21 @@
 
 import type { Call } from '../../engine/call.ts'
 import { guardStep } from '../../engine/failure.ts'
-import { mirroredParameters, mirroringTool } from '../../engine/methods/tools.ts'
-import { methodOf } from '../../engine/run.ts'
+import type { Target } from '../../engine/methods/method.ts'
+import { mirroredParameters } from '../../engine/methods/tools.ts'
 import type { Classified } from '../../protocol/classify.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isRequest, isResponse, type Message, type RequestMessage } from '../../protocol/jsonrpc.ts'
 import type { Envelope } from '../../protocol/meta.ts'
 import type { Revision } from '../../protocol/revision.ts'
 import { revisionOfHeader } from '../../protocol/revisions/default-version.ts'
-import type { Access } from '../access.ts'
+import { type Access, targetOf } from '../access.ts'
 import { errorResponse, noBatches, sessionRequired } from '../error-response.ts'
 import type { Host } from '../host.ts'
 import { checkMirroredParameters, checkStandardHeaders } from './mcp-headers.ts'
 
-/** A request, in the form of the client and of the engine. */
-export type StatelessCall = { readonly message: RequestMessage; readonly call: Call }
+/** A request, in the form of the client and of the engine, and what it names. */
+export type StatelessCall = { readonly message: RequestMessage; readonly call: Call; readonly target: Target }
 
 /** The calls of one POST. */
 export type StatelessCalls = {
@@ -28,20 +28,21 @@ export type StatelessCalls = {
 
 /** Reads a request of a stateless protocol version. @throws McpError `header_mismatch` when its headers do not match its body */
 export async function readStateless(
-  request: Request,
+  { headers }: Request,
   { stateless: message, revision, envelope }: Extract<Classified, { stateless: unknown }>,
   access: Access,
   host: Host,
 ): Promise<StatelessCalls> {
-  const call = callOf(message, revision, envelope, access, host)
-  const { declarations } = host.server
-  checkStandardHeaders(request.headers, call.method, call.params, methodOf(declarations, call)?.named)
-  const tool = mirroringTool(declarations, call)
-  if (tool) {
-    const mirrored = await guardStep(declarations, call, () => mirroredParameters(tool, call))
-    checkMirroredParameters(request.headers, mirrored, call.params.arguments)
+  const request = callOf(message, revision, envelope, access, host)
+  const { call, target } = request
+  checkStandardHeaders(headers, call.method, call.params, target.callIn(revision)?.named)
+  const { tool } = target.found
+  // Most tools have no argument that a header repeats.
+  if (tool?.inputOf || tool?.mirrored.length) {
+    const mirrored = await guardStep(host.server.declarations, call, () => mirroredParameters(tool, call, target))
+    checkMirroredParameters(headers, mirrored, call.params.arguments)
   }
-  return { calls: [{ message, call }], batch: false, revision }
+  return { calls: [request], batch: false, revision }
 }
 
 /**
@@ -67,27 +68,36 @@ export function readWithoutSession(
   if (requests.length === 0) return new Response(null, { status: 202 })
   // Nothing was negotiated, and a response could not find its way back here. Only a server with sessions declares `logging`.
   const envelope: Envelope = { capabilities: {}, ...(host.hasSessions && { logLevel: 'info' }) }
-  const calls = requests.map((message) => ({ message, call: callOf(message, revision, envelope, access, host) }))
+  const calls = requests.map((message) => callOf(message, revision, envelope, access, host))
   return { calls, batch, revision }
 }
 
-const callOf = (
-  { id: requestId, method, params = {} }: RequestMessage,
+function callOf(
+  message: RequestMessage,
   revision: Revision,
   { capabilities, client, logLevel }: Envelope,
-  { principal, requestContext, request }: Access,
-  { admitted }: Host,
-): Call => ({
-  method,
-  params,
-  revision,
-  capabilities,
-  client,
-  principal,
-  requestContext,
-  request,
-  session: undefined,
-  admitted,
-  requestId,
-  logLevel,
-})
+  access: Access,
+  host: Host,
+): StatelessCall {
+  const { id: requestId, method, params = {} } = message
+  const { principal, requestContext, request } = access
+  const { admitted } = host
+  return {
+    message,
+    target: targetOf(message, host, principal, access),
+    call: {
+      method,
+      params,
+      revision,
+      capabilities,
+      client,
+      principal,
+      requestContext,
+      request,
+      session: undefined,
+      admitted,
+      requestId,
+      logLevel,
+    },
+  }
+}

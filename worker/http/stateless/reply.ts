@@ -22,20 +22,26 @@ export async function outcomeAnswer(
   host: Host,
 ): Promise<HttpAnswer> {
   if (outcome.type === 'result') return resultAnswer(request, outcome.result, host)
-  const { call } = request
-  const inputRequests = Object.entries(outcome.inputRequests).map(([key, input]) => [key, call.revision.ask(input)])
+  const inputRequests = Object.entries(outcome.inputRequests).map(([key, input]) => [
+    key,
+    request.call.revision.ask(input),
+  ])
   const result = {
     resultType: 'input_required',
     inputRequests: Object.fromEntries(inputRequests),
-    requestState: await sealRound(call, round, outcome, seals, host),
+    requestState: await sealRound(request, round, outcome, seals, host),
   }
   return resultAnswer(request, result, host)
 }
 
-export function resultAnswer({ message, call }: StatelessCall, result: Result, host: Host): HttpAnswer {
+export function resultAnswer(request: StatelessCall, result: Result, host: Host): HttpAnswer {
+  const { message, call } = request
   const { declarations } = host.server
   const sign = call.revision.stateless ? addServerInfo(declarations, call.method) : undefined
-  return { status: 200, text: serializeResult(message.id, declarations, call, result, { report: host.report, sign }) }
+  return {
+    status: 200,
+    text: serializeResult(message.id, declarations, request, result, { report: host.report, sign }),
+  }
 }
 
 export function errorAnswer({ message, call }: StatelessCall, thrown: unknown, { report }: Host): HttpAnswer {

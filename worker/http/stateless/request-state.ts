@@ -6,7 +6,6 @@
 import type { Call, Outcome, Seals } from '../../engine/call.ts'
 import { emptyJournal, isJournal, type Journal, maxAnswerTimeoutMs, withAnswers } from '../../engine/journal.ts'
 import { handlerMethods } from '../../engine/result-size.ts'
-import { isSingleUse } from '../../engine/retry-policy.ts'
 import { encodeBase64 } from '../../protocol/base64.ts'
 import { canonicalJson } from '../../protocol/canonical-json.ts'
 import { McpError } from '../../protocol/errors.ts'
@@ -14,6 +13,7 @@ import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
 import { utf8 } from '../../protocol/utf8.ts'
 import type { Host } from '../host.ts'
+import type { StatelessCall } from './read.ts'
 
 /** Characters of a journal that the client carries. A longer journal is stored, and the client carries its name. */
 const maxInlineCharacters = 64 * 1024
@@ -47,11 +47,11 @@ type InputRequiredOutcome = Extract<Outcome, { type: 'input_required' }>
  *
  * @throws McpError `invalid_params` for a state that this server did not seal for this call and principal
  */
-export async function readRound(call: Call, seals: Seals, host: Host): Promise<Round> {
+export async function readRound({ call, target }: StatelessCall, seals: Seals, host: Host): Promise<Round> {
   const { requestState, inputResponses = {} } = call.params
   if (!handlerMethods.has(call.method)) return { journal: emptyJournal }
   if (!isObject(inputResponses)) throw new McpError('invalid_params', 'params.inputResponses must be an object')
-  const isOnce = isSingleUse(host.server.declarations, call)
+  const isOnce = target.found.tool?.singleUse
   if (requestState === undefined) {
     // A response without a state could be repeated any number of times.
     return { journal: isOnce ? emptyJournal : answeredBy(emptyJournal, inputResponses) }
@@ -90,7 +90,7 @@ export const invalidState = (): McpError =>
 
 /** @param round the round with this outcome */
 export async function sealRound(
-  call: Call,
+  { call, target }: StatelessCall,
   round: Round,
   { journal, answerTimeoutMs }: InputRequiredOutcome,
   seals: Seals,
@@ -98,7 +98,7 @@ export async function sealRound(
 ): Promise<string> {
   // A state that was not answered keeps its name: two states with names of their own could both be used.
   const name = round.answers ? undefined : round.name
-  const isOnce = isSingleUse(host.server.declarations, call)
+  const isOnce = target.found.tool?.singleUse
   const sealedState: SealedState = isOnce
     ? { name: name ?? crypto.randomUUID(), answerBy: Date.now() + answerTimeoutMs }
     : {}

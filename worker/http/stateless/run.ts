@@ -5,9 +5,7 @@ import { BatchAnswers, batchText } from '../../engine/batch-answers.ts'
 import type { CallEnvironment } from '../../engine/call.ts'
 import { callerContextOf } from '../../engine/caller.ts'
 import { emptyJournal } from '../../engine/journal.ts'
-import { methodIn } from '../../engine/methods/index.ts'
-import { isPermitted, isVisible } from '../../engine/methods/lists.ts'
-import { entryOf } from '../../engine/required-scopes.ts'
+import { isPermitted } from '../../engine/methods/lists.ts'
 import { runCall } from '../../engine/run.ts'
 import { wait } from '../../engine/wait.ts'
 import { notificationText } from '../../protocol/jsonrpc.ts'
@@ -62,7 +60,7 @@ async function answerCall(
   access: Access,
   host: Host,
 ): Promise<HttpAnswer> {
-  const { message, call } = request
+  const { message, call, target } = request
   const { revision, principal } = call
   const seals = sealsOf(host, principal)
   const signal = () => messages.signal
@@ -83,25 +81,27 @@ async function answerCall(
     report: host.report,
   }
   const run = async (round: Round, ended?: Promise<never>) => {
-    const outcome = await runCall(host.server, call, round.journal, ended ? { ...environment, ended } : environment)
+    const within = ended ? { ...environment, ended } : environment
+    const outcome = await runCall(host.server, call, round.journal, within, target)
     return outcomeAnswer(request, round, outcome, seals, host)
   }
   /** A round that ends when its client disconnects, so that its interceptors finish. */
   const step = (round: Round) => run(round, hasInterceptors(host) ? messages.whenAborted() : undefined)
   // The step reports what visibleTo throws.
-  const sees = (entry: Guarded) => isVisible(entry, { caller: callerContextOf(call, environment) }).catch(() => false)
+  const sees = (entry: Guarded) =>
+    target.isVisible(entry, { caller: callerContextOf(call, environment) }).catch(() => false)
   let release: (() => void) | undefined
   try {
-    const counting = access.countRound(message, call, signal, sees)
+    const counting = access.countRound(message, target, signal, sees)
     if (counting) release = await counting
-    const method = methodIn(revision, message.method)
+    const method = target.methodIn(revision)
     if (method?.requires === 'connection') return resultAnswer(request, method.result, host)
     if (host.hasSessions && method?.requires === 'session') throw sessionRequired(`${message.method} changes a session`)
     if (!revision.stateless) return await step({ journal: emptyJournal })
-    const round = await readRound(call, seals, host)
+    const round = await readRound(request, seals, host)
     const { name, answers, isLate } = round
     if (name === undefined || !answers) return await step(round)
-    const entry = entryOf(host.server.declarations, call.method, call.params)
+    const { entry } = target.found
     // An outcome that is stored has the same requirements: without the state, the step rejects the call.
     if (entry && !(isPermitted(entry, call) && (await sees(entry)))) return await step({ journal: emptyJournal })
     // This round continues without its client, which repeats the request for the response.

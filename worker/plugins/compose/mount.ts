@@ -12,7 +12,7 @@ import { addExperimental, addExtensions, addInterceptors, addMethod } from '../.
 import type { CallInfo, Interceptor } from '../../declarations/interceptor.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { Module, Server } from '../../declarations/server.ts'
-import { entryOf } from '../../engine/required-scopes.ts'
+import { resolve } from '../../engine/resolve.ts'
 import { type List, toggleKey } from '../../protocol/changes.ts'
 import { withPrefix } from './prefixed-interceptors.ts'
 import { isRelay, mountUpstreams, proxiesOf } from './proxy/mount-upstreams.ts'
@@ -60,7 +60,7 @@ export function mount(mounted: Server, options: MountOptions = {}): Module {
     // The interceptors of a server that is mounted twice wrap its methods once.
     const ownMethods = new Set(methods.map(([name]) => name).filter((name) => !draft.methods.has(name)))
     const isOwn = ({ method, params }: CallInfo) => {
-      const entry = entryOf(draft, method, params)
+      const { entry } = resolve(draft, { method, params }).found
       return entry === undefined ? ownMethods.has(method) : ownEntries.has(entry)
     }
     addInterceptors(

@@ -1,7 +1,7 @@
 import { WorkerEntrypoint } from 'cloudflare:workers'
 import { checkOptions, type Kind } from '../../declarations/check-options.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
-import { callMethod, declaredMethod } from '../../engine/methods/index.ts'
+import { resolve } from '../../engine/resolve.ts'
 import { encodeHeader, parameterHeaders } from '../../protocol/param-headers.ts'
 import { newestRevision } from '../../protocol/revisions/index.ts'
 import { enveloped, requestHeaders } from '../../protocol/stateless-request.ts'
@@ -44,12 +44,12 @@ const absoluteUrl: Kind = [
 
 /** Returns the headers that repeat what a method of an extension, or the schema of a tool, names. The server rejects requests without them. */
 function headersOfServer(declarations: Declarations, method: string, params: Params): Record<string, string> {
-  const named = (declaredMethod(declarations, method) ?? callMethod(method))?.named
+  const target = resolve(declarations, { method, params })
+  const named = target.callIn(newestRevision)?.named
   const name = named && params[named]
-  const tool = method === 'tools/call' ? declarations.tools.get(String(params.name)) : undefined
   return {
     ...(typeof name === 'string' && { 'Mcp-Name': encodeHeader(name) }),
-    ...parameterHeaders(tool?.mirrored ?? [], params.arguments),
+    ...parameterHeaders(target.found.tool?.mirrored ?? [], params.arguments),
   }
 }
 

@@ -12,8 +12,8 @@ import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
 import { type Duration, milliseconds } from '../../declarations/duration.ts'
 import * as kind from '../../declarations/option-kinds.ts'
-import { isPermitted, isVisible } from '../../engine/methods/lists.ts'
-import { namedEntries } from '../../engine/required-scopes.ts'
+import { isPermitted } from '../../engine/methods/lists.ts'
+import { resolve } from '../../engine/resolve.ts'
 import { McpError, tooManyRequests } from '../../protocol/errors.ts'
 import { isRequest } from '../../protocol/jsonrpc.ts'
 import type { IncomingRequest, Limiter, ServerInfo } from '../../request-hooks.ts'
@@ -114,18 +114,14 @@ class RateLimiter {
 
   /** Counts one round of a call. @throws McpError see `Limiter` */
   async countRound(attempt: CallAttempt, { server, state }: Pick<ServerInfo, 'server' | 'state'>): Promise<() => void> {
-    const { caller, isResumed } = attempt
+    const { caller, entries, isResumed } = attempt
     const length = this.#maxArguments < Number.POSITIVE_INFINITY ? argumentsLength(attempt) : 0
     if (length > this.#maxArguments) {
       throw new McpError('content_too_large', `The arguments are too long: at most ${this.#maxArguments} characters`)
     }
-    const entries = namedEntries(server.declarations, attempt.method, attempt.params)
     const isOpen = entries.length < 2 && !entries[0]?.visibleTo
     const isLimited = entries.some(({ rateLimit }) => rateLimit)
-    const limits = this.#declared.of(
-      server.declarations,
-      isLimited && !isOpen ? await reachable(entries, attempt) : entries,
-    )
+    const limits = this.#declared.of(server.declarations, isLimited && !isOpen ? await reachable(attempt) : entries)
     const { release } = await this.#takeSlots(attempt, limits, server.declarations)
     if (attempt.endsWithSignal) attempt.signal().addEventListener('abort', release, { once: true })
     try {
@@ -187,8 +183,7 @@ class RateLimiter {
     const parked: DeclaredLimit[] = []
     if (bounded.length > 0)
       for (const { call } of attempt.parked()) {
-        const { method, params = {} } = call.request
-        parked.push(...this.#declared.of(declarations, namedEntries(declarations, method, params)))
+        parked.push(...this.#declared.of(declarations, resolve(declarations, call.request).found.entries))
       }
     const entered = this.#slots.take(
       bounded.map((limit) => ({
@@ -238,13 +233,11 @@ class RateLimiter {
  * Returns the entries that the caller may use, of those that a call may name: a limit of its own would show that a hidden entry exists, and
  * only the call shows which of several upstreams has the entry.
  */
-async function reachable(entries: readonly Guarded[], { sees }: CallAttempt): Promise<readonly Guarded[]> {
-  if (!sees) return entries
+async function reachable(attempt: CallAttempt): Promise<readonly Guarded[]> {
+  const { entries } = attempt
   const isSole = entries.length === 1
   const usable = await Promise.all(
-    entries.map((entry) =>
-      sees({ visibleTo: async (caller) => (isSole || isPermitted(entry, caller)) && isVisible(entry, { caller }) }),
-    ),
+    entries.map((entry) => (isSole || isPermitted(entry, attempt)) && attempt.sees(entry)),
   )
   return entries.filter((_, index) => usable[index])
 }
@@ -278,7 +271,7 @@ function untilEnd(body: ReadableStream<Uint8Array>, ended: () => void): Readable
   )
 }
 
-const argumentsLength = ({ params }: CallAttempt): number => JSON.stringify(params.arguments ?? '').length
+const argumentsLength = ({ params }: CallAttempt): number => JSON.stringify(params?.arguments ?? '').length
 
 /** Whether a request opens a stream that stays open. */
 const isStanding = ({ request, messages = [] }: IncomingRequest): boolean =>

@@ -9,6 +9,7 @@ import { defineResource, type TemplateResource } from '../../declarations/resour
 import { reportToolFailure, subjectOf, toolFailure } from '../../engine/failure.ts'
 import { paramsOfRun } from '../../engine/interceptors.ts'
 import { scopesOf } from '../../engine/required-scopes.ts'
+import { resolve } from '../../engine/resolve.ts'
 import type { Plugin, Runtime } from '../../plugin.ts'
 import { DeveloperError, isA, McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
@@ -235,7 +236,7 @@ class ResultWriter {
     const { method, params, principal } = this.#call
     const { declarations } = this.#runtime
     const { open } = this.#runtime.seals(principal)
-    const of = (params: Params) => scopesOf(declarations, { method, params }, open, principal)
+    const of = (params: Params) => scopesOf(resolve(declarations, { method, params }), open, principal)
     const [called, ran] = await Promise.all([of(params), of(paramsOfRun(this.#call))])
     return [...new Set([...called, ...ran])]
   }

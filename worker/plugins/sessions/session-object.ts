@@ -28,8 +28,7 @@ export async function postToSession(
   const { principal, caller, address, request } = access
   const hasContext = access.requestContext !== emptyContext
   const requestContext = hasContext ? await storedContext(access, session.expires, host) : undefined
-  const finding = access.scopesOfMessages()
-  const scopes = finding instanceof Promise ? await finding : finding
+  const scopes = await access.scopesOfMessages()
   const http = { url: request.url, headers: headerLines(request.headers) }
   const parts = { scopes, caller, address, http, ...(requestContext && { requestContext }) }
   const posted: PostedRequest = { ...post, ...parts }

@@ -10,7 +10,7 @@ import { toolError } from '../../declarations/result-constructors.ts'
 import type { Checked } from '../../declarations/schema.ts'
 import { type StoredByIssuer, type StoredPrincipals, storingTerms } from '../../declarations/stored-principal.ts'
 import type { TaskOptions, Tool } from '../../declarations/tool.ts'
-import { cacheableResults, isVisible } from '../../engine/methods/lists.ts'
+import { cacheableResults } from '../../engine/methods/lists.ts'
 import type { Method, MethodContext } from '../../engine/methods/method.ts'
 import { callTool, checkInput, listTools } from '../../engine/methods/tools.ts'
 import { storeContext } from '../../engine/request-context.ts'
@@ -107,13 +107,13 @@ const siteOf = ({ object, seals, waitUntil }: Runtime, options: TasksOptions): S
     waitUntil(check())
   },
   async callOf(context, lifeMs) {
-    const { call, environment } = context
+    const { call, environment, target } = context
     const { seals: requestSeals } = environment
     const { params: changed, clientParams, capabilities, client, principal, admitted } = call
     const { identity } = requestSeals
     // Interceptors change the params again in each run.
     const params = clientParams ?? changed
-    if (params.name !== changed.name) {
+    if (params.name !== target.found.tool?.item.name) {
       throw new Error('An interceptor cannot start a task of another tool: keep the name that the client called')
     }
     const input = await decidedInput(context)
@@ -138,8 +138,8 @@ const siteOf = ({ object, seals, waitUntil }: Runtime, options: TasksOptions): S
  * the client sent.
  */
 async function decidedInput(context: MethodContext): Promise<Checked | undefined> {
-  const { server, call } = context
-  const tool = server.declarations.tools.get(String(call.params.name))
+  const { call, target } = context
+  const { tool } = target.found
   // An interceptor may change the params by caller.
   return tool && (tool.inputOf || call.clientParams) ? checkInput(tool, context) : undefined
 }
@@ -224,11 +224,10 @@ const taskOptions = (tool: Tool | undefined): TaskOptions | undefined =>
 
 /** Answers `tools/call`: with a task, if the tool and the client support it. */
 async function call(context: MethodContext, site: Site, calls: Method): Promise<Result> {
-  const { server, call } = context
+  const { call, target } = context
   const { name, task } = call.params
-  // A name of another type names no tool, as for scopes and limits.
-  const tool = typeof name === 'string' ? server.declarations.tools.get(name) : undefined
-  if (!tool || !(await isVisible(tool, context))) return calls.answer(context)
+  const { tool } = target.found
+  if (!tool || !(await target.isVisible(tool, context))) return calls.answer(context)
   const options = taskOptions(tool)
   const { scopes = [] } = tool
   if (hasExperimentalTasks(call.revision)) {

@@ -40,7 +40,7 @@ export async function findingsOf(
   const why = isRefusal(incoming, response) ? (rejection ? whyFrom(rejection) : whyOf(response)) : undefined
   const posted = messages.filter((message) => 'method' in message)
   const about = async (message: (typeof posted)[number]): Promise<Named[]> => {
-    const subjects = await subjectsOf(message, (request) => serverInfo.scopesOf(principal, request))
+    const subjects = await subjectsOf(message, (request) => serverInfo.scopesOf(principal, request, incoming))
     return subjects.map((subject) => ({ method: message.method, ...subject }))
   }
 

@@ -17,20 +17,21 @@ const none: readonly string[] = []
  * @param scopesOf returns all scopes of a request
  */
 export async function subjectsOf(
-  { method, params = {} }: Asked,
+  request: Asked,
   scopesOf: (intercepted: Asked) => Awaitable<readonly string[]>,
 ): Promise<readonly RawSubject[]> {
+  const { method, params = {} } = request
   switch (method) {
     case 'tools/call':
     case 'prompts/get':
-      return [{ name: params.name, scopes: await scopesOf({ method, params }) }]
+      return [{ name: params.name, scopes: await scopesOf(request) }]
     case 'resources/read':
     case 'resources/subscribe':
     case 'resources/unsubscribe':
-      return [{ uri: params.uri, scopes: await scopesOf({ method, params }) }]
+      return [{ uri: params.uri, scopes: await scopesOf(request) }]
     case 'completion/complete': {
       const { type, name, uri } = isObject(params.ref) ? params.ref : {}
-      return [{ ...(type === 'ref/prompt' ? { name } : { uri }), scopes: await scopesOf({ method, params }) }]
+      return [{ ...(type === 'ref/prompt' ? { name } : { uri }), scopes: await scopesOf(request) }]
     }
     case 'subscriptions/listen': {
       const { resourceSubscriptions } = isObject(params.notifications) ? params.notifications : {}
@@ -45,6 +46,6 @@ export async function subjectsOf(
     }
     default:
       // A task is named by a handle, which the log must not hold.
-      return [{ scopes: await scopesOf({ method, params }) }]
+      return [{ scopes: await scopesOf(request) }]
   }
 }
