@@ -1,7 +1,7 @@
 /** How often a call is looked up: its method, its entry, and whether its caller sees the entry. */
 import { createExecutionContext, runInDurableObject } from 'cloudflare:test'
 import { env, exports } from 'cloudflare:workers'
-import { type Auth, createServer, serve } from 'edgemcp'
+import { type Auth, type Caller, createServer, serve } from 'edgemcp'
 import { jsonSchema } from 'edgemcp/json-schema'
 import { rateLimit } from 'edgemcp/rate-limit'
 import { sessions } from 'edgemcp/sessions'
@@ -70,6 +70,11 @@ function serveLooking() {
     },
   } as const
   server.tool('look', look, () => 'seen')
+  const visibleTo = ({ protocolVersion }: Caller) => {
+    counts.visible += 1
+    return protocolVersion === '2025-03-26'
+  }
+  server.tool('secret', { description: 'Of old clients', scopes: ['admin'], visibleTo }, () => 'told')
   return serve(server, {
     plugins: [sessions(), tasks(), rateLimit()],
     auth,
@@ -132,6 +137,11 @@ test('a call without a session is looked up once', async () => {
 test('each call of a batch without a session is looked up once', async () => {
   expect(await postWithoutSession([call(1), call(2)], old)).toMatch(/seen.*seen/)
   expect(counts).toEqual(twice)
+})
+
+test('whether a caller sees a tool whose scopes it lacks is decided once, by the version that its request has', async () => {
+  expect(await postWithoutSession(call(1, { name: 'secret' }), old)).toContain('Requires the scopes admin')
+  expect(counts.visible).toBe(1)
 })
 
 test('a call in a session is looked up once in its object', async () => {

@@ -6,6 +6,7 @@ import { McpError } from '../protocol/errors.ts'
 import type { RequestMessage } from '../protocol/jsonrpc.ts'
 import { claimedVersion, type Envelope, readEnvelope } from '../protocol/meta.ts'
 import type { Principal } from '../protocol/principal.ts'
+import { revisionOfHeader } from '../protocol/revisions/default-version.ts'
 import { revisionOf } from '../protocol/revisions/index.ts'
 import type { IncomingRequest, RequestAuth } from '../request-hooks.ts'
 import type { Host } from './host.ts'
@@ -66,18 +67,25 @@ export async function callerOfMessage(
   { params }: Pick<RequestMessage, 'params'>,
   incoming: IncomingRequest | undefined,
 ): Promise<Caller> {
-  const id = incoming?.request.headers.get('Mcp-Session-Id') ?? undefined
+  const request = incoming?.request
+  const id = request?.headers.get('Mcp-Session-Id') ?? undefined
   const isStateless = claimedVersion(params) !== undefined
   const handshake = id === undefined || isStateless ? undefined : await host.handshakeOf?.(id, principal)
   const client = handshake ?? envelopeOf(params)
-  const revision = client && revisionOf(client.version)
+  // A request without a session states its version in the header only. Over HTTP+SSE, the session has it.
+  const isAtEndpoint = request && new URL(request.url).pathname === host.paths.mcp
+  const revision = client
+    ? revisionOf(client.version)
+    : isAtEndpoint
+      ? revisionOfHeader(request.headers.get('MCP-Protocol-Version'))
+      : undefined
   return callerOf({
     principal,
     client: client?.client,
     capabilities: revision?.client(client?.capabilities ?? {}) ?? {},
     // An error of the option rejects the request, after its scopes are checked.
     requestContext: incoming && (await host.readContext?.(incoming).catch(() => undefined)),
-    request: incoming && httpRequestOf(incoming.request, host),
+    request: request && httpRequestOf(request, host),
     protocolVersion: revision?.date,
   })
 }
