@@ -54,7 +54,9 @@ export async function simulate(
   const faults = plan
     ? repeatFaults(world, plan)
     : injectFaults(world, seed * 7919 + 1, mostFaults, kinds, firstFaultAt)
-  for (const kind of random.some(clients, random.pick(sizes))) scripts[kind]?.(world)
+  // Clients that were named run together.
+  const size = settings.clients?.length ?? random.pick(sizes)
+  for (const kind of random.some(clients, size)) scripts[kind]?.(world)
   let violation: Error | undefined
   try {
     await platform.loop.run(platform.loop.start + days * dayMs)
