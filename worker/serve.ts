@@ -111,6 +111,7 @@ class ServedEndpoint {
     this.#limiter?.validate?.(served)
     this.#endpoint = {
       server: served,
+      path: this.#paths.mcp,
       auth,
       countRound: this.#runtime.countRound,
       plugins: this.#runtime.plugins,
@@ -118,8 +119,8 @@ class ServedEndpoint {
       subscriptionsClass: this.#subscriptionsClass(),
     }
     const key = endpointKey(identity, options.auth?.tenant)
-    registerEndpoint(key, this.#endpoint)
     this.#admitted = admittedBy(key, this.#endpoint, this.#limiter?.handlerTimeMs)
+    registerEndpoint(this.#endpoint, this.#admitted)
   }
 
   /** Makes the runtime of this endpoint, or of one that this endpoint stands in for. */
@@ -221,7 +222,7 @@ class ServedEndpoint {
     })
     return {
       ...Object.fromEntries(this.#plugins.flatMap((plugin) => classesOf(plugin, runtime))),
-      paths: this.#paths,
+      paths: transport ? this.#paths : { mcp: this.#paths.mcp },
       routes: [...routes.map(({ path }) => path), ...(this.#auth?.routes ?? [])],
       server: this.#server,
       fetch: async (request, _, context) => route()(request, { request, context }),

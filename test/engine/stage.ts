@@ -64,6 +64,7 @@ export type Played = {
 /** Data about the endpoint of a call. */
 export const admitted: Admitted = {
   endpoint: endpointKey('test', undefined),
+  path: '/mcp',
   serverName: 'test',
   storedClaims: [],
   isReauthorized: false,

@@ -116,7 +116,7 @@ test('send limits.maxResultBytes with a call', () => {
   const maxResultBytesAt = (path: string, maxResultBytes: number) => {
     serve(server, { path, limits: { maxResultBytes }, plugins: [sessions()] })
     const key = endpointKey(JSON.stringify(['limited', path]), undefined)
-    return admittedBy(key, endpointOf(key) as Endpoint, undefined).maxResultBytes
+    return admittedBy(key, endpointOf({ endpoint: key }) as Endpoint, undefined).maxResultBytes
   }
   expect(maxResultBytesAt('/limited/mcp', 500)).toBe(500)
   // It has a form as JSON.
@@ -161,11 +161,11 @@ describe('the class that a Worker lacks is named', () => {
     ({ handlerErrors, durableObjects: { names: { McpState: 'MissingState' } } }) as const
 
   type Texts = 'generic' | 'message'
-  const path = '/called/mcp'
   /** What a call of an endpoint contains. It exists in this isolate, unless it is elsewhere. */
   const admittedAt = (called: Texts, isHere: boolean, plugins: readonly Plugin[]) => {
-    serve(server, { path, plugins: [sessions(), ...plugins], ...lacking(called) })
     const names = ['sessions', ...plugins.map(({ name }) => name)]
+    const path = `/${called}/${names.join('-')}/mcp`
+    serve(server, { path, plugins: [sessions(), ...plugins], ...lacking(called) })
     const key = endpointKey(JSON.stringify(['stateful', path]), undefined)
     return {
       endpoint: isHere ? key : endpoint,
@@ -262,7 +262,7 @@ test('endpoints name plugins with their variants', () => {
   const server = createServer({ name: 'varied', version: '1.0.0' })
   serve(server, { path: '/varied/mcp', plugins: [sessions(), { name: 'plain' }, { name: 'mask', variant: 'cards' }] })
   const key = endpointKey(JSON.stringify(['varied', '/varied/mcp']), undefined)
-  expect(endpointOf(key)?.plugins).toEqual(['sessions', 'plain', 'mask cards'])
+  expect(endpointOf({ endpoint: key })?.plugins).toEqual(['sessions', 'plain', 'mask cards'])
 })
 
 test('a task of another server that shares the class does not run the tool of the same name', async () => {

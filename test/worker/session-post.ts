@@ -19,6 +19,7 @@ export const terms = termsWith({
 /** Data about the endpoint of the test server. */
 export const admitted: Admitted = {
   endpoint: endpointKey(JSON.stringify(['everything', '/mcp']), undefined),
+  path: '/mcp',
   serverName: 'everything',
   storedClaims: [],
   isReauthorized: false,

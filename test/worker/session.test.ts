@@ -144,7 +144,7 @@ const loud: Plugin = {
 function admittedAt(path: string, plugins: readonly Plugin[], more: Partial<ServeOptions> = {}): Admitted {
   const { server } = serve(worker.server, { path, plugins: [sessions(), ...plugins], ...more })
   const endpoint = endpointKey(JSON.stringify([server.declarations.options.name, path]), undefined)
-  const serving = endpointOf(endpoint)
+  const serving = endpointOf({ endpoint })
   if (!serving) throw new Error(`There is no endpoint ${path}`)
   return admittedBy(endpoint, serving, undefined)
 }

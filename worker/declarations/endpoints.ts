@@ -11,6 +11,7 @@ import { type Admitted, type StoredByIssuer, storingTerms } from './stored-princ
 
 export type Endpoint = {
   readonly server: Server
+  readonly path: string
   readonly auth: StoredByIssuer | undefined
   /** Counts a round of a call in a session; `undefined`: the endpoint has no limits. */
   readonly countRound: CountRound | undefined
@@ -22,49 +23,80 @@ export type Endpoint = {
   readonly subscriptionsClass?: string | undefined
 }
 
-/** Endpoints that are created on demand, such as those of `routeByTenant`, are created again when a request needs them. */
-const endpoints = new BoundedMap<string, Endpoint>({ maxEntries: 10_000 })
+type Registered = {
+  readonly endpoint: Endpoint
+  /** What describes the endpoint in stored calls. */
+  readonly admitted: Admitted
+}
+
+/**
+ * By key. Endpoints of one key are those of several hosts, or paths with one `identity`. Endpoints that are created on demand, such as those of
+ * `routeByTenant`, are created again when a request needs them.
+ */
+const endpoints = new BoundedMap<string, readonly Registered[]>({ maxEntries: 10_000 })
+
+/** Of one key. */
+const maxEndpoints = 100
 
 /** @param tenant the tenant of an auth that admits one tenant only: such endpoints may have the same identity */
 export const endpointKey = (identity: string, tenant: string | undefined): string =>
   JSON.stringify([identity, tenant ?? null])
 
+const isDescribedBy = (admitted: Partial<Admitted>, registered: Registered): boolean =>
+  JSON.stringify(registered.admitted) === JSON.stringify(admitted)
+
 /**
  * An endpoint that is made again replaces the one before.
  *
+ * @param admitted describes the endpoint
  * @throws Error when another server of the same name delivers its changes through the same class, whose objects are named after the server
  */
-export function registerEndpoint(key: string, endpoint: Endpoint): void {
+export function registerEndpoint(endpoint: Endpoint, admitted: Admitted): void {
+  const key = admitted.endpoint
   const { options } = endpoint.server.declarations
   const { subscriptionsClass: className } = endpoint
-  for (const [otherKey, other] of className ? endpoints : []) {
+  for (const { endpoint: other, admitted: otherAdmitted } of className ? registered() : []) {
     const { options: others } = other.server.declarations
-    if (otherKey === key || other.subscriptionsClass !== className) continue
+    if (otherAdmitted.endpoint === key || other.subscriptionsClass !== className) continue
     if (others === options || others.name !== options.name) continue
     throw new Error(
       `Two servers with the name "${options.name}" share the class ${className}, so clients of one would receive changes of the other: give one another name, or its own class with durableObjects.names`,
     )
   }
-  endpoints.set(key, endpoint)
+  const others = (endpoints.get(key) ?? []).filter((other) => !isDescribedBy(admitted, other))
+  endpoints.set(key, [...others.slice(1 - maxEndpoints), { endpoint, admitted }])
 }
 
-/** `undefined`: the endpoint was not made in this isolate. */
-export const endpointOf = (key: string): Endpoint | undefined => endpoints.get(key)
+function* registered(): Generator<Registered> {
+  for (const [, ofKey] of endpoints) yield* ofKey
+}
+
+/**
+ * Returns the endpoint that admitted a call. `undefined`: this isolate has not made it, or has several endpoints of its key and none that the
+ * call describes. A deployment may change the description of an endpoint that is the only one of its key.
+ */
+export function endpointOf(admitted: Pick<Admitted, 'endpoint'>): Endpoint | undefined {
+  const ofKey = endpoints.get(admitted.endpoint) ?? []
+  return (ofKey.find((each) => isDescribedBy(admitted, each)) ?? (ofKey.length === 1 ? ofKey[0] : undefined))?.endpoint
+}
 
 /** Returns the declarations of a server; `undefined` if no endpoint of it was made in this isolate. */
 export function declarationsOf(serverName: string): Declarations | undefined {
-  for (const [, { server }] of endpoints)
+  for (const { endpoint } of registered()) {
+    const { server } = endpoint
     if (server.declarations.options.name === serverName) return server.declarations
+  }
   return undefined
 }
 
 export const admittedBy = (
   key: string,
-  { auth, countRound, plugins, hidesErrors, server }: Endpoint,
+  { auth, countRound, plugins, hidesErrors, server, path }: Endpoint,
   handlerTimeMs: number | undefined,
 ): Admitted => ({
   ...storingTerms(auth),
   endpoint: key,
+  path,
   serverName: server.declarations.options.name,
   isLimited: countRound !== undefined,
   handlerTimeMs,
@@ -84,7 +116,7 @@ export const admittedBy = (
 export function countRoundFor(admitted: Admitted, countRound: CountRound | undefined): CountRound | undefined {
   if (!admitted.isLimited) return countRound
   if (countRound) {
-    return endpointOf(admitted.endpoint)?.countRound ?? ((attempt) => countRound(attempt, admitted.hidesErrors))
+    return endpointOf(admitted)?.countRound ?? ((attempt) => countRound(attempt, admitted.hidesErrors))
   }
   throw new McpError(
     'internal_error',
@@ -100,7 +132,7 @@ export function countRoundFor(admitted: Admitted, countRound: CountRound | undef
  * without which the call would run
  */
 export function serverFor(admitted: Admitted, own: Pick<Endpoint, 'server' | 'plugins'>, className: string): Server {
-  const server = endpointOf(admitted.endpoint)?.server
+  const server = endpointOf(admitted)?.server
   if (!server) {
     const [identity] = JSON.parse(admitted.endpoint) // made by `endpointKey`
     return standIn({ ...admitted, identity }, own, className)

@@ -75,6 +75,8 @@ export function storingTerms(auth: StoredByIssuer | undefined): StoringTerms {
 export type Admitted = StoringTerms & {
   /** Key of the endpoint: see `endpointKey`. */
   readonly endpoint: string
+  /** Path of the endpoint. */
+  readonly path: string
   /** The name of the server that the endpoint serves. */
   readonly serverName: string
   /** Whether the endpoint counts rounds of calls. */

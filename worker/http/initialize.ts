@@ -22,7 +22,9 @@ export async function answerInitialize(
   const negotiated = initialize.negotiate(params)
   // `negotiate` returns only versions that this server speaks.
   const revision = revisionOf(negotiated.version) as Revision
-  const features = { updates: host.updates, hasSessions: transport !== undefined }
+  const hasSessions = transport !== undefined
+  // Without a session, it could not subscribe, and has no stream for changes of lists.
+  const features = { updates: host.updates && hasSessions, hasSessions }
   const { date: protocolVersion } = revision
   const { client } = negotiated
   const capabilities = revision.client(negotiated.capabilities)

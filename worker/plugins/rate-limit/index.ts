@@ -22,8 +22,10 @@ export function rateLimit(options: RateLimitOptions = {}): Plugin {
   // The names and types of the bindings are the project's.
   const limits = limiter(options, () => env as unknown as Readonly<Record<string, unknown>>)
   const time = timeOf(options)
+  const variant = JSON.stringify(options)
   return {
     name: 'rateLimit',
+    ...(variant !== '{}' && { variant }),
     limiter: limits,
     ...(time !== undefined && { interceptor: () => limitTime }),
   }

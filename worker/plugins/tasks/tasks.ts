@@ -149,12 +149,12 @@ function hostOf({ declarations, object, plugins, seals, report }: Runtime, optio
   /** Returns the auth of stored principals. An endpoint without `auth` has no principals, so it stores none. */
   const authOf = ({ admitted }: TaskCall): StoredByIssuer | undefined => {
     if (options.auth) return options.auth
-    const endpoint = endpointOf(admitted.endpoint)
+    const endpoint = endpointOf(admitted)
     return endpoint && (endpoint.auth ?? {})
   }
   return {
     serverOf({ admitted, identity }) {
-      const server = endpointOf(admitted.endpoint)?.server
+      const server = endpointOf(admitted)?.server
       return server ?? standIn({ ...admitted, identity }, { server: { declarations }, plugins }, 'McpTask')
     },
     seals,
