@@ -92,13 +92,16 @@ const old = { ...statelessHeaders('tools/call'), 'MCP-Protocol-Version': '2025-0
 /** What comes before: the methods of plugins are merged for the first request of an endpoint. */
 const ping = { jsonrpc: '2.0', id: 0, method: 'ping' } as const
 
-/** Posts to an endpoint that has answered a request. Returns the body of the response. */
-async function postWithoutSession(body: unknown, headers: Record<string, string>): Promise<string> {
-  const worker = serveLooking()
-  const send = (sent: unknown, headers: Record<string, string>) => {
+const sendTo =
+  (worker: ReturnType<typeof serveLooking>) =>
+  (sent: unknown, headers: Record<string, string>): Promise<Response> => {
     const request = new Request('https://mcp.example/mcp', { method: 'POST', headers, body: JSON.stringify(sent) })
     return worker.fetch(request, env, createExecutionContext())
   }
+
+/** Posts to an endpoint that has answered a request. Returns the body of the response. */
+async function postWithoutSession(body: unknown, headers: Record<string, string>): Promise<string> {
+  const send = sendTo(serveLooking())
   await send(ping, old)
   reset()
   return (await send(body, headers)).text()
@@ -142,6 +145,17 @@ test('each call of a batch without a session is looked up once', async () => {
 test('whether a caller sees a tool whose scopes it lacks is decided once, by the version that its request has', async () => {
   expect(await postWithoutSession(call(1, { name: 'secret' }), old)).toContain('Requires the scopes admin')
   expect(counts.visible).toBe(1)
+})
+
+test('a call in a session is looked up once in the Worker', async () => {
+  const send = sendTo(serveLooking())
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
+  const session = (await send({ ...ping, method: 'initialize', params }, old)).headers.get('Mcp-Session-Id')
+  reset()
+  const headers = { ...old, 'MCP-Protocol-Version': '2025-11-25', 'Mcp-Session-Id': String(session) }
+  // The class of this test belongs to another server, so the object ends the call before it looks it up.
+  expect(await (await send(call(1), headers)).text()).toContain('belongs to the server')
+  expect(counts).toEqual({ ...once, visible: 0 })
 })
 
 test('a call in a session is looked up once in its object', async () => {
