@@ -24,8 +24,10 @@ export const hasClass = (name: string): boolean => namespaceOf(name) !== undefin
 export const isExported = (name: string): boolean => exported[name] !== undefined
 
 /** Explains how to add a missing class. */
-export const declareClass = (className: string): string =>
-  `export it from the main module, and add new_sqlite_classes = ["${className}"] to wrangler.toml in a new [[migrations]]`
+export function declareClass(className: string): string {
+  const step = `export it from the main module, and add new_sqlite_classes = ["${className}"] to wrangler.toml in a new [[migrations]]`
+  return sessionClasses.has(className) ? `have sessions() in the plugins of serve(), ${step}` : step
+}
 
 /**
  * Where the Durable Objects of an endpoint are, and whether clients read what its Worker lacks. By default they do: the user of a client may be

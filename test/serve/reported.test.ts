@@ -40,6 +40,7 @@ test('a request that needs a Durable Object class that is missing is logged once
     (error) => error,
   )
   expect(problem.message).toContain('This Worker has no Durable Object McpSession')
+  expect(problem.message).toContain('have sessions() in the plugins of serve(), export it from the main module')
   expect(problem.message).toContain('or set the secret EDGEMCP_KEYS')
   await expect.poll(() => logged(bare, 'has no Durable Object McpSession').length).toBe(1)
 })
