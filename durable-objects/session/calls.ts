@@ -190,6 +190,8 @@ export function runStep(
       await batch?.nextTurn(promise)
       const call = await withContext()
       if (cancellation.isAborted) return
+      // What was decided to count the call is decided again after it has waited.
+      if (isResumed || batch) target.decideAgain()
       const method = target.methodIn(post.revision)
       const outcome =
         method?.requires === 'session'

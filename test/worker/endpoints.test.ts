@@ -9,7 +9,7 @@ import { state } from 'edgemcp/state'
 import { tasks } from 'edgemcp/tasks'
 import { describe, expect, test } from 'vitest'
 import type { SessionRpc } from '../../durable-objects/rpc.ts'
-import { admittedBy, type Endpoint, endpointKey, endpointOf } from '../../worker/declarations/endpoints.ts'
+import { endpointKey, endpointOf, endpointsAt } from '../../worker/declarations/endpoints.ts'
 import type { Admitted } from '../../worker/declarations/stored-principal.ts'
 import { statelessHeaders } from '../support/stateless.ts'
 import { admitted, post, postTo } from './session-post.ts'
@@ -116,7 +116,7 @@ test('send limits.maxResultBytes with a call', () => {
   const maxResultBytesAt = (path: string, maxResultBytes: number) => {
     serve(server, { path, limits: { maxResultBytes }, plugins: [sessions()] })
     const key = endpointKey(JSON.stringify(['limited', path]), undefined)
-    return admittedBy(key, endpointOf({ endpoint: key }) as Endpoint, undefined).maxResultBytes
+    return endpointsAt(key)[0]?.admitted.maxResultBytes
   }
   expect(maxResultBytesAt('/limited/mcp', 500)).toBe(500)
   // It has a form as JSON.
@@ -169,6 +169,7 @@ describe('the class that a Worker lacks is named', () => {
     const key = endpointKey(JSON.stringify(['stateful', path]), undefined)
     return {
       endpoint: isHere ? key : endpoint,
+      path,
       serverName: 'stateful',
       plugins: names,
       hidesErrors: called === 'generic',
@@ -262,7 +263,7 @@ test('endpoints name plugins with their variants', () => {
   const server = createServer({ name: 'varied', version: '1.0.0' })
   serve(server, { path: '/varied/mcp', plugins: [sessions(), { name: 'plain' }, { name: 'mask', variant: 'cards' }] })
   const key = endpointKey(JSON.stringify(['varied', '/varied/mcp']), undefined)
-  expect(endpointOf({ endpoint: key })?.plugins).toEqual(['sessions', 'plain', 'mask cards'])
+  expect(endpointsAt(key)[0]?.endpoint.plugins).toEqual(['sessions', 'plain', 'mask cards'])
 })
 
 test('a task of another server that shares the class does not run the tool of the same name', async () => {
@@ -319,4 +320,21 @@ describe('a list in a session whose class another endpoint has', () => {
     expect(JSON.stringify(posted)).toContain('An entry')
     expect(identities).toEqual(['elsewhere'])
   })
+})
+
+test('a call runs with an endpoint of its identity only if that has all that the call was admitted with', () => {
+  const server = createServer({ name: 'covering', version: '1.0.0' })
+  serve(server, { path: '/covering/mcp', plugins: [sessions(), rateLimit()] })
+  const [registered] = endpointsAt(endpointKey(JSON.stringify(['covering', '/covering/mcp']), undefined))
+  const described = registered?.admitted as Admitted
+  const found = (more: Partial<Admitted>) => endpointOf({ ...described, ...more }) !== undefined
+  expect(found({})).toBe(true)
+  // As after a deployment that changed limits, or added a plugin.
+  expect(found({ maxResultBytes: 5, plugins: ['sessions'] })).toBe(true)
+  expect(found({ plugins: ['sessions', 'rateLimit', 'redact'] })).toBe(false)
+  expect(found({ path: '/other/mcp' })).toBe(false)
+  expect(found({ hidesErrors: true })).toBe(false)
+  expect(found({ isReauthorized: true })).toBe(false)
+  expect(found({ storedClaims: ['groups'] })).toBe(false)
+  expect(found({ isLimited: false })).toBe(true)
 })

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { Post, Posted, SessionRpc } from '../../durable-objects/rpc.ts'
 import { termsWith } from '../../durable-objects/session/session-terms.ts'
 import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
-import { admittedBy, endpointKey, endpointOf } from '../../worker/declarations/endpoints.ts'
+import { admittedBy, endpointKey, endpointsAt } from '../../worker/declarations/endpoints.ts'
 import type { Admitted } from '../../worker/declarations/stored-principal.ts'
 import { type Plugin, type ServeOptions, serve } from '../../worker/index.ts'
 import { sessions } from '../../worker/plugins/sessions/index.ts'
@@ -144,7 +144,7 @@ const loud: Plugin = {
 function admittedAt(path: string, plugins: readonly Plugin[], more: Partial<ServeOptions> = {}): Admitted {
   const { server } = serve(worker.server, { path, plugins: [sessions(), ...plugins], ...more })
   const endpoint = endpointKey(JSON.stringify([server.declarations.options.name, path]), undefined)
-  const serving = endpointOf({ endpoint })
+  const serving = endpointsAt(endpoint).at(-1)?.endpoint
   if (!serving) throw new Error(`There is no endpoint ${path}`)
   return admittedBy(endpoint, serving, undefined)
 }

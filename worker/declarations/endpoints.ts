@@ -42,7 +42,7 @@ const maxEndpoints = 100
 export const endpointKey = (identity: string, tenant: string | undefined): string =>
   JSON.stringify([identity, tenant ?? null])
 
-const isDescribedBy = (admitted: Partial<Admitted>, registered: Registered): boolean =>
+const isDescribedBy = (admitted: Admitted, registered: Registered): boolean =>
   JSON.stringify(registered.admitted) === JSON.stringify(admitted)
 
 /**
@@ -63,7 +63,7 @@ export function registerEndpoint(endpoint: Endpoint, admitted: Admitted): void {
       `Two servers with the name "${options.name}" share the class ${className}, so clients of one would receive changes of the other: give one another name, or its own class with durableObjects.names`,
     )
   }
-  const others = (endpoints.get(key) ?? []).filter((other) => !isDescribedBy(admitted, other))
+  const others = endpointsAt(key).filter((other) => !isDescribedBy(admitted, other))
   endpoints.set(key, [...others.slice(1 - maxEndpoints), { endpoint, admitted }])
 }
 
@@ -71,13 +71,31 @@ function* registered(): Generator<Registered> {
   for (const [, ofKey] of endpoints) yield* ofKey
 }
 
+/** Returns the endpoints of a key. */
+export const endpointsAt = (key: string): readonly Registered[] => endpoints.get(key) ?? []
+
 /**
- * Returns the endpoint that admitted a call. `undefined`: this isolate has not made it, or has several endpoints of its key and none that the
- * call describes. A deployment may change the description of an endpoint that is the only one of its key.
+ * Whether an endpoint has all that a call was admitted with, so that the call can run with it: a deployment may add plugins, and change
+ * limits.
  */
-export function endpointOf(admitted: Pick<Admitted, 'endpoint'>): Endpoint | undefined {
-  const ofKey = endpoints.get(admitted.endpoint) ?? []
-  return (ofKey.find((each) => isDescribedBy(admitted, each)) ?? (ofKey.length === 1 ? ofKey[0] : undefined))?.endpoint
+const covers = (own: Admitted, admitted: Admitted): boolean =>
+  own.path === admitted.path &&
+  admitted.plugins.every((plugin) => own.plugins.includes(plugin)) &&
+  admitted.storedClaims.every((claim) => own.storedClaims.includes(claim)) &&
+  JSON.stringify(own.storedByIssuer) === JSON.stringify(admitted.storedByIssuer) &&
+  own.hidesErrors >= admitted.hidesErrors &&
+  own.isLimited >= admitted.isLimited &&
+  own.isReauthorized >= admitted.isReauthorized
+
+/**
+ * Returns the endpoint that admitted a call: the one that the call describes or, after a deployment, the only one that covers it. `undefined`:
+ * this isolate has not made it.
+ */
+export function endpointOf(admitted: Admitted): Endpoint | undefined {
+  const ofKey = endpointsAt(admitted.endpoint)
+  const exact = ofKey.find((each) => isDescribedBy(admitted, each))
+  const [only, ...others] = exact ? [exact] : ofKey.filter((each) => covers(each.admitted, admitted))
+  return others.length > 0 ? undefined : only?.endpoint
 }
 
 /** Returns the declarations of a server; `undefined` if no endpoint of it was made in this isolate. */

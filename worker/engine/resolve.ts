@@ -34,6 +34,7 @@ export function resolve(
         scopes ? [{ visibleTo: undefined, scopes }] : target.found.entries
       return added?.scopes ? added.scopes(params, open).then(entries) : entries()
     },
+    decideAgain: () => decisions.clear(),
     isVisible(entry, context) {
       const decision = decisions.get(entry) ?? isVisible(entry, context)
       decisions.set(entry, decision)

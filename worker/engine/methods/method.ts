@@ -65,6 +65,8 @@ export interface Target {
   callIn(revision: Revision): Method | undefined
   /** Returns the entries whose scopes the request needs, also through a handle. Only a handle needs a promise. @param open see `Method.scopes` */
   guards(open: Open): Awaitable<readonly Guarded[]>
+  /** Forgets who sees what, for a call that has waited since it was decided. */
+  decideAgain(): void
   /** Whether the caller sees one of the entries, which is decided once. @param context has the caller, which is the same for the round */
   isVisible(entry: Guarded, context: { readonly caller: Caller }): Promise<boolean>
 }
