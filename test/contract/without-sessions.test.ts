@@ -54,7 +54,7 @@ describe.each(['2025-03-26', '2025-06-18', '2025-11-25'])(
         expect(status).toBe(200)
         expect(messages).toMatchObject([{ id: 3 }])
         expect(JSON.stringify(messages)).toContain(
-          `This call needs a client that supports elicitation, and clients of ${version} answer in sessions only: the server needs sessions(), and the request Mcp-Session-Id`,
+          `This call needs a client that supports elicitation, and clients of ${version} answer in sessions only: see sessions()`,
         )
       })
 

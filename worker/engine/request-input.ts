@@ -68,7 +68,7 @@ const unsupported = (feature: ClientFeature, version: string | undefined) =>
     'missing_client_capability',
     version === undefined
       ? `This call needs a client that supports ${feature}`
-      : `This call needs a client that supports ${feature}, and clients of ${version} answer in sessions only: the server needs sessions(), and the request Mcp-Session-Id`,
+      : `This call needs a client that supports ${feature}, and clients of ${version} answer in sessions only: see sessions()`,
     { requiredCapabilities: requiredCapabilities(feature) },
   )
 
