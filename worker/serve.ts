@@ -209,15 +209,13 @@ class ServedEndpoint {
   worker(): ServedWorker {
     const runtime = this.#runtime
     const routes = this.#plugins.flatMap((plugin) => routesOf(plugin, runtime))
-    const [transport] = [...this.#provided.values()].flatMap(({ transport }) => transport ?? [])
+    // At most one plugin provides each of them.
+    const { transport }: Provided = Object.assign({}, ...this.#provided.values())
     checkPaths(routes, this.#paths, transport)
     const hooks = this.#plugins.flatMap(({ onResponse }) => onResponse ?? [])
     const route = once(() => {
       reportMissingClasses(this.#plugins, this.#objects)
-      const usable = this.#usable()
-      const [transport] = usable.flatMap(({ transport }) => transport ?? [])
-      const [listen] = usable.flatMap(({ listen }) => listen ?? [])
-      const beyond = { transport, listen }
+      const beyond: Beyond = Object.assign({}, ...this.#usable())
       return router(this.#host(beyond), beyond, routes, hooks)
     })
     return {

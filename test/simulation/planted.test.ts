@@ -10,7 +10,7 @@ import { simulate } from './simulate.ts'
 const root = resolve(import.meta.dirname, '../..')
 
 /** Schedules that must be enough. */
-const mostSchedules = 400
+const mostSchedules = 1000
 
 async function isFound(defect: PlantedDefect): Promise<boolean> {
   const { clients, kinds } = defect
