@@ -136,6 +136,7 @@ test('the project writes declarations of every export of the examples with the o
   writeFileSync(
     join(folder, 'src/extended.ts'),
     `import { createServer, serve } from 'edgemcp'
+     import { sessions } from 'edgemcp/sessions'
      import { subscriptions } from 'edgemcp/subscriptions'
      import { tasks } from 'edgemcp/tasks'
      const server = createServer({ name: 'extended', version: '1.0.0' })
@@ -155,7 +156,7 @@ test('the project writes declarations of every export of the examples with the o
   // The examples import one another's files as .ts.
   await tsc('-p', '.', '--rootDir', 'src', '--outDir', 'out', '--rewriteRelativeImportExtensions', ...types)
   const written = readFileSync(join(folder, 'out/index.d.ts'), 'utf8')
-  expect(written).toContain('McpSession: import("edgemcp").SessionClass')
+  expect(written).toContain('McpSession: import("edgemcp/sessions").SessionClass')
 })
 
 test('wrangler bundles the project for deployment', async () => {
