@@ -674,8 +674,8 @@ export const planted: readonly PlantedDefect[] = [
     name: 'a task starts before it is listed',
     means: 'A session does not list a task that its client knows.',
     file: 'worker/plugins/tasks/tasks-2025-11.ts',
-    search: 'if (lister) await site.task(lister).list(',
-    replacement: 'if (lister) void site.task(lister).list(',
+    search: 'if (lister) await site.task(lister).list({ name, taskId }, Date.now() + ttl)',
+    replacement: 'if (lister) site.task(lister).list({ name, taskId }, Date.now() + ttl).catch(() => {})',
     clients: ['task managers'],
   },
   {
