@@ -5,7 +5,7 @@ import { get, post, remove } from './http/endpoint.ts'
 import { errorResponse, notAllowed } from './http/error-response.ts'
 import type { Host } from './http/host.ts'
 import { guardHost, guardOrigin } from './http/origin-and-host.ts'
-import type { Beyond } from './http/transport.ts'
+import type { Transports } from './http/transport.ts'
 import type { Route } from './plugin.ts'
 import { asMcpError, errorTable, McpError } from './protocol/errors.ts'
 import { memoizeLast } from './protocol/memoize-last.ts'
@@ -23,11 +23,16 @@ type Handler = (
 ) => Response | Promise<Response>
 
 /**
- * @param beyond what serves sessions and streams of change notifications, if the endpoint has it
+ * @param transports what serves sessions and streams of change notifications, if the endpoint has it
  * @param routes of plugins
  * @param hooks of plugins, called with each response, except for those of `auth`, whose metadata every page may read
  */
-export function router(host: Host, beyond: Beyond, routes: readonly Route[], hooks: readonly AuditHook[]): Answer {
+export function router(
+  host: Host,
+  transports: Transports,
+  routes: readonly Route[],
+  hooks: readonly AuditHook[],
+): Answer {
   const { auth, cors, limit, policy } = host
   // Routes to functions that answer, so that the route of one request can be remembered for the next one.
   const router = IttyRouter()
@@ -67,12 +72,12 @@ export function router(host: Host, beyond: Beyond, routes: readonly Route[], hoo
   }
 
   route(host.paths.mcp, {
-    GET: (request, _, incoming) => get(request, host, incoming, beyond),
-    POST: (request, _, incoming) => post(request, host, incoming, beyond),
-    DELETE: (request, _, incoming) => remove(request, host, incoming, beyond),
+    GET: (request, _, incoming) => get(request, host, incoming, transports),
+    POST: (request, _, incoming) => post(request, host, incoming, transports),
+    DELETE: (request, _, incoming) => remove(request, host, incoming, transports),
     OPTIONS,
   })
-  for (const { path, method, handle } of beyond.transport?.routes(host.paths) ?? []) {
+  for (const { path, method, handle } of transports.transport?.routes(host.paths) ?? []) {
     route(path, { [method]: handle, OPTIONS })
   }
   for (const { path, methods, handle } of routes) {

@@ -16,7 +16,7 @@ import { checkPolicy } from './http/check-origins-and-hosts.ts'
 import { Cors } from './http/cors.ts'
 import { type Host, sealsOf } from './http/host.ts'
 import { defaultLimits, type Limits } from './http/limits.ts'
-import type { Beyond } from './http/transport.ts'
+import type { Transports } from './http/transport.ts'
 import { withPlugins } from './merge-plugins.ts'
 import { declareClass, EndpointObjects, keys, once, secretSealer, sessionClasses, storedKeyRing } from './platform.ts'
 import type { AnyPlugin, Auth, ClassesOf, ClassesOfAuth, Provided, Runtime } from './plugin.ts'
@@ -215,8 +215,8 @@ class ServedEndpoint {
     const hooks = this.#plugins.flatMap(({ onResponse }) => onResponse ?? [])
     const route = once(() => {
       reportMissingClasses(this.#plugins, this.#objects)
-      const beyond: Beyond = Object.assign({}, ...this.#usable())
-      return router(this.#host(beyond), beyond, routes, hooks)
+      const transports: Transports = Object.assign({}, ...this.#usable())
+      return router(this.#host(transports), transports, routes, hooks)
     })
     return {
       ...Object.fromEntries(this.#plugins.flatMap((plugin) => classesOf(plugin, runtime))),
@@ -228,7 +228,7 @@ class ServedEndpoint {
   }
 
   /** Called at the first request, when the exports of the Worker are known. */
-  #host({ transport, listen }: Beyond): Host {
+  #host({ transport, listen }: Transports): Host {
     const objects = this.#objects
     const { identity, seals } = this.#runtime
     const { auth, origins = [], hosts = [], cors } = this.#options

@@ -25,8 +25,10 @@ export type Endpoint = {
 
 type Registered = {
   readonly endpoint: Endpoint
-  /** What describes the endpoint in stored calls. */
+  /** What describes the endpoint in calls. */
   readonly admitted: Admitted
+  /** The same as JSON: each call of a session is compared with it. */
+  readonly description: string
 }
 
 /**
@@ -41,9 +43,6 @@ const maxEndpoints = 100
 /** @param tenant the tenant of an auth that admits one tenant only: such endpoints may have the same identity */
 export const endpointKey = (identity: string, tenant: string | undefined): string =>
   JSON.stringify([identity, tenant ?? null])
-
-const isDescribedBy = (admitted: Admitted, registered: Registered): boolean =>
-  JSON.stringify(registered.admitted) === JSON.stringify(admitted)
 
 /**
  * An endpoint that is made again replaces the one before.
@@ -63,8 +62,9 @@ export function registerEndpoint(endpoint: Endpoint, admitted: Admitted): void {
       `Two servers with the name "${options.name}" share the class ${className}, so clients of one would receive changes of the other: give one another name, or its own class with durableObjects.names`,
     )
   }
-  const others = endpointsAt(key).filter((other) => !isDescribedBy(admitted, other))
-  endpoints.set(key, [...others.slice(1 - maxEndpoints), { endpoint, admitted }])
+  const description = JSON.stringify(admitted)
+  const others = endpointsAt(key).filter((other) => other.description !== description)
+  endpoints.set(key, [...others.slice(1 - maxEndpoints), { endpoint, admitted, description }])
 }
 
 function* registered(): Generator<Registered> {
@@ -93,7 +93,8 @@ const covers = (own: Admitted, admitted: Admitted): boolean =>
  */
 export function endpointOf(admitted: Admitted): Endpoint | undefined {
   const ofKey = endpointsAt(admitted.endpoint)
-  const exact = ofKey.find((each) => isDescribedBy(admitted, each))
+  const description = JSON.stringify(admitted)
+  const exact = ofKey.find((each) => each.description === description)
   const [only, ...others] = exact ? [exact] : ofKey.filter((each) => covers(each.admitted, admitted))
   return others.length > 0 ? undefined : only?.endpoint
 }

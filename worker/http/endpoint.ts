@@ -18,14 +18,14 @@ import { jsonOrStream } from './json-or-stream.ts'
 import { rejectMessages } from './reject-messages.ts'
 import { readStateless, readWithoutSession, type StatelessCalls } from './stateless/read.ts'
 import { runStateless } from './stateless/run.ts'
-import type { Beyond, Listen, Transport } from './transport.ts'
+import type { Listen, Transport, Transports } from './transport.ts'
 
 /** POST: the body and the headers decide the protocol version, and whether the request belongs to a session. */
 export async function post(
   request: Request,
   host: Host,
   incoming: IncomingRequest,
-  { transport, listen }: Beyond,
+  { transport, listen }: Transports,
 ): Promise<Response> {
   const version = boundedHeader(request, 'MCP-Protocol-Version')
   const accept = accepts(boundedHeader(request, 'Accept'))
@@ -55,7 +55,7 @@ export async function get(
   request: Request,
   host: Host,
   incoming: IncomingRequest,
-  { transport }: Beyond,
+  { transport }: Transports,
 ): Promise<Response> {
   await authenticate(request, host, incoming)
   requireStream(accepts(boundedHeader(request, 'Accept')))
@@ -71,7 +71,7 @@ export async function remove(
   request: Request,
   host: Host,
   incoming: IncomingRequest,
-  { transport }: Beyond,
+  { transport }: Transports,
 ): Promise<Response> {
   const principal = await authenticate(request, host, incoming)
   if (!transport) return notAllowed('POST, OPTIONS')

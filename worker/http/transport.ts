@@ -66,8 +66,8 @@ export type Listen = (
   host: Host,
 ) => Promise<Response>
 
-/** What an endpoint has besides single requests. */
-export type Beyond = {
+/** What serves the sessions of an endpoint, and its streams of change notifications; `undefined`: nothing does. */
+export type Transports = {
   readonly transport: Transport | undefined
   readonly listen: Listen | undefined
 }
