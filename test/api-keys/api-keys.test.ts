@@ -284,7 +284,7 @@ describe('attacks with the text of a key', () => {
 })
 
 describe('attacks across owners, tenants and endpoints', () => {
-  test('a key of one endpoint is unknown at another one with the same class and prefix', async () => {
+  test('a key of one endpoint is unknown at another one with the same prefix', async () => {
     const owner = someone()
     const { key, id } = await managing('plain').create(owner)
     expect(await call(at('other'), bearing(key))).toMatchObject({ status: 401, text: unknown })

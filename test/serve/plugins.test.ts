@@ -39,7 +39,7 @@ describe.each(['2026-07-28', '2025-11-25', '2024-11-05'])('for clients of %s', (
     expect(await tester.request('tools/call', { name: 'hi' })).toMatchObject({ _meta: { marked: true } })
   })
 
-  test('the plugins of an endpoint apply in sessions that the class of another endpoint runs', async () => {
+  test('the plugins of an endpoint apply in its sessions', async () => {
     await using tester = await connect(new URL('/guarded/mcp', server.url), { revision })
     await expect(tester.callTool('hi')).rejects.toThrow('The guard says no')
   })

@@ -1,4 +1,4 @@
-/** Endpoints with API keys in one class, and a route that manages the keys. */
+/** Endpoints with API keys, and a route that manages the keys. */
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { type ApiKeysAuth, apiKeys } from 'edgemcp/api-keys'
@@ -33,6 +33,7 @@ const workers = Object.entries(keys).map(([name, auth]) =>
   serve(server, {
     ...audited,
     path: `/${name}/mcp`,
+    durableObjects: { names: { McpApiKeys: `McpApiKeys_${name}` } },
     auth: name === 'mixed' ? oneOf(bearer({ issuer: ISSUER }), auth) : name === 'acme' ? forTenant('acme', auth) : auth,
   }),
 )
@@ -44,17 +45,27 @@ const count = (name: string) => {
   calls[name] = (calls[name] ?? 0) + 1
 }
 
-const served = serve(server, { ...audited, path: '/last/mcp', auth: apiKeys() })
-export class McpApiKeys extends served.McpApiKeys {
-  override verify(hash: string) {
-    count('verify')
-    return super.verify(hash)
-  }
-  override recordUse() {
-    count('recordUse')
-    return super.recordUse()
-  }
-}
+export const [
+  McpApiKeys_plain,
+  McpApiKeys_other,
+  McpApiKeys_cached,
+  McpApiKeys_open,
+  McpApiKeys_strict,
+  McpApiKeys_acme,
+  McpApiKeys_mixed,
+] = workers.map(
+  ({ McpApiKeys }) =>
+    class extends McpApiKeys {
+      override verify(hash: string) {
+        count('verify')
+        return super.verify(hash)
+      }
+      override recordUse() {
+        count('recordUse')
+        return super.recordUse()
+      }
+    },
+)
 
 const combined = combine(...workers)
 export default {

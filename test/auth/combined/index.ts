@@ -87,8 +87,14 @@ const verify = serve(server, { path: '/verify/mcp', auth: oneOf(verified, first,
 const tenant = serve(server, { path: '/tenant/mcp', auth: oneOf(forTenant('acme', first), keys), ...common })
 const users = () => signIn({ with: github({ clientId: 'a', clientSecret: 'b' }) })
 const signed = serve(server, { path: '/signed/mcp', auth: oneOf(first, users(), keys), ...common })
-const swapped = serve(server, { path: '/swapped/mcp', auth: oneOf(users(), first, keys), ...common })
+const swapped = serve(server, {
+  path: '/swapped/mcp',
+  auth: oneOf(users(), first, keys),
+  durableObjects: { names: { McpSignIn: 'SwappedSignIn' } },
+  ...common,
+})
 
 export const { McpSignIn } = signed
+export const { McpSignIn: SwappedSignIn } = swapped
 // The first one answers for the authorization server of this origin.
 export default combine(signed, swapped, all, open, closed, openKeys, withoutDpop, alone, tenants, verify, tenant)

@@ -45,19 +45,24 @@ const several = oneOf(
   bearer({ issuer: 'https://other.example', dpop: { algorithms: ['ES256', 'RS256'] } }),
 )
 
-const instance = () => [
-  ...Object.entries(options).map(([path, bound]) =>
-    serve(server, {
-      path: `/${path}`,
-      auth: bearer({ issuer, ...bound }),
-      plugins: [sessions(), audit({ sinks: consoleSink() })],
-    }),
-  ),
-  serve(server, { path: '/several/mcp', auth: several, plugins: [sessions()] }),
+const audited = audit({ sinks: consoleSink() })
+const at = (path: string) => ({ path: `/${path}`, auth: bearer({ issuer, ...options[path] }) })
+const stateless = (paths: readonly string[]) => [
+  ...paths.map((path) => serve(server, { ...at(path), plugins: [audited] })),
+  serve(server, { path: '/several/mcp', auth: several }),
 ]
 
-const first = instance()
-const [one, two] = [combine(...first), combine(...instance())] as const
+/** The endpoints of the first instance whose clients have sessions. */
+const withSessions = serve(server, { ...at('mcp'), plugins: [sessions(), audited] })
+const withNonce = serve(server, {
+  ...at('nonce/mcp'),
+  durableObjects: { names: { McpSession: 'NonceSession' } },
+  plugins: [sessions(), audited],
+})
+
+const { mcp, 'nonce/mcp': nonce, ...others } = options
+const one = combine(withSessions, withNonce, ...stateless(Object.keys(others)))
+const two = combine(...stateless(Object.keys(options)))
 
 export default {
   async fetch(request: Request, bindings: unknown, ctx: ExecutionContext): Promise<Response> {
@@ -67,4 +72,5 @@ export default {
     return reached.fetch(request as never, bindings as never, ctx)
   },
 }
-export const { McpSession } = first[0] as (typeof first)[number]
+export const { McpSession } = withSessions
+export const { McpSession: NonceSession } = withNonce

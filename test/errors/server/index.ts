@@ -267,11 +267,11 @@ const catching: Plugin = {
   ],
 }
 
-const names = { McpSession: 'FailingSession', McpTask: 'FailingTask' }
-const endpoint = (path: string, options: ServeOptions, plugins: readonly Plugin[] = []) =>
+/** @param name begins the names of its classes */
+const endpoint = (name: string, options: ServeOptions, plugins: readonly Plugin[]) =>
   serve(server, {
-    path,
-    durableObjects: { names },
+    path: `/${name.toLowerCase()}/mcp`,
+    durableObjects: { names: { McpSession: `${name}Session`, McpTask: `${name}Task` } },
     plugins: [sessions(), ...plugins, rateLimit({ time: '1s' }), tasks()],
     ...options,
   })
@@ -321,19 +321,17 @@ const guarded = serve(guardedServer, {
 })
 export const { McpSession: FailingGuardedSession } = guarded
 
-const message = endpoint('/message/mcp', { onError }, [catching])
-export const { McpSession: FailingSession, McpTask: FailingTask } = message
-export default combine(
-  message,
-  proxied,
-  proxiedPlainly,
-  guarded,
-  endpoint('/generic/mcp', { onError, handlerErrors: 'generic' }, [{ ...catching, routes: () => [] }]),
-  endpoint('/custom/mcp', { handlerErrors: (_, { errorId }) => `Sorry (${errorId})` }, [
-    { ...catching, routes: () => [] },
-  ]),
-  endpoint('/broken/mcp', { handlerErrors: throwing(new Error('secret of handlerErrors')) }, [
-    { ...catching, routes: () => [] },
-  ]),
-  endpoint('/plain/mcp', {}, [{ ...catching, routes: () => [] }]),
+const catchingOnly = { ...catching, routes: () => [] }
+const endpoints = [
+  endpoint('Message', { onError }, [catching]),
+  endpoint('Generic', { onError, handlerErrors: 'generic' }, [catchingOnly]),
+  endpoint('Custom', { handlerErrors: (_, { errorId }) => `Sorry (${errorId})` }, [catchingOnly]),
+  endpoint('Broken', { handlerErrors: throwing(new Error('secret of handlerErrors')) }, [catchingOnly]),
+  endpoint('Plain', {}, [catchingOnly]),
+]
+export const [MessageSession, GenericSession, CustomSession, BrokenSession, PlainSession] = endpoints.map(
+  ({ McpSession }) => McpSession,
 )
+export const [MessageTask, GenericTask, CustomTask, BrokenTask, PlainTask] = endpoints.map(({ McpTask }) => McpTask)
+
+export default combine(...endpoints, proxied, proxiedPlainly, guarded)

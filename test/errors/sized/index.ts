@@ -39,21 +39,26 @@ const seeing: Plugin = {
 }
 const onError: ServeOptions['onError'] = (error) => void seen.push((error as Error).message) // every error here is one
 
-const durableObjects = { names: { McpSession: 'SizedSession', McpTask: 'SizedTask' } }
 const small = serve(server, {
   path: '/small/mcp',
   limits: { maxResultBytes: 10_000 },
   handlerErrors: 'generic',
   onError,
-  durableObjects,
+  durableObjects: { names: { McpSession: 'SmallSession', McpTask: 'SmallTask' } },
   plugins: [sessions(), seeing, tasks()],
 })
-const plain = serve(server, { path: '/plain/mcp', durableObjects, plugins: [sessions(), tasks()] })
+const plain = serve(server, {
+  path: '/plain/mcp',
+  durableObjects: { names: { McpSession: 'PlainSession' } },
+  plugins: [sessions()],
+})
 const unlimited = serve(server, {
   path: '/unlimited/mcp',
   limits: { maxResultBytes: Number.POSITIVE_INFINITY },
-  durableObjects,
-  plugins: [sessions(), tasks()],
+  durableObjects: { names: { McpSession: 'UnlimitedSession' } },
+  plugins: [sessions()],
 })
-export const { McpSession: SizedSession, McpTask: SizedTask } = small
+export const { McpSession: SmallSession, McpTask: SmallTask } = small
+export const { McpSession: PlainSession } = plain
+export const { McpSession: UnlimitedSession } = unlimited
 export default combine(small, plain, unlimited)

@@ -108,7 +108,7 @@ const closed = serve(server, {
   },
   plugins: [sessions()],
 })
-const open = serve(server, { limits, path: '/open', identity: 'states', plugins: [sessions()] })
+const open = serve(server, { limits, path: '/open', identity: 'states' })
 
 export { McpState } from 'edgemcp/state'
 

@@ -33,9 +33,9 @@ server.tool('arrive', { description: 'Ends the walk' }, () => arrive())
 
 const revoked = new Set<string>()
 
-const options = { plugins: [sessions(), subscriptions()] as const, limits: { streamAfterMs: 100 } }
+const limits = { streamAfterMs: 100 }
 const worker = serve(server, {
-  ...options,
+  limits,
   auth: bearer({
     clockTolerance: 0,
     verify(token) {
@@ -44,12 +44,13 @@ const worker = serve(server, {
       return { iss: 'https://issuer.example', sub, ...(expires !== 'never' && { exp: Number(expires) / 1000 }) }
     },
   }),
+  plugins: [sessions(), subscriptions()],
 })
 export const { McpSession, McpSubscriptions } = worker
 
 /** Behind an OAuth provider, which hands over when the token expires in seconds. */
 const provided = serve(server, {
-  ...options,
+  limits,
   path: '/provided/mcp',
   auth: oauthProvider(({ sub }: { sub: string }) => ({
     issuer: 'https://issuer.example',
@@ -57,7 +58,10 @@ const provided = serve(server, {
     scopes: [],
     claims: {},
   })),
+  plugins: [subscriptions()],
+  durableObjects: { names: { McpSubscriptions: 'ProvidedSubscriptions' } },
 })
+export const { McpSubscriptions: ProvidedSubscriptions } = provided
 
 function provide(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response> {
   const token = request.headers.get('Authorization')?.replace('Bearer ', '') ?? ''

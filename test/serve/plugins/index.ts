@@ -163,9 +163,9 @@ const worker = serve(server, {
   plugins: [sessions(), signing('first'), signing('second'), marking, shouting, tasks(), wrapping, counting, routing],
 })
 const plain = serve(server, { path: '/plain/mcp' })
-/** Keeps its sessions in the class of the first endpoint, which has other plugins. */
 const guarded = serve(server, {
   path: '/guarded/mcp',
+  durableObjects: { names: { McpSession: 'GuardedSession' } },
   plugins: [
     sessions(),
     {
@@ -185,3 +185,4 @@ export default combine(
   worker,
 )
 export const { McpSession, McpTask, PluginCounts } = worker
+export const { McpSession: GuardedSession } = guarded
