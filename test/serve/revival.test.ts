@@ -28,7 +28,7 @@ async function textOf(response: Response): Promise<string> {
 async function startAndExpire(revision: string, left: string[], path = '/mcp'): Promise<string> {
   const { session } = await initializeSession(at(path), revision)
   const name = await server.objectOf(session)
-  const stored = async () => (await (await fetch(at(`/stored?name=${name}`))).json()) as string[]
+  const stored = async () => (await (await fetch(new URL(`stored?name=${name}`, at(path)))).json()) as string[]
   const settings = [
     { id: 1, method: 'resources/subscribe', params: { uri: 'note://1' } },
     { id: 2, method: 'logging/setLevel', params: { level: 'debug' } },

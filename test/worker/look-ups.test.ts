@@ -56,6 +56,8 @@ const auth: Auth = {
   },
 }
 
+const looking = serveLooking()
+
 function serveLooking() {
   const server = createServer({ name: 'looking', version: '1.0.0', jsonSchema })
   const look = {
@@ -78,7 +80,7 @@ function serveLooking() {
   return serve(server, {
     plugins: [sessions(), tasks(), rateLimit()],
     auth,
-    durableObjects: { names: { McpTask: 'McpSubscriptions' } },
+    durableObjects: { names: { McpSession: 'LookingSession', McpTask: 'LookingTask' } },
   })
 }
 
@@ -92,16 +94,13 @@ const old = { ...statelessHeaders('tools/call'), 'MCP-Protocol-Version': '2025-0
 /** What comes before: the methods of plugins are merged for the first request of an endpoint. */
 const ping = { jsonrpc: '2.0', id: 0, method: 'ping' } as const
 
-const sendTo =
-  (worker: ReturnType<typeof serveLooking>) =>
-  (sent: unknown, headers: Record<string, string>): Promise<Response> => {
-    const request = new Request('https://mcp.example/mcp', { method: 'POST', headers, body: JSON.stringify(sent) })
-    return worker.fetch(request, env, createExecutionContext())
-  }
+function send(sent: unknown, headers: Record<string, string>): Promise<Response> {
+  const request = new Request('https://mcp.example/mcp', { method: 'POST', headers, body: JSON.stringify(sent) })
+  return looking.fetch(request, env, createExecutionContext())
+}
 
 /** Posts to an endpoint that has answered a request. Returns the body of the response. */
 async function postWithoutSession(body: unknown, headers: Record<string, string>): Promise<string> {
-  const send = sendTo(serveLooking())
   await send(ping, old)
   reset()
   return (await send(body, headers)).text()
@@ -109,7 +108,7 @@ async function postWithoutSession(body: unknown, headers: Record<string, string>
 
 /** Posts to the object of a session that has answered a request. */
 function postToObject(calls: readonly RequestMessage[]): Promise<unknown> {
-  const { McpSession } = serveLooking()
+  const { McpSession } = looking
   const more = {
     batch: calls.length > 1,
     handshake: { version: '2025-03-26', capabilities: {}, client: { name: 'test', version: '1' } },
@@ -149,7 +148,6 @@ test('whether a caller sees a tool whose scopes it lacks is decided once, by the
 })
 
 test('a call in a session is looked up once in the Worker', async () => {
-  const send = sendTo(serveLooking())
   const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
   const session = (await send({ ...ping, method: 'initialize', params }, old)).headers.get('Mcp-Session-Id')
   reset()

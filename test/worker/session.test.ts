@@ -142,7 +142,12 @@ const loud: Plugin = {
 
 /** What a Worker sends with the calls of another endpoint of the server. */
 function admittedAt(path: string, plugins: readonly Plugin[], more: Partial<ServeOptions> = {}): Admitted {
-  const { server } = serve(worker.server, { path, plugins: [sessions(), ...plugins], ...more })
+  const { server } = serve(worker.server, {
+    path,
+    durableObjects: { names: { McpSession: `SessionOf${path.replaceAll('/', '_')}` } },
+    plugins: [sessions(), ...plugins],
+    ...more,
+  })
   const endpoint = endpointKey(JSON.stringify([server.declarations.options.name, path]), undefined)
   const serving = endpointsAt(endpoint).at(-1)?.endpoint
   if (!serving) throw new Error(`There is no endpoint ${path}`)

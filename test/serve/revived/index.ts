@@ -24,24 +24,34 @@ const worker = serve(server, { plugins: [sessions({ ttl: '1s' }), subscriptions(
 const strict = serve(server, {
   path: '/strict/mcp',
   plugins: [sessions({ ttl: '1s', revive: false }), subscriptions()],
+  durableObjects: { names: { McpSession: 'StrictSession', McpSubscriptions: 'StrictSubscriptions' } },
 })
 
 /** Returns the keys of what a session stores. */
+const keysOf = (storage: DurableObjectStorage) =>
+  [...storage.kv.list()].map(([key]) => key).filter((key) => key !== 'schema')
 export class McpSession extends worker.McpSession {
   stored(): string[] {
-    return [...this.ctx.storage.kv.list()].map(([key]) => key).filter((key) => key !== 'schema')
+    return keysOf(this.ctx.storage)
+  }
+}
+export class StrictSession extends strict.McpSession {
+  stored(): string[] {
+    return keysOf(this.ctx.storage)
   }
 }
 export const { McpSubscriptions } = worker
+export const { McpSubscriptions: StrictSubscriptions } = strict
 export { McpState } from 'edgemcp/state'
 
 export default {
   fetch(request, env, ctx) {
     const { pathname, searchParams } = new URL(request.url)
-    if (pathname.startsWith('/strict/')) return strict.fetch(request, env, ctx)
-    if (pathname !== '/stored') return worker.fetch(request, env, ctx)
-    const { McpSession: sessions } = ctx.exports as unknown as { McpSession: DurableObjectNamespace<McpSession> }
-    return sessions
+    const isStrict = pathname.startsWith('/strict/')
+    if (!pathname.endsWith('/stored')) return (isStrict ? strict : worker).fetch(request, env, ctx)
+    type Sessions = DurableObjectNamespace<McpSession | StrictSession>
+    const classes = ctx.exports as unknown as { McpSession: Sessions; StrictSession: Sessions }
+    return classes[isStrict ? 'StrictSession' : 'McpSession']
       .getByName(String(searchParams.get('name')))
       .stored()
       .then(Response.json)

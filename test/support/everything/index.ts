@@ -503,5 +503,8 @@ const worker = serve(server, {
 export default worker
 export const { McpSession, McpSubscriptions } = worker
 export { McpState } from 'edgemcp/state'
+/** For an endpoint of another server that a test makes in this Worker. */
+export class LookingSession extends McpSession {}
+export class LookingTask extends McpSession {}
 
 import { subscriptions } from 'edgemcp/subscriptions'
