@@ -22,17 +22,14 @@ const pluginKinds: KindsOf<Plugin> = {
   capabilities: kind.fn,
   templates: kind.fn,
   interceptor: kind.fn,
+  context: kind.fn,
   onResponse: kind.fn,
   routes: kind.fn,
-  limiter: kind.having('check', 'a limiter such as that of rateLimit()'),
   provide: kind.fn,
-  subscriptionTopics: kind.fn,
   objects: [
     (value) => kind.functions[0](value) && !Object.values(Object(value)).some(isClass),
     'functions that return classes, such as { Counts: () => Counts }',
   ],
-  upstream: kind.fn,
-  instrument: kind.fn,
   onInitialize: kind.fn,
   onSubscribe: kind.fn,
   onUnsubscribe: kind.fn,
@@ -50,13 +47,21 @@ const routeKinds: KindsOf<Route> = {
   handle: kind.required(kind.fn),
 }
 
-const changes = kind.having('publish', 'an object with publish, setEnabled and enabledOverrides')
+const providedKinds: KindsOf<Provided> = {
+  changes: kind.having('publish', 'an object with publish, setEnabled and enabledOverrides'),
+  listen: kind.fn,
+  transport: kind.object(),
+  sessionPart: kind.object(),
+  subscriptionTopics: kind.fn,
+  limiter: kind.having('check', 'a limiter such as that of rateLimit()'),
+}
 const durableObjectClass: Kind = [kind.fn[0], 'a class']
 
 /** What members return that are called with the runtime. */
 const madeKinds = {
   interceptor: kind.fn,
   methods: kind.functions,
+  context: kind.functions,
   templates: [Array.isArray, 'a list of templates'],
   routes: [Array.isArray, 'a list of routes'],
   provide: [(value) => !(value instanceof Promise) && isObject(value), 'an object such as { changes }'],
@@ -79,13 +84,11 @@ export function checkPlugins(plugins: readonly AnyPlugin[], names: Readonly<Reco
     const list = classes.join(', ').replace(/, ([^,]*)$/, ' and $1')
     throw new Error(`durableObjects.names of serve() has no class "${unknown}": it has ${list}`)
   }
-  refuseTwice([
-    ...plugins.filter(({ limiter }) => limiter).map(() => 'plugins with a limiter'),
-    ...classes.map((name) => `classes named ${names[name] ?? name}`),
-  ])
+  refuseTwice(classes.map((name) => `classes named ${names[name] ?? name}`))
 }
 
-function refuseTwice(features: readonly string[]): void {
+/** @throws Error for a feature that is there twice */
+export function refuseTwice(features: readonly string[]): void {
   const twice = features.find((feature, index) => features.indexOf(feature) !== index)
   if (twice !== undefined) throw new Error(`serve() has two ${twice}: remove or rename one`)
 }
@@ -105,13 +108,12 @@ export function made<M extends Made>(
 /** Returns what each plugin provides. @throws Error for an invalid value, and when two plugins provide what an endpoint has once */
 export function providedBy(plugins: readonly AnyPlugin[], runtime: Runtime): ReadonlyMap<AnyPlugin, Provided> {
   const provided = new Map(plugins.map((plugin) => [plugin, made(plugin, 'provide', runtime) ?? {}]))
-  for (const [plugin, { changes: given }] of provided) {
-    if (given) checkValue(ownerOf(plugin), 'provide(runtime).changes', given, changes)
-  }
+  for (const [plugin, given] of provided) checkOptions(`provide(runtime) of ${ownerOf(plugin)}`, given, providedKinds)
   refuseTwice(
-    [...provided.values()].flatMap(({ listen, transport }) => [
+    [...provided.values()].flatMap(({ listen, transport, limiter }) => [
       ...(listen ? ['plugins with subscriptions'] : []),
       ...(transport ? ['plugins with sessions'] : []),
+      ...(limiter ? ['plugins with a limiter'] : []),
     ]),
   )
   return provided

@@ -14,15 +14,23 @@ export type {
   Awaitable,
   ClientFeature,
   Context,
+  ContextMembers,
   FormResult,
   InputResponse,
   Jsonify,
+  PluginContext,
   SamplingRequest,
   SamplingResult,
   UrlElicitationOptions,
   UrlElicitationResult,
 } from './declarations/context.ts'
-export type { Declarations, ExtraSubscription, Instrumented, Open } from './declarations/declarations.ts'
+export type {
+  Declarations,
+  ExtraSubscription,
+  Instrumented,
+  Open,
+  SubscriptionTopics,
+} from './declarations/declarations.ts'
 export type { Duration } from './declarations/duration.ts'
 export type { FailedCall, HandleFailure, HandlerErrors, OnError } from './declarations/failure.ts'
 export type { HttpRequest } from './declarations/http-request.ts'

@@ -1,6 +1,7 @@
 /** The declarations of an endpoint: those of its server, with the additions of its plugins. */
-import { made } from './check-plugins.ts'
+import { made, refuseTwice } from './check-plugins.ts'
 import type { ClientHooks } from './declarations/client-hooks.ts'
+import type { ContextMembers } from './declarations/context.ts'
 import type { Declarations } from './declarations/declarations.ts'
 import type { TemplateResource } from './declarations/resource.ts'
 import { callMethod, declaredMethod } from './engine/methods/index.ts'
@@ -42,7 +43,7 @@ export function withPlugins(
   plugins: readonly AnyPlugin[],
   runtime: () => Runtime,
   hasClasses: (plugin: AnyPlugin) => boolean,
-  own?: Pick<Declarations, 'identity' | 'handleFailure' | 'standIn' | 'maxResultBytes'>,
+  own?: Pick<Declarations, 'identity' | 'handleFailure' | 'standIn' | 'maxResultBytes' | 'instrument'>,
 ): Declarations {
   const complete = pluginsWithClasses(plugins, hasClasses)
   const added = cachedBy(
@@ -51,6 +52,7 @@ export function withPlugins(
       interceptors: plugins.flatMap((plugin) => made(plugin, 'interceptor', runtime()) ?? []),
       templates: plugins.flatMap((plugin) => made(plugin, 'templates', runtime()) ?? []),
       methods: new Map(plugins.map((plugin) => [plugin, made(plugin, 'methods', runtime()) ?? {}])),
+      context: mergeContext(plugins.flatMap((plugin) => made(plugin, 'context', runtime()) ?? [])),
     }),
   )
   const merged = cachedBy(
@@ -67,9 +69,6 @@ export function withPlugins(
     }),
   )
   const { options, tools, resources, prompts, forwarded } = declared
-  const [topics] = plugins.flatMap(({ subscriptionTopics }) => subscriptionTopics ?? [])
-  const [instrument] = plugins.flatMap((plugin) => plugin.instrument ?? [])
-  const [readUpstream] = plugins.flatMap((plugin) => plugin.upstream?.bind(plugin) ?? [])
   return Object.freeze<Declarations>({
     options,
     tools,
@@ -97,9 +96,9 @@ export function withPlugins(
     get capabilities() {
       return merged().capabilities
     },
-    subscriptionFilters: topics && ((params, open, principal) => topics(params, open, principal, runtime())),
-    instrument,
-    upstream: readUpstream && ((...args) => readUpstream(...args, runtime())),
+    get context() {
+      return added().context
+    },
     ...own,
     hooks: hooksOf(plugins, runtime),
   })
@@ -126,6 +125,12 @@ function hookOf<E>(
 
 const mergeTemplates = ({ templates }: Declarations, added: readonly TemplateResource[]): Declarations['templates'] =>
   new Map([...added.map((template) => [template.item.uriTemplate, template] as const), ...templates])
+
+function mergeContext(added: readonly ContextMembers[]): Declarations['context'] {
+  if (added.length === 0) return undefined
+  refuseTwice(added.flatMap((members) => Object.keys(members).map((name) => `plugins that add ctx.${name}`)))
+  return Object.assign({}, ...added)
+}
 
 type MethodWrappers = Readonly<Record<string, (inner: Method | undefined) => Method>>
 

@@ -1,10 +1,9 @@
 /** Plugins: what a plugin adds to an endpoint, and what the endpoint provides to its plugins. */
 
-import type { CountRound } from './declarations/call-attempt.ts'
 import type { Changes } from './declarations/change-hub.ts'
 import type { ClientEvent, SessionEndEvent, SubscriptionEvent } from './declarations/client-hooks.ts'
-import type { Awaitable, Context, UpstreamOptions } from './declarations/context.ts'
-import type { Declarations, ExtraSubscription, Instrumented, Open } from './declarations/declarations.ts'
+import type { Awaitable, ContextMembers } from './declarations/context.ts'
+import type { Declarations, SubscriptionTopics } from './declarations/declarations.ts'
 import type { Interceptor } from './declarations/interceptor.ts'
 import type { TemplateResource } from './declarations/resource.ts'
 import type { Server } from './declarations/server.ts'
@@ -29,10 +28,8 @@ export interface Runtime {
   readonly plugins: readonly string[]
   /** The limits of the endpoint, with their defaults. */
   readonly limits: Limits
-  /** Counts a round of a call by the limits of the endpoint; `undefined` without limits. */
-  readonly countRound: CountRound | undefined
-  /** What the plugins of the endpoint add to each session. Known once all plugins are connected. */
-  readonly sessionParts: readonly object[]
+  /** What the plugins of the endpoint provide whose classes the Worker exports. Known at the first request. */
+  readonly provided: readonly Provided[]
   /** Returns the exported name of a class, by its default name. */
   nameOf(className: string): string
   /**
@@ -40,9 +37,10 @@ export interface Runtime {
    *
    * @param className the default name of its class, such as `McpTask`; the option `durableObjects` of `serve()` renames and places it
    * @param name the name of the object
+   * @param hidesErrors whether clients do not read that the class is missing. Default: as `handlerErrors` of `serve()` says
    * @throws McpError `internal_error` when the Worker does not export the class
    */
-  object<Rpc>(className: string, name: string): Rpc
+  object<Rpc>(className: string, name: string, hidesErrors?: boolean): Rpc
   /**
    * Returns the Durable Object of a session. @param address the text under which the object registers for change notifications: its class
    * and its name
@@ -84,6 +82,10 @@ export interface Provided {
   readonly transport?: Transport
   /** What the plugin adds to each session: `sessions()` knows its form. */
   readonly sessionPart?: object
+  /** Reads additional filters from the params of `subscriptions/listen`; `undefined` without such a filter. */
+  readonly subscriptionTopics?: SubscriptionTopics
+  /** Counts and limits requests and calls, also without the classes of the plugin. At most one plugin of an endpoint provides it. */
+  readonly limiter?: Limiter
 }
 
 /**
@@ -125,21 +127,17 @@ export interface Plugin<Classes extends Readonly<Record<string, DurableObjectCla
   templates?(runtime: Runtime): readonly TemplateResource[]
   /** Returns an interceptor around every step of every call, outside of those of the server. The one of the first plugin is outermost. */
   interceptor?(runtime: Runtime): Interceptor
+  /**
+   * Returns functions that return members of `ctx`, by the name of the member. Each is called once for each step of a call, before its
+   * handler. Two plugins must not have the same member. `PluginContext` types new members.
+   */
+  context?(runtime: Runtime): ContextMembers
   /** Observes each HTTP request once it has a response, which may be a stream that continues. Errors are reported. */
   readonly onResponse?: AuditHook
   /** Returns routes besides the endpoint. Two plugins must not have the same path. */
   routes?(runtime: Runtime): readonly Route[]
-  /** Counts and limits requests and calls. At most one plugin of an endpoint has a limiter. */
-  readonly limiter?: Limiter
   /** Provides values to the endpoint. `serve()` calls it once. The endpoint uses them if the Worker exports the classes of the plugin. */
   provide?(runtime: Runtime): Provided
-  /** Reads an additional filter from the params of `subscriptions/listen`; `undefined` without such a filter. */
-  subscriptionTopics?(
-    params: Params,
-    open: Open,
-    principal: Principal | undefined,
-    runtime: Runtime,
-  ): Promise<ExtraSubscription | undefined>
   /** Creates the Durable Object classes of the plugin, by the names under which the Worker exports them. */
   readonly objects?: { readonly [Name in keyof Classes]: (runtime: Runtime) => Classes[Name] }
   /**
@@ -163,10 +161,6 @@ export interface Plugin<Classes extends Readonly<Record<string, DurableObjectCla
    * reported. Not called for a session that no request has used after `initialize`.
    */
   onSessionEnd?(event: SessionEndEvent, runtime: Runtime): unknown
-  /** Returns a token of the caller for the API of an identity provider: `ctx.upstream()`. At most one plugin of an endpoint has this member. */
-  upstream?(ctx: Context, provider: string, options: UpstreamOptions, runtime: Runtime): Promise<string>
-  /** Replaces the context of a handler, and runs the handler. */
-  instrument?(context: Context): Instrumented
 }
 
 /** Accepts any plugin, whatever classes it has. */

@@ -2,7 +2,7 @@
  * Hooks of an endpoint around each HTTP request: authentication and authorization (`Auth`), rate limits (`Limiter`) and audit
  * (`AuditHook`).
  */
-import type { CallAttempt } from './declarations/call-attempt.ts'
+import type { CountRound } from './declarations/call-attempt.ts'
 import type { Awaitable } from './declarations/context.ts'
 import type { Declarations } from './declarations/declarations.ts'
 import type { RequestContext } from './declarations/request-context.ts'
@@ -104,25 +104,18 @@ export type IncomingRequest = {
 
 /** Limits requests and calls: `rateLimit()` of `edgemcp/rate-limit`. */
 export interface Limiter {
-  /** Checks the declarations of a server, once. @throws Error when they need something that is missing. The message names the fix */
-  validate?(server: Server): void
   /** Milliseconds that a handler of the endpoint may run; the plugin enforces it. Default: no limit. */
   readonly handlerTimeMs?: number
   /** Returns one text per caller: per user or, without a principal, per IP address. */
-  callerOf?(incoming: IncomingRequest, endpoint: Pick<ServerInfo, 'identity'>): string
-  /**
-   * Counts one round of a call where it runs: in the Worker, or in the Durable Object of its session.
-   *
-   * @returns a function to call when the round has ended
-   * @throws McpError `too_many_requests` or `content_too_large`
-   */
-  countRound?(attempt: CallAttempt, serverInfo: Pick<ServerInfo, 'server' | 'state'>): Promise<() => void>
+  callerOf?(incoming: IncomingRequest): string
+  /** Counts one round of a call where it runs: in the Worker, or in the Durable Object of its session. */
+  readonly countRound?: CountRound
   /**
    * Checks an HTTP request before the server opens a stream or a session for it, which `countRound` does not count.
    *
    * @returns the error of a rejected request, with the time after which to retry
    */
-  check(incoming: IncomingRequest, serverInfo: ServerInfo): Promise<McpError | undefined>
+  check(incoming: IncomingRequest): Promise<McpError | undefined>
   /** Returns the declarations that need the Durable Object of states, such as `the rate "60/m" of rateLimit()`. Called in development only. */
   needsState?(declarations: Declarations): readonly string[]
   /** Returns the response, observed until it ends. */

@@ -77,11 +77,13 @@ class ServedEndpoint {
   readonly #limits: Limits
   readonly #sealerOf: (identity: string) => Promise<Sealer>
   readonly #auth: Auth | undefined
+  readonly #instrument: Declarations['instrument']
   readonly #plugins: readonly AnyPlugin[]
-  readonly #limiter: Limiter | undefined
   readonly #runtime: Runtime
   /** What each plugin provides. */
   readonly #provided: ReadonlyMap<AnyPlugin, Provided>
+  /** The transport, the listen function and the limiter: at most one plugin provides each of them. */
+  readonly #sole: Pick<Provided, 'transport' | 'listen' | 'limiter'> = {}
   /** What the Durable Objects of other endpoints read of this endpoint. */
   readonly #endpoint: Endpoint
   readonly #admitted: Admitted
@@ -95,31 +97,32 @@ class ServedEndpoint {
     this.#limits = { ...defaultLimits, ...options.limits }
     // Endpoints of one Worker share a key ring, as they share the secret: a task of one may run in the class of another.
     this.#sealerOf = keys(() => storedKeyRing(objects.sessionClass, objects.placement))
-    const { auth, plugins } = withDevelopment(server, options, objects)
+    const { auth, plugins, instrument } = withDevelopment(server, options, objects, () => this.#sole.limiter)
     this.#auth = auth
+    this.#instrument = instrument
     this.#plugins = plugins
-    this.#limiter = plugins.find((plugin) => plugin.limiter)?.limiter
     const identity = JSON.stringify(
       options.identity === undefined ? [server.declarations.options.name, this.#paths.mcp] : [options.identity],
     )
     this.#runtime = this.#runtimeOf({ identity })
     this.#provided = providedBy(plugins, this.#runtime)
+    this.#sole = Object.assign({}, ...this.#provided.values())
+    const { limiter } = this.#sole
     this.#connectChanges()
     const served = this.#runtime.server
     auth?.validate?.(served)
     validateWith(plugins, served)
-    this.#limiter?.validate?.(served)
     this.#endpoint = {
       server: served,
       path: this.#paths.mcp,
       auth,
-      countRound: this.#runtime.countRound,
+      countRound: limiter?.countRound?.bind(limiter),
       plugins: this.#runtime.plugins,
       hidesErrors: objects.placement.hidesErrors,
       subscriptionsClass: this.#subscriptionsClass(),
     }
     const key = endpointKey(identity, options.auth?.tenant)
-    this.#admitted = admittedBy(key, this.#endpoint, this.#limiter?.handlerTimeMs)
+    this.#admitted = admittedBy(key, this.#endpoint, limiter?.handlerTimeMs)
     registerEndpoint(this.#endpoint, this.#admitted)
   }
 
@@ -128,7 +131,6 @@ class ServedEndpoint {
     const texts = hidesErrors ? 'generic' : this.#options.handlerErrors
     /** Declarations for other endpoints, by their terms as JSON. */
     const standIns = new BoundedMap<string, Declarations>({ maxEntries: 1000 })
-    const countRound = this.#limiter?.countRound?.bind(this.#limiter)
     const objects = this.#objects
     const declarations = withPlugins(
       this.#server.declarations,
@@ -145,6 +147,7 @@ class ServedEndpoint {
         },
         maxResultBytes,
         identity,
+        instrument: this.#instrument,
       },
     )
     const server: Server = Object.create(this.#server, { declarations: { value: declarations, enumerable: true } })
@@ -154,15 +157,12 @@ class ServedEndpoint {
       declarations,
       identity,
       limits: this.#limits,
-      countRound:
-        countRound &&
-        ((attempt, hides) => countRound(attempt, { server, state: (name) => objects.state(name, hides) })),
-      get sessionParts() {
-        return usable().flatMap(({ sessionPart }) => sessionPart ?? [])
+      get provided() {
+        return usable()
       },
       nameOf: (className) => objects.nameOf(className),
       plugins: this.#plugins.map(({ name, variant }) => (variant === undefined ? name : `${name} ${variant}`)),
-      object: (className, name) => this.#objects.object(className, name),
+      object: (...object) => objects.object(...object),
       session: (address) => this.#objects.sessionAt(address),
       seals: (principal, other = identity) =>
         sealsOf({ identity: other, sealer: () => this.#sealerOf(other) }, principal),
@@ -209,8 +209,7 @@ class ServedEndpoint {
   worker(): ServedWorker {
     const runtime = this.#runtime
     const routes = this.#plugins.flatMap((plugin) => routesOf(plugin, runtime))
-    // At most one plugin provides each of them.
-    const { transport }: Provided = Object.assign({}, ...this.#provided.values())
+    const { transport } = this.#sole
     checkPaths(routes, this.#paths, transport)
     const hooks = this.#plugins.flatMap(({ onResponse }) => onResponse ?? [])
     const route = once(() => {
@@ -241,7 +240,7 @@ class ServedEndpoint {
         auth?.credentials?.flatMap((form) => ('header' in form ? form.header : [])),
       ),
       auth: this.#auth,
-      limit: this.#limiter,
+      limit: this.#sole.limiter,
       paths: this.#paths,
       readContext: readContextOf(this.#options),
       hasSessions: transport !== undefined,
@@ -308,7 +307,8 @@ function withDevelopment(
   { declarations }: Server,
   options: ServeOptions,
   objects: EndpointObjects,
-): { readonly auth: Auth | undefined; readonly plugins: readonly AnyPlugin[] } {
+  limiter: () => Limiter | undefined,
+): Pick<Declarations, 'instrument'> & { readonly auth: Auth | undefined; readonly plugins: readonly AnyPlugin[] } {
   const { auth, plugins = [] } = options
   // `wrangler dev` puts "development" in the place of this expression, `wrangler deploy` "production". Written out where it is
   // used, so that bundlers leave nothing of it to a deployment.
@@ -317,7 +317,7 @@ function withDevelopment(
       .flatMap((plugin) => Object.keys(plugin.objects ?? {}))
       .map((name) => objects.nameOf(name))
     const names = { session: objects.sessionClass, plugins: pluginClasses, state: objects.nameOf('McpState') }
-    return developing.watch(declarations, options, { env, names, base: DurableObject })
+    return developing.watch(declarations, options, { env, names, base: DurableObject, limiter })
   }
   return { auth, plugins }
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createServer } from '../../worker/declarations/server.ts'
+import type { Runtime } from '../../worker/plugin.ts'
 import { limiter } from '../../worker/plugins/rate-limit/limiter.ts'
 
 /** The name of the object that counts a call of an endpoint, and the key that the platform's limiter gets. */
@@ -8,17 +9,20 @@ async function countersOf(identity: string) {
   const bindings = {
     RATE_60_PER_60S: { limit: async ({ key }: { key: string }) => seen.push(key) && { success: true } },
   }
-  const { countRound, callerOf } = limiter({ rate: '60/m', quota: '3/h' }, () => bindings)
-  const state = (object: string) => {
-    seen.push(object)
+  const object = (_: string, name: string) => {
+    seen.push(name)
     return { run: async () => ({ value: [undefined] }), forget: async () => false }
   }
+  const { declarations } = createServer({ name: 'counted', version: '1.0.0' })
+  const runtime = { identity, declarations, object } as unknown as Runtime
+  const { provide } = limiter({ rate: '60/m', quota: '3/h' }, () => bindings)
+  const { countRound, callerOf } = provide(runtime).limiter ?? {}
   const attempt = {
     ...{
       params: { name: 'greet' },
       entries: [],
       principal: undefined,
-      caller: String(callerOf?.({ request: new Request('https://a.example'), context: {} }, { identity })),
+      caller: String(callerOf?.({ request: new Request('https://a.example'), context: {} })),
       post: {},
       isResumed: false,
       endsWithSignal: false,
@@ -27,7 +31,7 @@ async function countersOf(identity: string) {
     signal: () => new AbortController().signal,
     parked: () => [],
   }
-  await countRound?.(attempt, { server: createServer({ name: 'counted', version: '1.0.0' }), state: state as never })
+  await countRound?.(attempt)
   return seen
 }
 

@@ -154,8 +154,24 @@ export type UrlElicitationOptions = AskOptions & {
   elicitationId?: string
 }
 
+/**
+ * Types the members that plugins add to `ctx`: see `Plugin.context`. Extend it in a declaration of your own.
+ *
+ * @example
+ * declare module 'edgemcp' {
+ *   interface PluginContext { readonly language: string }
+ * }
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: it is there to be added to
+export interface PluginContext {}
+
+/** Functions that return members of `ctx` for one step of a call, by the name of the member. `signal` is that of the call. */
+export type ContextMembers = {
+  readonly [Name in Exclude<keyof Context, 'signal'>]?: (ctx: Context) => Context[Name]
+}
+
 /** Gives a handler access to its caller, its client and its call. Handlers receive it as their second argument. */
-export interface Context {
+export interface Context extends PluginContext {
   /** Aborted when the client cancels the call. In protocol versions without sessions, also when the client closes its connection. */
   readonly signal: AbortSignal
   /** The authenticated caller; `undefined` for an anonymous caller. */

@@ -5,7 +5,7 @@ import type { Params } from '../protocol/types.ts'
 import type { Caller } from './caller.ts'
 import { ChangeHub } from './change-hub.ts'
 import type { ClientHooks } from './client-hooks.ts'
-import type { Awaitable, Context, UpstreamOptions } from './context.ts'
+import type { Awaitable, Context, ContextMembers } from './context.ts'
 import type { HandleFailure } from './failure.ts'
 import type { Forwarded } from './forwarded.ts'
 import type { Interceptor } from './interceptor.ts'
@@ -27,6 +27,13 @@ export type ExtraSubscription = {
   onOpened(shard: number): Promise<void>
 }
 
+/** Reads an additional filter from the params of `subscriptions/listen`; `undefined` without such a filter. */
+export type SubscriptionTopics = (
+  params: Params,
+  open: Open,
+  principal: Principal | undefined,
+) => Promise<ExtraSubscription | undefined>
+
 /**
  * Returns capabilities for `initialize`, for protocol versions that declare as a capability what others declare as an extension.
  *
@@ -42,7 +49,7 @@ export type ReadCapabilities = (
 /** The listed form of an entry that has a handler. */
 export type HandlerItem = Tool['item'] | Prompt['item'] | Resource['item']
 
-/** Wraps the handler of one step: see `Plugin.instrument`. */
+/** Watches the handler of one step in development. */
 export interface Instrumented {
   /** The `ctx` that the handler receives. */
   readonly context: Context
@@ -51,9 +58,6 @@ export interface Instrumented {
   /** Called when the step has ended. */
   end(): void
 }
-
-/** Implements `ctx.upstream()`. @param ctx the context of the handler */
-export type ReadUpstream = (ctx: Context, provider: string, options: UpstreamOptions) => Promise<string>
 
 /** Describes the endpoint of a call to `Declarations.standIn`. */
 export type StandInTerms = {
@@ -91,14 +95,10 @@ export interface Declarations {
   readonly interceptors: readonly Interceptor[]
   /** Increases with each registration, so that values computed from declarations can be cached. */
   readonly version: number
-  /** Reads additional filters of `subscriptions/listen`: see `Plugin.subscriptionTopics`. */
-  readonly subscriptionFilters?:
-    | ((params: Params, open: Open, principal: Principal | undefined) => Promise<ExtraSubscription | undefined>)
-    | undefined
-  /** Replaces the context of a handler: see `Plugin.instrument`. */
+  /** What plugins add to `ctx`: see `Plugin.context`. */
+  readonly context?: ContextMembers | undefined
+  /** Watches handlers in development; `undefined` in production. */
   readonly instrument?: ((context: Context) => Instrumented) | undefined
-  /** Returns the token of a user for the API of a provider: see `Plugin.upstream`. */
-  readonly upstream?: ReadUpstream | undefined
   /** Reports a failure of a handler: see `onError` and `handlerErrors` of `serve()`. Default: it is logged. */
   readonly handleFailure?: HandleFailure | undefined
   /**

@@ -1,6 +1,6 @@
 /** The `ctx` of a handler in one round of a call. */
 import { preview } from '../declarations/check-options.ts'
-import type { Context, InputResponse, Jsonify } from '../declarations/context.ts'
+import type { Context, InputResponse, Jsonify, PluginContext } from '../declarations/context.ts'
 import type { Declarations } from '../declarations/declarations.ts'
 import { milliseconds } from '../declarations/duration.ts'
 import type { HandleState, KeyedState, StateAccess, StateRpc } from '../declarations/state.ts'
@@ -35,13 +35,22 @@ export function reportIn(ctx: unknown, thrown: unknown, subject?: string): strin
 /** Returns the object that the calls of a POST share, with the context of a handler: `ctx` itself for a call without a POST. */
 export const postOf = (ctx: object): object => Reflect.get(ctx, environmentKey)?.post ?? ctx
 
+/** Creates the `ctx` of a step, with what plugins add. */
+export function contextOf(call: Call, round: Round, environment: CallEnvironment, declarations: Declarations): Context {
+  // The members that an application declares exist if its plugins add them.
+  const ctx = new CallContext(call, round, environment, declarations) as CallContext & PluginContext
+  const { context } = declarations
+  if (context) for (const [name, member] of Object.entries(context)) Object.assign(ctx, { [name]: member(ctx) })
+  return ctx
+}
+
 /**
  * Implements `ctx`. Every member is an own property and needs no `this`, because handlers destructure contexts and interceptors spread
  * them.
  *
  * `signal` is a getter of the class: most handlers never read it, and creating one costs as much as a short call.
  */
-export class CallContext implements Context {
+class CallContext implements Omit<Context, keyof PluginContext> {
   readonly [environmentKey]: CallEnvironment
   readonly principal: Context['principal']
   readonly requestContext: Context['requestContext']
@@ -96,10 +105,9 @@ export class CallContext implements Context {
       this.#input.elicitUrl(key, message, url, options),
     )
 
-  readonly upstream: Context['upstream'] = async (provider, options = {}) => {
-    const { upstream } = this.#declarations
-    if (!upstream) throw new Error(`ctx.upstream("${provider}") needs signIn() of edgemcp/sign-in as auth of serve()`)
-    return upstream(this, provider, options)
+  /** `signIn()` replaces it. */
+  readonly upstream: Context['upstream'] = async (provider) => {
+    throw new Error(`ctx.upstream("${provider}") needs signIn() of edgemcp/sign-in as auth of serve()`)
   }
 
   readonly elicitationComplete: Context['elicitationComplete'] = (key) => {

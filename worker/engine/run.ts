@@ -6,7 +6,7 @@ import { McpError } from '../protocol/errors.ts'
 import { progressToken } from '../protocol/meta.ts'
 import type { Params } from '../protocol/types.ts'
 import type { Call, CallEnvironment } from './call.ts'
-import { CallContext } from './call-context.ts'
+import { contextOf } from './call-context.ts'
 import { callerContextOf } from './caller.ts'
 import { stepError } from './failure.ts'
 import { abortOf, intercept } from './interceptors.ts'
@@ -109,7 +109,7 @@ async function runMethod(
   const { declarations } = server
   const within = signal ? { ...environment, signal: () => signal } : environment
   const round = new Round(journal, within)
-  const callContext = new CallContext(call, round, within, declarations)
+  const callContext = contextOf(call, round, within, declarations)
   const instrumented = declarations.instrument?.(callContext)
   const context = instrumented?.context ?? callContext
   let caller: CallerContext | undefined

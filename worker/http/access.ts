@@ -66,7 +66,7 @@ async function decideProtected(
   host: Host,
   incoming: IncomingRequest,
 ): Promise<Access | Response> {
-  const error = (await host.auth?.authorize?.(incoming, host)) ?? (await host.limit?.check(incoming, host))
+  const error = (await host.auth?.authorize?.(incoming, host)) ?? (await host.limit?.check(incoming))
   if (!error) return (await rejectionOfContext(messages, host, incoming)) ?? new Access(messages, host, incoming)
   incoming.rejection = error
   return errorResponse(error, idOf(messages))
@@ -136,7 +136,7 @@ export class Access {
 
   constructor(messages: readonly Message[], host: Host, incoming: IncomingRequest) {
     this.principal = incoming.principal
-    this.caller = host.limit?.callerOf?.(incoming, host)
+    this.caller = host.limit?.callerOf?.(incoming)
     this.#messages = messages
     this.#host = host
     this.#incoming = incoming
@@ -179,21 +179,18 @@ export class Access {
     sees: CallAttempt['sees'],
   ): Promise<() => void> | undefined {
     if (this.caller === undefined) return undefined
-    const counting = this.#host.limit?.countRound?.(
-      {
-        params: message.params,
-        principal: this.principal,
-        entries: found.entries,
-        caller: this.caller,
-        post: this,
-        isResumed: false,
-        sees,
-        parked: () => [],
-        signal,
-        endsWithSignal: true,
-      },
-      this.#host,
-    )
+    const counting = this.#host.limit?.countRound?.({
+      params: message.params,
+      principal: this.principal,
+      entries: found.entries,
+      caller: this.caller,
+      post: this,
+      isResumed: false,
+      sees,
+      parked: () => [],
+      signal,
+      endsWithSignal: true,
+    })
     if (counting) this.#recordRefusal(message, counting)
     return counting
   }

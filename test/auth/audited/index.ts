@@ -81,7 +81,7 @@ const options = {
 const worker = serve(server, {
   ...options,
   auth: bearer({ issuer: ISSUER, tenantClaim: 'org_id' }),
-  plugins: [sessions(), audited, { name: 'busy', limiter: busy }, subscriptions()],
+  plugins: [sessions(), audited, { name: 'busy', provide: () => ({ limiter: busy }) }, subscriptions()],
 })
 
 /** Everybody is the same, and scopes are looked at when a message is served. */
@@ -93,7 +93,7 @@ const behind = serve(server, {
   ...options,
   path: '/behind/mcp',
   auth: bob,
-  plugins: [audit({ sinks: slowly, address: false }), { name: 'busy', limiter: busy }],
+  plugins: [audit({ sinks: slowly, address: false }), { name: 'busy', provide: () => ({ limiter: busy }) }],
 })
 
 export default {

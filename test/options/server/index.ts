@@ -885,17 +885,7 @@ const brief: readonly Case[] = [0.4, '0.4ms', '0.0001s'].flatMap((value): Case[]
 
 /** Plugins of a developer's own, and what compose() functions take. */
 const pluginsAndWorkers: readonly Case[] = [
-  ...[
-    'validate',
-    'methods',
-    'capabilities',
-    'interceptor',
-    'onResponse',
-    'routes',
-    'provide',
-    'subscriptionTopics',
-    'instrument',
-  ].map(
+  ...['validate', 'methods', 'capabilities', 'interceptor', 'onResponse', 'routes', 'provide', 'context'].map(
     (member): Case => [
       `plugin: ${member}`,
       () => plugged({ [member]: [] }),
@@ -905,7 +895,7 @@ const pluginsAndWorkers: readonly Case[] = [
   [
     'plugin: a misspelt member',
     () => plugged({ route: () => [] }),
-    'the plugin "own" does not take "route" (did you mean "routes"?): it takes name, variant, validate, extensions, methods, capabilities, templates, interceptor, onResponse, routes, limiter, provide, subscriptionTopics, objects, upstream, instrument, onInitialize, onSubscribe, onUnsubscribe and onSessionEnd',
+    'the plugin "own" does not take "route" (did you mean "routes"?): it takes name, variant, validate, extensions, methods, capabilities, templates, interceptor, context, onResponse, routes, provide, objects, onInitialize, onSubscribe, onUnsubscribe and onSessionEnd',
   ],
   [
     'plugin: extensions',
@@ -918,9 +908,23 @@ const pluginsAndWorkers: readonly Case[] = [
     '"extensions" of the plugin "own" must be settings by extension, such as { \'com.example/weather\': {} }, not an object',
   ],
   [
-    'plugin: limiter',
-    () => plugged({ limiter: { rate: '1/m' } }),
-    '"limiter" of the plugin "own" must be a limiter such as that of rateLimit(), not an object',
+    'plugin: provide returns another limiter',
+    () => plugged({ provide: () => ({ limiter: { rate: '1/m' } }) }),
+    '"limiter" of provide(runtime) of the plugin "own" must be a limiter such as that of rateLimit(), not an object',
+  ],
+  [
+    'plugin: provide returns a misspelt member',
+    () => plugged({ provide: () => ({ limit: {} }) }),
+    'provide(runtime) of the plugin "own" does not take "limit" (did you mean "limiter"?): it takes changes, listen, transport, sessionPart, subscriptionTopics and limiter',
+  ],
+  [
+    'plugins: two that add one member to ctx',
+    () => {
+      const context = () => ({ confirm: () => async () => true })
+      const validate = ({ declarations }: Server) => void declarations.context
+      return served({ plugins: [loose({ name: 'one', context }), loose({ name: 'two', context, validate })] })
+    },
+    'serve() has two plugins that add ctx.confirm: remove or rename one',
   ],
   [
     'plugin: objects',
@@ -937,15 +941,16 @@ const pluginsAndWorkers: readonly Case[] = [
     () => plugged({ objects: { Counts: () => undefined } }),
     '"objects.Counts(runtime)" of the plugin "own" must be a class, not undefined',
   ],
-  ...(['interceptor', 'methods'] as const).map(
+  ...(['interceptor', 'methods', 'context'] as const).map(
     (member): Case => [
       `plugin: ${member} returns something else`,
       () =>
         plugged({
           [member]: () => 5,
-          validate: ({ declarations }: Server) => void [declarations.interceptors, declarations.methods],
+          validate: ({ declarations }: Server) =>
+            void [declarations.interceptors, declarations.methods, declarations.context],
         }),
-      `"${member}(runtime)" of the plugin "own" must be ${member === 'methods' ? 'an object of functions' : 'a function'}, not 5`,
+      `"${member}(runtime)" of the plugin "own" must be ${member === 'interceptor' ? 'a function' : 'an object of functions'}, not 5`,
     ],
   ),
   [
@@ -956,7 +961,7 @@ const pluginsAndWorkers: readonly Case[] = [
   [
     'plugin: provide returns other changes',
     () => plugged({ provide: () => ({ changes: [] }) }),
-    '"provide(runtime).changes" of the plugin "own" must be an object with publish, setEnabled and enabledOverrides, not []',
+    '"changes" of provide(runtime) of the plugin "own" must be an object with publish, setEnabled and enabledOverrides, not []',
   ],
   [
     'plugin: routes returns an object',

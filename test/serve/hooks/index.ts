@@ -24,14 +24,16 @@ const counting: Plugin = {
       counts.finally += 1
     }
   },
-  limiter: {
-    callerOf: () => 'everybody',
-    check: async () => undefined,
-    async countRound() {
-      counts.limiter += 1
-      return () => {}
+  provide: () => ({
+    limiter: {
+      callerOf: () => 'everybody',
+      check: async () => undefined,
+      async countRound() {
+        counts.limiter += 1
+        return () => {}
+      },
     },
-  },
+  }),
   onResponse() {
     counts.onResponse += 1
   },

@@ -27,7 +27,7 @@ export type MethodContext = {
   readonly environment: CallEnvironment
   /** The `ctx` that handlers receive. */
   readonly context: Context
-  /** Wraps handlers: see `Plugin.instrument`. */
+  /** Watches handlers in development. */
   readonly instrumented?: Instrumented | undefined
   /** Resolves if the round ends before the handler: input requests are open, or the handler or a response is invalid. */
   readonly roundEnded: Promise<Outcome>

@@ -3,6 +3,7 @@
  * auth refuses is refused: no other auth sees it.
  */
 import { checkValue } from '../../declarations/check-options.ts'
+import type { Context } from '../../declarations/context.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
 import type { AnyPlugin, Auth } from '../../plugin.ts'
@@ -210,16 +211,16 @@ class OneOf {
 
   /** Lets a plugin of an auth read upstream tokens for the principals of this auth only: others may have the same subjects. */
   #forOwnPrincipals(plugin: AnyPlugin, auth: Auth): AnyPlugin {
-    const { upstream } = plugin
-    if (!upstream) return plugin
+    const { context } = plugin
+    if (!context) return plugin
     return {
       ...plugin,
-      upstream: async (ctx, provider, ...options) => {
-        const { principal } = ctx
-        if (!principal || this.#ownerOf(principal.issuer) === auth) {
-          return upstream.call(plugin, ctx, provider, ...options)
-        }
-        throw new McpError('forbidden', `${provider} needs a user who has signed in, not another credential`)
+      context: (runtime) => {
+        const members = context.call(plugin, runtime)
+        const { upstream } = members
+        if (!upstream) return members
+        const isOwn = ({ principal }: Context) => !principal || this.#ownerOf(principal.issuer) === auth
+        return { ...members, upstream: (ctx) => (isOwn(ctx) ? upstream(ctx) : refuseUpstream) }
       },
     }
   }
@@ -243,6 +244,10 @@ class OneOf {
     })
     return (await Promise.all(errors)).reduce<McpError>((all, error) => (error ? joined(all, error) : all), problem)
   }
+}
+
+const refuseUpstream: Context['upstream'] = async (provider) => {
+  throw new McpError('forbidden', `${provider} needs a user who has signed in, not another credential`)
 }
 
 const isUnauthorized = (problem: unknown): problem is McpError =>

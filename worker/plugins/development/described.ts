@@ -1,5 +1,6 @@
 import type { Declarations } from '../../declarations/declarations.ts'
 import type { AnyPlugin } from '../../plugin.ts'
+import type { Limiter } from '../../request-hooks.ts'
 import { ownClasses } from './shared-class.ts'
 
 /** The options of `serve()` that matter outside of the Worker. */
@@ -19,15 +20,19 @@ const mark = 'edgemcp describes itself: '
  * Prints the declarations and options of a server, once all entries are registered, if `EDGEMCP_DESCRIBE` is set. `edgemcp doctor` reads
  * it.
  */
-export function describe(declarations: Declarations, options: Described, env: object): void {
+export function describe(
+  declarations: Declarations,
+  options: Described,
+  limiter: () => Limiter | undefined,
+  env: object,
+): void {
   if (!Reflect.get(env, 'EDGEMCP_DESCRIBE')) return
-  queueMicrotask(() => console.log(mark + JSON.stringify(descriptionOf(declarations, options))))
+  queueMicrotask(() => console.log(mark + JSON.stringify(descriptionOf(declarations, options, limiter()))))
 }
 
-function descriptionOf(declarations: Declarations, served: Described) {
+function descriptionOf(declarations: Declarations, served: Described, limiter: Limiter | undefined) {
   const { options, tools, resources, templates, prompts } = declarations
   const { auth, plugins = [], path = '/mcp', origins, hosts = [], durableObjects } = served
-  const limiter = plugins.find((plugin) => plugin.limiter)?.limiter
   const has = (name: string) => plugins.some((plugin) => plugin.name === name)
   const entries = Object.entries({ tool: tools, resource: resources, template: templates, prompt: prompts })
   return {

@@ -8,11 +8,11 @@
  */
 
 import type { Context } from '../../declarations/context.ts'
-import type { Instrumented } from '../../declarations/declarations.ts'
+import type { Declarations, Instrumented } from '../../declarations/declarations.ts'
 import { isAwaited, observe } from '../../declarations/tracked-promise.ts'
-import type { Plugin } from '../../plugin.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { type Effect, noticeEffects } from './notice-effects.ts'
+import { replacing } from './replacing.ts'
 import { isMark, type Scope, scope } from './scope.ts'
 import { type Called, trace } from './trace.ts'
 
@@ -35,7 +35,7 @@ const reported = new Set<string>()
  * @param env with the bindings whose writes are effects
  */
 export const effectsWatcher =
-  (env: object): NonNullable<Plugin['instrument']> =>
+  (env: object): NonNullable<Declarations['instrument']> =>
   (context) => {
     runs ??= start(env)
     return new WatchedRound(context, runs).instrumented()
@@ -90,11 +90,7 @@ class WatchedRound implements Round {
   #watchedContext(): Context {
     const context = this.#context
     const within = this.#within
-    return {
-      ...context,
-      get signal() {
-        return context.signal
-      },
+    return replacing(context, {
       elicit: this.#asking(context.elicit),
       elicitUrl: this.#asking(context.elicitUrl),
       sample: this.#asking(context.sample),
@@ -110,7 +106,7 @@ class WatchedRound implements Round {
         context.once(key, typeof effect === 'function' ? () => within.run(undefined, effect) : effect),
       state: ((...args: Parameters<Context['state']>) =>
         watchState(context.state(...args), within)) as Context['state'], // typed by what it passes on
-    }
+    })
   }
 
   /** Returns the function, recorded as an input request when it is called. */

@@ -3,11 +3,11 @@
 import type { Context } from '../../declarations/context.ts'
 import type { Declarations, Instrumented } from '../../declarations/declarations.ts'
 import { milliseconds } from '../../declarations/duration.ts'
-import type { Plugin } from '../../plugin.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { collectMissingBindings, whereToDeclare } from './missing-bindings.ts'
+import { replacing } from './replacing.ts'
 
-type Instrument = NonNullable<Plugin['instrument']>
+type Instrument = NonNullable<Declarations['instrument']>
 
 /** A handler that takes longer may never end. */
 const slowAfterMs = 10_000
@@ -56,13 +56,13 @@ class WatchedRun {
   }
 
   watchedContext(context: Context): Context {
-    const noted = async (key: string, effect: () => unknown) => {
+    const noted = async <T>(key: string, effect: () => T | Promise<T>) => {
       const value = await effect()
       if (value instanceof Date) this.#dates.push(key)
       return value
     }
     // What is no function is refused.
-    const once = (key: string, effect: () => unknown) =>
+    const once: Context['once'] = (key, effect) =>
       context.once(key, typeof effect === 'function' ? () => noted(key, effect) : effect)
     const sleep: Context['sleep'] = (key, duration) => {
       this.#checkSleep(duration)
@@ -72,17 +72,7 @@ class WatchedRun {
       if (this.#hasReturned) this.#warnOfLateLog()
       context.log(...message)
     }
-    // Descriptors, because `signal` is made when it is first read.
-    const descriptors = Object.getOwnPropertyDescriptors(context)
-    const signal = { get: () => context.signal, enumerable: true }
-    const changed = {
-      signal,
-      once: { value: once, enumerable: true },
-      sleep: { value: sleep, enumerable: true },
-      log: { value: log, enumerable: true },
-    }
-    // It has every member of a context.
-    return Object.defineProperties({}, { ...descriptors, ...changed }) as Context
+    return replacing(context, { once, sleep, log })
   }
 
   instrumented({ context, run, end }: Instrumented): Instrumented {

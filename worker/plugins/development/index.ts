@@ -4,6 +4,7 @@ import type { Declarations } from '../../declarations/declarations.ts'
 import type { Interceptor } from '../../declarations/interceptor.ts'
 import type { AnyPlugin, Auth, Plugin } from '../../plugin.ts'
 import { newestWithSessions } from '../../protocol/revisions/index.ts'
+import type { Limiter } from '../../request-hooks.ts'
 import { atFirstRequest } from './at-first-request.ts'
 import { warnOfCompatibility } from './compatibility.ts'
 import { type Guards, warnOfColons, warnOfLimits, warnOfScopes } from './declared-mistakes.ts'
@@ -27,6 +28,8 @@ type Beside = {
   readonly env: object
   /** Exported names of the classes that it needs. */
   readonly names: { readonly session: string; readonly plugins: readonly string[]; readonly state: string }
+  /** Returns the limiter of the endpoint, once its plugins are connected. */
+  readonly limiter: () => Limiter | undefined
   /** The base class of all Durable Objects. */
   readonly base: { prototype: object }
 }
@@ -34,32 +37,33 @@ type Beside = {
 /**
  * Prepares a server that is being served for development.
  *
- * @returns its auth and plugins, with the inspector at `/`
+ * @returns its auth and plugins, with the inspector at `/`, and what watches its handlers
  */
 export function watch<O extends Guards & Described>(
   declarations: Declarations,
   options: O,
-  { env, names, base }: Beside,
-): { auth: Auth | undefined; plugins: readonly AnyPlugin[] } {
+  { env, names, base, limiter }: Beside,
+): Pick<Declarations, 'instrument'> & { auth: Auth | undefined; plugins: readonly AnyPlugin[] } {
   const { auth, plugins = [] } = options
-  const limiter = plugins.find((plugin) => plugin.limiter)?.limiter
   const has = (plugin: string) => plugins.some(({ name }) => name === plugin)
   warnOfCompatibility()
   warnOfMalformedKeys()
   if (has('sessions')) warnOfSharedClass(declarations, options, names.session)
   else atFirstRequest(() => announceWithoutSessions(declarations.options.name))
   // Once everything is declared.
-  if (!limiter) queueMicrotask(() => warnOfLimits(declarations))
-  queueMicrotask(() => warnOfColons(declarations))
-  describe(declarations, options, env)
+  queueMicrotask(() => {
+    if (!limiter()) warnOfLimits(declarations)
+    warnOfColons(declarations)
+  })
+  describe(declarations, options, limiter, env)
   exposeStorage(base)
   warnOfMissingState(declarations, limiter, names.state)
   const classes = { session: names.session, plugins: names.plugins }
-  const instrument = mistakesWatcher(declarations, env, has('resultStore'), effectsWatcher(env))
   return {
+    instrument: mistakesWatcher(declarations, env, has('resultStore'), effectsWatcher(env)),
     auth: auth && withTestUsers(auth, env),
     plugins: [
-      watching(declarations, instrument, has('tasks'), classes),
+      watching(declarations, has('tasks'), classes),
       ...(auth ? [] : [scopesWatcher(declarations)]),
       ...withInspector(plugins, env, auth),
     ],
@@ -85,13 +89,8 @@ function scopesWatcher(declarations: Declarations): Plugin {
   }
 }
 
-/** Checks at the first request, when declarations and exports are known, and while handlers run. */
-function watching(
-  declarations: Declarations,
-  instrument: Plugin['instrument'],
-  hasTasks: boolean,
-  classes: RequiredClasses,
-): Plugin {
+/** Checks at the first request, when declarations and exports are known. */
+function watching(declarations: Declarations, hasTasks: boolean, classes: RequiredClasses): Plugin {
   let isFirst = true
   const warnAtFirst: Interceptor = (_, next) => {
     if (isFirst) {
@@ -104,6 +103,5 @@ function watching(
   return {
     name: 'development',
     interceptor: () => (call, next) => warnAtFirst(call, () => timeHandlers(call, next)),
-    ...(instrument && { instrument }),
   }
 }

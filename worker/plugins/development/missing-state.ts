@@ -9,13 +9,17 @@ import { migrationFor } from './migration.ts'
 const classNames = new Set<string>()
 
 /** Warns if a server needs the class of states and the Worker does not export it: requests that need it fail. */
-export function warnOfMissingState(declarations: Declarations, limiter: Limiter | undefined, className: string): void {
+export function warnOfMissingState(
+  declarations: Declarations,
+  limiter: () => Limiter | undefined,
+  className: string,
+): void {
   classNames.add(className)
   atFirstRequest(() => {
     if (hasClass(className)) return
     // A state belongs to no server in particular, so another server of this Worker may keep it.
     const states = [...classNames].some(hasClass) ? [] : declaredNames().map((name) => `the state "${name}"`)
-    const needs = [...(limiter?.needsState?.(declarations) ?? []), ...states]
+    const needs = [...(limiter()?.needsState?.(declarations) ?? []), ...states]
     if (needs.length === 0) return
     const list = needs.join(', ').replace(/, ([^,]*)$/, ' and $1')
     const alias = className === 'McpState' ? '' : ` as ${className}`

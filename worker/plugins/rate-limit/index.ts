@@ -26,7 +26,7 @@ export function rateLimit(options: RateLimitOptions = {}): Plugin {
   return {
     name: 'rateLimit',
     ...(variant !== '{}' && { variant }),
-    limiter: limits,
+    ...limits,
     ...(time !== undefined && { interceptor: () => limitTime }),
   }
 }

@@ -14,9 +14,10 @@ import { type Duration, milliseconds } from '../../declarations/duration.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import { isPermitted } from '../../engine/methods/lists.ts'
 import { resolve } from '../../engine/resolve.ts'
+import type { Plugin, Runtime } from '../../plugin.ts'
 import { McpError, tooManyRequests } from '../../protocol/errors.ts'
 import { isRequest } from '../../protocol/jsonrpc.ts'
-import type { IncomingRequest, Limiter, ServerInfo } from '../../request-hooks.ts'
+import type { IncomingRequest } from '../../request-hooks.ts'
 import { type CountedPer, callerOf } from './caller.ts'
 import { type Entered, leaseOf, type Slot, Slots } from './concurrency.ts'
 import { type DeclaredLimit, DeclaredLimits, limitsWithState, readLimit } from './declared-limits.ts'
@@ -66,7 +67,7 @@ export function timeOf({ time = defaults.time }: RateLimitOptions): number | und
 }
 
 /** @throws Error with one sentence that names the fix */
-export function limiter(options: RateLimitOptions, bindings: Bindings): Limiter {
+export function limiter(options: RateLimitOptions, bindings: Bindings): Required<Pick<Plugin, 'validate' | 'provide'>> {
   checkOptions('rateLimit()', options, kinds)
   const common = readLimit({ concurrent: defaults.concurrent, ...options }, '', 'rateLimit()')
   const declared = new DeclaredLimits(common)
@@ -74,15 +75,19 @@ export function limiter(options: RateLimitOptions, bindings: Bindings): Limiter 
   const handlerTimeMs = timeOf(options)
   return {
     validate: ({ declarations }) => declared.read(declarations),
-    ...(handlerTimeMs !== undefined && { handlerTimeMs }),
-    callerOf: limits.callerOf.bind(limits),
-    countRound: limits.countRound.bind(limits),
-    check: limits.check.bind(limits),
-    // Written out, so that bundlers leave nothing of it to a deployment.
-    ...(globalThis.process?.env?.NODE_ENV === 'development' && {
-      needsState: (declarations: Declarations) => limitsWithState(common, declarations, bindings()),
+    provide: (runtime) => ({
+      limiter: {
+        ...(handlerTimeMs !== undefined && { handlerTimeMs }),
+        callerOf: (incoming) => limits.callerOf(incoming, runtime),
+        countRound: (...counted) => limits.countRound(runtime, ...counted),
+        check: (incoming) => limits.check(incoming, runtime),
+        // Written out, so that bundlers leave nothing of it to a deployment.
+        ...(globalThis.process?.env?.NODE_ENV === 'development' && {
+          needsState: (declarations: Declarations) => limitsWithState(common, declarations, bindings()),
+        }),
+        track: limits.track.bind(limits),
+      },
     }),
-    track: limits.track.bind(limits),
   }
 }
 
@@ -108,12 +113,13 @@ class RateLimiter {
     this.#leaseMs = leaseOf(timeOf(options))
   }
 
-  callerOf(incoming: IncomingRequest, endpoint: Pick<ServerInfo, 'identity'>): string {
+  callerOf(incoming: IncomingRequest, endpoint: Pick<Runtime, 'identity'>): string {
     return callerOf(incoming, endpoint, this.#per)
   }
 
   /** Counts one round of a call. @throws McpError see `Limiter` */
-  async countRound(attempt: CallAttempt, { server, state }: Pick<ServerInfo, 'server' | 'state'>): Promise<() => void> {
+  async countRound(runtime: Runtime, attempt: CallAttempt, hidesErrors?: boolean): Promise<() => void> {
+    const { declarations } = runtime
     const { caller, entries, isResumed } = attempt
     const length = this.#maxArguments < Number.POSITIVE_INFINITY ? argumentsLength(attempt) : 0
     if (length > this.#maxArguments) {
@@ -121,11 +127,11 @@ class RateLimiter {
     }
     const isOpen = entries.length < 2 && !entries[0]?.visibleTo
     const isLimited = entries.some(({ rateLimit }) => rateLimit)
-    const limits = this.#declared.of(server.declarations, isLimited && !isOpen ? await reachable(attempt) : entries)
-    const { release } = await this.#takeSlots(attempt, limits, server.declarations)
+    const limits = this.#declared.of(declarations, isLimited && !isOpen ? await reachable(attempt) : entries)
+    const { release } = await this.#takeSlots(attempt, limits, declarations)
     if (attempt.endsWithSignal) attempt.signal().addEventListener('abort', release, { once: true })
     try {
-      const error = isResumed ? undefined : await this.#exhausted(limits, caller, { server, state }, attempt.post)
+      const error = isResumed ? undefined : await this.#exhausted(limits, caller, runtime, attempt.post, hidesErrors)
       if (error) throw error
       return release
     } catch (thrown) {
@@ -135,8 +141,8 @@ class RateLimiter {
   }
 
   /** Counts streams and handshakes. @returns the error beyond a limit */
-  async check(incoming: IncomingRequest, serverInfo: ServerInfo): Promise<McpError | undefined> {
-    const caller = this.callerOf(incoming, serverInfo)
+  async check(incoming: IncomingRequest, runtime: Runtime): Promise<McpError | undefined> {
+    const caller = this.callerOf(incoming, runtime)
     const { request, messages = [] } = incoming
     const isHeld = isStanding(incoming)
     const isHandshake = messages.some((message) => isRequest(message) && message.method === 'initialize')
@@ -151,7 +157,7 @@ class RateLimiter {
     const { common } = this.#declared
     // A GET is no call. It opens a stream for calls that were counted, or for none.
     const counted = request.method === 'GET' ? { ...common, quota: undefined } : common
-    const error = await this.#exhausted([counted], caller, serverInfo, incoming)
+    const error = await this.#exhausted([counted], caller, runtime, incoming)
     if (error) release()
     return error
   }
@@ -204,8 +210,9 @@ class RateLimiter {
   async #exhausted(
     limits: readonly DeclaredLimit[],
     caller: string,
-    serverInfo: Pick<ServerInfo, 'server' | 'state'>,
+    runtime: Runtime,
     post: object,
+    hidesErrors?: boolean,
   ): Promise<McpError | undefined> {
     const own: OwnCounter[] = []
     /** Upstreams that may have an entry can have the same rate for it. */
@@ -223,7 +230,7 @@ class RateLimiter {
       }
     }
     if (own.length === 0) return undefined
-    const full = await take(serverInfo, caller, own.map(countedOf), post)
+    const full = await take((name) => runtime.object('McpState', name, hidesErrors), caller, own.map(countedOf), post)
     const exceeded = full && own[full.index]
     return exceeded && spent(exceeded.what, exceeded.limit, full.wait, exceeded.reason)
   }

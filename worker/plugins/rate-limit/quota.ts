@@ -3,8 +3,8 @@
  * handlers declare.
  */
 
+import type { StateRpc } from '../../declarations/state.ts'
 import { declare, type Store } from '../../declarations/state-declaration.ts'
-import type { ServerInfo } from '../../request-hooks.ts'
 
 /** One counter, and its limit. */
 export type Counted = { readonly name: string; readonly most: number; readonly seconds: number }
@@ -47,6 +47,9 @@ declare({
   }),
 })
 
+/** Returns the object that stores a state, by its name. */
+type StateOf = (name: string) => StateRpc
+
 type Waiting = { readonly calls: (readonly Counted[])[]; readonly taken: Promise<Full[]> }
 
 /** Calls of one POST that are about to be counted. */
@@ -57,16 +60,11 @@ const waiting = new WeakMap<object, Waiting>()
  *
  * @param caller one text for each caller
  */
-export async function take(
-  serverInfo: Pick<ServerInfo, 'server' | 'state'>,
-  caller: string,
-  counted: readonly Counted[],
-  post: object,
-): Promise<Full> {
+export async function take(stateOf: StateOf, caller: string, counted: readonly Counted[], post: object): Promise<Full> {
   let group = waiting.get(post)
   if (!group) {
     const calls: Waiting['calls'] = []
-    group = { calls, taken: takeTogether(serverInfo, caller, calls, post) }
+    group = { calls, taken: takeTogether(stateOf, caller, calls, post) }
     waiting.set(post, group)
   }
   const index = group.calls.push(counted) - 1
@@ -74,7 +72,7 @@ export async function take(
 }
 
 async function takeTogether(
-  serverInfo: Pick<ServerInfo, 'server' | 'state'>,
+  stateOf: StateOf,
   caller: string,
   calls: readonly (readonly Counted[])[],
   post: object,
@@ -82,9 +80,12 @@ async function takeTogether(
   // The other calls of the POST start in the same turn.
   await undefined
   waiting.delete(post)
-  const answer = await serverInfo
-    .state(JSON.stringify([name, caller]))
-    .run({ state: name, operation: 'take', args: [calls], expires: undefined })
+  const answer = await stateOf(JSON.stringify([name, caller])).run({
+    state: name,
+    operation: 'take',
+    args: [calls],
+    expires: undefined,
+  })
   // `takeEach` returned them.
   if ('value' in answer) return answer.value as Full[]
   throw new Error('thrown' in answer ? answer.thrown.message : 'Cannot count the quota: the call to McpState failed')

@@ -66,7 +66,7 @@ export function sessions(options: SessionOptions = {}): Plugin<{ readonly McpSes
   const termsIn = (runtime: Runtime): ((session: string) => string) => {
     const { streamAfterMs } = runtime.limits
     const termsOfShard = termsWith({ streamAfterMs, ttl: ttlMs, log: { ...defaultLogBounds, ...log }, revive })
-    return (session) => termsOfShard(addedParts(runtime.sessionParts).subscriptions?.shardOf(session))
+    return (session) => termsOfShard(partsOf(runtime).subscriptions?.shardOf(session))
   }
   return {
     name: 'sessions',
@@ -80,6 +80,8 @@ export function sessions(options: SessionOptions = {}): Plugin<{ readonly McpSes
   }
 }
 
+const partsOf = ({ provided }: Runtime) => addedParts(provided.flatMap(({ sessionPart }) => sessionPart ?? []))
+
 function classOf(runtime: Runtime, termsOf: SessionHost['termsOf']): SessionClass {
   const { server, seals, report } = runtime
   const className = runtime.nameOf('McpSession')
@@ -91,11 +93,14 @@ function classOf(runtime: Runtime, termsOf: SessionHost['termsOf']): SessionClas
     seals,
     state: (name) => runtime.object<StateRpc>('McpState', name),
     get parts() {
-      return addedParts(runtime.sessionParts)
+      return partsOf(runtime)
     },
     subscriptionsAt: (shard) =>
       runtime.object<SubscriptionsRpc>('McpSubscriptions', shardName(server.declarations.options.name, shard)),
-    countRoundOf: (admitted) => countRoundFor(admitted, runtime.countRound),
+    countRoundOf(admitted) {
+      const limiter = runtime.provided.find((provided) => provided.limiter)?.limiter
+      return countRoundFor(admitted, limiter?.countRound?.bind(limiter))
+    },
     serverFor: (admitted) => serverFor(admitted, runtime, className),
     report,
   }

@@ -207,8 +207,12 @@ class SignInServer {
           name: 'signIn',
           provide: (runtime) => this.#serve(runtime),
           objects: { McpSignIn: (runtime) => this.#classFor(runtime) },
-          upstream: (ctx, name, options, runtime) =>
-            readUpstream(ctx, name, options, this.#providers, runtime, this.#upstreamCache),
+          context: (runtime) => ({
+            upstream:
+              (ctx) =>
+              (name, options = {}) =>
+                readUpstream(ctx, name, options, this.#providers, runtime, this.#upstreamCache),
+          }),
         },
       ],
       routes: [...this.#paths].filter((path) => path !== authorizationServer),

@@ -11,7 +11,7 @@ import {
   topicsHeader,
 } from '../../../durable-objects/subscriptions/object.ts'
 import type { CallerContext } from '../../declarations/caller.ts'
-import type { Declarations, Open } from '../../declarations/declarations.ts'
+import type { Declarations, ExtraSubscription, Open, SubscriptionTopics } from '../../declarations/declarations.ts'
 import { guardStep } from '../../engine/failure.ts'
 import { hasResources } from '../../engine/methods/resources.ts'
 import { canSubscribe } from '../../engine/topics.ts'
@@ -45,6 +45,8 @@ export type ListenRequest = {
   /** Unseals values of the principal. */
   readonly open: Open
   readonly shards: Shards
+  /** Returns what plugins listen to for the params. */
+  readonly extrasFor: (...args: Parameters<SubscriptionTopics>) => Promise<readonly ExtraSubscription[]>
   readonly options: SubscriptionsOptions
   report(problem: unknown): void
 }
@@ -67,7 +69,7 @@ export interface SubscriptionStream {
   /** The error for the client when the object rejects the stream. */
   readonly rejection: McpError
   /** Called once the stream is open. */
-  onOpened?(): Promise<void>
+  onOpened(): Promise<void>
   /** Called once the stream has ended, or was rejected. */
   onClosed?(): Promise<void>
 }
@@ -99,12 +101,13 @@ async function openStream(request: ListenRequest): Promise<SubscriptionStream> {
   // Measured before anything is asked about any of its URIs.
   topicsText(topicsOf(requested))
   const readable = await permitted(requested, declarations, caller)
-  const extra = await declarations.subscriptionFilters?.(message.params ?? {}, open, principal)
-  topicsText([...topicsOf(readable), ...(extra?.topics ?? [])])
+  const extras = await request.extrasFor(message.params ?? {}, open, principal)
+  const extraTopics = extras.flatMap(({ topics }) => topics)
+  topicsText([...topicsOf(readable), ...extraTopics])
   const listener = await listenerOf(principal, request.identity, request.address)
   // Nothing throws after the hooks.
   const { filter, onClosed } = await withHooks(readable, request)
-  const topics = topicsText([...topicsOf(filter), ...(extra?.topics ?? [])])
+  const topics = topicsText([...topicsOf(filter), ...extraTopics])
   const _meta = { [subscriptionIdKey]: message.id }
   const tagged = (notification: Notification) => {
     const converted = revision.notification(notification)
@@ -135,11 +138,11 @@ async function openStream(request: ListenRequest): Promise<SubscriptionStream> {
     frame: (payload) => payload && tagged(eventNotification(JSON.parse(payload))),
     firstFrame: tagged({
       method: 'notifications/subscriptions/acknowledged',
-      params: { notifications: { ...filter, ...extra?.filter } },
+      params: { notifications: Object.assign({}, filter, ...extras.map((extra) => extra.filter)) },
     }),
     lastFrame: eventFrame(resultText(message.id, { resultType: 'complete', _meta })),
     rejection: tooManyStreams(),
-    ...(extra && { onOpened: () => extra.onOpened(shard) }),
+    onOpened: async () => void (await Promise.all(extras.map((extra) => extra.onOpened(shard)))),
     ...(onClosed && { onClosed }),
   }
 }

@@ -10,6 +10,7 @@ import {
 } from '../../../durable-objects/subscriptions/object.ts'
 import type { Changes, Delivered } from '../../declarations/change-hub.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
+import type { SubscriptionTopics } from '../../declarations/declarations.ts'
 import { declarationsOf } from '../../declarations/endpoints.ts'
 import { count } from '../../declarations/option-kinds.ts'
 import { callerContextOf } from '../../engine/caller.ts'
@@ -78,11 +79,16 @@ export function subscriptions(
 
 /** Returns what answers `subscriptions/listen` with the event stream of a Subscriptions object. */
 function listenWith(
-  { declarations, identity, seals, object, report, waitUntil }: Runtime,
+  runtime: Runtime,
   { of, options }: { readonly of: Shards['of']; readonly options: SubscriptionsOptions },
 ): Listen {
+  const { declarations, identity, seals, object, report, waitUntil } = runtime
   const at = (shard: number) =>
     object<SubscriptionsRpc>('McpSubscriptions', shardName(declarations.options.name, shard))
+  const extrasFor = async (...args: Parameters<SubscriptionTopics>) => {
+    const extras = await Promise.all(runtime.provided.map(({ subscriptionTopics }) => subscriptionTopics?.(...args)))
+    return extras.filter((extra) => extra !== undefined)
+  }
   return async ({ message, call }, request, accept, { principal, address, credential }, { limits, state }) => {
     requireStream(accept)
     const own = seals(principal)
@@ -103,6 +109,7 @@ function listenWith(
       declarations,
       open,
       shards,
+      extrasFor,
       options,
       report,
     })
@@ -114,7 +121,7 @@ function listenWith(
       onEnd()
       throw stream.rejection
     }
-    if (stream.onOpened) waitUntil(stream.onOpened())
+    waitUntil(stream.onOpened())
     return response
   }
 }

@@ -4,7 +4,7 @@
  * @see https://modelcontextprotocol.io/seps/2663-tasks-extension
  */
 import type { TaskTerms, TaskView } from '../../../durable-objects/rpc.ts'
-import type { ExtraSubscription, Open } from '../../declarations/declarations.ts'
+import type { SubscriptionTopics } from '../../declarations/declarations.ts'
 import type { Call } from '../../engine/call.ts'
 import { maxAnswerTimeoutMs } from '../../engine/journal.ts'
 import { isPermitted } from '../../engine/methods/lists.ts'
@@ -12,7 +12,6 @@ import { type MethodContext, readObject } from '../../engine/methods/method.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import { clientCapabilitiesKey, metaOf } from '../../protocol/meta.ts'
-import type { Principal } from '../../protocol/principal.ts'
 import type { Revision } from '../../protocol/revision.ts'
 import { newestRevision } from '../../protocol/revisions/index.ts'
 import type { ClientCapabilities, Notification, Params, Result } from '../../protocol/types.ts'
@@ -117,37 +116,34 @@ async function found(context: MethodContext, site: Site) {
   return taskNamed(context, purpose, site)
 }
 
-/** Reads the filter of `subscriptions/listen` for tasks: ids of tasks of this caller. */
-export async function listenToTasks(
-  params: Params,
-  open: Open,
-  principal: Principal | undefined,
-  site: Site,
-): Promise<ExtraSubscription | undefined> {
-  const { taskIds } = readObject(params, 'notifications')
-  if (taskIds === undefined) return undefined
-  // The envelope of the request has been read: its capabilities are an object.
-  if (!declares((metaOf(params)?.[clientCapabilitiesKey] ?? {}) as ClientCapabilities)) throw needsTasks()
-  if (!(Array.isArray(taskIds) && taskIds.every((id) => typeof id === 'string'))) {
-    throw new McpError('invalid_params', 'params.notifications.taskIds must be a list of task ids')
+/** Returns what reads the filter of `subscriptions/listen` for tasks: ids of tasks of its caller. */
+export const taskTopics =
+  (site: Site): SubscriptionTopics =>
+  async (params, open, principal) => {
+    const { taskIds } = readObject(params, 'notifications')
+    if (taskIds === undefined) return undefined
+    // The envelope of the request has been read: its capabilities are an object.
+    if (!declares((metaOf(params)?.[clientCapabilitiesKey] ?? {}) as ClientCapabilities)) throw needsTasks()
+    if (!(Array.isArray(taskIds) && taskIds.every((id) => typeof id === 'string'))) {
+      throw new McpError('invalid_params', 'params.notifications.taskIds must be a list of task ids')
+    }
+    const opened = await Promise.all(
+      taskIds.map(async (id) => {
+        const name = (await openTaskId(open, purpose, id))?.name
+        const scopes = name === undefined ? undefined : await site.task(name).scopes()
+        return name !== undefined && scopes && isPermitted({ scopes }, { principal }) ? [{ id, name }] : []
+      }),
+    )
+    const own = opened.flat()
+    return {
+      filter: { taskIds: own.map(({ id }) => id) },
+      topics: own.map(({ name }) => topicOf(name)),
+      onOpened: async (shard) => {
+        const { signal } = new AbortController()
+        await Promise.all(own.map(({ name }) => repeatIfLost(() => site.task(name).watch(shard), signal)))
+      },
+    }
   }
-  const opened = await Promise.all(
-    taskIds.map(async (id) => {
-      const name = (await openTaskId(open, purpose, id))?.name
-      const scopes = name === undefined ? undefined : await site.task(name).scopes()
-      return name !== undefined && scopes && isPermitted({ scopes }, { principal }) ? [{ id, name }] : []
-    }),
-  )
-  const own = opened.flat()
-  return {
-    filter: { taskIds: own.map(({ id }) => id) },
-    topics: own.map(({ name }) => topicOf(name)),
-    onOpened: async (shard) => {
-      const { signal } = new AbortController()
-      await Promise.all(own.map(({ name }) => repeatIfLost(() => site.task(name).watch(shard), signal)))
-    },
-  }
-}
 
 /** Returns the notification in the form of the newest version. Each stream converts it to the version of its client. */
 export const taskNotification = (task: TaskView): Notification => ({

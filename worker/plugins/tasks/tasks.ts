@@ -73,12 +73,13 @@ export function tasks(options: TasksOptions = {}): Plugin<{ readonly McpTask: Ta
   checkOptions('tasks()', options, kinds)
   return {
     name: 'tasks',
-    provide: () => ({ sessionPart: new ClientTasksPart(ClientTasks) }),
+    provide: (runtime) => ({
+      sessionPart: new ClientTasksPart(ClientTasks),
+      subscriptionTopics: extended.taskTopics(siteOf(runtime, options)),
+    }),
     extensions: { [extended.tasksExtension]: {} },
     methods: (runtime) => methodsOf(siteOf(runtime, options)),
     capabilities: (revision) => (hasExperimentalTasks(revision) ? experimental.experimentalCapabilities : {}),
-    subscriptionTopics: (params, open, principal, runtime) =>
-      extended.listenToTasks(params, open, principal, siteOf(runtime, options)),
     objects: {
       McpTask: (runtime) => {
         const host = hostOf(runtime, options)

@@ -182,14 +182,15 @@ async function withToken(
 /** Returns the tokens of a caller whose client cannot be asked to connect. */
 function quietToken(
   caller: Pick<HeadersContext, 'principal'>,
-  { upstream: readUpstream }: Declarations,
+  { context }: Declarations,
   upstream: NonNullable<ProxyOptions['upstream']>,
 ): UpstreamToken {
   const quiet = Object.create(caller, { supports: { value: () => false } })
   const reader: ConstructorParameters<typeof UpstreamToken>[0] = {
     async upstream(provider, options = {}) {
-      if (!readUpstream) throw new Error(`proxy() needs signIn() as auth of serve() for the upstream "${provider}"`)
-      return readUpstream(quiet, provider, options)
+      const { upstream: upstreamOf } = context ?? {}
+      if (!upstreamOf) throw new Error(`proxy() needs signIn() as auth of serve() for the upstream "${provider}"`)
+      return upstreamOf(quiet)(provider, options)
     },
   }
   return new UpstreamToken(reader, upstream)
