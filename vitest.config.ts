@@ -117,12 +117,7 @@ export default defineConfig({
         // An example inside workerd, as its developer would test it.
         logLevel: 'error',
         resolve: { alias: byName },
-        plugins: [
-          cloudflareTest({
-            wrangler: { configPath: './examples/report/wrangler.toml' },
-            miniflare: { bindings: { ISSUER: 'https://issuer.example', APP: 'https://app.example.com' } },
-          }),
-        ],
+        plugins: [cloudflareTest({ wrangler: { configPath: './examples/report/wrangler.toml' } })],
         test: { name: 'report', include: ['test/testing/workers/**/*.test.ts'], ...inWorkerd, ...patience },
       },
       nextVersion,

@@ -1,12 +1,29 @@
 import { SELF } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
-import { oauthProvider } from 'edgemcp/auth'
+import { bearer, oauthProvider } from 'edgemcp/auth'
 import { connect, transcript } from 'edgemcp/testing'
 import { startIssuer } from 'edgemcp/testing/workers'
 import { expect, test } from 'vitest'
-import confirm from '../../../examples/confirm/index.ts'
-import notes from '../../../examples/protected/index.ts'
+import * as z from 'zod'
+
+// The classes of this Worker are those of its main module, so the servers here have no sessions.
+const notesServer = createServer({ name: 'notes', version: '1.0.0' })
+notesServer.tool('whoami', { description: 'Returns the caller', scopes: [] }, (_, { principal }) =>
+  [principal?.subject, ...(principal?.scopes ?? [])].join(' '),
+)
+notesServer.tool('write_note', { description: 'Writes a note', scopes: ['notes:write'] }, () => 'written')
+const notes = serve(notesServer, { auth: bearer({ issuer: 'https://issuer.example' }) })
+
+const transfers = createServer({ name: 'transfers', version: '1.0.0' })
+transfers.tool('transfer', { description: 'Transfers money', singleUse: true }, async (_, ctx) => {
+  const { content } = await ctx.elicit('consent', 'Transfer it?', z.object({ sure: z.boolean() }))
+  if (!content?.sure) return 'Nothing was transferred.'
+  const receipt = await ctx.once('charge', () => crypto.randomUUID())
+  await ctx.elicit('thanks', 'A note?', z.object({ note: z.string().optional() }))
+  return `Transferred, receipt ${receipt}.`
+})
+const confirm = serve(transfers)
 
 test('a token gives its user the scopes that it has', async () => {
   using issuer = await startIssuer('https://issuer.example')
@@ -14,9 +31,8 @@ test('a token gives its user the scopes that it has', async () => {
   const eve = { token: issuer.tokenFor({ sub: 'eve', scope: 'notes:read' }) }
   await using writer = await connect(notes, { revision: '2026-07-28', ...ada })
   await using reader = await connect(notes, { revision: '2026-07-28', ...eve })
-  await writer.callTool('write_note', { id: 'tea', text: 'Two cups' })
-  expect(await reader.callTool('read_note', { id: 'tea' })).toMatchObject({ content: [{ text: 'Two cups' }] })
-  await expect(reader.callTool('write_note', { id: 'tea', text: 'None' })).rejects.toMatchObject({ status: 403 })
+  expect(await writer.callTool('write_note')).toMatchObject({ content: [{ text: 'written' }] })
+  await expect(reader.callTool('write_note')).rejects.toMatchObject({ status: 403 })
   await expect(connect(notes, { revision: '2026-07-28' })).rejects.toMatchObject({ status: 401 })
 })
 
@@ -25,7 +41,7 @@ test('tokens of a second issuer with the same URL are accepted', async () => {
     using issuer = await startIssuer('https://issuer.example')
     const token = issuer.tokenFor({ sub, scope: 'notes:read' })
     await using client = await connect(notes, { revision: '2026-07-28', token })
-    expect(await client.callTool('whoami')).toMatchObject({ content: [{ text: `${sub}, who may notes:read` }] })
+    expect(await client.callTool('whoami')).toMatchObject({ content: [{ text: `${sub} notes:read` }] })
   }
 })
 
@@ -37,7 +53,7 @@ test('the messages of a transfer', async () => {
     answers: { elicit },
     onMessage: wire.onMessage,
   })
-  await client.callTool('transfer', { to: 'Ada', amount: 5 })
+  await client.callTool('transfer')
   expect(`${wire}`).toMatchSnapshot()
 })
 
