@@ -7,7 +7,6 @@ import { notificationText } from '../../worker/protocol/jsonrpc.ts'
 import { defaultLogLevel } from '../../worker/protocol/meta.ts'
 import type { PendingPost, SessionCall } from './pending-post.ts'
 import { httpRequestFrom } from './posted-request.ts'
-import { hasSubscriptions } from './registration.ts'
 import { notify, release } from './replies.ts'
 import type { SessionParts } from './session-parts.ts'
 
@@ -58,7 +57,7 @@ export function environmentOf(
         addStateObject: (state) => session.lifetime.addStateObject(state, expires, epoch),
       },
     },
-    updates: hasSubscriptions(session),
+    updates: session.registration.isOffered,
     canFollowTasks: session.clientTasks !== undefined,
     known: ({ method }) => (method === 'roots/list' ? session.values.get('roots') : undefined),
     notify: send,

@@ -23,7 +23,6 @@ import { initializeSse } from './initialize-sse.ts'
 import { askClient, takeAnswer } from './input-requests.ts'
 import { holdAwake } from './keep-awake.ts'
 import type { PendingPost, SessionCall } from './pending-post.ts'
-import { hasSubscriptions } from './registration.ts'
 import { answer, fail, recordCall, restOfPost } from './replies.ts'
 import type { SessionParts } from './session-parts.ts'
 
@@ -66,7 +65,7 @@ export function startCall(
     // Whether the server offers the method of a call is decided when the call starts.
     const isOffered =
       method?.requires === 'session'
-        ? method.offered(declarations, { updates: hasSubscriptions(session) })
+        ? method.offered(declarations, { updates: session.registration.isOffered })
         : method !== undefined
     if (!isOffered) throw new McpError('method_not_found', `Method not found: ${request.method}`)
     if (declarations.hooks?.onSessionEnd) setOwner(session, negotiated, from)

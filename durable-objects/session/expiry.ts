@@ -1,7 +1,6 @@
-/** When a session expires: idle for `ttl`, without its HTTP+SSE stream, or together with its id. And how an idle session ends. */
+/** When a session expires: idle for `ttl`, without its HTTP+SSE stream, or together with its id. */
 import type { Alarms } from '../shared/alarms.ts'
 import { isLaterUse, lastUse } from '../shared/last-use.ts'
-import type { SessionParts } from './session-parts.ts'
 import type { SessionValues } from './session-values.ts'
 
 /** Milliseconds for which an HTTP+SSE session outlives its stream, in case the Worker reconnects. */
@@ -83,11 +82,4 @@ export class Expiry {
   get #isHeld(): boolean {
     return this.#ctx.getWebSockets().some(({ readyState }) => readyState === WebSocket.OPEN)
   }
-}
-
-/** Ends a session that expired while it was idle. Its client may use it again, unless `sessions.revive` is false and it has lost data. */
-export function expireSession({ lifetime, values, ledger }: SessionParts): Promise<void> {
-  if (lifetime.terms.revive) return lifetime.finish('expired')
-  const isMissed = values.get('logLevel') !== undefined || values.get('missedTimeout') || ledger.isOpen
-  return lifetime.finish('expired', lifetime.id?.expires, isMissed)
 }

@@ -10,7 +10,6 @@ import type { Result } from '../../worker/protocol/types.ts'
 import type { Post } from '../rpc.ts'
 import type { PendingPost } from './pending-post.ts'
 import { httpRequestFrom } from './posted-request.ts'
-import { hasSubscriptions } from './registration.ts'
 import type { SessionParts } from './session-parts.ts'
 
 /**
@@ -46,7 +45,7 @@ export async function initializeSse(
     protocolVersion: agreed.date,
   })
   await notifyOfClient(declarations, agreed, caller, from.session)
-  const features = { updates: hasSubscriptions(session), hasSessions: true }
+  const features = { updates: session.registration.isOffered, hasSessions: true }
   const result = await method.answer(declarations, agreed, features, caller)
   // After each wait, the stream may have been closed, or another request may have initialized the session.
   check()

@@ -7,6 +7,7 @@ import { fingerprint, rootsRequest } from '../../worker/engine/request-input.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import { isObject, isResponse, type Message, notificationText, requestText } from '../../worker/protocol/jsonrpc.ts'
 import type { RequestId } from '../../worker/protocol/types.ts'
+import type { TaskEnded } from '../rpc.ts'
 import type { StoredCall } from '../shared/call-ledger.ts'
 import { elicitationId } from './call-environment.ts'
 import type { PendingPost, SessionCall } from './pending-post.ts'
@@ -97,8 +98,13 @@ export function endOverdue(session: Context): void {
   endWaiting(session, session.ledger.overdue(Date.now()), 'Timed out waiting for input')
 }
 
+/** Ends the calls that wait for responses on behalf of a task. */
+export function endAsking(session: Context, [taskId, problem]: TaskEnded): void {
+  endWaiting(session, session.ledger.askingFor(taskId), problem)
+}
+
 /** Ends calls that wait for responses. */
-export function endWaiting(session: Context, calls: Iterable<StoredCall>, problem: string): void {
+function endWaiting(session: Context, calls: Iterable<StoredCall>, problem: string): void {
   for (const { row, call } of calls) {
     const late = new McpError('call_interrupted', problem, { reason: 'timeout', retryable: true })
     if (!session.streams.isOpen(call.stream)) session.values.put('missedTimeout', true)

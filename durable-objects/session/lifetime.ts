@@ -131,6 +131,17 @@ export class Lifetime {
   }
 
   /**
+   * Ends a session that expired while it was idle. Its client may use it again, unless `sessions.revive` is false and it has lost data.
+   *
+   * @param hasCalls whether a call waits for its client
+   */
+  expire(hasCalls: boolean): Promise<void> {
+    if (this.terms.revive) return this.finish('expired')
+    const isMissed = this.#values.get('logLevel') !== undefined || this.#values.get('missedTimeout') || hasCalls
+    return this.finish('expired', this.id?.expires, isMissed)
+  }
+
+  /**
    * Ends the session.
    *
    * @param expires milliseconds since 1970: until when the tombstone is stored; `undefined`: without a tombstone, because the session id is

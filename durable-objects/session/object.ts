@@ -45,17 +45,18 @@ import { EventLog, standingStream } from '../shared/event-log.ts'
 import { guarded } from '../shared/guarded.ts'
 import { Values } from '../shared/values.ts'
 import { Store } from '../store/object.ts'
+import type { AddedParts } from './added-parts.ts'
 import { scopesIn, scopesOfOpenCalls } from './call-scopes.ts'
 import { resumeCall, startCall } from './calls.ts'
 import { abandonAll, cancelCall } from './cancel-calls.ts'
-import { expireSession } from './expiry.ts'
 import { FollowedStreams } from './followed-streams.ts'
+import { endAsking } from './input-requests.ts'
 import { answersDue, holdRunning, keepAwakeAfterMs } from './keep-awake.ts'
 import { Lifetime } from './lifetime.ts'
 import { notifyOfEnd } from './notify-of-end.ts'
 import { PendingPost } from './pending-post.ts'
 import { recoverCalls } from './recover-calls.ts'
-import { deregister, dropSubscriptionsWithout } from './registration.ts'
+import { Registration } from './registration.ts'
 import { respondToPost } from './respond-to-post.ts'
 import type { SessionHost } from './session-host.ts'
 import type { SessionParts } from './session-parts.ts'
@@ -63,13 +64,23 @@ import type { SessionValues } from './session-values.ts'
 import { StreamAdmission } from './stream-admission.ts'
 import { isOverSse, SessionStreams } from './streams.ts'
 
+/** An entry of the object: see `Session.#enter`. */
+type Entry<T> = {
+  /** Answers for a session that has ended. */
+  over(): Promise<T> | T
+  /** Of a request of the client: see `Lifetime.setTerms`. */
+  terms?: string
+  /** Whether the entry waits until an end in progress is complete. Default: true. An event is not for the next life of the session. */
+  waits?: boolean
+}
+
 export class Session extends Store implements SessionRpc {
   readonly #session: SessionParts
   /** Deliveries that this session has received: a delivery that was acknowledged late is repeated. */
   readonly #deliveries = new BoundedMap<string, true>({ maxEntries: 100 })
   readonly #readSession = memoizeLast((text): PostedSession => JSON.parse(text))
 
-  constructor(ctx: DurableObjectState, env: Cloudflare.Env, host: SessionHost) {
+  constructor(ctx: DurableObjectState, env: Cloudflare.Env, host: SessionHost, added: AddedParts) {
     super(ctx, env)
     const { storage } = ctx
     const abort = (problem: unknown) => lifetime.abort(problem)
@@ -82,11 +93,11 @@ export class Session extends Store implements SessionRpc {
         abandonAll(this.#session, new Error('The session has ended'))
         streams.completeAll()
       },
-      deregister: () => deregister(this.#session),
-      lists: () => this.#session.subscriptions?.lists,
+      deregister: () => registration.deregister(),
+      lists: () => subscriptions?.lists,
       notify: (owner, reason) => notifyOfEnd(host, lifetime.name, owner, reason),
       reset: () => {
-        for (const stored of [schema, log, ledger, this.#session.clientTasks]) stored?.reset()
+        for (const stored of [schema, log, ledger, clientTasks]) stored?.reset()
       },
     })
     const skippedIds = () => lifetime.skippedIds
@@ -95,27 +106,45 @@ export class Session extends Store implements SessionRpc {
     const followed = new FollowedStreams()
     const admission = new StreamAdmission(log, values)
     const streams = new SessionStreams(ctx, log, ledger, followed, admission)
-    const parts = { host, values, log, ledger, alarms, lifetime, streams, followed, admission }
-    this.#session = { ...parts, subscriptions: undefined, clientTasks: undefined, running: new Map(), isNew: true }
-    const { subscriptions, clientTasks } = host.parts
-    if (clientTasks) this.#session.clientTasks = new clientTasks.ClientTasks(this.#session, sql)
-    if (subscriptions) this.#session.subscriptions = new subscriptions.Subscriptions(this.#session)
+    const registration = new Registration(host, values, log, lifetime, added.subscriptions !== undefined)
+    const own = { host, values, lifetime, streams }
+    const subscriptions = added.subscriptions && new added.subscriptions.Subscriptions(own, registration)
+    const clientTasks = added.clientTasks && new added.clientTasks.ClientTasks(own, sql, ledger, alarms)
+    const parts = { ...own, log, ledger, alarms, followed, admission, registration, subscriptions, clientTasks }
+    this.#session = { ...parts, running: new Map(), isNew: true }
+  }
+
+  /**
+   * Every entry of the object goes through this: nothing is done with what a newer release stored, or for a session that has ended, and what
+   * was written is stored before the entry is answered.
+   */
+  async #enter<T>({ over, terms, waits = true }: Entry<T>, handle: () => Promise<T> | T): Promise<T> {
+    this.schema.check()
+    const session = this.#session
+    const { lifetime, streams } = session
+    while (waits && lifetime.completeEnd()) await lifetime.completeEnd()
+    if (lifetime.isOver) return over()
+    if (terms !== undefined) {
+      lifetime.setTerms(terms)
+      recoverCalls(session)
+      lifetime.expiry.markSeen()
+    }
+    const answer = await handle()
+    streams.flush()
+    return answer
   }
 
   async post(request: string, session: string, principal: Principal | undefined): Promise<Posted | string> {
-    const posted = await this.#post({ ...JSON.parse(request), ...this.#readSession(session), principal })
+    const post: Post = { ...JSON.parse(request), ...this.#readSession(session), principal }
+    const posted = await this.#enter({ over: gone, terms: post.terms }, () => this.#post(post))
     const isPlain = 'text' in posted && posted.status === 200 && !posted.headers && !posted.refusals
     return isPlain ? (posted.text ?? '') : posted
   }
 
-  async #post(post: Post): Promise<Posted> {
-    this.schema.check()
+  #post(post: Post): Promise<Posted> | Posted {
     const session = this.#session
-    while (session.lifetime.completeEnd()) await session.lifetime.completeEnd()
-    if (session.lifetime.isOver) return { gone: true }
     const overSse = post.handshake === undefined
-    if (overSse && !session.lifetime.id) return { gone: true }
-    this.#wake(post.terms)
+    if (overSse && !session.lifetime.id) return gone()
     if (overSse) void session.subscriptions?.listenAgain(post.principal)
     const negotiated = post.handshake ?? session.values.get('handshake') ?? undefined
     const revision = negotiated && revisionOf(negotiated.version)
@@ -138,30 +167,20 @@ export class Session extends Store implements SessionRpc {
     return respondToPost(session, pending, post)
   }
 
-  /** Called for each message of the client: takes over the options of its endpoint, and recovers the calls of the last instance. */
-  #wake(terms: string): void {
-    const session = this.#session
-    session.lifetime.setTerms(terms)
-    recoverCalls(session)
-    session.lifetime.expiry.markSeen()
-  }
-
   #onNotification(method: string, params: Params | undefined): void {
     if (method === 'notifications/roots/list_changed') this.#session.values.delete('roots')
     const id = method === 'notifications/cancelled' ? params?.requestId : undefined
     if (isRequestId(id)) cancelCall(this.#session, id, params?.reason)
   }
 
-  async end(expires: number): Promise<boolean> {
-    this.schema.check()
-    const session = this.#session
-    while (session.lifetime.completeEnd()) await session.lifetime.completeEnd()
-    if (session.lifetime.isOver) return false
-    await session.lifetime.finish('deleted', expires)
-    return true
+  end(expires: number): Promise<boolean> {
+    return this.#enter({ over: no }, async () => {
+      await this.#session.lifetime.finish('deleted', expires)
+      return true
+    })
   }
 
-  async changed(
+  changed(
     event: ServerEvent,
     taskEnded?: TaskEnded,
     scopes?: readonly string[],
@@ -169,39 +188,42 @@ export class Session extends Store implements SessionRpc {
     topics?: readonly string[],
   ): Promise<boolean> {
     const { subscriptions, clientTasks } = this.#session
-    return this.#once(delivery, () => (subscriptions ?? clientTasks)?.deliver(event, { taskEnded, scopes, topics }))
+    return this.#once(delivery, async () => {
+      const isThere = (await (subscriptions ?? clientTasks)?.deliver({ event, scopes, topics })) ?? false
+      if (isThere && taskEnded) endAsking(this.#session, taskEnded)
+      return isThere
+    })
   }
 
-  async missed(uris: readonly string[], delivery: string): Promise<boolean> {
-    return this.#once(delivery, () => this.#session.subscriptions?.deliverAll(uris))
+  missed(uris: readonly string[], delivery: string): Promise<boolean> {
+    return this.#once(delivery, async () => (await this.#session.subscriptions?.deliverAll(uris)) ?? false)
   }
 
   /** Makes a delivery that this session has not received. Returns false if the session has ended. */
-  async #once(delivery: string | undefined, deliver: () => Promise<boolean> | undefined): Promise<boolean> {
-    this.schema.check()
+  async #once(delivery: string | undefined, deliver: () => Promise<boolean>): Promise<boolean> {
     if (delivery && this.#deliveries.has(delivery)) return true
-    const isThere = (await deliver()) ?? false
+    const isThere = await this.#enter({ over: no, waits: false }, deliver)
     if (isThere && delivery) this.#deliveries.set(delivery, true)
     return isThere
   }
 
-  async admit(opening: Opening): Promise<Admission> {
-    const { terms, expires, scopes, after, relay, owner } = opening
-    this.schema.check()
+  admit(opening: Opening): Promise<Admission> {
+    return this.#enter({ over: gone, terms: opening.terms }, () => this.#admit(opening))
+  }
+
+  async #admit(opening: Opening): Promise<Admission> {
+    const { expires, scopes, after, relay, owner } = opening
     const session = this.#session
-    while (session.lifetime.completeEnd()) await session.lifetime.completeEnd()
-    if (session.lifetime.isOver) return { gone: true }
-    this.#wake(terms)
     const { epoch } = session.lifetime
     if (owner) session.lifetime.setOwner(owner, expires)
-    await (session.subscriptions?.dropWithout(scopes) ?? dropSubscriptionsWithout(session, scopes))
-    if (epoch !== session.lifetime.epoch) return { gone: true }
+    await (session.subscriptions ?? session.registration).dropWithout(scopes)
+    if (epoch !== session.lifetime.epoch) return gone()
     const lacks = session.admission.admit(scopes, after, relay)
     if (lacks) return { lacks }
     if (after !== undefined) return { admitted: true }
     session.lifetime.scheduleExpiry(expires)
     const isThere = await session.subscriptions?.listen(opening)
-    return isThere === false ? { gone: true } : { admitted: true }
+    return isThere === false ? gone() : { admitted: true }
   }
 
   /**
@@ -210,36 +232,36 @@ export class Session extends Store implements SessionRpc {
    * know the token. `terms`: see `Opening`. `relay`, `again`, `primes`, `sse`: see
    * `StreamOptions`. The URL must not contain secrets, because platforms log it.
    */
-  override async fetch(request: Request): Promise<Response> {
-    this.schema.check()
+  override fetch(request: Request): Promise<Response> {
+    const query = new URL(request.url).searchParams
+    return this.#enter({ over: () => withStatus(404), terms: query.get('terms') ?? '' }, () =>
+      this.#open(query, request.signal),
+    )
+  }
+
+  async #open(query: URLSearchParams, signal: AbortSignal): Promise<Response> {
     const session = this.#session
-    const { searchParams } = new URL(request.url)
-    const after = searchParams.get('after')
-    const stream = searchParams.get('stream')
-    const options = streamOptionsIn(searchParams)
+    const after = query.get('after')
+    const stream = query.get('stream')
+    const options = streamOptionsIn(query)
     const { overSse } = options
-    while (session.lifetime.completeEnd()) await session.lifetime.completeEnd()
-    if (session.lifetime.isOver) return new Response(null, { status: 404 })
-    this.#wake(searchParams.get('terms') ?? '')
     if (overSse) session.lifetime.expiry.markConnected()
-    const isAdmitted = searchParams.has('admitted')
-    if (isAdmitted && !session.admission.isAdmitted(options.relay)) return new Response(null, { status: 412 })
+    const isAdmitted = query.has('admitted')
+    if (isAdmitted && !session.admission.isAdmitted(options.relay)) return withStatus(412)
     if (after) {
       const resumed = session.streams.resume(after, options)
       if (resumed) return this.#announcing(resumed, overSse)
       // The session cannot continue without its stream.
       if (overSse) await session.lifetime.finish('disconnected')
-      return new Response(null, { status: 400 })
+      return withStatus(400)
     }
     if (stream) return session.streams.openPost(Number(stream), options)
-    session.lifetime.scheduleExpiry(Number(searchParams.get('expires')))
+    session.lifetime.scheduleExpiry(Number(query.get('expires')))
     if (overSse && session.values.get('handshake') === undefined) session.values.put('handshake', null)
-    if (!(overSse || isAdmitted) && (await session.subscriptions?.listen()) === false) {
-      return new Response(null, { status: 404 })
-    }
+    if (!(overSse || isAdmitted) && (await session.subscriptions?.listen()) === false) return withStatus(404)
     // The Worker may have disconnected: a socket without another end would keep this session forever.
-    if (request.signal.aborted) return new Response(null, { status: 408 })
-    const isFirst = session.log.find(standingStream) === undefined
+    if (signal.aborted) return withStatus(408)
+    const isFirst = !session.streams.hasStanding
     const opened = session.streams.openStanding(options)
     // Its client knows the lists as they were in an earlier life.
     if (isFirst && session.lifetime.skippedIds > 0) session.subscriptions?.announceLists()
@@ -254,22 +276,26 @@ export class Session extends Store implements SessionRpc {
     return opened
   }
 
-  override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
-    this.schema.check()
-    const session = this.#session
-    if (session.lifetime.isOver || !session.lifetime.id) return
-    if (!isOverSse(socket)) return session.lifetime.expiry.markSeen()
-    // Over HTTP+SSE, the session ends with its stream.
-    // Its id is invalid without the handshake of the stream, so it needs no tombstone.
-    if (code === closeCode.clientGone) return session.lifetime.finish('disconnected')
-    if (!session.streams.isOpen(standingStream)) await session.lifetime.expiry.markDisconnected()
+  override webSocketClose(socket: WebSocket, code: number): Promise<void> {
+    return this.#enter({ over() {}, waits: false }, () => {
+      const { lifetime, streams } = this.#session
+      if (!lifetime.id) return
+      if (!isOverSse(socket)) return lifetime.expiry.markSeen()
+      // Over HTTP+SSE, the session ends with its stream.
+      // Its id is invalid without the handshake of the stream, so it needs no tombstone.
+      if (code === closeCode.clientGone) return lifetime.finish('disconnected')
+      if (!streams.isOpen(standingStream)) return lifetime.expiry.markDisconnected()
+    })
   }
 
   override async alarm(): Promise<void> {
     if (await this.schema.putOffAlarm()) return
+    const { lifetime } = this.#session
+    return this.#enter({ over: () => lifetime.expireTombstone() }, () => this.#onAlarm())
+  }
+
+  async #onAlarm(): Promise<void> {
     const session = this.#session
-    while (session.lifetime.completeEnd()) await session.lifetime.completeEnd()
-    if (session.lifetime.isOver) return session.lifetime.expireTombstone()
     // This object stores no session.
     if (!session.lifetime.id) return super.alarm()
     const { epoch } = session.lifetime
@@ -280,13 +306,17 @@ export class Session extends Store implements SessionRpc {
     if (epoch !== session.lifetime.epoch || session.lifetime.isOver) return
     const due = session.lifetime.expiry.due()
     // Also while a call runs: no client waits for it.
-    if (due <= Date.now()) return expireSession(session)
+    if (due <= Date.now()) return session.lifetime.expire(session.ledger.isOpen)
     const now = Date.now()
     const cleanup = session.log.deleteFinished(now) ? now + session.lifetime.terms.log.maxAgeMs : due
     const next = session.running.size > 0 ? now + keepAwakeAfterMs : cleanup
     return session.alarms.set({ expiry: due, next, answers: answersDue(session) })
   }
 }
+
+const gone = (): { gone: true } => ({ gone: true })
+const no = () => false
+const withStatus = (status: number) => new Response(null, { status })
 
 const streamOptionsIn = (query: URLSearchParams) => ({
   relay: query.get('relay') ?? '',

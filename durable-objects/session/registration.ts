@@ -4,42 +4,65 @@
  */
 import { holdsScopes } from '../../worker/protocol/principal.ts'
 import type { SubscriptionsRpc } from '../rpc.ts'
+import type { EventLog } from '../shared/event-log.ts'
+import type { Lifetime } from './lifetime.ts'
 import { sessionAddress } from './session-address.ts'
-import type { SessionParts } from './session-parts.ts'
+import type { SessionHost } from './session-host.ts'
+import type { SessionValues } from './session-values.ts'
 
-type Context = Pick<SessionParts, 'host' | 'values' | 'log' | 'lifetime' | 'subscriptions'>
+export class Registration {
+  readonly #host: SessionHost
+  readonly #values: SessionValues
+  readonly #log: EventLog
+  readonly #lifetime: Lifetime
+  readonly #hasPart: boolean
 
-/** Whether the endpoint of the session has `subscriptions()`. */
-export const hasSubscriptions = (session: Context): boolean =>
-  session.subscriptions !== undefined && session.lifetime.terms.shard !== undefined
+  /** @param hasPart whether the endpoint of the class has `subscriptions()` */
+  constructor(host: SessionHost, values: SessionValues, log: EventLog, lifetime: Lifetime, hasPart: boolean) {
+    this.#host = host
+    this.#values = values
+    this.#log = log
+    this.#lifetime = lifetime
+    this.#hasPart = hasPart
+  }
 
-/** Returns the address by which Subscriptions objects call the session: they notify sessions of several classes. */
-export const addressOf = (session: Context): string => sessionAddress(session.host.className, session.lifetime.name)
+  /** Whether the endpoint of the session has `subscriptions()`. */
+  get isOffered(): boolean {
+    return this.#hasPart && this.#lifetime.terms.shard !== undefined
+  }
 
-/** Returns the Subscriptions object of the session. A later increase of the number of shards does not change it. */
-export function subscriptionsOf(session: Context): SubscriptionsRpc | undefined {
-  const shard = session.values.get('registration')?.shard ?? session.lifetime.terms.shard
-  return shard === undefined ? undefined : session.host.subscriptionsAt(shard)
-}
+  /** The address by which Subscriptions objects call the session: they notify sessions of several classes. */
+  get address(): string {
+    return sessionAddress(this.#host.className, this.#lifetime.name)
+  }
 
-/** Returns the scopes of the resources that the session has subscribed to. */
-export const subscribedScopes = (session: Context): string[] => session.values.get('subscribedScopes') ?? []
+  /** The Subscriptions object of the session. A later increase of the number of shards does not change it. */
+  get object(): SubscriptionsRpc | undefined {
+    const shard = this.#values.get('registration')?.shard ?? this.#lifetime.terms.shard
+    return shard === undefined ? undefined : this.#host.subscriptionsAt(shard)
+  }
 
-/** Ends the subscriptions of the session to resources, and erases their events, if a token that opens a stream lacks a scope of one of them. */
-export async function dropSubscriptionsWithout(session: Context, scopes: readonly string[]): Promise<void> {
-  if (holdsScopes(scopes, subscribedScopes(session))) return
-  // A failure fails the request, and the next one repeats this: what is still registered must not be forgotten.
-  await subscriptionsOf(session)?.unsubscribeAll(addressOf(session), true)
-  session.log.eraseScoped('resource')
-  session.values.delete('subscribedScopes')
-}
+  /** The scopes of the resources that the session has subscribed to. */
+  get scopes(): string[] {
+    return this.#values.get('subscribedScopes') ?? []
+  }
 
-/** Ends the subscriptions of the session. Returns true if it was, or may have been, subscribed to resources. */
-export async function deregister(session: Context): Promise<boolean> {
-  try {
-    return (await subscriptionsOf(session)?.unsubscribeAll(addressOf(session))) ?? false
-  } catch (problem) {
-    session.host.report(problem)
-    return true
+  /** Ends the subscriptions of the session to resources, and erases their events, if a token that opens a stream lacks a scope of one of them. */
+  async dropWithout(scopes: readonly string[]): Promise<void> {
+    if (holdsScopes(scopes, this.scopes)) return
+    // A failure fails the request, and the next one repeats this: what is still registered must not be forgotten.
+    await this.object?.unsubscribeAll(this.address, true)
+    this.#log.eraseScoped('resource')
+    this.#values.delete('subscribedScopes')
+  }
+
+  /** Ends the subscriptions of the session. Returns true if it was, or may have been, subscribed to resources. */
+  async deregister(): Promise<boolean> {
+    try {
+      return (await this.object?.unsubscribeAll(this.address)) ?? false
+    } catch (problem) {
+      this.#host.report(problem)
+      return true
+    }
   }
 }

@@ -10,9 +10,7 @@ import { becomeStream, fitted } from './replies.ts'
 import type { SessionParts } from './session-parts.ts'
 
 /**
- * Waits until every request of a POST has its reply, or the POST has become a stream. Every POST ends here: what it has begun, changed or
- * ended is stored before the response acknowledges it.
- */
+ * Waits until every request of a POST has its reply, or the POST has become a stream. */
 export async function respondToPost(session: SessionParts, pending: PendingPost, post: Post): Promise<Posted> {
   const { lifetime } = session
   const { epoch } = lifetime
@@ -30,13 +28,14 @@ export async function respondToPost(session: SessionParts, pending: PendingPost,
   // Calls that end in this turn are not written, and the others are written together.
   if (isStream || pending.replies.length === 0) await drainMicrotasks()
   if (epoch !== lifetime.epoch) return { gone: true }
-  session.streams.flush()
   return { ...(isStream ? respondWithStream(session, pending) : respondWithReplies(pending, post)), ...refusals }
 }
 
-function respondWithStream({ followed }: SessionParts, { stream, revision }: PendingPost): Posted {
+function respondWithStream({ streams, followed }: SessionParts, { stream, revision }: PendingPost): Posted {
   // The stream of an HTTP+SSE session is open, or its Worker reconnects.
   if (stream === undefined || stream === standingStream) return { status: 202 }
+  // Its events must be in the log before the Worker has them.
+  streams.flush()
   return { stream, ...followed.respond(stream, revision.polling) }
 }
 

@@ -2,11 +2,11 @@ import type { Cancellation } from '../../worker/engine/cancellation.ts'
 import type { Alarms } from '../shared/alarms.ts'
 import type { CallLedger } from '../shared/call-ledger.ts'
 import type { EventLog } from '../shared/event-log.ts'
-import type { Subscriptions } from '../subscriptions/session-part.ts'
-import type { ClientTasks } from '../task/client-tasks.ts'
+import type { SessionSubscriptions, SessionTasks } from './added-parts.ts'
 import type { FollowedStreams } from './followed-streams.ts'
 import type { Lifetime } from './lifetime.ts'
 import type { PendingPost, SessionCall } from './pending-post.ts'
+import type { Registration } from './registration.ts'
 import type { SessionHost } from './session-host.ts'
 import type { SessionValues } from './session-values.ts'
 import type { StreamAdmission } from './stream-admission.ts'
@@ -23,10 +23,11 @@ export type SessionParts = {
   readonly streams: SessionStreams
   readonly followed: FollowedStreams
   readonly admission: StreamAdmission
+  readonly registration: Registration
   /** `undefined` if the endpoint of the class has no `subscriptions()`. */
-  subscriptions: Subscriptions | undefined
+  readonly subscriptions: SessionSubscriptions | undefined
   /** `undefined` if the endpoint of the class has no `tasks()`. */
-  clientTasks: ClientTasks | undefined
+  readonly clientTasks: SessionTasks | undefined
   /** Calls that run in this instance, by the key of their request. */
   readonly running: Map<string, RunningCall>
   /** Whether the instance has not yet recovered the calls of the last one. */

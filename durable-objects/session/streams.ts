@@ -208,6 +208,11 @@ export class SessionStreams {
     for (const reader of readers) sendAway(reader, retry)
   }
 
+  /** Whether the standing stream has been opened. */
+  get hasStanding(): boolean {
+    return this.#log.find(standingStream) !== undefined
+  }
+
   /** Whether a stream has a relay. Nobody knows whether a Worker that follows it still has its client. */
   isOpen(stream: number): boolean {
     return this.#sockets(stream).length > 0

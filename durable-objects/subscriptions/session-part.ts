@@ -3,67 +3,49 @@
 import type { CallerContext } from '../../worker/declarations/caller.ts'
 import { capabilitiesOf } from '../../worker/engine/methods/discover.ts'
 import { checkSubscription } from '../../worker/engine/topics.ts'
-import {
-  listChanges,
-  type ServerEvent,
-  type SubscriberScope,
-  subscriberKey,
-  topicsFor,
-} from '../../worker/protocol/changes.ts'
+import { listChanges, type SubscriberScope, subscriberKey, topicsFor } from '../../worker/protocol/changes.ts'
 import { tooManyRequests } from '../../worker/protocol/errors.ts'
 import { ownerKey } from '../../worker/protocol/principal.ts'
-import { deliverEvent, type EventDetails, sendEvent } from '../session/deliver-event.ts'
+import type { Delivery, PartSession, SessionSubscriptions, SubscriptionHooks } from '../session/added-parts.ts'
 import type { SessionCall } from '../session/pending-post.ts'
-import {
-  addressOf,
-  deregister,
-  dropSubscriptionsWithout,
-  hasSubscriptions,
-  subscribedScopes,
-  subscriptionsOf,
-} from '../session/registration.ts'
-import type { SessionParts } from '../session/session-parts.ts'
+import type { Registration } from '../session/registration.ts'
+import { StandingEvents } from '../session/standing-events.ts'
 import { standingStream } from '../shared/event-log.ts'
 import { changedLists, listsText } from './declared-lists.ts'
 
-/** The hooks of a subscription. `onUnsubscribe` does not throw. */
-export type SubscriptionHooks = {
-  /** @throws the error that refuses the subscription */
-  onSubscribe(): Promise<void>
-  onUnsubscribe(): Promise<void>
-}
-
-export class Subscriptions {
-  readonly #session: SessionParts
+export class Subscriptions implements SessionSubscriptions {
+  readonly #session: PartSession
+  readonly #registration: Registration
+  readonly #events: StandingEvents
   /** Whether this instance has sent the lists that a deployment has changed. */
   #isAnnounced = false
   /** Resolves when the last change of subscriptions is complete. */
   #changing: Promise<void> = Promise.resolve()
 
-  constructor(session: SessionParts) {
+  constructor(session: PartSession, registration: Registration) {
     this.#session = session
+    this.#registration = registration
+    this.#events = new StandingEvents(
+      session,
+      async (topics) => (await registration.object?.hasSubscribed(registration.address, topics)) ?? false,
+    )
   }
 
-  /**
-   * Registers this session for list changes, once. Stores that afterwards, so that a failure is repeated. Returns false if the session ended
-   * meanwhile.
-   */
   async listen(scope: SubscriberScope = {}): Promise<boolean> {
     const { host, values, lifetime } = this.#session
     const { shard } = lifetime.terms
     if (shard === undefined || values.get('registration')) return true
     const topics = [...topicsFor(listChanges, scope), subscriberKey(scope) ?? []].flat()
     const { epoch } = lifetime
-    await host.subscriptionsAt(shard).subscribe(addressOf(this.#session), topics)
+    await host.subscriptionsAt(shard).subscribe(this.#registration.address, topics)
     if (epoch !== lifetime.epoch) {
-      await deregister(this.#session)
+      await this.#registration.deregister()
       return false
     }
     values.put('registration', { shard })
     return true
   }
 
-  /** Registers an initialized session over HTTP+SSE whose registration failed. A failure is repeated with the next request. */
   async listenAgain(scope?: SubscriberScope): Promise<void> {
     const { host, values } = this.#session
     if (values.get('registration') || !values.get('handshake')) return
@@ -72,37 +54,31 @@ export class Subscriptions {
     if (values.get('registration')) this.announceLists()
   }
 
-  /** See `deliverEvent`. */
-  deliver(event: ServerEvent, details: EventDetails): Promise<boolean> {
-    return deliverEvent(this.#session, event, details)
+  deliver(delivery: Delivery): Promise<boolean> {
+    return this.#events.deliver(delivery)
   }
 
-  /** Sends the change of each list of the server on the standing stream. */
   announceLists(): void {
-    for (const change of this.#offeredChanges) sendEvent(this.#session, change, [], false)
+    for (const change of this.#offeredChanges) this.#events.send(change)
   }
 
   get #offeredChanges() {
-    const { host } = this.#session
-    const capabilities = capabilitiesOf(host.server.declarations, { updates: hasSubscriptions(this.#session) })
+    const { declarations } = this.#session.host.server
+    const capabilities = capabilitiesOf(declarations, { updates: this.#registration.isOffered })
     return listChanges.filter(({ list }) => capabilities[list]?.listChanged)
   }
 
-  /** See `SessionRpc.missed`. */
   async deliverAll(uris: readonly string[]): Promise<boolean> {
-    const details = { taskEnded: undefined, scopes: undefined, topics: undefined }
-    for (const change of [...this.#offeredChanges, ...uris.map((resource) => ({ resource }))]) {
-      if (!(await deliverEvent(this.#session, change, details))) return false
+    for (const event of [...this.#offeredChanges, ...uris.map((resource) => ({ resource }))]) {
+      if (!(await this.deliver({ event }))) return false
     }
     return true
   }
 
-  /** The declared lists: see `listsText`. */
   get lists(): string {
     return listsText(this.#session.host.server.declarations)
   }
 
-  /** Sends the lists that have changed since the session started, or since the last call, if the standing stream is open. */
   announceChangedLists(): void {
     const { values, streams } = this.#session
     const id = values.get('id')
@@ -111,18 +87,13 @@ export class Subscriptions {
     const { lists } = this
     if (id.lists === lists) return
     values.put('id', { ...id, lists })
-    for (const list of changedLists(id.lists ?? lists, lists)) sendEvent(this.#session, { list }, [], false)
+    for (const list of changedLists(id.lists ?? lists, lists)) this.#events.send({ list })
   }
 
-  /** See `dropSubscriptionsWithout`. */
   dropWithout(scopes: readonly string[]): Promise<void> {
-    return this.#oneByOne(() => dropSubscriptionsWithout(this.#session, scopes))
+    return this.#oneByOne(() => this.#registration.dropWithout(scopes))
   }
 
-  /**
-   * @param signal when it is aborted, nothing changes
-   * @throws McpError `resource_not_found` when this caller may not read the resource, `too_many_requests`
-   */
   async subscribe(
     uri: string,
     { principal, identity, address, expires, scopes = [] }: SessionCall,
@@ -131,6 +102,7 @@ export class Subscriptions {
     hooks: SubscriptionHooks,
   ): Promise<void> {
     const { host, values, lifetime } = this.#session
+    const registration = this.#registration
     const checked = checkSubscription(host.server.declarations, caller, uri)
     // The queue awaits it, which may be later than it fails.
     checked.catch(() => {})
@@ -141,12 +113,11 @@ export class Subscriptions {
       const { epoch } = lifetime
       if (!(await this.listen(principal))) return
       if (scopes.length > 0) {
-        values.put('subscribedScopes', [...new Set([...subscribedScopes(this.#session), ...scopes])])
+        values.put('subscribedScopes', [...new Set([...registration.scopes, ...scopes])])
       }
       const subscriber = { owner: principal && ownerKey(principal, identity), address }
-      const shard = subscriptionsOf(this.#session)
-      const isAccepted = await shard?.subscribe(addressOf(this.#session), topics, subscriber)
-      if (epoch !== lifetime.epoch) return void (await deregister(this.#session))
+      const isAccepted = await registration.object?.subscribe(registration.address, topics, subscriber)
+      if (epoch !== lifetime.epoch) return void (await registration.deregister())
       if (isAccepted !== false) return
       const problem = 'Too many subscriptions: unsubscribe from a resource, or wait 60 seconds, then try again'
       throw tooManyRequests(problem, 60, 'subscriptions')
@@ -163,14 +134,9 @@ export class Subscriptions {
     })
   }
 
-  /** Whether this session has subscribed to one of the topics. */
-  async hasSubscribed(topics: readonly string[]): Promise<boolean> {
-    return (await subscriptionsOf(this.#session)?.hasSubscribed(addressOf(this.#session), topics)) ?? false
-  }
-
   async unsubscribe(uri: string, { principal }: SessionCall): Promise<void> {
     const topics = topicsFor([{ resource: uri }], principal ?? {})
-    await this.#oneByOne(async () => subscriptionsOf(this.#session)?.unsubscribe(addressOf(this.#session), topics))
+    await this.#oneByOne(async () => this.#registration.object?.unsubscribe(this.#registration.address, topics))
   }
 
   /** Changes subscriptions in the order of their requests, so that the registration and its scopes agree with the last request. */

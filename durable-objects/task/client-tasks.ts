@@ -14,11 +14,12 @@
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
  */
 import * as bounds from '../../worker/protocol/bounds.ts'
-import type { ServerEvent } from '../../worker/protocol/changes.ts'
 import { isObject, isResponse, type Message, requestText } from '../../worker/protocol/jsonrpc.ts'
 import type { RequestId } from '../../worker/protocol/types.ts'
-import { deliverEvent, type EventDetails } from '../session/deliver-event.ts'
-import type { SessionParts } from '../session/session-parts.ts'
+import type { Delivery, PartSession, SessionTasks } from '../session/added-parts.ts'
+import { StandingEvents } from '../session/standing-events.ts'
+import type { Alarms } from '../shared/alarms.ts'
+import type { CallLedger } from '../shared/call-ledger.ts'
 import { Tables } from '../shared/tables.ts'
 
 type Row = { question: number; task: string | null; due: number | null; pause: number; sent: number; ended: number }
@@ -30,26 +31,29 @@ const schema = `CREATE TABLE client_tasks (
   question INTEGER PRIMARY KEY, task TEXT, due INTEGER, pause INTEGER, sent INTEGER DEFAULT 0, ended INTEGER DEFAULT 0
 )`
 
-export class ClientTasks {
-  readonly #session: SessionParts
+export class ClientTasks implements SessionTasks {
+  readonly #streams: PartSession['streams']
+  readonly #events: StandingEvents
   readonly #tables: Tables
+  readonly #ledger: CallLedger
+  readonly #alarms: Alarms
 
-  constructor(session: SessionParts, sql: SqlStorage) {
-    this.#session = session
+  constructor(session: PartSession, sql: SqlStorage, ledger: CallLedger, alarms: Alarms) {
+    this.#streams = session.streams
+    this.#events = new StandingEvents(session)
     this.#tables = new Tables(sql, 'client_tasks', schema)
+    this.#ledger = ledger
+    this.#alarms = alarms
   }
 
-  /** See `deliverEvent`. */
-  deliver(event: ServerEvent, details: EventDetails): Promise<boolean> {
-    return deliverEvent(this.#session, event, details)
+  deliver(delivery: Delivery): Promise<boolean> {
+    return this.#events.deliver(delivery)
   }
 
-  /** Called after the storage was deleted. */
   reset(): void {
     this.#tables.reset()
   }
 
-  /** Records that the client may answer an input request with a task. @param id as the client knows it, such as `ask-1` */
   expect(id: RequestId): void {
     this.#tables.create()
     this.#tables.query(
@@ -59,13 +63,11 @@ export class ClientTasks {
     )
   }
 
-  /** Returns the id of the input request that a response is about: itself, or a request about the task that answers it. */
   questionOf(id: RequestId): RequestId {
     const question = questionIn(id)
     return question === undefined ? id : `ask-${question}`
   }
 
-  /** Reads a response. Returns the response to the input request, once there is one; `undefined` for one about the client's task. */
   read(message: Message): Message | undefined {
     const id = isResponse(message) && message.id ? message.id : undefined
     const row = id === undefined ? undefined : this.#row(id)
@@ -79,39 +81,36 @@ export class ClientTasks {
     return { ...message, id: `ask-${row.question}` }
   }
 
-  /** Cancels the client's task of an input request that is no longer open. Returns false without such a task. */
   cancel(id: RequestId, stream: number): boolean {
     const row = this.#row(id)
     if (!row) return false
     this.#delete(row)
     if (row.task === null) return false
     const text = requestText(`cancel-${row.question}`, 'tasks/cancel', { taskId: row.task })
-    this.#session.streams.sendMessage(stream, text)
+    this.#streams.sendMessage(stream, text)
     return true
   }
 
-  /** Milliseconds since 1970: when the next request about a task is due; `Infinity` without tasks. */
   get due(): number {
     const [first] = this.#tables.query<{ due: number | null }>('SELECT min(due) AS due FROM client_tasks')
     return first?.due ?? Number.POSITIVE_INFINITY
   }
 
-  /** Sends the requests that are due. A request without a response is repeated after twice the time. */
   poll(): void {
     for (const row of this.#tables.query<Row>('SELECT * FROM client_tasks WHERE due <= ?', Date.now())) this.#send(row)
   }
 
   #send(row: Row): void {
     const { question, task: taskId, pause, sent, ended } = row
-    const open = this.#session.ledger.question(`ask-${question}`)
+    const open = this.#ledger.question(`ask-${question}`)
     if (!open) return this.#delete(row)
     const [method, prefix] = ended ? ['tasks/result', 'result'] : ['tasks/get', 'poll']
     const text = requestText(`${prefix}-${sent + 1}-${question}`, method, { taskId })
-    this.#session.streams.sendMessage(open.call.stream, text)
+    this.#streams.sendMessage(open.call.stream, text)
     const longer = Math.min(pause * 2, maxPauseMs)
     const set = 'UPDATE client_tasks SET sent = sent + 1, due = ?, pause = ? WHERE question = ?'
     this.#tables.query(set, Date.now() + pause, longer, question)
-    void this.#session.alarms.add(Date.now() + pause)
+    void this.#alarms.add(Date.now() + pause)
   }
 
   /** Stores the status of a client's task, and schedules the next request about it. */
@@ -123,7 +122,7 @@ export class ClientTasks {
     const set = 'UPDATE client_tasks SET task = ?, due = ?, pause = ?, ended = ? WHERE question = ?'
     this.#tables.query(set, String(taskId), due, pause, Number(isOver), row.question)
     if (isOver) this.poll()
-    else void this.#session.alarms.add(due)
+    else void this.#alarms.add(due)
   }
 
   #row(id: RequestId): Row | undefined {

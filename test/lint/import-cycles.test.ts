@@ -8,42 +8,17 @@ import { expect, test } from 'vitest'
 
 const root = resolve(import.meta.dirname, '../..')
 
-/** Circles that are left, with imports of types. Remove what does not exist any more, and add nothing. */
-const left = [
-  [
-    'durable-objects/session/call-environment.ts',
-    'durable-objects/session/deliver-event.ts',
-    'durable-objects/session/expiry.ts',
-    'durable-objects/session/input-requests.ts',
-    'durable-objects/session/lifetime.ts',
-    'durable-objects/session/registration.ts',
-    'durable-objects/session/replies.ts',
-    'durable-objects/session/session-host.ts',
-    'durable-objects/session/session-parts.ts',
-    'durable-objects/subscriptions/session-part.ts',
-    'durable-objects/task/client-tasks.ts',
-  ],
-]
-
 /** Statements that import modules of this repository. */
-const statement = /^(?:import|export)\s+(type\s)?(?:[^'"`;]*?\sfrom\s+)?['"](\.[^'"]+)['"]/gm
+const statement = /^(?:import|export)\s+(?:[^'"`;]*?\sfrom\s+)?['"](\.[^'"]+)['"]/gm
 
-type Import = { readonly path: string; readonly isType: boolean }
-
-const importsOf = (path: string): readonly Import[] =>
-  Array.from(readFileSync(join(root, path), 'utf8').matchAll(statement), ([, type, target = '']) => ({
-    path: join(path, '..', target),
-    isType: type !== undefined,
-  }))
+const importsOf = (path: string): readonly string[] =>
+  Array.from(readFileSync(join(root, path), 'utf8').matchAll(statement), ([, target = '']) => join(path, '..', target))
 
 const files = globSync(
   '{worker,durable-objects,inspector,cli,create-edgemcp,scripts,bench,site,test,examples}/**/*.{ts,tsx}',
   { cwd: root, exclude: (name) => /(?:^|\/)(?:node_modules|dist)$/.test(name) },
 )
 const imports = new Map(files.map((path) => [path, importsOf(path)]))
-
-const graphOf = (counts: (one: Import) => boolean) =>
-  new Map([...imports].map(([path, all]) => [path, all.filter(counts).map((one) => one.path)]))
 
 /** Returns the circles, sorted: all files that import each other, also through others. */
 function findCircles(graph: ReadonlyMap<string, readonly string[]>): string[][] {
@@ -84,12 +59,7 @@ test('finds circles', () => {
   expect(findCircles(graph)).toEqual([['b', 'c', 'd'], ['e', 'f'], ['h']])
 })
 
-test('no module imports itself, also not through others', () => {
-  const graph = graphOf(({ isType }) => !isType)
-  expect([...graph.values()].flat().length).toBeGreaterThan(1000)
-  expect(findCircles(graph)).toEqual([])
-})
-
-test('with imports of types, there are no circles besides those that are left', () => {
-  expect(findCircles(graphOf(() => true))).toEqual(left)
+test('no module imports itself, also not through others, nor for its types', () => {
+  expect([...imports.values()].flat().length).toBeGreaterThan(1000)
+  expect(findCircles(imports)).toEqual([])
 })

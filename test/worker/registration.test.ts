@@ -4,9 +4,10 @@ import { exports } from 'cloudflare:workers'
 import { createServer } from 'edgemcp'
 import { expect, test } from 'vitest'
 import type { SessionRpc } from '../../durable-objects/rpc.ts'
+import { ClientTasksPart } from '../../durable-objects/session/added-parts.ts'
 import { migrations } from '../../durable-objects/session/migrations.ts'
 import { Session } from '../../durable-objects/session/object.ts'
-import { ClientTasksPart, type SessionHost } from '../../durable-objects/session/session-host.ts'
+import type { SessionHost } from '../../durable-objects/session/session-host.ts'
 import { termsWith } from '../../durable-objects/session/session-terms.ts'
 import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
 import { versionOf } from '../../durable-objects/shared/schema.ts'
@@ -29,7 +30,6 @@ async function registered(use: (session: Session, storage: DurableObjectStorage,
     server,
     life: week,
     className: 'McpSession',
-    parts: { subscriptions: undefined, clientTasks: new ClientTasksPart(ClientTasks) },
     termsOf: () => terms,
     subscriptionsAt: (shard: number) => ({
       unsubscribeAll: async (session: string, keepsLists = false) =>
@@ -47,8 +47,9 @@ async function registered(use: (session: Session, storage: DurableObjectStorage,
     state.storage.kv.put('id', { name, expires: Date.now() + week, since: Date.now() })
     state.storage.kv.put('registration', { shard: 2 })
     state.storage.kv.put('subscribedScopes', ['notes'])
+    const parts = { clientTasks: new ClientTasksPart(ClientTasks) }
     // Only what these tests use of a host.
-    await use(new Session(state, {} as never, host as unknown as SessionHost), state.storage, left)
+    await use(new Session(state, {} as never, host as unknown as SessionHost, parts), state.storage, left)
   })
   return { name, left }
 }

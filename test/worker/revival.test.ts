@@ -186,7 +186,6 @@ async function expiring(use: (session: Session, end: End, storage: DurableObject
     server,
     life: week,
     className: 'McpSession',
-    parts: { subscriptions: undefined, clientTasks: undefined },
     termsOf: () => everythingsTerms,
     subscriptionsAt: () => ({
       unsubscribeAll() {
@@ -209,7 +208,7 @@ async function expiring(use: (session: Session, end: End, storage: DurableObject
     kv.put('registration', { shard: 0 })
     kv.put('lastSeenAt', Date.now() - day - day / 12)
     // Only what these tests use of a host.
-    const session = new Session(state, {} as never, host as unknown as SessionHost)
+    const session = new Session(state, {} as never, host as unknown as SessionHost, {})
     await use(session, { begun: began.promise, release: () => released.resolve(true), server }, state.storage)
   })
 }

@@ -4,8 +4,9 @@ import { exports } from 'cloudflare:workers'
 import { createServer } from 'edgemcp'
 import { expect, test, vi } from 'vitest'
 import type { SessionRpc, SubscriptionsRpc } from '../../durable-objects/rpc.ts'
+import { SubscriptionsPart } from '../../durable-objects/session/added-parts.ts'
 import { Session } from '../../durable-objects/session/object.ts'
-import { type SessionHost, SubscriptionsPart } from '../../durable-objects/session/session-host.ts'
+import type { SessionHost } from '../../durable-objects/session/session-host.ts'
 import { termsWith } from '../../durable-objects/session/session-terms.ts'
 import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
 import { Subscriptions } from '../../durable-objects/subscriptions/session-part.ts'
@@ -32,7 +33,6 @@ async function running(use: (next: () => Session) => Promise<void>) {
     server,
     life: week,
     className: 'McpSession',
-    parts: { subscriptions: new SubscriptionsPart({ Subscriptions, shardOf: () => 0 }), clientTasks: undefined },
     termsOf: () => terms,
     subscriptionsAt: () =>
       ({
@@ -48,8 +48,9 @@ async function running(use: (next: () => Session) => Promise<void>) {
     },
   }
   await runInDurableObject(McpSession.getByName(crypto.randomUUID()), async (_, state) => {
+    const parts = { subscriptions: new SubscriptionsPart({ Subscriptions, shardOf: () => 0 }) }
     // Only what these tests use of a host.
-    await use(() => new Session(state, {} as never, host as unknown as SessionHost))
+    await use(() => new Session(state, {} as never, host as unknown as SessionHost, parts))
     await state.storage.deleteAll()
   })
 }

@@ -4,9 +4,10 @@ import { exports } from 'cloudflare:workers'
 import { createServer } from 'edgemcp'
 import { describe, expect, test, vi } from 'vitest'
 import type { SessionRpc, SubscriptionsRpc } from '../../durable-objects/rpc.ts'
+import { type AddedParts, SubscriptionsPart } from '../../durable-objects/session/added-parts.ts'
 import { migrations } from '../../durable-objects/session/migrations.ts'
 import { Session } from '../../durable-objects/session/object.ts'
-import { type SessionHost, SubscriptionsPart } from '../../durable-objects/session/session-host.ts'
+import type { SessionHost } from '../../durable-objects/session/session-host.ts'
 import { termsWith } from '../../durable-objects/session/session-terms.ts'
 import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
 import { versionOf } from '../../durable-objects/shared/schema.ts'
@@ -31,13 +32,16 @@ type Running = {
   name: string
 }
 
-const subscribingParts = {
+const subscribingParts: AddedParts = {
   subscriptions: new SubscriptionsPart({ Subscriptions, shardOf: () => 0 }),
-  clientTasks: undefined,
 }
 
 /** Runs a session whose host differs from the default in some members. */
-async function running(host: Partial<SessionHost>, use: (running: Running) => Promise<void>): Promise<void> {
+async function running(
+  host: Partial<SessionHost>,
+  use: (running: Running) => Promise<void>,
+  added: AddedParts = {},
+): Promise<void> {
   const name = crypto.randomUUID()
   const reported: unknown[] = []
   const server = createServer({ name: 'test', version: '1.0.0' })
@@ -45,7 +49,6 @@ async function running(host: Partial<SessionHost>, use: (running: Running) => Pr
     server,
     life: week,
     className: 'McpSession',
-    parts: { subscriptions: undefined, clientTasks: undefined },
     termsOf: () => termsOf(undefined),
     seals: () => ({}),
     serverFor: () => host.server ?? server,
@@ -55,7 +58,7 @@ async function running(host: Partial<SessionHost>, use: (running: Running) => Pr
   await runInDurableObject(McpSession.getByName(name), async (_, state) => {
     // Only what these tests use of a host.
     const next = (changed: Partial<SessionHost> = {}) =>
-      new Session(state, {} as never, { ...defaults, ...host, ...changed } as unknown as SessionHost)
+      new Session(state, {} as never, { ...defaults, ...host, ...changed } as unknown as SessionHost, added)
     const sockets = () => state.getWebSockets()
     await use({ session: next(), next, storage: state.storage, sockets, reported, name })
     await state.storage.deleteAll()
@@ -127,33 +130,37 @@ describe('a session whose expiry fails once', () => {
       subscribe: async (_: string, topics: string[]) => registered.push(...topics) > 0,
       unsubscribeAll: async () => registered.splice(0).length > 0,
     }
-    const subscribing = { parts: subscribingParts, subscriptionsAt: () => shard as unknown as SubscriptionsRpc }
-    await running(subscribing, async (parts) => {
-      const { session, storage, name } = parts
-      const terms = termsWithRevive(revive)(0)
-      const stored = {
-        schema: versionOf(migrations),
-        id: { name, expires, since: Date.now() },
-        terms,
-        lastSeenAt: 1,
-        registration: { shard: 0 },
-        stateObjects: ['board'],
-      }
-      for (const [key, value] of Object.entries(stored)) storage.kv.put(key, value)
-      registered.push('resource:note://1')
-      const deleting = revive
-        ? vi.spyOn(storage, 'deleteAll').mockRejectedValueOnce(new Error('lost'))
-        : vi.spyOn(storage, 'transactionSync').mockImplementationOnce(() => {
-            throw new Error('lost')
-          })
-      try {
-        await expect(session.alarm()).rejects.toThrow('lost')
-        expect(registered).toEqual([])
-        await use(parts, registered)
-      } finally {
-        deleting.mockRestore()
-      }
-    })
+    const subscribing = { subscriptionsAt: () => shard as unknown as SubscriptionsRpc }
+    await running(
+      subscribing,
+      async (parts) => {
+        const { session, storage, name } = parts
+        const terms = termsWithRevive(revive)(0)
+        const stored = {
+          schema: versionOf(migrations),
+          id: { name, expires, since: Date.now() },
+          terms,
+          lastSeenAt: 1,
+          registration: { shard: 0 },
+          stateObjects: ['board'],
+        }
+        for (const [key, value] of Object.entries(stored)) storage.kv.put(key, value)
+        registered.push('resource:note://1')
+        const deleting = revive
+          ? vi.spyOn(storage, 'deleteAll').mockRejectedValueOnce(new Error('lost'))
+          : vi.spyOn(storage, 'transactionSync').mockImplementationOnce(() => {
+              throw new Error('lost')
+            })
+        try {
+          await expect(session.alarm()).rejects.toThrow('lost')
+          expect(registered).toEqual([])
+          await use(parts, registered)
+        } finally {
+          deleting.mockRestore()
+        }
+      },
+      subscribingParts,
+    )
   }
 
   test('has ended without revive, and deletes the rest with the next request', async () => {
@@ -190,20 +197,23 @@ describe('a session whose object is lost while it ends', () => {
     }
     const terms = termsWithRevive(revive)(0)
     const own: Partial<SessionHost> = {
-      parts: subscribingParts,
       // Only what a session uses of them.
       subscriptionsAt: () => shard as unknown as SubscriptionsRpc,
       state: (name) => ({ deleteAll: async () => void deleted.push(name) }) as never,
       termsOf: () => terms,
     }
-    await running({ ...own, ...host }, async (parts) => {
-      expect(await postTo(parts.session, post('resources/subscribe', { uri: 'note://1' }, { terms }))).toMatchObject({
-        status: 200,
-      })
-      expect(registered).toContain('resource:note://1')
-      parts.storage.kv.put('stateObjects', ['board'])
-      await use(parts, registered, deleted)
-    })
+    await running(
+      { ...own, ...host },
+      async (parts) => {
+        expect(await postTo(parts.session, post('resources/subscribe', { uri: 'note://1' }, { terms }))).toMatchObject({
+          status: 200,
+        })
+        expect(registered).toContain('resource:note://1')
+        parts.storage.kv.put('stateObjects', ['board'])
+        await use(parts, registered, deleted)
+      },
+      subscribingParts,
+    )
   }
 
   const server = createServer({ name: 'test', version: '1.0.0' })
@@ -400,19 +410,23 @@ describe('a session that ends', () => {
       subscribe: () => registering.promise,
       unsubscribeAll: async (session: string) => left.push(session) > 0,
     }
-    const subscribing = { server, parts: subscribingParts, subscriptionsAt: () => shard as unknown as SubscriptionsRpc }
-    await running(subscribing, async ({ session, storage, name }) => {
-      const principal = { issuer: 'i', subject: 's', scopes: ['notes'], claims: {} }
-      const more = { principal, terms: termsOf(0) }
-      const posted = postTo(session, post('resources/subscribe', { uri: 'note://1' }, more))
-      await vi.waitFor(() => expect(valuesIn(storage)).toContain('id'))
-      expect(await session.end(Date.now() + week)).toBe(true)
-      registering.resolve(true)
-      expect(await posted).toEqual({ gone: true })
-      await vi.waitFor(() => expect(left).toEqual([name]))
-      await scheduler.wait(0)
-      expect(valuesIn(storage)).toEqual(['ended'])
-    })
+    const subscribing = { server, subscriptionsAt: () => shard as unknown as SubscriptionsRpc }
+    await running(
+      subscribing,
+      async ({ session, storage, name }) => {
+        const principal = { issuer: 'i', subject: 's', scopes: ['notes'], claims: {} }
+        const more = { principal, terms: termsOf(0) }
+        const posted = postTo(session, post('resources/subscribe', { uri: 'note://1' }, more))
+        await vi.waitFor(() => expect(valuesIn(storage)).toContain('id'))
+        expect(await session.end(Date.now() + week)).toBe(true)
+        registering.resolve(true)
+        expect(await posted).toEqual({ gone: true })
+        await vi.waitFor(() => expect(left).toEqual([name]))
+        await scheduler.wait(0)
+        expect(valuesIn(storage)).toEqual(['ended'])
+      },
+      subscribingParts,
+    )
   })
 })
 

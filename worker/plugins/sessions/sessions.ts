@@ -1,7 +1,8 @@
 /** `sessions()`: serves clients of protocol versions before 2026-07-28 with sessions, which Durable Objects store. */
 import type { SessionRpc, SubscriptionsRpc } from '../../../durable-objects/rpc.ts'
+import { addedParts } from '../../../durable-objects/session/added-parts.ts'
 import { Session } from '../../../durable-objects/session/object.ts'
-import { addedParts, type SessionHost } from '../../../durable-objects/session/session-host.ts'
+import type { SessionHost } from '../../../durable-objects/session/session-host.ts'
 import { termsWith } from '../../../durable-objects/session/session-terms.ts'
 import { defaultLogBounds, type ReplayLimits } from '../../../durable-objects/shared/event-log.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
@@ -92,9 +93,6 @@ function classOf(runtime: Runtime, termsOf: SessionHost['termsOf']): SessionClas
     termsOf,
     seals,
     state: (name) => runtime.object<StateRpc>('McpState', name),
-    get parts() {
-      return partsOf(runtime)
-    },
     subscriptionsAt: (shard) =>
       runtime.object<SubscriptionsRpc>('McpSubscriptions', shardName(server.declarations.options.name, shard)),
     countRoundOf(admitted) {
@@ -106,7 +104,7 @@ function classOf(runtime: Runtime, termsOf: SessionHost['termsOf']): SessionClas
   }
   return class McpSession extends Session {
     constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
-      super(ctx, env, host)
+      super(ctx, env, host, partsOf(runtime))
     }
   }
 }

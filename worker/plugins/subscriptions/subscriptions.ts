@@ -1,6 +1,6 @@
 /** `subscriptions()`: delivers change notifications through Durable Objects. */
 import type { SessionRpc, Shards, SubscriptionsRpc } from '../../../durable-objects/rpc.ts'
-import { SubscriptionsPart } from '../../../durable-objects/session/session-host.ts'
+import { SubscriptionsPart } from '../../../durable-objects/session/added-parts.ts'
 import { listsText } from '../../../durable-objects/subscriptions/declared-lists.ts'
 import {
   Subscriptions,

@@ -1,6 +1,6 @@
 /** `tasks()`: runs tools with the option `task` in Durable Objects. */
 import type { SessionRpc, SubscriptionsRpc, TaskCall, TaskRpc } from '../../../durable-objects/rpc.ts'
-import { ClientTasksPart } from '../../../durable-objects/session/session-host.ts'
+import { ClientTasksPart } from '../../../durable-objects/session/added-parts.ts'
 import { ClientTasks } from '../../../durable-objects/task/client-tasks.ts'
 import { Task, type TaskHost } from '../../../durable-objects/task/object.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
