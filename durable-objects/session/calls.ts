@@ -1,252 +1,356 @@
-/** The calls of a session: starts them, and runs them step by step. */
-import type { CallerContext, Guarded } from '../../worker/declarations/caller.ts'
-import type { Server } from '../../worker/declarations/server.ts'
+/** The calls of a session: starts them, runs them step by step, ends them, and keeps the object in memory while they run. */
+import type { Guarded } from '../../worker/declarations/caller.ts'
+import type { Declarations } from '../../worker/declarations/declarations.ts'
 import type { BatchAnswers } from '../../worker/engine/batch-answers.ts'
 import { callerContextOf } from '../../worker/engine/caller.ts'
 import { Cancellation } from '../../worker/engine/cancellation.ts'
+import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
 import { guardStep } from '../../worker/engine/failure.ts'
 import { emptyJournal } from '../../worker/engine/journal.ts'
-import type { NegotiatedSession, SessionControls, Target } from '../../worker/engine/methods/method.ts'
+import type { NegotiatedSession, Target } from '../../worker/engine/methods/method.ts'
 import { openContext } from '../../worker/engine/request-context.ts'
 import { resolve } from '../../worker/engine/resolve.ts'
 import { runCall } from '../../worker/engine/run.ts'
 import { serializeResult } from '../../worker/engine/serialize-result.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
-import { type Message, type RequestMessage, resultText } from '../../worker/protocol/jsonrpc.ts'
-import type { Result } from '../../worker/protocol/types.ts'
+import {
+  isRequestId,
+  isResponse,
+  type Message,
+  type RequestMessage,
+  resultText,
+} from '../../worker/protocol/jsonrpc.ts'
+import type { RequestId, Result } from '../../worker/protocol/types.ts'
 import type { Post } from '../rpc.ts'
-import { requestKey } from '../shared/call-ledger.ts'
+import type { Alarms } from '../shared/alarms.ts'
+import { type CallLedger, requestKey } from '../shared/call-ledger.ts'
+import type { EventLog } from '../shared/event-log.ts'
 import { rpcLimit, streamLimit } from '../shared/message-size.ts'
-import { callOf, environmentOf } from './call-environment.ts'
-import { scopesIn } from './call-scopes.ts'
-import { initializeSse } from './initialize-sse.ts'
-import { askClient, takeAnswer } from './input-requests.ts'
-import { holdAwake } from './keep-awake.ts'
-import type { PendingPost, SessionCall } from './pending-post.ts'
-import { answer, fail, recordCall, restOfPost } from './replies.ts'
-import type { SessionParts } from './session-parts.ts'
+import type { CallServices } from './call-services.ts'
+import type { InputRequests } from './input-requests.ts'
+import type { Lifetime } from './lifetime.ts'
+import { type PendingPost, restOfPost, type SessionCall } from './pending-post.ts'
+import type { Replies } from './replies.ts'
+import type { SessionHost } from './session-host.ts'
 
-/** Starts a request of a POST: answers it at once, or creates a call. */
-export function startCall(
-  session: SessionParts,
-  post: PendingPost,
-  request: RequestMessage,
-  negotiated: NegotiatedSession | undefined,
-  from: Post,
-): void {
-  const succeed = (result: Result) =>
-    answer(session, post, request.id, { status: 200, text: resultText(request.id, result) })
-  const refuse = (thrown: unknown) => fail(session, post, request.id, thrown)
-  // The ledger does not contain the request: once its POST is acknowledged, the answer is stored.
-  const succeedWith = (result: Promise<Result>) =>
-    post.delay(result.then(succeed, refuse).catch((problem) => session.lifetime.abort(problem)))
-  try {
-    const { declarations } = session.host.serverFor(from.admitted)
-    if (session.running.has(requestKey(request.id)) || session.ledger.has(request.id)) {
-      throw new McpError(
-        'invalid_request',
-        `The id ${JSON.stringify(request.id)} is in use by a request in progress: use another id`,
-      )
-    }
-    const target = resolve(declarations, request)
-    const method = target.methodIn(post.revision) ?? target.callIn(post.revision)
-    if (method?.requires === 'connection') {
-      const counted = count(session, { ...from, request }, post, target, async () => true)
-      if (!counted) return succeed(method.result)
-      return succeedWith(
-        counted.then((release) => {
-          release()
-          return method.result
-        }),
-      )
-    }
-    if (method?.requires === 'handshake') return succeedWith(initializeSse(method, session, post, request, from))
-    if (!negotiated) throw new McpError('invalid_request', 'The first request must be initialize')
-    // Whether the server offers the method of a call is decided when the call starts.
-    const isOffered =
-      method?.requires === 'session'
-        ? method.offered(declarations, { updates: session.registration.isOffered })
-        : method !== undefined
-    if (!isOffered) throw new McpError('method_not_found', `Method not found: ${request.method}`)
-    if (declarations.hooks?.onSessionEnd) setOwner(session, negotiated, from)
-    const scopes = scopesIn(from, request)
-    runStep(
-      session,
-      post,
-      { ...from, request, handshake: negotiated, journal: emptyJournal, scopes },
-      false,
-      post.batch,
-      target,
-    )
-  } catch (thrown) {
-    refuse(thrown)
+/** How often a call runs again, after its object was lost, before it ends with an error. */
+const mostRepeats = 2
+/** Milliseconds until the alarm that keeps the object in memory for a call whose POST has been answered with a stream. */
+export const keepAwakeAfterMs = 20_000
+/** An alarm may run for 15 minutes. The next alarm continues a longer call. */
+const maxAlarmMs = 14 * 60_000
+
+/** A call that runs in this instance. */
+type RunningCall = {
+  readonly cancellation: Cancellation
+  readonly work: Promise<void>
+  readonly post: PendingPost
+  readonly call: SessionCall
+}
+
+/** How a step of a call differs from the first one. */
+type StepOptions = {
+  /** Whether the call continues: it was counted when it started. */
+  isResumed?: boolean
+  /** That of the POST that starts or continues the call. */
+  batch?: BatchAnswers | undefined
+  /** What the call names. Default: it is looked up. */
+  known?: Target
+}
+
+export class Calls {
+  readonly #host: SessionHost
+  readonly #log: EventLog
+  readonly #ledger: CallLedger
+  readonly #alarms: Alarms
+  readonly #lifetime: Lifetime
+  readonly #replies: Replies
+  readonly #inputRequests: InputRequests
+  readonly #services: CallServices
+  /** By the key of their request. */
+  readonly #running = new Map<string, RunningCall>()
+  /** Whether the instance has not yet recovered the calls of the last one. */
+  #isNew = true
+
+  constructor(
+    host: SessionHost,
+    log: EventLog,
+    ledger: CallLedger,
+    alarms: Alarms,
+    lifetime: Lifetime,
+    replies: Replies,
+    inputRequests: InputRequests,
+    services: CallServices,
+  ) {
+    this.#host = host
+    this.#log = log
+    this.#ledger = ledger
+    this.#alarms = alarms
+    this.#lifetime = lifetime
+    this.#replies = replies
+    this.#inputRequests = inputRequests
+    this.#services = services
   }
-}
 
-function setOwner(session: SessionParts, { client }: NegotiatedSession, from: Post): void {
-  const { principal, admitted, expires } = from
-  session.lifetime.setOwner({ client, principal, admitted }, expires)
-}
+  get areRunning(): boolean {
+    return this.#running.size > 0
+  }
 
-/**
- * @param caller returns the caller
- * @param signal when it is aborted, the call ends without a change
- */
-function controlsOf(
-  session: SessionParts,
-  call: SessionCall,
-  { declarations: { hooks } }: Server,
-  signal: AbortSignal,
-  caller: () => CallerContext,
-): SessionControls {
-  const unsubscribed = async (uri: string) => {
+  /**
+   * Returns the scopes that a token needs for the open calls that a POST continues or ends: it answers their input requests, or cancels
+   * them.
+   */
+  scopesOf(messages: readonly Message[]): string[] {
+    const scopes = messages.flatMap((message) => {
+      if (isResponse(message)) return isRequestId(message.id) ? this.#inputRequests.scopesOf(message.id) : []
+      const id = message.method === 'notifications/cancelled' ? message.params?.requestId : undefined
+      if (!isRequestId(id)) return []
+      return this.#running.get(requestKey(id))?.call.scopes ?? this.#ledger.scopesToCancel(id)
+    })
+    return [...new Set(scopes)]
+  }
+
+  /** Starts a request of a POST: answers it at once, or creates a call. */
+  start(post: PendingPost, request: RequestMessage, negotiated: NegotiatedSession | undefined, from: Post): void {
+    const succeed = (result: Result) =>
+      this.#replies.answer(post, request.id, { status: 200, text: resultText(request.id, result) })
+    const refuse = (thrown: unknown) => this.#replies.fail(post, request.id, thrown)
+    // The ledger does not contain the request: once its POST is acknowledged, the answer is stored.
+    const succeedWith = (result: Promise<Result>) =>
+      post.delay(result.then(succeed, refuse).catch((problem) => this.#lifetime.abort(problem)))
     try {
-      await hooks?.onUnsubscribe?.({ ...caller(), uri })
-    } catch (problem) {
-      session.host.report(problem)
-    }
-  }
-  return {
-    setLogLevel(level) {
-      session.lifetime.scheduleExpiry(call.expires)
-      session.values.put('logLevel', level)
-    },
-    async subscribe(uri) {
-      const subscription = {
-        onSubscribe: async () => hooks?.onSubscribe?.({ ...caller(), uri }),
-        onUnsubscribe: () => unsubscribed(uri),
+      const { declarations } = this.#host.serverFor(from.admitted)
+      if (this.#running.has(requestKey(request.id)) || this.#ledger.has(request.id)) {
+        throw new McpError(
+          'invalid_request',
+          `The id ${JSON.stringify(request.id)} is in use by a request in progress: use another id`,
+        )
       }
-      await session.subscriptions?.subscribe(uri, call, signal, caller(), subscription)
-    },
-    async unsubscribe(uri) {
-      await session.subscriptions?.unsubscribe(uri, call)
-      if (hooks?.onUnsubscribe) await unsubscribed(uri)
-    },
-  }
-}
-
-/** Counts a round of a call, if the endpoint has limits. @param resumed cancels a round of a call that continues */
-function count(
-  session: SessionParts,
-  { request, principal, caller, admitted }: Pick<SessionCall, 'request' | 'principal' | 'caller' | 'admitted'>,
-  post: PendingPost,
-  target: Target,
-  sees: (entry: Guarded) => Promise<boolean>,
-  resumed?: AbortSignal,
-): Promise<() => void> | undefined {
-  if (caller === undefined) return undefined
-  const counting = session.host.countRoundOf(admitted)?.({
-    params: request.params,
-    principal,
-    entries: target.found.entries,
-    caller,
-    post,
-    isResumed: resumed !== undefined,
-    sees,
-    signal: () => resumed ?? new AbortController().signal,
-    // Handlers of a session run on after their call was cancelled, until they return.
-    endsWithSignal: false,
-    parked: () => session.ledger.waiting(),
-  })
-  if (counting) post.count(request, counting)
-  return counting
-}
-
-/**
- * Runs one step of a call. The step ends with a reply, or with input requests on the stream of the call.
- *
- * @param isResumed the call was counted when it started
- * @param batch of the POST that starts or continues the call
- * @param known what the call names. Default: it is looked up
- */
-export function runStep(
-  session: SessionParts,
-  post: PendingPost,
-  sessionCall: SessionCall,
-  isResumed = false,
-  batch = post.batch,
-  known?: Target,
-): void {
-  const { request } = sessionCall
-  const cancellation = new Cancellation()
-  const { promise, resolve: end } = Promise.withResolvers<void>()
-  const key = requestKey(request.id)
-  post.calls.add(sessionCall)
-  if (post.stream !== undefined) recordCall(session, sessionCall, post.stream)
-  const environment = environmentOf(session, post, sessionCall, cancellation, batch)
-  const withContext = async () =>
-    callOf(session, post, sessionCall, await openContext(sessionCall.requestContext, environment.seals))
-  const step = async () => {
-    let release: (() => void) | undefined
-    try {
-      const server = session.host.serverFor(sessionCall.admitted)
-      const target = known ?? resolve(server.declarations, request)
-      // The step reports what visibleTo throws.
-      const sees = async (entry: Guarded) =>
-        target.isVisible(entry, { caller: callerContextOf(await withContext(), environment) }).catch(() => false)
-      release = await count(session, sessionCall, post, target, sees, isResumed ? cancellation.signal : undefined)
-      // One after the other, as without a session: one result is in memory before the bound on all responses holds.
-      await batch?.nextTurn(promise)
-      const call = await withContext()
-      if (cancellation.isAborted) return
-      // What was decided to count the call is decided again after it has waited.
-      if (isResumed || batch) target.decideAgain()
-      const method = target.methodIn(post.revision)
-      const outcome =
+      const target = resolve(declarations, request)
+      const method = target.methodIn(post.revision) ?? target.callIn(post.revision)
+      if (method?.requires === 'connection') {
+        const counted = this.#count({ ...from, request }, post, target, async () => true)
+        if (!counted) return succeed(method.result)
+        return succeedWith(
+          counted.then((release) => {
+            release()
+            return method.result
+          }),
+        )
+      }
+      if (method?.requires === 'handshake') return succeedWith(this.#services.initialize(method, post, request, from))
+      if (!negotiated) throw new McpError('invalid_request', 'The first request must be initialize')
+      // Whether the server offers the method of a call is decided when the call starts.
+      const isOffered =
         method?.requires === 'session'
-          ? {
-              type: 'result' as const,
-              result: await guardStep(server.declarations, call, () =>
-                method.answer(
-                  call.params,
-                  controlsOf(session, sessionCall, server, cancellation.signal, () =>
-                    callerContextOf(call, environment),
-                  ),
-                ),
-              ),
-            }
-          : await runCall(server, call, sessionCall.journal, environment, target)
-      if (cancellation.isAborted) return
-      if (outcome.type === 'result') {
-        const text = serializeResult(request.id, server.declarations, { call, target }, outcome.result, {
-          report: session.host.report,
-          limit: post.stream === undefined ? rpcLimit : streamLimit,
-        })
-        return answer(session, post, request.id, { status: 200, text }, sessionCall)
-      }
-      if (!post.streams) {
-        throw new McpError('not_acceptable', 'Accept must include text/event-stream')
-      }
-      askClient(session, post, sessionCall, outcome)
+          ? method.offered(declarations, { updates: this.#services.updates })
+          : method !== undefined
+      if (!isOffered) throw new McpError('method_not_found', `Method not found: ${request.method}`)
+      this.#services.setOwner(declarations, negotiated, from)
+      const scopes = scopesIn(from, request)
+      const call = { ...from, request, handshake: negotiated, journal: emptyJournal, scopes }
+      this.#run(post, call, { batch: post.batch, known: target })
     } catch (thrown) {
-      if (!cancellation.isAborted) fail(session, post, request.id, thrown, sessionCall)
-    } finally {
-      release?.()
-      if (session.running.get(key)?.call === sessionCall) session.running.delete(key)
+      refuse(thrown)
     }
   }
-  // Registered before the step runs, so that its end finds it.
-  session.running.set(key, { cancellation, work: promise, post, call: sessionCall })
-  step()
-    // Its client would wait for an answer that cannot be sent.
-    .catch((problem) => session.lifetime.abort(problem))
-    .finally(end)
+
+  /** Counts a round of a call, if the endpoint has limits. @param resumed cancels a round of a call that continues */
+  #count(
+    { request, principal, caller, admitted }: Pick<SessionCall, 'request' | 'principal' | 'caller' | 'admitted'>,
+    post: PendingPost,
+    target: Target,
+    sees: (entry: Guarded) => Promise<boolean>,
+    resumed?: AbortSignal,
+  ): Promise<() => void> | undefined {
+    if (caller === undefined) return undefined
+    const counting = this.#host.countRoundOf(admitted)?.({
+      params: request.params,
+      principal,
+      entries: target.found.entries,
+      caller,
+      post,
+      isResumed: resumed !== undefined,
+      sees,
+      signal: () => resumed ?? new AbortController().signal,
+      // Handlers of a session run on after their call was cancelled, until they return.
+      endsWithSignal: false,
+      parked: () => this.#ledger.waiting(),
+    })
+    if (counting) post.count(request, counting)
+    return counting
+  }
+
+  /** Runs one step of a call. The step ends with a reply, or with input requests on the stream of the call. */
+  #run(post: PendingPost, sessionCall: SessionCall, { isResumed = false, batch, known }: StepOptions = {}): void {
+    const { request } = sessionCall
+    const replies = this.#replies
+    const cancellation = new Cancellation()
+    const { promise, resolve: end } = Promise.withResolvers<void>()
+    const key = requestKey(request.id)
+    post.calls.add(sessionCall)
+    if (post.stream !== undefined) replies.record(sessionCall, post.stream)
+    const environment = this.#services.environmentOf(post, sessionCall, cancellation, batch)
+    const withContext = async () =>
+      this.#services.callOf(post, sessionCall, await openContext(sessionCall.requestContext, environment.seals))
+    const step = async () => {
+      let release: (() => void) | undefined
+      try {
+        const server = this.#host.serverFor(sessionCall.admitted)
+        const target = known ?? resolve(server.declarations, request)
+        // The step reports what visibleTo throws.
+        const sees = async (entry: Guarded) =>
+          target.isVisible(entry, { caller: callerContextOf(await withContext(), environment) }).catch(() => false)
+        release = await this.#count(sessionCall, post, target, sees, isResumed ? cancellation.signal : undefined)
+        // One after the other, as without a session: one result is in memory before the bound on all responses holds.
+        await batch?.nextTurn(promise)
+        const call = await withContext()
+        if (cancellation.isAborted) return
+        // What was decided to count the call is decided again after it has waited.
+        if (isResumed || batch) target.decideAgain()
+        const method = target.methodIn(post.revision)
+        const controls = () =>
+          this.#services.controlsOf(sessionCall, server, cancellation.signal, () => callerContextOf(call, environment))
+        const outcome =
+          method?.requires === 'session'
+            ? {
+                type: 'result' as const,
+                result: await guardStep(server.declarations, call, () => method.answer(call.params, controls())),
+              }
+            : await runCall(server, call, sessionCall.journal, environment, target)
+        if (cancellation.isAborted) return
+        if (outcome.type === 'result') {
+          const text = serializeResult(request.id, server.declarations, { call, target }, outcome.result, {
+            report: this.#host.report,
+            limit: post.stream === undefined ? rpcLimit : streamLimit,
+          })
+          return replies.answer(post, request.id, { status: 200, text }, sessionCall)
+        }
+        if (!post.streams) {
+          throw new McpError('not_acceptable', 'Accept must include text/event-stream')
+        }
+        this.#inputRequests.send(post, sessionCall, outcome)
+      } catch (thrown) {
+        if (!cancellation.isAborted) replies.fail(post, request.id, thrown, sessionCall)
+      } finally {
+        release?.()
+        if (this.#running.get(key)?.call === sessionCall) this.#running.delete(key)
+      }
+    }
+    // Registered before the step runs, so that its end finds it.
+    this.#running.set(key, { cancellation, work: promise, post, call: sessionCall })
+    step()
+      // Its client would wait for an answer that cannot be sent.
+      .catch((problem) => this.#lifetime.abort(problem))
+      .finally(end)
+  }
+
+  /**
+   * Receives a response of the client. If it is the last one that a call waits for, the call continues as part of this POST.
+   *
+   * @param batch that of the POST, if it is one
+   */
+  resume(
+    message: Message,
+    { principal, caller, admitted, address, http, expires }: Post,
+    batch: BatchAnswers | undefined,
+  ): void {
+    const answered = this.#inputRequests.answer(message)
+    if (!answered) return
+    const { row, call } = answered
+    const sessionCall = { ...call, row, principal, caller, admitted, address, http, expires }
+    this.#run(restOfPost(call), sessionCall, { isResumed: true, batch })
+    void this.holdAwake()
+  }
+
+  /** Recovers the calls that were running in the last instance: runs each again, or ends it with an error. */
+  recover(): void {
+    if (!this.#isNew) return
+    const expires = this.#lifetime.id?.expires ?? 0
+    for (const { row, call } of this.#ledger.unasked()) {
+      const post = restOfPost(call)
+      const sessionCall: SessionCall = { ...call, row, principal: undefined, caller: undefined, expires }
+      const isSafe = isSafeToRetry(this.#host.server.declarations, call.request)
+      // Only the client's next request has its principal, so a call of a principal is not run again without one.
+      if (isSafe && !call.isPersonal && call.repeats < mostRepeats) {
+        this.#ledger.rewrite(row, { ...call, repeats: call.repeats + 1 })
+        const sentCount = Math.max(call.journal.notificationsSent, this.#log.saidBy(row, call.stream))
+        this.#run(post, { ...sessionCall, journal: { ...call.journal, notificationsSent: sentCount } })
+        continue
+      }
+      const data = { reason: 'interrupted', retryable: isSafe }
+      const interrupted = new McpError('call_interrupted', 'The call was interrupted', data)
+      this.#replies.fail(post, call.request.id, interrupted, sessionCall)
+    }
+    this.#isNew = false
+    void this.holdAwake()
+  }
+
+  /** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation */
+  cancel(id: RequestId, reason: unknown): void {
+    this.#abandon(requestKey(id), reason)
+    this.#inputRequests.cancel(id)
+  }
+
+  /** Ends every running call: one that cannot be dropped is reported. */
+  abandonAll(reason: unknown): void {
+    for (const key of this.#running.keys()) {
+      try {
+        this.#abandon(key, reason)
+      } catch (problem) {
+        this.#host.report(problem)
+      }
+    }
+  }
+
+  /** Ends a running call at once, without a reply, whether or not its handler observes the signal. */
+  #abandon(key: string, reason: unknown): void {
+    const running = this.#running.get(key)
+    if (!running) return
+    this.#running.delete(key)
+    try {
+      this.#replies.drop(running.post, running.call)
+    } finally {
+      running.cancellation.abort(reason)
+    }
+  }
+
+  /** Keeps the object in memory, by an alarm, for calls whose POST has been answered. */
+  async holdAwake(): Promise<void> {
+    if (this.areRunning) await drainMicrotasks()
+    if (this.areRunning)
+      void this.#alarms.set({ hold: Date.now() + keepAwakeAfterMs, answers: this.#inputRequests.due })
+  }
+
+  /**
+   * Keeps the object in memory while calls run, for as long as an alarm may take. No other alarm runs meanwhile, so this function meets every
+   * deadline of the session: the earliest one first, including those that are set meanwhile.
+   */
+  async hold(): Promise<void> {
+    const end = Date.now() + maxAlarmMs
+    const { epoch, expiry } = this.#lifetime
+    for (;;) {
+      this.#inputRequests.endOverdue()
+      const running = [...this.#running.values()]
+      // The client of a call without a stream waits for its response.
+      if (running.some(({ post }) => post.stream === undefined)) expiry.markSeen()
+      const last = Math.min(end, expiry.due())
+      if (running.length === 0 || last <= Date.now()) return
+      const works = Promise.allSettled(running.map(({ work }) => work))
+      await this.#alarms.wait(works, Math.min(last, this.#inputRequests.due))
+      if (epoch !== this.#lifetime.epoch) return
+      this.#inputRequests.poll()
+    }
+  }
 }
 
-/**
- * Receives a response of the client. If it is the last one that a call waits for, the call continues as part of this POST.
- *
- * @param batch that of the POST, if it is one
- */
-export function resumeCall(
-  session: SessionParts,
-  message: Message,
-  { principal, caller, admitted, address, http, expires }: Post,
-  batch: BatchAnswers | undefined,
-): void {
-  const answered = takeAnswer(session, message)
-  if (!answered) return
-  const { row, call } = answered
-  runStep(session, restOfPost(call), { ...call, row, principal, caller, admitted, address, http, expires }, true, batch)
-  void holdAwake(session)
+/** Returns the scopes that a token needs for a request of a POST. */
+export const scopesIn = ({ messages, scopes }: Post, request: RequestMessage): readonly string[] =>
+  scopes[messages.indexOf(request)] ?? []
+
+/** Whether a request may run again after it was interrupted: a request that only reads, or a tool whose annotations allow it. */
+function isSafeToRetry({ tools }: Declarations, { method, params }: RequestMessage): boolean {
+  if (method !== 'tools/call') return true
+  const { readOnlyHint, idempotentHint } = tools.get(String(params?.name))?.item.annotations ?? {}
+  return readOnlyHint === true || idempotentHint === true
 }

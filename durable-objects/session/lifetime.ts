@@ -5,15 +5,22 @@
  */
 import type { SessionEndEvent } from '../../worker/declarations/client-hooks.ts'
 import { storable } from '../../worker/declarations/stored-principal.ts'
+import { waitAtMost } from '../../worker/engine/wait.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import type { SessionOwner } from '../rpc.ts'
 import type { Alarms } from '../shared/alarms.ts'
 import { replaceAll } from '../shared/replace-all.ts'
 import { Expiry } from './expiry.ts'
-import { skippedIdsOf } from './first-event-id.ts'
 import type { SessionHost } from './session-host.ts'
 import { readTerms, type SessionTerms } from './session-terms.ts'
 import type { Id, SessionValues } from './session-values.ts'
+
+/** Far more streams, events and input requests than a session has in a millisecond. With a life of a week, ids have at most 15 digits. */
+const idsPerMs = 1_000_000
+/** Milliseconds after `initialize` in which a session that stores nothing counts as new: clients of these see small ids. */
+const firstLifeMs = 60_000
+/** Milliseconds after which a session ends without its hook. */
+const hookTimeoutMs = 10_000
 
 /** What the other parts of a session do when it starts to be stored, and when it ends. */
 export type LifetimeHooks = {
@@ -23,8 +30,6 @@ export type LifetimeHooks = {
   deregister(): Promise<boolean>
   /** Returns the declared lists; `undefined` without `subscriptions()`. */
   lists(): string | undefined
-  /** Calls `onSessionEnd`. Does not throw. */
-  notify(owner: SessionOwner, reason: SessionEndEvent['reason']): Promise<void>
   /** Called after the storage was deleted. */
   reset(): void
 }
@@ -86,9 +91,17 @@ export class Lifetime {
     return this.#name
   }
 
-  /** The highest id that an earlier life of the session may have used. */
+  /**
+   * The highest id of a stream, event, call or input request that an earlier life of the session may have used; 0 for a new session. An idle
+   * session deletes everything, and its client may use it again, so ids must be above those of an earlier life: the time from `initialize` to
+   * the first row of a life distinguishes its lives.
+   */
   get skippedIds(): number {
-    return this.id ? skippedIdsOf(this.id, this.#host.life, this.terms.ttl) : 0
+    if (!this.id) return 0
+    const { since, expires } = this.id
+    const ageMs = since + this.#host.life - expires
+    // A deployment may have changed `ttl` since the earlier life, so its current value tells nothing about a session of this age.
+    return ageMs < Math.min(this.terms.ttl, firstLifeMs) ? 0 : ageMs * idsPerMs
   }
 
   /**
@@ -167,10 +180,30 @@ export class Lifetime {
     if (registration || owner || names.length) void this.#attempt(() => this.#values.put('ended', { reason, expires }))
     await this.#attempt(() => this.#hooks.stop())
     const hadSubscriptions = registration && (await this.#hooks.deregister())
-    if (owner) await this.#hooks.notify(owner, reason)
+    if (owner) await this.#notifyOfEnd(owner, reason)
     // A deployment may have removed the class of states.
     await Promise.all(names.map((name) => this.#attempt(() => this.#host.state(name).deleteAll())))
     await this.#clear(isMissed || hadSubscriptions || names.length ? expires : undefined)
+  }
+
+  /** Calls `onSessionEnd` of the endpoint that admitted the session. A failure is reported, so that the session ends. */
+  async #notifyOfEnd({ client, principal, admitted }: SessionOwner, reason: SessionEndEvent['reason']): Promise<void> {
+    const { serverFor, report } = this.#host
+    try {
+      const { hooks } = serverFor(admitted).declarations
+      const called = async () => {
+        await hooks?.onSessionEnd?.({ session: { id: this.name }, client, principal, reason })
+        return true
+      }
+      if (await waitAtMost(hookTimeoutMs, called())) return
+      report(
+        new Error(
+          `onSessionEnd of a plugin has not returned after ${hookTimeoutMs / 1000} seconds: the session ends without it`,
+        ),
+      )
+    } catch (problem) {
+      report(problem)
+    }
   }
 
   /** Performs a step of the end, starting at once. A failure is reported, so that the session ends. */

@@ -45,21 +45,15 @@ import { EventLog, standingStream } from '../shared/event-log.ts'
 import { guarded } from '../shared/guarded.ts'
 import { Values } from '../shared/values.ts'
 import { Store } from '../store/object.ts'
-import type { AddedParts } from './added-parts.ts'
-import { scopesIn, scopesOfOpenCalls } from './call-scopes.ts'
-import { resumeCall, startCall } from './calls.ts'
-import { abandonAll, cancelCall } from './cancel-calls.ts'
-import { FollowedStreams } from './followed-streams.ts'
-import { endAsking } from './input-requests.ts'
-import { answersDue, holdRunning, keepAwakeAfterMs } from './keep-awake.ts'
+import type { AddedParts, SessionSubscriptions, SessionTasks } from './added-parts.ts'
+import { CallServices } from './call-services.ts'
+import { Calls, keepAwakeAfterMs, scopesIn } from './calls.ts'
+import { InputRequests } from './input-requests.ts'
 import { Lifetime } from './lifetime.ts'
-import { notifyOfEnd } from './notify-of-end.ts'
 import { PendingPost } from './pending-post.ts'
-import { recoverCalls } from './recover-calls.ts'
 import { Registration } from './registration.ts'
-import { respondToPost } from './respond-to-post.ts'
+import { Replies } from './replies.ts'
 import type { SessionHost } from './session-host.ts'
-import type { SessionParts } from './session-parts.ts'
 import type { SessionValues } from './session-values.ts'
 import { StreamAdmission } from './stream-admission.ts'
 import { isOverSse, SessionStreams } from './streams.ts'
@@ -70,12 +64,24 @@ type Entry<T> = {
   over(): Promise<T> | T
   /** Of a request of the client: see `Lifetime.setTerms`. */
   terms?: string
-  /** Whether the entry waits until an end in progress is complete. Default: true. An event is not for the next life of the session. */
+  /** Whether the entry waits until an end in progress is complete. Default: true. An event is not for the next life of the this.# */
   waits?: boolean
 }
 
 export class Session extends Store implements SessionRpc {
-  readonly #session: SessionParts
+  readonly #values: SessionValues
+  readonly #log: EventLog
+  readonly #ledger: CallLedger
+  readonly #alarms: Alarms
+  readonly #lifetime: Lifetime
+  readonly #admission: StreamAdmission
+  readonly #streams: SessionStreams
+  readonly #registration: Registration
+  readonly #subscriptions: SessionSubscriptions | undefined
+  readonly #tasks: SessionTasks | undefined
+  readonly #replies: Replies
+  readonly #inputRequests: InputRequests
+  readonly #calls: Calls
   /** Deliveries that this session has received: a delivery that was acknowledged late is repeated. */
   readonly #deliveries = new BoundedMap<string, true>({ maxEntries: 100 })
   readonly #readSession = memoizeLast((text): PostedSession => JSON.parse(text))
@@ -90,28 +96,40 @@ export class Session extends Store implements SessionRpc {
     const alarms = new Alarms(storage)
     const lifetime = new Lifetime(ctx, host, values, alarms, {
       stop: () => {
-        abandonAll(this.#session, new Error('The session has ended'))
+        this.#calls.abandonAll(new Error('The session has ended'))
         streams.completeAll()
       },
       deregister: () => registration.deregister(),
       lists: () => subscriptions?.lists,
-      notify: (owner, reason) => notifyOfEnd(host, lifetime.name, owner, reason),
       reset: () => {
-        for (const stored of [schema, log, ledger, clientTasks]) stored?.reset()
+        for (const stored of [schema, log, ledger, tasks]) stored?.reset()
       },
     })
     const skippedIds = () => lifetime.skippedIds
     const log = new EventLog(sql, () => lifetime.terms.log, skippedIds)
     const ledger = new CallLedger(sql, skippedIds)
-    const followed = new FollowedStreams()
     const admission = new StreamAdmission(log, values)
-    const streams = new SessionStreams(ctx, log, ledger, followed, admission)
+    const streams = new SessionStreams(ctx, log, ledger, admission)
     const registration = new Registration(host, values, log, lifetime, added.subscriptions !== undefined)
     const own = { host, values, lifetime, streams }
     const subscriptions = added.subscriptions && new added.subscriptions.Subscriptions(own, registration)
-    const clientTasks = added.clientTasks && new added.clientTasks.ClientTasks(own, sql, ledger, alarms)
-    const parts = { ...own, log, ledger, alarms, followed, admission, registration, subscriptions, clientTasks }
-    this.#session = { ...parts, running: new Map(), isNew: true }
+    const tasks = added.clientTasks && new added.clientTasks.ClientTasks(own, sql, ledger, alarms)
+    const replies = new Replies(host.report, ledger, alarms, lifetime, streams)
+    const inputRequests = new InputRequests(values, ledger, alarms, streams, replies, tasks)
+    const services = new CallServices(host, values, lifetime, replies, registration, subscriptions, tasks !== undefined)
+    this.#values = values
+    this.#log = log
+    this.#ledger = ledger
+    this.#alarms = alarms
+    this.#lifetime = lifetime
+    this.#admission = admission
+    this.#streams = streams
+    this.#registration = registration
+    this.#subscriptions = subscriptions
+    this.#tasks = tasks
+    this.#replies = replies
+    this.#inputRequests = inputRequests
+    this.#calls = new Calls(host, log, ledger, alarms, lifetime, replies, inputRequests, services)
   }
 
   /**
@@ -120,17 +138,16 @@ export class Session extends Store implements SessionRpc {
    */
   async #enter<T>({ over, terms, waits = true }: Entry<T>, handle: () => Promise<T> | T): Promise<T> {
     this.schema.check()
-    const session = this.#session
-    const { lifetime, streams } = session
+    const lifetime = this.#lifetime
     while (waits && lifetime.completeEnd()) await lifetime.completeEnd()
     if (lifetime.isOver) return over()
     if (terms !== undefined) {
       lifetime.setTerms(terms)
-      recoverCalls(session)
+      this.#calls.recover()
       lifetime.expiry.markSeen()
     }
     const answer = await handle()
-    streams.flush()
+    this.#streams.flush()
     return answer
   }
 
@@ -142,13 +159,12 @@ export class Session extends Store implements SessionRpc {
   }
 
   #post(post: Post): Promise<Posted> | Posted {
-    const session = this.#session
     const overSse = post.handshake === undefined
-    if (overSse && !session.lifetime.id) return gone()
-    if (overSse) void session.subscriptions?.listenAgain(post.principal)
-    const negotiated = post.handshake ?? session.values.get('handshake') ?? undefined
+    if (overSse && !this.#lifetime.id) return gone()
+    if (overSse) void this.#subscriptions?.listenAgain(post.principal)
+    const negotiated = post.handshake ?? this.#values.get('handshake') ?? undefined
     const revision = negotiated && revisionOf(negotiated.version)
-    const lacks = scopesOfOpenCalls(session, post)
+    const lacks = this.#calls.scopesOf(post.messages)
     if (!holdsScopes(post.principal?.scopes, lacks)) return { lacks }
 
     const requests = post.messages.filter(isRequest)
@@ -160,22 +176,22 @@ export class Session extends Store implements SessionRpc {
       stream: overSse ? standingStream : undefined,
     })
     for (const message of post.messages) {
-      if (isResponse(message)) resumeCall(session, message, post, pending.batch)
+      if (isResponse(message)) this.#calls.resume(message, post, pending.batch)
       else if (isNotification(message)) this.#onNotification(message.method, message.params)
     }
-    for (const request of requests) startCall(session, pending, request, negotiated, post)
-    return respondToPost(session, pending, post)
+    for (const request of requests) this.#calls.start(pending, request, negotiated, post)
+    return this.#replies.respond(pending, post, () => void this.#calls.holdAwake())
   }
 
   #onNotification(method: string, params: Params | undefined): void {
-    if (method === 'notifications/roots/list_changed') this.#session.values.delete('roots')
+    if (method === 'notifications/roots/list_changed') this.#values.delete('roots')
     const id = method === 'notifications/cancelled' ? params?.requestId : undefined
-    if (isRequestId(id)) cancelCall(this.#session, id, params?.reason)
+    if (isRequestId(id)) this.#calls.cancel(id, params?.reason)
   }
 
   end(expires: number): Promise<boolean> {
     return this.#enter({ over: no }, async () => {
-      await this.#session.lifetime.finish('deleted', expires)
+      await this.#lifetime.finish('deleted', expires)
       return true
     })
   }
@@ -187,16 +203,15 @@ export class Session extends Store implements SessionRpc {
     delivery?: string,
     topics?: readonly string[],
   ): Promise<boolean> {
-    const { subscriptions, clientTasks } = this.#session
     return this.#once(delivery, async () => {
-      const isThere = (await (subscriptions ?? clientTasks)?.deliver({ event, scopes, topics })) ?? false
-      if (isThere && taskEnded) endAsking(this.#session, taskEnded)
+      const isThere = (await (this.#subscriptions ?? this.#tasks)?.deliver({ event, scopes, topics })) ?? false
+      if (isThere && taskEnded) this.#inputRequests.endAsking(taskEnded)
       return isThere
     })
   }
 
   missed(uris: readonly string[], delivery: string): Promise<boolean> {
-    return this.#once(delivery, async () => (await this.#session.subscriptions?.deliverAll(uris)) ?? false)
+    return this.#once(delivery, async () => (await this.#subscriptions?.deliverAll(uris)) ?? false)
   }
 
   /** Makes a delivery that this session has not received. Returns false if the session has ended. */
@@ -213,16 +228,15 @@ export class Session extends Store implements SessionRpc {
 
   async #admit(opening: Opening): Promise<Admission> {
     const { expires, scopes, after, relay, owner } = opening
-    const session = this.#session
-    const { epoch } = session.lifetime
-    if (owner) session.lifetime.setOwner(owner, expires)
-    await (session.subscriptions ?? session.registration).dropWithout(scopes)
-    if (epoch !== session.lifetime.epoch) return gone()
-    const lacks = session.admission.admit(scopes, after, relay)
+    const { epoch } = this.#lifetime
+    if (owner) this.#lifetime.setOwner(owner, expires)
+    await (this.#subscriptions ?? this.#registration).dropWithout(scopes)
+    if (epoch !== this.#lifetime.epoch) return gone()
+    const lacks = this.#admission.admit(scopes, after, relay)
     if (lacks) return { lacks }
     if (after !== undefined) return { admitted: true }
-    session.lifetime.scheduleExpiry(expires)
-    const isThere = await session.subscriptions?.listen(opening)
+    this.#lifetime.scheduleExpiry(expires)
+    const isThere = await this.#subscriptions?.listen(opening)
     return isThere === false ? gone() : { admitted: true }
   }
 
@@ -240,77 +254,73 @@ export class Session extends Store implements SessionRpc {
   }
 
   async #open(query: URLSearchParams, signal: AbortSignal): Promise<Response> {
-    const session = this.#session
     const after = query.get('after')
     const stream = query.get('stream')
     const options = streamOptionsIn(query)
     const { overSse } = options
-    if (overSse) session.lifetime.expiry.markConnected()
+    if (overSse) this.#lifetime.expiry.markConnected()
     const isAdmitted = query.has('admitted')
-    if (isAdmitted && !session.admission.isAdmitted(options.relay)) return withStatus(412)
+    if (isAdmitted && !this.#admission.isAdmitted(options.relay)) return withStatus(412)
     if (after) {
-      const resumed = session.streams.resume(after, options)
+      const resumed = this.#streams.resume(after, options)
       if (resumed) return this.#announcing(resumed, overSse)
       // The session cannot continue without its stream.
-      if (overSse) await session.lifetime.finish('disconnected')
+      if (overSse) await this.#lifetime.finish('disconnected')
       return withStatus(400)
     }
-    if (stream) return session.streams.openPost(Number(stream), options)
-    session.lifetime.scheduleExpiry(Number(query.get('expires')))
-    if (overSse && session.values.get('handshake') === undefined) session.values.put('handshake', null)
-    if (!(overSse || isAdmitted) && (await session.subscriptions?.listen()) === false) return withStatus(404)
+    if (stream) return this.#streams.openPost(Number(stream), options)
+    this.#lifetime.scheduleExpiry(Number(query.get('expires')))
+    if (overSse && this.#values.get('handshake') === undefined) this.#values.put('handshake', null)
+    if (!(overSse || isAdmitted) && (await this.#subscriptions?.listen()) === false) return withStatus(404)
     // The Worker may have disconnected: a socket without another end would keep this session forever.
     if (signal.aborted) return withStatus(408)
-    const isFirst = !session.streams.hasStanding
-    const opened = session.streams.openStanding(options)
+    const isFirst = !this.#streams.hasStanding
+    const opened = this.#streams.openStanding(options)
     // Its client knows the lists as they were in an earlier life.
-    if (isFirst && session.lifetime.skippedIds > 0) session.subscriptions?.announceLists()
+    if (isFirst && this.#lifetime.skippedIds > 0) this.#subscriptions?.announceLists()
     return this.#announcing(opened, overSse)
   }
 
   /** Sends the lists that a deployment has changed on the standing stream, once it is open: a deployment closes all sockets. */
   #announcing(opened: Response, isOverSse: boolean): Response {
-    const { streams, lifetime } = this.#session
-    if (!isOverSse && streams.isOpen(standingStream)) lifetime.expiry.markOpened()
-    this.#session.subscriptions?.announceChangedLists()
+    if (!isOverSse && this.#streams.isOpen(standingStream)) this.#lifetime.expiry.markOpened()
+    this.#subscriptions?.announceChangedLists()
     return opened
   }
 
   override webSocketClose(socket: WebSocket, code: number): Promise<void> {
     return this.#enter({ over() {}, waits: false }, () => {
-      const { lifetime, streams } = this.#session
+      const lifetime = this.#lifetime
       if (!lifetime.id) return
       if (!isOverSse(socket)) return lifetime.expiry.markSeen()
       // Over HTTP+SSE, the session ends with its stream.
       // Its id is invalid without the handshake of the stream, so it needs no tombstone.
       if (code === closeCode.clientGone) return lifetime.finish('disconnected')
-      if (!streams.isOpen(standingStream)) return lifetime.expiry.markDisconnected()
+      if (!this.#streams.isOpen(standingStream)) return lifetime.expiry.markDisconnected()
     })
   }
 
   override async alarm(): Promise<void> {
     if (await this.schema.putOffAlarm()) return
-    const { lifetime } = this.#session
-    return this.#enter({ over: () => lifetime.expireTombstone() }, () => this.#onAlarm())
+    return this.#enter({ over: () => this.#lifetime.expireTombstone() }, () => this.#onAlarm())
   }
 
   async #onAlarm(): Promise<void> {
-    const session = this.#session
-    // This object stores no session.
-    if (!session.lifetime.id) return super.alarm()
-    const { epoch } = session.lifetime
-    recoverCalls(session)
-    session.clientTasks?.poll()
-    await holdRunning(session)
+    // This object stores no this.#
+    if (!this.#lifetime.id) return super.alarm()
+    const { epoch } = this.#lifetime
+    this.#calls.recover()
+    this.#inputRequests.poll()
+    await this.#calls.hold()
     // What ended it, or ends it, sets the next alarm.
-    if (epoch !== session.lifetime.epoch || session.lifetime.isOver) return
-    const due = session.lifetime.expiry.due()
+    if (epoch !== this.#lifetime.epoch || this.#lifetime.isOver) return
+    const due = this.#lifetime.expiry.due()
     // Also while a call runs: no client waits for it.
-    if (due <= Date.now()) return session.lifetime.expire(session.ledger.isOpen)
+    if (due <= Date.now()) return this.#lifetime.expire(this.#ledger.isOpen)
     const now = Date.now()
-    const cleanup = session.log.deleteFinished(now) ? now + session.lifetime.terms.log.maxAgeMs : due
-    const next = session.running.size > 0 ? now + keepAwakeAfterMs : cleanup
-    return session.alarms.set({ expiry: due, next, answers: answersDue(session) })
+    const cleanup = this.#log.deleteFinished(now) ? now + this.#lifetime.terms.log.maxAgeMs : due
+    const next = this.#calls.areRunning ? now + keepAwakeAfterMs : cleanup
+    return this.#alarms.set({ expiry: due, next, answers: this.#inputRequests.due })
   }
 }
 

@@ -9,8 +9,10 @@ import { McpError } from '../../worker/protocol/errors.ts'
 import type { RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
 import type { Revision } from '../../worker/protocol/revision.ts'
+import { oldestRevision, revisionOf } from '../../worker/protocol/revisions/index.ts'
 import type { RequestId } from '../../worker/protocol/types.ts'
 import type { Post } from '../rpc.ts'
+import type { LedgerCall } from '../shared/call-ledger.ts'
 
 /** A request without a reply. */
 export type SessionCall = {
@@ -114,3 +116,25 @@ export class PendingPost {
     if (this.unanswered === 0) this.#settling.resolve()
   }
 }
+
+/** Returns the remaining part of a POST that has been answered with a stream. */
+export const restOfPost = ({ handshake, stream }: LedgerCall): PendingPost =>
+  new PendingPost(revisionOf(handshake.version) ?? oldestRevision, { streams: true, unanswered: 1, stream })
+
+/** Returns the stored form of a call, without its principal. */
+export const ledgerCallOf = (
+  { request, handshake, session, identity, principal, requestContext, admitted, scopes = [], journal }: SessionCall,
+  stream: number,
+): LedgerCall => ({
+  request,
+  stream,
+  journal,
+  handshake,
+  session,
+  identity,
+  isPersonal: principal !== undefined,
+  admitted,
+  ...(requestContext && { requestContext }),
+  ...(scopes.length > 0 && { scopes }),
+  repeats: 0,
+})

@@ -7,6 +7,7 @@ import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
 import * as closeCode from '../../worker/protocol/close-code.ts'
 import { relayMessage } from '../../worker/protocol/relay-messages.ts'
 import { eventFrame, primingFrame, reconnectAfterMs, retryFrame } from '../../worker/protocol/server-sent-events.ts'
+import type { Following } from '../rpc.ts'
 import type { CallLedger } from '../shared/call-ledger.ts'
 import {
   type EventId,
@@ -16,8 +17,7 @@ import {
   readEventId,
   standingStream,
 } from '../shared/event-log.ts'
-import type { FollowedStreams, NewStream } from './followed-streams.ts'
-import { Follower } from './follower.ts'
+import { FollowedStreams, Follower, type NewStream } from './followed-streams.ts'
 import type { StreamAdmission } from './stream-admission.ts'
 
 /** Characters that are sent to a relay at once. What the relay cannot forward waits in its memory. */
@@ -40,8 +40,8 @@ export class SessionStreams {
   readonly #ctx: DurableObjectState
   readonly #log: EventLog
   readonly #ledger: CallLedger
-  readonly #followed: FollowedStreams
   readonly #admission: StreamAdmission
+  readonly #followed = new FollowedStreams()
   /**
    * Streams that were released while they had no relay: the last event before, which the next relay gets, and milliseconds after which the
    * client should reconnect.
@@ -51,18 +51,24 @@ export class SessionStreams {
   readonly #unsent = new Map<number, { readonly frames: string; readonly last: string }>()
   #burst = { at: 0, sent: 0 }
 
-  constructor(
-    ctx: DurableObjectState,
-    log: EventLog,
-    ledger: CallLedger,
-    followed: FollowedStreams,
-    admission: StreamAdmission,
-  ) {
+  constructor(ctx: DurableObjectState, log: EventLog, ledger: CallLedger, admission: StreamAdmission) {
     this.#ctx = ctx
     this.#log = log
     this.#ledger = ledger
-    this.#followed = followed
     this.#admission = admission
+  }
+
+  /** Begins the stream of a POST. Returns its id. @param scopes that a token needs to resume it */
+  begin(unanswered: number, scopes: readonly string[]): number {
+    const stream = this.#log.open(unanswered, Date.now(), scopes)
+    this.#followed.begin(stream)
+    return stream
+  }
+
+  /** Returns what the Worker of a new stream gets, which is in the log: see `FollowedStreams.respond`. */
+  respond(stream: number, polling: boolean): { frames?: string; following?: Following } {
+    this.flush()
+    return this.#followed.respond(stream, polling)
   }
 
   /** Opens the standing stream from the next event. */
@@ -177,8 +183,19 @@ export class SessionStreams {
     this.send(stream, text, { isMessage: true })
   }
 
+  /**
+   * Records that a request of a stream has its reply, or will never have one. The last one ends the stream.
+   *
+   * @returns true if the stream has ended
+   */
+  requestAnswered(stream: number, now: number): boolean {
+    const isLast = stream !== standingStream && this.#log.requestAnswered(stream, now)
+    if (isLast) this.#complete(stream)
+    return isLast
+  }
+
   /** Ends a stream after its last message. */
-  complete(stream: number): void {
+  #complete(stream: number): void {
     this.flush()
     this.#followed.end(stream)
     for (const reader of this.#readers(stream)) reader.close(closeCode.complete)
