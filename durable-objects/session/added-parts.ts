@@ -1,7 +1,7 @@
 /** The parts that plugins add to each session, and what a session gives to them. */
 import type { CallerContext } from '../../worker/declarations/caller.ts'
 import type { ServerEvent, SubscriberScope } from '../../worker/protocol/changes.ts'
-import type { Message } from '../../worker/protocol/jsonrpc.ts'
+import type { ResponseMessage } from '../../worker/protocol/jsonrpc.ts'
 import type { RequestId } from '../../worker/protocol/types.ts'
 import type { Alarms } from '../shared/alarms.ts'
 import type { CallLedger } from '../shared/call-ledger.ts'
@@ -14,10 +14,10 @@ import type { SessionStreams } from './streams.ts'
 
 /** What a session gives to each part: it sends on the streams of the session, until the session ends. */
 export type PartSession = {
-  readonly host: SessionHost
+  readonly host: Pick<SessionHost, 'server' | 'subscriptionsAt' | 'report'>
   readonly values: SessionValues
-  readonly lifetime: Lifetime
-  readonly streams: SessionStreams
+  readonly lifetime: Pick<Lifetime, 'id' | 'terms' | 'epoch' | 'isOver' | 'scheduleExpiry'>
+  readonly streams: Pick<SessionStreams, 'hasStanding' | 'isOpen' | 'send' | 'sendMessage'>
 }
 
 /** An event, as a part sends it on the standing stream. `scopes`, `topics`: see `SessionRpc.changed`. */
@@ -34,7 +34,7 @@ interface Delivers {
 }
 
 /** The subscriptions of a session. */
-export interface SessionSubscriptions extends Delivers {
+export interface AddedSubscriptions extends Delivers {
   /** The declared lists: see `listsText`. */
   readonly lists: string
   /**
@@ -74,7 +74,7 @@ export type SubscriptionHooks = {
 }
 
 /** The tasks of a client with which it answers input requests. */
-export interface SessionTasks extends Delivers {
+export interface AddedTasks extends Delivers {
   /** Milliseconds since 1970: when the next request about a task is due; `Infinity` without tasks. */
   readonly due: number
   /** Records that the client may answer an input request with a task. @param id as the client knows it, such as `ask-1` */
@@ -82,7 +82,7 @@ export interface SessionTasks extends Delivers {
   /** Returns the id of the input request that a response is about: itself, or a request about the task that answers it. */
   questionOf(id: RequestId): RequestId
   /** Reads a response. Returns the response to the input request, once there is one; `undefined` for one about the client's task. */
-  read(message: Message): Message | undefined
+  read(message: ResponseMessage): ResponseMessage | undefined
   /** Cancels the client's task of an input request that is no longer open. Returns false without such a task. */
   cancel(id: RequestId, stream: number): boolean
   /** Sends the requests that are due. A request without a response is repeated after twice the time. */
@@ -96,7 +96,7 @@ export class SubscriptionsPart {
   readonly Subscriptions: new (
     session: PartSession,
     registration: Registration,
-  ) => SessionSubscriptions
+  ) => AddedSubscriptions
   /** Returns the number of the Subscriptions object of a session. */
   readonly shardOf: (session: string) => number
 
@@ -113,7 +113,7 @@ export class ClientTasksPart {
     sql: SqlStorage,
     ledger: CallLedger,
     alarms: Alarms,
-  ) => SessionTasks
+  ) => AddedTasks
 
   constructor(part: ClientTasksPart['ClientTasks']) {
     this.ClientTasks = part

@@ -17,11 +17,10 @@ import { defaultLogLevel } from '../../worker/protocol/meta.ts'
 import { revisionOf } from '../../worker/protocol/revisions/index.ts'
 import type { Result } from '../../worker/protocol/types.ts'
 import type { ForwardedHttpRequest, Post } from '../rpc.ts'
-import type { SessionSubscriptions } from './added-parts.ts'
+import type { AddedSubscriptions } from './added-parts.ts'
 import { elicitationId } from './input-requests.ts'
 import type { Lifetime } from './lifetime.ts'
 import type { PendingPost, SessionCall } from './pending-post.ts'
-import type { Registration } from './registration.ts'
 import type { Replies } from './replies.ts'
 import type { SessionHost } from './session-host.ts'
 import type { SessionValues } from './session-values.ts'
@@ -31,8 +30,7 @@ export class CallServices {
   readonly #values: SessionValues
   readonly #lifetime: Lifetime
   readonly #replies: Replies
-  readonly #registration: Registration
-  readonly #subscriptions: SessionSubscriptions | undefined
+  readonly #subscriptions: AddedSubscriptions | undefined
   readonly #canFollowTasks: boolean
 
   constructor(
@@ -40,22 +38,20 @@ export class CallServices {
     values: SessionValues,
     lifetime: Lifetime,
     replies: Replies,
-    registration: Registration,
-    subscriptions: SessionSubscriptions | undefined,
+    subscriptions: AddedSubscriptions | undefined,
     canFollowTasks: boolean,
   ) {
     this.#host = host
     this.#values = values
     this.#lifetime = lifetime
     this.#replies = replies
-    this.#registration = registration
     this.#subscriptions = subscriptions
     this.#canFollowTasks = canFollowTasks
   }
 
-  /** Whether its endpoint has `subscriptions()`. */
+  /** Whether the endpoint of the session has `subscriptions()`. */
   get updates(): boolean {
-    return this.#registration.isOffered
+    return this.#subscriptions !== undefined && this.#lifetime.terms.shard !== undefined
   }
 
   /** Returns a call in the form of the engine. @param requestContext that of the call, unsealed */
@@ -88,8 +84,7 @@ export class CallServices {
     batch: object | undefined,
   ): CallEnvironment {
     const { principal, identity, expires } = call
-    const lifetime = this.#lifetime
-    const { epoch } = lifetime
+    const { epoch } = this.#lifetime
     const send: CallEnvironment['notify'] = (notification, sentCount) => {
       const written = post.revision.notification(notification)
       if (written && !cancellation.isAborted) this.#replies.notify(post, notificationText(written), call, sentCount)
@@ -101,9 +96,9 @@ export class CallServices {
       state: {
         object: this.#host.state,
         session: {
-          name: lifetime.name,
+          name: this.#lifetime.name,
           expires,
-          addStateObject: (state) => lifetime.addStateObject(state, expires, epoch),
+          addStateObject: (state) => this.#lifetime.addStateObject(state, expires, epoch),
         },
       },
       updates: this.updates,

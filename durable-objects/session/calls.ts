@@ -14,29 +14,35 @@ import { runCall } from '../../worker/engine/run.ts'
 import { serializeResult } from '../../worker/engine/serialize-result.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import {
+  isNotification,
+  isRequest,
   isRequestId,
   isResponse,
   type Message,
+  type NotificationMessage,
   type RequestMessage,
+  type ResponseMessage,
   resultText,
 } from '../../worker/protocol/jsonrpc.ts'
+import { holdsScopes } from '../../worker/protocol/principal.ts'
+import { oldestRevision, revisionOf } from '../../worker/protocol/revisions/index.ts'
 import type { RequestId, Result } from '../../worker/protocol/types.ts'
-import type { Post } from '../rpc.ts'
+import type { Post, Posted } from '../rpc.ts'
 import type { Alarms } from '../shared/alarms.ts'
 import { type CallLedger, requestKey } from '../shared/call-ledger.ts'
-import type { EventLog } from '../shared/event-log.ts'
+import { type EventLog, standingStream } from '../shared/event-log.ts'
 import { rpcLimit, streamLimit } from '../shared/message-size.ts'
 import type { CallServices } from './call-services.ts'
 import type { InputRequests } from './input-requests.ts'
 import type { Lifetime } from './lifetime.ts'
-import { type PendingPost, restOfPost, type SessionCall } from './pending-post.ts'
+import { PendingPost, restOfPost, type SessionCall, storedCall } from './pending-post.ts'
 import type { Replies } from './replies.ts'
 import type { SessionHost } from './session-host.ts'
 
 /** How often a call runs again, after its object was lost, before it ends with an error. */
 const mostRepeats = 2
 /** Milliseconds until the alarm that keeps the object in memory for a call whose POST has been answered with a stream. */
-export const keepAwakeAfterMs = 20_000
+const keepAwakeAfterMs = 20_000
 /** An alarm may run for 15 minutes. The next alarm continues a longer call. */
 const maxAlarmMs = 14 * 60_000
 
@@ -92,26 +98,51 @@ export class Calls {
     this.#services = services
   }
 
-  get areRunning(): boolean {
-    return this.#running.size > 0
+  /** Processes a POST. @param negotiated `undefined` before `initialize` over HTTP+SSE */
+  async receive(post: Post, negotiated: NegotiatedSession | undefined): Promise<Posted> {
+    const lacks = this.#scopesOf(post.messages)
+    if (!holdsScopes(post.principal?.scopes, lacks)) return { lacks }
+    const requests = post.messages.filter(isRequest)
+    const pending = new PendingPost((negotiated && revisionOf(negotiated.version)) ?? oldestRevision, {
+      streams: post.streams,
+      unanswered: requests.length,
+      batch: post.batch,
+      scopes: [...new Set(requests.flatMap((request) => scopesIn(post, request)))],
+      stream: post.handshake === undefined ? standingStream : undefined,
+    })
+    for (const message of post.messages) {
+      if (isResponse(message)) this.#resume(message, post, pending.batch)
+      else if (isNotification(message)) this.#onNotification(message)
+    }
+    for (const request of requests) this.#start(pending, request, negotiated, post)
+    return this.#replies.respond(pending, post, () => void this.#holdAwake())
   }
 
   /**
    * Returns the scopes that a token needs for the open calls that a POST continues or ends: it answers their input requests, or cancels
    * them.
    */
-  scopesOf(messages: readonly Message[]): string[] {
+  #scopesOf(messages: readonly Message[]): string[] {
     const scopes = messages.flatMap((message) => {
       if (isResponse(message)) return isRequestId(message.id) ? this.#inputRequests.scopesOf(message.id) : []
-      const id = message.method === 'notifications/cancelled' ? message.params?.requestId : undefined
-      if (!isRequestId(id)) return []
+      const id = cancelledBy(message)
+      if (id === undefined) return []
       return this.#running.get(requestKey(id))?.call.scopes ?? this.#ledger.scopesToCancel(id)
     })
     return [...new Set(scopes)]
   }
 
+  /** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation */
+  #onNotification(message: NotificationMessage): void {
+    if (message.method === 'notifications/roots/list_changed') this.#inputRequests.forgetRoots()
+    const id = cancelledBy(message)
+    if (id === undefined) return
+    this.#abandon(requestKey(id), message.params?.reason)
+    this.#inputRequests.cancel(id)
+  }
+
   /** Starts a request of a POST: answers it at once, or creates a call. */
-  start(post: PendingPost, request: RequestMessage, negotiated: NegotiatedSession | undefined, from: Post): void {
+  #start(post: PendingPost, request: RequestMessage, negotiated: NegotiatedSession | undefined, from: Post): void {
     const succeed = (result: Result) =>
       this.#replies.answer(post, request.id, { status: 200, text: resultText(request.id, result) })
     const refuse = (thrown: unknown) => this.#replies.fail(post, request.id, thrown)
@@ -184,12 +215,11 @@ export class Calls {
   /** Runs one step of a call. The step ends with a reply, or with input requests on the stream of the call. */
   #run(post: PendingPost, sessionCall: SessionCall, { isResumed = false, batch, known }: StepOptions = {}): void {
     const { request } = sessionCall
-    const replies = this.#replies
     const cancellation = new Cancellation()
     const { promise, resolve: end } = Promise.withResolvers<void>()
     const key = requestKey(request.id)
     post.calls.add(sessionCall)
-    if (post.stream !== undefined) replies.record(sessionCall, post.stream)
+    if (post.stream !== undefined) this.#replies.record(sessionCall, post.stream)
     const environment = this.#services.environmentOf(post, sessionCall, cancellation, batch)
     const withContext = async () =>
       this.#services.callOf(post, sessionCall, await openContext(sessionCall.requestContext, environment.seals))
@@ -224,14 +254,14 @@ export class Calls {
             report: this.#host.report,
             limit: post.stream === undefined ? rpcLimit : streamLimit,
           })
-          return replies.answer(post, request.id, { status: 200, text }, sessionCall)
+          return this.#replies.answer(post, request.id, { status: 200, text }, sessionCall)
         }
         if (!post.streams) {
           throw new McpError('not_acceptable', 'Accept must include text/event-stream')
         }
         this.#inputRequests.send(post, sessionCall, outcome)
       } catch (thrown) {
-        if (!cancellation.isAborted) replies.fail(post, request.id, thrown, sessionCall)
+        if (!cancellation.isAborted) this.#replies.fail(post, request.id, thrown, sessionCall)
       } finally {
         release?.()
         if (this.#running.get(key)?.call === sessionCall) this.#running.delete(key)
@@ -250,8 +280,8 @@ export class Calls {
    *
    * @param batch that of the POST, if it is one
    */
-  resume(
-    message: Message,
+  #resume(
+    message: ResponseMessage,
     { principal, caller, admitted, address, http, expires }: Post,
     batch: BatchAnswers | undefined,
   ): void {
@@ -260,16 +290,17 @@ export class Calls {
     const { row, call } = answered
     const sessionCall = { ...call, row, principal, caller, admitted, address, http, expires }
     this.#run(restOfPost(call), sessionCall, { isResumed: true, batch })
-    void this.holdAwake()
+    void this.#holdAwake()
   }
 
   /** Recovers the calls that were running in the last instance: runs each again, or ends it with an error. */
   recover(): void {
     if (!this.#isNew) return
     const expires = this.#lifetime.id?.expires ?? 0
-    for (const { row, call } of this.#ledger.unasked()) {
+    for (const stored of this.#ledger.unasked()) {
+      const { row, call } = stored
       const post = restOfPost(call)
-      const sessionCall: SessionCall = { ...call, row, principal: undefined, caller: undefined, expires }
+      const sessionCall = storedCall(stored, expires)
       const isSafe = isSafeToRetry(this.#host.server.declarations, call.request)
       // Only the client's next request has its principal, so a call of a principal is not run again without one.
       if (isSafe && !call.isPersonal && call.repeats < mostRepeats) {
@@ -283,13 +314,7 @@ export class Calls {
       this.#replies.fail(post, call.request.id, interrupted, sessionCall)
     }
     this.#isNew = false
-    void this.holdAwake()
-  }
-
-  /** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation */
-  cancel(id: RequestId, reason: unknown): void {
-    this.#abandon(requestKey(id), reason)
-    this.#inputRequests.cancel(id)
+    void this.#holdAwake()
   }
 
   /** Ends every running call: one that cannot be dropped is reported. */
@@ -316,36 +341,61 @@ export class Calls {
   }
 
   /** Keeps the object in memory, by an alarm, for calls whose POST has been answered. */
-  async holdAwake(): Promise<void> {
-    if (this.areRunning) await drainMicrotasks()
-    if (this.areRunning)
-      void this.#alarms.set({ hold: Date.now() + keepAwakeAfterMs, answers: this.#inputRequests.due })
+  async #holdAwake(): Promise<void> {
+    if (this.#running.size > 0) await drainMicrotasks()
+    if (this.#running.size === 0) return
+    void this.#alarms.set({ hold: Date.now() + keepAwakeAfterMs, answers: this.#inputRequests.due })
+  }
+
+  /** Runs in the alarm of the session: ends a session that has expired, and sets the next alarm of another one. */
+  async onAlarm(): Promise<void> {
+    const lifetime = this.#lifetime
+    const { epoch } = lifetime
+    this.recover()
+    this.#inputRequests.poll()
+    await this.#holdRunning()
+    // What ended it, or ends it, sets the next alarm.
+    if (epoch !== lifetime.epoch || lifetime.isOver) return
+    const due = lifetime.due()
+    const now = Date.now()
+    // Also while a call runs: no client waits for it.
+    if (due <= now) return lifetime.expire(this.#ledger.isOpen)
+    const cleanup = this.#log.deleteFinished(now) ? now + lifetime.terms.log.maxAgeMs : due
+    const next = this.#running.size > 0 ? now + keepAwakeAfterMs : cleanup
+    return this.#alarms.set({ expiry: due, next, answers: this.#inputRequests.due })
   }
 
   /**
    * Keeps the object in memory while calls run, for as long as an alarm may take. No other alarm runs meanwhile, so this function meets every
    * deadline of the session: the earliest one first, including those that are set meanwhile.
    */
-  async hold(): Promise<void> {
+  async #holdRunning(): Promise<void> {
     const end = Date.now() + maxAlarmMs
-    const { epoch, expiry } = this.#lifetime
+    const lifetime = this.#lifetime
+    const { epoch } = lifetime
     for (;;) {
       this.#inputRequests.endOverdue()
       const running = [...this.#running.values()]
       // The client of a call without a stream waits for its response.
-      if (running.some(({ post }) => post.stream === undefined)) expiry.markSeen()
-      const last = Math.min(end, expiry.due())
+      if (running.some(({ post }) => post.stream === undefined)) lifetime.markSeen()
+      const last = Math.min(end, lifetime.due())
       if (running.length === 0 || last <= Date.now()) return
       const works = Promise.allSettled(running.map(({ work }) => work))
       await this.#alarms.wait(works, Math.min(last, this.#inputRequests.due))
-      if (epoch !== this.#lifetime.epoch) return
+      if (epoch !== lifetime.epoch) return
       this.#inputRequests.poll()
     }
   }
 }
 
+/** Returns the id of the request that a notification cancels; `undefined` for another message. */
+function cancelledBy({ method, params }: RequestMessage | NotificationMessage): RequestId | undefined {
+  const id = method === 'notifications/cancelled' ? params?.requestId : undefined
+  return isRequestId(id) ? id : undefined
+}
+
 /** Returns the scopes that a token needs for a request of a POST. */
-export const scopesIn = ({ messages, scopes }: Post, request: RequestMessage): readonly string[] =>
+const scopesIn = ({ messages, scopes }: Post, request: RequestMessage): readonly string[] =>
   scopes[messages.indexOf(request)] ?? []
 
 /** Whether a request may run again after it was interrupted: a request that only reads, or a tool whose annotations allow it. */

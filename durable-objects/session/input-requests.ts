@@ -5,13 +5,13 @@ import type { Answer } from '../../worker/engine/journal.ts'
 import { readRootsResult } from '../../worker/engine/read-input-response.ts'
 import { fingerprint, rootsRequest } from '../../worker/engine/request-input.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
-import { isObject, isResponse, type Message, notificationText, requestText } from '../../worker/protocol/jsonrpc.ts'
+import { isObject, notificationText, type ResponseMessage, requestText } from '../../worker/protocol/jsonrpc.ts'
 import type { RequestId } from '../../worker/protocol/types.ts'
 import type { TaskEnded } from '../rpc.ts'
 import type { Alarms } from '../shared/alarms.ts'
 import type { CallLedger, StoredCall } from '../shared/call-ledger.ts'
-import type { SessionTasks } from './added-parts.ts'
-import { ledgerCallOf, type PendingPost, restOfPost, type SessionCall } from './pending-post.ts'
+import type { AddedTasks } from './added-parts.ts'
+import { ledgerCallOf, type PendingPost, restOfPost, type SessionCall, storedCall } from './pending-post.ts'
 import type { Replies } from './replies.ts'
 import type { SessionValues } from './session-values.ts'
 import type { SessionStreams } from './streams.ts'
@@ -22,7 +22,7 @@ export class InputRequests {
   readonly #alarms: Alarms
   readonly #streams: SessionStreams
   readonly #replies: Replies
-  readonly #tasks: SessionTasks | undefined
+  readonly #tasks: AddedTasks | undefined
 
   constructor(
     values: SessionValues,
@@ -30,7 +30,7 @@ export class InputRequests {
     alarms: Alarms,
     streams: SessionStreams,
     replies: Replies,
-    tasks: SessionTasks | undefined,
+    tasks: AddedTasks | undefined,
   ) {
     this.#values = values
     this.#ledger = ledger
@@ -75,10 +75,9 @@ export class InputRequests {
    *
    * @returns the call that continues, if this was the last response that it waited for
    */
-  answer(received: Message): StoredCall | undefined {
+  answer(received: ResponseMessage): StoredCall | undefined {
     const message = this.#tasks ? this.#tasks.read(received) : received
-    if (!message) return undefined
-    if (!isResponse(message) || message.id === undefined || message.id === null) return undefined
+    if (message?.id === undefined || message.id === null) return undefined
     const answer: Answer = 'result' in message ? { result: message.result } : { error: message.error }
     // The alarm for them may not have come yet.
     this.endOverdue()
@@ -87,9 +86,7 @@ export class InputRequests {
     // A call that ends in this turn is deleted, and its response is not written.
     this.#streams.flushSoon()
     if (!answered?.problem) return answered
-    const { row, call, problem } = answered
-    this.#withdraw(call.stream, this.#ledger.end(row), problem.message)
-    this.#replies.fail(restOfPost(call), call.request.id, problem)
+    this.#fail(answered, answered.problem)
     return undefined
   }
 
@@ -103,6 +100,11 @@ export class InputRequests {
     // Roots that are too large to store are requested again.
     if (this.#values.fits(answer)) this.#values.put('roots', answer)
     else this.#values.delete('roots')
+  }
+
+  /** Called when the roots of the client have changed. */
+  forgetRoots(): void {
+    this.#values.delete('roots')
   }
 
   /** Cancels a call that waits for answers. */
@@ -130,13 +132,16 @@ export class InputRequests {
 
   /** Ends calls that wait for responses. */
   #end(calls: Iterable<StoredCall>, problem: string): void {
-    for (const { row, call } of calls) {
-      const late = new McpError('call_interrupted', problem, { reason: 'timeout', retryable: true })
-      if (!this.#streams.isOpen(call.stream)) this.#values.put('missedTimeout', true)
-      this.#withdraw(call.stream, this.#ledger.end(row), late.message)
-      const sessionCall = { ...call, row, principal: undefined, caller: undefined, expires: 0 }
-      this.#replies.fail(restOfPost(call), call.request.id, late, sessionCall)
+    for (const waiting of calls) {
+      if (!this.#streams.isOpen(waiting.call.stream)) this.#values.put('missedTimeout', true)
+      this.#fail(waiting, new McpError('call_interrupted', problem, { reason: 'timeout', retryable: true }))
     }
+  }
+
+  #fail(waiting: StoredCall, problem: McpError): void {
+    const { row, call } = waiting
+    this.#withdraw(call.stream, this.#ledger.end(row), problem.message)
+    this.#replies.fail(restOfPost(call), call.request.id, problem, storedCall(waiting))
   }
 
   /** Tells the client that it need not answer. */

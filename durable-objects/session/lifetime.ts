@@ -1,5 +1,6 @@
 /**
- * The lifetime of a session: its id, the options of its endpoint, its end, and its tombstone. `expiry.ts` decides when it expires.
+ * The lifetime of a session: its id, the options of its endpoint, when it expires, its end, and its tombstone.
+ * It expires idle for `ttl`, without its HTTP+SSE stream, or together with its id.
  *
  * A session that expires deletes what it stored. Its client may use the sealed id again: that starts another life of the session.
  */
@@ -9,8 +10,8 @@ import { waitAtMost } from '../../worker/engine/wait.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import type { SessionOwner } from '../rpc.ts'
 import type { Alarms } from '../shared/alarms.ts'
+import { isLaterUse, lastUse } from '../shared/last-use.ts'
 import { replaceAll } from '../shared/replace-all.ts'
-import { Expiry } from './expiry.ts'
 import type { SessionHost } from './session-host.ts'
 import { readTerms, type SessionTerms } from './session-terms.ts'
 import type { Id, SessionValues } from './session-values.ts'
@@ -21,6 +22,11 @@ const idsPerMs = 1_000_000
 const firstLifeMs = 60_000
 /** Milliseconds after which a session ends without its hook. */
 const hookTimeoutMs = 10_000
+
+/** Milliseconds for which an HTTP+SSE session outlives its stream, in case the Worker reconnects. */
+const sseGraceMs = 5 * 60_000
+/** The time of the last use while a stream is open. */
+const inUse = Number.POSITIVE_INFINITY
 
 /** What the other parts of a session do when it starts to be stored, and when it ends. */
 export type LifetimeHooks = {
@@ -39,7 +45,6 @@ export class Lifetime {
   epoch = 0
   /** See `completeEnd`. */
   #ending: Promise<void> | undefined
-  readonly expiry: Expiry
   readonly #ctx: DurableObjectState
   readonly #host: SessionHost
   readonly #values: SessionValues
@@ -56,7 +61,6 @@ export class Lifetime {
     this.#values = values
     this.#alarms = alarms
     this.#hooks = hooks
-    this.expiry = new Expiry(ctx, values, alarms, () => this.terms.ttl)
   }
 
   /** Sets the options of the endpoint, which each request contains. Alarms use the latest ones. */
@@ -140,7 +144,63 @@ export class Lifetime {
     const lists = this.#hooks.lists()
     this.#values.put('id', { name: this.name, expires, since: now, ...(lists !== undefined && { lists }) })
     this.#storeTerms()
-    this.expiry.schedule(now, expires)
+    const { ttl } = this.terms
+    const lastSeenAt = lastUse(now, ttl)
+    this.#values.put('lastSeenAt', lastSeenAt)
+    void this.#alarms.set({ idle: lastSeenAt + ttl, expires })
+  }
+
+  /** Records that a stream has opened: the session is in use until the stream closes. */
+  markOpened(): void {
+    const lastSeenAt = this.#values.get('lastSeenAt')
+    if (lastSeenAt !== undefined && lastSeenAt !== inUse) this.#values.put('lastSeenAt', inUse)
+  }
+
+  /** Records the time of a request. */
+  markSeen(): void {
+    const now = Date.now()
+    const ttl = this.terms.ttl
+    const lastSeenAt = this.#values.get('lastSeenAt')
+    if (lastSeenAt === undefined || !isLaterUse(now, lastSeenAt, ttl)) return
+    if (lastSeenAt === inUse && this.#isHeld) return
+    const usedAt = lastUse(now, ttl)
+    this.#values.put('lastSeenAt', usedAt)
+    // The platform gives up an alarm that has failed several times.
+    void this.#alarms.add(usedAt + ttl)
+  }
+
+  /** Called before a relay of an HTTP+SSE session is opened. */
+  markConnected(): void {
+    if (this.#values.get('sseDisconnectedAt') !== undefined) this.#values.delete('sseDisconnectedAt')
+  }
+
+  /** Called when an HTTP+SSE session has lost its stream. The Worker reconnects, unless it has stopped as well. */
+  async markDisconnected(): Promise<void> {
+    const now = Date.now()
+    this.#values.put('sseDisconnectedAt', now)
+    await this.#alarms.add(now + sseGraceMs)
+  }
+
+  /** Returns when the session expires unless another request arrives, in milliseconds since 1970. */
+  due(): number {
+    const now = Date.now()
+    const isHeld = this.#isHeld
+    // Noted, so that the stream's end does not make the session look older than it is. A stream whose end was not noted was lost together
+    // with the object, at an unknown time until now.
+    if (isHeld || this.#values.get('lastSeenAt') === inUse) this.markSeen()
+    const expires = this.#values.get('id')?.expires ?? now
+    if (this.#values.get('handshake') !== undefined && !isHeld) {
+      const disconnectedAt = this.#values.get('sseDisconnectedAt')
+      // Without a stored time the object was lost together with the stream. The time survives the eviction of this instance.
+      if (disconnectedAt === undefined) this.#values.put('sseDisconnectedAt', now)
+      return Math.min(expires, (disconnectedAt ?? now) + sseGraceMs)
+    }
+    const lastSeenAt = this.#values.get('lastSeenAt') ?? 0
+    return Math.min(expires, (lastSeenAt === inUse ? now : lastSeenAt) + this.terms.ttl)
+  }
+
+  get #isHeld(): boolean {
+    return this.#ctx.getWebSockets().some(({ readyState }) => readyState === WebSocket.OPEN)
   }
 
   /**
@@ -249,19 +309,15 @@ export class Lifetime {
   /** Deletes everything. @param ended the tombstone that remains until then, if any */
   async #clear(ended = 0): Promise<void> {
     const { storage } = this.#ctx
-    const reset = () => {
-      this.#values.reset()
-      this.#hooks.reset()
-    }
     if (!(ended > Date.now())) {
       const deleting = storage.deleteAll()
-      reset()
+      this.#hooks.reset()
       return deleting
     }
     // For a tombstone that is refused, `abort` ends this instance.
     this.#ending = undefined
     replaceAll(storage, () => {
-      reset()
+      this.#hooks.reset()
       this.#values.put('ended', ended)
     })
     await this.#alarms.set({ tombstone: ended })

@@ -13,7 +13,7 @@
  * | `roots`     | latest roots of a client that notifies of changes           | until that notification, or the session ends |
  * | `logLevel`  | least severe level of log messages for the client           | the session                        |
  * | `missedTimeout` | an input request timed out while the client was disconnected | the session                   |
- * | `registration` | `Registration` at a Subscriptions object                 | the session                         |
+ * | `registration` | `shard`: number of the Subscriptions object where it is registered | the session            |
  * | `terms`     | `SessionTerms` of its endpoint as a text, if they differ from those of the class | the session   |
  * | `subscribedScopes` | scopes of the resources that it has subscribed to    | until a stream is opened without them |
  * | `reader`    | `Reader`: scopes of the token that opened the standing stream | the session                      |
@@ -33,11 +33,8 @@
 import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
 import type { ServerEvent } from '../../worker/protocol/changes.ts'
 import * as closeCode from '../../worker/protocol/close-code.ts'
-import { isNotification, isRequest, isRequestId, isResponse } from '../../worker/protocol/jsonrpc.ts'
 import { memoizeLast } from '../../worker/protocol/memoize-last.ts'
-import { holdsScopes, type Principal } from '../../worker/protocol/principal.ts'
-import { oldestRevision, revisionOf } from '../../worker/protocol/revisions/index.ts'
-import type { Params } from '../../worker/protocol/types.ts'
+import type { Principal } from '../../worker/protocol/principal.ts'
 import type { Admission, Opening, Post, Posted, PostedSession, SessionRpc, TaskEnded } from '../rpc.ts'
 import { Alarms } from '../shared/alarms.ts'
 import { CallLedger } from '../shared/call-ledger.ts'
@@ -45,17 +42,15 @@ import { EventLog, standingStream } from '../shared/event-log.ts'
 import { guarded } from '../shared/guarded.ts'
 import { Values } from '../shared/values.ts'
 import { Store } from '../store/object.ts'
-import type { AddedParts, SessionSubscriptions, SessionTasks } from './added-parts.ts'
+import type { AddedParts, AddedSubscriptions, AddedTasks } from './added-parts.ts'
 import { CallServices } from './call-services.ts'
-import { Calls, keepAwakeAfterMs, scopesIn } from './calls.ts'
+import { Calls } from './calls.ts'
 import { InputRequests } from './input-requests.ts'
 import { Lifetime } from './lifetime.ts'
-import { PendingPost } from './pending-post.ts'
 import { Registration } from './registration.ts'
 import { Replies } from './replies.ts'
 import type { SessionHost } from './session-host.ts'
 import type { SessionValues } from './session-values.ts'
-import { StreamAdmission } from './stream-admission.ts'
 import { isOverSse, SessionStreams } from './streams.ts'
 
 /** An entry of the object: see `Session.#enter`. */
@@ -64,22 +59,17 @@ type Entry<T> = {
   over(): Promise<T> | T
   /** Of a request of the client: see `Lifetime.setTerms`. */
   terms?: string
-  /** Whether the entry waits until an end in progress is complete. Default: true. An event is not for the next life of the this.# */
+  /** Whether the entry waits until an end in progress is complete. Default: true. An event is not for the next life of the session. */
   waits?: boolean
 }
 
 export class Session extends Store implements SessionRpc {
   readonly #values: SessionValues
-  readonly #log: EventLog
-  readonly #ledger: CallLedger
-  readonly #alarms: Alarms
   readonly #lifetime: Lifetime
-  readonly #admission: StreamAdmission
   readonly #streams: SessionStreams
   readonly #registration: Registration
-  readonly #subscriptions: SessionSubscriptions | undefined
-  readonly #tasks: SessionTasks | undefined
-  readonly #replies: Replies
+  readonly #subscriptions: AddedSubscriptions | undefined
+  readonly #tasks: AddedTasks | undefined
   readonly #inputRequests: InputRequests
   readonly #calls: Calls
   /** Deliveries that this session has received: a delivery that was acknowledged late is repeated. */
@@ -102,32 +92,26 @@ export class Session extends Store implements SessionRpc {
       deregister: () => registration.deregister(),
       lists: () => subscriptions?.lists,
       reset: () => {
-        for (const stored of [schema, log, ledger, tasks]) stored?.reset()
+        for (const stored of [values, schema, log, ledger, tasks]) stored?.reset()
       },
     })
     const skippedIds = () => lifetime.skippedIds
     const log = new EventLog(sql, () => lifetime.terms.log, skippedIds)
     const ledger = new CallLedger(sql, skippedIds)
-    const admission = new StreamAdmission(log, values)
-    const streams = new SessionStreams(ctx, log, ledger, admission)
-    const registration = new Registration(host, values, log, lifetime, added.subscriptions !== undefined)
+    const streams = new SessionStreams(ctx, values, log, ledger)
+    const registration = new Registration(host, values, log, lifetime)
     const own = { host, values, lifetime, streams }
     const subscriptions = added.subscriptions && new added.subscriptions.Subscriptions(own, registration)
     const tasks = added.clientTasks && new added.clientTasks.ClientTasks(own, sql, ledger, alarms)
     const replies = new Replies(host.report, ledger, alarms, lifetime, streams)
     const inputRequests = new InputRequests(values, ledger, alarms, streams, replies, tasks)
-    const services = new CallServices(host, values, lifetime, replies, registration, subscriptions, tasks !== undefined)
+    const services = new CallServices(host, values, lifetime, replies, subscriptions, tasks !== undefined)
     this.#values = values
-    this.#log = log
-    this.#ledger = ledger
-    this.#alarms = alarms
     this.#lifetime = lifetime
-    this.#admission = admission
     this.#streams = streams
     this.#registration = registration
     this.#subscriptions = subscriptions
     this.#tasks = tasks
-    this.#replies = replies
     this.#inputRequests = inputRequests
     this.#calls = new Calls(host, log, ledger, alarms, lifetime, replies, inputRequests, services)
   }
@@ -144,7 +128,7 @@ export class Session extends Store implements SessionRpc {
     if (terms !== undefined) {
       lifetime.setTerms(terms)
       this.#calls.recover()
-      lifetime.expiry.markSeen()
+      lifetime.markSeen()
     }
     const answer = await handle()
     this.#streams.flush()
@@ -153,40 +137,14 @@ export class Session extends Store implements SessionRpc {
 
   async post(request: string, session: string, principal: Principal | undefined): Promise<Posted | string> {
     const post: Post = { ...JSON.parse(request), ...this.#readSession(session), principal }
-    const posted = await this.#enter({ over: gone, terms: post.terms }, () => this.#post(post))
+    const posted: Posted = await this.#enter({ over: gone, terms: post.terms }, () => {
+      const overSse = post.handshake === undefined
+      if (overSse && !this.#lifetime.id) return gone()
+      if (overSse) void this.#subscriptions?.listenAgain(principal)
+      return this.#calls.receive(post, post.handshake ?? this.#values.get('handshake') ?? undefined)
+    })
     const isPlain = 'text' in posted && posted.status === 200 && !posted.headers && !posted.refusals
     return isPlain ? (posted.text ?? '') : posted
-  }
-
-  #post(post: Post): Promise<Posted> | Posted {
-    const overSse = post.handshake === undefined
-    if (overSse && !this.#lifetime.id) return gone()
-    if (overSse) void this.#subscriptions?.listenAgain(post.principal)
-    const negotiated = post.handshake ?? this.#values.get('handshake') ?? undefined
-    const revision = negotiated && revisionOf(negotiated.version)
-    const lacks = this.#calls.scopesOf(post.messages)
-    if (!holdsScopes(post.principal?.scopes, lacks)) return { lacks }
-
-    const requests = post.messages.filter(isRequest)
-    const pending = new PendingPost(revision ?? oldestRevision, {
-      streams: post.streams,
-      unanswered: requests.length,
-      batch: post.batch,
-      scopes: [...new Set(requests.flatMap((request) => scopesIn(post, request)))],
-      stream: overSse ? standingStream : undefined,
-    })
-    for (const message of post.messages) {
-      if (isResponse(message)) this.#calls.resume(message, post, pending.batch)
-      else if (isNotification(message)) this.#onNotification(message.method, message.params)
-    }
-    for (const request of requests) this.#calls.start(pending, request, negotiated, post)
-    return this.#replies.respond(pending, post, () => void this.#calls.holdAwake())
-  }
-
-  #onNotification(method: string, params: Params | undefined): void {
-    if (method === 'notifications/roots/list_changed') this.#values.delete('roots')
-    const id = method === 'notifications/cancelled' ? params?.requestId : undefined
-    if (isRequestId(id)) this.#calls.cancel(id, params?.reason)
   }
 
   end(expires: number): Promise<boolean> {
@@ -223,21 +181,19 @@ export class Session extends Store implements SessionRpc {
   }
 
   admit(opening: Opening): Promise<Admission> {
-    return this.#enter({ over: gone, terms: opening.terms }, () => this.#admit(opening))
-  }
-
-  async #admit(opening: Opening): Promise<Admission> {
-    const { expires, scopes, after, relay, owner } = opening
-    const { epoch } = this.#lifetime
-    if (owner) this.#lifetime.setOwner(owner, expires)
-    await (this.#subscriptions ?? this.#registration).dropWithout(scopes)
-    if (epoch !== this.#lifetime.epoch) return gone()
-    const lacks = this.#admission.admit(scopes, after, relay)
-    if (lacks) return { lacks }
-    if (after !== undefined) return { admitted: true }
-    this.#lifetime.scheduleExpiry(expires)
-    const isThere = await this.#subscriptions?.listen(opening)
-    return isThere === false ? gone() : { admitted: true }
+    const { terms, expires, scopes, after, relay, owner } = opening
+    return this.#enter<Admission>({ over: gone, terms }, async () => {
+      const { epoch } = this.#lifetime
+      if (owner) this.#lifetime.setOwner(owner, expires)
+      await (this.#subscriptions ?? this.#registration).dropWithout(scopes)
+      if (epoch !== this.#lifetime.epoch) return gone()
+      const lacks = this.#streams.admit(scopes, after, relay)
+      if (lacks) return { lacks }
+      if (after !== undefined) return { admitted: true }
+      this.#lifetime.scheduleExpiry(expires)
+      const isThere = await this.#subscriptions?.listen(opening)
+      return isThere === false ? gone() : { admitted: true }
+    })
   }
 
   /**
@@ -258,9 +214,9 @@ export class Session extends Store implements SessionRpc {
     const stream = query.get('stream')
     const options = streamOptionsIn(query)
     const { overSse } = options
-    if (overSse) this.#lifetime.expiry.markConnected()
+    if (overSse) this.#lifetime.markConnected()
     const isAdmitted = query.has('admitted')
-    if (isAdmitted && !this.#admission.isAdmitted(options.relay)) return withStatus(412)
+    if (isAdmitted && !this.#streams.isAdmitted(options.relay)) return withStatus(412)
     if (after) {
       const resumed = this.#streams.resume(after, options)
       if (resumed) return this.#announcing(resumed, overSse)
@@ -283,7 +239,7 @@ export class Session extends Store implements SessionRpc {
 
   /** Sends the lists that a deployment has changed on the standing stream, once it is open: a deployment closes all sockets. */
   #announcing(opened: Response, isOverSse: boolean): Response {
-    if (!isOverSse && this.#streams.isOpen(standingStream)) this.#lifetime.expiry.markOpened()
+    if (!isOverSse && this.#streams.isOpen(standingStream)) this.#lifetime.markOpened()
     this.#subscriptions?.announceChangedLists()
     return opened
   }
@@ -292,35 +248,20 @@ export class Session extends Store implements SessionRpc {
     return this.#enter({ over() {}, waits: false }, () => {
       const lifetime = this.#lifetime
       if (!lifetime.id) return
-      if (!isOverSse(socket)) return lifetime.expiry.markSeen()
+      if (!isOverSse(socket)) return lifetime.markSeen()
       // Over HTTP+SSE, the session ends with its stream.
       // Its id is invalid without the handshake of the stream, so it needs no tombstone.
       if (code === closeCode.clientGone) return lifetime.finish('disconnected')
-      if (!this.#streams.isOpen(standingStream)) return lifetime.expiry.markDisconnected()
+      if (!this.#streams.isOpen(standingStream)) return lifetime.markDisconnected()
     })
   }
 
   override async alarm(): Promise<void> {
     if (await this.schema.putOffAlarm()) return
-    return this.#enter({ over: () => this.#lifetime.expireTombstone() }, () => this.#onAlarm())
-  }
-
-  async #onAlarm(): Promise<void> {
-    // This object stores no this.#
-    if (!this.#lifetime.id) return super.alarm()
-    const { epoch } = this.#lifetime
-    this.#calls.recover()
-    this.#inputRequests.poll()
-    await this.#calls.hold()
-    // What ended it, or ends it, sets the next alarm.
-    if (epoch !== this.#lifetime.epoch || this.#lifetime.isOver) return
-    const due = this.#lifetime.expiry.due()
-    // Also while a call runs: no client waits for it.
-    if (due <= Date.now()) return this.#lifetime.expire(this.#ledger.isOpen)
-    const now = Date.now()
-    const cleanup = this.#log.deleteFinished(now) ? now + this.#lifetime.terms.log.maxAgeMs : due
-    const next = this.#calls.areRunning ? now + keepAwakeAfterMs : cleanup
-    return this.#alarms.set({ expiry: due, next, answers: this.#inputRequests.due })
+    return this.#enter({ over: () => this.#lifetime.expireTombstone() }, () =>
+      // An object without it stores no session.
+      this.#lifetime.id ? this.#calls.onAlarm() : super.alarm(),
+    )
   }
 }
 

@@ -12,7 +12,7 @@ import type { Revision } from '../../worker/protocol/revision.ts'
 import { oldestRevision, revisionOf } from '../../worker/protocol/revisions/index.ts'
 import type { RequestId } from '../../worker/protocol/types.ts'
 import type { Post } from '../rpc.ts'
-import type { LedgerCall } from '../shared/call-ledger.ts'
+import type { LedgerCall, StoredCall } from '../shared/call-ledger.ts'
 
 /** A request without a reply. */
 export type SessionCall = {
@@ -120,6 +120,15 @@ export class PendingPost {
 /** Returns the remaining part of a POST that has been answered with a stream. */
 export const restOfPost = ({ handshake, stream }: LedgerCall): PendingPost =>
   new PendingPost(revisionOf(handshake.version) ?? oldestRevision, { streams: true, unanswered: 1, stream })
+
+/** Returns a call as it was stored: without its principal. @param expires see `Post` */
+export const storedCall = ({ row, call }: StoredCall, expires = 0): SessionCall => ({
+  ...call,
+  row,
+  principal: undefined,
+  caller: undefined,
+  expires,
+})
 
 /** Returns the stored form of a call, without its principal. */
 export const ledgerCallOf = (

@@ -15,20 +15,12 @@ export class Registration {
   readonly #values: SessionValues
   readonly #log: EventLog
   readonly #lifetime: Lifetime
-  readonly #hasPart: boolean
 
-  /** @param hasPart whether the endpoint of the class has `subscriptions()` */
-  constructor(host: SessionHost, values: SessionValues, log: EventLog, lifetime: Lifetime, hasPart: boolean) {
+  constructor(host: SessionHost, values: SessionValues, log: EventLog, lifetime: Lifetime) {
     this.#host = host
     this.#values = values
     this.#log = log
     this.#lifetime = lifetime
-    this.#hasPart = hasPart
-  }
-
-  /** Whether the endpoint of the session has `subscriptions()`. */
-  get isOffered(): boolean {
-    return this.#hasPart && this.#lifetime.terms.shard !== undefined
   }
 
   /** The address by which Subscriptions objects call the session: they notify sessions of several classes. */

@@ -9,7 +9,7 @@ import { InvalidInputResponse } from '../../worker/engine/invalid-input-response
 import { asMcpError, McpError } from '../../worker/protocol/errors.ts'
 import { errorReply, resultText } from '../../worker/protocol/jsonrpc.ts'
 import type { RequestId } from '../../worker/protocol/types.ts'
-import type { Post, Posted, PostedRefusals } from '../rpc.ts'
+import type { Post, Posted } from '../rpc.ts'
 import type { Alarms } from '../shared/alarms.ts'
 import type { CallLedger } from '../shared/call-ledger.ts'
 import { standingStream } from '../shared/event-log.ts'
@@ -103,8 +103,7 @@ export class Replies {
     const now = Date.now()
     if (!this.#streams.requestAnswered(stream, now)) return
     // One alarm deletes all streams that are too old by then.
-    const { terms, expiry } = this.#lifetime
-    void this.#alarms.add(Math.min(now + terms.log.maxAgeMs, expiry.due()))
+    void this.#alarms.add(Math.min(now + this.#lifetime.terms.log.maxAgeMs, this.#lifetime.due()))
   }
 
   /** Closes the connection, while the call continues: the client reconnects for the remaining events. */
@@ -124,29 +123,32 @@ export class Replies {
     const lifetime = this.#lifetime
     const { epoch } = lifetime
     await drainMicrotasks(pending.settled)
+    // A call that is too large for a stream stays silent, and is answered in one response.
     const stream = () => {
-      if (epoch === lifetime.epoch) this.#becomeStream(pending, post.expires)
+      if (epoch !== lifetime.epoch) return
+      try {
+        this.streamOf(pending, post.expires)
+      } catch (problem) {
+        if (!(problem instanceof McpError)) lifetime.abort(problem)
+      }
     }
     const waits = post.streams && !pending.isSettled
     const timer = waits ? setTimeout(stream, lifetime.terms.streamAfterMs) : null
     await pending.settled
     clearTimeout(timer)
-    const refusals = await refusalsIn(pending, post)
+    const refusals = (await pending.refusals()).map(({ request, error: { kind, message, data } }) => ({
+      index: post.messages.indexOf(request),
+      kind,
+      message,
+      data,
+    }))
     const isStream = pending.stream !== undefined
     if (isStream) onStream()
     // Calls that end in this turn are not written, and the others are written together.
     if (isStream || pending.replies.length === 0) await drainMicrotasks()
     if (epoch !== lifetime.epoch) return { gone: true }
-    return { ...(isStream ? this.#respondWithStream(pending) : respondWithReplies(pending, post)), ...refusals }
-  }
-
-  /** Turns the POST of a call into a stream. A call that is too large for a stream stays silent, and is answered in one response. */
-  #becomeStream(post: PendingPost, expires: number): void {
-    try {
-      this.streamOf(post, expires)
-    } catch (problem) {
-      if (!(problem instanceof McpError)) this.#lifetime.abort(problem)
-    }
+    const posted = isStream ? this.#respondWithStream(pending) : respondWithReplies(pending, post)
+    return { ...posted, ...(refusals.length > 0 && { refusals }) }
   }
 
   #respondWithStream({ stream, revision }: PendingPost): Posted {
@@ -163,19 +165,6 @@ function respondWithReplies(pending: PendingPost, { batch }: Post): Posted {
   if (batch) return { status: 200, text: batchText(pending.replies.map(({ text }) => text)) }
   const { status, text, headers } = fitted(pending, first, maxRpcBytes)
   return { status, text, ...(headers && { headers }) }
-}
-
-/** Returns the requests of a POST that a limit rejected, once all are counted; `{}` if there are none. */
-async function refusalsIn(post: PendingPost, { messages }: Post): Promise<PostedRefusals> {
-  const refusals = await post.refusals()
-  if (refusals.length === 0) return {}
-  const error = refusals.map(({ request, error: { kind, message, data } }) => ({
-    index: messages.indexOf(request),
-    kind,
-    message,
-    data,
-  }))
-  return { refusals: error }
 }
 
 /** Returns the reply or, if it is too large, an error that states its size. */

@@ -11,7 +11,7 @@ export type SessionValues = Values<{
   roots: Answer
   logLevel: LogLevel
   missedTimeout: true
-  registration: Registration
+  registration: { shard: number }
   terms: string
   subscribedScopes: string[]
   reader: Reader
@@ -33,9 +33,6 @@ export type Reader = { relay: string; scopes: readonly string[] }
  * absent without `subscriptions()`.
  */
 export type Id = { name: string; expires: number; since: number; lists?: string }
-
-/** The shard of the Subscriptions objects where the session is registered. */
-export type Registration = { shard: number }
 
 /** The decision that a session ends, with the arguments of `Lifetime.finish`. */
 export type Ending = { reason: SessionEndEvent['reason']; expires: number | undefined }

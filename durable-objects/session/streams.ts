@@ -1,10 +1,14 @@
 /**
  * The streams of a session: events are appended to the log, and sent to hibernatable sockets. The Worker at the other end of a socket turns
  * them into an event stream. Until a stream has a socket, `followed-streams.ts` has its events.
+ *
+ * The stream of a call requires the scopes of that call. The standing stream (GET) sends only what the scopes of its reader's token allow.
  */
 
 import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
+import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
 import * as closeCode from '../../worker/protocol/close-code.ts'
+import { holdsScopes } from '../../worker/protocol/principal.ts'
 import { relayMessage } from '../../worker/protocol/relay-messages.ts'
 import { eventFrame, primingFrame, reconnectAfterMs, retryFrame } from '../../worker/protocol/server-sent-events.ts'
 import type { Following } from '../rpc.ts'
@@ -18,7 +22,7 @@ import {
   standingStream,
 } from '../shared/event-log.ts'
 import { FollowedStreams, Follower, type NewStream } from './followed-streams.ts'
-import type { StreamAdmission } from './stream-admission.ts'
+import type { Reader, SessionValues } from './session-values.ts'
 
 /** Characters that are sent to a relay at once. What the relay cannot forward waits in its memory. */
 const pageSize = 256 * 1024
@@ -38,9 +42,9 @@ type StreamOptions = {
 
 export class SessionStreams {
   readonly #ctx: DurableObjectState
+  readonly #values: SessionValues
   readonly #log: EventLog
   readonly #ledger: CallLedger
-  readonly #admission: StreamAdmission
   readonly #followed = new FollowedStreams()
   /**
    * Streams that were released while they had no relay: the last event before, which the next relay gets, and milliseconds after which the
@@ -49,13 +53,15 @@ export class SessionStreams {
   readonly #released = new Map<number, { readonly last: number; readonly retry: number }>()
   /** Events of this turn, by stream. */
   readonly #unsent = new Map<number, { readonly frames: string; readonly last: string }>()
+  /** By relay: scopes of admitted tokens that have not opened their relay. */
+  readonly #admitted = new BoundedMap<string, readonly string[]>({ maxEntries: 100 })
   #burst = { at: 0, sent: 0 }
 
-  constructor(ctx: DurableObjectState, log: EventLog, ledger: CallLedger, admission: StreamAdmission) {
+  constructor(ctx: DurableObjectState, values: SessionValues, log: EventLog, ledger: CallLedger) {
     this.#ctx = ctx
     this.#log = log
     this.#ledger = ledger
-    this.#admission = admission
+    this.#values = values
   }
 
   /** Begins the stream of a POST. Returns its id. @param scopes that a token needs to resume it */
@@ -71,10 +77,56 @@ export class SessionStreams {
     return this.#followed.respond(stream, polling)
   }
 
+  /**
+   * Admits a token that is about to open a stream: after an event, or the standing stream from the next event. For the standing stream,
+   * erases the status of tasks whose scopes the token lacks. Until the stream is open, it receives only what both the new and the previous
+   * reader may read.
+   *
+   * @returns the scopes of the stream, if the token lacks one of them
+   */
+  admit(scopes: readonly string[], after: string | undefined, relay: string): readonly string[] | undefined {
+    this.#log.deleteFinished(Date.now())
+    const id = after === undefined ? undefined : readEventId(after)
+    const lacks = id ? this.#log.scopesOf(id.stream) : []
+    if (!holdsScopes(scopes, lacks)) return lacks
+    this.#admitted.set(relay, scopes)
+    if (!id || id.stream === standingStream) this.#restrictReader(scopes)
+    return undefined
+  }
+
+  /** Whether this instance knows the token of a relay. The instance that admitted it may be lost. */
+  isAdmitted(relay: string): boolean {
+    return this.#admitted.has(relay) || this.#reader?.relay === relay
+  }
+
+  #restrictReader(scopes: readonly string[]): void {
+    // The scopes of the tasks whose status the stream contains.
+    if (!holdsScopes(scopes, this.#values.get('taskScopes') ?? [])) {
+      this.#log.eraseScoped('task')
+      this.#values.delete('taskScopes')
+    }
+    const reader = this.#reader
+    if (!reader || holdsScopes(scopes, reader.scopes)) return
+    this.#values.put('reader', { ...reader, scopes: reader.scopes.filter((scope) => scopes.includes(scope)) })
+  }
+
+  /** Stores the scopes of the token that opened the standing stream. A relay that reconnects keeps those it had. */
+  #setReader(relay: string): void {
+    const reader = this.#reader
+    const scopes = this.#admitted.get(relay) ?? (reader?.relay === relay ? reader.scopes : [])
+    this.#admitted.delete(relay)
+    if (scopes.length > 0) this.#values.put('reader', { relay, scopes })
+    else if (reader) this.#values.delete('reader')
+  }
+
+  get #reader(): Reader | undefined {
+    return this.#values.get('reader')
+  }
+
   /** Opens the standing stream from the next event. */
   openStanding(options: StreamOptions): Response {
     const newest = this.#log.openStanding()
-    this.#admission.setReader(options.relay)
+    this.#setReader(options.relay)
     return this.#open(newest, options)
   }
 
@@ -125,7 +177,7 @@ export class SessionStreams {
     // A client that is to come back has not noticed it yet while its Worker opens another relay.
     if (!options.again) this.#released.delete(start.stream)
     const resumed = this.#open(start, options)
-    if (resumed.webSocket && start.stream === standingStream) this.#admission.setReader(options.relay)
+    if (resumed.webSocket && start.stream === standingStream) this.#setReader(options.relay)
     return resumed
   }
 
@@ -189,16 +241,11 @@ export class SessionStreams {
    * @returns true if the stream has ended
    */
   requestAnswered(stream: number, now: number): boolean {
-    const isLast = stream !== standingStream && this.#log.requestAnswered(stream, now)
-    if (isLast) this.#complete(stream)
-    return isLast
-  }
-
-  /** Ends a stream after its last message. */
-  #complete(stream: number): void {
+    if (stream === standingStream || !this.#log.requestAnswered(stream, now)) return false
     this.flush()
     this.#followed.end(stream)
     for (const reader of this.#readers(stream)) reader.close(closeCode.complete)
+    return true
   }
 
   /** Ends every stream, also if the last events cannot be written. */

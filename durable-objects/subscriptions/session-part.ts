@@ -6,14 +6,14 @@ import { checkSubscription } from '../../worker/engine/topics.ts'
 import { listChanges, type SubscriberScope, subscriberKey, topicsFor } from '../../worker/protocol/changes.ts'
 import { tooManyRequests } from '../../worker/protocol/errors.ts'
 import { ownerKey } from '../../worker/protocol/principal.ts'
-import type { Delivery, PartSession, SessionSubscriptions, SubscriptionHooks } from '../session/added-parts.ts'
+import type { AddedSubscriptions, Delivery, PartSession, SubscriptionHooks } from '../session/added-parts.ts'
 import type { SessionCall } from '../session/pending-post.ts'
 import type { Registration } from '../session/registration.ts'
 import { StandingEvents } from '../session/standing-events.ts'
 import { standingStream } from '../shared/event-log.ts'
 import { changedLists, listsText } from './declared-lists.ts'
 
-export class Subscriptions implements SessionSubscriptions {
+export class Subscriptions implements AddedSubscriptions {
   readonly #session: PartSession
   readonly #registration: Registration
   readonly #events: StandingEvents
@@ -63,8 +63,9 @@ export class Subscriptions implements SessionSubscriptions {
   }
 
   get #offeredChanges() {
-    const { declarations } = this.#session.host.server
-    const capabilities = capabilitiesOf(declarations, { updates: this.#registration.isOffered })
+    const { host, lifetime } = this.#session
+    const updates = lifetime.terms.shard !== undefined
+    const capabilities = capabilitiesOf(host.server.declarations, { updates })
     return listChanges.filter(({ list }) => capabilities[list]?.listChanged)
   }
 

@@ -14,9 +14,9 @@
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
  */
 import * as bounds from '../../worker/protocol/bounds.ts'
-import { isObject, isResponse, type Message, requestText } from '../../worker/protocol/jsonrpc.ts'
+import { isObject, type ResponseMessage, requestText } from '../../worker/protocol/jsonrpc.ts'
 import type { RequestId } from '../../worker/protocol/types.ts'
-import type { Delivery, PartSession, SessionTasks } from '../session/added-parts.ts'
+import type { AddedTasks, Delivery, PartSession } from '../session/added-parts.ts'
 import { StandingEvents } from '../session/standing-events.ts'
 import type { Alarms } from '../shared/alarms.ts'
 import type { CallLedger } from '../shared/call-ledger.ts'
@@ -31,7 +31,7 @@ const schema = `CREATE TABLE client_tasks (
   question INTEGER PRIMARY KEY, task TEXT, due INTEGER, pause INTEGER, sent INTEGER DEFAULT 0, ended INTEGER DEFAULT 0
 )`
 
-export class ClientTasks implements SessionTasks {
+export class ClientTasks implements AddedTasks {
   readonly #streams: PartSession['streams']
   readonly #events: StandingEvents
   readonly #tables: Tables
@@ -68,10 +68,10 @@ export class ClientTasks implements SessionTasks {
     return question === undefined ? id : `ask-${question}`
   }
 
-  read(message: Message): Message | undefined {
-    const id = isResponse(message) && message.id ? message.id : undefined
-    const row = id === undefined ? undefined : this.#row(id)
-    if (id === undefined || !row || !isResponse(message)) return message
+  read(message: ResponseMessage): ResponseMessage | undefined {
+    const { id } = message
+    const row = id ? this.#row(id) : undefined
+    if (!row) return message
     const result = 'result' in message && isObject(message.result) ? message.result : undefined
     if (String(id).startsWith('ask-') && isObject(result?.task) && isTaskId(result.task.taskId))
       return this.#follow(row, result.task)
