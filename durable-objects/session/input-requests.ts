@@ -111,7 +111,7 @@ export class InputRequests {
   cancel(request: RequestId): void {
     const cancelled = this.#ledger.cancel(request)
     if (!cancelled) return
-    this.#withdraw(cancelled.stream, cancelled.questions, 'The client cancelled the call')
+    this.#cancelInputRequests(cancelled.stream, cancelled.questions, 'The client cancelled the call')
     this.#replies.requestAnswered(cancelled.stream)
   }
 
@@ -140,12 +140,12 @@ export class InputRequests {
 
   #fail(waiting: StoredCall, problem: McpError): void {
     const { row, call } = waiting
-    this.#withdraw(call.stream, this.#ledger.end(row), problem.message)
+    this.#cancelInputRequests(call.stream, this.#ledger.end(row), problem.message)
     this.#replies.fail(restOfPost(call), call.request.id, problem, storedCall(waiting))
   }
 
   /** Tells the client that it need not answer. */
-  #withdraw(stream: number, ids: readonly string[], reason: string): void {
+  #cancelInputRequests(stream: number, ids: readonly string[], reason: string): void {
     for (const requestId of ids) {
       if (this.#tasks?.cancel(requestId, stream)) continue
       const params = { requestId, reason }

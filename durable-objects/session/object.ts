@@ -53,7 +53,7 @@ import type { SessionHost } from './session-host.ts'
 import type { SessionValues } from './session-values.ts'
 import { isOverSse, SessionStreams } from './streams.ts'
 
-/** An entry of the object: see `Session.#enter`. */
+/** An entry of the object: see `Session.#handle`. */
 type Entry<T> = {
   /** Answers for a session that has ended. */
   over(): Promise<T> | T
@@ -120,7 +120,7 @@ export class Session extends Store implements SessionRpc {
    * Every entry of the object goes through this: nothing is done with what a newer release stored, or for a session that has ended, and what
    * was written is stored before the entry is answered.
    */
-  async #enter<T>({ over, terms, waits = true }: Entry<T>, handle: () => Promise<T> | T): Promise<T> {
+  async #handle<T>({ over, terms, waits = true }: Entry<T>, act: () => Promise<T> | T): Promise<T> {
     this.schema.check()
     const lifetime = this.#lifetime
     while (waits && lifetime.completeEnd()) await lifetime.completeEnd()
@@ -130,14 +130,14 @@ export class Session extends Store implements SessionRpc {
       this.#calls.recover()
       lifetime.markSeen()
     }
-    const answer = await handle()
+    const answer = await act()
     this.#streams.flush()
     return answer
   }
 
   async post(request: string, session: string, principal: Principal | undefined): Promise<Posted | string> {
     const post: Post = { ...JSON.parse(request), ...this.#readSession(session), principal }
-    const posted: Posted = await this.#enter({ over: gone, terms: post.terms }, () => {
+    const posted: Posted = await this.#handle({ over: gone, terms: post.terms }, () => {
       const overSse = post.handshake === undefined
       if (overSse && !this.#lifetime.id) return gone()
       if (overSse) void this.#subscriptions?.listenAgain(principal)
@@ -148,7 +148,7 @@ export class Session extends Store implements SessionRpc {
   }
 
   end(expires: number): Promise<boolean> {
-    return this.#enter({ over: no }, async () => {
+    return this.#handle({ over: no }, async () => {
       await this.#lifetime.finish('deleted', expires)
       return true
     })
@@ -175,14 +175,14 @@ export class Session extends Store implements SessionRpc {
   /** Makes a delivery that this session has not received. Returns false if the session has ended. */
   async #once(delivery: string | undefined, deliver: () => Promise<boolean>): Promise<boolean> {
     if (delivery && this.#deliveries.has(delivery)) return true
-    const isThere = await this.#enter({ over: no, waits: false }, deliver)
+    const isThere = await this.#handle({ over: no, waits: false }, deliver)
     if (isThere && delivery) this.#deliveries.set(delivery, true)
     return isThere
   }
 
   admit(opening: Opening): Promise<Admission> {
     const { terms, expires, scopes, after, relay, owner } = opening
-    return this.#enter<Admission>({ over: gone, terms }, async () => {
+    return this.#handle<Admission>({ over: gone, terms }, async () => {
       const { epoch } = this.#lifetime
       if (owner) this.#lifetime.setOwner(owner, expires)
       await (this.#subscriptions ?? this.#registration).dropWithout(scopes)
@@ -204,7 +204,7 @@ export class Session extends Store implements SessionRpc {
    */
   override fetch(request: Request): Promise<Response> {
     const query = new URL(request.url).searchParams
-    return this.#enter({ over: () => withStatus(404), terms: query.get('terms') ?? '' }, () =>
+    return this.#handle({ over: () => withStatus(404), terms: query.get('terms') ?? '' }, () =>
       this.#open(query, request.signal),
     )
   }
@@ -245,7 +245,7 @@ export class Session extends Store implements SessionRpc {
   }
 
   override webSocketClose(socket: WebSocket, code: number): Promise<void> {
-    return this.#enter({ over() {}, waits: false }, () => {
+    return this.#handle({ over() {}, waits: false }, () => {
       const lifetime = this.#lifetime
       if (!lifetime.id) return
       if (!isOverSse(socket)) return lifetime.markSeen()
@@ -258,7 +258,7 @@ export class Session extends Store implements SessionRpc {
 
   override async alarm(): Promise<void> {
     if (await this.schema.putOffAlarm()) return
-    return this.#enter({ over: () => this.#lifetime.expireTombstone() }, () =>
+    return this.#handle({ over: () => this.#lifetime.expireTombstone() }, () =>
       // An object without it stores no session.
       this.#lifetime.id ? this.#calls.onAlarm() : super.alarm(),
     )

@@ -42,7 +42,7 @@ export class Replies {
   /** Sends the reply of a call. Writes all changes of the reply in one turn. */
   answer(post: PendingPost, id: RequestId, reply: Reply, call?: SessionCall): void {
     const { stream } = post
-    this.#forget(post, call)
+    this.#delete(post, call)
     const identified = { ...reply, id }
     const fitting = post.batch?.fit(identified, post.revision) ?? identified
     if (stream === undefined) return post.addReply(fitting)
@@ -62,7 +62,7 @@ export class Replies {
 
   /** Ends a call without a reply. */
   drop(post: PendingPost, call: SessionCall): void {
-    this.#forget(post, call)
+    this.#delete(post, call)
     if (post.stream === undefined) post.addReply(undefined)
     else this.requestAnswered(post.stream)
   }
@@ -92,7 +92,7 @@ export class Replies {
     return call.row
   }
 
-  #forget(post: PendingPost, call: SessionCall | undefined): void {
+  #delete(post: PendingPost, call: SessionCall | undefined): void {
     if (!call) return
     post.calls.delete(call)
     if (call.row !== undefined) this.#ledger.end(call.row)
