@@ -1,7 +1,6 @@
 /** The RPC interfaces between Workers and Durable Objects. Types only, so that `worker/` can import them. */
 
 import type { Checked } from '../worker/declarations/schema.ts'
-import type { Admitted } from '../worker/declarations/stored-principal.ts'
 import type { Answer } from '../worker/engine/journal.ts'
 import type { NegotiatedSession } from '../worker/engine/methods/method.ts'
 import type { StoredContext } from '../worker/engine/request-context.ts'
@@ -40,10 +39,8 @@ export type PostedSession = {
   handshake?: NegotiatedSession | undefined
   /** The id in `ctx.session`: the name of the object. */
   session: string
-  /** Identity of the requested endpoint: one class may store the sessions of several endpoints. */
-  identity: string
-  /** Data about the endpoint that admitted the POST. */
-  admitted: Admitted
+  /** The tenant of the endpoint: see `Tenants`. */
+  tenant?: string | undefined
   /** `SessionTerms` of the endpoint, as a text. */
   terms: string
   /** Milliseconds since 1970: when the session id expires. */
@@ -115,7 +112,8 @@ export type SessionOwner = {
   client: Implementation | undefined
   /** Without claims. */
   principal: Principal | undefined
-  admitted: Admitted
+  /** The tenant of the endpoint: see `Tenants`. */
+  tenant?: string | undefined
 }
 
 /** The decision on an `Opening`. `lacks`: the scopes of the stream, if the token lacks one of them. */
@@ -299,10 +297,8 @@ export type TaskCall = {
   readonly client: Implementation | undefined
   /** The principal, sealed by `worker/plugins/tasks/task-principal.ts`; `undefined` for an anonymous caller. */
   readonly principal: string | undefined
-  /** Identity of the endpoint that received the call. */
-  readonly identity: string
-  /** Data about that endpoint. */
-  readonly admitted: Admitted
+  /** The tenant of the endpoint: see `Tenants`. */
+  readonly tenant?: string | undefined
   /** The request context of the call. Absent without one. */
   readonly requestContext?: StoredContext | undefined
   /**

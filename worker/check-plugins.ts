@@ -11,7 +11,6 @@ const isClass = (value: unknown) => typeof value === 'function' && /^class\b/.te
 
 const pluginKinds: KindsOf<Plugin> = {
   name: kind.required(kind.name),
-  variant: kind.string,
   validate: kind.fn,
   extensions: [
     (value) =>
@@ -158,6 +157,28 @@ export function classesOf(plugin: AnyPlugin, runtime: Runtime): [name: string, D
     checkValue(ownerOf(plugin), `objects.${name}(runtime)`, value, durableObjectClass)
     return [name, value]
   })
+}
+
+/** The classes of all endpoints of this isolate, by their exported names. */
+export const endpointClasses = new Map<string, DurableObjectClass>()
+
+/**
+ * Each endpoint has classes of its own: the objects of a class run calls with the server, the plugins and the options of its endpoint.
+ *
+ * @throws Error for a name that another endpoint has for another class: a Worker exports one of them
+ */
+export function claimClasses(
+  classes: Readonly<Record<string, DurableObjectClass>>,
+  nameOf: (className: string) => string,
+): void {
+  const named = Object.entries(classes).map(([name, value]) => [nameOf(name), value, name] as const)
+  for (const [exported, value, name] of named) {
+    if ((endpointClasses.get(exported) ?? value) === value) continue
+    throw new Error(
+      `Another serve() has the class ${exported}: give this one its own, as in durableObjects: { names: { ${name}: 'Other${name.replace(/^Mcp/, '')}' } }. For an endpoint of each tenant, use the option tenants`,
+    )
+  }
+  for (const [exported, value] of named) endpointClasses.set(exported, value)
 }
 
 /** Runs the checks of plugins. @throws the errors of the checks, and Error for a check that returns a promise */

@@ -98,3 +98,4 @@ export type {
 export { serve } from './serve.ts'
 export type { DurableObjectOptions, ReadRequestContext, ServeOptions } from './serve-options.ts'
 export type { ServedWorker } from './served-worker.ts'
+export type { Tenant, Tenants } from './tenants.ts'

@@ -43,7 +43,7 @@ export function withPlugins(
   plugins: readonly AnyPlugin[],
   runtime: () => Runtime,
   hasClasses: (plugin: AnyPlugin) => boolean,
-  own?: Pick<Declarations, 'identity' | 'handleFailure' | 'standIn' | 'maxResultBytes' | 'instrument'>,
+  own?: Pick<Declarations, 'identity' | 'handleFailure' | 'maxResultBytes' | 'instrument'>,
 ): Declarations {
   const complete = pluginsWithClasses(plugins, hasClasses)
   const added = cachedBy(

@@ -77,12 +77,9 @@ export class EndpointObjects {
     return hasClass(this.nameOf(className))
   }
 
-  /**
-   * @param hidesErrors whether the endpoint of the call hides the messages of exceptions
-   * @throws Error when the Worker has no such class
-   */
-  object<T>(className: string, name: string, hidesErrors = this.placement.hidesErrors === true): T {
-    return object(this.nameOf(className), name, { ...this.placement, hidesErrors })
+  /** @throws Error when the Worker has no such class */
+  object<T>(className: string, name: string): T {
+    return object(this.nameOf(className), name, this.placement)
   }
 
   /** @param address may name the class of another endpoint */
@@ -96,8 +93,8 @@ export class EndpointObjects {
     return this.object('McpSession', `request-state ${name}`)
   }
 
-  state(name: string, hidesErrors?: boolean): StateRpc {
-    return this.object('McpState', name, hidesErrors)
+  state(name: string): StateRpc {
+    return this.object('McpState', name)
   }
 }
 

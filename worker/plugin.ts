@@ -22,10 +22,10 @@ export interface Runtime {
   readonly server: Server
   /** The declarations of the server, with those of the plugins of the endpoint. Read-only. */
   readonly declarations: Declarations
-  /** Identifies the endpoint: see `identity` of `serve()`. */
+  /** Identifies the endpoint, and its tenant: see `identity` of `serve()`. */
   readonly identity: string
-  /** Names of the plugins of the endpoint, with their `variant`. */
-  readonly plugins: readonly string[]
+  /** The tenant; `undefined` for what all tenants of the endpoint share, and for an endpoint without tenants. */
+  readonly tenant: string | undefined
   /** The limits of the endpoint, with their defaults. */
   readonly limits: Limits
   /** What the plugins of the endpoint provide whose classes the Worker exports. Known at the first request. */
@@ -37,20 +37,24 @@ export interface Runtime {
    *
    * @param className the default name of its class, such as `McpTask`; the option `durableObjects` of `serve()` renames and places it
    * @param name the name of the object
-   * @param hidesErrors whether clients do not read that the class is missing. Default: as `handlerErrors` of `serve()` says
    * @throws McpError `internal_error` when the Worker does not export the class
    */
-  object<Rpc>(className: string, name: string, hidesErrors?: boolean): Rpc
+  object<Rpc>(className: string, name: string): Rpc
   /**
    * Returns the Durable Object of a session. @param address the text under which the object registers for change notifications: its class
    * and its name
    */
   session<Rpc>(address: string): Rpc
+  /** Returns functions that encrypt and authenticate values for one principal. */
+  seals(principal: Principal | undefined): Seals
+  /** Returns the same services for a tenant of the endpoint. */
+  at(tenant: string | undefined): Runtime
   /**
-   * Returns functions that encrypt and authenticate values for one principal. @param identity of another endpoint with the same keys.
-   * Default: this one
+   * Returns the `auth` of the endpoint, or of its tenant; `undefined` without one.
+   *
+   * @throws McpError `forbidden` for a tenant that does not exist any more
    */
-  seals(principal: Principal | undefined, identity?: string): Seals
+  auth(): Awaitable<RequestAuth | undefined>
   /** Continues work after the response. Failures are reported. */
   waitUntil(work: Promise<unknown>): void
   /** Logs a problem. The client does not receive it. */
@@ -104,11 +108,6 @@ export interface Provided {
 export interface Plugin<Classes extends Readonly<Record<string, DurableObjectClass>> = Record<never, never>> {
   /** Name of the plugin, for error messages. */
   readonly name: string
-  /**
-   * Tells apart plugins of one name whose options differ, such as where they store data. A Durable Object that runs without the endpoint of
-   * a call ends the call with an error if its own endpoint has another variant of the plugin. Default: the name alone tells plugins apart.
-   */
-  readonly variant?: string
   /** Checks the declarations of the server when `serve()` is called. @throws Error that names the declaration and the fix */
   validate?(server: Server): void
   /** Extensions of MCP that the plugin adds, by name, with their settings. Default: none. */

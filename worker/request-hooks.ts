@@ -104,8 +104,6 @@ export type IncomingRequest = {
 
 /** Limits requests and calls: `rateLimit()` of `edgemcp/rate-limit`. */
 export interface Limiter {
-  /** Milliseconds that a handler of the endpoint may run; the plugin enforces it. Default: no limit. */
-  readonly handlerTimeMs?: number
   /** Returns one text per caller: per user or, without a principal, per IP address. */
   callerOf?(incoming: IncomingRequest): string
   /** Counts one round of a call where it runs: in the Worker, or in the Durable Object of its session. */

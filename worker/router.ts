@@ -102,9 +102,14 @@ const notFound: Handler = (_request, { paths }) =>
 
 function rejectionResponse(thrown: unknown, incoming: IncomingRequest, { report }: Host): Response {
   incoming.rejection = asMcpError(thrown, report)
-  const response = errorResponse(incoming.rejection)
+  return failureResponse(thrown, incoming.rejection)
+}
+
+/** Returns the response to a request that failed before its messages were known. @param error what was thrown, for the client */
+export function failureResponse(thrown: unknown, error: McpError): Response {
+  const response = errorResponse(error)
   // An internal error has the status 200 in the answer to a JSON-RPC request. This response answers none.
-  return thrown instanceof McpError || incoming.rejection.kind !== 'internal_error'
+  return thrown instanceof McpError || error.kind !== 'internal_error'
     ? response
     : new Response(response.body, { status: 500, headers: response.headers })
 }

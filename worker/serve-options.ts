@@ -12,6 +12,7 @@ import type { Policy } from './http/origin-and-host.ts'
 import type { AnyPlugin, Auth } from './plugin.ts'
 import type { Principal } from './protocol/principal.ts'
 import type { IncomingRequest } from './request-hooks.ts'
+import type { Tenants } from './tenants.ts'
 
 /** Configures the endpoint of a server. */
 export type ServeOptions<
@@ -22,6 +23,11 @@ export type ServeOptions<
   path?: string
   /** Authenticates and authorizes callers, such as `bearer()` of `edgemcp/auth`. Default: everyone may call, without a principal. */
   auth?: A
+  /**
+   * Serves several tenants, each with an `auth` of its own instead of the option `auth`: `tenants()` of `edgemcp/compose`. Default: the
+   * endpoint has no tenants; the `auth` may name that of a principal.
+   */
+  tenants?: Tenants
   /**
    * Plugins of the endpoint, such as `[sessions(), subscriptions(), rateLimit()]`. The interceptor of the first plugin is outermost. Default:
    * none.
@@ -98,6 +104,7 @@ export type DurableObjectOptions = Placement & {
 const kinds: KindsOf<ServeOptions> = {
   path: kind.path,
   auth: kind.auth,
+  tenants: kind.having('tenantOf', 'what tenants() returns'),
   plugins: kind.plugins,
   requestContext: kind.fn,
   onError: kind.fn,
@@ -134,4 +141,9 @@ const kinds: KindsOf<ServeOptions> = {
 export function checkServe(server: unknown, options: ServeOptions): void {
   checkValue('serve()', 'server', server, kind.server)
   checkOptions('serve()', options, kinds)
+  const { tenants, auth, path } = options
+  if (tenants && auth) throw new Error('serve() has auth and tenants: return the auth of each tenant from tenants()')
+  if (tenants?.pattern.startsWith('/') && path !== undefined) {
+    throw new Error(`serve() has the path "${path}" and tenants with the path "${tenants.pattern}": leave out path`)
+  }
 }

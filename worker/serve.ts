@@ -1,12 +1,20 @@
 /** `serve()`: combines a server, its options and its plugins into a Worker with its Durable Object classes. */
 
 import { DurableObject, env, waitUntil } from 'cloudflare:workers'
-import { checkPaths, checkPlugins, classesOf, providedBy, routesOf, validateWith } from './check-plugins.ts'
-import { type Declarations, draftOf, type StandInTerms } from './declarations/declarations.ts'
-import { admittedBy, type Endpoint, endpointKey, registerEndpoint } from './declarations/endpoints.ts'
+import {
+  checkPaths,
+  checkPlugins,
+  claimClasses,
+  classesOf,
+  providedBy,
+  routesOf,
+  validateWith,
+} from './check-plugins.ts'
+import { checkValue } from './declarations/check-options.ts'
+import { type Declarations, draftOf } from './declarations/declarations.ts'
+import * as kind from './declarations/option-kinds.ts'
 import type { RequestContext } from './declarations/request-context.ts'
 import type { Server } from './declarations/server.ts'
-import type { Admitted } from './declarations/stored-principal.ts'
 import { checkedContext } from './engine/request-context.ts'
 import { lackedScopes, scopesOf } from './engine/required-scopes.ts'
 import { failureHandler } from './handler-errors.ts'
@@ -19,14 +27,16 @@ import { defaultLimits, type Limits } from './http/limits.ts'
 import type { Transports } from './http/transport.ts'
 import { withPlugins } from './merge-plugins.ts'
 import { declareClass, EndpointObjects, keys, once, secretSealer, sessionClasses, storedKeyRing } from './platform.ts'
-import type { AnyPlugin, Auth, ClassesOf, ClassesOfAuth, Provided, Runtime } from './plugin.ts'
+import type { AnyPlugin, Auth, ClassesOf, ClassesOfAuth, Provided, Route, Runtime } from './plugin.ts'
 import * as developing from './plugins/development/index.ts'
 import { BoundedMap } from './protocol/bounded-map.ts'
+import { asMcpError, McpError } from './protocol/errors.ts'
 import type { IncomingRequest, Limiter } from './request-hooks.ts'
-import { router } from './router.ts'
+import { failureResponse, router } from './router.ts'
 import type { Sealer } from './sealing/seal.ts'
 import { checkServe, type ServeOptions } from './serve-options.ts'
 import type { ServedWorker } from './served-worker.ts'
+import type { Tenant } from './tenants.ts'
 
 /**
  * Serves a server over HTTP to clients of every protocol version.
@@ -50,11 +60,6 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   checkPolicy(options)
   const hidesErrors = (options.handlerErrors ?? 'message') !== 'message'
   const objects = new EndpointObjects(names, { ...placement, hidesErrors })
-  // An endpoint without sessions() may store its keys in the class of another endpoint.
-  checkJurisdiction(objects.sessionClass, placement.jurisdiction, false)
-  for (const name of (options.plugins ?? []).flatMap((plugin) => Object.keys(plugin.objects ?? {}))) {
-    checkJurisdiction(objects.nameOf(name), placement.jurisdiction, true)
-  }
   sessionClasses.add(objects.sessionClass)
   const worker = new ServedEndpoint(server, options, objects).worker()
   const result = globalThis.process?.env?.NODE_ENV === 'development' ? developing.timed(worker) : worker
@@ -68,69 +73,110 @@ function withPluginsOfAuth(options: ServeOptions): ServeOptions {
   return auth?.plugins?.length ? { ...options, plugins: [...auth.plugins, ...plugins] } : options
 }
 
+/** An endpoint or, if it has tenants, one of them. */
+type View = {
+  readonly runtime: Runtime
+  /** What each plugin provides. */
+  readonly provided: ReadonlyMap<AnyPlugin, Provided>
+  /** The `auth`, once it is known; `undefined` in it: everyone may call. */
+  found?: { readonly auth: Auth | undefined }
+  /** Routes of plugins, once they are made. */
+  routes?: readonly Route[]
+  /** Answers requests, once one was received. */
+  answer?: ReturnType<typeof router>
+}
+
+/** Tenants of an endpoint in memory. The least recently used one is deleted first, and found again when it is needed. */
+const mostTenants = 1000
+
 /** A server with the plugins and options of one `serve()`. */
 class ServedEndpoint {
   readonly #server: Server
   readonly #options: ServeOptions
   readonly #objects: EndpointObjects
-  readonly #paths: Host['paths']
   readonly #limits: Limits
   readonly #sealerOf: (identity: string) => Promise<Sealer>
-  readonly #auth: Auth | undefined
-  readonly #instrument: Declarations['instrument']
   readonly #plugins: readonly AnyPlugin[]
-  readonly #runtime: Runtime
-  /** What each plugin provides. */
-  readonly #provided: ReadonlyMap<AnyPlugin, Provided>
-  /** The transport, the listen function and the limiter: at most one plugin provides each of them. */
-  readonly #sole: Pick<Provided, 'transport' | 'listen' | 'limiter'> = {}
-  /** What the Durable Objects of other endpoints read of this endpoint. */
-  readonly #endpoint: Endpoint
-  readonly #admitted: Admitted
+  /** Adds what development needs. */
+  readonly #prepareAuth: (auth: Auth) => Auth
+  readonly #instrument: Declarations['instrument']
+  /** What all tenants share; the endpoint itself, if it has none. */
+  readonly #shared: View
+  readonly #reportMissingClasses = once(() => reportMissingClasses(this.#plugins, this.#objects))
+  readonly #tenants = new BoundedMap<string, View>({ maxEntries: mostTenants })
 
   /** @throws Error from the checks of `auth` and of the plugins. The message names the fix */
   constructor(server: Server, options: ServeOptions, objects: EndpointObjects) {
     this.#server = server
     this.#options = options
     this.#objects = objects
-    this.#paths = pathsOf(options.path ?? '/mcp')
     this.#limits = { ...defaultLimits, ...options.limits }
-    // Endpoints of one Worker share a key ring, as they share the secret: a task of one may run in the class of another.
+    // Endpoints of one Worker share a key ring, as they share the secret.
     this.#sealerOf = keys(() => storedKeyRing(objects.sessionClass, objects.placement))
-    const { auth, plugins, instrument } = withDevelopment(server, options, objects, () => this.#sole.limiter)
-    this.#auth = auth
-    this.#instrument = instrument
+    const limiter = () => soleOf(this.#shared).limiter
+    const { plugins, prepareAuth, instrument } = withDevelopment(server, options, objects, limiter)
     this.#plugins = plugins
-    const identity = JSON.stringify(
-      options.identity === undefined ? [server.declarations.options.name, this.#paths.mcp] : [options.identity],
-    )
-    this.#runtime = this.#runtimeOf({ identity })
-    this.#provided = providedBy(plugins, this.#runtime)
-    this.#sole = Object.assign({}, ...this.#provided.values())
-    const { limiter } = this.#sole
+    this.#prepareAuth = prepareAuth
+    this.#instrument = instrument
+    this.#shared = this.#createView(undefined)
     this.#connectChanges()
-    const served = this.#runtime.server
-    auth?.validate?.(served)
-    validateWith(plugins, served)
-    this.#endpoint = {
-      server: served,
-      path: this.#paths.mcp,
-      auth,
-      countRound: limiter?.countRound?.bind(limiter),
-      plugins: this.#runtime.plugins,
-      hidesErrors: objects.placement.hidesErrors,
-      subscriptionsClass: this.#subscriptionsClass(),
-    }
-    const key = endpointKey(identity, options.auth?.tenant)
-    this.#admitted = admittedBy(key, this.#endpoint, limiter?.handlerTimeMs)
-    registerEndpoint(this.#endpoint, this.#admitted)
+    if (!options.tenants) this.#shared.found = { auth: this.#checkedAuth(options.auth) }
+    validateWith(plugins, this.#shared.runtime.server)
   }
 
-  /** Makes the runtime of this endpoint, or of one that this endpoint stands in for. */
-  #runtimeOf({ identity, maxResultBytes = this.#limits.maxResultBytes, hidesErrors }: StandInTerms): Runtime {
-    const texts = hidesErrors ? 'generic' : this.#options.handlerErrors
-    /** Declarations for other endpoints, by their terms as JSON. */
-    const standIns = new BoundedMap<string, Declarations>({ maxEntries: 1000 })
+  /** Path of the endpoint, with `{tenant}` if its tenants have paths. */
+  get #path(): string {
+    const { path = '/mcp', tenants } = this.#options
+    return tenants?.pattern.startsWith('/') ? tenants.pattern : path
+  }
+
+  #pathsOf(tenant: string | undefined): Host['paths'] {
+    return pathsOf(tenant === undefined ? this.#path : this.#path.replace('{tenant}', () => tenant))
+  }
+
+  #identityOf(tenant: string | undefined): string {
+    const { identity, tenants } = this.#options
+    const address = tenants && !tenants.pattern.startsWith('/') ? tenants.pattern + this.#path : this.#path
+    const own = identity === undefined ? [this.#server.declarations.options.name, address] : [identity]
+    return JSON.stringify(tenant === undefined ? own : [...own, tenant])
+  }
+
+  /** @throws Error from the check of the auth */
+  #checkedAuth(auth: Auth | undefined): Auth | undefined {
+    auth?.validate?.(this.#shared.runtime.server)
+    return auth && this.#prepareAuth(auth)
+  }
+
+  /** Returns a tenant, as the option describes it; `undefined` if it does not exist. @throws Error for an invalid description */
+  async #find(tenant: string): Promise<View | undefined> {
+    const known = this.#tenants.get(tenant)
+    if (known?.found) return known
+    const found = await this.#options.tenants?.find(tenant)
+    if (!found) return undefined
+    checkTenant(tenant, found)
+    const view = this.#viewOf(tenant)
+    // A request that came at the same time has found it before.
+    view.found ??= { auth: this.#checkedAuth(found.auth) }
+    return view
+  }
+
+  #viewOf(tenant: string | undefined): View {
+    if (tenant === undefined) return this.#shared
+    const view = this.#tenants.get(tenant) ?? this.#createView(tenant)
+    this.#tenants.set(tenant, view)
+    return view
+  }
+
+  async #authOf(tenant: string): Promise<Auth | undefined> {
+    const { found } = (await this.#find(tenant)) ?? {}
+    if (found) return found.auth
+    throw new McpError('forbidden', `The tenant "${tenant}" does not exist`)
+  }
+
+  #createView(tenant: string | undefined): View {
+    const identity = this.#identityOf(tenant)
+    const { handlerErrors, onError } = this.#options
+    const { maxResultBytes } = this.#limits
     const objects = this.#objects
     const declarations = withPlugins(
       this.#server.declarations,
@@ -138,46 +184,42 @@ class ServedEndpoint {
       () => runtime,
       (plugin) => this.#hasClasses(plugin),
       {
-        handleFailure: failureHandler(this.#options.onError, texts, { report, waitUntil: continueWork }),
-        standIn: (terms) => {
-          const key = JSON.stringify(terms)
-          const known = standIns.get(key) ?? this.#runtimeOf(terms).declarations
-          standIns.set(key, known)
-          return known
-        },
+        handleFailure: failureHandler(onError, handlerErrors, { report, waitUntil: continueWork }),
         maxResultBytes,
         identity,
         instrument: this.#instrument,
       },
     )
     const server: Server = Object.create(this.#server, { declarations: { value: declarations, enumerable: true } })
-    const usable = () => this.#usable()
+    const usable = () => this.#usable(view)
     const runtime: Runtime = {
       server,
       declarations,
       identity,
+      tenant,
       limits: this.#limits,
       get provided() {
         return usable()
       },
       nameOf: (className) => objects.nameOf(className),
-      plugins: this.#plugins.map(({ name, variant }) => (variant === undefined ? name : `${name} ${variant}`)),
-      object: (...object) => objects.object(...object),
-      session: (address) => this.#objects.sessionAt(address),
-      seals: (principal, other = identity) =>
-        sealsOf({ identity: other, sealer: () => this.#sealerOf(other) }, principal),
+      object: (className, name) => objects.object(className, name),
+      session: (address) => objects.sessionAt(address),
+      seals: (principal) => sealsOf({ identity, sealer: () => this.#sealerOf(identity) }, principal),
+      at: (other) => this.#viewOf(other).runtime,
+      auth: () => (tenant === undefined ? this.#shared.found?.auth : this.#authOf(tenant)),
       waitUntil: continueWork,
       report,
     }
-    return runtime
+    const view: View = { runtime, provided: providedBy(this.#plugins, runtime) }
+    return view
   }
 
   /** Delivers the changes of the server through what the plugins provide. */
   #connectChanges(): void {
     const { changes: hub } = draftOf(this.#server)
     const { placement } = this.#objects
-    hub.completeWith(this.#runtime.waitUntil)
-    for (const [plugin, { changes }] of this.#provided) {
+    hub.completeWith(this.#shared.runtime.waitUntil)
+    for (const [plugin, { changes }] of this.#shared.provided) {
       if (!changes) continue
       // Endpoints that have their classes and their jurisdiction in common deliver through the same objects.
       const classNames = [...this.#classNamesOf(plugin), this.#objects.sessionClass]
@@ -190,63 +232,96 @@ class ServedEndpoint {
     return Object.keys(objects).map((name) => this.#objects.nameOf(name))
   }
 
-  /** Returns the exported name of the class that delivers changes. */
-  #subscriptionsClass(): string | undefined {
-    return [...this.#provided].flatMap(([plugin, { changes }]) => (changes ? this.#classNamesOf(plugin) : []))[0]
-  }
-
   /** Whether the Worker exports the classes of a plugin, which is known when it serves a request. */
   #hasClasses({ objects = {} }: AnyPlugin): boolean {
     return Object.keys(objects).every((name) => this.#objects.has(name))
   }
 
   /** Returns what the plugins provide whose classes the Worker exports. */
-  #usable(): readonly Provided[] {
-    return [...this.#provided].filter(([plugin]) => this.#hasClasses(plugin)).map(([, provided]) => provided)
+  #usable({ provided }: View): readonly Provided[] {
+    return [...provided].filter(([plugin]) => this.#hasClasses(plugin)).map(([, provided]) => provided)
   }
 
   /** Makes the Worker, with the Durable Object classes of the plugins. */
   worker(): ServedWorker {
-    const runtime = this.#runtime
-    const routes = this.#plugins.flatMap((plugin) => routesOf(plugin, runtime))
-    const { transport } = this.#sole
-    checkPaths(routes, this.#paths, transport)
-    const hooks = this.#plugins.flatMap(({ onResponse }) => onResponse ?? [])
-    const route = once(() => {
-      reportMissingClasses(this.#plugins, this.#objects)
-      const transports: Transports = Object.assign({}, ...this.#usable())
-      return router(this.#host(transports), transports, routes, hooks)
-    })
+    const { tenants, auth } = this.#options
+    const { runtime } = this.#shared
+    const paths = this.#pathsOf(undefined)
+    const { transport } = soleOf(this.#shared)
+    const routes = this.#routesOf(this.#shared)
+    checkPaths(routes, paths, transport)
+    const classes = Object.fromEntries(this.#plugins.flatMap((plugin) => classesOf(plugin, runtime)))
+    claimClasses(classes, (name) => this.#objects.nameOf(name))
+    const viewOf = async (request: Request) => {
+      const tenant = tenants?.tenantOf(new URL(request.url))
+      return tenant === undefined ? undefined : this.#find(tenant)
+    }
+    const serveTenant: ServedWorker['fetch'] = async (request, _, context) => {
+      try {
+        const view = await viewOf(request)
+        if (view) return await this.#answer(view)(request, { request, context })
+        return new Response(`Not found. The MCP endpoint is ${paths.mcp}\n`, { status: 404 })
+      } catch (thrown) {
+        return failureResponse(thrown, asMcpError(thrown, report))
+      }
+    }
     return {
-      ...Object.fromEntries(this.#plugins.flatMap((plugin) => classesOf(plugin, runtime))),
-      paths: transport ? this.#paths : { mcp: this.#paths.mcp },
-      routes: [...routes.map(({ path }) => path), ...(this.#auth?.routes ?? [])],
+      ...classes,
+      paths: transport ? paths : { mcp: paths.mcp },
+      routes: [...routes.map(({ path }) => path), ...(auth?.routes ?? [])],
       server: this.#server,
-      fetch: async (request, _, context) => route()(request, { request, context }),
+      // What fails is reported, and answered, when the request is served.
+      ...(tenants && {
+        isOfTenant: (request) =>
+          viewOf(request).then(
+            (view) => view !== undefined,
+            () => true,
+          ),
+      }),
+      fetch: tenants
+        ? serveTenant
+        : async (request, _, context) => this.#answer(this.#shared)(request, { request, context }),
     }
   }
 
-  /** Called at the first request, when the exports of the Worker are known. */
-  #host({ transport, listen }: Transports): Host {
+  /** Returns what answers requests of a tenant. Called at a request, when the exports of the Worker are known. */
+  #answer(view: View): ReturnType<typeof router> {
+    if (!view.answer) {
+      this.#reportMissingClasses()
+      const transports: Transports = Object.assign({}, ...this.#usable(view))
+      const hooks = this.#plugins.flatMap(({ onResponse }) => onResponse ?? [])
+      view.answer = router(this.#host(view, transports), transports, this.#routesOf(view), hooks)
+    }
+    return view.answer
+  }
+
+  #routesOf(view: View): readonly Route[] {
+    view.routes ??= this.#plugins.flatMap((plugin) => routesOf(plugin, view.runtime))
+    return view.routes
+  }
+
+  #host(view: View, { transport, listen }: Transports): Host {
+    const { runtime, found } = view
     const objects = this.#objects
-    const { identity, seals } = this.#runtime
-    const { auth, origins = [], hosts = [], cors } = this.#options
+    const { identity, tenant, seals } = runtime
+    const { origins = [], hosts = [], cors } = this.#options
+    const auth = found?.auth
     const host: Host = {
-      server: this.#endpoint.server,
+      server: runtime.server,
       limits: this.#limits,
       policy: { origins, hosts },
       cors: new Cors(
         cors,
         auth?.credentials?.flatMap((form) => ('header' in form ? form.header : [])),
       ),
-      auth: this.#auth,
-      limit: this.#sole.limiter,
-      paths: this.#paths,
+      auth,
+      limit: soleOf(view).limiter,
+      paths: this.#pathsOf(tenant),
       readContext: readContextOf(this.#options),
       hasSessions: transport !== undefined,
       handshakeOf: transport && ((id, principal) => transport.handshakeOf(id, host, principal)),
       updates: listen !== undefined,
-      object: this.#runtime.object,
+      object: runtime.object,
       seals,
       state: (name) => objects.state(name),
       lackedScopes: async (principal, message, incoming) => {
@@ -263,7 +338,7 @@ class ServedEndpoint {
       requestState: (name) => objects.requestState(name),
       waitUntil,
       identity,
-      admitted: this.#admitted,
+      tenant,
       sealer: () => this.#sealerOf(identity),
       documentSeals: once(() => {
         const sealer = secretSealer(identity)
@@ -272,6 +347,24 @@ class ServedEndpoint {
       report,
     }
     return host
+  }
+}
+
+/** Returns the transport, the listen function and the limiter: at most one plugin provides each of them. */
+const soleOf = ({ provided }: View): Pick<Provided, 'transport' | 'listen' | 'limiter'> =>
+  Object.assign({}, ...provided.values())
+
+/** @throws Error when a tenant is not described as `Tenant` says. The message names the fix */
+function checkTenant(tenant: string, { auth }: Tenant): void {
+  if (!auth) return
+  checkValue(`the tenant "${tenant}"`, 'auth', auth, kind.auth)
+  if (auth.tenant !== tenant) {
+    throw new Error(`The auth of the tenant "${tenant}" accepts principals of others: use forTenant('${tenant}', auth)`)
+  }
+  if (auth.plugins?.length) {
+    throw new Error(
+      `The auth of the tenant "${tenant}" has plugins, whose classes the Worker would have to export for each tenant: give the tenant an endpoint of its own`,
+    )
   }
 }
 
@@ -308,8 +401,11 @@ function withDevelopment(
   options: ServeOptions,
   objects: EndpointObjects,
   limiter: () => Limiter | undefined,
-): Pick<Declarations, 'instrument'> & { readonly auth: Auth | undefined; readonly plugins: readonly AnyPlugin[] } {
-  const { auth, plugins = [] } = options
+): Pick<Declarations, 'instrument'> & {
+  readonly plugins: readonly AnyPlugin[]
+  readonly prepareAuth: (auth: Auth) => Auth
+} {
+  const { plugins = [] } = options
   // `wrangler dev` puts "development" in the place of this expression, `wrangler deploy` "production". Written out where it is
   // used, so that bundlers leave nothing of it to a deployment.
   if (globalThis.process?.env?.NODE_ENV === 'development') {
@@ -319,28 +415,7 @@ function withDevelopment(
     const names = { session: objects.sessionClass, plugins: pluginClasses, state: objects.nameOf('McpState') }
     return developing.watch(declarations, options, { env, names, base: DurableObject, limiter })
   }
-  return { auth, plugins }
-}
-
-/** By the exported name of each class: the jurisdictions of its endpoints, and whether one of these endpoints uses it. */
-const classUses = new Map<string, Map<string | undefined, boolean>>()
-
-/**
- * Checks that the endpoints of a class have one jurisdiction. A Durable Object stores data through other objects in the jurisdiction of the
- * endpoint that created its class, and a Worker may export the class of any endpoint.
- *
- * @param isUsed whether calls of the endpoint use the class. False for the session class of an endpoint without sessions
- * @throws Error for different jurisdictions of a class that one of its endpoints uses: data of one would leave its jurisdiction
- */
-function checkJurisdiction(className: string, jurisdiction: string | undefined, isUsed: boolean): void {
-  const uses = classUses.get(className) ?? new Map<string | undefined, boolean>()
-  for (const [other, isOtherUsed] of uses) {
-    if (other === jurisdiction || !(isUsed || isOtherUsed)) continue
-    throw new Error(
-      `Two endpoints with the jurisdictions ${other ?? 'none'} and ${jurisdiction ?? 'none'} share the class ${className}: give one its own class with durableObjects.names`,
-    )
-  }
-  classUses.set(className, uses.set(jurisdiction, isUsed || (uses.get(jurisdiction) ?? false)))
+  return { plugins, prepareAuth: (auth) => auth }
 }
 
 /** Logs the classes of plugins that the Worker lacks. */

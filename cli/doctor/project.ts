@@ -30,12 +30,11 @@ export type LocalValue = { readonly value: string; readonly file: string; readon
 /** The description of a server: see `worker/plugins/development/described.ts`. */
 export type Served = {
   readonly name: string
-  /** Names that it could use for its Durable Object classes. */
-  readonly ownClasses: Readonly<Record<string, string>>
   /** Default names of the Durable Object classes of its plugins. */
   readonly pluginClasses: readonly string[]
   readonly entries: readonly Entry[]
   readonly has: Readonly<Record<'auth' | 'limit' | 'subscriptions' | 'page' | 'tasks', boolean>>
+  /** With `{tenant}` if its tenants have paths. */
   readonly path: string
   /** Limits that the class of states counts, such as `the quota "5/d" of rateLimit()`. */
   readonly needsState: readonly string[]

@@ -14,7 +14,7 @@ import type { SessionStreams } from './streams.ts'
 
 /** What a session gives to each part: it sends on the streams of the session, until the session ends. */
 export type PartSession = {
-  readonly host: Pick<SessionHost, 'server' | 'subscriptionsAt' | 'report'>
+  readonly host: Pick<SessionHost, 'server' | 'at' | 'subscriptionsAt' | 'report'>
   readonly values: SessionValues
   readonly lifetime: Pick<Lifetime, 'id' | 'terms' | 'epoch' | 'isOver' | 'scheduleExpiry'>
   readonly streams: Pick<SessionStreams, 'hasStanding' | 'isOpen' | 'send' | 'sendMessage'>

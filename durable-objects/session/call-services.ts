@@ -57,7 +57,7 @@ export class CallServices {
   /** Returns a call in the form of the engine. @param requestContext that of the call, unsealed */
   callOf(
     { revision }: PendingPost,
-    { request, handshake, principal, session, admitted, http, address }: SessionCall,
+    { request, handshake, principal, session, http, address }: SessionCall,
     requestContext: RequestContext,
   ): Call {
     return {
@@ -70,7 +70,6 @@ export class CallServices {
       requestContext,
       request: httpRequestFrom(http, address),
       session: { id: session },
-      admitted,
       requestId: request.id,
       logLevel: this.#values.get('logLevel') ?? defaultLogLevel,
     }
@@ -83,7 +82,7 @@ export class CallServices {
     cancellation: Cancellation,
     batch: object | undefined,
   ): CallEnvironment {
-    const { principal, identity, expires } = call
+    const { principal, tenant, expires } = call
     const { epoch } = this.#lifetime
     const send: CallEnvironment['notify'] = (notification, sentCount) => {
       const written = post.revision.notification(notification)
@@ -92,7 +91,7 @@ export class CallServices {
     return {
       signal: () => cancellation.signal,
       post: batch ?? post,
-      seals: this.#host.seals(principal, identity),
+      seals: this.#host.at(tenant).seals(principal),
       state: {
         object: this.#host.state,
         session: {
@@ -177,14 +176,15 @@ export class CallServices {
     }
     check()
     const negotiated = method.negotiate(request.params)
-    const { declarations } = this.#host.serverFor(from.admitted)
+    const { server, seals } = this.#host.at(from.tenant)
+    const { declarations } = server
     const agreed = revisionOf(negotiated.version) ?? revision
-    const { principal, identity, http, address } = from
+    const { principal, http, address } = from
     const caller = callerOf({
       principal,
       client: negotiated.client,
       capabilities: agreed.client(negotiated.capabilities),
-      requestContext: await openContext(from.requestContext, this.#host.seals(principal, identity)),
+      requestContext: await openContext(from.requestContext, seals(principal)),
       request: httpRequestFrom(http, address),
       protocolVersion: agreed.date,
     })
@@ -202,8 +202,8 @@ export class CallServices {
   }
 
   /** Stores the owner of the session, if a plugin has `onSessionEnd`. */
-  setOwner({ hooks }: Declarations, { client }: NegotiatedSession, { principal, admitted, expires }: Post): void {
-    if (hooks?.onSessionEnd) this.#lifetime.setOwner({ client, principal, admitted }, expires)
+  setOwner({ hooks }: Declarations, { client }: NegotiatedSession, { principal, tenant, expires }: Post): void {
+    if (hooks?.onSessionEnd) this.#lifetime.setOwner({ client, principal, tenant }, expires)
   }
 }
 

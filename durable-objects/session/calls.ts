@@ -150,7 +150,7 @@ export class Calls {
     const succeedWith = (result: Promise<Result>) =>
       post.delay(result.then(succeed, refuse).catch((problem) => this.#lifetime.abort(problem)))
     try {
-      const { declarations } = this.#host.serverFor(from.admitted)
+      const { declarations } = this.#host.at(from.tenant).server
       if (this.#running.has(requestKey(request.id)) || this.#ledger.has(request.id)) {
         throw new McpError(
           'invalid_request',
@@ -188,14 +188,14 @@ export class Calls {
 
   /** Counts a round of a call, if the endpoint has limits. @param resumed cancels a round of a call that continues */
   #count(
-    { request, principal, caller, admitted }: Pick<SessionCall, 'request' | 'principal' | 'caller' | 'admitted'>,
+    { request, principal, caller, tenant }: Pick<SessionCall, 'request' | 'principal' | 'caller' | 'tenant'>,
     post: PendingPost,
     target: Target,
     sees: (entry: Guarded) => Promise<boolean>,
     resumed?: AbortSignal,
   ): Promise<() => void> | undefined {
     if (caller === undefined) return undefined
-    const counting = this.#host.countRoundOf(admitted)?.({
+    const counting = this.#host.countRoundOf(tenant)?.({
       params: request.params,
       principal,
       entries: target.found.entries,
@@ -226,7 +226,7 @@ export class Calls {
     const step = async () => {
       let release: (() => void) | undefined
       try {
-        const server = this.#host.serverFor(sessionCall.admitted)
+        const { server } = this.#host.at(sessionCall.tenant)
         const target = known ?? resolve(server.declarations, request)
         // The step reports what visibleTo throws.
         const sees = async (entry: Guarded) =>
@@ -282,13 +282,13 @@ export class Calls {
    */
   #resume(
     message: ResponseMessage,
-    { principal, caller, admitted, address, http, expires }: Post,
+    { principal, caller, address, http, expires }: Post,
     batch: BatchAnswers | undefined,
   ): void {
     const answered = this.#inputRequests.answer(message)
     if (!answered) return
     const { row, call } = answered
-    const sessionCall = { ...call, row, principal, caller, admitted, address, http, expires }
+    const sessionCall = { ...call, row, principal, caller, address, http, expires }
     this.#run(restOfPost(call), sessionCall, { isResumed: true, batch })
     void this.#holdAwake()
   }

@@ -246,11 +246,11 @@ export class Lifetime {
     await this.#clear(isMissed || hadSubscriptions || names.length ? expires : undefined)
   }
 
-  /** Calls `onSessionEnd` of the endpoint that admitted the session. A failure is reported, so that the session ends. */
-  async #notifyOfEnd({ client, principal, admitted }: SessionOwner, reason: SessionEndEvent['reason']): Promise<void> {
-    const { serverFor, report } = this.#host
+  /** Calls `onSessionEnd`. A failure is reported, so that the session ends. */
+  async #notifyOfEnd({ client, principal, tenant }: SessionOwner, reason: SessionEndEvent['reason']): Promise<void> {
+    const { at, report } = this.#host
     try {
-      const { hooks } = serverFor(admitted).declarations
+      const { hooks } = at(tenant).server.declarations
       const called = async () => {
         await hooks?.onSessionEnd?.({ session: { id: this.name }, client, principal, reason })
         return true

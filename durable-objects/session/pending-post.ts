@@ -1,6 +1,5 @@
 /** A POST while a session processes it: silent until a message must be sent before the last reply, then a stream. */
 
-import type { Admitted } from '../../worker/declarations/stored-principal.ts'
 import { BatchAnswers } from '../../worker/engine/batch-answers.ts'
 import type { Journal } from '../../worker/engine/journal.ts'
 import type { NegotiatedSession } from '../../worker/engine/methods/method.ts'
@@ -19,12 +18,11 @@ export type SessionCall = {
   readonly request: RequestMessage
   readonly handshake: NegotiatedSession
   readonly session: string
-  readonly identity: string
   readonly principal: Principal | undefined
   /** The request context of the POST that started it. Absent without one. */
   readonly requestContext?: StoredContext | undefined
-  /** Data about the endpoint that admitted it. */
-  readonly admitted: Admitted
+  /** The tenant of the endpoint: see `Tenants`. */
+  readonly tenant?: string | undefined
   /** The caller that limits count it for; `undefined`: not counted. */
   readonly caller: string | undefined
   /** See `Post`. Absent for a call that runs again after its object was lost. */
@@ -132,7 +130,7 @@ export const storedCall = ({ row, call }: StoredCall, expires = 0): SessionCall 
 
 /** Returns the stored form of a call, without its principal. */
 export const ledgerCallOf = (
-  { request, handshake, session, identity, principal, requestContext, admitted, scopes = [], journal }: SessionCall,
+  { request, handshake, session, tenant, principal, requestContext, scopes = [], journal }: SessionCall,
   stream: number,
 ): LedgerCall => ({
   request,
@@ -140,9 +138,8 @@ export const ledgerCallOf = (
   journal,
   handshake,
   session,
-  identity,
   isPersonal: principal !== undefined,
-  admitted,
+  ...(tenant !== undefined && { tenant }),
   ...(requestContext && { requestContext }),
   ...(scopes.length > 0 && { scopes }),
   repeats: 0,

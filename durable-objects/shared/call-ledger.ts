@@ -12,7 +12,6 @@
  * |             | `call`, `key` | the call, and the key of the input request in it            |                       |
  */
 
-import type { Admitted } from '../../worker/declarations/stored-principal.ts'
 import { type Answer, type Journal, withAnswers } from '../../worker/engine/journal.ts'
 import type { NegotiatedSession } from '../../worker/engine/methods/method.ts'
 import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
@@ -29,12 +28,10 @@ export type LedgerCall = {
   handshake: NegotiatedSession
   /** The id in `ctx.session`. */
   session: string
-  /** Identity of the endpoint that received the call. */
-  identity: string
   /** Whether the call has a principal, which is not stored. */
   isPersonal: boolean
-  /** Data about the endpoint that admitted it. */
-  admitted: Admitted
+  /** The tenant of the endpoint: see `Tenants`. */
+  tenant?: string | undefined
   /** Scopes that a token needs to answer its input requests, or to cancel it. Absent: none. */
   scopes?: readonly string[]
   /** How often the call ran again because the object was lost. */

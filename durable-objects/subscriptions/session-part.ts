@@ -97,14 +97,15 @@ export class Subscriptions implements AddedSubscriptions {
 
   async subscribe(
     uri: string,
-    { principal, identity, address, expires, scopes = [] }: SessionCall,
+    { principal, tenant, address, expires, scopes = [] }: SessionCall,
     signal: AbortSignal,
     caller: CallerContext,
     hooks: SubscriptionHooks,
   ): Promise<void> {
     const { host, values, lifetime } = this.#session
     const registration = this.#registration
-    const checked = checkSubscription(host.server.declarations, caller, uri)
+    const { server, seals } = host.at(tenant)
+    const checked = checkSubscription(server.declarations, caller, uri)
     // The queue awaits it, which may be later than it fails.
     checked.catch(() => {})
     const topics = topicsFor([{ resource: uri }], principal ?? {})
@@ -116,7 +117,7 @@ export class Subscriptions implements AddedSubscriptions {
       if (scopes.length > 0) {
         values.put('subscribedScopes', [...new Set([...registration.scopes, ...scopes])])
       }
-      const subscriber = { owner: principal && ownerKey(principal, identity), address }
+      const subscriber = { owner: principal && ownerKey(principal, seals(principal).identity), address }
       const isAccepted = await registration.object?.subscribe(registration.address, topics, subscriber)
       if (epoch !== lifetime.epoch) return void (await registration.deregister())
       if (isAccepted !== false) return

@@ -81,7 +81,8 @@ class HandlerRun {
   async run(stored: TaskCall, journal: Journal, { principal, isCurrent }: RunPrincipal): Promise<RunEnd> {
     const { host } = this.#task
     const { params, capabilities, client } = stored
-    const seals = host.seals(principal, stored.identity)
+    const endpoint = host.at(stored.tenant)
+    const seals = endpoint.seals(principal)
     const callWith = (requestContext: RequestContext): Call => ({
       method: 'tools/call',
       params,
@@ -90,16 +91,13 @@ class HandlerRun {
       client,
       principal,
       requestContext,
-      admitted: stored.admitted,
       session: undefined,
       isTask: true,
       logLevel: undefined,
     })
     try {
       const call = callWith(await openContext(stored.requestContext, seals))
-      const server = withTool(host.serverOf(stored), String(params.name), (tool) =>
-        this.#wrap(tool, isCurrent, stored.input),
-      )
+      const server = withTool(endpoint.server, String(params.name), (tool) => this.#wrap(tool, isCurrent, stored.input))
       const outcome = await run(server, call, journal, this.#environment(seals))
       return this.#thrown && this.#canRetry ? { thrown: this.#thrown.problem } : { outcome, hasBranch: this.#hasBranch }
     } catch (problem) {

@@ -32,7 +32,7 @@ export async function settleRun(task: TaskParts, record: TaskRecord, result: Run
 /** Returns the result, or an error result if it is larger than results of the endpoint may be. */
 function withinLimit({ store, host }: TaskParts, result: Result): Result {
   const step = stepOf(store.call)
-  const { declarations } = host.serverOf(store.call)
+  const { declarations } = host.at(store.call.tenant).server
   const tooLarge = resultTooLarge(step, jsonOf(result), limitOf(declarations, step, rpcLimit))
   if (!tooLarge) return result
   if (!reportFailure(declarations, step, noSignal, tooLarge)) host.report(tooLarge)
@@ -59,7 +59,7 @@ const stepOf = ({ params }: TaskCall) => ({
 /** Reports an outcome that cannot be stored. Returns the error for the client, unless the default applies. */
 function reportUnstored({ store, host }: TaskParts, problem: unknown): McpError | undefined {
   const { call } = store
-  const error = stepError(host.serverOf(call).declarations, stepOf(call), noSignal, problem)
+  const error = stepError(host.at(call.tenant).server.declarations, stepOf(call), noSignal, problem)
   if (error === problem) host.report(problem)
   return error instanceof McpError ? error : undefined
 }

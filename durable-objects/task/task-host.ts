@@ -1,6 +1,5 @@
-import type { Server } from '../../worker/declarations/server.ts'
 import type { StateRpc } from '../../worker/declarations/state.ts'
-import type { Seals } from '../../worker/engine/call.ts'
+import type { EndpointOfTenant } from '../../worker/engine/call.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
 import type { InputRequest } from '../../worker/protocol/types.ts'
 import type { TaskCall, TaskReferences, TaskView } from '../rpc.ts'
@@ -10,9 +9,8 @@ export type RunPrincipal = { readonly principal: Principal | undefined; readonly
 
 /** What a task needs of its server. */
 export interface TaskHost {
-  /** Returns the server of the endpoint that admitted a call. */
-  serverOf(call: TaskCall): Pick<Server, 'declarations'>
-  seals(principal: Principal | undefined, identity: string): Seals
+  /** Returns the endpoint of a tenant. */
+  at(tenant: string | undefined): EndpointOfTenant
   state(name: string): StateRpc
   /**
    * Returns the principal of the next run.

@@ -757,15 +757,7 @@ ${exported}
 
 test('doctor finds two servers with one session class, and accepts separate classes', async () => {
   expect(await examined(twoServers(', plugins: [sessions()]'))).toMatchObject([
-    {
-      rule: 'class-shared',
-      level: 'error',
-      file: main,
-      line: 7,
-      problem:
-        'The servers "notes" and "admin" store sessions in one class, McpSession, which belongs to one of them: session requests to the other fail.',
-      fix: expect.stringContaining("durableObjects: { names: { McpSession: 'AdminSession' } }"),
-    },
+    { rule: 'does-not-start', problem: expect.stringContaining('Another serve() has the class McpSession') },
   ])
   const own = twoServers(
     ", plugins: [sessions()], durableObjects: { names: { McpSession: 'AdminSession' } }",
@@ -776,36 +768,32 @@ test('doctor finds two servers with one session class, and accepts separate clas
   expect(await examined(twoServers(''))).toEqual([])
 })
 
-/** Endpoints of tenants, which are created on demand, and an endpoint that supplies their classes. */
-const tenants = (classes: string): Files => ({
-  [main]: `import { createServer, serve } from 'edgemcp'
-import { bearer } from 'edgemcp/auth'
-import { combine, routeByTenant } from 'edgemcp/compose'
+test('tenants need no auth of the endpoint, and may have routes of their own', async () => {
+  const files: Files = {
+    [main]: `import { createServer, serve } from 'edgemcp'
+import { bearer, tenants } from 'edgemcp/auth'
 import { sessions } from 'edgemcp/sessions'
 const server = createServer({ name: 'shop', version: '1.0.0' })
 server.tool('orders', { description: 'Lists orders', scopes: ['orders:read'] }, () => 'none')
-const endpoints = routeByTenant('/{tenant}/mcp', (tenant, path) =>
-  tenant === 'acme' ? serve(server, { path, auth: bearer({ issuer: 'https://login.acme.example' }), origins: [], plugins: [sessions()] }) : undefined,
-)
-${classes}
-`,
-  [toml]:
-    (inToml[toml] ?? '')
-      .replace(', "McpSubscriptions", "McpTask", "McpState"', '')
-      .replace('name = "good"\n', 'name = "good"\nroutes = ["mcp.example.com/acme/*"]\n')
-      .split('\n[vars]')[0] ?? '',
+const issuers = new Map([['acme', 'https://login.acme.example']])
+const worker = serve(server, {
+  tenants: tenants('/{tenant}/mcp', (tenant) => {
+    const issuer = issuers.get(tenant)
+    return issuer === undefined ? undefined : { auth: bearer({ issuer }) }
+  }),
+  origins: [],
+  plugins: [sessions()],
 })
-
-test('scopes need no auth in an endpoint that only supplies the classes of tenants', async () => {
-  const options = '{ handlerErrors: (error) => String(error), origins: [], plugins: [sessions()] }'
-  for (const classes of ['serve(server, { plugins: [sessions()] })', `serve(server, ${options})`]) {
-    const files = tenants(`export default combine(endpoints)\nexport const { McpSession } = ${classes}`)
-    expect(await examined(files)).toEqual([])
+export default worker
+export const { McpSession } = worker
+`,
+    [toml]:
+      (inToml[toml] ?? '')
+        .replace(', "McpSubscriptions", "McpTask", "McpState"', '')
+        .replace('name = "good"\n', 'name = "good"\nroutes = ["mcp.example.com/acme/*"]\n')
+        .split('\n[vars]')[0] ?? '',
   }
-  const routed = tenants(
-    'const worker = serve(server, { plugins: [sessions()] })\nexport default combine(endpoints, worker)\nexport const { McpSession } = worker',
-  )
-  expect(await examined(routed)).toMatchObject([{ rule: 'scopes-without-auth' }, { rule: 'route' }])
+  expect(await examined(files)).toEqual([])
 })
 
 const malformed: [file: string, text: string][] = [

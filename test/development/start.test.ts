@@ -17,24 +17,6 @@ async function printedBy(folder: string, fence: string, secrets?: Record<string,
   return lines().filter((line) => line.startsWith('edgemcp '))
 }
 
-test('two servers with one session class cause a warning with the classes for the second one', async () => {
-  expect(await printedBy('test/serve/shared-class', 'GuardedSession"]')).toEqual([
-    `edgemcp serves "open" and "guarded" with one session class, McpSession, which belongs to one of them: session requests to the other fail. Give the second serve() the option
-
-durableObjects: { names: { McpSession: 'GuardedSession' } }
-
-export its classes, where worker is the result of that serve()
-
-export const { McpSession: GuardedSession } = worker
-
-and a migration of its own to the end of its wrangler.toml
-
-[[migrations]]
-tag = "add-GuardedSession"
-new_sqlite_classes = ["GuardedSession"]`,
-  ])
-})
-
 test.each([
   [
     'before Durable Objects have RPC',
@@ -64,8 +46,4 @@ test.each(['abc', 'a:c2hvcnQ', `a:${'k'.repeat(43)},a:${'l'.repeat(43)}`])(
 test('a correct Worker prints no warnings', async () => {
   expect(await printedBy('examples/hello', inspector, { EDGEMCP_KEYS: `a:${'k'.repeat(43)}` })).toEqual([])
   expect(await printedBy('test/serve/pair', inspector)).toEqual([])
-})
-
-test('scopes cause no warning in an endpoint that only supplies the classes of tenants', async () => {
-  expect(await printedBy('test/development/tenants', 'The endpoint of a tenant answered with 400')).toEqual([])
 })

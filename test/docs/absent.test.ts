@@ -54,7 +54,6 @@ const deciding: Readonly<Record<string, readonly [file: string, of: string, harm
   RateLimit: ['worker/declarations/caller.ts', 'an entry', ''],
   AccessOptions: ['worker/declarations/caller.ts', 'an entry', 'listWithoutScopes'],
   StoredPrincipals: ['worker/declarations/stored-principal.ts', 'an auth', ''],
-  TasksOptions: ['worker/plugins/tasks/tasks.ts', '`tasks()`', ''],
   UserRecipients: ['worker/protocol/changes.ts', '`{ user }`', ''],
 }
 

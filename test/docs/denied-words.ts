@@ -16,7 +16,7 @@ export const deniedNames: Readonly<Record<string, string>> = {
   blame: 'failCall',
   boxed: 'toAnswers',
   byHost: 'routeByHost',
-  byTenant: 'routeByTenant',
+  byTenant: 'tenants',
   came: 'outcome',
   cannotSwitch: 'notToggleable',
   Carried: 'SealedState',

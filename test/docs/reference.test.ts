@@ -39,7 +39,7 @@ test('a method that users call has a section with its signature, parameters and 
 
 test('methods without parameters and options that are methods are table rows', () => {
   expect(under('edgemcp', '### ChangeNotifier')).toContain('| `toolsChanged` |')
-  expect(under('tasks', '### TasksOptions')).not.toContain('####')
+  expect(under('tasks', '### TaskOptions')).not.toContain('####')
 })
 
 test('the section of an overloaded function has the signature of every overload, and not that of the implementation', () => {

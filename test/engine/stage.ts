@@ -1,13 +1,11 @@
 /** A environment in memory for one call after the other, and the loop that a client or a session is. */
 
 import type { CallerContext } from '../../worker/declarations/caller.ts'
-import { endpointKey } from '../../worker/declarations/endpoints.ts'
 import { jsonSchema } from '../../worker/declarations/json-schema/index.ts'
 import { emptyContext, type RequestContext } from '../../worker/declarations/request-context.ts'
 import { createServer, type Server } from '../../worker/declarations/server.ts'
 import type { ServerOptions } from '../../worker/declarations/server-options.ts'
 import type { StateHost } from '../../worker/declarations/state.ts'
-import type { Admitted } from '../../worker/declarations/stored-principal.ts'
 import type { Call, CallEnvironment, Outcome, Seals } from '../../worker/engine/call.ts'
 import { callerContextOf } from '../../worker/engine/caller.ts'
 import { type Answer, emptyJournal, type Journal, withAnswers } from '../../worker/engine/journal.ts'
@@ -61,19 +59,6 @@ export type Played = {
   completed: string[]
 }
 
-/** Data about the endpoint of a call. */
-export const admitted: Admitted = {
-  endpoint: endpointKey('test', undefined),
-  path: '/mcp',
-  serverName: 'test',
-  storedClaims: [],
-  isReauthorized: false,
-  isLimited: false,
-  plugins: [],
-  hidesErrors: false,
-  maxResultBytes: Number.MAX_SAFE_INTEGER,
-}
-
 /** A caller that supports nothing. */
 export const callerFor = (principal?: Principal): CallerContext =>
   callerContextOf(
@@ -85,7 +70,6 @@ export const callerFor = (principal?: Principal): CallerContext =>
       client: { name: 'stage', version: '1.0.0' },
       principal,
       requestContext: emptyContext,
-      admitted,
       session: undefined,
       logLevel: undefined,
     },
@@ -134,7 +118,6 @@ export async function play(server: Server, method: string, params: Params, setti
     client: { name: 'stage', version: '1.0.0' },
     principal: setting.principal,
     requestContext: setting.requestContext ?? emptyContext,
-    admitted,
     session: undefined,
     logLevel: 'logLevel' in setting ? setting.logLevel : 'debug',
   }

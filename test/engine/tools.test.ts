@@ -7,7 +7,7 @@ import { resolve } from '../../worker/engine/resolve.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import { revisions } from '../../worker/protocol/revisions/index.ts'
 import type { Params } from '../../worker/protocol/types.ts'
-import { admitted, newServer, play, refusal, result, textOf } from './stage.ts'
+import { newServer, play, refusal, result, textOf } from './stage.ts'
 
 const description = 'd'
 
@@ -140,7 +140,6 @@ describe('the mirrored arguments', () => {
       client: undefined,
       principal: undefined,
       requestContext: {},
-      admitted,
       session: undefined,
       logLevel: undefined,
     }

@@ -34,7 +34,7 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'worker/sealing/seal.ts': [1, 'sealed texts belong to the client that got them'],
   'worker/plugins/sessions/session-id.ts': [1, 'as the sealed session id, in a cache for each endpoint'],
   'worker/plugins/auth/token-to-principal.ts': [2, 'compares the principals of one token'],
-  'worker/plugins/tasks/task-principal.ts': [3, 'compares principals; a message'],
+  'worker/plugins/tasks/task-principal.ts': [2, 'compares principals; a message'],
   // Owners.
   'worker/plugins/state/state.ts': [2, 'checks and passes the tenant to ownerKey()'],
   'worker/plugins/sign-in/known-clients.ts': [1, 'names clients at providers, not principals'],
@@ -42,7 +42,6 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'worker/plugins/sign-in/upstream.ts': [4, 'names objects of the authorization server, by its origin and identity'],
   'worker/plugins/sign-in/user-grants.ts': [1, 'reads the subject that the developer passes'],
   // Access.
-  'worker/declarations/endpoints.ts': [1, 'names an endpoint, by its identity and tenant'],
   'worker/declarations/stored-principal.ts': [1, 'selects options by issuer'],
   'worker/plugins/auth/for-tenant.ts': [4, 'compares the issuer and the tenant'],
   'worker/plugins/auth/one-of.ts': [2, 'finds the auth of an issuer'],

@@ -1,4 +1,4 @@
-/** Several endpoints of one server: each has its own options, whichever endpoint's class keeps its sessions. */
+/** Several endpoints of one server: each has its own options. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
@@ -34,7 +34,7 @@ async function openSession(name: string) {
 describe('limits.streamAfterMs of the endpoint applies', () => {
   const typeOf = (response: Response) => response.headers.get('Content-Type')?.split(';')[0]
 
-  test('when it is shorter than that of the endpoint whose class runs the session', async () => {
+  test('when it is shorter than the call', async () => {
     const session = await openSession('quick')
     const waiting = await session.call('wait', { key: 'quick' })
     expect(typeOf(waiting)).toBe('text/event-stream')
@@ -42,7 +42,7 @@ describe('limits.streamAfterMs of the endpoint applies', () => {
     expect(await waiting.text()).toContain('waited')
   })
 
-  test('when it is longer than that of the endpoint whose class runs the session', async () => {
+  test('when it is longer than the call', async () => {
     const session = await openSession('slow')
     const waiting = session.call('wait', { key: 'slow' })
     // Its response would have begun, if it were a stream.
@@ -78,14 +78,14 @@ test('sessions.log of the endpoint applies', async () => {
 })
 
 describe('subscriptions() of the endpoint applies', () => {
-  test('when the endpoint whose class runs its sessions has none', async () => {
+  test('when another endpoint has none', async () => {
     await using session = await connect(at('telling'), { revision })
     await session.subscribe({ resourceSubscriptions: ['note://1'] })
     await session.callTool('touch')
     expect((await session.next('notifications/resources/updated')).params).toEqual({ uri: 'note://1' })
   })
 
-  test('when the endpoint has none, and the one whose class runs its sessions has it', async () => {
+  test('when another endpoint has it', async () => {
     const session = await openSession('silent')
     expect(session.capabilities.resources?.subscribe).not.toBe(true)
     expect(await (await session.request('resources/subscribe', { uri: 'note://1' })).json()).toMatchObject({

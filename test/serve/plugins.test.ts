@@ -95,7 +95,7 @@ test('an invalid plugin is an error at startup', async () => {
   expect(await (await ask('/problems')).json()).toEqual([
     'There are no tools',
     'validate of the plugin "late" returned a promise: make it synchronous',
-    'the plugin "slip" does not take "intercepter" (did you mean "interceptor"?): it takes name, variant, validate, extensions, methods, capabilities, templates, interceptor, context, onResponse, routes, provide, objects, onInitialize, onSubscribe, onUnsubscribe and onSessionEnd',
+    'the plugin "slip" does not take "intercepter" (did you mean "interceptor"?): it takes name, validate, extensions, methods, capabilities, templates, interceptor, context, onResponse, routes, provide, objects, onInitialize, onSubscribe, onUnsubscribe and onSessionEnd',
     '"path" of a route of the plugin "path" must be a path such as "/mcp", as URLs have it, without patterns, not "metrics"',
     'Two routes of plugins, or a route and the endpoint, have the path "/mcp": remove one, or give one route several methods',
   ])

@@ -16,7 +16,7 @@ async function toolsOf(client: TestClient): Promise<string[]> {
   return tools.map(({ name }) => name)
 }
 
-describe('two servers that share the class McpSubscriptions', () => {
+describe('two servers of one Worker', () => {
   test('enable and disable entries of the same name separately', async () => {
     await using one = await connectTo('one')
     await using two = await connectTo('two')

@@ -43,7 +43,7 @@ describe.each([
   ['a stateless call', outcomeAt],
   ['a call in a session', outcomeInSession],
 ])('the task of %s', (_, outcome) => {
-  test('uses the reauthorize and storedClaims options of the endpoint that admitted the call', async () => {
+  test('uses the reauthorize and storedClaims options of its tenant', async () => {
     const outcomes: Json = {}
     for (const tenant of ['strict', 'storing', 'fresh', 'strict', 'storing']) {
       outcomes[tenant] = await outcome(at(`/${tenant}/mcp`))
@@ -90,33 +90,15 @@ describe('a task of a mounted server', () => {
   })
 })
 
-test('a task of a tenant uses the auth of its endpoint when the endpoints of all tenants share an identity', async () => {
-  expect(await outcomeAt(at('/same/strict/mcp'))).toBe(refused)
-  expect(await outcomeAt(at('/same/storing/mcp'))).toBe('{"email":"ada@example.com"}')
-  expect(await outcomeAt(at('/same/strict/mcp'))).toBe(refused)
-})
-
-describe('the limits of an endpoint', () => {
-  const call = { name: 'claims', arguments: {} }
-
-  test('apply in sessions that the class of another endpoint runs', async () => {
-    await using session = await connect(at('/limited/mcp'), { revision: '2025-11-25', token })
-    const calls = async () => {
-      for (let count = 0; count < 4; count++) await session.request('tools/call', call)
-    }
-    await expect(calls()).rejects.toMatchObject({ status: 429 })
-  })
-
-  test('refuse calls of sessions that the class of an endpoint without limits runs', async () => {
-    await using session = await connect(at('/mistaken/mcp'), { revision: '2025-11-25', token })
-    await expect(session.request('tools/call', call)).rejects.toThrow(
-      'The endpoint has rateLimit(), but the endpoint that stores its sessions does not: add it to both',
-    )
-  })
+test('the limits of the endpoint apply to the sessions of its tenants', async () => {
+  await using session = await connect(at('/fresh/mcp'), { revision: '2025-11-25', token })
+  const calls = async () => {
+    for (let count = 0; count < 4; count++) await session.request('tools/call', { name: 'rare', arguments: {} })
+  }
+  await expect(calls()).rejects.toMatchObject({ status: 429 })
 })
 
 test('endpoints with separate session classes share the key ring of a Worker without EDGEMCP_KEYS', async () => {
   await using keyless = await startWithoutKeys('test/tasks/endpoints')
-  // Its sessions are in WholeSession, and its tasks in the McpTask of an endpoint whose sessions are in McpSession.
   expect(await outcomeAt(new URL('/keeping', keyless.url), 'part_claims')).toBe('{"email":"ada@example.com"}')
 })

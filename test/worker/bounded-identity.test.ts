@@ -1,10 +1,12 @@
 /** What tokens and tenants may state is bounded before it is compared, stored or made twice. */
+import { createExecutionContext } from 'cloudflare:test'
+import { createServer, serve } from 'edgemcp'
+import { tenants } from 'edgemcp/auth'
 import { describe, expect, test, vi } from 'vitest'
 import { upstreamWithoutGrants } from '../../durable-objects/sign-in/sign-out.ts'
 import { insufficientScope } from '../../worker/plugins/auth/challenge-error.ts'
 import { principalOf } from '../../worker/plugins/auth/claims.ts'
 import { VerifiedTokens } from '../../worker/plugins/auth/verified-token-cache.ts'
-import { routeByTenant } from '../../worker/plugins/compose/route-by-tenant.ts'
 import { oauth2 } from '../../worker/plugins/sign-in/index.ts'
 import { UpstreamCache } from '../../worker/plugins/sign-in/upstream-cache.ts'
 
@@ -55,19 +57,30 @@ test('a provider grants at most 500 scopes', async () => {
   await expect(granting(501)).rejects.toThrow('The provider granted more than 500 scopes')
 })
 
-test('requests that come at the same time get one Worker of a tenant', async () => {
+test('requests that come at the same time get one auth of a tenant', async () => {
+  const authenticated: number[] = []
   let made = 0
-  const route = routeByTenant('/{tenant}/mcp', async () => {
-    made += 1
-    const name = String(made)
-    await Promise.resolve()
-    return { fetch: async () => new Response(name) }
+  const worker = serve(createServer({ name: 'at once', version: '1.0.0' }), {
+    tenants: tenants('/{tenant}/mcp', async () => {
+      made += 1
+      const number = made
+      await Promise.resolve()
+      const authenticate = async () => {
+        authenticated.push(number)
+        return undefined
+      }
+      return { auth: { issuers: ['https://issuer.example'], allowAnonymous: true, authenticate } }
+    }),
   })
-  const ask = async () => {
-    const answer = await route(new Request('https://example.com/acme/mcp'), {}, {} as never)
-    return answer instanceof Response ? answer.text() : undefined
-  }
-  expect(new Set(await Promise.all([ask(), ask(), ask()])).size).toBe(1)
+  const ask = () =>
+    worker.fetch(
+      new Request('https://example.com/acme/mcp', { method: 'POST', body: '{}' }),
+      {},
+      createExecutionContext(),
+    )
+  await Promise.all([ask(), ask(), ask()])
+  expect(authenticated).toHaveLength(3)
+  expect(new Set(authenticated).size).toBe(1)
 })
 
 test.each([

@@ -1,8 +1,10 @@
 /** Caches evict the entry that was used least recently, and keep the others, when they are full. */
+import { createExecutionContext } from 'cloudflare:test'
+import { createServer, serve } from 'edgemcp'
+import { tenants } from 'edgemcp/auth'
 import { expect, test } from 'vitest'
 import type { Host } from '../../worker/http/host.ts'
 import { Introspection } from '../../worker/plugins/auth/introspection.ts'
-import { routeByTenant } from '../../worker/plugins/compose/route-by-tenant.ts'
 import { openSessionId } from '../../worker/plugins/sessions/session-id.ts'
 import type { ServerInfo } from '../../worker/request-hooks.ts'
 
@@ -54,18 +56,22 @@ test.each([
   expect(opened).toEqual([idOf(0)])
 })
 
-test('a tenant in frequent use keeps its Worker while many other tenants are used', async () => {
-  const made: string[] = []
-  const ask = routeByTenant('/{tenant}/mcp', (tenant) => {
-    made.push(tenant)
-    return { fetch: async () => new Response(tenant), paths: { mcp: `/${tenant}/mcp`, sse: undefined, messages: '' } }
+test('a tenant in frequent use stays in memory while many other tenants are used', async () => {
+  const found: string[] = []
+  const worker = serve(createServer({ name: 'tenants', version: '1.0.0' }), {
+    tenants: tenants('/{tenant}/mcp', (tenant) => {
+      found.push(tenant)
+      return {}
+    }),
   })
-  const visit = (tenant: string) =>
-    ask(new Request(`https://mcp.example/${tenant}/mcp`), {}, {} as unknown as ExecutionContext) // not used by the Workers
+  const visit = async (tenant: string) => {
+    const request = new Request(`https://mcp.example/${tenant}/mcp`, { method: 'OPTIONS' })
+    await worker.fetch(request, {}, createExecutionContext())
+  }
   await visit('acme')
   for (let number = 0; number < 1_500; number += 1) {
     await visit(`tenant-${number}`)
     if (number % 500 === 0) await visit('acme')
   }
-  expect(made.filter((tenant) => tenant === 'acme')).toEqual(['acme'])
+  expect(found.filter((tenant) => tenant === 'acme')).toEqual(['acme'])
 })

@@ -3,7 +3,6 @@ import { exports } from 'cloudflare:workers'
 import { expect, test, vi } from 'vitest'
 import { CallLedger, type LedgerCall } from '../../durable-objects/shared/call-ledger.ts'
 import { emptyJournal } from '../../worker/engine/journal.ts'
-import { admitted } from './session-post.ts'
 
 const namespace = (exports as unknown as { McpSession: DurableObjectNamespace }).McpSession
 
@@ -17,8 +16,6 @@ const call = (id: number): LedgerCall => ({
   journal: emptyJournal,
   handshake: { version: '2025-11-25', capabilities: {}, client: { name: 'test', version: '1' } },
   session: 'sealed',
-  identity: 'test',
-  admitted,
   isPersonal: false,
   repeats: 0,
 })

@@ -7,12 +7,12 @@ import { rateLimit } from 'edgemcp/rate-limit'
 import { sessions } from 'edgemcp/sessions'
 import { tasks } from 'edgemcp/tasks'
 import { afterAll, beforeEach, expect, test } from 'vitest'
-import { endpointKey } from '../../worker/declarations/endpoints.ts'
+import { endpointClasses } from '../../worker/check-plugins.ts'
 import { methods } from '../../worker/engine/methods/index.ts'
 import type { RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import { enveloped } from '../../worker/protocol/stateless-request.ts'
 import { statelessHeaders } from '../support/stateless.ts'
-import { admitted, postOf, postTo } from './session-post.ts'
+import { postOf, postTo } from './session-post.ts'
 
 const { McpState } = exports as unknown as { McpState: DurableObjectNamespace }
 
@@ -59,6 +59,7 @@ const auth: Auth = {
 const looking = serveLooking()
 
 function serveLooking() {
+  endpointClasses.clear()
   const server = createServer({ name: 'looking', version: '1.0.0', jsonSchema })
   const look = {
     description: 'Looks',
@@ -114,13 +115,6 @@ function postToObject(calls: readonly RequestMessage[]): Promise<unknown> {
     handshake: { version: '2025-03-26', capabilities: {}, client: { name: 'test', version: '1' } },
     principal,
     caller: 'ada',
-    admitted: {
-      ...admitted,
-      endpoint: endpointKey(JSON.stringify(['looking', '/mcp']), undefined),
-      serverName: 'looking',
-      plugins: ['sessions', 'tasks', 'rateLimit'],
-      isLimited: true,
-    },
   }
   return runInDurableObject(McpState.getByName(crypto.randomUUID()), async (_, context) => {
     const session = new McpSession(context, {} as never)
@@ -152,9 +146,9 @@ test('a call in a session is looked up once in the Worker', async () => {
   const session = (await send({ ...ping, method: 'initialize', params }, old)).headers.get('Mcp-Session-Id')
   reset()
   const headers = { ...old, 'MCP-Protocol-Version': '2025-11-25', 'Mcp-Session-Id': String(session) }
-  // The class of this test belongs to another server, so the object ends the call before it looks it up.
-  expect(await (await send(call(1), headers)).text()).toContain('belongs to the server')
-  expect(counts).toEqual({ ...once, visible: 0 })
+  // The object is of the server of all tests, which has no such tool: it looks up the method, and ends the call.
+  expect(await (await send(call(1), headers)).text()).toContain('Unknown tool: look')
+  expect(counts).toEqual({ ...once, method: 2, visible: 0 })
 })
 
 test('a call in a session is looked up once in its object', async () => {

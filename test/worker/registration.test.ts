@@ -35,8 +35,7 @@ async function registered(use: (session: Session, storage: DurableObjectStorage,
       unsubscribeAll: async (session: string, keepsLists = false) =>
         left.push(`${shard} ${session}${keepsLists ? ', but its lists' : ''}`) > 0,
     }),
-    seals: () => ({}),
-    serverFor: () => server,
+    at: () => ({ server: server, seals: () => ({}) }),
     enterOf: () => undefined,
     report: (problem: unknown) => {
       throw problem

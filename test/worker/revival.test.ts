@@ -193,9 +193,7 @@ async function expiring(use: (session: Session, end: End, storage: DurableObject
         return released.promise
       },
     }),
-    seals: () => ({}),
-    serverFor: () => server,
-    countRoundOf: () => undefined,
+    at: () => ({ server: server, seals: () => ({}) }),
     report: (problem: unknown) => {
       throw problem
     },

@@ -6,7 +6,7 @@ import { defaultLogBounds, EventLog } from '../../durable-objects/shared/event-l
 import { Schema, versionOf } from '../../durable-objects/shared/schema.ts'
 import { migrations, migrationsOf } from '../../durable-objects/store/migrations.ts'
 import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
-import { admitted, post, postOf, postTo, relayUrl, week } from './session-post.ts'
+import { post, postOf, postTo, relayUrl, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc & StoreRpc
 const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession
@@ -29,7 +29,7 @@ const version1 = {
     'CREATE TABLE questions (id INTEGER PRIMARY KEY AUTOINCREMENT, call INTEGER, key TEXT)',
     'INSERT INTO streams (id, unanswered) VALUES (1, 1)',
     `INSERT INTO events VALUES (1, 1, '{"jsonrpc":"2.0","id":"ask-1","method":"elicitation/create","params":{"mode":"form","message":"What is your name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string","minLength":1}},"required":["name"]}}}', 207, NULL, NULL, NULL, 1, 1, 207)`,
-    `INSERT INTO calls VALUES (1, '1', '{"request":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask_name","arguments":{}}},"stream":1,"journal":MEMO,"handshake":{"version":"2025-11-25","capabilities":{"elicitation":{}},"client":{"name":"test","version":"1"}},"session":"sealed","identity":"test","isPersonal":false,"admitted":ADMITTED,"repeats":0}', 4102444800000)`,
+    `INSERT INTO calls VALUES (1, '1', '{"request":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask_name","arguments":{}}},"stream":1,"journal":MEMO,"handshake":{"version":"2025-11-25","capabilities":{"elicitation":{}},"client":{"name":"test","version":"1"}},"session":"sealed","isPersonal":false,"repeats":0}', 4102444800000)`,
     "INSERT INTO questions VALUES (1, 1, 'name')",
   ],
 }
@@ -65,10 +65,7 @@ async function stored({ values, statements }: typeof version1 = version1): Promi
     return JSON.stringify(JSON.parse(row?.call ?? '{}').journal)
   })
   await runInDurableObject(stub, (_, { storage }) => {
-    for (const statement of statements)
-      storage.sql.exec(
-        statement.replace('MEMO', () => journal.replaceAll("'", "''")).replace('ADMITTED', JSON.stringify(admitted)),
-      )
+    for (const statement of statements) storage.sql.exec(statement.replace('MEMO', () => journal.replaceAll("'", "''")))
     for (const [key, value] of Object.entries(values(name, Date.now()))) storage.kv.put(key, value)
   })
   await evictDurableObject(stub)

@@ -40,9 +40,7 @@ async function running(use: (next: () => Session) => Promise<void>) {
         unsubscribeAll: async () => true,
         hasSubscribed: async () => true,
       }) as unknown as SubscriptionsRpc,
-    seals: () => ({}),
-    serverFor: () => server,
-    countRoundOf: () => undefined,
+    at: () => ({ server: server, seals: () => ({}) }),
     report: (problem: unknown) => {
       throw problem
     },

@@ -50,9 +50,7 @@ async function running(
     life: week,
     className: 'McpSession',
     termsOf: () => termsOf(undefined),
-    seals: () => ({}),
-    serverFor: () => host.server ?? server,
-    countRoundOf: () => undefined,
+    at: () => ({ server: host.server ?? server, seals: () => ({}) }),
     report: (problem: unknown) => reported.push(problem),
   }
   await runInDurableObject(McpSession.getByName(name), async (_, state) => {
@@ -278,7 +276,7 @@ describe('a session whose object is lost while it ends', () => {
     })
     await subscribed(true, { server: hooked }, async ({ next, storage }, registered, deleted) => {
       storage.kv.put('owner', { client: { name: 'test', version: '1' } })
-      void next({ serverFor: () => ({ declarations: { hooks: { onSessionEnd: hang } } }) as never }).end(
+      void next({ at: () => ({ server: { declarations: { hooks: { onSessionEnd: hang } } } }) as never }).end(
         Date.now() + week,
       )
       await reached

@@ -1,8 +1,6 @@
 import type { Opening, Post, Posted, PostedSession, SessionRpc } from '../../durable-objects/rpc.ts'
 import { termsWith } from '../../durable-objects/session/session-terms.ts'
 import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
-import { endpointKey } from '../../worker/declarations/endpoints.ts'
-import type { Admitted } from '../../worker/declarations/stored-principal.ts'
 import type { Message, RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 
 /** Milliseconds for which the sealed id of a session is valid. */
@@ -16,19 +14,6 @@ export const terms = termsWith({
   revive: true,
 })(0)
 
-/** Data about the endpoint of the test server. */
-export const admitted: Admitted = {
-  endpoint: endpointKey(JSON.stringify(['everything', '/mcp']), undefined),
-  path: '/mcp',
-  serverName: 'everything',
-  storedClaims: [],
-  isReauthorized: false,
-  isLimited: false,
-  plugins: ['sessions', 'page', 'subscriptions'],
-  hidesErrors: false,
-  maxResultBytes: Number.MAX_SAFE_INTEGER,
-}
-
 /** What a Worker hands to the Session object of a client of 2025-11-25 that can be asked for input. */
 export const postOf = (messages: Message[], more: Partial<Post> = {}): Post => ({
   messages,
@@ -40,8 +25,6 @@ export const postOf = (messages: Message[], more: Partial<Post> = {}): Post => (
   address: undefined,
   http: { url: 'https://mcp.example/mcp', headers: '' },
   session: 'sealed',
-  identity: 'test',
-  admitted,
   terms,
   expires: Date.now() + week,
   streams: true,
@@ -55,9 +38,9 @@ export const post = (method: string, params: object = {}, more: Partial<Post> = 
 /** Sends a POST to a session, as a Worker does that follows its stream if it can. */
 export async function postAndFollow(
   to: Pick<SessionRpc, 'post'>,
-  { principal, handshake, session, identity, admitted, terms, expires, ...request }: Post,
+  { principal, handshake, session, tenant, terms, expires, ...request }: Post,
 ): Promise<Posted> {
-  const common: PostedSession = { handshake, session, identity, admitted, terms, expires }
+  const common: PostedSession = { handshake, session, tenant, terms, expires }
   const posted = await to.post(JSON.stringify(request), JSON.stringify(common), principal)
   return typeof posted === 'string' ? { status: 200, text: posted } : posted
 }

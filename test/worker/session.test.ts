@@ -4,13 +4,8 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { Post, Posted, SessionRpc } from '../../durable-objects/rpc.ts'
 import { termsWith } from '../../durable-objects/session/session-terms.ts'
 import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
-import { admittedBy, endpointKey, endpointsAt } from '../../worker/declarations/endpoints.ts'
-import type { Admitted } from '../../worker/declarations/stored-principal.ts'
-import { type Plugin, type ServeOptions, serve } from '../../worker/index.ts'
-import { sessions } from '../../worker/plugins/sessions/index.ts'
 import type { Message, RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
-import worker from '../support/everything/index.ts'
 import { post, postOf, postTo, relayUrl, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
@@ -128,31 +123,6 @@ describe('a session without state', () => {
     expect(await alarmOf(stub)).toBeNull()
   })
 })
-
-/** The interceptor of another endpoint of the same server. */
-const loud: Plugin = {
-  name: 'loud',
-  interceptor: () => async (_, next) => {
-    const outcome = await next()
-    return outcome.type === 'result'
-      ? { ...outcome, result: JSON.parse(JSON.stringify(outcome.result).replace('run', 'RUN')) }
-      : outcome
-  },
-}
-
-/** What a Worker sends with the calls of another endpoint of the server. */
-function admittedAt(path: string, plugins: readonly Plugin[], more: Partial<ServeOptions> = {}): Admitted {
-  const { server } = serve(worker.server, {
-    path,
-    durableObjects: { names: { McpSession: `SessionOf${path.replaceAll('/', '_')}` } },
-    plugins: [sessions(), ...plugins],
-    ...more,
-  })
-  const endpoint = endpointKey(JSON.stringify([server.declarations.options.name, path]), undefined)
-  const serving = endpointsAt(endpoint).at(-1)?.endpoint
-  if (!serving) throw new Error(`There is no endpoint ${path}`)
-  return admittedBy(endpoint, serving, undefined)
-}
 
 describe('a stream', () => {
   test('is stored before it is sent, and replayed from each of its events', async () => {
@@ -499,30 +469,6 @@ describe('a call whose object was lost while it ran', () => {
     const said = relay.frames.join('')
     expect(said).toContain('run 2')
     expect(said.match(/"progress":\d/g)).toEqual(['"progress":1', '"progress":2'])
-  })
-
-  test('runs again with the interceptors of the endpoint that admitted it, or ends with an error', async () => {
-    const other = admittedAt('/loud/mcp', [loud])
-    const begun = async () => {
-      const stub = session()
-      const request = streamed('stubborn', crypto.randomUUID())
-      expect(await postTo(stub, { ...request, admitted: other })).toEqual({ stream: 1 })
-      return stub
-    }
-    const replyAfterLoss = async (stub: Stub) => {
-      await evictDurableObject(stub)
-      const relay = await open(stub, 'stream=1')
-      expect(await relay.closed).toBe(1000)
-      return relay.frames.at(-1)
-    }
-    expect(await replyAfterLoss(await begun())).toContain('RUN 2')
-
-    const elsewhere = await begun()
-    // An endpoint that is created on demand may not exist in the isolate of the next instance.
-    await runInDurableObject(elsewhere, (_, { storage }) =>
-      storage.sql.exec(`UPDATE calls SET call = json_set(call, '$.admitted.endpoint', '["elsewhere",null]')`),
-    )
-    expect(await replyAfterLoss(elsewhere)).toContain('have different plugins, or other options of them')
   })
 
   const lost = (id: number, args: object): RequestMessage => ({

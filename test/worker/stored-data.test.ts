@@ -12,7 +12,7 @@ import { z } from 'zod'
 import type { SessionRpc, StoreRpc, SubscriptionsRpc } from '../../durable-objects/rpc.ts'
 import { Task } from '../../durable-objects/task/object.ts'
 import type { StateRpc } from '../../worker/declarations/state.ts'
-import { admitted, post, postTo, relayUrl, week } from './session-post.ts'
+import { post, postTo, relayUrl, week } from './session-post.ts'
 import { taskHost } from './task-host.ts'
 
 type Namespace<Rpc> = { getByName(name: string): DurableObjectStub & Rpc }
@@ -33,8 +33,6 @@ type Stored = {
 const taskCall = {
   params: { name: 'book', arguments: { room: 'blue' } },
   capabilities: { elicitation: { form: {} } },
-  identity: 'test',
-  admitted,
 }
 
 const taskValues = (now: number) => ({
@@ -163,7 +161,7 @@ async function withTask(stored: Stored, use: (task: Task) => Promise<void>): Pro
     return `${hold} for ${answer.content?.guests}`
   })
   const report = (problem: unknown) => expect.unreachable(String(problem))
-  const host = taskHost({ serverOf: () => server, report })
+  const host = taskHost({ server, report })
   await runInDurableObject(McpState.getByName(crypto.randomUUID()), async (_, context) => {
     for (const statement of stored.statements ?? []) context.storage.sql.exec(statement)
     for (const [key, value] of Object.entries(stored.values(Date.now()))) context.storage.kv.put(key, value)

@@ -5,7 +5,6 @@ import { type Context, createServer } from 'edgemcp'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { Task, type TaskHost } from '../../durable-objects/task/object.ts'
-import { admitted } from './session-post.ts'
 import { references, taskHost } from './task-host.ts'
 
 const namespace = (exports as unknown as { McpState: DurableObjectNamespace }).McpState
@@ -22,10 +21,10 @@ const withTask = (
     const server = createServer({ name: 'deadlines', version: '1.0.0' })
     server.tool('work', { description: 'Works', task: true }, handler)
     const tell = vi.fn<TaskHost['publishStatus']>(async () => {})
-    const task = new Task(context, {} as never, taskHost({ serverOf: () => server, publishStatus: tell }))
+    const task = new Task(context, {} as never, taskHost({ server, publishStatus: tell }))
     const capabilities = { elicitation: { form: {} } }
     await task.start(
-      { params: { name: 'work' }, capabilities, client: undefined, principal: undefined, identity: 'test', admitted },
+      { params: { name: 'work' }, capabilities, client: undefined, principal: undefined },
       { after: 0, ttl: ttlMs, poll: 1000, retries: 0 },
       { ...references, session: 'a session' },
       {},
@@ -137,15 +136,13 @@ test('a call that expires before it is a task ends with an error, and nothing is
       begun.resolve()
       return new Promise(() => {})
     })
-    const task = new Task(context, {} as never, taskHost({ serverOf: () => server }))
+    const task = new Task(context, {} as never, taskHost({ server }))
     const started = task.start(
       {
         params: { name: 'work' },
         capabilities: {},
         client: undefined,
         principal: undefined,
-        identity: 'test',
-        admitted,
       },
       { after: 200, ttl: 3_600_000, poll: 1000, retries: 0 },
       { ...references, session: undefined },

@@ -1,16 +1,16 @@
 /** What a Task object needs of its Worker, for tests that make the object themselves. */
 import type { TaskHost } from '../../durable-objects/task/object.ts'
+import type { Server } from '../../worker/declarations/server.ts'
 
-type Given = Pick<TaskHost, 'serverOf'> & Partial<Pick<TaskHost, 'publishStatus' | 'report'>>
+type Given = { readonly server: Pick<Server, 'declarations'> } & Partial<Pick<TaskHost, 'publishStatus' | 'report'>>
 
 /** How clients refer to a task of an anonymous caller. */
 export const references = { name: 'task x', taskId: 'sealed', serverName: 'everything', scopes: [] }
 
 /** A host without seals or state: callers are anonymous, and no problem is one of the platform. */
-export const taskHost = ({ serverOf, publishStatus = async () => {}, report = () => {} }: Given): TaskHost =>
+export const taskHost = ({ server, publishStatus = async () => {}, report = () => {} }: Given): TaskHost =>
   ({
-    serverOf,
-    seals: () => ({}),
+    at: () => ({ server, seals: () => ({}) }),
     principalOf: async () => ({ principal: undefined, isCurrent: true }),
     problemOf: () => undefined,
     publishStatus,

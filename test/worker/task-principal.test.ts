@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { principalOf, sealPrincipal } from '../../worker/plugins/tasks/task-principal.ts'
-import { admitted } from './session-post.ts'
 
-test('a task of an endpoint with reauthorize fails when the endpoint is unknown where it runs', async () => {
+test('a task that began with reauthorize fails where the auth has none', async () => {
   const sealed = new Map<string, unknown>()
   const seals = {
     identity: 'test',
@@ -18,12 +17,15 @@ test('a task of an endpoint with reauthorize fails when the endpoint is unknown 
     params: {},
     capabilities: {},
     client: undefined,
-    identity: 'test',
-    admitted,
-    principal: await sealPrincipal(principal, { storedClaims: [], isReauthorized }, seals, 1000),
+    principal: await sealPrincipal(
+      principal,
+      isReauthorized ? { reauthorize: (same) => same } : undefined,
+      seals,
+      1000,
+    ),
   })
   await expect(principalOf(await begin(true), undefined, seals)).rejects.toThrow(
-    'The task was stopped: this isolate has not created its endpoint, whose auth has reauthorize. Give tasks({ auth })',
+    'The task was stopped: the auth of the server no longer has reauthorize',
   )
   expect(await principalOf(await begin(false), undefined, seals)).toEqual({ principal, isCurrent: false })
 })

@@ -6,7 +6,6 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { Task, type TaskHost } from '../../durable-objects/task/object.ts'
 import type { Answer } from '../../worker/engine/journal.ts'
-import { admitted } from './session-post.ts'
 import { references, taskHost } from './task-host.ts'
 
 const namespace = (exports as unknown as { McpState: DurableObjectNamespace }).McpState
@@ -27,11 +26,11 @@ const withTask = (
   runInDurableObject(namespace.getByName(crypto.randomUUID()), async (_, context) => {
     const server = createServer({ name: 'runs', version: '1.0.0' })
     server.tool('work', { description: 'Works', task: { retries } }, handler)
-    const instance = () => new Task(context, {} as never, { ...taskHost({ serverOf: () => server }), ...host })
+    const instance = () => new Task(context, {} as never, { ...taskHost({ server }), ...host })
     const task = instance()
     const capabilities = { elicitation: { form: {} } }
     await task.start(
-      { params: { name: 'work' }, capabilities, client: undefined, principal: undefined, identity: 'test', admitted },
+      { params: { name: 'work' }, capabilities, client: undefined, principal: undefined },
       { after: 0, ttl, poll: 1000, retries },
       { ...references, session: undefined },
       {},

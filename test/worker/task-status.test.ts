@@ -7,7 +7,6 @@ import { z } from 'zod'
 import type { TaskStatus } from '../../durable-objects/rpc.ts'
 import { Task, type TaskHost } from '../../durable-objects/task/object.ts'
 import { TaskStore } from '../../durable-objects/task/task-store.ts'
-import { admitted } from './session-post.ts'
 import { references, taskHost } from './task-host.ts'
 
 const namespace = (exports as unknown as { McpState: DurableObjectNamespace }).McpState
@@ -25,8 +24,6 @@ const begin = (task: Task, name: Name = 'quick', after = 0) =>
       capabilities: { elicitation: { form: {} } },
       client: undefined,
       principal: undefined,
-      identity: 'test',
-      admitted,
     },
     { after, ttl: ttlMs, poll: 1000, retries: 0 },
     { ...references, session: 'a session' },
@@ -55,8 +52,7 @@ const withObject = (use: (made: Made) => Promise<void>): Promise<void> =>
       const { action } = await ctx.elicit('sure', 'Sure?', z.object({}))
       return action
     })
-    const instance = (tell: Tell) =>
-      new Task(context, {} as never, taskHost({ serverOf: () => server, publishStatus: tell }))
+    const instance = (tell: Tell) => new Task(context, {} as never, taskHost({ server, publishStatus: tell }))
     await use({ instance, storage: context.storage })
     await context.storage.deleteAll()
   })

@@ -29,8 +29,7 @@ export type CallAttempt = {
 /**
  * Counts a round where it runs.
  *
- * @param hidesErrors whether the endpoint of the call hides the messages of exceptions. Default: as the endpoint that counts
  * @returns what to call when the round has ended
  * @throws McpError `too_many_requests` or `content_too_large`
  */
-export type CountRound = (attempt: CallAttempt, hidesErrors?: boolean) => Promise<() => void>
+export type CountRound = (attempt: CallAttempt) => Promise<() => void>

@@ -59,16 +59,6 @@ export interface Instrumented {
   end(): void
 }
 
-/** Describes the endpoint of a call to `Declarations.standIn`. */
-export type StandInTerms = {
-  /** Identity of the endpoint. */
-  readonly identity: string
-  /** Whether clients receive the text of `handlerErrors: 'generic'`. Default: that of the endpoint with the class. */
-  readonly hidesErrors?: boolean | undefined
-  /** Bytes of one result. Default: the limit of the endpoint with the class. */
-  readonly maxResultBytes?: number | undefined
-}
-
 /** Lists all that a server declares, in the order of registration, with the additions of the plugins of an endpoint. Read-only. */
 export interface Declarations {
   /** The options of `createServer()`. */
@@ -101,11 +91,6 @@ export interface Declarations {
   readonly instrument?: ((context: Context) => Instrumented) | undefined
   /** Reports a failure of a handler: see `onError` and `handlerErrors` of `serve()`. Default: it is logged. */
   readonly handleFailure?: HandleFailure | undefined
-  /**
-   * Returns these declarations for a call of another endpoint of the server, which does not exist in this isolate: plugins have the identity
-   * of that endpoint. Absent without an endpoint.
-   */
-  readonly standIn?: ((terms: StandInTerms) => Declarations) | undefined
   /** Identity of the endpoint: see `identity` of `serve()`. Absent without an endpoint. */
   readonly identity?: string | undefined
   /** Bytes of one result: see `limits` of `serve()`. Default: no limit. */

@@ -5,7 +5,6 @@ import type { Awaitable } from './context.ts'
 import type { HttpRequest } from './http-request.ts'
 import type { Outcome } from './outcome.ts'
 import type { RequestContext } from './request-context.ts'
-import type { Admitted } from './stored-principal.ts'
 
 /** Describes one step of a call to an interceptor. */
 export interface CallInfo {
@@ -27,8 +26,6 @@ export interface CallInfo {
   readonly session: { readonly id: string } | undefined
   /** Whether the step runs a task that an earlier call created. */
   readonly isTask: boolean
-  /** Data about the endpoint that received the call, for Durable Objects. `undefined` for `initialize` and `subscriptions/listen`. */
-  readonly admitted: Admitted | undefined
   /**
    * Aborted when the client cancels the call or closes its connection, and when an outer interceptor aborts the signal that it passed to
    * `next`.

@@ -1,4 +1,4 @@
-/** What is stored with work that outlives its request: a part of its principal, and what is to be known of the endpoint that admitted it. */
+/** What is stored of a principal with work that outlives its request. */
 
 import type { Principal } from '../protocol/principal.ts'
 import type { Params } from '../protocol/types.ts'
@@ -34,10 +34,7 @@ export interface StoredByIssuer extends StoredPrincipals {
 }
 
 /** Returns what decides for a principal. @param all decides for the principals of other issuers */
-export function storedFor<T>(
-  { issuer }: Principal,
-  all: T & { readonly storedByIssuer?: Readonly<Record<string, T>> | undefined },
-): T {
+export function storedFor({ issuer }: Principal, all: StoredByIssuer): StoredPrincipals {
   const { storedByIssuer = {} } = all
   return (Object.hasOwn(storedByIssuer, issuer) && storedByIssuer[issuer]) || all
 }
@@ -46,47 +43,4 @@ export function storedFor<T>(
 export function storable(principal: Principal, storedClaims: readonly string[] = []): Principal {
   const names = storedClaims.filter((name) => Object.hasOwn(principal.claims, name))
   return { ...principal, claims: Object.fromEntries(names.map((name) => [name, principal.claims[name]])) }
-}
-
-/** What decides how the principals of an endpoint are stored, as data. */
-export type StoringTerms = {
-  readonly storedClaims: readonly string[]
-  /** Whether the auth has `reauthorize`: a task of this call must not run without it. */
-  readonly isReauthorized: boolean
-  /** The same two for the principals of some issuers. Absent without such issuers. */
-  readonly storedByIssuer?: Readonly<Record<string, Pick<StoringTerms, 'storedClaims' | 'isReauthorized'>>>
-}
-
-export function storingTerms(auth: StoredByIssuer | undefined): StoringTerms {
-  const termsOf = (stored: StoredPrincipals | undefined) => ({
-    storedClaims: stored?.storedClaims ?? [],
-    isReauthorized: stored?.reauthorize !== undefined,
-  })
-  const byIssuer = Object.entries(auth?.storedByIssuer ?? {})
-  return {
-    ...termsOf(auth),
-    ...(byIssuer.length > 0 && {
-      storedByIssuer: Object.fromEntries(byIssuer.map(([issuer, stored]) => [issuer, termsOf(stored)])),
-    }),
-  }
-}
-
-/** Describes the endpoint that admitted a call, for Durable Objects in whose isolate the endpoint may not exist. */
-export type Admitted = StoringTerms & {
-  /** Key of the endpoint: see `endpointKey`. */
-  readonly endpoint: string
-  /** Path of the endpoint. */
-  readonly path: string
-  /** The name of the server that the endpoint serves. */
-  readonly serverName: string
-  /** Whether the endpoint counts rounds of calls. */
-  readonly isLimited: boolean
-  /** Milliseconds that a handler may run. Default: no limit. */
-  readonly handlerTimeMs?: number | undefined
-  /** Names of its plugins, with their `variant`. */
-  readonly plugins: readonly string[]
-  /** Whether its `handlerErrors` is not `'message'`. */
-  readonly hidesErrors: boolean
-  /** Bytes of one result: see `limits` of `serve()`. */
-  readonly maxResultBytes: number
 }

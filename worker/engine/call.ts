@@ -3,8 +3,8 @@
 import type { HttpRequest } from '../declarations/http-request.ts'
 import type { Answer, Outcome } from '../declarations/outcome.ts'
 import type { RequestContext } from '../declarations/request-context.ts'
+import type { Server } from '../declarations/server.ts'
 import type { StateHost } from '../declarations/state.ts'
-import type { Admitted } from '../declarations/stored-principal.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type {
@@ -41,8 +41,6 @@ export type Call = {
   readonly request?: HttpRequest | undefined
   /** The session of the call; `undefined` in protocol versions without sessions. */
   readonly session: { readonly id: string } | undefined
-  /** Data about the endpoint that received the call, for work that is stored. */
-  readonly admitted: Admitted
   /** The id of the JSON-RPC request; `undefined` in a run of a task. */
   readonly requestId?: RequestId | undefined
   /** Whether the step is a run of a task, which may take as long as the task. */
@@ -67,6 +65,13 @@ export interface Seals {
    * and this principal, or has expired.
    */
   open(purpose: string, sealed: string): Promise<unknown>
+}
+
+/** An endpoint as its Durable Objects see it or, if it has tenants, one of them. */
+export type EndpointOfTenant = {
+  readonly server: Server
+  /** Returns the seals of a principal. */
+  seals(principal: Principal | undefined): Seals
 }
 
 /** Provides a step with the services of the place where it runs: a Worker, or the Durable Object of a session or a task. */

@@ -20,7 +20,6 @@ export const infoOf = (
     request,
     client,
     session,
-    admitted,
     isTask = false,
   }: Pick<Call, 'method' | 'revision' | 'principal'> & Partial<Call>,
   params: Params,
@@ -35,7 +34,6 @@ export const infoOf = (
   client,
   session,
   isTask,
-  admitted,
   get signal() {
     return signal()
   },

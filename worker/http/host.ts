@@ -1,7 +1,6 @@
 /** What the endpoint needs of the place where it runs. */
 import type { RequestStateRpc } from '../../durable-objects/rpc.ts'
 import type { RequestContext } from '../declarations/request-context.ts'
-import type { Admitted } from '../declarations/stored-principal.ts'
 import type { Seals } from '../engine/call.ts'
 import { maxAnswerTimeoutMs } from '../engine/journal.ts'
 import type { NegotiatedSession } from '../engine/methods/method.ts'
@@ -27,8 +26,8 @@ export type Host = ServerInfo & {
   readonly updates: boolean
   /** Returns the object that stores one request state of a stateless call. */
   requestState(name: string): RequestStateRpc
-  /** Data that is stored with work that outlives its request. */
-  readonly admitted: Admitted
+  /** The tenant that the address of the endpoint names; `undefined`: the endpoint has no tenants. */
+  readonly tenant: string | undefined
   /** Returns the sealer of this identity. */
   sealer(): Promise<Sealer>
 }

@@ -86,7 +86,7 @@ export function classes(project: Project): Finding[] {
         : { from: '"new_classes"', to: '"new_sqlite_classes"' },
     })
   }
-  return [...findings, ...twice(config), ...shared(project)]
+  return [...findings, ...twice(config)]
 }
 
 type Need = { why: string; fix: string; place?: Place | undefined; change?: Change | undefined }
@@ -200,34 +200,6 @@ function twice(config: Config): Finding[] {
       fix: `Give the second its own tag, such as "v${tags.length}".`,
     },
   ]
-}
-
-/** A session class runs the handlers of one server. */
-function shared({ servers, sources, config }: Project): Finding[] {
-  const serves = findAll(sources, /\bserve\s*\(/)
-  const owners = new Map<string, string>()
-  return servers.flatMap(({ name, sessions, names, ownClasses }, index) => {
-    if (!sessions) return []
-    const className = names.McpSession ?? 'McpSession'
-    const owner = owners.get(className) ?? name
-    owners.set(className, owner)
-    if (owner === name) return []
-    const renamed = Object.entries(ownClasses)
-      .map(([usual, own]) => `${usual}: ${own}`)
-      .join(', ')
-    // One call may serve several servers.
-    const place = serves.length === servers.length ? serves[index] : serves.at(-1)
-    return {
-      rule: 'class-shared',
-      level: 'error',
-      file: place?.file ?? config.raw.main ?? config.file,
-      line: place?.line,
-      problem: `The servers "${owner}" and "${name}" store sessions in one class, ${className}, which belongs to one of them: session requests to the other fail.`,
-      fix:
-        `Give serve() of "${name}" durableObjects: { names: { ${renamed.replace(/: (\w+)/g, ": '$1'")} } }, export its result with ` +
-        `export const { ${renamed} } = …, and declare ${Object.values(ownClasses).join(' and ')} in a new migration.`,
-    }
-  })
 }
 
 /** Do these names differ by one typing mistake? */

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { isLoopback } from '../../../worker/protocol/loopback.ts'
-import { escapeRegExp, find, findAll, type Place, type Source } from '../code.ts'
+import { escapeRegExp, find, type Place, type Source } from '../code.ts'
 import { assigned, lineOf } from '../config.ts'
 import type { Finding } from '../finding.ts'
 import type { Entry, Project, Served } from '../project.ts'
@@ -82,21 +82,11 @@ export function declared(project: Project): Finding[] {
       },
     ]
   }
-  const unguarded = servers.filter(({ has }) => !has.auth)
-  const unrouted = countUnrouted(sources) < unguarded.length ? [] : unguarded
   return servers.flatMap((server) => [
-    ...guards(project, server, !unrouted.includes(server)),
+    ...guards(project, server),
     ...features(project, server),
-    ...(unrouted.includes(server) ? [] : addresses(project, server)),
+    ...addresses(project, server),
   ])
-}
-
-/** Counts the calls of `serve()` without `auth` that no request can reach: only their classes have names, which tenants share. */
-function countUnrouted(sources: readonly Source[]): number {
-  const calls = /\b(?:const|let|var)\s*\{([^}]*)\}\s*=\s*serve\s*(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))/
-  return findAll(sources, calls).filter(
-    ({ match: [, names = '', args = ''] }) => !/\bfetch\b/.test(names) && !/\bauth\b|\.\.\./.test(args),
-  ).length
 }
 
 /** The default export of the Worker cannot take requests. */
@@ -129,12 +119,12 @@ function withoutFetchHandler({ config, sources, bundle }: Project): Finding {
   }
 }
 
-function guards({ sources }: Project, { entries, has }: Served, isRouted: boolean): Finding[] {
+function guards({ sources }: Project, { entries, has }: Served): Finding[] {
   const findings: Finding[] = []
   const about = (entry: Entry) => ({ level: 'error' as const, ...locate(sources, entry) })
   const scoped = entries.filter(({ scopes = [] }) => scopes.length > 0)
   const [first] = scoped
-  if (!has.auth && isRouted && first) {
+  if (!has.auth && first) {
     findings.push({
       rule: 'scopes-without-auth',
       ...about(first),
@@ -263,7 +253,8 @@ function addresses({ sources, config }: Project, { has, origins, hosts, path }: 
       })
     }
   }
-  const needed = [path, ...(has.auth ? [`/.well-known/oauth-protected-resource${path}`] : [])]
+  // Routes may name each tenant.
+  const needed = path.includes('{') ? [] : [path, ...(has.auth ? [`/.well-known/oauth-protected-resource${path}`] : [])]
   for (const host of new Set(names)) {
     const own = patterns.filter((_, index) => names[index] === host)
     const missed = needed.find((address) => !own.some((one) => one.custom_domain || covers(one.pattern, host, address)))

@@ -25,20 +25,36 @@ function shop(name: string) {
   return server
 }
 
-const names = { McpSession: 'TwoSession', McpSubscriptions: 'TwoSubscriptions', McpTask: 'TwoTask' }
+/** Classes of an endpoint. */
+const named = (prefix: string) => ({
+  names: { McpSession: `${prefix}Session`, McpSubscriptions: `${prefix}Subscriptions`, McpTask: `${prefix}Task` },
+})
 const euServer = shop('eu')
 const usServer = shop('us')
 
 const plugins = [subscriptions(), tasks()] as const
 const eu = serve(euServer, { path: '/eu/mcp', plugins: [sessions(), ...plugins] })
-const us = serve(usServer, { path: '/us/mcp', plugins: [sessions(), ...plugins], durableObjects: { names } })
+const us = serve(usServer, { path: '/us/mcp', plugins: [sessions(), ...plugins], durableObjects: named('Us') })
 /** The server of eu once more, at another endpoint. */
-const again = serve(euServer, { path: '/again/mcp', plugins: [sessions(), ...plugins] })
+const again = serve(euServer, { path: '/again/mcp', plugins: [sessions(), ...plugins], durableObjects: named('Again') })
 /** Another endpoint that is the same server, because both say so. */
-const blue = serve(euServer, { path: '/blue/mcp', identity: 'both', plugins: [sessions(), ...plugins] })
-const green = serve(euServer, { path: '/green/mcp', identity: 'both', plugins: [sessions(), ...plugins] })
+const blue = serve(euServer, {
+  path: '/blue/mcp',
+  identity: 'both',
+  plugins: [sessions(), ...plugins],
+  durableObjects: named('Blue'),
+})
+const green = serve(euServer, {
+  path: '/green/mcp',
+  identity: 'both',
+  plugins: [sessions(), ...plugins],
+  durableObjects: named('Green'),
+})
 
 export const { McpSession, McpSubscriptions, McpTask } = eu
-export const { McpSession: TwoSession, McpSubscriptions: TwoSubscriptions, McpTask: TwoTask } = us
+export const { McpSession: UsSession, McpSubscriptions: UsSubscriptions, McpTask: UsTask } = us
+export const { McpSession: AgainSession, McpSubscriptions: AgainSubscriptions, McpTask: AgainTask } = again
+export const { McpSession: BlueSession, McpSubscriptions: BlueSubscriptions, McpTask: BlueTask } = blue
+export const { McpSession: GreenSession, McpSubscriptions: GreenSubscriptions, McpTask: GreenTask } = green
 export { McpState } from 'edgemcp/state'
 export default combine(us, again, blue, green, eu)

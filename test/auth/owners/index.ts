@@ -1,7 +1,7 @@
 /** Endpoints of one server that store, count and cache for their callers. A token is the claims of its principal, as JSON in base64. */
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
-import { type ApiKeysAuth, apiKeys } from 'edgemcp/api-keys'
+import { apiKeys } from 'edgemcp/api-keys'
 import { bearer } from 'edgemcp/auth'
 import { combine, proxy } from 'edgemcp/compose'
 import { rateLimit } from 'edgemcp/rate-limit'
@@ -36,29 +36,44 @@ server.use(proxy(UPSTREAM, { prefix: 'up_', scopes: [] }))
 
 const auth = bearer({ tenantClaim: 'org', verify: (token) => JSON.parse(atob(token)) })
 const plugins = [subscriptions({ listenersEach: 1 }), resultStore({ bucket: RESULTS, overBytes: 4096 })] as const
-const keys: Readonly<Record<string, ApiKeysAuth>> = { acme: apiKeys(), globex: apiKeys() }
+const keys = { acme: apiKeys(), globex: apiKeys() }
 
+/** Classes of an endpoint. */
+const named = (prefix: string) => ({
+  names: { McpSession: `${prefix}Session`, McpSubscriptions: `${prefix}Subscriptions` },
+})
 const one = serve(server, { path: '/one/mcp', auth, plugins: [sessions(), ...plugins, rateLimit()] })
-const two = serve(server, { path: '/two/mcp', auth, plugins: [sessions(), ...plugins, rateLimit()] })
+const two = serve(server, {
+  path: '/two/mcp',
+  auth,
+  plugins: [sessions(), ...plugins, rateLimit()],
+  durableObjects: named('Two'),
+})
 const clients = serve(server, {
   path: '/clients/mcp',
   auth,
   plugins: [sessions(), ...plugins, rateLimit({ per: 'client' })],
+  durableObjects: named('Clients'),
 })
-const keyed = Object.entries(keys).map(([name, auth]) =>
-  serve(server, { path: `/${name}/mcp`, auth, plugins: [sessions(), ...plugins, rateLimit()] }),
-)
+const keyedAt = (name: 'acme' | 'globex') =>
+  serve(server, {
+    path: `/${name}/mcp`,
+    auth: keys[name],
+    plugins: [sessions(), ...plugins, rateLimit()],
+    durableObjects: named(name),
+  })
+const acme = keyedAt('acme')
+const globex = keyedAt('globex')
 
 export const { McpSession, McpSubscriptions } = one
-export const { McpApiKeys } = serve(server, {
-  path: '/keys/mcp',
-  auth: apiKeys(),
-  plugins: [sessions(), ...plugins, rateLimit()],
-})
+export const { McpSession: TwoSession, McpSubscriptions: TwoSubscriptions } = two
+export const { McpSession: ClientsSession, McpSubscriptions: ClientsSubscriptions } = clients
+export const { McpSession: acmeSession, McpSubscriptions: acmeSubscriptions, McpApiKeys } = acme
+export const { McpSession: globexSession, McpSubscriptions: globexSubscriptions } = globex
 export { McpState } from 'edgemcp/state'
-export default combine(one, two, clients, ...keyed, async (request: Request) => {
+export default combine(one, two, clients, acme, globex, async (request: Request) => {
   const { pathname, searchParams } = new URL(request.url)
   if (pathname !== '/create-key') return undefined
   const owner = { subject: searchParams.get('subject') ?? '' }
-  return Response.json(await keys[searchParams.get('endpoint') ?? '']?.create(owner))
+  return Response.json(await keys[searchParams.get('endpoint') as keyof typeof keys].create(owner))
 })

@@ -1,7 +1,7 @@
 /** Servers that are chosen by host, and by tenant: in the host, and in the path. */
 import { type Auth, createServer, serve } from 'edgemcp'
-import { bearer, forTenant } from 'edgemcp/auth'
-import { combine, routeByHost, routeByTenant, routeHandler } from 'edgemcp/compose'
+import { bearer, tenants } from 'edgemcp/auth'
+import { combine, routeByHost, routeHandler } from 'edgemcp/compose'
 import { rateLimit } from 'edgemcp/rate-limit'
 import { sessions } from 'edgemcp/sessions'
 
@@ -25,26 +25,29 @@ const auth: Auth = {
 
 const notes = serve(named('notes'), { auth, plugins: [sessions()] })
 const weather = serve(named('weather'))
-const tenants = new Set(['acme', 'globex'])
-const made: string[] = []
+const known = new Set(['acme', 'globex'])
+const found: string[] = []
 const shared = named('shared')
 const limit = rateLimit()
-const names = { McpSession: 'TenantSession' }
-const workerFor = (tenant: string, path: string) => {
-  if (!tenants.has(tenant)) return undefined
-  made.push(`${tenant} ${path}`)
-  return serve(shared, { path, auth: forTenant(tenant, auth), plugins: [sessions(), limit], durableObjects: { names } })
+const find = (tenant: string) => {
+  found.push(tenant)
+  // For a while, so that requests come at the same time.
+  return scheduler.wait(1).then(() => (known.has(tenant) ? { auth } : undefined))
 }
-const tenantWorker = serve(shared, {
+const hostWorker = serve(shared, {
+  tenants: tenants('{tenant}.tenants.localhost', find),
   plugins: [sessions(), limit],
-  durableObjects: { names },
+  durableObjects: { names: { McpSession: 'HostSession' } },
+})
+const pathWorker = serve(shared, {
+  tenants: tenants('/{tenant}/mcp', find),
+  plugins: [sessions(), limit],
+  durableObjects: { names: { McpSession: 'PathSession' } },
 })
 
-function problemOf(asked: URLSearchParams): string {
-  const [host, pattern] = [asked.get('host'), asked.get('pattern')]
+function problemOf(host: string): string {
   try {
-    if (host !== null) routeByHost({ [host]: weather })
-    if (pattern !== null) routeByTenant(pattern, () => undefined)
+    routeByHost({ [host]: weather })
     return 'none'
   } catch (problem) {
     return (problem as Error).message
@@ -53,13 +56,14 @@ function problemOf(asked: URLSearchParams): string {
 
 export default combine(
   routeByHost({ 'notes.localhost': routeHandler(notes), 'Weather.localhost': weather }),
-  routeByTenant('{tenant}.tenants.localhost', workerFor),
-  routeByTenant('/{tenant}/mcp', workerFor),
+  hostWorker,
+  pathWorker,
   (request: Request) => {
     const { pathname, searchParams } = new URL(request.url)
-    if (pathname === '/made') return Response.json(made)
-    return pathname === '/problem' ? new Response(problemOf(searchParams)) : undefined
+    if (pathname === '/found') return Response.json(found)
+    return pathname === '/problem' ? new Response(problemOf(searchParams.get('host') ?? '')) : undefined
   },
 )
 export const { McpSession } = notes
-export const { McpSession: TenantSession } = tenantWorker
+export const { McpSession: HostSession } = hostWorker
+export const { McpSession: PathSession } = pathWorker

@@ -1,4 +1,4 @@
-/** A server that is mounted in two others, which deliver changes through one class, and both in a third one. */
+/** A server that is mounted in two others, one of which is mounted in a third one. */
 import { createServer, serve } from 'edgemcp'
 import { combine, mount } from 'edgemcp/compose'
 import { sessions } from 'edgemcp/sessions'
@@ -18,12 +18,12 @@ const worker = serve(one, { path: '/one', plugins: [sessions(), ...plugins] })
 const twoWorker = serve(two, {
   path: '/two',
   plugins: [sessions(), ...plugins],
-  durableObjects: { names: { McpSession: 'TwoSession' } },
+  durableObjects: { names: { McpSession: 'TwoSession', McpSubscriptions: 'TwoSubscriptions' } },
 })
 const outerWorker = serve(outer, {
   path: '/outer',
   plugins: [sessions(), ...plugins],
-  durableObjects: { names: { McpSession: 'OuterSession' } },
+  durableObjects: { names: { McpSession: 'OuterSession', McpSubscriptions: 'OuterSubscriptions' } },
 })
 
 export default combine(worker, twoWorker, outerWorker, async (request: Request) => {
@@ -34,5 +34,5 @@ export default combine(worker, twoWorker, outerWorker, async (request: Request) 
   return new Response(null, { status: 204 })
 })
 export const { McpSession, McpSubscriptions } = worker
-export const { McpSession: TwoSession } = twoWorker
-export const { McpSession: OuterSession } = outerWorker
+export const { McpSession: TwoSession, McpSubscriptions: TwoSubscriptions } = twoWorker
+export const { McpSession: OuterSession, McpSubscriptions: OuterSubscriptions } = outerWorker

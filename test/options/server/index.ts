@@ -3,8 +3,8 @@ import { type Auth, createGuard, createServer, pageCursor, policies, type Server
 import { apiKeys } from 'edgemcp/api-keys'
 import { app } from 'edgemcp/apps'
 import { analyticsEngineSink, audit, consoleSink } from 'edgemcp/audit'
-import { bearer, cloudflareAccess, forTenant, oauthProvider, oneOf } from 'edgemcp/auth'
-import { combine, mount, proxy, routeByHost, routeByTenant, routeHandler, rpcEntrypoint } from 'edgemcp/compose'
+import { bearer, cloudflareAccess, forTenant, oauthProvider, oneOf, tenants } from 'edgemcp/auth'
+import { combine, mount, proxy, routeByHost, routeHandler, rpcEntrypoint } from 'edgemcp/compose'
 import { extension } from 'edgemcp/extensions'
 import { inspector } from 'edgemcp/inspector'
 import { observe } from 'edgemcp/observe'
@@ -60,27 +60,27 @@ const misspelt: readonly Case[] = [
   [
     'serve: nothing alike',
     () => served({ gzip: true }),
-    'serve() does not take "gzip": it takes path, auth, plugins, requestContext, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors',
+    'serve() does not take "gzip": it takes path, auth, tenants, plugins, requestContext, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors',
   ],
   [
     'serve: another beginning',
     () => served({ authorization: auth }),
-    'serve() does not take "authorization" (did you mean "auth"?): it takes path, auth, plugins, requestContext, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors',
+    'serve() does not take "authorization" (did you mean "auth"?): it takes path, auth, tenants, plugins, requestContext, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors',
   ],
   [
     'serve: one letter',
     () => served({ orgins: ['https://a.example'] }),
-    'serve() does not take "orgins" (did you mean "origins"?): it takes path, auth, plugins, requestContext, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors',
+    'serve() does not take "orgins" (did you mean "origins"?): it takes path, auth, tenants, plugins, requestContext, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors',
   ],
   [
     'serve: upper case',
     () => served({ Auth: auth }),
-    'serve() does not take "Auth" (did you mean "auth"?): it takes path, auth, plugins, requestContext, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors',
+    'serve() does not take "Auth" (did you mean "auth"?): it takes path, auth, tenants, plugins, requestContext, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors',
   ],
   [
     'serve: a name that every object has',
     () => served({ toString: 'x' }),
-    'serve() does not take "toString": it takes path, auth, plugins, requestContext, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors',
+    'serve() does not take "toString": it takes path, auth, tenants, plugins, requestContext, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors',
   ],
   [
     'serve: rateLimit() in limits',
@@ -183,12 +183,6 @@ const misspelt: readonly Case[] = [
     'subscriptions',
     () => subscriptions(loose({ shard: 2 })),
     'subscriptions() does not take "shard" (did you mean "shards"?): it takes shards, listeners, listenersEach, listenersPerAddress and storageBytes',
-  ],
-  ['tasks', () => tasks(loose({ reauthorize: () => undefined })), 'tasks() does not take "reauthorize": it takes auth'],
-  [
-    'tasks: objects',
-    () => tasks(loose({ objects: { task: 'Mine' } })),
-    'tasks() does not take "objects": it takes auth',
   ],
   [
     'proxy: timeout',
@@ -411,11 +405,6 @@ const wrong: readonly Case[] = [
     '"open" of inspector() must be true or false, not "yes"',
   ],
   [
-    'tasks: auth',
-    () => tasks(loose({ auth: { reauthorise: () => undefined } })),
-    '"auth" of tasks() must be an auth, or an object with storedClaims and reauthorize, not an object',
-  ],
-  [
     'oauthProvider: no function',
     () => oauthProvider(loose({ issuer })),
     '"principal" of oauthProvider() must be a function, not an object',
@@ -608,7 +597,7 @@ const wrong: readonly Case[] = [
   [
     'serve: text for options',
     () => serve(newServer(), loose('/mcp')),
-    'serve() takes an object with path, auth, plugins, requestContext, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors, not "/mcp"',
+    'serve() takes an object with path, auth, tenants, plugins, requestContext, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors, not "/mcp"',
   ],
   [
     'subscriptions: shards',
@@ -630,7 +619,7 @@ const wrong: readonly Case[] = [
   [
     'serve: a promise',
     () => served(Promise.resolve({ auth })),
-    'serve() takes an object with path, auth, plugins, requestContext, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors, not a promise',
+    'serve() takes an object with path, auth, tenants, plugins, requestContext, onError, handlerErrors, limits, identity, durableObjects, origins, hosts and cors, not a promise',
   ],
   [
     'server.tool: no name',
@@ -895,7 +884,7 @@ const pluginsAndWorkers: readonly Case[] = [
   [
     'plugin: a misspelt member',
     () => plugged({ route: () => [] }),
-    'the plugin "own" does not take "route" (did you mean "routes"?): it takes name, variant, validate, extensions, methods, capabilities, templates, interceptor, context, onResponse, routes, provide, objects, onInitialize, onSubscribe, onUnsubscribe and onSessionEnd',
+    'the plugin "own" does not take "route" (did you mean "routes"?): it takes name, validate, extensions, methods, capabilities, templates, interceptor, context, onResponse, routes, provide, objects, onInitialize, onSubscribe, onUnsubscribe and onSessionEnd',
   ],
   [
     'plugin: extensions',
@@ -1067,15 +1056,41 @@ const pluginsAndWorkers: readonly Case[] = [
     () => routeByHost(loose({ 'a.example': newServer() })),
     '"a.example" of routeByHost() is a server, not a Worker: pass serve(server)',
   ],
+  ['tenants: no pattern', () => tenants(loose(5), () => undefined), '"pattern" of tenants() must be a string, not 5'],
   [
-    'routeByTenant: no pattern',
-    () => routeByTenant(loose(5), () => undefined),
-    '"pattern" of routeByTenant() must be a string, not 5',
+    'tenants: no function',
+    () => tenants('/{tenant}/mcp', loose()),
+    '"find" of tenants() must be a function, not undefined',
   ],
   [
-    'routeByTenant: no function',
-    () => routeByTenant('/{tenant}/mcp', loose()),
-    '"workerFor" of routeByTenant() must be a function, not undefined',
+    'tenants: no {tenant}',
+    () => tenants('/mcp', () => undefined),
+    'tenants(): "/mcp" needs one {tenant}, as in "/{tenant}/mcp" or "{tenant}.example.com"',
+  ],
+  [
+    'tenants: two {tenant}',
+    () => tenants('/{tenant}/{tenant}/mcp', () => undefined),
+    'tenants(): "/{tenant}/{tenant}/mcp" needs one {tenant}, as in "/{tenant}/mcp" or "{tenant}.example.com"',
+  ],
+  [
+    'tenants: {tenant} last',
+    () => tenants('/mcp/{tenant}', () => undefined),
+    'tenants(): put {tenant} before the last part of "/mcp/{tenant}", as in "/{tenant}/mcp"',
+  ],
+  [
+    'tenants: a function',
+    () => served({ tenants: loose(() => undefined) }),
+    '"tenants" of serve() must be what tenants() returns, not a function',
+  ],
+  [
+    'tenants: an auth for all of them',
+    () => served({ auth, tenants: tenants('/{tenant}/mcp', () => undefined) }),
+    'serve() has auth and tenants: return the auth of each tenant from tenants()',
+  ],
+  [
+    'tenants: two paths',
+    () => served({ path: '/mcp', tenants: tenants('/{tenant}/mcp', () => undefined) }),
+    'serve() has the path "/mcp" and tenants with the path "/{tenant}/mcp": leave out path',
   ],
 ]
 
@@ -1178,8 +1193,6 @@ const right: readonly Case[] = [
   ['an auth of one function', () => serve(newServer(), { auth: own, plugins: [{ name: 'nothing' }] }), ''],
   ['every host', () => served({ ...policies.public }), ''],
   ['named hosts', () => served({ hosts: ['mcp.example.com', 'localhost', '[::1]'] }), ''],
-  ['tasks with an auth', () => tasks({ auth }), ''],
-  ['tasks with terms of storing', () => tasks({ auth: { storedClaims: ['email'] } }), ''],
 ]
 
 const messageOf = (run: () => unknown): string => {

@@ -1,6 +1,6 @@
-/** One server at several addresses with options of their own. The classes that keep their sessions are those of other endpoints. */
+/** One server at several addresses, with options of their own. */
 
-import { createServer, type ServeOptions, serve } from 'edgemcp'
+import { createServer, serve } from 'edgemcp'
 import { combine } from 'edgemcp/compose'
 import { rateLimit } from 'edgemcp/rate-limit'
 import { sessions } from 'edgemcp/sessions'
@@ -43,25 +43,39 @@ let alarmInMs: number | undefined
 server.tool('alarm', { description: 'Says when the session is over, unless it is used' }, () => String(alarmInMs))
 
 const minute = 60_000
-const patient = { McpSession: 'PatientSession' }
-const hasty = { McpSession: 'HastySession' }
 
-/** Those whose classes are exported. */
-const [keepsPatient, keepsHasty] = [
-  serve(server, {
-    path: '/a',
-    limits: { streamAfterMs: 10 * minute },
-    plugins: [sessions(), subscriptions(), rateLimit()],
-    durableObjects: { names: patient },
-  }),
-  serve(server, {
-    path: '/b',
-    limits: { streamAfterMs: 1 },
-    plugins: [sessions(), subscriptions()],
-    durableObjects: { names: hasty },
-  }),
-]
-export class PatientSession extends keepsPatient.McpSession {
+/** The address of an endpoint, and classes of its own. */
+const at = (name: string) => {
+  const prefix = `${name[0]?.toUpperCase()}${name.slice(1)}`
+  return { path: `/${name}/mcp`, durableObjects: { names: { McpSession: `${prefix}Session` } } }
+}
+const withSubscriptions = (name: string) => {
+  const { path, durableObjects } = at(name)
+  const { McpSession } = durableObjects.names
+  const McpSubscriptions = McpSession.replace('Session', 'Subscriptions')
+  return { path, durableObjects: { names: { McpSession, McpSubscriptions } } }
+}
+
+const quick = serve(server, {
+  ...at('quick'),
+  limits: { streamAfterMs: 10 },
+  plugins: [sessions({ ttl: 60 * minute, log: { maxEvents: 2 } })],
+})
+const slow = serve(server, { ...at('slow'), limits: { streamAfterMs: minute }, plugins: [sessions()] })
+const telling = serve(server, {
+  ...withSubscriptions('telling'),
+  plugins: [sessions(), subscriptions({ listenersEach: 1, listenersPerAddress: 1 })],
+})
+const crowded = serve(server, {
+  ...withSubscriptions('crowded'),
+  plugins: [sessions(), subscriptions({ listenersPerAddress: 3 })],
+})
+const silent = serve(server, { ...at('silent'), plugins: [sessions()] })
+const short = serve(server, { ...at('short'), plugins: [sessions(), rateLimit({ time: '50ms' })] })
+const long = serve(server, { ...at('long'), plugins: [sessions(), rateLimit({ time: minute })] })
+const unlimited = serve(server, { ...at('unlimited'), plugins: [sessions()] })
+
+export class QuickSession extends quick.McpSession {
   override async post(...post: Parameters<SessionRpc['post']>) {
     const posted = await super.post(...post)
     const alarm = await this.ctx.storage.getAlarm()
@@ -69,36 +83,21 @@ export class PatientSession extends keepsPatient.McpSession {
     return posted
   }
 }
-export const HastySession = keepsHasty.McpSession
-export const { McpSubscriptions } = keepsHasty
-
-const endpoints = (
-  [
-    [
-      'quick',
-      {
-        durableObjects: { names: patient },
-        limits: { streamAfterMs: 10 },
-        plugins: [sessions({ ttl: 60 * minute, log: { maxEvents: 2 } })],
-      },
-    ],
-    ['slow', { durableObjects: { names: hasty }, limits: { streamAfterMs: minute }, plugins: [sessions()] }],
-    [
-      'telling',
-      {
-        durableObjects: { names: patient },
-        plugins: [sessions(), subscriptions({ listenersEach: 1, listenersPerAddress: 1 })],
-      },
-    ],
-    [
-      'crowded',
-      { durableObjects: { names: patient }, plugins: [sessions(), subscriptions({ listenersPerAddress: 3 })] },
-    ],
-    ['silent', { durableObjects: { names: hasty }, plugins: [sessions()] }],
-    ['short', { durableObjects: { names: patient }, plugins: [sessions(), rateLimit({ time: '50ms' })] }],
-    ['long', { durableObjects: { names: patient }, plugins: [sessions(), rateLimit({ time: minute })] }],
-    ['unlimited', { durableObjects: { names: patient }, plugins: [sessions()] }],
-  ] satisfies [string, ServeOptions][]
-).map(([name, options]) => serve(server, { path: `/${name}/mcp`, ...options }))
-
-export default combine(...endpoints, () => new Response(null, { status: 404 }))
+export const { McpSession: SlowSession } = slow
+export const { McpSession: TellingSession, McpSubscriptions: TellingSubscriptions } = telling
+export const { McpSession: CrowdedSession, McpSubscriptions: CrowdedSubscriptions } = crowded
+export const { McpSession: SilentSession } = silent
+export const { McpSession: ShortSession } = short
+export const { McpSession: LongSession } = long
+export const { McpSession: UnlimitedSession } = unlimited
+export default combine(
+  quick,
+  slow,
+  telling,
+  crowded,
+  silent,
+  short,
+  long,
+  unlimited,
+  () => new Response(null, { status: 404 }),
+)

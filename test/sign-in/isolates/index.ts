@@ -1,12 +1,12 @@
 /**
- * The endpoint of a tenant, made by its first request. Its objects of sign-in are in another isolate, which receives no requests and makes no
- * endpoint but that of the class, as happens with objects in another place. Headers choose its provider, as if the developer changed it.
+ * An endpoint whose objects of sign-in are in another isolate, with the configuration of an earlier deployment, as happens while a new one is
+ * rolled out. Headers choose the provider of the endpoint, as if the developer changed it.
  */
 import { DurableObject, env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
-import { routeByTenant } from 'edgemcp/compose'
 import { sessions } from 'edgemcp/sessions'
 import { github, signIn } from 'edgemcp/sign-in'
+import { endpointClasses } from '../../../worker/check-plugins.ts'
 import { abandon } from '../../auth/abandon.ts'
 
 const vars = env as unknown as Record<'GITHUB' | 'WORK' | 'CLIENT', string> & {
@@ -24,24 +24,23 @@ server.tool('starred', { description: 'Returns the token for GitHub', scopes: []
 
 const client = { clientId: 'edge', clientSecret: 'hush' }
 const worker = serve(server, {
-  identity: 'classes',
   auth: signIn({ with: github({ ...client, url: 'http://127.0.0.1:1' }) }),
   plugins: [sessions()],
 })
 
-const made = new Map<string, ReturnType<typeof routeByTenant>>()
-function tenantsWith(provider: string, clientId: string) {
-  const url = vars[provider as 'GITHUB']
-  return routeByTenant('{tenant}', () =>
-    serve(server, {
-      auth: signIn({
-        with: github({ ...client, clientId, url }),
-        allow: ({ login }) => login !== 'removed',
-        tokenCacheMs: 0,
-      }),
-      plugins: [sessions()],
+type Served = Pick<typeof worker, 'fetch'>
+const made = new Map<string, Served>()
+function serveWith(provider: string, clientId: string): Served {
+  // Each is what another deployment would serve.
+  endpointClasses.clear()
+  return serve(server, {
+    auth: signIn({
+      with: github({ ...client, clientId, url: vars[provider as 'GITHUB'] }),
+      allow: ({ login }) => login !== 'removed',
+      tokenCacheMs: 0,
     }),
-  )
+    plugins: [sessions()],
+  })
 }
 
 /** Passes each call on to the same object in the other isolate. */
@@ -71,9 +70,8 @@ export default {
     const provider = request.headers.get('X-Provider') ?? 'GITHUB'
     const clientId = request.headers.get('X-Client') ?? 'edge'
     const key = `${provider} ${clientId}`
-    const ask = made.get(key) ?? tenantsWith(provider, clientId)
-    made.set(key, ask)
-    const response = await ask(request, env, ctx)
-    return response instanceof Response ? response : new Response(null, { status: 404 })
+    const served = made.get(key) ?? serveWith(provider, clientId)
+    made.set(key, served)
+    return served.fetch(request, env, ctx)
   },
 }

@@ -1,4 +1,4 @@
-/** Two servers with entries of the same names, which deliver changes through one class. */
+/** Two servers with entries of the same names. */
 import { createServer, serve } from 'edgemcp'
 import { combine } from 'edgemcp/compose'
 import { sessions } from 'edgemcp/sessions'
@@ -26,7 +26,7 @@ const oneWorker = serve(one.server, { path: '/one/mcp', plugins: [sessions(), ..
 const twoWorker = serve(two.server, {
   path: '/two/mcp',
   plugins: [sessions(), ...plugins],
-  durableObjects: { names: { McpSession: 'TwoSession' } },
+  durableObjects: { names: { McpSession: 'TwoSession', McpSubscriptions: 'TwoSubscriptions' } },
 })
 
 export default combine(oneWorker, twoWorker, async (request: Request) => {
@@ -35,4 +35,4 @@ export default combine(oneWorker, twoWorker, async (request: Request) => {
   return Response.json((await actions[action]?.()) ?? null)
 })
 export const { McpSession, McpSubscriptions } = oneWorker
-export const { McpSession: TwoSession } = twoWorker
+export const { McpSession: TwoSession, McpSubscriptions: TwoSubscriptions } = twoWorker

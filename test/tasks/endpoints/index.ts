@@ -1,7 +1,7 @@
-/** One server at the addresses of several tenants, each with an auth of its own, and a server with mounted parts. */
+/** A server with several tenants, each with an auth of its own, and servers with mounted parts. */
 import { createServer, serve } from 'edgemcp'
-import { bearer, forTenant } from 'edgemcp/auth'
-import { combine, mount, proxy, routeByTenant } from 'edgemcp/compose'
+import { bearer, tenants } from 'edgemcp/auth'
+import { combine, mount, proxy } from 'edgemcp/compose'
 import { rateLimit } from 'edgemcp/rate-limit'
 import { sessions } from 'edgemcp/sessions'
 import { McpState } from 'edgemcp/state'
@@ -14,75 +14,57 @@ const principalText = { description: 'Returns its claims', task: true, scopes: [
 const shared = createServer({ name: 'shared', version: '1.0.0' })
 shared.tool('claims', principalText, (_, { principal }) => JSON.stringify(principal?.claims))
 
+shared.tool('rare', { description: 'May be called rarely', scopes: [], rateLimit: { quota: '3/h' } }, () => 'done')
+
 const tenantOptions = new Map<string, Partial<Parameters<typeof bearer>[0]>>([
   ['storing', { storedClaims: ['email'] }],
   ['strict', { reauthorize: () => undefined }],
   ['fresh', { reauthorize: (principal) => ({ ...principal, claims: { fresh: true } }) }],
-  ['limited', {}],
-  ['mistaken', {}],
 ])
-const limit = rateLimit({ quota: '3/h' })
-const withTasks = [tasks()] as const
-const bareNames = { McpSession: 'BareSession' }
-const authOf = (tenant: string) => {
-  const options = tenantOptions.get(tenant)
-  const issuers = ['https://issuer.example']
-  return options && forTenant(tenant, bearer({ verify, ...options } as Parameters<typeof bearer>[0]), { issuers })
-}
-const byPath = routeByTenant('/{tenant}/mcp', (tenant, path) => {
-  const auth = authOf(tenant)
-  if (tenant === 'limited') return auth && serve(shared, { path, auth, plugins: [sessions(), limit, ...withTasks] })
-  // The class that keeps its sessions is that of an endpoint without limits.
-  if (tenant === 'mistaken')
-    return (
-      auth &&
-      serve(shared, { path, auth, plugins: [sessions(), limit, ...withTasks], durableObjects: { names: bareNames } })
-    )
-  return auth && serve(shared, { path, auth, plugins: [sessions(), ...withTasks] })
-})
-const sameIdentity = routeByTenant('/same/{tenant}/mcp', (tenant, path) => {
-  const auth = authOf(tenant)
-  return auth && serve(shared, { path, auth, identity: 'same', plugins: [sessions(), ...withTasks] })
+const tenantsWorker = serve(shared, {
+  tenants: tenants('/{tenant}/mcp', (tenant) => {
+    const options = tenantOptions.get(tenant)
+    const auth = options && bearer({ verify, ...options } as Parameters<typeof bearer>[0])
+    return auth && { auth, issuers: ['https://issuer.example'] }
+  }),
+  plugins: [sessions(), rateLimit(), tasks()],
 })
 
 const part = createServer({ name: 'part', version: '1.0.0' })
 part.tool('claims', principalText, (_, { principal }) => JSON.stringify(principal?.claims))
 const whole = createServer({ name: 'whole', version: '1.0.0' })
 whole.use(mount(part, { prefix: 'part_' }))
-const wholeNames = { McpSession: 'WholeSession' }
 const refusing = serve(whole, {
   path: '/refusing',
   auth: bearer({ verify, reauthorize: () => undefined }),
-  plugins: [sessions(), ...withTasks],
-  durableObjects: { names: wholeNames },
+  plugins: [sessions(), tasks()],
+  durableObjects: { names: { McpSession: 'RefusingSession', McpTask: 'RefusingTask' } },
 })
 const keeping = serve(whole, {
   path: '/keeping',
   auth: bearer({ verify, storedClaims: ['email'] }),
-  plugins: [sessions(), subscriptions(), ...withTasks],
-  durableObjects: { names: wholeNames },
+  plugins: [sessions(), subscriptions(), tasks()],
+  durableObjects: {
+    names: { McpSession: 'KeepingSession', McpSubscriptions: 'KeepingSubscriptions', McpTask: 'KeepingTask' },
+  },
 })
 // Two levels of mounted servers, and a proxy that stands before the tools of all of them.
 const gateway = createServer({ name: 'gateway', version: '1.0.0', experimental: { 'com.example/own': { level: 1 } } })
 gateway.use(proxy('http://127.0.0.1:1/mcp', { prefix: 'far_', scopes: [] }))
 const middle = createServer({ name: 'middle', version: '1.0.0', experimental: { 'com.example/trial': { level: 2 } } })
 gateway.use(mount(middle.use(mount(part, { prefix: 'part_' })), { prefix: 'middle_' }))
-const gatewayNames = { McpSession: 'GatewaySession' }
 const nested = serve(gateway, {
   path: '/nested',
   auth: bearer({ verify }),
-  plugins: [sessions(), subscriptions(), ...withTasks],
-  durableObjects: { names: gatewayNames },
+  plugins: [sessions(), subscriptions(), tasks()],
+  durableObjects: {
+    names: { McpSession: 'NestedSession', McpSubscriptions: 'NestedSubscriptions', McpTask: 'NestedTask' },
+  },
 })
 
-export default combine(refusing, keeping, nested, sameIdentity, byPath, () => new Response(null, { status: 404 }))
-export const { McpSession, McpSubscriptions, McpTask } = serve(shared, {
-  plugins: [sessions(), subscriptions(), rateLimit(), ...withTasks],
-})
-export const { McpSession: BareSession } = serve(shared, {
-  plugins: [sessions(), ...withTasks],
-  durableObjects: { names: bareNames },
-})
-export const { McpSession: WholeSession } = keeping
-export const { McpSession: GatewaySession } = nested
+export default combine(refusing, keeping, nested, tenantsWorker)
+export const { McpSession, McpTask } = tenantsWorker
+export const { McpSession: RefusingSession, McpTask: RefusingTask } = refusing
+export const { McpSession: KeepingSession, McpSubscriptions: KeepingSubscriptions, McpTask: KeepingTask } = keeping
+export const { McpSession: NestedSession, McpSubscriptions: NestedSubscriptions, McpTask: NestedTask } = nested
 export { McpState }

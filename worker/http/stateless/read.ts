@@ -81,7 +81,6 @@ function callOf(
 ): StatelessCall {
   const { id: requestId, method, params = {} } = message
   const { principal, requestContext, request } = access
-  const { admitted } = host
   return {
     message,
     target: targetOf(message, host, principal, access),
@@ -95,7 +94,6 @@ function callOf(
       requestContext,
       request,
       session: undefined,
-      admitted,
       requestId,
       logLevel,
     },

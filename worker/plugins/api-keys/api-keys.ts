@@ -80,6 +80,9 @@ export function apiKeys(options: ApiKeysOptions = {}): ApiKeysAuth {
   return new ApiKeyServer(options).auth()
 }
 
+/** One class for all endpoints: it needs none. */
+class McpApiKeys extends ApiKeys {}
+
 class ApiKeyServer {
   readonly #options: ApiKeysOptions
   readonly #prefix: string
@@ -122,7 +125,7 @@ class ApiKeyServer {
         {
           name: 'apiKeys',
           provide: (runtime) => this.#serve(runtime),
-          objects: { McpApiKeys: () => class McpApiKeys extends ApiKeys {} },
+          objects: { McpApiKeys: () => McpApiKeys },
         },
       ],
       create: (...created) => managed.create(...created),

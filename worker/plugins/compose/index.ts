@@ -7,7 +7,6 @@ export { type MountOptions, mount } from './mount.ts'
 export { proxy } from './proxy/proxy.ts'
 export type { ProxyOptions } from './proxy/proxy-options.ts'
 export { routeByHost } from './route-by-host.ts'
-export { routeByTenant, type TenantWorker } from './route-by-tenant.ts'
 export {
   type McpRpc,
   type RpcEntrypoint,

@@ -10,7 +10,7 @@ export type FetchHandler = (request: Request, env: unknown, ctx: ExecutionContex
 /** Accepts an object with `fetch`, such as a Worker or a Hono app, or a function. */
 export type WorkerOrHandler = FetchHandler | { fetch: FetchHandler }
 
-type Served = Pick<ServedWorker, 'fetch' | 'paths' | 'routes'>
+type Served = Pick<ServedWorker, 'fetch' | 'paths' | 'routes' | 'isOfTenant'>
 
 const isServed = (value: unknown): value is Served =>
   isObject(value) && typeof value.fetch === 'function' && isObject(value.paths) && Array.isArray(value.routes)
@@ -57,6 +57,7 @@ export const routeHandler = (
   const endpoints = Object.values(worker.paths)
   const own = [...endpoints, ...worker.routes.filter((path) => path !== '/')]
   return async (request, env, ctx) => {
+    if (worker.isOfTenant) return (await worker.isOfTenant(request)) ? worker.fetch(request, env, ctx) : undefined
     const { pathname } = new URL(request.url)
     if (matchPath(pathname, own) !== undefined) return worker.fetch(request, env, ctx)
     const isPublic = pathname === authorizationServer || isMetadata(pathname, endpoints)

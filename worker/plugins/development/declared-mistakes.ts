@@ -3,7 +3,7 @@ import type { Declarations } from '../../declarations/declarations.ts'
 import type { Auth } from '../../plugin.ts'
 
 /** The options of `serve()` that restrict callers. */
-export type Guards = { auth?: Auth | undefined; limiter?: object | undefined }
+export type Guards = { auth?: Auth | undefined; tenants?: object | undefined; limiter?: object | undefined }
 
 const namesOf = (
   { tools, resources, templates, prompts }: Declarations,
@@ -13,7 +13,7 @@ const namesOf = (
     .flatMap((kind) => [...kind].filter(([, entry]) => isFound(entry)).map(([name]) => `"${name}"`))
     .join(', ')
 
-/** Warns of scopes on a server without `auth`. An endpoint without requests, such as one whose classes tenants share, refuses none. */
+/** Warns of scopes on a server without `auth`. */
 export function warnOfScopes(declarations: Declarations): void {
   const names = namesOf(declarations, ({ scopes = [] }) => scopes.length > 0)
   if (names) {

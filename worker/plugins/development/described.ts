@@ -1,11 +1,11 @@
 import type { Declarations } from '../../declarations/declarations.ts'
 import type { AnyPlugin } from '../../plugin.ts'
 import type { Limiter } from '../../request-hooks.ts'
-import { ownClasses } from './shared-class.ts'
 
 /** The options of `serve()` that matter outside of the Worker. */
 export type Described = {
   readonly auth?: object | undefined
+  readonly tenants?: { readonly pattern: string } | undefined
   readonly plugins?: readonly AnyPlugin[]
   readonly path?: string
   readonly origins?: readonly string[]
@@ -32,15 +32,11 @@ export function describe(
 
 function descriptionOf(declarations: Declarations, served: Described, limiter: Limiter | undefined) {
   const { options, tools, resources, templates, prompts } = declarations
-  const { auth, plugins = [], path = '/mcp', origins, hosts = [], durableObjects } = served
+  const { auth, tenants, plugins = [], path = '/mcp', origins, hosts = [], durableObjects } = served
   const has = (name: string) => plugins.some((plugin) => plugin.name === name)
   const entries = Object.entries({ tool: tools, resource: resources, template: templates, prompt: prompts })
   return {
     name: options.name,
-    ownClasses: ownClasses(
-      options.name,
-      plugins.flatMap(({ objects = {} }) => Object.keys(objects)),
-    ),
     pluginClasses: plugins.flatMap(({ objects = {} }) => Object.keys(objects)),
     entries: entries.flatMap(([kind, declared]) =>
       [...declared].map(([name, entry]) => ({
@@ -53,13 +49,13 @@ function descriptionOf(declarations: Declarations, served: Described, limiter: L
       })),
     ),
     has: {
-      auth: !!auth,
+      auth: !!(auth || tenants),
       limit: limiter !== undefined,
       subscriptions: has('subscriptions'),
       page: has('page') || has('inspector'),
       tasks: has('tasks'),
     },
-    path,
+    path: tenants?.pattern.startsWith('/') ? tenants.pattern : path,
     needsState: limiter?.needsState?.(declarations) ?? [],
     sessions: has('sessions'),
     origins,

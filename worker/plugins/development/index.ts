@@ -18,7 +18,6 @@ import { warnOfMalformedKeys } from './malformed-keys.ts'
 import { type RequiredClasses, warnOfMissingClasses } from './missing-classes.ts'
 import { warnOfMissingState } from './missing-state.ts'
 import { warnOfMissingTasks } from './missing-tasks.ts'
-import { warnOfSharedClass } from './shared-class.ts'
 import { withTestUsers } from './users.ts'
 
 export { timed } from './timed.ts'
@@ -37,19 +36,18 @@ type Beside = {
 /**
  * Prepares a server that is being served for development.
  *
- * @returns its auth and plugins, with the inspector at `/`, and what watches its handlers
+ * @returns its plugins, with the inspector at `/`, a function that prepares its auth, and what watches its handlers
  */
 export function watch<O extends Guards & Described>(
   declarations: Declarations,
   options: O,
   { env, names, base, limiter }: Beside,
-): Pick<Declarations, 'instrument'> & { auth: Auth | undefined; plugins: readonly AnyPlugin[] } {
-  const { auth, plugins = [] } = options
+): Pick<Declarations, 'instrument'> & { prepareAuth: (auth: Auth) => Auth; plugins: readonly AnyPlugin[] } {
+  const { auth, tenants, plugins = [] } = options
   const has = (plugin: string) => plugins.some(({ name }) => name === plugin)
   warnOfCompatibility()
   warnOfMalformedKeys()
-  if (has('sessions')) warnOfSharedClass(declarations, options, names.session)
-  else atFirstRequest(() => announceWithoutSessions(declarations.options.name))
+  if (!has('sessions')) atFirstRequest(() => announceWithoutSessions(declarations.options.name))
   // Once everything is declared.
   queueMicrotask(() => {
     if (!limiter()) warnOfLimits(declarations)
@@ -61,11 +59,11 @@ export function watch<O extends Guards & Described>(
   const classes = { session: names.session, plugins: names.plugins }
   return {
     instrument: mistakesWatcher(declarations, env, has('resultStore'), effectsWatcher(env)),
-    auth: auth && withTestUsers(auth, env),
+    prepareAuth: (auth) => withTestUsers(auth, env),
     plugins: [
       watching(declarations, has('tasks'), classes),
-      ...(auth ? [] : [scopesWatcher(declarations)]),
-      ...withInspector(plugins, env, auth),
+      ...(auth || tenants ? [] : [scopesWatcher(declarations)]),
+      ...withInspector(plugins, env),
     ],
   }
 }

@@ -7,28 +7,29 @@ import { inspectorPage } from '../page/inspector/page.ts'
 import { inspectorLink, signIn } from './inspector-key.ts'
 import { isInside, serveInternals } from './internals.ts'
 import { ownPageKey } from './own-page.ts'
+import { withoutTestUsers } from './users.ts'
 
 /**
  * Serves the inspector at `/`, and the page of a plugin at `/?page`.
- *
- * @param auth of the options of `serve()`, without test users: the page of the plugin receives it as in a deployment
  */
-export function withInspector(plugins: readonly AnyPlugin[], env: object, auth: ServerInfo['auth']): AnyPlugin[] {
-  let page: Route['handle'] | undefined
+export function withInspector(plugins: readonly AnyPlugin[], env: object): AnyPlugin[] {
+  /** The page of each endpoint and tenant, which the first plugin with one has. */
+  const pages = new WeakMap<Runtime, { readonly plugin: AnyPlugin; readonly handle: Route['handle'] }>()
   const others = plugins.map((plugin) => ({
     ...plugin,
     routes(runtime: Runtime) {
       const routes = routesOf(plugin, runtime)
       const own = routes.find(({ path }) => path === '/')
+      if (!own) return routes
+      const page = pages.get(runtime) ?? { plugin, handle: own.handle }
+      pages.set(runtime, page)
       // A second one is refused with the inspector's.
-      if (page) return routes
-      page = own?.handle
-      return routes.filter((route) => route !== own)
+      return page.plugin === plugin ? routes.filter((route) => route !== own) : routes
     },
   }))
-  const handle: Route['handle'] = async (request, host) => {
+  const handle = async (request: Request, host: ServerInfo, page: Route['handle'] | undefined) => {
     const url = new URL(request.url)
-    if (page && url.searchParams.has('page')) return page(request, { ...host, auth })
+    if (page && url.searchParams.has('page')) return page(request, { ...host, auth: withoutTestUsers(host.auth) })
     const signedIn = await signIn(request, env)
     if (signedIn) return signedIn
     const key = await ownPageKey(request, env)
@@ -38,7 +39,16 @@ export function withInspector(plugins: readonly AnyPlugin[], env: object, auth: 
   }
   return [
     ...others,
-    { name: 'inspector of development', routes: () => [{ path: '/', methods: ['GET', 'HEAD'], handle }] },
+    {
+      name: 'inspector of development',
+      routes: (runtime) => [
+        {
+          path: '/',
+          methods: ['GET', 'HEAD'],
+          handle: (request, host) => handle(request, host, pages.get(runtime)?.handle),
+        },
+      ],
+    },
   ]
 }
 

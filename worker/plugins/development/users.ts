@@ -3,11 +3,12 @@
 import { type InspectorUser, parseTestUser } from '../../client/test-users.ts'
 import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
 import type { Auth } from '../../plugin.ts'
+import type { RequestAuth } from '../../request-hooks.ts'
 import { isOwnPage } from './own-page.ts'
 
 /** Returns an auth that accepts test users from the inspector, and authenticates all other requests as before. */
 export function withTestUsers(auth: Auth, env: object): Auth {
-  return {
+  const accepting: Auth = {
     allowAnonymous: auth.allowAnonymous,
     credentialHeaders: auth.credentialHeaders,
     validate: auth.validate?.bind(auth),
@@ -32,7 +33,15 @@ export function withTestUsers(auth: Auth, env: object): Auth {
       return { issuer, subject, client: inspector, ...(tenant !== undefined && { tenant }), scopes, claims }
     },
   }
+  originals.set(accepting, auth)
+  return accepting
 }
+
+const originals = new WeakMap<object, RequestAuth>()
+
+/** Returns the auth of a deployment. */
+export const withoutTestUsers = (auth: RequestAuth | undefined): RequestAuth | undefined =>
+  auth && (originals.get(auth) ?? auth)
 
 /** Principals of test users are current: the server's own `reauthorize` does not know them. */
 const storingTestUsers = (stored: StoredPrincipals): StoredPrincipals => ({

@@ -22,11 +22,9 @@ export function rateLimit(options: RateLimitOptions = {}): Plugin {
   // The names and types of the bindings are the project's.
   const limits = limiter(options, () => env as unknown as Readonly<Record<string, unknown>>)
   const time = timeOf(options)
-  const variant = JSON.stringify(options)
   return {
     name: 'rateLimit',
-    ...(variant !== '{}' && { variant }),
     ...limits,
-    ...(time !== undefined && { interceptor: () => limitTime }),
+    ...(time !== undefined && { interceptor: () => limitTime(time) }),
   }
 }

@@ -72,14 +72,12 @@ export function limiter(options: RateLimitOptions, bindings: Bindings): Required
   const common = readLimit({ concurrent: defaults.concurrent, ...options }, '', 'rateLimit()')
   const declared = new DeclaredLimits(common)
   const limits = new RateLimiter(options, declared, bindings)
-  const handlerTimeMs = timeOf(options)
   return {
     validate: ({ declarations }) => declared.read(declarations),
     provide: (runtime) => ({
       limiter: {
-        ...(handlerTimeMs !== undefined && { handlerTimeMs }),
         callerOf: (incoming) => limits.callerOf(incoming, runtime),
-        countRound: (...counted) => limits.countRound(runtime, ...counted),
+        countRound: (attempt) => limits.countRound(runtime, attempt),
         check: (incoming) => limits.check(incoming, runtime),
         // Written out, so that bundlers leave nothing of it to a deployment.
         ...(globalThis.process?.env?.NODE_ENV === 'development' && {
@@ -118,7 +116,7 @@ class RateLimiter {
   }
 
   /** Counts one round of a call. @throws McpError see `Limiter` */
-  async countRound(runtime: Runtime, attempt: CallAttempt, hidesErrors?: boolean): Promise<() => void> {
+  async countRound(runtime: Runtime, attempt: CallAttempt): Promise<() => void> {
     const { declarations } = runtime
     const { caller, entries, isResumed } = attempt
     const length = this.#maxArguments < Number.POSITIVE_INFINITY ? argumentsLength(attempt) : 0
@@ -131,7 +129,7 @@ class RateLimiter {
     const { release } = await this.#takeSlots(attempt, limits, declarations)
     if (attempt.endsWithSignal) attempt.signal().addEventListener('abort', release, { once: true })
     try {
-      const error = isResumed ? undefined : await this.#exhausted(limits, caller, runtime, attempt.post, hidesErrors)
+      const error = isResumed ? undefined : await this.#exhausted(limits, caller, runtime, attempt.post)
       if (error) throw error
       return release
     } catch (thrown) {
@@ -212,7 +210,6 @@ class RateLimiter {
     caller: string,
     runtime: Runtime,
     post: object,
-    hidesErrors?: boolean,
   ): Promise<McpError | undefined> {
     const own: OwnCounter[] = []
     /** Upstreams that may have an entry can have the same rate for it. */
@@ -230,7 +227,7 @@ class RateLimiter {
       }
     }
     if (own.length === 0) return undefined
-    const full = await take((name) => runtime.object('McpState', name, hidesErrors), caller, own.map(countedOf), post)
+    const full = await take((name) => runtime.object('McpState', name), caller, own.map(countedOf), post)
     const exceeded = full && own[full.index]
     return exceeded && spent(exceeded.what, exceeded.limit, full.wait, exceeded.reason)
   }

@@ -84,7 +84,6 @@ export function resultStorePlugin(options: ResultStoreOptions, envNow: () => Clo
   allowStoredResults()
   return {
     name: 'resultStore',
-    variant: prefix,
     templates: (runtime) => [templateOf(runtime, settings)],
     interceptor: (runtime) => async (call, next) => {
       const outcome = await next()

@@ -24,7 +24,7 @@ export async function admitStream(
   const owner = {
     client: handshake.client,
     principal: principal && { ...principal, claims: {} },
-    admitted: host.admitted,
+    tenant: host.tenant,
   }
   return objects.at(name).admit({
     terms: objects.termsOf(name),

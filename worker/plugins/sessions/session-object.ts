@@ -47,8 +47,8 @@ function textOfSession(opened: SessionPost['session'], host: Host, objects: Sess
   const known = textsOfSessions.get(opened)
   if (known !== undefined) return known
   const { name, expires, handshake } = opened
-  const { identity, admitted } = host
-  const session: PostedSession = { handshake, session: name, expires, identity, admitted, terms: objects.termsOf(name) }
+  const { tenant } = host
+  const session: PostedSession = { handshake, session: name, expires, tenant, terms: objects.termsOf(name) }
   const text = JSON.stringify(session)
   textsOfSessions.set(opened, text)
   return text

@@ -7,7 +7,6 @@ import { termsWith } from '../../../durable-objects/session/session-terms.ts'
 import { defaultLogBounds, type ReplayLimits } from '../../../durable-objects/shared/event-log.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import { type Duration, millisecondsOrInfinity } from '../../declarations/duration.ts'
-import { countRoundFor, serverFor } from '../../declarations/endpoints.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { StateRpc } from '../../declarations/state.ts'
 import type { Plugin, Runtime } from '../../plugin.ts'
@@ -84,22 +83,20 @@ export function sessions(options: SessionOptions = {}): Plugin<{ readonly McpSes
 const partsOf = ({ provided }: Runtime) => addedParts(provided.flatMap(({ sessionPart }) => sessionPart ?? []))
 
 function classOf(runtime: Runtime, termsOf: SessionHost['termsOf']): SessionClass {
-  const { server, seals, report } = runtime
-  const className = runtime.nameOf('McpSession')
+  const { server, report } = runtime
   const host: SessionHost = {
     server,
-    className,
+    className: runtime.nameOf('McpSession'),
     life: sessionLifeMs,
     termsOf,
-    seals,
+    at: runtime.at,
     state: (name) => runtime.object<StateRpc>('McpState', name),
     subscriptionsAt: (shard) =>
       runtime.object<SubscriptionsRpc>('McpSubscriptions', shardName(server.declarations.options.name, shard)),
-    countRoundOf(admitted) {
-      const limiter = runtime.provided.find((provided) => provided.limiter)?.limiter
-      return countRoundFor(admitted, limiter?.countRound?.bind(limiter))
+    countRoundOf(tenant) {
+      const limiter = runtime.at(tenant).provided.find((provided) => provided.limiter)?.limiter
+      return limiter?.countRound?.bind(limiter)
     },
-    serverFor: (admitted) => serverFor(admitted, runtime, className),
     report,
   }
   return class McpSession extends Session {

@@ -410,10 +410,8 @@ class SignInServer {
     const serversOfGrants = new KeyServers({})
     return class McpSignIn extends SignIn {
       constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
-        // Objects that an alarm wakes may not know their name. They open no tokens.
-        const { identity } = ctx.id.name === undefined ? runtime : readObjectName(ctx.id.name)
         super(ctx, env, {
-          ...upstreamHost((tokens) => knownClients.find(tokens), seals(undefined, identity), report),
+          ...upstreamHost((tokens) => knownClients.find(tokens), seals(undefined), report),
           async signOut(upstream) {
             const user = readObjectName(upstream).key.slice(upstreamKeyOf('').length)
             await runtime.object<SignInRpc>('McpSignIn', upstream).clearUpstream(user)

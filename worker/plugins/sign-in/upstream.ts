@@ -147,7 +147,7 @@ function linkUrl(principal: Principal, provider: IdentityProvider, all: readonly
 /** Claims of `signIn()` that tasks store: see `grantTenantOf`. */
 export const grantClaims = ['sub', 'tenant']
 
-/** Returns the tenant of the grant: `forTenant()` may name another one. With `tasks({ auth })`, a task may have no claims. */
+/** Returns the tenant of the grant: `forTenant()` may name another one. */
 function grantTenantOf({ claims, tenant }: Principal): string | undefined {
   if (!('sub' in claims)) return tenant
   return typeof claims.tenant === 'string' ? claims.tenant : undefined

@@ -11,7 +11,6 @@ import {
 import type { Changes, Delivered } from '../../declarations/change-hub.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import type { SubscriptionTopics } from '../../declarations/declarations.ts'
-import { declarationsOf } from '../../declarations/endpoints.ts'
 import { count } from '../../declarations/option-kinds.ts'
 import { callerContextOf } from '../../engine/caller.ts'
 import { findResource, findTemplate } from '../../engine/methods/resources.ts'
@@ -136,10 +135,7 @@ function classOf(
     serverName: name,
     shardAt: (serverName, shard) => object('McpSubscriptions', shardName(serverName, shard)),
     session: (address) => session(address),
-    lists(serverName) {
-      const listed = serverName === name ? declarations : declarationsOf(serverName)
-      return listed && listsText(listed)
-    },
+    lists: (serverName) => (serverName === name ? listsText(declarations) : undefined),
     report,
   }
   return class McpSubscriptions extends SubscriptionsObject {

@@ -4,7 +4,7 @@
  */
 import type { TaskCall } from '../../../durable-objects/rpc.ts'
 import type { RunPrincipal } from '../../../durable-objects/task/object.ts'
-import { type StoredByIssuer, type StoringTerms, storable, storedFor } from '../../declarations/stored-principal.ts'
+import { type StoredByIssuer, storable, storedFor } from '../../declarations/stored-principal.ts'
 import type { Seals } from '../../engine/call.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { type Principal, principalKey } from '../../protocol/principal.ts'
@@ -17,25 +17,24 @@ const purpose = 'principal of a task'
 /** @param lifeMs milliseconds that the task may run */
 export async function sealPrincipal(
   principal: Principal | undefined,
-  terms: StoringTerms,
+  auth: StoredByIssuer | undefined,
   seals: Seals,
   lifeMs: number,
 ): Promise<string | undefined> {
   if (!principal) return undefined
-  const { storedClaims, isReauthorized } = storedFor(principal, terms)
-  const value: Sealed = { principal: storable(principal, storedClaims), isReauthorized }
+  const { storedClaims, reauthorize } = storedFor(principal, auth ?? {})
+  const value: Sealed = { principal: storable(principal, storedClaims), isReauthorized: reauthorize !== undefined }
   return seals.seal(purpose, value, lifeMs)
 }
 
 /**
  * Returns the principal of a run of a task.
  *
- * @param endpointAuth `undefined` if the endpoint that admitted the call does not exist in this isolate
  * @throws McpError `forbidden` when the task must not continue; any error of `reauthorize`
  */
 export async function principalOf(
   { principal: sealed, params }: TaskCall,
-  endpointAuth: StoredByIssuer | undefined,
+  auth: StoredByIssuer | undefined,
   seals: Seals,
 ): Promise<RunPrincipal> {
   if (sealed === undefined) return { principal: undefined, isCurrent: false }
@@ -43,20 +42,15 @@ export async function principalOf(
   const opened = (await seals.open(purpose, sealed)) as Sealed | undefined
   if (!opened) throw stopped('its stored principal cannot be read, because its key is no longer in EDGEMCP_KEYS')
   const { principal, isReauthorized } = opened
-  const auth = endpointAuth && storedFor(principal, endpointAuth)
-  if (!auth?.reauthorize) {
+  const stored = storedFor(principal, auth ?? {})
+  if (!stored.reauthorize) {
     if (!isReauthorized) return { principal, isCurrent: false }
-    if (!auth) throw stopped(unknownEndpoint)
-    throw stopped('reauthorize is missing: give tasks({ auth }) the auth that serve() has')
+    throw stopped('the auth of the server no longer has reauthorize')
   }
-  const current = await auth.reauthorize(principal, { method: 'tools/call', params })
+  const current = await stored.reauthorize(principal, { method: 'tools/call', params })
   if (!current) throw stopped("reauthorize of the server's auth refused the caller who began it")
   if (principalKey(current) !== principalKey(principal)) throw stopped('reauthorize returned another principal')
   return { principal: current, isCurrent: true }
 }
-
-const unknownEndpoint =
-  'this isolate has not created its endpoint, whose auth has reauthorize. Give tasks({ auth }) a reauthorize that decides ' +
-  'for all endpoints: principal.tenant names the tenant'
 
 const stopped = (reason: string): McpError => new McpError('forbidden', `The task was stopped: ${reason}`)

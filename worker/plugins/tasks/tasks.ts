@@ -1,14 +1,10 @@
 /** `tasks()`: runs tools with the option `task` in Durable Objects. */
-import type { SessionRpc, SubscriptionsRpc, TaskCall, TaskRpc } from '../../../durable-objects/rpc.ts'
+import type { SessionRpc, SubscriptionsRpc, TaskRpc } from '../../../durable-objects/rpc.ts'
 import { ClientTasksPart } from '../../../durable-objects/session/added-parts.ts'
 import { ClientTasks } from '../../../durable-objects/task/client-tasks.ts'
 import { Task, type TaskHost } from '../../../durable-objects/task/object.ts'
-import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
-import { endpointOf, standIn } from '../../declarations/endpoints.ts'
-import * as kind from '../../declarations/option-kinds.ts'
 import { toolError } from '../../declarations/result-constructors.ts'
 import type { Checked } from '../../declarations/schema.ts'
-import { type StoredByIssuer, type StoredPrincipals, storingTerms } from '../../declarations/stored-principal.ts'
 import type { TaskOptions, Tool } from '../../declarations/tool.ts'
 import { cacheableResults } from '../../engine/methods/lists.ts'
 import type { Method, MethodContext } from '../../engine/methods/method.ts'
@@ -27,35 +23,15 @@ import { termsOf } from './task-terms.ts'
 import * as experimental from './tasks-2025-11.ts'
 import * as extended from './tasks-extension.ts'
 
-/** Configures `tasks()`. */
-export type TasksOptions = {
-  /**
-   * Provides `storedClaims` and `reauthorize` for the tasks of all endpoints. Set it if endpoints are created on demand, such as those of
-   * tenants, because a task may run in an isolate without its endpoint. Default: the `auth` of the endpoint that received the call.
-   */
-  auth?: StoredPrincipals
-}
-
 /** Types the Durable Object class that a Worker exports as `McpTask`. */
 export interface TaskClass {
   new (ctx: DurableObjectState, env: Cloudflare.Env): Task
-}
-
-const kinds: KindsOf<TasksOptions> = {
-  auth: [
-    (value) =>
-      kind.auth[0](value) ||
-      (kind.object()[0](value) &&
-        Object.keys(Object(value)).every((name) => name === 'storedClaims' || name === 'reauthorize')),
-    'an auth, or an object with storedClaims and reauthorize',
-  ],
 }
 
 /**
  * Creates a plugin that runs tools with the option `task` in Durable Objects. A task continues without a connection, and sleeps without
  * being in memory.
  *
- * @throws Error for an invalid option. The message names the fix
  * @see https://modelcontextprotocol.io/seps/2663-tasks-extension
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
  *
@@ -69,20 +45,19 @@ const kinds: KindsOf<TasksOptions> = {
  *   return ctx.once('report', () => write(pages))
  * })
  */
-export function tasks(options: TasksOptions = {}): Plugin<{ readonly McpTask: TaskClass }> {
-  checkOptions('tasks()', options, kinds)
+export function tasks(): Plugin<{ readonly McpTask: TaskClass }> {
   return {
     name: 'tasks',
     provide: (runtime) => ({
       sessionPart: new ClientTasksPart(ClientTasks),
-      subscriptionTopics: extended.taskTopics(siteOf(runtime, options)),
+      subscriptionTopics: extended.taskTopics(siteOf(runtime)),
     }),
     extensions: { [extended.tasksExtension]: {} },
-    methods: (runtime) => methodsOf(siteOf(runtime, options)),
+    methods: (runtime) => methodsOf(siteOf(runtime)),
     capabilities: (revision) => (hasExperimentalTasks(revision) ? experimental.experimentalCapabilities : {}),
     objects: {
       McpTask: (runtime) => {
-        const host = hostOf(runtime, options)
+        const host = hostOf(runtime)
         return class McpTask extends Task {
           constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
             super(ctx, env, host)
@@ -94,7 +69,7 @@ export function tasks(options: TasksOptions = {}): Plugin<{ readonly McpTask: Ta
 }
 
 /** Returns what the methods of tasks need. */
-const siteOf = ({ object, seals, waitUntil }: Runtime, options: TasksOptions): Site => ({
+const siteOf = ({ object, seals, tenant, auth, waitUntil }: Runtime): Site => ({
   task: (name) => object<TaskRpc>('McpTask', `task ${name}`),
   endCallsIfOver(task, session) {
     const check = async () => {
@@ -109,9 +84,7 @@ const siteOf = ({ object, seals, waitUntil }: Runtime, options: TasksOptions): S
   },
   async callOf(context, lifeMs) {
     const { call, environment, target } = context
-    const { seals: requestSeals } = environment
-    const { params: changed, clientParams, capabilities, client, principal, admitted } = call
-    const { identity } = requestSeals
+    const { params: changed, clientParams, capabilities, client, principal } = call
     // Interceptors change the params again in each run.
     const params = clientParams ?? changed
     if (params.name !== target.found.tool?.item.name) {
@@ -119,16 +92,14 @@ const siteOf = ({ object, seals, waitUntil }: Runtime, options: TasksOptions): S
     }
     const input = await decidedInput(context)
     checkCallSize({ params, capabilities, client }, input)
-    const terms = options.auth ? storingTerms(options.auth) : admitted
-    const sealed = await sealPrincipal(principal, terms, seals(undefined, identity), lifeMs)
+    const sealed = await sealPrincipal(principal, await auth(), seals(undefined), lifeMs)
     return {
       params,
       capabilities,
       client,
       principal: sealed,
-      requestContext: await storeContext(call.requestContext, requestSeals, lifeMs),
-      identity,
-      admitted,
+      requestContext: await storeContext(call.requestContext, environment.seals, lifeMs),
+      tenant,
       ...(input && { input }),
     }
   },
@@ -146,22 +117,15 @@ async function decidedInput(context: MethodContext): Promise<Checked | undefined
 }
 
 /** Returns what the Durable Objects of tasks need. */
-function hostOf({ declarations, object, plugins, seals, report }: Runtime, options: TasksOptions): TaskHost {
-  /** Returns the auth of stored principals. An endpoint without `auth` has no principals, so it stores none. */
-  const authOf = ({ admitted }: TaskCall): StoredByIssuer | undefined => {
-    if (options.auth) return options.auth
-    const endpoint = endpointOf(admitted)
-    return endpoint && (endpoint.auth ?? {})
-  }
+function hostOf({ object, at, report }: Runtime): TaskHost {
   return {
-    serverOf({ admitted, identity }) {
-      const server = endpointOf(admitted)?.server
-      return server ?? standIn({ ...admitted, identity }, { server: { declarations }, plugins }, 'McpTask')
-    },
-    seals,
+    at,
     state: (name) => object('McpState', name),
     problemOf,
-    principalOf: (call) => principalOf(call, authOf(call), seals(undefined, call.identity)),
+    async principalOf(call) {
+      const { auth, seals } = at(call.tenant)
+      return principalOf(call, await auth(), seals(undefined))
+    },
     async publishStatus(task, { name, session, shards, scopes, serverName }) {
       if (session) {
         await object<SessionRpc>('McpSession', session).changed(
