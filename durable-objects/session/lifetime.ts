@@ -289,16 +289,15 @@ export class Lifetime {
   /**
    * Completes an end during which the last instance was lost.
    *
-   * @returns a promise that resolves when a session that ends has deleted what it stored; `undefined` while it does not end. A request that
-   * arrives when an idle session expires is the first of its next life, so it waits: `while (completeEnd()) await completeEnd()`. Another request
-   * may end the session next.
+   * @returns a promise that resolves when a session that ends has deleted what it stored, and does not end again; `undefined` while it does
+   * not end. A request that arrives when an idle session expires is the first of its next life, so it waits
    */
   completeEnd(): Promise<void> | undefined {
     const ended = this.#values.get('ended')
     if (!this.#ending && typeof ended === 'object') {
       this.finish(ended.reason, ended.expires).catch((problem) => this.abort(problem))
     }
-    return this.#ending
+    return this.#ending?.then(() => this.completeEnd())
   }
 
   /** Deletes the tombstone in time, in the alarm of a session that has ended, and what could not be deleted with the session. */

@@ -123,7 +123,8 @@ export class Session extends Store implements SessionRpc {
   async #handle<T>({ over, terms, waits = true }: Entry<T>, act: () => Promise<T> | T): Promise<T> {
     this.schema.check()
     const lifetime = this.#lifetime
-    while (waits && lifetime.completeEnd()) await lifetime.completeEnd()
+    const ending = waits ? lifetime.completeEnd() : undefined
+    if (ending) await ending
     if (lifetime.isOver) return over()
     if (terms !== undefined) {
       lifetime.setTerms(terms)

@@ -71,8 +71,9 @@ export class SessionStreams {
     return stream
   }
 
-  /** Returns what the Worker of a new stream gets, which is in the log: see `FollowedStreams.respond`. */
+  /** See `FollowedStreams.respond`. */
   respond(stream: number, polling: boolean): { frames?: string; following?: Following } {
+    // A Worker that follows the stream gets only what is sent afterwards.
     this.flush()
     return this.#followed.respond(stream, polling)
   }
