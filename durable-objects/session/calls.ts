@@ -54,16 +54,6 @@ type RunningCall = {
   readonly call: SessionCall
 }
 
-/** How a step of a call differs from the first one. */
-type StepOptions = {
-  /** Whether the call continues: it was counted when it started. */
-  isResumed?: boolean
-  /** That of the POST that starts or continues the call. */
-  batch?: BatchAnswers | undefined
-  /** What the call names. Default: it is looked up. */
-  known?: Target
-}
-
 export class Calls {
   readonly #host: SessionHost
   readonly #log: EventLog
@@ -180,7 +170,7 @@ export class Calls {
       this.#services.setOwner(declarations, negotiated, from)
       const scopes = scopesIn(from, request)
       const call = { ...from, request, handshake: negotiated, journal: emptyJournal, scopes }
-      this.#run(post, call, { batch: post.batch, known: target })
+      this.#run(post, call, target)
     } catch (thrown) {
       refuse(thrown)
     }
@@ -212,8 +202,14 @@ export class Calls {
     return counting
   }
 
-  /** Runs one step of a call. The step ends with a reply, or with input requests on the stream of the call. */
-  #run(post: PendingPost, sessionCall: SessionCall, { isResumed = false, batch, known }: StepOptions = {}): void {
+  /**
+   * Runs one step of a call. The step ends with a reply, or with input requests on the stream of the call.
+   *
+   * @param known what the call names. Default: it is looked up
+   * @param isResumed the call was counted when it started
+   * @param batch of the POST that starts or continues the call
+   */
+  #run(post: PendingPost, sessionCall: SessionCall, known?: Target, isResumed = false, batch = post.batch): void {
     const { request } = sessionCall
     const cancellation = new Cancellation()
     const { promise, resolve: end } = Promise.withResolvers<void>()
@@ -289,7 +285,7 @@ export class Calls {
     if (!answered) return
     const { row, call } = answered
     const sessionCall = { ...call, row, principal, caller, address, http, expires }
-    this.#run(restOfPost(call), sessionCall, { isResumed: true, batch })
+    this.#run(restOfPost(call), sessionCall, undefined, true, batch)
     void this.#holdAwake()
   }
 

@@ -199,6 +199,11 @@ export class Lifetime {
     return Math.min(expires, (lastSeenAt === inUse ? now : lastSeenAt) + this.terms.ttl)
   }
 
+  /** Adds an alarm, at the latest when the session expires. */
+  addAlarm(at: number): void {
+    void this.#alarms.add(Math.min(at, this.due()))
+  }
+
   get #isHeld(): boolean {
     return this.#ctx.getWebSockets().some(({ readyState }) => readyState === WebSocket.OPEN)
   }

@@ -103,7 +103,7 @@ export class Session extends Store implements SessionRpc {
     const own = { host, values, lifetime, streams }
     const subscriptions = added.subscriptions && new added.subscriptions.Subscriptions(own, registration)
     const tasks = added.clientTasks && new added.clientTasks.ClientTasks(own, sql, ledger, alarms)
-    const replies = new Replies(host.report, ledger, alarms, lifetime, streams)
+    const replies = new Replies(host.report, ledger, lifetime, streams)
     const inputRequests = new InputRequests(values, ledger, alarms, streams, replies, tasks)
     const services = new CallServices(host, values, lifetime, replies, subscriptions, tasks !== undefined)
     this.#values = values

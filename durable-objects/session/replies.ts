@@ -10,7 +10,6 @@ import { asMcpError, McpError } from '../../worker/protocol/errors.ts'
 import { errorReply, resultText } from '../../worker/protocol/jsonrpc.ts'
 import type { RequestId } from '../../worker/protocol/types.ts'
 import type { Post, Posted } from '../rpc.ts'
-import type { Alarms } from '../shared/alarms.ts'
 import type { CallLedger } from '../shared/call-ledger.ts'
 import { standingStream } from '../shared/event-log.ts'
 import { maxRowBytes, maxRpcBytes, tooLarge } from '../shared/message-size.ts'
@@ -21,20 +20,12 @@ import type { SessionStreams } from './streams.ts'
 export class Replies {
   readonly #report: (problem: unknown) => void
   readonly #ledger: CallLedger
-  readonly #alarms: Alarms
   readonly #lifetime: Lifetime
   readonly #streams: SessionStreams
 
-  constructor(
-    report: (problem: unknown) => void,
-    ledger: CallLedger,
-    alarms: Alarms,
-    lifetime: Lifetime,
-    streams: SessionStreams,
-  ) {
+  constructor(report: (problem: unknown) => void, ledger: CallLedger, lifetime: Lifetime, streams: SessionStreams) {
     this.#report = report
     this.#ledger = ledger
-    this.#alarms = alarms
     this.#lifetime = lifetime
     this.#streams = streams
   }
@@ -101,9 +92,8 @@ export class Replies {
   /** Records that a request of a stream has its reply, or will never have one. */
   requestAnswered(stream: number): void {
     const now = Date.now()
-    if (!this.#streams.requestAnswered(stream, now)) return
     // One alarm deletes all streams that are too old by then.
-    void this.#alarms.add(Math.min(now + this.#lifetime.terms.log.maxAgeMs, this.#lifetime.due()))
+    if (this.#streams.requestAnswered(stream, now)) this.#lifetime.addAlarm(now + this.#lifetime.terms.log.maxAgeMs)
   }
 
   /** Closes the connection, while the call continues: the client reconnects for the remaining events. */
