@@ -327,8 +327,6 @@ export type TaskReferences = {
   readonly taskId: string
   /** The object of the session that receives its status. */
   readonly session: string | undefined
-  /** Name of the server whose clients may listen to it. */
-  readonly serverName: string
   /** Scopes that a token needs to read, answer and cancel it. */
   readonly scopes: readonly string[]
 }

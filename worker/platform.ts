@@ -2,7 +2,6 @@
 import { env, exports } from 'cloudflare:workers'
 import { objectIn, type Placement } from '../durable-objects/placement.ts'
 import type { KeysRpc, RequestStateRpc } from '../durable-objects/rpc.ts'
-import { readSessionAddress } from '../durable-objects/session/session-address.ts'
 import type { StateRpc } from './declarations/state.ts'
 import { dialUntilAnswered } from './http/dial-until-answered.ts'
 import { watched } from './plugins/development/objects.ts'
@@ -80,13 +79,6 @@ export class EndpointObjects {
   /** @throws Error when the Worker has no such class */
   object<T>(className: string, name: string): T {
     return object(this.nameOf(className), name, this.placement)
-  }
-
-  /** @param address may name the class of another endpoint */
-  sessionAt<T>(address: string): T {
-    const { className, name } = readSessionAddress(address)
-    const isKnown = sessionClasses.has(className) && hasClass(className)
-    return isKnown ? object(className, name, this.placement) : this.object('McpSession', name)
   }
 
   requestState(name: string): RequestStateRpc {

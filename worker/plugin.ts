@@ -30,8 +30,6 @@ export interface Runtime {
   readonly limits: Limits
   /** What the plugins of the endpoint provide whose classes the Worker exports. Known at the first request. */
   readonly provided: readonly Provided[]
-  /** Returns the exported name of a class, by its default name. */
-  nameOf(className: string): string
   /**
    * Returns a Durable Object.
    *
@@ -40,11 +38,6 @@ export interface Runtime {
    * @throws McpError `internal_error` when the Worker does not export the class
    */
   object<Rpc>(className: string, name: string): Rpc
-  /**
-   * Returns the Durable Object of a session. @param address the text under which the object registers for change notifications: its class
-   * and its name
-   */
-  session<Rpc>(address: string): Rpc
   /** Returns functions that encrypt and authenticate values for one principal. */
   seals(principal: Principal | undefined): Seals
   /** Returns the same services for a tenant of the endpoint. */

@@ -201,9 +201,7 @@ class ServedEndpoint {
       get provided() {
         return usable()
       },
-      nameOf: (className) => objects.nameOf(className),
       object: (className, name) => objects.object(className, name),
-      session: (address) => objects.sessionAt(address),
       seals: (principal) => sealsOf({ identity, sealer: () => this.#sealerOf(identity) }, principal),
       at: (other) => this.#viewOf(other).runtime,
       auth: () => (tenant === undefined ? this.#shared.found?.auth : this.#authOf(tenant)),

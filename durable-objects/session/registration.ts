@@ -6,7 +6,6 @@ import { holdsScopes } from '../../worker/protocol/principal.ts'
 import type { SubscriptionsRpc } from '../rpc.ts'
 import type { EventLog } from '../shared/event-log.ts'
 import type { Lifetime } from './lifetime.ts'
-import { sessionAddress } from './session-address.ts'
 import type { SessionHost } from './session-host.ts'
 import type { SessionValues } from './session-values.ts'
 
@@ -21,11 +20,6 @@ export class Registration {
     this.#values = values
     this.#log = log
     this.#lifetime = lifetime
-  }
-
-  /** The address by which Subscriptions objects call the session: they notify sessions of several classes. */
-  get address(): string {
-    return sessionAddress(this.#host.className, this.#lifetime.name)
   }
 
   /** The Subscriptions object of the session. A later increase of the number of shards does not change it. */
@@ -43,7 +37,7 @@ export class Registration {
   async dropWithout(scopes: readonly string[]): Promise<void> {
     if (holdsScopes(scopes, this.scopes)) return
     // A failure fails the request, and the next one repeats this: what is still registered must not be forgotten.
-    await this.object?.unsubscribeAll(this.address, true)
+    await this.object?.unsubscribeAll(this.#lifetime.name, true)
     this.#log.eraseScoped('resource')
     this.#values.delete('subscribedScopes')
   }
@@ -51,7 +45,7 @@ export class Registration {
   /** Ends the subscriptions of the session. Returns true if it was, or may have been, subscribed to resources. */
   async deregister(): Promise<boolean> {
     try {
-      return (await this.object?.unsubscribeAll(this.address)) ?? false
+      return (await this.object?.unsubscribeAll(this.#lifetime.name)) ?? false
     } catch (problem) {
       this.#host.report(problem)
       return true

@@ -14,8 +14,6 @@ export type SessionHost = {
   /** Returns the endpoint of a tenant. */
   at(tenant: string | undefined): EndpointOfTenant
   state(name: string): StateRpc
-  /** The name under which the Worker exports the class. */
-  readonly className: string
   subscriptionsAt(shard: number): SubscriptionsRpc
   /** Returns the function that counts a round of a call of a tenant; `undefined` without limits. */
   countRoundOf(tenant: string | undefined): CountRound | undefined

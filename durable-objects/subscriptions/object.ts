@@ -9,7 +9,7 @@
  *
  * | table           | column             | meaning                                                      | lifetime                      |
  * |-----------------|--------------------|--------------------------------------------------------------|-------------------------------|
- * | `subscriptions` | `topic`, `session` | the session with this `sessionAddress` subscribes to a topic | until it unsubscribes or ends |
+ * | `subscriptions` | `topic`, `session` | the session of this name subscribes to a topic | until it unsubscribes or ends |
  * | `changes`       | `seq`              | number of a change; increases, because the last one remains  | `retentionMs`; the last one remains |
  * |                 | `change`           | `ServerEvent`, as JSON                                       |                               |
  * |                 | `topics`           | of the change, as JSON                                       |                               |
@@ -95,8 +95,8 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     this.#alarms = new Alarms(ctx.storage)
     this.#log = new ChangeLog(tables, kv, this.#schema)
     this.#aged = new AgedStreams(tables)
-    const { serverName, shard } = readShardName(ctx.id.name) ?? { serverName: host.serverName, shard: 0 }
-    this.#listeners = new Listeners(ctx, this.#log, () => host.lists?.(serverName))
+    const shard = readShardName(ctx.id.name)
+    this.#listeners = new Listeners(ctx, this.#log, () => host.lists?.())
     this.#sessions = new SessionSubscriptions(tables, sql, host.options)
     const parts = {
       host,
@@ -108,7 +108,7 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     this.#delivery = new SessionDelivery({ ...parts, parked: new ParkedSessions(tables), id: String(ctx.id) })
     this.#publisher = new Publisher({ ...parts, listeners: this.#listeners, delivery: this.#delivery })
     this.#overrides = new EnabledOverrides(kv, this.#schema, (change, topics) => this.publish(change, topics))
-    this.#tree = new ShardTree(shard, kv, this.#schema, (other) => host.shardAt(serverName, other))
+    this.#tree = new ShardTree(shard, kv, this.#schema, (other) => host.shardAt(other))
   }
 
   async publish(change: ServerEvent, topics: readonly string[], shards?: number): Promise<void> {

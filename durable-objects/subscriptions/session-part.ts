@@ -27,7 +27,7 @@ export class Subscriptions implements AddedSubscriptions {
     this.#registration = registration
     this.#events = new StandingEvents(
       session,
-      async (topics) => (await registration.object?.hasSubscribed(registration.address, topics)) ?? false,
+      async (topics) => (await registration.object?.hasSubscribed(session.lifetime.name, topics)) ?? false,
     )
   }
 
@@ -37,7 +37,7 @@ export class Subscriptions implements AddedSubscriptions {
     if (shard === undefined || values.get('registration')) return true
     const topics = [...topicsFor(listChanges, scope), subscriberKey(scope) ?? []].flat()
     const { epoch } = lifetime
-    await host.subscriptionsAt(shard).subscribe(this.#registration.address, topics)
+    await host.subscriptionsAt(shard).subscribe(lifetime.name, topics)
     if (epoch !== lifetime.epoch) {
       await this.#registration.deregister()
       return false
@@ -118,7 +118,7 @@ export class Subscriptions implements AddedSubscriptions {
         values.put('subscribedScopes', [...new Set([...registration.scopes, ...scopes])])
       }
       const subscriber = { owner: principal && ownerKey(principal, seals(principal).identity), address }
-      const isAccepted = await registration.object?.subscribe(registration.address, topics, subscriber)
+      const isAccepted = await registration.object?.subscribe(lifetime.name, topics, subscriber)
       if (epoch !== lifetime.epoch) return void (await registration.deregister())
       if (isAccepted !== false) return
       const problem = 'Too many subscriptions: unsubscribe from a resource, or wait 60 seconds, then try again'
@@ -138,7 +138,7 @@ export class Subscriptions implements AddedSubscriptions {
 
   async unsubscribe(uri: string, { principal }: SessionCall): Promise<void> {
     const topics = topicsFor([{ resource: uri }], principal ?? {})
-    await this.#oneByOne(async () => this.#registration.object?.unsubscribe(this.#registration.address, topics))
+    await this.#oneByOne(async () => this.#registration.object?.unsubscribe(this.#session.lifetime.name, topics))
   }
 
   /** Changes subscriptions in the order of their requests, so that the registration and its scopes agree with the last request. */

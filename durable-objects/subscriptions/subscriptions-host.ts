@@ -21,12 +21,9 @@ export type SubscriptionsOptions = {
 /** What a subscriptions object needs of its server. */
 export interface SubscriptionsHost {
   readonly options: SubscriptionsOptions
-  /** The name of the server of the class. Other servers may share the class. */
-  readonly serverName: string
-  shardAt(serverName: string, shard: number): SubscriptionsRpc
-  /** @param address see `sessionAddress` */
-  session(address: string): SessionRpc
-  /** Returns the declared lists of a server: see `listsText`. Absent, or `undefined`: deployments are not noticed. */
-  lists?(serverName: string): string | undefined
+  shardAt(shard: number): SubscriptionsRpc
+  session(name: string): SessionRpc
+  /** Returns the declared lists of the server: see `listsText`. Absent: deployments are not noticed. */
+  lists?(): string
   report(problem: unknown): void
 }

@@ -63,7 +63,7 @@ test('a session that waits for an input response hibernates, and the call ends o
 test('the Subscriptions object hibernates, and the next change arrives on the same stream', async () => {
   const client = await connect(server.url, { revision: '2026-07-28' })
   const watched = await client.subscribe({ resourceSubscriptions: ['note://2'] })
-  const isAnother = await fallAsleep('McpSubscriptions', 'subscriptions 0 leaky')
+  const isAnother = await fallAsleep('McpSubscriptions', 'subscriptions 0')
   await touch('2')
   const { params } = await client.next('notifications/resources/updated')
   expect(params).toMatchObject({ uri: 'note://2' })
@@ -93,7 +93,7 @@ type Listening = { readonly instance: string; readonly sockets: number }
 test('many idle streams get a change once, after hibernation and after eviction', async () => {
   // Idle means idle: no comment is due while this runs.
   await using server = await startServer('test/serve/listening')
-  const shards = ['subscriptions 0 listening', 'subscriptions 1 listening', 'subscriptions 2 listening']
+  const shards = ['subscriptions 0', 'subscriptions 1', 'subscriptions 2']
   const post = async (path: string) => {
     const { status } = await fetch(new URL(path, server.url), { method: 'POST' })
     expect(status).toBe(204)

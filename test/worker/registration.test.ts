@@ -29,7 +29,6 @@ async function registered(use: (session: Session, storage: DurableObjectStorage,
   const host = {
     server,
     life: week,
-    className: 'McpSession',
     termsOf: () => terms,
     subscriptionsAt: (shard: number) => ({
       unsubscribeAll: async (session: string, keepsLists = false) =>

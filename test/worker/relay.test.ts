@@ -406,7 +406,7 @@ describe('a stream with a maximum age', () => {
 })
 
 test('a stream that has received nothing for longer than changes are stored continues when its object is lost', async () => {
-  const shard = subscriptions.getByName('subscriptions 0 everything')
+  const shard = subscriptions.getByName('subscriptions 0')
   const publish = (change: Change) => shard.publish(change, [topicOf(change)])
   const [own, other] = [note(crypto.randomUUID()), note(crypto.randomUUID())]
   const listen = async ({ resource }: { resource: string }) => {

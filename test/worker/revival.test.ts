@@ -185,7 +185,6 @@ async function expiring(use: (session: Session, end: End, storage: DurableObject
   const host = {
     server,
     life: week,
-    className: 'McpSession',
     termsOf: () => everythingsTerms,
     subscriptionsAt: () => ({
       unsubscribeAll() {

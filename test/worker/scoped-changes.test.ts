@@ -32,7 +32,6 @@ async function running(use: (next: () => Session) => Promise<void>) {
   const host = {
     server,
     life: week,
-    className: 'McpSession',
     termsOf: () => terms,
     subscriptionsAt: () =>
       ({

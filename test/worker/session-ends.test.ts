@@ -48,7 +48,6 @@ async function running(
   const defaults = {
     server,
     life: week,
-    className: 'McpSession',
     termsOf: () => termsOf(undefined),
     at: () => ({ server: host.server ?? server, seals: () => ({}) }),
     report: (problem: unknown) => reported.push(problem),

@@ -673,7 +673,7 @@ describe('a session that ends or expires', () => {
     expect(await valuesOf(stub)).toEqual(['ended'])
     const updates = (exports as unknown as { McpSubscriptions: { getByName(name: string): DurableObjectStub } })
       .McpSubscriptions
-    const rows = await runInDurableObject(updates.getByName('subscriptions 0 everything'), (_, { storage: { sql } }) =>
+    const rows = await runInDurableObject(updates.getByName('subscriptions 0'), (_, { storage: { sql } }) =>
       sql.exec("SELECT * FROM subscriptions WHERE topic = 'resource:slow://1'").toArray(),
     )
     expect(rows).toEqual([])

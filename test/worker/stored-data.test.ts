@@ -41,7 +41,6 @@ const taskValues = (now: number) => ({
   task: {
     ...{ after: 0, ttl: 1_000_000_000, poll: 1000, retries: 0, name: 'task x', taskId: 'sealed', announced: true },
     ...{
-      serverName: 'everything',
       scopes: [],
       createdAt: now,
       lastUpdatedAt: now,

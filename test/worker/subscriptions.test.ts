@@ -12,7 +12,7 @@ const { McpSession, McpSubscriptions } = exports as unknown as {
   McpSubscriptions: { getByName(name: string): DurableObjectStub & SubscriptionsRpc }
 }
 
-const shard = McpSubscriptions.getByName('subscriptions 0 everything')
+const shard = McpSubscriptions.getByName('subscriptions 0')
 
 /** The topics that a session is registered for. */
 const topicsOf = (session: Stub) =>

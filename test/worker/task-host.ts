@@ -5,7 +5,7 @@ import type { Server } from '../../worker/declarations/server.ts'
 type Given = { readonly server: Pick<Server, 'declarations'> } & Partial<Pick<TaskHost, 'publishStatus' | 'report'>>
 
 /** How clients refer to a task of an anonymous caller. */
-export const references = { name: 'task x', taskId: 'sealed', serverName: 'everything', scopes: [] }
+export const references = { name: 'task x', taskId: 'sealed', scopes: [] }
 
 /** A host without seals or state: callers are anonymous, and no problem is one of the platform. */
 export const taskHost = ({ server, publishStatus = async () => {}, report = () => {} }: Given): TaskHost =>

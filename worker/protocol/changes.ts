@@ -137,17 +137,12 @@ export const recipientsPrefix = (recipients: TopicRecipients): string =>
     ? userPrefix({ ...recipients.user, client: recipients.client })
     : tenantPrefix(tenantKey(recipients))
 
-/**
- * Returns the name of the Durable Object of a shard of the subscriptions of a server. The first shard is 0. Servers that share a class have
- * objects of their own.
- */
-export const shardName = (serverName: string, shard: number): string => `subscriptions ${shard} ${serverName}`
+/** Returns the name of the Durable Object of a shard of the subscriptions. The first shard is 0. */
+export const shardName = (shard: number): string => `subscriptions ${shard}`
 
-/** Reads a name of `shardName`; `undefined` for another name. */
-export function readShardName(name: string | undefined): { serverName: string; shard: number } | undefined {
-  const [, shard, serverName] = /^subscriptions (\d+) (.*)$/s.exec(name ?? '') ?? []
-  return serverName === undefined ? undefined : { serverName, shard: Number(shard) }
-}
+/** Reads a name of `shardName`; 0 for another name. */
+export const readShardName = (name: string | undefined): number =>
+  Number(/^subscriptions (\d+)$/.exec(name ?? '')?.[1] ?? 0)
 
 /**
  * Normalizes the URI of a topic, or of a template: the text between its expressions. An expression has one spelling. In the normal form of

@@ -21,6 +21,6 @@ export default {
     const { McpSubscriptions: updates } = ctx.exports as unknown as {
       McpSubscriptions: DurableObjectNamespace<McpSubscriptions>
     }
-    return updates.getByName('subscriptions 0 lapsing').registered().then(Response.json)
+    return updates.getByName('subscriptions 0').registered().then(Response.json)
   },
 } satisfies ExportedHandler

@@ -1,7 +1,7 @@
 /**
  * A server whose objects can be asked what they hold, and whose options come from its environment.
  *
- * `GET /objects/session/<name>` and `GET /objects/subscriptions/subscriptions 0 leaky` answer with an `Inventory`; with `?until=alone` when
+ * `GET /objects/session/<name>` and `GET /objects/subscriptions/subscriptions 0` answer with an `Inventory`; with `?until=alone` when
  * the object has no sockets any more. `POST` makes the object's alarm due now, if it has one.
  */
 import { env, exports } from 'cloudflare:workers'

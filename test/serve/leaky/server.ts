@@ -32,7 +32,7 @@ export async function startLeaky(
   return {
     ...server,
     session: (name, when) => inspect(`session/${name}`, when),
-    subscriptions: (when) => inspect('subscriptions/subscriptions 0 leaky', when),
+    subscriptions: (when) => inspect('subscriptions/subscriptions 0', when),
     async openStreams(name) {
       const storage = await server.harness.getWorker().getDurableObjectStorage('McpSession', { name })
       return (await storage.exec('SELECT id FROM streams WHERE unanswered > 0')).length

@@ -118,7 +118,7 @@ export class Stage implements AsyncDisposable {
   async #putToSleep(): Promise<void> {
     await this.#tallies()
     for (const name of this.#names) await evict(this.#server, 'McpSession', name, 'hibernate')
-    await evict(this.#server, 'McpSubscriptions', 'subscriptions 0 counted', 'hibernate')
+    await evict(this.#server, 'McpSubscriptions', 'subscriptions 0', 'hibernate')
   }
 
   // Requests

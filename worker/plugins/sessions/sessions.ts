@@ -86,13 +86,11 @@ function classOf(runtime: Runtime, termsOf: SessionHost['termsOf']): SessionClas
   const { server, report } = runtime
   const host: SessionHost = {
     server,
-    className: runtime.nameOf('McpSession'),
     life: sessionLifeMs,
     termsOf,
     at: runtime.at,
     state: (name) => runtime.object<StateRpc>('McpState', name),
-    subscriptionsAt: (shard) =>
-      runtime.object<SubscriptionsRpc>('McpSubscriptions', shardName(server.declarations.options.name, shard)),
+    subscriptionsAt: (shard) => runtime.object<SubscriptionsRpc>('McpSubscriptions', shardName(shard)),
     countRoundOf(tenant) {
       const limiter = runtime.at(tenant).provided.find((provided) => provided.limiter)?.limiter
       return limiter?.countRound?.bind(limiter)

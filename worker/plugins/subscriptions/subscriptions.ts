@@ -68,9 +68,7 @@ export function subscriptions(
     provide: (runtime) => ({
       sessionPart: new SubscriptionsPart({ Subscriptions, shardOf: of }),
       listen: listenWith(runtime, { of, options: all }),
-      changes: changesOf(runtime, () =>
-        runtime.object<FirstShard>('McpSubscriptions', shardName(runtime.declarations.options.name, 0)),
-      ),
+      changes: changesOf(runtime, () => runtime.object<FirstShard>('McpSubscriptions', shardName(0))),
     }),
     objects: { McpSubscriptions: (runtime) => classOf(runtime, all) },
   }
@@ -82,8 +80,7 @@ function listenWith(
   { of, options }: { readonly of: Shards['of']; readonly options: SubscriptionsOptions },
 ): Listen {
   const { declarations, identity, seals, object, report, waitUntil } = runtime
-  const at = (shard: number) =>
-    object<SubscriptionsRpc>('McpSubscriptions', shardName(declarations.options.name, shard))
+  const at = (shard: number) => object<SubscriptionsRpc>('McpSubscriptions', shardName(shard))
   const extrasFor = async (...args: Parameters<SubscriptionTopics>) => {
     const extras = await Promise.all(runtime.provided.map(({ subscriptionTopics }) => subscriptionTopics?.(...args)))
     return extras.filter((extra) => extra !== undefined)
@@ -125,17 +122,12 @@ function listenWith(
   }
 }
 
-function classOf(
-  { object, session, report, declarations }: Runtime,
-  options: SubscriptionsOptions,
-): SubscriptionsClass {
-  const { name } = declarations.options
+function classOf({ object, report, declarations }: Runtime, options: SubscriptionsOptions): SubscriptionsClass {
   const host: SubscriptionsHost = {
     options,
-    serverName: name,
-    shardAt: (serverName, shard) => object('McpSubscriptions', shardName(serverName, shard)),
-    session: (address) => session(address),
-    lists: (serverName) => (serverName === name ? listsText(declarations) : undefined),
+    shardAt: (shard) => object('McpSubscriptions', shardName(shard)),
+    session: (name) => object('McpSession', name),
+    lists: () => listsText(declarations),
     report,
   }
   return class McpSubscriptions extends SubscriptionsObject {

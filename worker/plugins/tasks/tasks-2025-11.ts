@@ -43,11 +43,11 @@ export async function callAsTask(
   terms: TaskTerms,
   site: Site,
 ): Promise<Result> {
-  const { call, environment, server } = methodContext
+  const { call, environment } = methodContext
   const ttl = Math.min(terms.ttl, ttlIn(call.params.task) ?? terms.ttl)
   const task = await newTask(environment.seals, purpose, scopes)
   const { name, taskId } = task
-  const own = { ...task, session: environment.state.session?.name, serverName: server.declarations.options.name }
+  const own = { ...task, session: environment.state.session?.name }
   const taskCall = await site.callOf(methodContext, ttl)
   const lister = await listOf({ call, environment })
   // Before the task starts, so that none runs without being listed. A task that does not start is left out of the list.

@@ -74,7 +74,7 @@ export async function callAsTask(
   terms: TaskTerms,
   site: Site,
 ): Promise<Result> {
-  const { call, context, server } = methodContext
+  const { call, context } = methodContext
   const answers = readObject(call.params, 'inputResponses')
   for (const key of Object.keys(answers)) context.inputResponse(key)
   const startResult = await site
@@ -82,7 +82,7 @@ export async function callAsTask(
     .start(
       await site.callOf(methodContext, terms.after + terms.ttl + maxAnswerTimeoutMs),
       terms,
-      { ...task, session: undefined, serverName: server.declarations.options.name },
+      { ...task, session: undefined },
       toAnswers(answers),
       isResumed,
     )

@@ -126,7 +126,7 @@ function hostOf({ object, at, report }: Runtime): TaskHost {
       const { auth, seals } = at(call.tenant)
       return principalOf(call, await auth(), seals(undefined))
     },
-    async publishStatus(task, { name, session, shards, scopes, serverName }) {
+    async publishStatus(task, { name, session, shards, scopes }) {
       if (session) {
         await object<SessionRpc>('McpSession', session).changed(
           experimental.statusNotification(task),
@@ -141,7 +141,7 @@ function hostOf({ object, at, report }: Runtime): TaskHost {
       // Changes with the same first topic are coalesced. The unique topic prevents that.
       const topics = [crypto.randomUUID(), topicOf(name)]
       const shardOf = (shard: number) =>
-        object<SubscriptionsRpc>('McpSubscriptions', shardName(serverName, shard)).publish(notification, topics, 1)
+        object<SubscriptionsRpc>('McpSubscriptions', shardName(shard)).publish(notification, topics, 1)
       await Promise.all(shards.map(shardOf))
     },
     report,
