@@ -41,8 +41,6 @@ export type PostedSession = {
   session: string
   /** The tenant of the endpoint: see `Tenants`. */
   tenant?: string | undefined
-  /** `SessionTerms` of the endpoint, as a text. */
-  terms: string
   /** Milliseconds since 1970: when the session id expires. */
   expires: number
 }
@@ -89,8 +87,6 @@ export type PostedRefusals = {
 
 /** A GET for a stream of a session, with its authenticated caller. */
 export type Opening = {
-  /** `SessionTerms` of the endpoint, as a text. */
-  terms: string
   /** Milliseconds since 1970: when the session id expires. */
   expires: number
   /** Issuer of the tenant. */

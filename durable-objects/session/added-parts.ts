@@ -16,7 +16,7 @@ import type { SessionStreams } from './streams.ts'
 export type PartSession = {
   readonly host: Pick<SessionHost, 'server' | 'at' | 'subscriptionsAt' | 'report'>
   readonly values: SessionValues
-  readonly lifetime: Pick<Lifetime, 'id' | 'name' | 'terms' | 'epoch' | 'isOver' | 'scheduleExpiry'>
+  readonly lifetime: Pick<Lifetime, 'id' | 'name' | 'epoch' | 'isOver' | 'scheduleExpiry'>
   readonly streams: Pick<SessionStreams, 'hasStanding' | 'isOpen' | 'send' | 'sendMessage'>
 }
 

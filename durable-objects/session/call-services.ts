@@ -51,7 +51,7 @@ export class CallServices {
 
   /** Whether the endpoint of the session has `subscriptions()`. */
   get updates(): boolean {
-    return this.#subscriptions !== undefined && this.#lifetime.terms.shard !== undefined
+    return this.#subscriptions !== undefined
   }
 
   /** Returns a call in the form of the engine. @param requestContext that of the call, unsealed */

@@ -356,7 +356,7 @@ export class Calls {
     const now = Date.now()
     // Also while a call runs: no client waits for it.
     if (due <= now) return lifetime.expire(this.#ledger.isOpen)
-    const cleanup = this.#log.deleteFinished(now) ? now + lifetime.terms.log.maxAgeMs : due
+    const cleanup = this.#log.deleteFinished(now) ? now + this.#host.options.log.maxAgeMs : due
     const next = this.#running.size > 0 ? now + keepAwakeAfterMs : cleanup
     return this.#alarms.set({ expiry: due, next, answers: this.#inputRequests.due })
   }

@@ -1,5 +1,5 @@
 /**
- * The lifetime of a session: its id, the options of its endpoint, when it expires, its end, and its tombstone.
+ * The lifetime of a session: its id, when it expires, its end, and its tombstone.
  * It expires idle for `ttl`, without its HTTP+SSE stream, or together with its id.
  *
  * A session that expires deletes what it stored. Its client may use the sealed id again: that starts another life of the session.
@@ -13,7 +13,6 @@ import type { Alarms } from '../shared/alarms.ts'
 import { isLaterUse, lastUse } from '../shared/last-use.ts'
 import { replaceAll } from '../shared/replace-all.ts'
 import type { SessionHost } from './session-host.ts'
-import { readTerms, type SessionTerms } from './session-terms.ts'
 import type { Id, SessionValues } from './session-values.ts'
 
 /** Far more streams, events and input requests than a session has in a millisecond. With a life of a week, ids have at most 15 digits. */
@@ -50,9 +49,6 @@ export class Lifetime {
   readonly #values: SessionValues
   readonly #alarms: Alarms
   readonly #hooks: LifetimeHooks
-  /** The latest options of its endpoint. */
-  #termsText: string | undefined
-  #terms: SessionTerms | undefined
   #name: string | undefined
 
   constructor(ctx: DurableObjectState, host: SessionHost, values: SessionValues, alarms: Alarms, hooks: LifetimeHooks) {
@@ -61,27 +57,6 @@ export class Lifetime {
     this.#values = values
     this.#alarms = alarms
     this.#hooks = hooks
-  }
-
-  /** Sets the options of the endpoint, which each request contains. Alarms use the latest ones. */
-  setTerms(text: string): void {
-    if (text === this.#termsText) return
-    this.#termsText = text
-    this.#terms = undefined
-    if (this.id) this.#storeTerms()
-  }
-
-  #storeTerms(): void {
-    const text = this.#termsText
-    if (text === undefined || text === this.#values.get('terms')) return
-    // Nothing is stored of what is known without it.
-    if (text !== this.#host.termsOf(this.name)) this.#values.put('terms', text)
-    else if (this.#values.get('terms') !== undefined) this.#values.delete('terms')
-  }
-
-  get terms(): SessionTerms {
-    this.#terms ??= readTerms(this.#termsText ?? this.#values.get('terms') ?? this.#host.termsOf(this.name))
-    return this.#terms
   }
 
   /** Returns `undefined` before anything is stored. */
@@ -105,7 +80,7 @@ export class Lifetime {
     const { since, expires } = this.id
     const ageMs = since + this.#host.life - expires
     // A deployment may have changed `ttl` since the earlier life, so its current value tells nothing about a session of this age.
-    return ageMs < Math.min(this.terms.ttl, firstLifeMs) ? 0 : ageMs * idsPerMs
+    return ageMs < Math.min(this.#host.options.ttl, firstLifeMs) ? 0 : ageMs * idsPerMs
   }
 
   /**
@@ -143,8 +118,7 @@ export class Lifetime {
     const now = Date.now()
     const lists = this.#hooks.lists()
     this.#values.put('id', { name: this.name, expires, since: now, ...(lists !== undefined && { lists }) })
-    this.#storeTerms()
-    const { ttl } = this.terms
+    const { ttl } = this.#host.options
     const lastSeenAt = lastUse(now, ttl)
     this.#values.put('lastSeenAt', lastSeenAt)
     void this.#alarms.set({ idle: lastSeenAt + ttl, expires })
@@ -159,7 +133,7 @@ export class Lifetime {
   /** Records the time of a request. */
   markSeen(): void {
     const now = Date.now()
-    const ttl = this.terms.ttl
+    const ttl = this.#host.options.ttl
     const lastSeenAt = this.#values.get('lastSeenAt')
     if (lastSeenAt === undefined || !isLaterUse(now, lastSeenAt, ttl)) return
     if (lastSeenAt === inUse && this.#isHeld) return
@@ -196,7 +170,7 @@ export class Lifetime {
       return Math.min(expires, (disconnectedAt ?? now) + sseGraceMs)
     }
     const lastSeenAt = this.#values.get('lastSeenAt') ?? 0
-    return Math.min(expires, (lastSeenAt === inUse ? now : lastSeenAt) + this.terms.ttl)
+    return Math.min(expires, (lastSeenAt === inUse ? now : lastSeenAt) + this.#host.options.ttl)
   }
 
   /** Adds an alarm, at the latest when the session expires. */
@@ -214,7 +188,7 @@ export class Lifetime {
    * @param hasCalls whether a call waits for its client
    */
   expire(hasCalls: boolean): Promise<void> {
-    if (this.terms.revive) return this.finish('expired')
+    if (this.#host.options.revive) return this.finish('expired')
     const isMissed = this.#values.get('logLevel') !== undefined || this.#values.get('missedTimeout') || hasCalls
     return this.finish('expired', this.id?.expires, isMissed)
   }

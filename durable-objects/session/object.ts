@@ -14,7 +14,6 @@
  * | `logLevel`  | least severe level of log messages for the client           | the session                        |
  * | `missedTimeout` | an input request timed out while the client was disconnected | the session                   |
  * | `registration` | `shard`: number of the Subscriptions object where it is registered | the session            |
- * | `terms`     | `SessionTerms` of its endpoint as a text, if they differ from those of the class | the session   |
  * | `subscribedScopes` | scopes of the resources that it has subscribed to    | until a stream is opened without them |
  * | `reader`    | `Reader`: scopes of the token that opened the standing stream | the session                      |
  * | `taskScopes` | scopes of tasks whose status was sent on the standing stream | until it is opened without them  |
@@ -57,8 +56,8 @@ import { isOverSse, SessionStreams } from './streams.ts'
 type Entry<T> = {
   /** Answers for a session that has ended. */
   over(): Promise<T> | T
-  /** Of a request of the client: see `Lifetime.setTerms`. */
-  terms?: string
+  /** Whether the client sent a request: it uses the session, and continues the calls of an instance that was lost. */
+  isRequest?: boolean
   /** Whether the entry waits until an end in progress is complete. Default: true. An event is not for the next life of the session. */
   waits?: boolean
 }
@@ -96,14 +95,14 @@ export class Session extends Store implements SessionRpc {
       },
     })
     const skippedIds = () => lifetime.skippedIds
-    const log = new EventLog(sql, () => lifetime.terms.log, skippedIds)
+    const log = new EventLog(sql, () => host.options.log, skippedIds)
     const ledger = new CallLedger(sql, skippedIds)
     const streams = new SessionStreams(ctx, values, log, ledger)
-    const registration = new Registration(host, values, log, lifetime)
+    const registration = new Registration(host, values, log, lifetime, added.subscriptions?.shardOf)
     const own = { host, values, lifetime, streams }
     const subscriptions = added.subscriptions && new added.subscriptions.Subscriptions(own, registration)
     const tasks = added.clientTasks && new added.clientTasks.ClientTasks(own, sql, ledger, alarms)
-    const replies = new Replies(host.report, ledger, lifetime, streams)
+    const replies = new Replies(host, ledger, lifetime, streams)
     const inputRequests = new InputRequests(values, ledger, alarms, streams, replies, tasks)
     const services = new CallServices(host, values, lifetime, replies, subscriptions, tasks !== undefined)
     this.#values = values
@@ -120,14 +119,13 @@ export class Session extends Store implements SessionRpc {
    * Every entry of the object goes through this: nothing is done with what a newer release stored, or for a session that has ended, and what
    * was written is stored before the entry is answered.
    */
-  async #handle<T>({ over, terms, waits = true }: Entry<T>, act: () => Promise<T> | T): Promise<T> {
+  async #handle<T>({ over, isRequest = false, waits = true }: Entry<T>, act: () => Promise<T> | T): Promise<T> {
     this.schema.check()
     const lifetime = this.#lifetime
     const ending = waits ? lifetime.completeEnd() : undefined
     if (ending) await ending
     if (lifetime.isOver) return over()
-    if (terms !== undefined) {
-      lifetime.setTerms(terms)
+    if (isRequest) {
       this.#calls.recover()
       lifetime.markSeen()
     }
@@ -138,7 +136,7 @@ export class Session extends Store implements SessionRpc {
 
   async post(request: string, session: string, principal: Principal | undefined): Promise<Posted | string> {
     const post: Post = { ...JSON.parse(request), ...this.#readSession(session), principal }
-    const posted: Posted = await this.#handle({ over: gone, terms: post.terms }, () => {
+    const posted: Posted = await this.#handle({ over: gone, isRequest: true }, () => {
       const overSse = post.handshake === undefined
       if (overSse && !this.#lifetime.id) return gone()
       if (overSse) void this.#subscriptions?.listenAgain(principal)
@@ -182,8 +180,8 @@ export class Session extends Store implements SessionRpc {
   }
 
   admit(opening: Opening): Promise<Admission> {
-    const { terms, expires, scopes, after, relay, owner } = opening
-    return this.#handle<Admission>({ over: gone, terms }, async () => {
+    const { expires, scopes, after, relay, owner } = opening
+    return this.#handle<Admission>({ over: gone, isRequest: true }, async () => {
       const { epoch } = this.#lifetime
       if (owner) this.#lifetime.setOwner(owner, expires)
       await (this.#subscriptions ?? this.#registration).dropWithout(scopes)
@@ -200,14 +198,12 @@ export class Session extends Store implements SessionRpc {
   /**
    * Opens a relay. `?after=<event id>` continues after an event, `?stream=<number>` starts a stream; without either, it opens the standing
    * stream from the next event. `?admitted`: the Worker has called `admit`, and calls it again for 412, if this instance does not
-   * know the token. `terms`: see `Opening`. `relay`, `again`, `primes`, `sse`: see
+   * know the token. `relay`, `again`, `primes`, `sse`: see
    * `StreamOptions`. The URL must not contain secrets, because platforms log it.
    */
   override fetch(request: Request): Promise<Response> {
     const query = new URL(request.url).searchParams
-    return this.#handle({ over: () => withStatus(404), terms: query.get('terms') ?? '' }, () =>
-      this.#open(query, request.signal),
-    )
+    return this.#handle({ over: () => withStatus(404), isRequest: true }, () => this.#open(query, request.signal))
   }
 
   async #open(query: URLSearchParams, signal: AbortSignal): Promise<Response> {

@@ -14,18 +14,32 @@ export class Registration {
   readonly #values: SessionValues
   readonly #log: EventLog
   readonly #lifetime: Lifetime
+  readonly #shardOf: ((session: string) => number) | undefined
 
-  constructor(host: SessionHost, values: SessionValues, log: EventLog, lifetime: Lifetime) {
+  /** @param shardOf returns the number of the Subscriptions object of a session; `undefined` without `subscriptions()` */
+  constructor(
+    host: SessionHost,
+    values: SessionValues,
+    log: EventLog,
+    lifetime: Lifetime,
+    shardOf: ((session: string) => number) | undefined,
+  ) {
     this.#host = host
     this.#values = values
     this.#log = log
     this.#lifetime = lifetime
+    this.#shardOf = shardOf
   }
 
   /** The Subscriptions object of the session. A later increase of the number of shards does not change it. */
   get object(): SubscriptionsRpc | undefined {
-    const shard = this.#values.get('registration')?.shard ?? this.#lifetime.terms.shard
+    const { shard } = this
     return shard === undefined ? undefined : this.#host.subscriptionsAt(shard)
+  }
+
+  /** The number of that object. */
+  get shard(): number | undefined {
+    return this.#values.get('registration')?.shard ?? this.#shardOf?.(this.#lifetime.name)
   }
 
   /** The scopes of the resources that the session has subscribed to. */

@@ -15,16 +15,22 @@ import { standingStream } from '../shared/event-log.ts'
 import { maxRowBytes, maxRpcBytes, tooLarge } from '../shared/message-size.ts'
 import type { Lifetime } from './lifetime.ts'
 import { ledgerCallOf, type PendingPost, type Reply, type SessionCall } from './pending-post.ts'
+import type { SessionHost } from './session-host.ts'
 import type { SessionStreams } from './streams.ts'
 
 export class Replies {
-  readonly #report: (problem: unknown) => void
+  readonly #host: Pick<SessionHost, 'options' | 'report'>
   readonly #ledger: CallLedger
   readonly #lifetime: Lifetime
   readonly #streams: SessionStreams
 
-  constructor(report: (problem: unknown) => void, ledger: CallLedger, lifetime: Lifetime, streams: SessionStreams) {
-    this.#report = report
+  constructor(
+    host: Pick<SessionHost, 'options' | 'report'>,
+    ledger: CallLedger,
+    lifetime: Lifetime,
+    streams: SessionStreams,
+  ) {
+    this.#host = host
     this.#ledger = ledger
     this.#lifetime = lifetime
     this.#streams = streams
@@ -42,7 +48,7 @@ export class Replies {
   }
 
   fail(post: PendingPost, id: RequestId, thrown: unknown, call?: SessionCall): void {
-    const error = asMcpError(thrown, this.#report)
+    const error = asMcpError(thrown, this.#host.report)
     // The client has answered the input request, and repeats no call: only a result reaches the model.
     const isForModel = error instanceof InvalidInputResponse && call?.request.method === 'tools/call'
     const reply = isForModel
@@ -93,7 +99,7 @@ export class Replies {
   requestAnswered(stream: number): void {
     const now = Date.now()
     // One alarm deletes all streams that are too old by then.
-    if (this.#streams.requestAnswered(stream, now)) this.#lifetime.addAlarm(now + this.#lifetime.terms.log.maxAgeMs)
+    if (this.#streams.requestAnswered(stream, now)) this.#lifetime.addAlarm(now + this.#host.options.log.maxAgeMs)
   }
 
   /** Closes the connection, while the call continues: the client reconnects for the remaining events. */
@@ -123,7 +129,7 @@ export class Replies {
       }
     }
     const waits = post.streams && !pending.isSettled
-    const timer = waits ? setTimeout(stream, lifetime.terms.streamAfterMs) : null
+    const timer = waits ? setTimeout(stream, this.#host.options.streamAfterMs) : null
     await pending.settled
     clearTimeout(timer)
     const refusals = (await pending.refusals()).map(({ request, error: { kind, message, data } }) => ({

@@ -12,7 +12,6 @@ export type SessionValues = Values<{
   logLevel: LogLevel
   missedTimeout: true
   registration: { shard: number }
-  terms: string
   subscribedScopes: string[]
   reader: Reader
   taskScopes: string[]

@@ -33,7 +33,7 @@ export class Subscriptions implements AddedSubscriptions {
 
   async listen(scope: SubscriberScope = {}): Promise<boolean> {
     const { host, values, lifetime } = this.#session
-    const { shard } = lifetime.terms
+    const { shard } = this.#registration
     if (shard === undefined || values.get('registration')) return true
     const topics = [...topicsFor(listChanges, scope), subscriberKey(scope) ?? []].flat()
     const { epoch } = lifetime
@@ -63,9 +63,7 @@ export class Subscriptions implements AddedSubscriptions {
   }
 
   get #offeredChanges() {
-    const { host, lifetime } = this.#session
-    const updates = lifetime.terms.shard !== undefined
-    const capabilities = capabilitiesOf(host.server.declarations, { updates })
+    const capabilities = capabilitiesOf(this.#session.host.server.declarations, { updates: true })
     return listChanges.filter(({ list }) => capabilities[list]?.listChanged)
   }
 

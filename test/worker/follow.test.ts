@@ -8,7 +8,7 @@ import { followStream } from '../../worker/http/relay.ts'
 import { relayRequest } from '../../worker/plugins/sessions/session-object.ts'
 import * as closeCode from '../../worker/protocol/close-code.ts'
 import { readRelayMessage, relayMessage } from '../../worker/protocol/relay-messages.ts'
-import { post, postAndFollow, postOf, postTo, terms, week } from './session-post.ts'
+import { post, postAndFollow, postOf, postTo, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
 const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession
@@ -30,7 +30,7 @@ function dialing(stub: Stub, relay: string) {
   const dialed: (string | undefined)[] = []
   const dial = (after: string | undefined, again: boolean) => {
     dialed.push(after)
-    return stub.fetch(relayRequest({ relay, terms, expires: String(Date.now() + week) }, after, again))
+    return stub.fetch(relayRequest({ relay, expires: String(Date.now() + week) }, after, again))
   }
   return { dialed, dial }
 }

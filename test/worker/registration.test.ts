@@ -8,16 +8,12 @@ import { ClientTasksPart } from '../../durable-objects/session/added-parts.ts'
 import { migrations } from '../../durable-objects/session/migrations.ts'
 import { Session } from '../../durable-objects/session/object.ts'
 import type { SessionHost } from '../../durable-objects/session/session-host.ts'
-import { termsWith } from '../../durable-objects/session/session-terms.ts'
-import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
 import { versionOf } from '../../durable-objects/shared/schema.ts'
 import { ClientTasks } from '../../durable-objects/task/client-tasks.ts'
-import { openingOf, post, postTo, relayUrl, week } from './session-post.ts'
+import { openingOf, post, postTo, relayUrl, sessionSettings, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
 const { McpSession } = exports as unknown as { McpSession: { getByName(name: string): Stub } }
-
-const terms = termsWith({ streamAfterMs: 1000, ttl: week, log: defaultLogBounds, revive: true })(undefined)
 
 const server = createServer({ name: 'test', version: '1.0.0' })
 server.resource('note://1', { description: 'A note' }, () => 'a note')
@@ -29,7 +25,7 @@ async function registered(use: (session: Session, storage: DurableObjectStorage,
   const host = {
     server,
     life: week,
-    termsOf: () => terms,
+    options: sessionSettings,
     subscriptionsAt: (shard: number) => ({
       unsubscribeAll: async (session: string, keepsLists = false) =>
         left.push(`${shard} ${session}${keepsLists ? ', but its lists' : ''}`) > 0,

@@ -19,7 +19,7 @@ import { eventsIn } from '../support/events-in.ts'
 import worker from '../support/everything/index.ts'
 import { separators } from '../support/hostile-text.ts'
 import { statelessHeaders } from '../support/stateless.ts'
-import { post, postOf, postTo, terms } from './session-post.ts'
+import { post, postOf, postTo } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
 const { McpSession: namespace, McpSubscriptions: subscriptions } = exports as unknown as {
@@ -32,7 +32,7 @@ const limits = { keepAliveMs: 15_000, maxBufferedBytes: 1_000_000 }
 
 /** The ways of one client's connection to the object, as the Worker dials them. */
 function connection(stub: Stub) {
-  const settings = { relay: crypto.randomUUID(), terms, expires: String(Date.now() + week) }
+  const settings = { relay: crypto.randomUUID(), expires: String(Date.now() + week) }
   return (after: string | undefined, again: boolean) => stub.fetch(relayRequest(settings, after, again))
 }
 
@@ -187,7 +187,7 @@ describe('responses of calls on one stream whose client reads late', () => {
   /** A session over HTTP+SSE. Nothing is read of its stream yet. */
   async function openSse() {
     const stub = session()
-    const settings = { sse: '1', relay: crypto.randomUUID(), terms, expires: String(Date.now() + week) }
+    const settings = { sse: '1', relay: crypto.randomUUID(), expires: String(Date.now() + week) }
     const dial = (after: string | undefined, again: boolean) => stub.fetch(relayRequest(settings, after, again))
     const response = await openRelay({ keepAliveMs: 15_000, maxBufferedBytes: 5_000, dial })
     const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
@@ -236,7 +236,7 @@ describe('responses of calls on one stream whose client reads late', () => {
     const since20250326 = { version: '2025-03-26', capabilities: {}, client: { name: 'test', version: '1' } }
     expect(await postTo(stub, postOf(messages, { batch: true, handshake: since20250326 }))).toEqual({ stream: 1 })
     await answered(stub)
-    const settings = { stream: '1', relay: crypto.randomUUID(), terms, expires: String(Date.now() + week) }
+    const settings = { stream: '1', relay: crypto.randomUUID(), expires: String(Date.now() + week) }
     const dial = (after: string | undefined, again: boolean) => stub.fetch(relayRequest(settings, after, again))
     const read = reading(await openRelay({ keepAliveMs: 15_000, maxBufferedBytes: 5_000, dial }))
     await vi.waitFor(() => expect(read.ended).toBe(true))

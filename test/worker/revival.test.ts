@@ -7,25 +7,14 @@ import type { Post, SessionRpc } from '../../durable-objects/rpc.ts'
 import { migrations } from '../../durable-objects/session/migrations.ts'
 import { Session } from '../../durable-objects/session/object.ts'
 import type { SessionHost } from '../../durable-objects/session/session-host.ts'
-import { readTerms, termsWith } from '../../durable-objects/session/session-terms.ts'
-import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
 import { versionOf } from '../../durable-objects/shared/schema.ts'
 import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
-import {
-  terms as everythingsTerms,
-  openingOf,
-  postOf,
-  postTo,
-  post as postWith,
-  relayUrl,
-  week,
-} from './session-post.ts'
+import { openingOf, postOf, postTo, post as postWith, relayUrl, sessionSettings, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
 const { McpSession } = exports as unknown as { McpSession: { getByName(name: string): Stub } }
 
 const day = 24 * 60 * 60_000
-const terms = { streamAfterMs: 1000, ttl: day, log: defaultLogBounds, revive: true }
 
 let expires: number
 beforeEach(() => {
@@ -185,7 +174,7 @@ async function expiring(use: (session: Session, end: End, storage: DurableObject
   const host = {
     server,
     life: week,
-    termsOf: () => everythingsTerms,
+    options: { ...sessionSettings, ttl: day },
     subscriptionsAt: () => ({
       unsubscribeAll() {
         began.resolve()
@@ -291,9 +280,4 @@ describe('a request that arrives while a session expires', () => {
       }
     })
   })
-})
-
-test('the terms of a session are read as they were written', () => {
-  expect(readTerms(termsWith({ ...terms, revive: false })(2))).toMatchObject({ shard: 2, revive: false })
-  expect(readTerms(termsWith(terms)(undefined))).toMatchObject({ shard: undefined, revive: true })
 })

@@ -7,11 +7,9 @@ import type { SessionRpc, SubscriptionsRpc } from '../../durable-objects/rpc.ts'
 import { SubscriptionsPart } from '../../durable-objects/session/added-parts.ts'
 import { Session } from '../../durable-objects/session/object.ts'
 import type { SessionHost } from '../../durable-objects/session/session-host.ts'
-import { termsWith } from '../../durable-objects/session/session-terms.ts'
-import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
 import { Subscriptions } from '../../durable-objects/subscriptions/session-part.ts'
 import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
-import { openingOf, post, postTo, relayUrl, week } from './session-post.ts'
+import { openingOf, post, postTo, relayUrl, sessionSettings, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
 const { McpSession } = exports as unknown as { McpSession: { getByName(name: string): Stub } }
@@ -28,11 +26,10 @@ const subscribe = (uri: string) => {
 
 /** Runs sessions on the storage of one. @param next returns the next instance of the object, after the last one was lost */
 async function running(use: (next: () => Session) => Promise<void>) {
-  const terms = termsWith({ streamAfterMs: 1000, ttl: week, log: defaultLogBounds, revive: true })(0)
   const host = {
     server,
     life: week,
-    termsOf: () => terms,
+    options: sessionSettings,
     subscriptionsAt: () =>
       ({
         subscribe: async () => true,

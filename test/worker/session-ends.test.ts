@@ -8,19 +8,13 @@ import { type AddedParts, SubscriptionsPart } from '../../durable-objects/sessio
 import { migrations } from '../../durable-objects/session/migrations.ts'
 import { Session } from '../../durable-objects/session/object.ts'
 import type { SessionHost } from '../../durable-objects/session/session-host.ts'
-import { termsWith } from '../../durable-objects/session/session-terms.ts'
-import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
 import { versionOf } from '../../durable-objects/shared/schema.ts'
 import { Subscriptions } from '../../durable-objects/subscriptions/session-part.ts'
 import * as closeCode from '../../worker/protocol/close-code.ts'
-import { post, postTo, relayUrl, week } from './session-post.ts'
+import { post, postTo, relayUrl, sessionSettings, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
 const { McpSession } = exports as unknown as { McpSession: { getByName(name: string): Stub } }
-
-const termsWithRevive = (revive: boolean) =>
-  termsWith({ streamAfterMs: 1000, ttl: week, log: defaultLogBounds, revive })
-const termsOf = termsWithRevive(true)
 
 type Running = {
   session: Session
@@ -48,7 +42,7 @@ async function running(
   const defaults = {
     server,
     life: week,
-    termsOf: () => termsOf(undefined),
+    options: sessionSettings,
     at: () => ({ server: host.server ?? server, seals: () => ({}) }),
     report: (problem: unknown) => reported.push(problem),
   }
@@ -127,16 +121,17 @@ describe('a session whose expiry fails once', () => {
       subscribe: async (_: string, topics: string[]) => registered.push(...topics) > 0,
       unsubscribeAll: async () => registered.splice(0).length > 0,
     }
-    const subscribing = { subscriptionsAt: () => shard as unknown as SubscriptionsRpc }
+    const subscribing = {
+      subscriptionsAt: () => shard as unknown as SubscriptionsRpc,
+      options: { ...sessionSettings, revive },
+    }
     await running(
       subscribing,
       async (parts) => {
         const { session, storage, name } = parts
-        const terms = termsWithRevive(revive)(0)
         const stored = {
           schema: versionOf(migrations),
           id: { name, expires, since: Date.now() },
-          terms,
           lastSeenAt: 1,
           registration: { shard: 0 },
           stateObjects: ['board'],
@@ -192,17 +187,16 @@ describe('a session whose object is lost while it ends', () => {
       subscribe: async (_: string, topics: string[]) => registered.push(...topics) > 0,
       unsubscribeAll: async () => registered.splice(0).length > 0,
     }
-    const terms = termsWithRevive(revive)(0)
     const own: Partial<SessionHost> = {
       // Only what a session uses of them.
       subscriptionsAt: () => shard as unknown as SubscriptionsRpc,
       state: (name) => ({ deleteAll: async () => void deleted.push(name) }) as never,
-      termsOf: () => terms,
+      options: { ...sessionSettings, revive },
     }
     await running(
       { ...own, ...host },
       async (parts) => {
-        expect(await postTo(parts.session, post('resources/subscribe', { uri: 'note://1' }, { terms }))).toMatchObject({
+        expect(await postTo(parts.session, post('resources/subscribe', { uri: 'note://1' }))).toMatchObject({
           status: 200,
         })
         expect(registered).toContain('resource:note://1')
@@ -253,8 +247,7 @@ describe('a session whose object is lost while it ends', () => {
       await reached
       const gone = { unsubscribeAll: async () => false } as unknown as SubscriptionsRpc
       const session = next({ subscriptionsAt: () => gone })
-      const ping = post('ping', {}, { terms: termsWithRevive(false)(0) })
-      expect(await postTo(session, ping)).toEqual({ gone: true })
+      expect(await postTo(session, post('ping'))).toEqual({ gone: true })
       expect(valuesIn(storage)).toEqual(['ended'])
     })
   })
@@ -412,7 +405,7 @@ describe('a session that ends', () => {
       subscribing,
       async ({ session, storage, name }) => {
         const principal = { issuer: 'i', subject: 's', scopes: ['notes'], claims: {} }
-        const more = { principal, terms: termsOf(0) }
+        const more = { principal }
         const posted = postTo(session, post('resources/subscribe', { uri: 'note://1' }, more))
         await vi.waitFor(() => expect(valuesIn(storage)).toContain('id'))
         expect(await session.end(Date.now() + week)).toBe(true)

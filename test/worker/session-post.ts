@@ -1,18 +1,12 @@
 import type { Opening, Post, Posted, PostedSession, SessionRpc } from '../../durable-objects/rpc.ts'
-import { termsWith } from '../../durable-objects/session/session-terms.ts'
 import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
 import type { Message, RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 
 /** Milliseconds for which the sealed id of a session is valid. */
 export const week = 7 * 24 * 60 * 60_000
 
-/** The terms of the sessions of the test server. */
-export const terms = termsWith({
-  streamAfterMs: 600_000,
-  ttl: 24 * 60 * 60_000,
-  log: defaultLogBounds,
-  revive: true,
-})(0)
+/** Options of a session, for tests that make its object themselves. */
+export const sessionSettings = { streamAfterMs: 1000, ttl: week, log: defaultLogBounds, revive: true }
 
 /** What a Worker hands to the Session object of a client of 2025-11-25 that can be asked for input. */
 export const postOf = (messages: Message[], more: Partial<Post> = {}): Post => ({
@@ -25,7 +19,6 @@ export const postOf = (messages: Message[], more: Partial<Post> = {}): Post => (
   address: undefined,
   http: { url: 'https://mcp.example/mcp', headers: '' },
   session: 'sealed',
-  terms,
   expires: Date.now() + week,
   streams: true,
   ...more,
@@ -38,16 +31,15 @@ export const post = (method: string, params: object = {}, more: Partial<Post> = 
 /** Sends a POST to a session, as a Worker does that follows its stream if it can. */
 export async function postAndFollow(
   to: Pick<SessionRpc, 'post'>,
-  { principal, handshake, session, tenant, terms, expires, ...request }: Post,
+  { principal, handshake, session, tenant, expires, ...request }: Post,
 ): Promise<Posted> {
-  const common: PostedSession = { handshake, session, tenant, terms, expires }
+  const common: PostedSession = { handshake, session, tenant, expires }
   const posted = await to.post(JSON.stringify(request), JSON.stringify(common), principal)
   return typeof posted === 'string' ? { status: 200, text: posted } : posted
 }
 
 /** What a Worker asks before it opens the stream of an anonymous client. */
 export const openingOf = (more: Partial<Opening> = {}): Opening => ({
-  terms,
   expires: Date.now() + week,
   issuer: undefined,
   tenant: undefined,
@@ -71,7 +63,6 @@ export async function postTo(to: Pick<SessionRpc, 'post'>, sent: Post): Promise<
 /** Returns the URL that opens a relay to a session. */
 export const relayUrl = (query: string): string =>
   `https://session/relay?${new URLSearchParams({
-    terms,
     expires: String(Date.now() + week),
     ...Object.fromEntries(new URLSearchParams(query)),
   })}`

@@ -2,27 +2,34 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'c
 import { exports } from 'cloudflare:workers'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { Post, Posted, SessionRpc } from '../../durable-objects/rpc.ts'
-import { termsWith } from '../../durable-objects/session/session-terms.ts'
-import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
+import { type Duration, serve } from '../../worker/index.ts'
+import { sessions } from '../../worker/plugins/sessions/index.ts'
 import type { Message, RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
+import worker from '../support/everything/index.ts'
 import { post, postOf, postTo, relayUrl, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
-const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession
+type Namespace = { getByName(name: string): Stub }
+/** `StrictSession` has `revive: false`. */
+const { McpSession: namespace, StrictSession } = exports as unknown as Record<'McpSession' | 'StrictSession', Namespace>
 
 afterEach(() => {
   vi.useRealTimers()
 })
 
-const withoutRevive = termsWith({
-  streamAfterMs: 1000,
-  ttl: 24 * 60 * 60_000,
-  log: defaultLogBounds,
-  revive: false,
-})(0)
-
 const session = () => namespace.getByName(crypto.randomUUID())
+/** The class of the session, as other deployments had it. */
+const classWith = (ttl: Duration, name: string) =>
+  serve(worker.server, {
+    path: `/${name}/mcp`,
+    plugins: [sessions({ ttl })],
+    durableObjects: { names: { McpSession: name } },
+  }).McpSession
+const HourlySession = classWith('1h', 'HourlySession')
+const LongSession = classWith('3d', 'LongSession')
+
+const strictSession = () => StrictSession.getByName(crypto.randomUUID())
 
 const call = (name: string, args: object = {}) => post('tools/call', { name, arguments: args })
 
@@ -88,8 +95,12 @@ describe('a session without state', () => {
         }
         Object.assign(kv, { put })
       })
-    const terms = termsWith({ streamAfterMs: 50, ttl: week, log: defaultLogBounds, revive: true })(0)
-    const wait = () => post('tools/call', { name: 'wait', arguments: { key: crypto.randomUUID() } }, { terms })
+    const wait = () =>
+      post('tools/call', {
+        name: 'wait',
+        arguments: { key: crypto.randomUUID() },
+        _meta: { progressToken: 'p' },
+      })
     const level = () => post('logging/setLevel', { level: 'debug' })
     test.each([
       ['the id', 'a call that becomes a stream', 'id', wait],
@@ -701,16 +712,14 @@ describe('a session that ends or expires', () => {
 
   test.each([
     ['a log level', post('logging/setLevel', { level: 'debug' })],
-    ['a subscription', post('resources/subscribe', { uri: 'note://1' })],
     ['an open input request', call('ask_name')],
   ])('without revive keeps a tombstone when it expired with %s that its client would miss', async (_, request) => {
-    const stub = session()
-    await postTo(stub, { ...request, terms: withoutRevive })
+    const stub = strictSession()
+    await postTo(stub, request)
     expect(await runDurableObjectAlarm(stub)).toBe(true)
     expect(
       await postTo(stub, {
         ...post('ping'),
-        terms: withoutRevive,
         messages: [{ jsonrpc: '2.0', id: 9, method: 'ping' }],
       }),
     ).toMatchObject({
@@ -725,8 +734,8 @@ describe('a session that ends or expires', () => {
   test.each([['together with'], ['some time after']])(
     'without revive keeps a tombstone when it expired %s the unnoticed timeout of an input request',
     async (when) => {
-      const stub = session()
-      await postTo(stub, { ...call('ask_name'), terms: withoutRevive })
+      const stub = strictSession()
+      await postTo(stub, call('ask_name'))
       await evictDurableObject(stub)
       await runInDurableObject(stub, (_, { storage: { sql } }) => sql.exec('UPDATE calls SET due = 1'))
       if (when === 'some time after') expect(await runDurableObjectAlarm(stub)).toBe(true)
@@ -740,21 +749,25 @@ describe('a session that ends or expires', () => {
     const stub = session()
     const expires = Date.now() + week
     const hour = 60 * 60_000
-    const termsOf = (ttl: number) => termsWith({ streamAfterMs: 1000, ttl, log: defaultLogBounds, revive: true })(0)
-    const asking = (ttl: number) => ({ ...call('ask_name'), expires, terms: termsOf(ttl) })
-    expect(await postTo(stub, asking(hour))).toEqual({ stream: 1 })
-    await evictDurableObject(stub)
+    const asking = { ...call('ask_name'), expires }
+    // As before the deployment.
+    const hourly = await runInDurableObject(stub, async (_, context) => {
+      const object = new HourlySession(context, {} as never)
+      expect(await postTo(object, asking)).toEqual({ stream: 1 })
+      return object
+    })
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * hour })
-    await runDurableObjectAlarm(stub)
+    await runInDurableObject(stub, () => hourly.alarm())
+    await evictDurableObject(stub)
     expect(await valuesOf(stub)).toEqual([])
 
-    const { stream } = (await postTo(stub, asking(24 * hour))) as { stream: number }
+    const { stream } = (await postTo(stub, asking)) as { stream: number }
     expect(stream).toBeGreaterThan(1)
     expect((await open(stub, 'after=1.0')).status).toBe(400)
     const relay = await open(stub, `stream=${stream}`)
     await vi.waitFor(() => expect(relay.frames.join('')).toContain('elicitation/create'))
     const late = { jsonrpc: '2.0' as const, id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }
-    expect(await postTo(stub, { ...asking(24 * hour), messages: [late] })).toEqual({ status: 202 })
+    expect(await postTo(stub, { ...asking, messages: [late] })).toEqual({ status: 202 })
     expect(relay.frames.join('')).not.toContain('Ada')
     relay.socket?.close(4000)
   })
@@ -900,13 +913,14 @@ describe('a session that ends or expires', () => {
   test('does not expire within a shortened sessions.ttl of a request that was not stored under the longer one', async () => {
     const day = 24 * 60 * 60_000
     const stub = session()
-    const terms = termsWith({ streamAfterMs: 1000, ttl: 3 * day, log: defaultLogBounds, revive: true })(0)
-    await postTo(stub, post('logging/setLevel', { level: 'debug' }, { terms }))
     const usedAt = Date.now() + day / 10
-    vi.useFakeTimers({ toFake: ['Date'], now: usedAt })
-    await postTo(stub, post('ping', {}, { terms }))
-    // A deployment gives the class of the session a ttl of a day.
-    await runInDurableObject(stub, (_, { storage }) => void storage.kv.delete('terms'))
+    // As before the deployment.
+    await runInDurableObject(stub, async (_, context) => {
+      const object = new LongSession(context, {} as never)
+      await postTo(object, post('logging/setLevel', { level: 'debug' }))
+      vi.useFakeTimers({ toFake: ['Date'], now: usedAt })
+      await postTo(object, post('ping'))
+    })
     await evictDurableObject(stub)
     vi.setSystemTime(usedAt + day - 1000)
     expect(await runDurableObjectAlarm(stub)).toBe(true)
@@ -962,9 +976,9 @@ describe('a session that ends or expires', () => {
   })
 
   test('expires, however long one of its calls runs', async () => {
-    const stub = session()
+    const stub = strictSession()
     const forever = { name: 'wait', arguments: { key: crypto.randomUUID() }, _meta: { progressToken: 'p' } }
-    expect(await postTo(stub, post('tools/call', forever, { terms: withoutRevive }))).toEqual({ stream: 1 })
+    expect(await postTo(stub, post('tools/call', forever))).toEqual({ stream: 1 })
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 25 * 60 * 60_000 })
     try {
       expect(await runDurableObjectAlarm(stub)).toBe(true)

@@ -503,6 +503,12 @@ const worker = serve(server, {
 export default worker
 export const { McpSession, McpSubscriptions } = worker
 export { McpState } from 'edgemcp/state'
+/** Sessions that lose nothing without an error. */
+export const { McpSession: StrictSession } = serve(server, {
+  path: '/strict/mcp',
+  plugins: [sessions({ revive: false })],
+  durableObjects: { names: { McpSession: 'StrictSession' } },
+})
 /** For an endpoint of another server that a test makes in this Worker. */
 export class LookingSession extends McpSession {}
 export class LookingTask extends McpSession {}

@@ -17,37 +17,28 @@ import type { RequestId } from '../../protocol/types.ts'
 import { unknownVersion } from '../../protocol/unsupported-version.ts'
 import type { IncomingRequest } from '../../request-hooks.ts'
 import { namedBy, openSession, type SessionContent, sealSession, sessionLifeMs } from './sealed-session.ts'
-import { accepted, postToSession, relayRequest, type SessionObjects, type SessionPost } from './session-object.ts'
+import { accepted, postToSession, relayRequest, type SessionPost, sessionObject } from './session-object.ts'
 
 /** The purpose that its session ids are sealed for. */
 const purpose = 'sse'
 
 /** GET: opens a session. The first event of its stream contains the URL to post to. */
-export async function getSse(
-  request: Request,
-  host: Host,
-  incoming: IncomingRequest,
-  objects: SessionObjects,
-): Promise<Response> {
+export async function getSse(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
   await authenticate(request, host, incoming)
   const badVersion = unknownVersion(boundedHeader(request, 'MCP-Protocol-Version'))
   if (badVersion) return errorResponse(badVersion)
   const access = await decideAccess([], host, incoming)
-  return access instanceof Response ? access : openSseSession(access, host, objects)
+  return access instanceof Response ? access : openSseSession(access, host)
 }
 
-async function openSseSession(
-  { principal, credential }: Access,
-  host: Host,
-  objects: SessionObjects,
-): Promise<Response> {
+async function openSseSession({ principal, credential }: Access, host: Host): Promise<Response> {
   const content = { expires: Date.now() + sessionLifeMs }
   const id = await sealSession(purpose, content, host, principal)
   const { name, expires } = namedBy(id, content)
-  const settings = { sse: '1', relay: crypto.randomUUID(), terms: objects.termsOf(name), expires: String(expires) }
+  const settings = { sse: '1', relay: crypto.randomUUID(), expires: String(expires) }
   return openRelay({
     ...host.limits,
-    dial: (after, again) => objects.at(name).fetch(relayRequest(settings, after, again)),
+    dial: (after, again) => sessionObject(host, name).fetch(relayRequest(settings, after, again)),
     notifyOnClose: true,
     // The session ends with its stream.
     maxStreamAgeMs: Number.POSITIVE_INFINITY,
@@ -57,12 +48,7 @@ async function openSseSession(
 }
 
 /** POST: one message of a session. */
-export async function postSse(
-  request: Request,
-  host: Host,
-  incoming: IncomingRequest,
-  objects: SessionObjects,
-): Promise<Response> {
+export async function postSse(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
   // Refused as on the other paths, although nothing depends on it.
   boundedHeader(request, 'Accept')
   const principal = await authenticate(request, host, incoming)
@@ -71,14 +57,14 @@ export async function postSse(
   if ('refused' in message) {
     return rejectMessages(parsed, message.refused, message.id, host, incoming, async (messages, access) => {
       const post = await readSsePost(request, messages, host, principal)
-      if (!(post instanceof Response)) await postToSession(post, access, host, objects)
+      if (!(post instanceof Response)) await postToSession(post, access, host)
     })
   }
   const access = await decideAccess([message], host, incoming)
   if (access instanceof Response) return access
   const post = await readSsePost(request, [message], host, principal)
   if (post instanceof Response) return post
-  const posted = await postToSession(post, access, host, objects)
+  const posted = await postToSession(post, access, host)
   if ('lacks' in posted) return access.rejectForScopes(posted.lacks)
   return 'gone' in posted ? unknownSession([message]) : accepted()
 }

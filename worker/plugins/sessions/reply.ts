@@ -12,7 +12,7 @@ import { eventFrame } from '../../protocol/server-sent-events.ts'
 import { type SessionCalls, type SessionStream, unknownEvent } from './read.ts'
 import { admitStream } from './run.ts'
 import type { Session } from './session-id.ts'
-import { relayRequest, type SessionObjects } from './session-object.ts'
+import { relayRequest, sessionObject } from './session-object.ts'
 
 /** @param posted the result of the POST at the Durable Object */
 export async function replyFromSession(
@@ -21,7 +21,6 @@ export async function replyFromSession(
   accept: AcceptedTypes,
   access: Access,
   host: Host,
-  objects: SessionObjects,
 ): Promise<Response> {
   if ('gone' in posted) return unknownSession(messages)
   if ('lacks' in posted) return access.rejectForScopes(posted.lacks)
@@ -30,7 +29,7 @@ export async function replyFromSession(
     if (posted.frames !== undefined) return new Response(posted.frames, { headers: eventStreamHeaders })
     const { stream, following } = posted
     // The first connection of each stream of a POST: clients come back with a GET.
-    return openSessionRelay(session, access, host, objects, { relay: 'post', stream: String(stream) }, { following })
+    return openSessionRelay(session, access, host, { relay: 'post', stream: String(stream) }, { following })
   }
   const { status, text, headers } = posted
   if (text === undefined) return new Response(null, { status })
@@ -44,10 +43,9 @@ export async function replyWithStream(
   { session, after }: SessionStream,
   access: Access,
   host: Host,
-  objects: SessionObjects,
 ): Promise<Response> {
   const relay = crypto.randomUUID()
-  const admit = (last: string | undefined) => admitStream({ session, after: last }, relay, access, host, objects)
+  const admit = (last: string | undefined) => admitStream({ session, after: last }, relay, access, host)
   const admission = await admit(after)
   if ('gone' in admission) return unknownSession([])
   if ('lacks' in admission) return access.rejectForScopes(admission.lacks)
@@ -55,7 +53,6 @@ export async function replyWithStream(
     session,
     access,
     host,
-    objects,
     { relay, ...(access.principal && { admitted: '1' }) },
     { after, admit },
   )
@@ -71,7 +68,6 @@ async function openSessionRelay(
   { name, expires, handshake }: Session,
   { credential }: Access,
   host: Host,
-  objects: SessionObjects,
   settings: Readonly<Record<string, string>> & { readonly relay: string },
   {
     after,
@@ -84,20 +80,16 @@ async function openSessionRelay(
   },
 ): Promise<Response> {
   const isPolling = revisionOf(handshake.version)?.polling === true
-  const query = {
-    ...settings,
-    terms: objects.termsOf(name),
-    expires: String(expires),
-  }
+  const query = { ...settings, expires: String(expires) }
   let isForgotten = false
   const dial: RelayOptions['dial'] = async (last, again, hasId) => {
     const admitted = again || isForgotten ? await admit?.(last) : undefined
     if (admitted && !('admitted' in admitted)) return new Response(null, { status: 404 })
     // A new stub for each dial: one whose object was lost may stay broken.
     const primes = isPolling && !hasId
-    const response = await objects
-      .at(name)
-      .fetch(relayRequest({ ...query, ...(primes && { primes: '1' }) }, last, again))
+    const response = await sessionObject(host, name).fetch(
+      relayRequest({ ...query, ...(primes && { primes: '1' }) }, last, again),
+    )
     isForgotten = response.status === 412
     if (isForgotten) throw new Error('The object of the session was lost after it had admitted the stream')
     return response

@@ -4,7 +4,7 @@ import type { Access } from '../../http/access.ts'
 import type { Host } from '../../http/host.ts'
 import type { SessionStream } from './read.ts'
 import type { Session } from './session-id.ts'
-import type { SessionObjects } from './session-object.ts'
+import { sessionObject } from './session-object.ts'
 
 /**
  * Asks the Durable Object of a session whether its client may have a stream, by the scopes of the calls on it. An anonymous client may.
@@ -16,7 +16,6 @@ export async function admitStream(
   relay: string,
   { principal }: Access,
   host: Host,
-  objects: SessionObjects,
 ): Promise<Admission> {
   const isEndObserved = host.server.declarations.hooks?.onSessionEnd !== undefined
   if (!principal && !isEndObserved) return { admitted: true }
@@ -26,8 +25,7 @@ export async function admitStream(
     principal: principal && { ...principal, claims: {} },
     tenant: host.tenant,
   }
-  return objects.at(name).admit({
-    terms: objects.termsOf(name),
+  return sessionObject(host, name).admit({
     expires,
     issuer,
     tenant,
@@ -41,5 +39,5 @@ export async function admitStream(
 }
 
 /** @returns false if the session had already ended */
-export const endSession = ({ name, expires }: Session, objects: SessionObjects): Promise<boolean> =>
-  objects.at(name).end(expires)
+export const endSession = ({ name, expires }: Session, host: Host): Promise<boolean> =>
+  sessionObject(host, name).end(expires)

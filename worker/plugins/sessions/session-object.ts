@@ -6,12 +6,8 @@ import type { Access } from '../../http/access.ts'
 import { type Host, sealsOf } from '../../http/host.ts'
 import type { OpenedSession, SessionContent } from './sealed-session.ts'
 
-/** The Durable Objects of sessions, and the options that apply to them. */
-export interface SessionObjects {
-  at(name: string): SessionRpc
-  /** Returns the options of a session, by the name of its object: `SessionTerms` as a text. */
-  termsOf(name: string): string
-}
+/** Returns the Durable Object of a session. */
+export const sessionObject = ({ object }: Pick<Host, 'object'>, name: string): SessionRpc => object('McpSession', name)
 
 /** The session of a POST, and what the request contains about it. */
 export type SessionPost = Pick<PostedRequest, 'messages' | 'batch' | 'streams'> & {
@@ -19,12 +15,7 @@ export type SessionPost = Pick<PostedRequest, 'messages' | 'batch' | 'streams'> 
 }
 
 /** Forwards a POST to the Durable Object of its session, which runs its calls. */
-export async function postToSession(
-  { session, ...post }: SessionPost,
-  access: Access,
-  host: Host,
-  objects: SessionObjects,
-): Promise<Posted> {
+export async function postToSession({ session, ...post }: SessionPost, access: Access, host: Host): Promise<Posted> {
   const { principal, caller, address, request } = access
   const hasContext = access.requestContext !== emptyContext
   const requestContext = hasContext ? await storedContext(access, session.expires, host) : undefined
@@ -32,9 +23,11 @@ export async function postToSession(
   const http = { url: request.url, headers: headerLines(request.headers) }
   const parts = { scopes, caller, address, http, ...(requestContext && { requestContext }) }
   const posted: PostedRequest = { ...post, ...parts }
-  const answer = await objects
-    .at(session.name)
-    .post(JSON.stringify(posted), textOfSession(session, host, objects), principal)
+  const answer = await sessionObject(host, session.name).post(
+    JSON.stringify(posted),
+    textOfSession(session, host),
+    principal,
+  )
   if (typeof answer === 'string') return { status: 200, text: answer }
   if ('status' in answer || 'stream' in answer) access.recordRefusals(answer)
   return answer
@@ -43,12 +36,12 @@ export async function postToSession(
 /** The texts of sessions whose ids are in the cache of `session-id.ts`. */
 const textsOfSessions = new WeakMap<SessionPost['session'], string>()
 
-function textOfSession(opened: SessionPost['session'], host: Host, objects: SessionObjects): string {
+function textOfSession(opened: SessionPost['session'], host: Host): string {
   const known = textsOfSessions.get(opened)
   if (known !== undefined) return known
   const { name, expires, handshake } = opened
   const { tenant } = host
-  const session: PostedSession = { handshake, session: name, expires, tenant, terms: objects.termsOf(name) }
+  const session: PostedSession = { handshake, session: name, expires, tenant }
   const text = JSON.stringify(session)
   textsOfSessions.set(opened, text)
   return text

@@ -1,9 +1,8 @@
 /** `sessions()`: serves clients of protocol versions before 2026-07-28 with sessions, which Durable Objects store. */
-import type { SessionRpc, SubscriptionsRpc } from '../../../durable-objects/rpc.ts'
+import type { SubscriptionsRpc } from '../../../durable-objects/rpc.ts'
 import { addedParts } from '../../../durable-objects/session/added-parts.ts'
 import { Session } from '../../../durable-objects/session/object.ts'
-import type { SessionHost } from '../../../durable-objects/session/session-host.ts'
-import { termsWith } from '../../../durable-objects/session/session-terms.ts'
+import type { SessionHost, SessionSettings } from '../../../durable-objects/session/session-host.ts'
 import { defaultLogBounds, type ReplayLimits } from '../../../durable-objects/shared/event-log.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import { type Duration, millisecondsOrInfinity } from '../../declarations/duration.ts'
@@ -12,7 +11,7 @@ import type { StateRpc } from '../../declarations/state.ts'
 import type { Plugin, Runtime } from '../../plugin.ts'
 import { shardName } from '../../protocol/changes.ts'
 import { sessionLifeMs } from './sealed-session.ts'
-import { transportOf } from './transport.ts'
+import { transport } from './transport.ts'
 
 /** Configures `sessions()`. */
 export type SessionOptions = {
@@ -61,33 +60,22 @@ const kinds: KindsOf<SessionOptions> = {
 export function sessions(options: SessionOptions = {}): Plugin<{ readonly McpSession: SessionClass }> {
   checkOptions('sessions()', options, kinds)
   const { ttl = '1d', log, revive = true } = options
-  const ttlMs = millisecondsOrInfinity(ttl, 'sessions().ttl')
-  /** Returns the function that returns the options of a session, by the name of its object, as a text. */
-  const termsIn = (runtime: Runtime): ((session: string) => string) => {
-    const { streamAfterMs } = runtime.limits
-    const termsOfShard = termsWith({ streamAfterMs, ttl: ttlMs, log: { ...defaultLogBounds, ...log }, revive })
-    return (session) => termsOfShard(partsOf(runtime).subscriptions?.shardOf(session))
-  }
+  const settings = { ttl: millisecondsOrInfinity(ttl, 'sessions().ttl'), log: { ...defaultLogBounds, ...log }, revive }
   return {
     name: 'sessions',
-    provide: (runtime) => ({
-      transport: transportOf({
-        at: (name) => runtime.object<SessionRpc>('McpSession', name),
-        termsOf: termsIn(runtime),
-      }),
-    }),
-    objects: { McpSession: (runtime) => classOf(runtime, termsIn(runtime)) },
+    provide: () => ({ transport }),
+    objects: { McpSession: (runtime) => classOf(runtime, settings) },
   }
 }
 
 const partsOf = ({ provided }: Runtime) => addedParts(provided.flatMap(({ sessionPart }) => sessionPart ?? []))
 
-function classOf(runtime: Runtime, termsOf: SessionHost['termsOf']): SessionClass {
-  const { server, report } = runtime
+function classOf(runtime: Runtime, settings: Omit<SessionSettings, 'streamAfterMs'>): SessionClass {
+  const { server, limits, report } = runtime
   const host: SessionHost = {
     server,
     life: sessionLifeMs,
-    termsOf,
+    options: { ...settings, streamAfterMs: limits.streamAfterMs },
     at: runtime.at,
     state: (name) => runtime.object<StateRpc>('McpState', name),
     subscriptionsAt: (shard) => runtime.object<SubscriptionsRpc>('McpSubscriptions', shardName(shard)),
