@@ -812,7 +812,7 @@ test('rounds without an input request are counted across tokens that the upstrea
   const server = newServer().use(
     nodeProxy('https://upstream.example/mcp', upstream.fetch, { upstream: { provider: 'github', scopes: [] } }),
   )
-  Object.assign(draftOf(server), { upstream: async () => 'token of the user' })
+  Object.assign(draftOf(server), { context: { upstream: () => async () => 'token of the user' } })
   await refusal(server, 'tools/call', { name: 'x' }, { post: {} })
   expect(upstream.asked('tools/call').length).toBeLessThan(40)
   expect(upstream.asked('tools/list').length).toBeLessThan(3)
@@ -828,7 +828,7 @@ test('rounds without an input request are counted across tokens that the upstrea
   const other = newServer().use(
     nodeProxy('https://silent.example/mcp', silent.fetch, { upstream: { provider: 'github', scopes: [] } }),
   )
-  Object.assign(draftOf(other), { upstream: async () => 'token of the user' })
+  Object.assign(draftOf(other), { context: { upstream: () => async () => 'token of the user' } })
   expect(await refusal(other, 'tools/call', { name: 'x' }, { post: {} })).toMatchObject({
     message: expect.stringContaining('more than 10 times in a row with a round that requests no input'),
   })
