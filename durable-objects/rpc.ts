@@ -373,7 +373,7 @@ export interface TaskListRpc {
 
 export type ListedTask = { readonly name: string; readonly taskId: string }
 
-/** Where the authorization server of sign-in is. Everything is derived from the endpoint, whose objects know none. */
+/** Where the authorization server of sign-in is, as the endpoint that received a request derives it. */
 export type OAuthSite = {
   /** The issuer: scheme, host and port of the endpoint. */
   readonly origin: string
@@ -441,51 +441,16 @@ export type UserAnswer =
   | { readonly is: 'unanswered' }
 
 /**
- * A provider, as the endpoint of a request has it: its functions run where the request arrived. The isolate of an object may not have the
- * endpoint, or another one with another provider of the same name.
+ * Names a provider of an endpoint, and its client there. During a rollout, the isolate of an object may run another deployment, without this
+ * provider or with another issuer or client.
  */
-export type ProviderCalls = Pick<KeptTokens, 'issuer' | 'clientId'> & {
-  readonly name: string
-  /** Names the tokens of the user: the provider and, where it states the tenant of a user, that of the grant. See `tokensEntry`. */
+export type ProviderName = Pick<KeptTokens, 'issuer' | 'clientId'> & { readonly name: string }
+
+/** Names the tokens of a user at a provider. */
+export type TokensName = ProviderName & {
+  /** The provider and, where it states the tenant of a user, that of the grant. See `tokensEntry`. */
   readonly entry: string
   readonly impliedScopes?: Readonly<Record<string, readonly string[]>> | undefined
-  /**
-   * Refreshes tokens. Returns `undefined` when the provider does not accept the refresh token any more, and `unanswered` for what it reports.
-   * Default: its tokens cannot be refreshed.
-   *
-   * @throws Error when the request that calls is lost: the refresh may go on
-   */
-  refresh?(tokens: KeptTokens): Promise<KeptTokens | 'unanswered' | undefined>
-  /** Asks who the user of tokens is now. Returns `rejected` when the API does not accept the access token. */
-  user(tokens: KeptTokens): Promise<UserAnswer | 'rejected'>
-  /** Revokes tokens, after they were deleted. Failures are reported. */
-  revoke(tokens: KeptTokens): Promise<void>
-}
-
-/** A refresh of the tokens of a grant, and what its endpoint decides about it. */
-export type Refresh = {
-  readonly userId: string
-  readonly clientId: string
-  /** Whether the client exchanges a code: only the end of access is decided. */
-  readonly isCode: boolean
-  /** What is stored with the grant. */
-  readonly props: unknown
-  /** Scopes of the grant, and those that the client requests. */
-  readonly scope: readonly string[]
-  readonly requestedScope: readonly string[]
-}
-export type Refreshing =
-  | { readonly is: 'granted'; readonly scopes: string[]; readonly newProps?: unknown }
-  | { readonly is: 'ended'; readonly reason: string }
-  | { readonly is: 'unavailable'; readonly reason: string }
-
-/** What the endpoint of a token request decides, where the request arrived. */
-export type TokenTerms = {
-  /** Seconds for which tokens are valid. */
-  readonly lifetimes: { readonly accessTokenTTL: number; readonly refreshTokenTTL: number }
-  /** Returns the client of a key that the options of the endpoint list. Default: they list none. */
-  readonly clientAt?: ((key: string) => Promise<object | undefined>) | undefined
-  decide(refresh: Refresh): Promise<Refreshing>
 }
 
 /** What is stored with each grant of a user, as metadata. */
@@ -520,20 +485,15 @@ export interface SignInRpc extends EntryStorage {
    */
   keepUpstream(
     user: string,
-    provider: ProviderCalls,
+    of: TokensName,
     tokens: KeptTokens,
     requested: readonly string[],
     isSignIn: boolean,
   ): Promise<void>
   /** Returns an access token of the user of this object. @param rejected an access token that is returned only if another one is no help */
-  upstreamToken(
-    user: string,
-    provider: ProviderCalls,
-    scopes: readonly string[],
-    rejected?: string,
-  ): Promise<UpstreamAnswer>
+  upstreamToken(user: string, of: TokensName, scopes: readonly string[], rejected?: string): Promise<UpstreamAnswer>
   /** Asks a provider who the user of this object is now. */
-  upstreamUser(user: string, provider: ProviderCalls): Promise<UserAnswer>
+  upstreamUser(user: string, of: TokensName): Promise<UserAnswer>
   /** Returns the names of the providers whose tokens this object stores. */
   upstreamProviders(): Promise<readonly string[]>
   /** Deletes the tokens of the user of this object, and revokes them at their providers. @param provider Default: all of them */
@@ -544,13 +504,14 @@ export interface SignInRpc extends EntryStorage {
    *
    * @param key of the grant
    * @param sent the client that the request names, which may not be its client, and its code or token
+   * @param providers those of the endpoint with which users sign in
    */
   answer(
     request: Request,
     site: OAuthSite,
     key: string,
     sent: { readonly clientId: string; readonly token: string },
-    terms: TokenTerms,
+    providers: readonly ProviderName[],
   ): Promise<Response | undefined>
 }
 

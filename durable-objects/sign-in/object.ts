@@ -11,7 +11,7 @@
  * |                        | `issued`                       | hashes of its refresh tokens: see `issued-refresh-tokens.ts` | the grant |
  * | `user:<user>`          | `grant:<user>:<grant>`         | each grant of the user, with a `ListedGrant` as metadata; the value is the name of the object `upstream:<user>` | that of the grant |
  * |                        | `storing:<uuid>`               | tokens that a request stores in the object `upstream:<user>`, which is the value | the request, or an hour |
- * | `upstream:<user>`      | `tokens:<entry>`               | tokens for the API of a provider, sealed: see `ProviderCalls` | the grants of the user |
+ * | `upstream:<user>`      | `tokens:<entry>`               | tokens for the API of a provider, sealed: see `TokensName` | the grants of the user |
  * |                        | `refreshing:<entry>`           | when a refresh was sent, in milliseconds since 1970 | until its answer |
  * | `client:<id>`          | `client:<id>`                  | a registered client                         | `expires`, by alarm   |
  * | `ended:<user>:<hash of client>` | the same              | a client whose access the user has ended, or any client: see `ended-access.ts` | longer than approvals are remembered |
@@ -26,10 +26,10 @@ import type {
   KeptTokens,
   ListedGrant,
   OAuthSite,
-  ProviderCalls,
+  ProviderName,
   SignInRpc,
   StoredKey,
-  TokenTerms,
+  TokensName,
   UpstreamAnswer,
   UserAnswer,
 } from '../rpc.ts'
@@ -39,7 +39,7 @@ import { IssuedRefreshTokens } from './issued-refresh-tokens.ts'
 import { LastRefresh } from './last-refresh.ts'
 import { migrations } from './migrations.ts'
 import { upstreamWithoutGrants } from './sign-out.ts'
-import { type UpstreamHost, UpstreamTokens } from './upstream-tokens.ts'
+import { type ProviderCalls, type UpstreamHost, UpstreamTokens } from './upstream-tokens.ts'
 
 /** A stored value. `expires`: milliseconds since 1970; `undefined`: never. */
 type Entry = { readonly value: string; readonly metadata?: unknown; readonly expires?: number | undefined }
@@ -49,14 +49,16 @@ export type OwnGrant = { readonly key: string; readonly storage: EntryStorage }
 
 /** What the object needs of the plugin that made its class. */
 export interface SignInHost extends UpstreamHost {
+  /** Returns the provider of tokens; `undefined` if this isolate runs another deployment, which does not have it. */
+  find(of: TokensName): ProviderCalls | undefined
   /**
    * Called before the last grant of a user is deleted, and when tokens of a user without grants may have been stored.
    *
    * @param upstream name of the object with the upstream tokens of the user
    */
   signOut(upstream: string): Promise<void>
-  /** Answers a request of a client to the token endpoint. */
-  answer(request: Request, site: OAuthSite, own: OwnGrant, terms: TokenTerms): Promise<Response>
+  /** Answers a request of a client to the token endpoint. @param providers those of the endpoint that received it */
+  answer(request: Request, site: OAuthSite, own: OwnGrant, providers: readonly ProviderName[]): Promise<Response>
   /** Ends the grant of the object in which it runs. */
   endGrant(site: OAuthSite, own: OwnGrant): Promise<void>
   /**
@@ -191,7 +193,7 @@ export class SignIn extends DurableObject implements SignInRpc {
     site: OAuthSite,
     key: string,
     { clientId, token }: { readonly clientId: string; readonly token: string },
-    terms: TokenTerms,
+    providers: readonly ProviderName[],
   ): Promise<Response | undefined> {
     this.#schema.check()
     // The library wrote the grant.
@@ -206,7 +208,7 @@ export class SignIn extends DurableObject implements SignInRpc {
     const turn: Turn = { isEnded: false }
     const own = { key, storage: this.#direct(() => (turn.started ??= this.#start(turn, key, request, refresh))) }
     try {
-      const response = await this.#host.answer(request, site, own, terms)
+      const response = await this.#host.answer(request, site, own, providers)
       return turn.end ? await this.#finish(turn, response, site, own, refresh) : response
     } catch (problem) {
       if (problem instanceof Answered) return problem.response
@@ -288,29 +290,32 @@ export class SignIn extends DurableObject implements SignInRpc {
 
   async keepUpstream(
     user: string,
-    provider: ProviderCalls,
+    of: TokensName,
     tokens: KeptTokens,
     requested: readonly string[],
     isSignIn: boolean,
   ): Promise<void> {
     this.#schema.check()
     this.#schema.store()
-    await this.#upstream.put(user, provider, tokens, requested, isSignIn)
+    await this.#upstream.put(user, of, tokens, requested, isSignIn)
   }
 
-  upstreamToken(
+  /** A refresh whose answer is lost loses the tokens: an object goes on when its caller has gone. */
+  async upstreamToken(
     user: string,
-    provider: ProviderCalls,
+    of: TokensName,
     scopes: readonly string[],
     rejected?: string,
   ): Promise<UpstreamAnswer> {
     this.#schema.check()
-    return this.#upstream.token(user, provider, scopes, rejected)
+    const provider = this.#host.find(of)
+    return provider ? this.#upstream.token(user, provider, scopes, rejected) : { missing: 'answer' }
   }
 
-  upstreamUser(user: string, provider: ProviderCalls): Promise<UserAnswer> {
+  async upstreamUser(user: string, of: TokensName): Promise<UserAnswer> {
     this.#schema.check()
-    return this.#upstream.user(user, provider)
+    const provider = this.#host.find(of)
+    return provider ? this.#upstream.user(user, provider) : { is: 'unanswered' }
   }
 
   async upstreamProviders(): Promise<readonly string[]> {

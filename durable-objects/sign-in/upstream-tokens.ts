@@ -1,18 +1,27 @@
 /** The tokens that identity providers issued for their APIs to one user, sealed. */
-import type { KeptTokens, ProviderCalls, UpstreamAnswer, UserAnswer } from '../rpc.ts'
+import type { KeptTokens, TokensName, UpstreamAnswer, UserAnswer } from '../rpc.ts'
+
+/** The provider of tokens, in the isolate of the object. What fails is reported. */
+export type ProviderCalls = TokensName & {
+  /**
+   * Refreshes tokens. Returns `undefined` when the provider does not accept the refresh token any more. Default: its tokens cannot be
+   * refreshed.
+   */
+  refresh?(tokens: KeptTokens): Promise<KeptTokens | 'unanswered' | undefined>
+  /** Asks who the user of tokens is now. Returns `rejected` when the API does not accept the access token. */
+  user(tokens: KeptTokens): Promise<UserAnswer | 'rejected'>
+}
 
 /** What the tokens need of the plugin that made the class of the object. */
 export interface UpstreamHost {
-  /** Seals tokens of a user. @param user its id @param entry see `ProviderCalls` */
+  /** Seals tokens of a user. @param user its id @param entry see `TokensName` */
   seal(user: string, entry: string, tokens: KeptTokens): Promise<string>
   /** Returns sealed tokens; `undefined` if a key is missing. */
   open(user: string, entry: string, sealed: string): Promise<KeptTokens | undefined>
   /** Revokes tokens at their provider, after they were deleted here. Failures are reported. */
   revoke(tokens: KeptTokens): Promise<void>
   /** Returns the granted scopes, with those that they include. */
-  held(provider: ProviderCalls, tokens: KeptTokens): ReadonlySet<string>
-  /** Logs a problem. */
-  report(problem: unknown): void
+  held(of: TokensName, tokens: KeptTokens): ReadonlySet<string>
 }
 
 /** Milliseconds before its expiry from which an access token is refreshed. */
@@ -52,7 +61,7 @@ export class UpstreamTokens {
    */
   async put(
     user: string,
-    provider: ProviderCalls,
+    provider: TokensName,
     received: KeptTokens,
     requested: readonly string[],
     isSignIn: boolean,
@@ -99,7 +108,7 @@ export class UpstreamTokens {
     })
     // The answer to a refresh that runs is of no use to them.
     if (after && after.refreshToken !== before?.refreshToken) this.#storage.kv.delete(marker + entry)
-    if (before && !ownOf(before)) await revoke(before, isOf(before, provider) ? provider : this.#host)
+    if (before && !ownOf(before)) await this.#revoke(before)
   }
 
   /** Asks the provider who the user is now. */
@@ -148,7 +157,7 @@ export class UpstreamTokens {
     await Promise.all(
       all.map(async (opened) => {
         const tokens = await opened
-        if (tokens) await revoke(tokens, this.#host)
+        if (tokens) await this.#revoke(tokens)
       }),
     )
   }
@@ -193,9 +202,14 @@ export class UpstreamTokens {
     return refreshing
   }
 
-  #withScopes(provider: ProviderCalls, tokens: KeptTokens, scopes: readonly string[]): UpstreamAnswer {
+  #withScopes(provider: TokensName, tokens: KeptTokens, scopes: readonly string[]): UpstreamAnswer {
     const held = this.#host.held(provider, tokens)
     return scopes.every((scope) => held.has(scope)) ? tokenOf(tokens) : lacking('scopes', tokens)
+  }
+
+  /** Revokes tokens with those that would take their place. */
+  async #revoke(tokens: KeptTokens): Promise<void> {
+    await Promise.all([tokens, tokens.fallback].map((one) => one && this.#host.revoke(one)))
   }
 
   #sealed(entry: string): string | undefined {
@@ -254,14 +268,10 @@ export class UpstreamTokens {
     const sent = Date.now()
     kv.put(marker + entry, sent)
     await this.#storage.sync()
-    let mayRun = false
     try {
       // A provider ends the access of a refresh token that was replaced, and is sent again.
       if (this.#sealed(entry) !== sealed) return undefined
-      // The call throws when its caller is lost: the refresh may go on.
-      mayRun = true
       const refreshed = await provider.refresh(old)
-      mayRun = false
       if (refreshed === 'unanswered') return { missing: 'answer' }
       const { before, after } = await this.#update(user, entry, (stored) => {
         if (stored?.refreshToken !== refreshToken || !isOf(stored, provider)) return undefined
@@ -272,13 +282,10 @@ export class UpstreamTokens {
       })
       if (refreshed && after?.accessToken === refreshed.accessToken) return after
       const isAccountKept = before?.account === old.account && isOf(before, provider)
-      if (refreshed && !isAccountKept) await provider.revoke(refreshed)
+      if (refreshed && !isAccountKept) await this.#host.revoke(refreshed)
       return undefined
-    } catch (problem) {
-      this.#host.report(problem)
-      return { missing: 'answer' }
     } finally {
-      if (!mayRun && kv.get(marker + entry) === sent) kv.delete(marker + entry)
+      if (kv.get(marker + entry) === sent) kv.delete(marker + entry)
     }
   }
 }
@@ -301,7 +308,7 @@ const ofAnotherClient: UserAnswer = {
 }
 
 /** Whether tokens are of the client of a provider. Otherwise they are not sent to it. */
-const isOf = ({ issuer, clientId }: KeptTokens, provider: ProviderCalls): boolean =>
+const isOf = ({ issuer, clientId }: KeptTokens, provider: TokensName): boolean =>
   issuer === provider.issuer && clientId === provider.clientId
 
 /** Whether tokens are still those that were read before. */
@@ -340,11 +347,6 @@ const asRefused = (tokens: KeptTokens): KeptTokens => ({
   expires: 0,
   isRefused: true,
 })
-
-/** Revokes tokens with those that would take their place. */
-async function revoke(tokens: KeptTokens, at: Pick<UpstreamHost, 'revoke'>): Promise<void> {
-  await Promise.all([tokens, tokens.fallback].map((one) => one && at.revoke(one)))
-}
 
 /** Whether the provider can be asked about the user at any time. */
 const isLasting = ({ refreshToken, expires }: KeptTokens): boolean =>

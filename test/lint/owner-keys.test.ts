@@ -37,7 +37,6 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'worker/plugins/tasks/task-principal.ts': [2, 'compares principals; a message'],
   // Owners.
   'worker/plugins/state/state.ts': [2, 'checks and passes the tenant to ownerKey()'],
-  'worker/plugins/sign-in/known-clients.ts': [1, 'names clients at providers, not principals'],
   'durable-objects/sign-in/upstream-tokens.ts': [1, 'names refreshes, by client at a provider and refresh token'],
   'worker/plugins/sign-in/upstream.ts': [4, 'names objects of the authorization server, by its origin and identity'],
   'worker/plugins/sign-in/user-grants.ts': [1, 'reads the subject that the developer passes'],

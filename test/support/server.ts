@@ -21,8 +21,12 @@ export type Harness = Pick<TestHarness, 'fetch' | 'getLogs' | 'clearLogs' | 'clo
 export type TestServer = {
   url: URL
   harness: Harness
-  /** Starts the Worker again, as `wrangler dev` does when a file changes: with its storage and caches, at the same URL. */
-  reload(): Promise<void>
+  /**
+   * Starts the Worker again, as `wrangler dev` does when a file changes: with its storage and caches, at the same URL.
+   *
+   * @param changed secrets
+   */
+  reload(changed?: Record<string, string>): Promise<void>
 } & AsyncDisposable
 
 /** A server that can be deployed again. */
@@ -60,8 +64,9 @@ export async function startWorker(
   internet: Internet = () => undefined,
   logs: WorkerdStructuredLog[] = [],
 ): Promise<TestServer> {
-  const options = await runtimeOptions(config, secrets, mode, internet, (log) => logs.push(log))
-  const runtime = new Miniflare(options)
+  const optionsWith = (changed: Record<string, string> = {}) =>
+    runtimeOptions(config, { ...secrets, ...changed }, mode, internet, (log) => logs.push(log))
+  const runtime = new Miniflare(await optionsWith())
   const close = () => runtime.dispose()
   const url = await runtime.ready.catch(async (problem) => {
     await close()
@@ -86,7 +91,7 @@ export async function startWorker(
   return {
     url: new URL('/mcp', url),
     harness,
-    reload: () => runtime.setOptions(options),
+    reload: async (changed) => runtime.setOptions(await optionsWith(changed)),
     [Symbol.asyncDispose]: close,
   }
 }
@@ -138,13 +143,16 @@ const send = ({ url, method, headers, body, signal }: Request) =>
 
 /** Starts a Worker through wrangler. Its harness can deploy another version of it. */
 export async function startWithWrangler(folder: string, secrets?: Record<string, string>): Promise<DeployableServer> {
-  const options = { root, workers: [{ configPath: `${folder}/wrangler.toml`, secrets }] }
-  const harness = createTestHarness(options)
+  const optionsWith = (changed: Record<string, string> = {}) => ({
+    root,
+    workers: [{ configPath: `${folder}/wrangler.toml`, secrets: { ...secrets, ...changed } }],
+  })
+  const harness = createTestHarness(optionsWith())
   const { url } = await harness.listen()
   return {
     url: new URL('/mcp', url),
     harness,
-    reload: () => harness.update(options),
+    reload: (changed) => harness.update(optionsWith(changed)),
     [Symbol.asyncDispose]: () => harness.close(),
   }
 }

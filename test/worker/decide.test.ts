@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { decide, decideAgain, type OwnRefresh } from '../../worker/plugins/sign-in/decide.ts'
+import { decide, decideAgain, type Refresh } from '../../worker/plugins/sign-in/decide.ts'
 import type { IdentityProvider } from '../../worker/plugins/sign-in/providers/provider.ts'
 import { userOf } from '../../worker/plugins/sign-in/user.ts'
 
@@ -14,11 +14,12 @@ const decided = (provider: object, endedAt: number, isCode = false) => {
     props,
     scope: [],
     requestedScope: [],
-  } as never as OwnRefresh
+  } as never as Refresh
   const named = { name: 'company', title: 'Company', ...provider } as never as IdentityProvider
   return decideAgain(
     refresh,
     {},
+    [named],
     [named],
     async () => endedAt,
     async () => ({ is: 'unchanged' }),

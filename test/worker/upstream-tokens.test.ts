@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
-import type { KeptTokens, ProviderCalls } from '../../durable-objects/rpc.ts'
-import { UpstreamTokens } from '../../durable-objects/sign-in/upstream-tokens.ts'
+import type { KeptTokens, TokensName } from '../../durable-objects/rpc.ts'
+import { type ProviderCalls, UpstreamTokens } from '../../durable-objects/sign-in/upstream-tokens.ts'
 
 const user = 'github.1815'
 
@@ -10,7 +10,6 @@ const asking: ProviderCalls = {
   entry: 'github',
   refresh: async () => undefined,
   user: async ({ accessToken }) => ({ is: 'known', profile: { accessToken } }),
-  revoke: async () => {},
 }
 
 /** A provider that replaces each refresh token. */
@@ -48,7 +47,7 @@ function emptyTokens(
       await onSealing()
       return JSON.parse(sealed)[0]
     },
-    held: (_provider: ProviderCalls, { scopes }: KeptTokens) => new Set(scopes),
+    held: (_of: TokensName, { scopes }: KeptTokens) => new Set(scopes),
     revoke,
   }
   const stored = new Map<string, string>()

@@ -9,8 +9,9 @@ import {
   type TokenExchangeCallbackResult,
 } from '@cloudflare/workers-oauth-provider'
 import { decodeJwt } from 'jose'
-import type { EntryStorage, OAuthSite, SignInRpc, TokenTerms } from '../../../durable-objects/rpc.ts'
+import type { EntryStorage, OAuthSite, SignInRpc } from '../../../durable-objects/rpc.ts'
 import { BoundedMap } from '../../protocol/bounded-map.ts'
+import type { Refresh, Refreshing } from './decide.ts'
 import type { Enterprise } from './enterprise.ts'
 import { type GrantStorage, grantStorage, objectKeyOf, type RequestStorage } from './grant-storage.ts'
 import { objectName } from './object-names.ts'
@@ -19,8 +20,10 @@ import { objectName } from './object-names.ts'
 export type ServerOptions = Pick<
   OAuthAuthorizationServerOptions<Env>,
   'accessTokenTTL' | 'refreshTokenTTL' | 'refreshTokenIdleTTL' | 'clientRegistrationTTL'
-> &
-  Pick<TokenTerms, 'clientAt'> & { readonly enterprise?: Enterprise | undefined }
+> & { readonly enterprise?: Enterprise | undefined }
+
+/** Decides about a refresh. */
+export type Decide = (refresh: Refresh) => Promise<Refreshing>
 
 /** Paths of the authorization server, on the origin of the endpoint. */
 export const paths = { authorize: '/authorize', token: '/oauth/token', register: '/oauth/register' } as const
@@ -33,7 +36,7 @@ type Env = {
   /** Continues work after the response. */
   readonly waitUntil: WaitUntil
   /** Decides about a refresh, which is refused for now without it. */
-  readonly decide?: TokenTerms['decide'] | undefined
+  readonly decide?: Decide | undefined
 }
 
 /** Returns the storage of the object of a key. */
@@ -63,7 +66,7 @@ export class AuthorizationServers {
    * Answers a request for the metadata, a token or a registration.
    *
    * @param allowPrivateUse whether a registration may have private-use redirect URIs only
-   * @param terms of the endpoint of a request that this isolate answers for another one
+   * @param decide about a refresh. Default: it is refused for now
    */
   async fetch(
     request: Request,
@@ -71,31 +74,26 @@ export class AuthorizationServers {
     objectOf: StorageOf,
     waitUntil: WaitUntil,
     allowPrivateUse = false,
-    { lifetimes, clientAt, decide }: Partial<TokenTerms> = {},
+    decide?: Decide,
   ): Promise<Response> {
     // The library uses nothing else of the context.
     const context = { waitUntil, passThroughOnException() {}, props: {} } as unknown as ExecutionContext
-    const environment = { ...this.#environment(site, objectOf, waitUntil, clientAt), decide }
-    const server = this.#at(site, allowPrivateUse, lifetimes)
+    const environment = { ...this.#environment(site, objectOf, waitUntil), decide }
+    const server = this.#at(site, allowPrivateUse)
     const answer = unlessOutage(server.fetch(request, environment, context), environment)
     // An assertion is released also for a client that has gone.
     waitUntil(answer.catch(() => {}))
     return answer
   }
 
-  #at(
-    site: OAuthSite,
-    allowPrivateUseRedirectUris: boolean,
-    lifetimes?: TokenTerms['lifetimes'],
-  ): OAuthAuthorizationServer<Env> {
-    const key = JSON.stringify([site, allowPrivateUseRedirectUris, lifetimes])
+  #at(site: OAuthSite, allowPrivateUseRedirectUris: boolean): OAuthAuthorizationServer<Env> {
+    const key = JSON.stringify([site, allowPrivateUseRedirectUris])
     const known = this.#servers.get(key)
     if (known) return known
     const { origin, resources, scopes } = site
-    const { enterprise, clientAt: _, ...options } = this.#options
+    const { enterprise, ...options } = this.#options
     const server = new OAuthAuthorizationServer<Env>({
       ...options,
-      ...lifetimes,
       ...(enterprise && { enterpriseManagedAuthorization: enterprise.at(site) }),
       tokenExchangeCallback: decideAgain,
       onError: answerOutage(enterprise),
@@ -113,10 +111,12 @@ export class AuthorizationServers {
     return server
   }
 
-  #environment(site: OAuthSite, objectOf: StorageOf, waitUntil: WaitUntil, clientAt = this.#options.clientAt): Env {
+  #environment(site: OAuthSite, objectOf: StorageOf, waitUntil: WaitUntil): Env {
     const storage = grantStorage(objectOf, (user) => objectName(site, upstreamKeyOf(user)))
-    if (!clientAt) return { OAUTH_KV: storage, waitUntil }
-    const get: GrantStorage['get'] = async (key, options) => (await clientAt(key)) ?? storage.get(key, options)
+    const { enterprise } = this.#options
+    if (!enterprise) return { OAUTH_KV: storage, waitUntil }
+    const get: GrantStorage['get'] = async (key, options) =>
+      (await enterprise.clientAt(key)) ?? storage.get(key, options)
     return { OAUTH_KV: { ...storage, get }, waitUntil }
   }
 }

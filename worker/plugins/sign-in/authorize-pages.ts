@@ -23,7 +23,7 @@ import { type DecidingOptions, decide, type GrantProps } from './decide.ts'
 import { consentUrl, EndedAccess } from './ended-access.ts'
 import { AccessDenied, type IdentityProvider, type UpstreamTokens, type User } from './providers/provider.ts'
 import { storeTokens } from './store-tokens.ts'
-import { callbackPath, callsOf } from './upstream.ts'
+import { callbackPath, tokensName } from './upstream.ts'
 import { userIdOf, userOf } from './user.ts'
 
 /** What the pages need of the options of `signIn()`. */
@@ -279,7 +279,7 @@ export class AuthorizePages {
     provider: IdentityProvider,
     chosen: string | undefined,
     headers: Headers,
-    { seals, report }: ServerInfo,
+    { seals }: ServerInfo,
     { oauth, objectOf, site }: PageServices,
   ): Promise<string | Response> {
     const { user, tokens, approvedAt, startedAt, askedAt } = signedIn
@@ -326,8 +326,8 @@ export class AuthorizePages {
       return consentUrl(site.origin, authorization).href
     }
     const kept = { ...tokens, account: user.id, askedAt }
-    const calls = callsOf(provider, report, userId, tenant)
-    await storeTokens(objectOf, site, userId, calls, kept, provider.signInScopes, true)
+    const of = tokensName(provider, userId, tenant)
+    await storeTokens(objectOf, site, userId, of, kept, provider.signInScopes, true)
     const rememberMs = this.#options.rememberSeconds * 1000
     if (approvedAt !== undefined && rememberMs > 0) {
       headers.append('Set-Cookie', await approvals.cookieWith(authorization, userId, tenant, approvedAt, rememberMs))

@@ -1,7 +1,13 @@
 /** What the options of `signIn()` decide about a user: at sign-in, and whenever a client asks for new tokens. */
-import type { Refresh, Refreshing, UserAnswer } from '../../../durable-objects/rpc.ts'
+import type { ProviderName, UserAnswer } from '../../../durable-objects/rpc.ts'
 import { isStrings } from '../../protocol/check-principal.ts'
-import { AccessDenied, type IdentityProvider, type User, type UserProfile } from './providers/provider.ts'
+import {
+  AccessDenied,
+  type IdentityProvider,
+  isSameProvider,
+  type User,
+  type UserProfile,
+} from './providers/provider.ts'
 import type { SignInOptions } from './sign-in-options.ts'
 import { userOf } from './user.ts'
 
@@ -70,28 +76,47 @@ export type GrantProps = {
   readonly startedAt: number
 }
 
-/** A refresh of a grant of `signIn()`. */
-export type OwnRefresh = Refresh & { readonly props: GrantProps }
+/** A refresh of the tokens of a grant. */
+export type Refresh = {
+  readonly userId: string
+  readonly clientId: string
+  /** Whether the client exchanges a code: only the end of access is decided. */
+  readonly isCode: boolean
+  /** What is stored with the grant. */
+  readonly props: GrantProps
+  /** Scopes of the grant, and those that the client requests. */
+  readonly scope: readonly string[]
+  readonly requestedScope: readonly string[]
+}
+export type Refreshing =
+  | { readonly is: 'granted'; readonly scopes: string[]; readonly newProps?: GrantProps }
+  | { readonly is: 'ended'; readonly reason: string }
+  | { readonly is: 'unavailable'; readonly reason: string }
 
 /**
  * Decides about a user again, for each refresh. Of a code, only whether access was ended since the sign-in.
  *
+ * @param named the providers of the endpoint that received the request: during a rollout, it may be another deployment
+ * @param providers those of this isolate
  * @param endedAt returns when the access of the client was ended: what ended it may have failed before it reached this grant
  * @param ask asks a provider who the user is now, with the tokens of a tenant
  */
 export async function decideAgain(
-  { userId, clientId, isCode, props, scope, requestedScope }: OwnRefresh,
+  { userId, clientId, isCode, props, scope, requestedScope }: Refresh,
   options: DecidingOptions,
+  named: readonly ProviderName[],
   providers: readonly IdentityProvider[],
   endedAt: (userId: string, clientId: string) => Promise<number>,
   ask: (userId: string, provider: IdentityProvider, tenant: string | undefined) => Promise<UserAnswer>,
 ): Promise<Refreshing> {
   const { user: before, tenant, startedAt } = props
-  const provider = providers.find(({ name }) => name === before.provider)
-  if (!provider) return ended('The provider of the user is not one of this server any more.')
+  const known = named.find(({ name }) => name === before.provider)
+  if (!known) return ended('The provider of the user is not one of this server any more.')
   try {
     if (startedAt <= (await endedAt(userId, clientId))) return ended('The access was ended. Sign in again.')
     if (isCode) return { is: 'granted', scopes: [] }
+    const provider = providers.find((one) => isSameProvider(one, known))
+    if (!provider) return { is: 'unavailable', reason: 'Another deployment of this server has the provider' }
     const answer = await ask(userId, provider, tenant)
     if (answer.is === 'denied') return ended(answer.reason)
     if (answer.is === 'unanswered') return { is: 'unavailable', reason: `${provider.title} does not answer` }
@@ -104,7 +129,7 @@ export async function decideAgain(
     return {
       is: 'granted',
       scopes: requestedScope.filter((name) => isGranted.has(name)),
-      ...(JSON.stringify(user) !== JSON.stringify(before) && { newProps: { ...props, user } satisfies GrantProps }),
+      ...(JSON.stringify(user) !== JSON.stringify(before) && { newProps: { ...props, user } }),
     }
   } catch (problem) {
     if (problem instanceof AccessDenied) return ended(problem.message)

@@ -14,7 +14,7 @@ import { EndedAccess } from './ended-access.ts'
 import { beginVisit, type Finished, type VisitPurpose, type VisitServices } from './own-visits.ts'
 import type { IdentityProvider, User } from './providers/provider.ts'
 import { hasGrants, storeTokens } from './store-tokens.ts'
-import { callsOf, linkPath, providerOfUser, statesTenantOf } from './upstream.ts'
+import { linkPath, providerOfUser, statesTenantOf, tokensName } from './upstream.ts'
 
 /** The provider to connect, and the user once they are known. */
 export type LinkPurpose = VisitPurpose & {
@@ -128,8 +128,8 @@ export class LinkPages {
     }
     const requested = [...provider.signInScopes, ...purpose.upstreamScopes]
     const kept = { ...tokens, account: user.id }
-    const calls = callsOf(provider, serverInfo.report, userId, tenant)
-    if (!(await storeTokens(objectOf, site, userId, calls, kept, requested, false))) return withoutGrants()
+    const of = tokensName(provider, userId, tenant)
+    if (!(await storeTokens(objectOf, site, userId, of, kept, requested, false))) return withoutGrants()
     return messagePage(
       request,
       200,

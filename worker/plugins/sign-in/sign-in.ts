@@ -4,7 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
  */
 import { decodeJwt } from 'jose'
-import type { OAuthSite, SignInRpc, TokenTerms } from '../../../durable-objects/rpc.ts'
+import type { OAuthSite, ProviderName, SignInRpc } from '../../../durable-objects/rpc.ts'
 import { type OwnGrant, SignIn } from '../../../durable-objects/sign-in/object.ts'
 import { checkOptions } from '../../declarations/check-options.ts'
 import { type Duration, milliseconds } from '../../declarations/duration.ts'
@@ -34,16 +34,15 @@ import {
 } from './authorization-server.ts'
 import { AuthorizePages } from './authorize-pages.ts'
 import { problemPage } from './consent-page.ts'
-import { decideAgain, type GrantProps, type OwnRefresh, tenantsOf } from './decide.ts'
+import { decideAgain, type GrantProps, type Refresh, type Refreshing, tenantsOf } from './decide.ts'
 import { EndedAccess } from './ended-access.ts'
 import { authorityOf, Enterprise, jwtBearer } from './enterprise.ts'
-import { KnownClients } from './known-clients.ts'
 import { LinkPages, type LinkPurpose } from './link-pages.ts'
 import { objectName, type Realm, readObjectName } from './object-names.ts'
 import { finishVisit, isOwnState, type VisitServices } from './own-visits.ts'
 import type { Authority, IdentityProvider } from './providers/provider.ts'
 import { cursor, type SignInOptions, signInKinds } from './sign-in-options.ts'
-import { callbackPath, callsOf, grantClaims, linkPath, readUpstream, upstreamHost } from './upstream.ts'
+import { callbackPath, grantClaims, linkPath, readUpstream, tokensName, upstreamHost } from './upstream.ts'
 import { UpstreamCache } from './upstream-cache.ts'
 import { type GrantManager, readUser, type SignedInUser, UserGrants } from './user-grants.ts'
 
@@ -93,8 +92,6 @@ const maxBodyBytes = 64 * 1024
 /** Milliseconds by which the clock of an issuer of assertions may be ahead: the library accepts no more. */
 const issuerSkewMs = 60_000
 
-const knownClients = new KnownClients()
-
 /**
  * Creates an auth that signs users in with an identity provider. The Worker becomes the authorization server of its clients: it registers
  * them, asks users for consent, and issues tokens. Needs `npm install @cloudflare/workers-oauth-provider`.
@@ -116,15 +113,15 @@ export function signIn(options: SignInOptions): SignInAuth {
 
 class SignInServer {
   readonly #options: SignInOptions
-  readonly #lifetimes: TokenTerms['lifetimes']
-  readonly #clientAt: TokenTerms['clientAt']
   readonly #servers: AuthorizationServers
   readonly #keyServers: KeyServers
   readonly #pages: AuthorizePages
   readonly #links: LinkPages
   readonly #accounts: AccountPages
   readonly #privateUseRedirectUris: readonly string[]
-  /** Providers with which users sign in, and those that are only connected. */
+  /** Providers with which users sign in. */
+  readonly #signInProviders: readonly IdentityProvider[]
+  /** These, and those that are only connected. */
   readonly #providers: readonly IdentityProvider[]
   readonly #upstreamCache: UpstreamCache
   /** Paths of the authorization server. */
@@ -145,15 +142,13 @@ class SignInServer {
     const refreshTokenTTL = seconds(refreshTokenTtl, 'refreshTokenTtl')
     // Once the grant has expired, nothing ends an access token of it.
     const accessTokenTTL = Math.min(seconds(accessTokenTtl, 'accessTokenTtl'), refreshTokenTTL)
-    this.#lifetimes = { accessTokenTTL, refreshTokenTTL }
     const enterprise = options.enterprise && new Enterprise(options.enterprise, options)
-    this.#clientAt = enterprise && ((key) => enterprise.clientAt(key))
-    const serverOptions = { ...this.#lifetimes, enterprise, clientAt: this.#clientAt }
+    const serverOptions = { accessTokenTTL, refreshTokenTTL, enterprise }
     this.#servers = new AuthorizationServers(serverOptions)
     this.#keyServers = new KeyServers(serverOptions)
     checkTenants(options, [...providers, ...(options.enterprise?.issuers ?? []).map(authorityOf)])
+    this.#signInProviders = providers
     this.#providers = [...providers, ...(options.upstreams ?? [])]
-    for (const one of this.#providers) knownClients.add(one)
     this.#links = new LinkPages(providers, this.#providers, (user) => tenantsOf(options, user))
     const rememberSeconds = seconds(rememberConsent, 'rememberConsent')
     this.#endedSeconds = Math.max(rememberSeconds, refreshTokenTTL)
@@ -273,7 +268,7 @@ class SignInServer {
     if (pathname === paths.register || pathname === paths.token) {
       const answer =
         pathname === paths.token
-          ? this.#answerToken(request, site, objectOf, serverInfo)
+          ? this.#answerToken(request, site, objectOf, waitUntil)
           : this.#answerRegistration(request, site, objectOf, waitUntil)
       return answer.catch((problem: unknown) => {
         serverInfo.report(problem)
@@ -340,9 +335,8 @@ class SignInServer {
     request: Request,
     site: OAuthSite,
     objectOf: ObjectOf,
-    serverInfo: Pick<ServerInfo, 'waitUntil' | 'report'>,
+    waitUntil: (work: Promise<unknown>) => void,
   ): Promise<Response> {
-    const waitUntil = (work: Promise<unknown>) => serverInfo.waitUntil(work)
     if (request.method !== 'POST') return this.#servers.fetch(request, site, objectOf, waitUntil)
     const received = await boundedText(request)
     if (received === undefined) return tooLarge()
@@ -357,11 +351,8 @@ class SignInServer {
     const key = grantObjectOfToken(token)
     const clientId = clientOf(params, request.headers)
     if (key !== undefined && clientId !== undefined) {
-      const terms = this.#termsOf(objectOf, serverInfo)
-      const answer = objectOf(key).answer(whole(), site, key, { clientId, token }, terms)
-      // The object asks here, also for a client that has gone.
-      waitUntil(answer.catch(() => {}))
-      const answered = await answer
+      const named = this.#signInProviders.map(({ name, issuer, clientId }) => ({ name, issuer, clientId }))
+      const answered = await objectOf(key).answer(whole(), site, key, { clientId, token }, named)
       if (answered) return answered
     }
     // The library verifies the client before it refuses a code or token that is not its own.
@@ -386,39 +377,40 @@ class SignInServer {
     return refusal(400, 'invalid_grant', 'The access of the user has ended: get another assertion')
   }
 
-  #termsOf(objectOf: ObjectOf, { report }: Pick<ServerInfo, 'report'>): TokenTerms {
-    const ask = (userId: string, provider: IdentityProvider, tenant: string | undefined) =>
-      objectOf(upstreamKeyOf(userId)).upstreamUser(userId, callsOf(provider, report, userId, tenant))
-    return {
-      lifetimes: this.#lifetimes,
-      clientAt: this.#clientAt,
-      decide: (refresh: OwnRefresh) =>
-        decideAgain(
-          refresh,
-          this.#options,
-          [this.#options.with].flat(),
-          (userId, clientId) => EndedAccess.ofGrant(objectOf, userId, clientId),
-          ask,
-        ),
-    }
+  /** Decides about a refresh, in the object of the grant. @param named the providers of the endpoint that received the request */
+  #decide(refresh: Refresh, named: readonly ProviderName[], objectOf: ObjectOf): Promise<Refreshing> {
+    return decideAgain(
+      refresh,
+      this.#options,
+      named,
+      this.#signInProviders,
+      (userId, clientId) => EndedAccess.ofGrant(objectOf, userId, clientId),
+      (userId, provider, tenant) =>
+        objectOf(upstreamKeyOf(userId)).upstreamUser(userId, tokensName(provider, userId, tenant)),
+    )
   }
 
-  /** Returns the class, whose objects may belong to other endpoints, with other options: those come with each request. */
+  /** Returns the class, whose objects may run another deployment than the requests that reach them. */
   #classFor(runtime: Runtime): SignInClass {
     const { seals, report, waitUntil } = runtime
     const servers = this.#servers
-    const serversOfGrants = new KeyServers({})
+    const keyServers = this.#keyServers
+    const providers = this.#providers
+    const decide = this.#decide.bind(this)
     return class McpSignIn extends SignIn {
       constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
         super(ctx, env, {
-          ...upstreamHost((tokens) => knownClients.find(tokens), seals(undefined), report),
+          ...upstreamHost(providers, seals(undefined), report),
           async signOut(upstream) {
             const user = readObjectName(upstream).key.slice(upstreamKeyOf('').length)
             await runtime.object<SignInRpc>('McpSignIn', upstream).clearUpstream(user)
           },
-          answer(request, site, own, terms) {
-            const storage = storageWith(own, objectsOf(runtime, site))
-            return serversOfGrants.next().fetch(request, site, storage, waitUntil, false, terms)
+          answer(request, site, own, named) {
+            const objectOf = objectsOf(runtime, site)
+            const storage = storageWith(own, objectOf)
+            return keyServers
+              .next()
+              .fetch(request, site, storage, waitUntil, false, (refresh) => decide(refresh, named, objectOf))
           },
           async endGrant(site, own) {
             const [, user = '', grant = ''] = own.key.split(':')

@@ -1,6 +1,7 @@
 /** `ctx.upstream()`: tokens of the user for the API of a provider. */
-import type { KeptTokens, ProviderCalls, SignInRpc } from '../../../durable-objects/rpc.ts'
-import type { UpstreamHost } from '../../../durable-objects/sign-in/upstream-tokens.ts'
+import type { KeptTokens, SignInRpc, TokensName } from '../../../durable-objects/rpc.ts'
+import type { SignInHost } from '../../../durable-objects/sign-in/object.ts'
+import type { ProviderCalls, UpstreamHost } from '../../../durable-objects/sign-in/upstream-tokens.ts'
 import type { Context, UpstreamOptions } from '../../declarations/context.ts'
 import { UnlistedScopeError } from '../../declarations/upstream-token.ts'
 import type { Seals } from '../../engine/call.ts'
@@ -10,7 +11,13 @@ import { ownerKey, type Principal } from '../../protocol/principal.ts'
 import { upstreamKeyOf } from './authorization-server.ts'
 import { heldScopes, requestableFor } from './held-scopes.ts'
 import { objectName } from './object-names.ts'
-import { AccessDenied, type IdentityProvider, RefreshRejected, TokenRejected } from './providers/provider.ts'
+import {
+  AccessDenied,
+  type IdentityProvider,
+  isSameProvider,
+  RefreshRejected,
+  TokenRejected,
+} from './providers/provider.ts'
 import type { UpstreamCache } from './upstream-cache.ts'
 
 /** Milliseconds for which a sealed token can be read: longer than any provider keeps one. */
@@ -31,7 +38,7 @@ export const callbackPath = '/oauth/callback/'
 /** Returns the name of the provider with which a user signed in. */
 export const providerOfUser = (userId: string): string => userId.slice(0, userId.indexOf('.'))
 
-type UpstreamRuntime = Pick<Runtime, 'object' | 'identity' | 'report' | 'waitUntil'>
+type UpstreamRuntime = Pick<Runtime, 'object' | 'identity'>
 
 /** @throws ToolError for the model; McpError `unavailable` */
 export async function readUpstream(
@@ -115,10 +122,7 @@ async function storedToken(
   if (cached !== undefined) return { accessToken: cached }
   const realm = { origin: issuer, identity: runtime.identity }
   const object = runtime.object<SignInRpc>('McpSignIn', objectName(realm, upstreamKeyOf(subject)))
-  const asked = object.upstreamToken(subject, callsOf(provider, runtime.report, subject, tenant), scopes, rejected)
-  // A refresh whose answer is lost loses the tokens: it goes on for a caller who has gone.
-  runtime.waitUntil(asked.catch(() => {}))
-  const answer = await asked
+  const answer = await object.upstreamToken(subject, tokensName(provider, subject, tenant), scopes, rejected)
   if ('accessToken' in answer) {
     cache.set(key, answer.accessToken, answer.expires)
     return answer
@@ -153,28 +157,31 @@ function grantTenantOf({ claims, tenant }: Principal): string | undefined {
   return typeof claims.tenant === 'string' ? claims.tenant : undefined
 }
 
-/** Returns what objects with upstream tokens need. @param find returns the provider with the client of tokens */
+/** Returns what objects with upstream tokens need. @param providers of this isolate */
 export function upstreamHost(
-  find: (tokens: KeptTokens) => IdentityProvider | undefined,
+  providers: readonly IdentityProvider[],
   seals: Seals,
   report: (problem: unknown) => void,
-): UpstreamHost {
+): UpstreamHost & Pick<SignInHost, 'find'> {
   const purpose = (user: string, entry: string) => `upstream ${entry} ${user}`
   return {
     seal: (user, entry, tokens) => seals.seal(purpose(user, entry), tokens, sealLifeMs),
     // What `seal` sealed.
     open: async (user, entry, sealed) => (await seals.open(purpose(user, entry), sealed)) as never,
-    async revoke(tokens) {
-      const provider = find(tokens)
-      if (provider) return revokeAt(provider, tokens, report)
+    find(of) {
+      const provider = providers.find((one) => isSameProvider(one, of))
+      return provider && { ...of, ...callsOf(provider, report) }
+    },
+    async revoke({ issuer, clientId, refreshToken, accessToken }) {
+      const provider = providers.find((one) => isSameProvider(one, { name: one.name, issuer, clientId }))
+      if (provider) return provider.revoke?.(refreshToken ?? accessToken).catch(report)
       report(
         new Error(
-          `Tokens of the client ${tokens.clientId} at ${tokens.issuer} were deleted, and not revoked there: this isolate has no such provider`,
+          `Tokens of the client ${clientId} at ${issuer} were deleted, and not revoked there: this deployment has no such provider`,
         ),
       )
     },
-    held: (provider, tokens) => heldScopes(provider, tokens.scopes),
-    report,
+    held: (of, tokens) => heldScopes(of, tokens.scopes),
   }
 }
 
@@ -191,20 +198,18 @@ export const statesTenantOf = ({ name, tenants }: IdentityProvider, userId: stri
 const tokensEntry = (provider: IdentityProvider, userId: string, tenant: string | undefined): string =>
   statesTenantOf(provider, userId) && tenant !== undefined ? `${provider.name} ${tenant}` : provider.name
 
-/** Returns a provider for an object, in whose isolate its endpoint may not exist. @param tenant of the grant for which it is asked */
-export function callsOf(
+/** Names the tokens of a user at a provider, for their object. @param tenant of the grant for which it is asked */
+export function tokensName(provider: IdentityProvider, userId: string, tenant: string | undefined): TokensName {
+  const { name, issuer, clientId, impliedScopes } = provider
+  return { name, issuer, clientId, entry: tokensEntry(provider, userId, tenant), impliedScopes }
+}
+
+/** Returns the calls of a provider, with answers instead of errors. */
+function callsOf(
   provider: IdentityProvider,
   report: (problem: unknown) => void,
-  userId: string,
-  tenant: string | undefined,
-): ProviderCalls {
-  const { name, issuer, clientId, impliedScopes } = provider
+): Pick<ProviderCalls, 'refresh' | 'user'> {
   return {
-    name,
-    entry: tokensEntry(provider, userId, tenant),
-    issuer,
-    clientId,
-    impliedScopes,
     ...(provider.refresh && { refresh: (tokens) => refreshAt(provider, tokens, report) }),
     async user(tokens) {
       try {
@@ -217,7 +222,6 @@ export function callsOf(
         return { is: 'unanswered' }
       }
     },
-    revoke: (tokens) => revokeAt(provider, tokens, report),
   }
 }
 
@@ -236,9 +240,3 @@ async function refreshAt(
     return 'unanswered'
   }
 }
-
-const revokeAt = async (
-  provider: IdentityProvider,
-  { refreshToken, accessToken }: KeptTokens,
-  report: (problem: unknown) => void,
-): Promise<void> => provider.revoke?.(refreshToken ?? accessToken).catch(report)

@@ -1,4 +1,5 @@
 /** What sign-in needs of an identity provider. */
+import type { ProviderName } from '../../../../durable-objects/rpc.ts'
 
 /** Describes a user, as the provider does. */
 export type UserProfile = {
@@ -105,6 +106,10 @@ export interface IdentityProvider extends Authority {
   /** Revokes a token. */
   revoke?(token: string): Promise<void>
 }
+
+/** Whether two deployments have a provider in common. */
+export const isSameProvider = (provider: ProviderName, { name, issuer, clientId }: ProviderName): boolean =>
+  provider.name === name && provider.issuer === issuer && provider.clientId === clientId
 
 /** Reports that the provider, or an allow list, refuses the user. The message is for the user. */
 export class AccessDenied extends Error {}
