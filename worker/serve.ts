@@ -266,7 +266,8 @@ class ServedEndpoint {
     return {
       ...classes,
       paths: transport ? paths : { mcp: paths.mcp },
-      routes: [...routes.map(({ path }) => path), ...(auth?.routes ?? [])],
+      // Those of tenants are at their addresses.
+      routes: tenants ? [] : [...routes.map(({ path }) => path), ...(auth?.routes ?? [])],
       server: this.#server,
       // What fails is reported, and answered, when the request is served.
       ...(tenants && {
@@ -356,9 +357,6 @@ const soleOf = ({ provided }: View): Pick<Provided, 'transport' | 'listen' | 'li
 function checkTenant(tenant: string, { auth }: Tenant): void {
   if (!auth) return
   checkValue(`the tenant "${tenant}"`, 'auth', auth, kind.auth)
-  if (auth.tenant !== tenant) {
-    throw new Error(`The auth of the tenant "${tenant}" accepts principals of others: use forTenant('${tenant}', auth)`)
-  }
   if (auth.plugins?.length) {
     throw new Error(
       `The auth of the tenant "${tenant}" has plugins, whose classes the Worker would have to export for each tenant: give the tenant an endpoint of its own`,

@@ -42,6 +42,7 @@ const allowed: Readonly<Record<string, readonly [count: number, reason: string]>
   'worker/plugins/sign-in/user-grants.ts': [1, 'reads the subject that the developer passes'],
   // Access.
   'worker/declarations/stored-principal.ts': [1, 'selects options by issuer'],
+  'worker/http/access.ts': [1, 'compares the tenant with that of the address'],
   'worker/plugins/auth/for-tenant.ts': [4, 'compares the issuer and the tenant'],
   'worker/plugins/auth/one-of.ts': [2, 'finds the auth of an issuer'],
   'worker/plugins/auth/resource-server.ts': [1, 'requires a tenant'],

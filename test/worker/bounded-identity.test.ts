@@ -6,6 +6,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { upstreamWithoutGrants } from '../../durable-objects/sign-in/sign-out.ts'
 import { insufficientScope } from '../../worker/plugins/auth/challenge-error.ts'
 import { principalOf } from '../../worker/plugins/auth/claims.ts'
+import { IssuerDocuments } from '../../worker/plugins/auth/issuer-keys-and-metadata.ts'
 import { VerifiedTokens } from '../../worker/plugins/auth/verified-token-cache.ts'
 import { oauth2 } from '../../worker/plugins/sign-in/index.ts'
 import { UpstreamCache } from '../../worker/plugins/sign-in/upstream-cache.ts'
@@ -32,15 +33,44 @@ describe('a token', () => {
   })
 })
 
-test('the principals of cached tokens have two million characters together', () => {
-  const cache = new VerifiedTokens(60_000)
+test('the principals of cached tokens have two million characters together, whichever auths have verified them', () => {
+  const caches = Array.from({ length: 10 }, () => new VerifiedTokens(60_000))
   const claims = { iss: 'https://login.example.com', sub: 'ada', name: 'n'.repeat(30_000) }
   const verified = { principal: principalOf(claims, {}), tokenExpires: Date.now() + 60_000, isRevocable: true }
-  const isCached = (token: number) => cache.get(String(token), []) !== undefined
-  for (let token = 0; token < 60; token += 1) cache.add(String(token), [], verified)
-  expect(isCached(0)).toBe(true)
-  for (let token = 60; token < 70; token += 1) cache.add(String(token), [], verified)
-  expect([isCached(0), isCached(69)]).toEqual([false, true])
+  const cached = () => caches.flatMap((cache) => Array.from({ length: 10 }, (_, token) => cache.get(`${token}`, [])))
+  for (let token = 0; token < 10; token += 1) for (const cache of caches) cache.add(`${token}`, [], verified)
+  const { length } = cached().filter((entry) => entry)
+  expect(length).toBeGreaterThan(0)
+  expect(length).toBeLessThanOrEqual(2_000_000 / 30_000)
+  // The last one is there, for its own auth only.
+  expect(caches.at(-1)?.get('9', [])).toBeDefined()
+  expect(new VerifiedTokens(60_000).get('9', [])).toBeUndefined()
+})
+
+test('the documents of issuers have 16 million characters together, and only what verifies a signature of their keys', async () => {
+  let requests = 0
+  const fetch = async (url: string) => {
+    requests += 1
+    const issuer = new URL(url).origin
+    const padding = Array.from({ length: 40_000 }, () => [])
+    if (url.endsWith('/keys')) {
+      return Response.json({ keys: [{ kty: 'EC', crv: 'P-256', x: 'x', y: 'y', kid: 'k', x5c: padding, padding }] })
+    }
+    return Response.json({ issuer, jwks_uri: `${issuer}/keys`, padding })
+  }
+  const issuers = Array.from(
+    { length: 200 },
+    (_, index) => new IssuerDocuments({ issuer: `https://issuer-${index}.example`, keysUrl: undefined, fetch }),
+  )
+  const host = { waitUntil: () => {}, report: () => {} }
+  for (const issuer of issuers) await issuer.current(host)
+  const { keys } = (await issuers.at(-1)?.current(host)) ?? {}
+  expect(keys).toEqual({ keys: [{ kty: 'EC', crv: 'P-256', x: 'x', y: 'y', kid: 'k' }] })
+  requests = 0
+  await issuers.at(-1)?.current(host)
+  expect(requests).toBe(0)
+  await issuers[0]?.current(host)
+  expect(requests).toBe(2)
 })
 
 test('a provider grants at most 500 scopes', async () => {

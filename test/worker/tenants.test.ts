@@ -1,9 +1,10 @@
 /** Durable Objects serve the tenants of their endpoint, also those that no request of their isolate has named. */
 import { createExecutionContext, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
-import { createServer, McpError, type Plugin, type Runtime, serve } from 'edgemcp'
+import { type Auth, createServer, McpError, type Plugin, type Runtime, serve, type Tenants } from 'edgemcp'
 import { apiKeys } from 'edgemcp/api-keys'
-import { bearer, type TenantOptions, tenants } from 'edgemcp/auth'
+import { bearer, forTenant, type TenantOptions, tenants } from 'edgemcp/auth'
+import { combine, rpcEntrypoint } from 'edgemcp/compose'
 import { rateLimit } from 'edgemcp/rate-limit'
 import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
@@ -14,6 +15,8 @@ import { endpointClasses } from '../../worker/check-plugins.ts'
 import type { StoredPrincipals } from '../../worker/declarations/stored-principal.ts'
 import { sealPrincipal } from '../../worker/plugins/tasks/task-principal.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
+import { enveloped } from '../../worker/protocol/stateless-request.ts'
+import { statelessHeaders } from '../support/stateless.ts'
 import { post, postTo } from './session-post.ts'
 import { references } from './task-host.ts'
 
@@ -117,6 +120,55 @@ describe('a task runs as the auth of its tenant says', () => {
   })
 })
 
+describe('callers at the address of a tenant', () => {
+  const issuers = ['https://a.example', 'https://b.example']
+  /** An auth that believes what a request states. */
+  const believing = (more: object = {}): Auth => ({
+    issuers,
+    authenticate: async ({ headers }) => JSON.parse(headers.get('Authorization') ?? ''),
+    ...more,
+  })
+  const ask = (
+    found: { auth: Auth },
+    principal: object,
+    make = (find: Tenants['find']) => tenants('/{tenant}/mcp', find),
+  ) => {
+    const server = createServer({ name: 'asked', version: '1.0.0' })
+    server.tool('greet', { description: 'Greets', scopes: [] }, () => 'Hello')
+    const worker = serve(server, { tenants: make(() => found) })
+    const request = new Request('https://mcp.example/acme/mcp', {
+      method: 'POST',
+      headers: { ...statelessHeaders('tools/list'), Authorization: JSON.stringify(principal) },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/list',
+        params: enveloped({}, '2026-07-28', { capabilities: {} }),
+      }),
+    })
+    return worker.fetch(request, {}, createExecutionContext())
+  }
+  const of = (more: object) => ({ ...ada, issuer: 'https://a.example', ...more })
+
+  test.each([
+    ['of the tenant', of({}), 200],
+    ['without a tenant, whose issuer belongs to the tenant', of({ tenant: undefined }), 200],
+    ['of another tenant', of({ tenant: 'globex' }), 403],
+    ['of another issuer', of({ issuer: 'https://b.example' }), 403],
+  ])('%s', async (_, principal, status) => {
+    for (const auth of [believing(), believing({ tenant: 'acme' }), forTenant('acme', believing(), { issuers })]) {
+      expect((await ask({ auth, issuers: ['https://a.example'] } as never, principal)).status).toBe(status)
+    }
+  })
+
+  test('are of the tenant, whatever an auth and tenants of your own say', async () => {
+    const own = (find: Tenants['find']): Tenants => ({ pattern: '/{tenant}/mcp', tenantOf: () => 'acme', find })
+    const auth = believing({ tenant: 'acme' })
+    expect((await ask({ auth }, of({}), own)).status).toBe(200)
+    for (const tenant of ['globex', undefined]) expect((await ask({ auth }, of({ tenant }), own)).status).toBe(403)
+  })
+})
+
 test('a request of a tenant that cannot be found fails, and the failure is reported', async () => {
   const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
   const ask = async (find: () => never) => {
@@ -138,6 +190,15 @@ test('a request of a tenant that cannot be found fails, and the failure is repor
   })
   expect(refusing.status).toBe(503)
   expect(refusing.headers.get('Retry-After')).toBe('5')
+})
+
+test('Workers of tenants at several hosts are combined, and each call of a service binding names its tenant', () => {
+  const server = createServer({ name: 'hosts', version: '1.0.0' })
+  const at = (host: string) => serve(server, { tenants: tenants(`{tenant}.${host}`, () => ({})) })
+  combine(at('one.example'), at('two.example'))
+  expect(() => rpcEntrypoint(at('three.example'))).toThrow(
+    "rpcEntrypoint() calls one tenant of this Worker: name its URL, as in { url: 'https://mcp.example.com/acme/mcp' }",
+  )
 })
 
 test('two endpoints have no class in common', () => {

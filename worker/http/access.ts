@@ -39,8 +39,16 @@ async function authenticateWith(
   host: Host,
   incoming: IncomingRequest,
 ): Promise<Principal | undefined> {
-  incoming.principal = checkCaller(auth, await auth.authenticate(request, host, incoming))
-  return incoming.principal
+  const principal = checkCaller(auth, await auth.authenticate(request, host, incoming))
+  // Whatever the auth of a tenant is: state, quotas and handles of a tenant are found by that of the principal.
+  if (host.tenant !== undefined && principal && principal.tenant !== host.tenant) {
+    throw new McpError(
+      'forbidden',
+      `This address is of the tenant "${host.tenant}", and the caller is not of this tenant`,
+    )
+  }
+  incoming.principal = principal
+  return principal
 }
 
 /**

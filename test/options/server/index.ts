@@ -1077,6 +1077,22 @@ const pluginsAndWorkers: readonly Case[] = [
     () => tenants('/mcp/{tenant}', () => undefined),
     'tenants(): put {tenant} before the last part of "/mcp/{tenant}", as in "/{tenant}/mcp"',
   ],
+  ...[
+    '{tenant}.example.com/mcp',
+    'https://{tenant}.example.com',
+    '{tenant}.localhost:8787',
+    '/{tenant}//mcp',
+    '/a/../{tenant}/mcp',
+    '/{tenant}/m*',
+    '/{tenant}/mcp/',
+    '*.{tenant}.example.com',
+  ].map(
+    (pattern): Case => [
+      `tenants: ${pattern}`,
+      () => tenants(pattern, () => undefined),
+      `tenants(): no request can have the address "${pattern}": write a path or a host without scheme and port, as in "/{tenant}/mcp" or "{tenant}.example.com"`,
+    ],
+  ),
   [
     'tenants: a function',
     () => served({ tenants: loose(() => undefined) }),

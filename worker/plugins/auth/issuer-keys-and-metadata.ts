@@ -17,7 +17,8 @@ import { type Fetch, fetchJson, safeUrl } from './fetch-json.ts'
 export type IssuerDocument = {
   /** Milliseconds since 1970: when the document was read from the issuer. */
   readonly at: number
-  readonly metadata: Readonly<Params>
+  /** As JSON: a parsed document takes up to twenty times as much memory. */
+  readonly metadata: string
   readonly keys: JSONWebKeySet
 }
 
@@ -50,11 +51,34 @@ type Source = {
 /** What the documents need of the endpoint. */
 type Host = Pick<ServerInfo, 'waitUntil' | 'report' | 'documentSeals'>
 
+/** Characters of the documents of all issuers in this isolate: each tenant may have issuers of its own. */
+const maxAllCharacters = 16_000_000
+
+/** The documents of this isolate, the least recently used first. */
+const known = new Map<IssuerDocuments, { readonly document: IssuerDocument; readonly characters: number }>()
+let allCharacters = 0
+
+/** Keeps the document of an issuer. The least recently used ones are deleted, and read again when they are needed. */
+function putDocument(issuer: IssuerDocuments, document: IssuerDocument): void {
+  const characters = JSON.stringify(document).length
+  deleteDocument(issuer)
+  known.set(issuer, { document, characters })
+  allCharacters += characters
+  for (const other of known.keys()) {
+    if (allCharacters <= maxAllCharacters) return
+    deleteDocument(other)
+  }
+}
+
+function deleteDocument(issuer: IssuerDocuments): void {
+  allCharacters -= known.get(issuer)?.characters ?? 0
+  known.delete(issuer)
+}
+
 export class IssuerDocuments {
   /** How often the documents were read from the issuer. */
   reads = 0
   readonly #source: Source
-  #known: IssuerDocument | undefined
   #loading: { since: number; document: Promise<IssuerDocument> } | undefined
   #failure: { at: number; problem: unknown } | undefined
   /** The unknown keys that caused a request within `minRefreshMs`, oldest first. Tokens that name no key share an entry. */
@@ -69,10 +93,13 @@ export class IssuerDocuments {
 
   /** @throws Error when no document is known and the issuer does not respond */
   async current(serverInfo: Host): Promise<IssuerDocument> {
-    const cached = this.#known ?? (await this.#cached(serverInfo))
-    // It may have been read from the issuer meanwhile.
-    this.#known ??= cached
-    const document = this.#known
+    let document = this.#known
+    if (!document) {
+      const cached = await this.#cached(serverInfo)
+      // It may have been read from the issuer meanwhile.
+      document = this.#known ?? cached
+      if (document) putDocument(this, document)
+    }
     const age = document ? Date.now() - document.at : Number.POSITIVE_INFINITY
     if (document && age < freshFor) return document
     const loading = this.#load(serverInfo)
@@ -121,7 +148,7 @@ export class IssuerDocuments {
     if (this.#failure && Date.now() - this.#failure.at < restAfterFailure) return Promise.reject(this.#failure.problem)
     const loading = this.#read().then(
       (document) => {
-        this.#known = document
+        putDocument(this, document)
         this.reads += 1
         this.#failure = undefined
         this.#loading = undefined
@@ -141,6 +168,14 @@ export class IssuerDocuments {
     return loading
   }
 
+  get #known(): IssuerDocument | undefined {
+    const entry = known.get(this)
+    if (!entry) return undefined
+    known.delete(this)
+    known.set(this, entry)
+    return entry.document
+  }
+
   get #isLoading(): boolean {
     return this.#loading !== undefined && Date.now() - this.#loading.since < stuckAfterMs
   }
@@ -155,8 +190,8 @@ export class IssuerDocuments {
     const url = safeUrl(where, 'The jwks_uri', issuer)
     const { keys } = isMetadataOnly ? { keys: [] } : await fetchJson(fetch, url)
     if (!Array.isArray(keys)) throw new Error(`${where} has no list "keys"`)
-    const usable = keys.slice(0, mostKeys).filter(isPublic)
-    return { at: Date.now(), metadata, keys: { keys: usable } }
+    const usable = keys.slice(0, mostKeys).filter(isPublic).map(usedOf)
+    return { at: Date.now(), metadata: JSON.stringify(metadata), keys: { keys: usable } }
   }
 
   async #discover(): Promise<Readonly<Params>> {
@@ -218,6 +253,12 @@ const isPublic = (key: unknown): key is JWK => {
   const { kty, d, use } = key
   return kty !== 'oct' && d === undefined && (use === undefined || use === 'sig')
 }
+
+/** Members of a key that verify a signature. */
+const usedMembers = ['kty', 'kid', 'alg', 'use', 'crv', 'x', 'y', 'n', 'e'] as const
+
+const usedOf = (key: JWK): JWK =>
+  Object.fromEntries(usedMembers.flatMap((name) => (typeof key[name] === 'string' ? [[name, key[name]]] : [])))
 
 const tooManyUnknownKeys = (retryMs: number): McpError => {
   const seconds = String(Math.ceil(retryMs / 1000))

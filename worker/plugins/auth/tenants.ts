@@ -23,7 +23,7 @@ const kinds: KindsOf<TenantOptions> = { auth: kind.auth, issuers: kind.strings, 
  * digits, `-` and `_`
  * @param find returns a tenant; `undefined` if it does not exist. A Worker or a Durable Object calls it when it first needs the tenant, and
  * keeps up to 1,000 tenants in memory
- * @throws Error for a pattern without `{tenant}`, and for one with `{tenant}` in the last part of a path
+ * @throws Error for a pattern that is no address, or has no `{tenant}` or has it in the last part of a path. The message names the fix
  *
  * @example
  * const issuers = new Map([['acme', 'https://login.acme.example']])
@@ -47,7 +47,7 @@ export function tenants(pattern: string, find: (tenant: string) => Awaitable<Ten
       if (!found) return undefined
       checkOptions(`the tenant "${tenant}"`, found, kinds)
       const { auth, ...options } = found
-      return auth ? { auth: auth.tenant === tenant ? auth : forTenant(tenant, auth, options) } : {}
+      return auth ? { auth: forTenant(tenant, auth, options) } : {}
     },
   }
 }
@@ -60,6 +60,15 @@ function readPattern(pattern: string, isPath: boolean): RegExp {
     throw new Error(`tenants(): "${pattern}" needs one {tenant}, as in "/{tenant}/mcp" or "{tenant}.example.com"`)
   }
   const start = `${RegExp.escape(before)}([\\w-]+)`
+  const example = before + 'tenant' + after
+  const isValid = isPath
+    ? kind.path[0](example) && !example.endsWith('/')
+    : URL.parse(`edgemcp://${example.toLowerCase()}`)?.hostname === example.toLowerCase() && !example.includes('*')
+  if (!isValid) {
+    throw new Error(
+      `tenants(): no request can have the address "${pattern}": write a path or a host without scheme and port, as in "/{tenant}/mcp" or "{tenant}.example.com"`,
+    )
+  }
   if (!isPath) return new RegExp(`^${start}${RegExp.escape(after)}$`, 'i')
   const last = after.lastIndexOf('/')
   if (last === -1)

@@ -15,28 +15,34 @@ export type Verified = {
 const maxCharacters = 32_768
 /** Characters of all principals, after which the cache begins again: claims take up to twelve times as much memory. */
 const maxAllCharacters = 2_000_000
+/** Characters of all tokens. */
+const maxTokenCharacters = 4_000_000
+
+/** Of all auths of this isolate: each tenant may have one. */
+let entries = new BoundedMap<string, Verified>({ maxEntries: 10_000, maxKeyCharacters: maxTokenCharacters })
+/** Characters of the principals that were added to the map. */
+let characters = 0
+/** How many auths have a cache. */
+let caches = 0
 
 /**
  * Caches recently verified tokens, so that a signature is not verified for every request. The key contains all that the decision depends
  * on: the token, and the names of the endpoint, such as the audiences that it accepts.
  */
 export class VerifiedTokens {
-  #entries: BoundedMap<string, Verified>
-  /** Characters of the principals that were added to the map. */
-  #characters = 0
+  readonly #cache = ++caches
   readonly #ttlMs: number
 
-  constructor(ttlMs: number, maxEntries = 1_000) {
-    this.#entries = new BoundedMap({ maxEntries })
+  constructor(ttlMs: number) {
     this.#ttlMs = ttlMs
   }
 
   get(token: string, names: readonly string[]): Verified | undefined {
-    const key = keyOf(token, names)
-    const verified = this.#entries.get(key)
+    const key = this.#keyOf(token, names)
+    const verified = entries.get(key)
     if (!verified) return undefined
     if (verified.expiresAt > Date.now()) return verified
-    this.#entries.delete(key)
+    entries.delete(key)
     return undefined
   }
 
@@ -44,14 +50,17 @@ export class VerifiedTokens {
     const entry = { ...verified, expiresAt: Math.min(verified.tokenExpires, Date.now() + this.#ttlMs) }
     const { length } = this.#ttlMs > 0 ? JSON.stringify(verified.principal) : ''
     if (length === 0 || length > maxCharacters) return entry
-    this.#characters += length
-    if (this.#characters > maxAllCharacters) {
-      this.#entries = new BoundedMap({ maxEntries: this.#entries.maxEntries })
-      this.#characters = length
+    characters += length
+    if (characters > maxAllCharacters) {
+      const { maxEntries } = entries
+      entries = new BoundedMap({ maxEntries, maxKeyCharacters: maxTokenCharacters })
+      characters = length
     }
-    this.#entries.set(keyOf(token, names), entry)
+    entries.set(this.#keyOf(token, names), entry)
     return entry
   }
-}
 
-const keyOf = (token: string, names: readonly string[]): string => JSON.stringify([token, ...names])
+  #keyOf(token: string, names: readonly string[]): string {
+    return JSON.stringify([this.#cache, token, ...names])
+  }
+}

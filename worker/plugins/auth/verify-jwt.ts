@@ -9,12 +9,13 @@ import {
 } from 'jose'
 import * as errors from 'jose/errors'
 import { McpError } from '../../protocol/errors.ts'
+import type { Params } from '../../protocol/types.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
 import { BadToken } from './bad-token.ts'
 import type { TokenClaims } from './claims.ts'
 import { type Fetch, safeUrl } from './fetch-json.ts'
 import { Introspection, type IntrospectionOptions } from './introspection.ts'
-import { type IssuerDocument, IssuerDocuments } from './issuer-keys-and-metadata.ts'
+import { IssuerDocuments } from './issuer-keys-and-metadata.ts'
 
 /** Configures one authorization server. */
 export type IssuerOptions = {
@@ -134,8 +135,10 @@ export class Issuer {
   }
 
   /** Returns the published metadata; `undefined` if the options contain the keys. */
-  async metadata(serverInfo: ServerInfo): Promise<IssuerDocument['metadata'] | undefined> {
-    return this.#options.keys === undefined ? (await this.#documents.current(serverInfo)).metadata : undefined
+  async metadata(serverInfo: ServerInfo): Promise<Readonly<Params> | undefined> {
+    return this.#options.keys === undefined
+      ? JSON.parse((await this.#documents.current(serverInfo)).metadata)
+      : undefined
   }
 
   /** Returns the accepted audiences; `undefined` accepts all. */

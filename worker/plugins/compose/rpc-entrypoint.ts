@@ -68,6 +68,11 @@ function headersOfServer(declarations: Declarations, method: string, params: Par
 export function rpcEntrypoint(worker: ServedWorker, endpoint: RpcEntrypointOptions = {}): RpcEntrypoint {
   checkServed('rpcEntrypoint()', worker)
   checkOptions('rpcEntrypoint()', endpoint, { url: absoluteUrl })
+  if (worker.isOfTenant && endpoint.url === undefined) {
+    throw new Error(
+      "rpcEntrypoint() calls one tenant of this Worker: name its URL, as in { url: 'https://mcp.example.com/acme/mcp' }",
+    )
+  }
   const { url = `http://localhost${worker.paths.mcp}` } = endpoint
   return class McpEntrypoint extends WorkerEntrypoint implements McpRpc {
     async request(method: string, params: Params = {}, { token }: RpcOptions = {}): Promise<Result> {

@@ -85,7 +85,9 @@ const isMetadata = (path: string, endpoints: readonly string[]): boolean =>
  * export default combine(notes, weather, app)
  */
 export function combine(...workers: readonly (WorkerOrHandler | Served)[]): Required<Pick<ExportedHandler, 'fetch'>> {
-  refuseSharedPath(workers.filter(isServed).map(({ paths }) => paths.mcp))
+  // Tenants have addresses of their own.
+  const single = workers.filter(isServed).filter(({ isOfTenant }) => !isOfTenant)
+  refuseSharedPath(single.map(({ paths }) => paths.mcp))
   const handlers = workers.map((worker, index) =>
     isServed(worker) ? routeHandler(worker) : handlerOf('combine()', `workers[${index}]`, worker),
   )

@@ -19,6 +19,7 @@ export const withTraceContext = (worker: ServedWorker): ServedWorker => ({
   paths: worker.paths,
   routes: worker.routes,
   server: worker.server,
+  ...(worker.isOfTenant && { isOfTenant: worker.isOfTenant }),
   fetch: async (request, env, ctx) => worker.fetch(await withTrace(request), env, ctx),
 })
 

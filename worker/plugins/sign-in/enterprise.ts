@@ -100,8 +100,9 @@ export class Enterprise {
     const documents = this.#metadata.get(iss)
     if (!documents) return null
     const { metadata } = await documents.current({ waitUntil, report: console.error })
+    const { jwks_uri: jwksUri } = JSON.parse(metadata)
     const algorithms = this.#issuer(iss)?.algorithms
-    return { issuer: iss, jwksUri: String(metadata.jwks_uri), ...(algorithms && { algorithms: [...algorithms] }) }
+    return { issuer: iss, jwksUri: String(jwksUri), ...(algorithms && { algorithms: [...algorithms] }) }
   }
 
   /** Returns `null` to refuse the user, or the scopes. @throws AccessDenied; Error while an option fails */
