@@ -15,7 +15,7 @@ import type { AuditHook, IncomingRequest } from './request-hooks.ts'
 type Answer = (request: Request, incoming: IncomingRequest) => Promise<Response>
 
 /** @param methods the methods of its path */
-type Handler = (
+export type Handler = (
   request: Request,
   host: Host,
   incoming: IncomingRequest,
@@ -26,12 +26,14 @@ type Handler = (
  * @param transports what serves sessions and streams of change notifications, if the endpoint has it
  * @param routes of plugins
  * @param hooks of plugins, called with each response, except for those of `auth`, whose metadata every page may read
+ * @param answerOther answers requests of other paths. Default: with status 404
  */
 export function router(
   host: Host,
   transports: Transports,
   routes: readonly Route[],
   hooks: readonly AuditHook[],
+  answerOther: Handler = notFound,
 ): Answer {
   const { auth, cors, limit, policy } = host
   // Routes to functions that answer, so that the route of one request can be remembered for the next one.
@@ -84,7 +86,7 @@ export function router(
     const handler: Handler = (request) => answerRoute(path, () => handle(request, host))
     route(path, { ...Object.fromEntries(methods.map((method) => [method, handler])), OPTIONS }, unlessAuth)
   }
-  const other = unlessAuth(guarded(notFound, ''))
+  const other = unlessAuth(guarded(answerOther, ''))
   router.all('*', () => other)
   const answerOf = memoizeLast((target): Promise<Answer> => {
     const [method = '', url = ''] = target.split(' ')
@@ -97,19 +99,14 @@ const OPTIONS: Handler = (request, { cors }, _incoming, methods) => cors.preflig
 
 const methodNotAllowed: Handler = (_request, _host, _incoming, methods) => notAllowed(methods)
 
-const notFound: Handler = (_request, { paths }) =>
+export const notFound: Handler = (_request, { paths }) =>
   new Response(`Not found. The MCP endpoint is ${paths.mcp}\n`, { status: 404 })
 
 function rejectionResponse(thrown: unknown, incoming: IncomingRequest, { report }: Host): Response {
   incoming.rejection = asMcpError(thrown, report)
-  return failureResponse(thrown, incoming.rejection)
-}
-
-/** Returns the response to a request that failed before its messages were known. @param error what was thrown, for the client */
-export function failureResponse(thrown: unknown, error: McpError): Response {
-  const response = errorResponse(error)
+  const response = errorResponse(incoming.rejection)
   // An internal error has the status 200 in the answer to a JSON-RPC request. This response answers none.
-  return thrown instanceof McpError || error.kind !== 'internal_error'
+  return thrown instanceof McpError || incoming.rejection.kind !== 'internal_error'
     ? response
     : new Response(response.body, { status: 500, headers: response.headers })
 }

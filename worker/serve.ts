@@ -30,9 +30,9 @@ import { declareClass, EndpointObjects, keys, once, secretSealer, sessionClasses
 import type { AnyPlugin, Auth, ClassesOf, ClassesOfAuth, Provided, Route, Runtime } from './plugin.ts'
 import * as developing from './plugins/development/index.ts'
 import { BoundedMap } from './protocol/bounded-map.ts'
-import { asMcpError, McpError } from './protocol/errors.ts'
+import { McpError } from './protocol/errors.ts'
 import type { IncomingRequest, Limiter } from './request-hooks.ts'
-import { failureResponse, router } from './router.ts'
+import { notFound, router } from './router.ts'
 import type { Sealer } from './sealing/seal.ts'
 import { checkServe, type ServeOptions } from './serve-options.ts'
 import type { ServedWorker } from './served-worker.ts'
@@ -103,6 +103,8 @@ class ServedEndpoint {
   /** What all tenants share; the endpoint itself, if it has none. */
   readonly #shared: View
   readonly #reportMissingClasses = once(() => reportMissingClasses(this.#plugins, this.#objects))
+  /** What `Tenants.find` threw for a request. */
+  readonly #failures = new WeakMap<Request, { readonly thrown: unknown }>()
   readonly #tenants = new BoundedMap<string, View>({ maxEntries: mostTenants })
 
   /** @throws Error from the checks of `auth` and of the plugins. The message names the fix */
@@ -255,13 +257,9 @@ class ServedEndpoint {
       return tenant === undefined ? undefined : this.#find(tenant)
     }
     const serveTenant: ServedWorker['fetch'] = async (request, _, context) => {
-      try {
-        const view = await viewOf(request)
-        if (view) return await this.#answer(view)(request, { request, context })
-        return new Response(`Not found. The MCP endpoint is ${paths.mcp}\n`, { status: 404 })
-      } catch (thrown) {
-        return failureResponse(thrown, asMcpError(thrown, report))
-      }
+      const view = await viewOf(request).catch((thrown: unknown) => void this.#failures.set(request, { thrown }))
+      const answer = view ? this.#answer(view) : this.#answerOther()
+      return answer(request, { request, context })
     }
     return {
       ...classes,
@@ -293,6 +291,17 @@ class ServedEndpoint {
     }
     return view.answer
   }
+
+  /** Returns what answers requests of no tenant, and of tenants that could not be found. */
+  readonly #answerOther = once(() => {
+    const hooks = this.#plugins.flatMap(({ onResponse }) => onResponse ?? [])
+    const nothing: Transports = { transport: undefined, listen: undefined }
+    return router(this.#host(this.#shared, nothing), nothing, [], hooks, (request, ...others) => {
+      const failure = this.#failures.get(request)
+      if (failure) throw failure.thrown
+      return notFound(request, ...others)
+    })
+  })
 
   #routesOf(view: View): readonly Route[] {
     view.routes ??= this.#plugins.flatMap((plugin) => routesOf(plugin, view.runtime))

@@ -173,7 +173,8 @@ test('a request of a tenant that cannot be found fails, and the failure is repor
   const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
   const ask = async (find: () => never) => {
     endpointClasses.clear()
-    const request = new Request('https://mcp.example/acme/mcp', { method: 'POST', body: '{}' })
+    const headers = { Origin: 'https://mcp.example' }
+    const request = new Request('https://mcp.example/acme/mcp', { method: 'POST', body: '{}', headers })
     const worker = serveTenants(find)
     expect(await worker.isOfTenant?.(request)).toBe(true)
     return worker.fetch(request, {}, createExecutionContext())
@@ -182,6 +183,7 @@ test('a request of a tenant that cannot be found fails, and the failure is repor
     throw new Error('The database is away')
   })
   expect(failing.status).toBe(500)
+  expect(failing.headers.get('Access-Control-Allow-Origin')).toBe('https://mcp.example')
   expect(await failing.text()).not.toContain('database')
   expect(String(printed.mock.calls[0]?.[0])).toContain('The database is away')
   printed.mockRestore()
