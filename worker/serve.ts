@@ -115,7 +115,7 @@ class ServedEndpoint {
     this.#limits = { ...defaultLimits, ...options.limits }
     // Endpoints of one Worker share a key ring, as they share the secret.
     this.#sealerOf = keys(() => storedKeyRing(objects.sessionClass, objects.placement))
-    const limiter = () => soleOf(this.#shared).limiter
+    const limiter = () => sole(this.#shared.provided.values(), 'limiter')
     const { plugins, prepareAuth, instrument } = withDevelopment(server, options, objects, limiter)
     this.#plugins = plugins
     this.#prepareAuth = prepareAuth
@@ -247,7 +247,7 @@ class ServedEndpoint {
     const { tenants, auth } = this.#options
     const { runtime } = this.#shared
     const paths = this.#pathsOf(undefined)
-    const { transport } = soleOf(this.#shared)
+    const transport = sole(this.#shared.provided.values(), 'transport')
     const routes = this.#routesOf(this.#shared)
     checkPaths(routes, paths, transport)
     const classes = Object.fromEntries(this.#plugins.flatMap((plugin) => classesOf(plugin, runtime)))
@@ -285,7 +285,8 @@ class ServedEndpoint {
   #answer(view: View): ReturnType<typeof router> {
     if (!view.answer) {
       this.#reportMissingClasses()
-      const transports: Transports = Object.assign({}, ...this.#usable(view))
+      const usable = this.#usable(view)
+      const transports: Transports = { transport: sole(usable, 'transport'), listen: sole(usable, 'listen') }
       const hooks = this.#plugins.flatMap(({ onResponse }) => onResponse ?? [])
       view.answer = router(this.#host(view, transports), transports, this.#routesOf(view), hooks)
     }
@@ -323,7 +324,7 @@ class ServedEndpoint {
         auth?.credentials?.flatMap((form) => ('header' in form ? form.header : [])),
       ),
       auth,
-      limit: soleOf(view).limiter,
+      limit: sole(view.provided.values(), 'limiter'),
       paths: this.#pathsOf(tenant),
       readContext: readContextOf(this.#options),
       hasSessions: transport !== undefined,
@@ -358,9 +359,11 @@ class ServedEndpoint {
   }
 }
 
-/** Returns the transport, the listen function and the limiter: at most one plugin provides each of them. */
-const soleOf = ({ provided }: View): Pick<Provided, 'transport' | 'listen' | 'limiter'> =>
-  Object.assign({}, ...provided.values())
+/** Returns what at most one plugin provides; `undefined` if none does. */
+function sole<K extends 'transport' | 'listen' | 'limiter'>(provided: Iterable<Provided>, member: K): Provided[K] {
+  for (const { [member]: value } of provided) if (value) return value
+  return undefined
+}
 
 /** @throws Error when a tenant is not described as `Tenant` says. The message names the fix */
 function checkTenant(tenant: string, { auth }: Tenant): void {

@@ -60,7 +60,7 @@ function readPattern(pattern: string, isPath: boolean): RegExp {
     throw new Error(`tenants(): "${pattern}" needs one {tenant}, as in "/{tenant}/mcp" or "{tenant}.example.com"`)
   }
   const start = `${RegExp.escape(before)}([\\w-]+)`
-  const example = before + 'tenant' + after
+  const example = `${before}tenant${after}`
   const isValid = isPath
     ? kind.path[0](example) && !example.endsWith('/')
     : URL.parse(`edgemcp://${example.toLowerCase()}`)?.hostname === example.toLowerCase() && !example.includes('*')
