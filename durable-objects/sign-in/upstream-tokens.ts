@@ -30,6 +30,9 @@ const refreshBeforeMs = 60_000
 /** Milliseconds after which a refresh that was sent, and whose answer was lost with the object, is repeated. */
 const lostAfterMs = 15_000
 
+/** Milliseconds after which the stored time of a refresh is stored again before it is sent: a provider has the rest of `lostAfterMs`. */
+const slowMs = 5_000
+
 /** How many rejected tokens a user is asked to replace in `replacementsMs`. After that, the API refuses for a reason of its own. */
 const maxReplacements = 2
 const replacementsMs = 24 * 60 * 60_000
@@ -265,9 +268,12 @@ export class UpstreamTokens {
     const sealed = this.#sealed(entry)
     const lost = kv.get<number>(marker + entry)
     if (lost !== undefined) await scheduler.wait(Math.max(0, lost + lostAfterMs - Date.now()))
-    const sent = Date.now()
-    kv.put(marker + entry, sent)
-    await this.#storage.sync()
+    let sent: number
+    do {
+      sent = Date.now()
+      kv.put(marker + entry, sent)
+      await this.#storage.sync()
+    } while (sent + slowMs < Date.now())
     try {
       // A provider ends the access of a refresh token that was replaced, and is sent again.
       if (this.#sealed(entry) !== sealed) return undefined

@@ -791,7 +791,7 @@ export const planted: readonly PlantedDefect[] = [
     name: 'a lost refresh at the provider is repeated at once',
     means: 'An object that was lost while it waited for the provider sends the refresh token again.',
     file: `${signIn}/upstream-tokens.ts`,
-    search: 'kv.put(marker + entry, sent)\n    await this.#storage.sync()',
+    search: 'kv.put(marker + entry, sent)\n      await this.#storage.sync()',
     replacement: '',
     clients: ['sign-ins'],
     kinds: ['crash', 'deploy'],

@@ -33,10 +33,12 @@ test('a user whose tokens of the provider can no longer be read loses access', a
 
 const hour = 60 * 60_000
 
-/** Returns tokens in an empty object. @param onSealing called while tokens are sealed or unsealed */
+/** Returns tokens in an empty object. @param onSealing called while tokens are sealed or unsealed @param sync makes writes durable */
 function emptyTokens(
   onSealing: () => Promise<void> = async () => {},
   revoke: (tokens: KeptTokens) => Promise<void> = async () => {},
+  sync: () => Promise<void> = async () => {},
+  stored = new Map<string, unknown>(),
 ): UpstreamTokens {
   const host = {
     seal: async (_user: string, _provider: string, tokens: KeptTokens) => {
@@ -50,14 +52,13 @@ function emptyTokens(
     held: (_of: TokensName, { scopes }: KeptTokens) => new Set(scopes),
     revoke,
   }
-  const stored = new Map<string, string>()
   const kv = {
     get: (key: string) => stored.get(key),
-    put: (key: string, value: string) => stored.set(key, value),
+    put: (key: string, value: unknown) => stored.set(key, value),
     delete: (key: string) => stored.delete(key),
     list: ({ prefix }: { prefix: string }) => [...stored].filter(([key]) => key.startsWith(prefix)),
   }
-  return new UpstreamTokens({ kv, sync: async () => {} } as never, host as never)
+  return new UpstreamTokens({ kv, sync } as never, host as never)
 }
 
 const connected = { accessToken: 'connected', scopes: ['user', 'repo'], account: '1815' }
@@ -233,6 +234,29 @@ describe.each<{ what: string; run(tokens: UpstreamTokens): Promise<unknown> }>([
     expect(found.length).toBeGreaterThan(1)
     expect(new Set(found)).toEqual(new Set([undefined]))
   })
+})
+
+test('a refresh is sent when its time is durable that another instance reads, also if the storage was slow', async () => {
+  vi.useFakeTimers({ now: 0, toFake: ['Date'] })
+  try {
+    const delaysMs = [25_000, 6_000, 10]
+    const sync = async () => void vi.setSystemTime(Date.now() + (delaysMs.shift() ?? 0))
+    const stored = new Map<string, unknown>()
+    const tokens = emptyTokens(undefined, undefined, sync, stored)
+    const ages: number[] = []
+    const timed: ProviderCalls = {
+      ...asking,
+      async refresh(old) {
+        ages.push(Date.now() - Number(stored.get('refreshing:github')))
+        return rotating.refresh(old)
+      },
+    }
+    await tokens.put(user, asking, { ...signedIn, refreshToken: 'r', expires: hour }, [], true)
+    expect(await tokens.token(user, timed, [], 'signed in')).toMatchObject({ accessToken: 'next' })
+    expect(ages).toEqual([10])
+  } finally {
+    vi.useRealTimers()
+  }
 })
 
 test('the scopes of earlier tokens that later ones lack are the newest 500', async () => {
