@@ -128,6 +128,17 @@ test('a user is asked about with the refresh token of tokens that do not tell wh
   expect(await tokens.user(user, { ...silent, refresh: async () => undefined })).toMatchObject({ is: 'denied' })
 })
 
+test('a new token that expires before the provider is asked with it does not end the access', async () => {
+  const tokens = emptyTokens()
+  await tokens.put(user, asking, { ...signedIn, refreshToken: 'r', expires: Date.now() }, [], true)
+  const late: ProviderCalls = {
+    ...refusing,
+    refresh: async (old) => ({ ...old, accessToken: 'late', refreshToken: 'r+', expires: Date.now() - 1 }),
+  }
+  expect(await tokens.user(user, late)).toEqual({ is: 'unanswered' })
+  expect(await tokens.user(user, rotating)).toEqual({ is: 'known', profile: { accessToken: 'next' } })
+})
+
 describe('the tokens of a sign-in with fewer scopes than those that were connected', () => {
   async function both(before: Partial<KeptTokens> = {}, next: Partial<KeptTokens> = {}) {
     const revoked: string[] = []
