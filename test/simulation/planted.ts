@@ -462,7 +462,7 @@ export const planted: readonly PlantedDefect[] = [
     search: 'hasSessions || waits ? retryAfterMs : retentionMs',
     replacement: 'waits ? retryAfterMs : retentionMs',
     clients: ['subscribers'],
-    kinds: ['crash', 'sever'],
+    kinds: ['crash'],
   },
   {
     name: 'an alarm does not deliver',
