@@ -198,7 +198,7 @@ export class Session extends Store implements SessionRpc {
   /**
    * Opens a relay. `?after=<event id>` continues after an event, `?stream=<number>` starts a stream; without either, it opens the standing
    * stream from the next event. `?admitted`: the Worker has called `admit`, and calls it again for 412, if this instance does not
-   * know the token. `relay`, `again`, `primes`, `sse`: see
+   * know the token, or the stream needs other scopes now. `relay`, `again`, `primes`, `sse`: see
    * `StreamOptions`. The URL must not contain secrets, because platforms log it.
    */
   override fetch(request: Request): Promise<Response> {
@@ -213,7 +213,7 @@ export class Session extends Store implements SessionRpc {
     const { overSse } = options
     if (overSse) this.#lifetime.markConnected()
     const isAdmitted = query.has('admitted')
-    if (isAdmitted && !this.#streams.isAdmitted(options.relay)) return withStatus(412)
+    if (isAdmitted && !this.#streams.isAdmitted(options.relay, after ?? undefined)) return withStatus(412)
     if (after) {
       const resumed = this.#streams.resume(after, options)
       if (resumed) return this.#announcing(resumed, overSse)

@@ -95,9 +95,22 @@ export class SessionStreams {
     return undefined
   }
 
-  /** Whether this instance knows the token of a relay. The instance that admitted it may be lost. */
-  isAdmitted(relay: string): boolean {
-    return this.#admitted.has(relay) || this.#reader?.relay === relay
+  /**
+   * Whether the token of a relay may open a stream. The instance that admitted it may be lost, and the stream may have got scopes since: an id
+   * of a call that began later, or a subscription of another reader.
+   *
+   * @param after see `admit`
+   */
+  isAdmitted(relay: string, after: string | undefined): boolean {
+    const reader = this.#reader
+    const scopes = this.#admitted.get(relay) ?? (reader?.relay === relay ? reader.scopes : undefined)
+    return scopes !== undefined && holdsScopes(scopes, this.#scopesFrom(after))
+  }
+
+  #scopesFrom(after: string | undefined): readonly string[] {
+    const id = after === undefined ? undefined : readEventId(after)
+    if (id && id.stream !== standingStream) return this.#log.scopesOf(id.stream)
+    return [...(this.#values.get('taskScopes') ?? []), ...(this.#values.get('subscribedScopes') ?? [])]
   }
 
   #restrictReader(scopes: readonly string[]): void {
