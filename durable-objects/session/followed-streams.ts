@@ -44,7 +44,8 @@ export class FollowedStreams {
   append(stream: number, frame: string, id: EventId): void {
     const started = this.#new.get(stream)
     if (!started) return
-    if (started.frames.length > maxCharacters) return this.delete(stream)
+    // Each of the two: a result may be much larger than all before it.
+    if (Math.max(started.frames.length, frame.length) > maxCharacters) return this.delete(stream)
     started.frames += frame
     started.last = id
   }

@@ -162,7 +162,8 @@ describe('a stream that a Worker follows', () => {
 test.each([
   [[256 * 1024, 1], true],
   [[256 * 1024, 1, 1], false],
-  [[256 * 1024 + 1, 1], false],
+  [[1, 256 * 1024], true],
+  [[1, 256 * 1024 + 1], false],
 ])('a new stream with events of %j characters is kept for its Worker: %s', (lengths, isKept) => {
   const streams = new FollowedStreams()
   const frames = lengths.map((length) => 'x'.repeat(length))
