@@ -260,7 +260,10 @@ export class Lifetime {
    * everything.
    */
   abort(problem: unknown): void {
-    if (this.#ending) return
+    if (!this.#ending) this.#abort(problem)
+  }
+
+  #abort(problem: unknown): void {
     this.#host.report(problem)
     this.#ctx.abort('The session cannot write to its storage')
   }
@@ -273,10 +276,11 @@ export class Lifetime {
    */
   completeEnd(): Promise<void> | undefined {
     const ended = this.#values.get('ended')
-    if (!this.#ending && typeof ended === 'object') {
-      this.finish(ended.reason, ended.expires).catch((problem) => this.abort(problem))
-    }
-    return this.#ending?.then(() => this.completeEnd())
+    if (this.#ending || typeof ended !== 'object') return this.#ending?.then(() => this.completeEnd())
+    const ending = this.finish(ended.reason, ended.expires)
+    ending.catch((problem) => this.#abort(problem))
+    // What begins it fails with it, so that each request attempts it once.
+    return ending.then(() => this.completeEnd())
   }
 
   /** Deletes the tombstone in time, in the alarm of a session that has ended, and what could not be deleted with the session. */
