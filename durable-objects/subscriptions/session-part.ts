@@ -39,7 +39,8 @@ export class Subscriptions implements AddedSubscriptions {
     const { epoch } = lifetime
     await host.subscriptionsAt(shard).subscribe(lifetime.name, topics)
     if (epoch !== lifetime.epoch) {
-      await this.#registration.deregister()
+      // The next life of the session has the same registration.
+      if (!lifetime.id) await this.#registration.deregister()
       return false
     }
     values.put('registration', { shard })
@@ -117,7 +118,11 @@ export class Subscriptions implements AddedSubscriptions {
       }
       const subscriber = { owner: principal && ownerKey(principal, seals(principal).identity), address }
       const isAccepted = await registration.object?.subscribe(lifetime.name, topics, subscriber)
-      if (epoch !== lifetime.epoch) return void (await registration.deregister())
+      if (epoch !== lifetime.epoch) {
+        if (!lifetime.id) await registration.deregister()
+        else await registration.object?.unsubscribe(lifetime.name, topics)
+        return
+      }
       if (isAccepted !== false) return
       const problem = 'Too many subscriptions: unsubscribe from a resource, or wait 60 seconds, then try again'
       throw tooManyRequests(problem, 60, 'subscriptions')
