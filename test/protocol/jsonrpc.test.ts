@@ -85,6 +85,8 @@ describe('a body without a valid message', () => {
     ['an error without a message', `{${head},"id":1,"error":{"code":1}}`, 'invalid_request'],
     ['an error whose code is a text', `{${head},"id":1,"error":{"code":"1","message":""}}`, 'invalid_request'],
     ['an error whose code is a fraction', `{${head},"id":1,"error":{"code":1.5,"message":""}}`, 'invalid_request'],
+    ['an error whose id is an object', `{${head},"id":{},"error":{"code":1,"message":""}}`, 'invalid_request'],
+    ['an error whose id is a fraction', `{${head},"id":1.5,"error":{"code":1,"message":""}}`, 'invalid_request'],
     ['an empty batch', '[]', 'invalid_request'],
   ])('%s', (_, body, kind, id) => {
     const parsed = parse(body)

@@ -141,7 +141,8 @@ function shape(value: unknown): Exclude<Parsed, { batch: unknown }> {
   const id = idOf(value)
   if (value.jsonrpc !== '2.0') return refuse('"jsonrpc" must be "2.0"', 'method' in value ? id : undefined)
   // An error about an unreadable request legitimately has a null or absent id; a request or result never has.
-  if ('id' in value && id === undefined && !('error' in value)) {
+  const mayLackId = 'error' in value && value.id === null
+  if ('id' in value && id === undefined && !mayLackId) {
     return refuse('"id" must be a string or a safe integer, not null or a fraction')
   }
   if ('method' in value) {
