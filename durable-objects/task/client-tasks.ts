@@ -75,7 +75,10 @@ export class ClientTasks implements AddedTasks {
     const result = 'result' in message && isObject(message.result) ? message.result : undefined
     if (String(id).startsWith('ask-') && isObject(result?.task) && isTaskId(result.task.taskId))
       return this.#follow(row, result.task)
-    if (String(id).startsWith('poll-') && result) return this.#follow(row, { taskId: row.task, ...result })
+    if (String(id).startsWith('poll-') && result) {
+      // Whatever the response names: it answers the request about this task.
+      return row.task === null ? undefined : this.#follow(row, { ...result, taskId: row.task })
+    }
     // The response to the input request, to `tasks/result`, or an error of `tasks/get`: for example, the task has expired.
     this.#delete(row)
     return { ...message, id: `ask-${row.question}` }
