@@ -83,9 +83,9 @@ export default defineConfig({
             'test/testing/workers/**',
             'test/testing/outside/**',
             'test/support/next-version/**',
-            // They build the package and the site, run commands, install published hosts, wait for slow readers, and compare
-            // hundreds of answers with the reference server: npm run test:slow.
-            'test/slow/{package,site,start,hosts,slow-reader}.test.ts',
+            // They build the package and the site, run commands, install published hosts, wait for slow readers, store
+            // large streams and many subscriptions, and compare hundreds of answers with the reference server: npm run test:slow.
+            'test/slow/{package,site,start,hosts,slow-reader,large-stream,many-subscriptions}.test.ts',
             'test/everything/everything.test.ts',
           ],
           // To load wrangler costs more than most files do with it.

@@ -1,11 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect, type TestClient } from '../../worker/testing/index.ts'
-import { isFull } from '../support/full.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
-/** Processes that were there before this file started its server. */
-const earlier = new Set(processes())
 let server: TestServer
 beforeAll(async () => {
   server = await startServer('test/results/server')
@@ -36,39 +32,11 @@ async function readAll(client: TestClient, uri: string): Promise<string> {
   return whole
 }
 
-function processes(): string[] {
-  return process.platform === 'linux' ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : []
-}
-
-/** The processes of workerd that this test file started: they are new, and descendants of this process. */
-function workerds(): string[] {
-  const parentOf = (pid: string) => /\) \w (\d+)/.exec(statusOf(pid, 'stat'))?.[1]
-  const isOurs = (pid: string | undefined): boolean =>
-    pid !== undefined && (pid === String(process.pid) || (Number(pid) > 1 && isOurs(parentOf(pid))))
-  const found = processes().filter(
-    (pid) => !earlier.has(pid) && statusOf(pid, 'comm').startsWith('workerd') && isOurs(pid),
-  )
-  if (found.length === 0) throw new Error('workerd is not running')
-  return found
-}
-
-function statusOf(pid: string, file: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
-  } catch {
-    return ''
-  }
-}
-
 const logged = () =>
   server.harness
     .getLogs()
     .map(({ message }) => message)
     .join('\n')
-
-/** The most memory that the processes have had so far, together. */
-const peakMebibytes = (pids: readonly string[]) =>
-  pids.reduce((sum, pid) => sum + Number(/VmHWM:\s+(\d+)/.exec(statusOf(pid, 'status'))?.[1]), 0) / 1024
 
 describe.each(['2026-07-28', '2025-11-25'])('%s', (revision) => {
   const as = (token?: string) => connect(server.url, { revision, ...(token && { token }) })
@@ -273,30 +241,6 @@ describe.each(['2026-07-28', '2025-11-25'])('%s', (revision) => {
     const { resourceTemplates } = await client.request('resources/templates/list')
     expect(resourceTemplates).toMatchObject([{ uriTemplate: 'result://{id}{?offset,length}', name: 'result' }])
   })
-
-  test.runIf(isFull && process.platform === 'linux')(
-    'a stream of 200 MiB is stored and read in bounded memory',
-    async () => {
-      await using client = await as('ada')
-      // What the first call loads is not counted.
-      await client.callTool('stream', { mebibytes: 20 })
-      const pids = workerds()
-      const before = peakMebibytes(pids)
-      const result = await client.callTool('stream', { mebibytes: 200 })
-      const link = linkIn(result)
-      expect(link).toMatchObject({ name: 'numbers.txt', size: 200 * 1024 * 1024, mimeType: 'text/plain' })
-      expect(blocksOf(result)[0]?.text).toBe('Here it is:')
-      const last = await read(client, `${link.uri}?offset=${200 * 1024 * 1024 - 16}`)
-      expect(last).toMatchObject([{ text: '0123456789abcde\n' }])
-      for (let at = 0; at < 200; at += 20) {
-        const [part] = await read(client, `${link.uri}?offset=${at * 1024 * 1024}&length=1048576`)
-        expect(part?.text).toHaveLength(1024 * 1024)
-      }
-      const grown = peakMebibytes(pids) - before
-      // All of it in memory once would be 200 MiB.
-      expect(grown).toBeLessThan(130)
-    },
-  )
 
   test('structured content of a proxied tool fits its listed output schema, which is no object schema', async () => {
     await using client = await atGateway('ada')

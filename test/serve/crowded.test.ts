@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import * as bounds from '../../worker/protocol/bounds.ts'
 import { connect, type TestClient } from '../../worker/testing/index.ts'
-import { isFull } from '../support/full.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
@@ -87,17 +86,6 @@ describe('a session', () => {
   }
   const open = (token?: string, url = server.url) => connect(url, { revision: '2025-11-25', ...(token && { token }) })
   const subscribe = (client: TestClient, uri: string) => client.request('resources/subscribe', { uri })
-
-  test.runIf(isFull)('can subscribe to a limited number of resources', async () => {
-    await using client = await open()
-    for (let start = 0; start < bounds.sessionSubscriptions; start += 50) {
-      await Promise.all(Array.from({ length: 50 }, (_, index) => subscribe(client, `note://${start + index}`)))
-    }
-    await expect(subscribe(client, 'note://another')).rejects.toMatchObject(full)
-    await subscribe(client, 'note://1')
-    await client.request('resources/unsubscribe', { uri: 'note://2' })
-    await subscribe(client, 'note://another')
-  })
 
   test('can subscribe to URIs with a limited number of characters in total', async () => {
     await using client = await open()
