@@ -1,7 +1,7 @@
 /** The platform of this Worker: its Durable Objects, by class and name, and its keys. */
 import { env, exports } from 'cloudflare:workers'
 import { objectIn, type Placement } from '../durable-objects/placement.ts'
-import type { KeysRpc, RequestStateRpc } from '../durable-objects/rpc.ts'
+import type { KeysRpc, RequestStateRpc } from '../durable-objects/store/rpc.ts'
 import type { StateRpc } from './declarations/state.ts'
 import { dialUntilAnswered } from './http/dial-until-answered.ts'
 import { watched } from './plugins/development/objects.ts'

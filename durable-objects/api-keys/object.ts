@@ -11,10 +11,10 @@
  */
 import { DurableObject } from 'cloudflare:workers'
 import { utf8 } from '../../worker/protocol/utf8.ts'
-import type { ApiKeyOwnerRpc, ApiKeyRpc, StoredApiKey } from '../rpc.ts'
 import { Alarms } from '../shared/alarms.ts'
 import { Schema } from '../shared/schema.ts'
 import { migrations } from './migrations.ts'
+import type { ApiKeyOwnerRpc, ApiKeyRpc, StoredApiKey } from './rpc.ts'
 
 /** A key of an owner. Times are milliseconds since 1970. */
 type Entry = { readonly createdAt: number; readonly expiresAt?: number | undefined; readonly isReplaced?: boolean }

@@ -16,12 +16,12 @@ import { notificationText, type RequestMessage } from '../../worker/protocol/jso
 import { defaultLogLevel } from '../../worker/protocol/meta.ts'
 import { revisionOf } from '../../worker/protocol/revisions/index.ts'
 import type { Result } from '../../worker/protocol/types.ts'
-import type { ForwardedHttpRequest, Post } from '../rpc.ts'
 import type { AddedSubscriptions } from './added-parts.ts'
 import { elicitationId } from './input-requests.ts'
 import type { Lifetime } from './lifetime.ts'
 import type { PendingPost, SessionCall } from './pending-post.ts'
 import type { Replies } from './replies.ts'
+import type { ForwardedHttpRequest, Post } from './rpc.ts'
 import type { SessionHost } from './session-host.ts'
 import type { SessionValues } from './session-values.ts'
 

@@ -27,7 +27,6 @@ import {
 import { holdsScopes } from '../../worker/protocol/principal.ts'
 import { oldestRevision, revisionOf } from '../../worker/protocol/revisions/index.ts'
 import type { RequestId, Result } from '../../worker/protocol/types.ts'
-import type { Post, Posted } from '../rpc.ts'
 import type { Alarms } from '../shared/alarms.ts'
 import { type CallLedger, requestKey } from '../shared/call-ledger.ts'
 import { type EventLog, standingStream } from '../shared/event-log.ts'
@@ -37,6 +36,7 @@ import type { InputRequests } from './input-requests.ts'
 import type { Lifetime } from './lifetime.ts'
 import { PendingPost, restOfPost, type SessionCall, storedCall } from './pending-post.ts'
 import type { Replies } from './replies.ts'
+import type { Post, Posted } from './rpc.ts'
 import type { SessionHost } from './session-host.ts'
 
 /** How often a call runs again, after its object was lost, before it ends with an error. */

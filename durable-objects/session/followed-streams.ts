@@ -9,8 +9,8 @@ import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
 import * as closeCode from '../../worker/protocol/close-code.ts'
 import { relayMessage } from '../../worker/protocol/relay-messages.ts'
 import { primingFrame } from '../../worker/protocol/server-sent-events.ts'
-import type { Followed, Following } from '../rpc.ts'
 import { type EventId, eventIdText } from '../shared/event-log.ts'
+import type { Followed, Following } from './rpc.ts'
 
 /** Characters of a stream that are kept for its Worker. A longer one needs a relay, and the rest stays in the log. */
 const maxCharacters = 256 * 1024

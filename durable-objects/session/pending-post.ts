@@ -10,8 +10,8 @@ import type { Principal } from '../../worker/protocol/principal.ts'
 import type { Revision } from '../../worker/protocol/revision.ts'
 import { oldestRevision, revisionOf } from '../../worker/protocol/revisions/index.ts'
 import type { RequestId } from '../../worker/protocol/types.ts'
-import type { Post } from '../rpc.ts'
 import type { LedgerCall, StoredCall } from '../shared/call-ledger.ts'
+import type { Post } from './rpc.ts'
 
 /** A request without a reply. */
 export type SessionCall = {

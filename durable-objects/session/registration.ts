@@ -3,8 +3,8 @@
  * sessions that started while the server had `subscriptions()`. The rest is in `../subscriptions/session-part.ts`.
  */
 import { holdsScopes } from '../../worker/protocol/principal.ts'
-import type { SubscriptionsRpc } from '../rpc.ts'
 import type { EventLog } from '../shared/event-log.ts'
+import type { SubscriptionsRpc } from '../subscriptions/rpc.ts'
 import type { Lifetime } from './lifetime.ts'
 import type { SessionHost } from './session-host.ts'
 import type { SessionValues } from './session-values.ts'

@@ -9,12 +9,12 @@ import { InvalidInputResponse } from '../../worker/engine/invalid-input-response
 import { asMcpError, McpError } from '../../worker/protocol/errors.ts'
 import { errorReply, resultText } from '../../worker/protocol/jsonrpc.ts'
 import type { RequestId } from '../../worker/protocol/types.ts'
-import type { Post, Posted } from '../rpc.ts'
 import type { CallLedger } from '../shared/call-ledger.ts'
 import { standingStream } from '../shared/event-log.ts'
 import { maxRowBytes, maxRpcBytes, tooLarge } from '../shared/message-size.ts'
 import type { Lifetime } from './lifetime.ts'
 import { ledgerCallOf, type PendingPost, type Reply, type SessionCall } from './pending-post.ts'
+import type { Post, Posted } from './rpc.ts'
 import type { SessionHost } from './session-host.ts'
 import type { SessionStreams } from './streams.ts'
 

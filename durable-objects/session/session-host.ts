@@ -2,8 +2,8 @@ import type { CountRound } from '../../worker/declarations/call-attempt.ts'
 import type { Server } from '../../worker/declarations/server.ts'
 import type { StateRpc } from '../../worker/declarations/state.ts'
 import type { EndpointOfTenant } from '../../worker/engine/call.ts'
-import type { SubscriptionsRpc } from '../rpc.ts'
 import type { ReplayLimits } from '../shared/event-log.ts'
+import type { SubscriptionsRpc } from '../subscriptions/rpc.ts'
 
 /** Options of `sessions()` and of its endpoint. */
 export type SessionSettings = {

@@ -3,8 +3,8 @@ import type { SessionEndEvent } from '../../worker/declarations/client-hooks.ts'
 import type { Answer } from '../../worker/engine/journal.ts'
 import type { NegotiatedSession } from '../../worker/engine/methods/method.ts'
 import type { LogLevel } from '../../worker/protocol/types.ts'
-import type { SessionOwner } from '../rpc.ts'
 import type { Values } from '../shared/values.ts'
+import type { SessionOwner } from './rpc.ts'
 
 export type SessionValues = Values<{
   handshake: NegotiatedSession | null

@@ -11,7 +11,6 @@ import * as closeCode from '../../worker/protocol/close-code.ts'
 import { holdsScopes } from '../../worker/protocol/principal.ts'
 import { relayMessage } from '../../worker/protocol/relay-messages.ts'
 import { eventFrame, primingFrame, reconnectAfterMs, retryFrame } from '../../worker/protocol/server-sent-events.ts'
-import type { Following } from '../rpc.ts'
 import type { CallLedger } from '../shared/call-ledger.ts'
 import {
   type EventId,
@@ -22,6 +21,7 @@ import {
   standingStream,
 } from '../shared/event-log.ts'
 import { FollowedStreams, Follower, type NewStream } from './followed-streams.ts'
+import type { Following } from './rpc.ts'
 import type { Reader, SessionValues } from './session-values.ts'
 
 /** Characters that are sent to a relay at once. What the relay cannot forward waits in its memory. */

@@ -21,6 +21,11 @@
 import { DurableObject } from 'cloudflare:workers'
 import { hex } from '../../worker/protocol/hex.ts'
 import { sha256 } from '../../worker/sealing/sha256.ts'
+import { Alarms } from '../shared/alarms.ts'
+import { Schema } from '../shared/schema.ts'
+import { IssuedRefreshTokens } from './issued-refresh-tokens.ts'
+import { LastRefresh } from './last-refresh.ts'
+import { migrations } from './migrations.ts'
 import type {
   EntryStorage,
   KeptTokens,
@@ -32,12 +37,7 @@ import type {
   TokensName,
   UpstreamAnswer,
   UserAnswer,
-} from '../rpc.ts'
-import { Alarms } from '../shared/alarms.ts'
-import { Schema } from '../shared/schema.ts'
-import { IssuedRefreshTokens } from './issued-refresh-tokens.ts'
-import { LastRefresh } from './last-refresh.ts'
-import { migrations } from './migrations.ts'
+} from './rpc.ts'
 import { upstreamWithoutGrants } from './sign-out.ts'
 import { type ProviderCalls, type UpstreamHost, UpstreamTokens } from './upstream-tokens.ts'
 

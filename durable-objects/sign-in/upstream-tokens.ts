@@ -1,5 +1,5 @@
 /** The tokens that identity providers issued for their APIs to one user, sealed. */
-import type { KeptTokens, TokensName, UpstreamAnswer, UserAnswer } from '../rpc.ts'
+import type { KeptTokens, TokensName, UpstreamAnswer, UserAnswer } from './rpc.ts'
 
 /** The provider of tokens, in the isolate of the object. What fails is reported. */
 export type ProviderCalls = TokensName & {

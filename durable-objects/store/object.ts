@@ -13,10 +13,10 @@
 
 import { DurableObject } from 'cloudflare:workers'
 import { type KeyRing, mintKeyRing } from '../../worker/sealing/seal.ts'
-import type { Consumed, StoreRpc } from '../rpc.ts'
 import { Schema } from '../shared/schema.ts'
 import { migrationsOf } from './migrations.ts'
 import { RequestState } from './request-state.ts'
+import type { Consumed, StoreRpc } from './rpc.ts'
 
 /** Bytes of the database of an object with used proofs: more than 100,000 of them. */
 const maxProofBytes = 16 * 1024 * 1024

@@ -1,9 +1,9 @@
 /** A request state of a stateless call that its client cannot carry: a journal that is too large, or the record that a state has been used. */
 
 import { waitAtMost } from '../../worker/engine/wait.ts'
-import type { Consumed, RequestStateRpc } from '../rpc.ts'
 import type { Schema } from '../shared/schema.ts'
 import { readParts, writeParts } from '../shared/split-texts.ts'
+import type { Consumed, RequestStateRpc } from './rpc.ts'
 
 /** Milliseconds after its last extension until which a Worker counts as working. It extends its lease several times in this time. */
 const defaultLeaseMs = 30_000

@@ -4,7 +4,7 @@
  */
 
 import { waitAtMost } from '../../worker/engine/wait.ts'
-import type { SessionRpc } from '../rpc.ts'
+import type { SessionRpc } from '../session/rpc.ts'
 import type { Alarms } from '../shared/alarms.ts'
 import { type ChangeLog, type LoggedChange, retentionMs } from './change-log.ts'
 import type { ParkedSession, ParkedSessions } from './parked-sessions.ts'

@@ -3,8 +3,8 @@
 import * as bounds from '../../worker/protocol/bounds.ts'
 import { splitTopic } from '../../worker/protocol/changes.ts'
 import { networkOf } from '../../worker/protocol/ip-address.ts'
-import type { Subscriber } from '../rpc.ts'
 import type { Tables } from '../shared/tables.ts'
+import type { Subscriber } from './rpc.ts'
 import type { SubscriptionsOptions } from './subscriptions-host.ts'
 
 export const subscriptionsSchema = `

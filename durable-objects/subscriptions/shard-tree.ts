@@ -1,7 +1,7 @@
 /** The tree of subscriptions objects: a change goes from the first object to the next sixteen, and so on. */
 import type { ServerEvent } from '../../worker/protocol/changes.ts'
-import type { SubscriptionsRpc } from '../rpc.ts'
 import type { Schema } from '../shared/schema.ts'
+import type { SubscriptionsRpc } from './rpc.ts'
 
 /** Objects to which one object forwards a change. */
 const fanOut = 16

@@ -1,5 +1,6 @@
 /** The options of `subscriptions()`, and what its Durable Object needs of the server. */
-import type { SessionRpc, SubscriptionsRpc } from '../rpc.ts'
+import type { SessionRpc } from '../session/rpc.ts'
+import type { SubscriptionsRpc } from './rpc.ts'
 
 /** Configures `subscriptions()`. Each number is a whole number of at least 1. */
 export type SubscriptionsOptions = {

@@ -24,6 +24,12 @@
 
 import { DurableObject } from 'cloudflare:workers'
 import { waitAtMost } from '../../worker/engine/wait.ts'
+import { Alarms } from '../shared/alarms.ts'
+import { Schema } from '../shared/schema.ts'
+import { runHandler } from './handler-run.ts'
+import { type Answers, answersProblem, takeAnswers } from './input-requests.ts'
+import { deleteTask, expiryOf, isAwake, isDue, runInAlarm, schedule } from './lifetime.ts'
+import { migrations } from './migrations.ts'
 import type {
   ListedTask,
   StartResult,
@@ -35,13 +41,7 @@ import type {
   TaskStatus,
   TaskTerms,
   TaskView,
-} from '../rpc.ts'
-import { Alarms } from '../shared/alarms.ts'
-import { Schema } from '../shared/schema.ts'
-import { runHandler } from './handler-run.ts'
-import { type Answers, answersProblem, takeAnswers } from './input-requests.ts'
-import { deleteTask, expiryOf, isAwake, isDue, runInAlarm, schedule } from './lifetime.ts'
-import { migrations } from './migrations.ts'
+} from './rpc.ts'
 import { finishTask, settleRun } from './run-outcomes.ts'
 import { Runs } from './runs.ts'
 import { StatusPublisher } from './status-publisher.ts'

@@ -2,8 +2,8 @@
 
 import type { InputRequest } from '../../worker/protocol/types.ts'
 import { startOf } from '../../worker/protocol/well-formed.ts'
-import type { TaskStatus, TaskView } from '../rpc.ts'
 import { redeliveryOf } from './redelivery.ts'
+import type { TaskStatus, TaskView } from './rpc.ts'
 import type { TaskHost } from './task-host.ts'
 import { isOver, type TaskRecord, type TaskStore } from './task-store.ts'
 

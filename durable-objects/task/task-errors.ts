@@ -1,5 +1,5 @@
 import { McpError } from '../../worker/protocol/errors.ts'
-import type { TaskError } from '../rpc.ts'
+import type { TaskError } from './rpc.ts'
 
 /** Converts an error into its stored form. */
 export const errorOf = ({ kind, message, data }: McpError): TaskError => ({ kind, message, data })

@@ -2,7 +2,7 @@ import type { StateRpc } from '../../worker/declarations/state.ts'
 import type { EndpointOfTenant } from '../../worker/engine/call.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
 import type { InputRequest } from '../../worker/protocol/types.ts'
-import type { TaskCall, TaskReferences, TaskView } from '../rpc.ts'
+import type { TaskCall, TaskReferences, TaskView } from './rpc.ts'
 
 /** The principal of a run. `isCurrent`: `reauthorize` has just returned it. Otherwise it is the stored one, without most of its claims. */
 export type RunPrincipal = { readonly principal: Principal | undefined; readonly isCurrent: boolean }

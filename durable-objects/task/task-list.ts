@@ -7,10 +7,11 @@
  * |         | `task`    | `ListedTask`, as JSON                     | the same               |
  * |         | `expires` | milliseconds since 1970: when the task expires | until then, by alarm |
  */
-import type { ListedTask, TaskListRpc } from '../rpc.ts'
+
 import type { Alarms } from '../shared/alarms.ts'
 import type { Schema } from '../shared/schema.ts'
 import { Tables } from '../shared/tables.ts'
+import type { ListedTask, TaskListRpc } from './rpc.ts'
 
 /** Milliseconds for which entries may be stored after they expire, so that one alarm deletes several. */
 const batch = 60_000

@@ -7,10 +7,10 @@ import { DeveloperError, McpError } from '../../worker/protocol/errors.ts'
 import { jsonText } from '../../worker/protocol/json-text.ts'
 import type { InputRequest } from '../../worker/protocol/types.ts'
 import { utf8 } from '../../worker/protocol/utf8.ts'
-import type { TaskCall, TaskEnd, TaskReferences, TaskStatus, TaskTerms } from '../rpc.ts'
 import type { Schema } from '../shared/schema.ts'
 import { bytesOf, maxValueBytes, readParts, writeParts } from '../shared/split-texts.ts'
 import { Tables } from '../shared/tables.ts'
+import type { TaskCall, TaskEnd, TaskReferences, TaskStatus, TaskTerms } from './rpc.ts'
 
 /** The state of a task. */
 export type TaskRecord = TaskTerms &

@@ -1,9 +1,9 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
-import type { RequestStateRpc } from '../../durable-objects/rpc.ts'
 import { Schema } from '../../durable-objects/shared/schema.ts'
 import { RequestState } from '../../durable-objects/store/request-state.ts'
+import type { RequestStateRpc } from '../../durable-objects/store/rpc.ts'
 
 type Stub = DurableObjectStub & RequestStateRpc
 const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession

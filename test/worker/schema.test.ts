@@ -1,10 +1,11 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { describe, expect, test } from 'vitest'
-import type { SessionRpc, StoreRpc } from '../../durable-objects/rpc.ts'
+import type { SessionRpc } from '../../durable-objects/session/rpc.ts'
 import { defaultLogBounds, EventLog } from '../../durable-objects/shared/event-log.ts'
 import { Schema, versionOf } from '../../durable-objects/shared/schema.ts'
 import { migrations, migrationsOf } from '../../durable-objects/store/migrations.ts'
+import type { StoreRpc } from '../../durable-objects/store/rpc.ts'
 import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
 import { post, postOf, postTo, relayUrl, week } from './session-post.ts'
 

@@ -1,4 +1,4 @@
-import type { Opening, Post, Posted, PostedSession, SessionRpc } from '../../durable-objects/rpc.ts'
+import type { Opening, Post, Posted, PostedSession, SessionRpc } from '../../durable-objects/session/rpc.ts'
 import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
 import type { Message, RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 

@@ -1,7 +1,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import type { Post, Posted, SessionRpc } from '../../durable-objects/rpc.ts'
+import type { Post, Posted, SessionRpc } from '../../durable-objects/session/rpc.ts'
 import { type Duration, serve } from '../../worker/index.ts'
 import { sessions } from '../../worker/plugins/sessions/index.ts'
 import type { Message, RequestMessage } from '../../worker/protocol/jsonrpc.ts'

@@ -2,7 +2,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
-import type { StoreRpc } from '../../durable-objects/rpc.ts'
+import type { StoreRpc } from '../../durable-objects/store/rpc.ts'
 
 type Stub = DurableObjectStub & StoreRpc
 const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession

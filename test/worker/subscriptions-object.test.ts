@@ -3,13 +3,13 @@ import { exports } from 'cloudflare:workers'
 import { createServer } from 'edgemcp'
 import { subscriptions as plugin } from 'edgemcp/subscriptions'
 import { describe, expect, type Mock, test, vi } from 'vitest'
-import type { SubscriptionsRpc } from '../../durable-objects/rpc.ts'
 import {
   type SubscriptionsHost,
   SubscriptionsObject,
   subscriberKeyHeader,
   topicsHeader,
 } from '../../durable-objects/subscriptions/object.ts'
+import type { SubscriptionsRpc } from '../../durable-objects/subscriptions/rpc.ts'
 import type { Changes } from '../../worker/declarations/change-hub.ts'
 import type { Declarations } from '../../worker/declarations/declarations.ts'
 import { draftOf } from '../../worker/declarations/declarations.ts'

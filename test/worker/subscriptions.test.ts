@@ -1,8 +1,9 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { describe, expect, test, vi } from 'vitest'
-import type { SessionRpc, SubscriptionsRpc } from '../../durable-objects/rpc.ts'
+import type { SessionRpc } from '../../durable-objects/session/rpc.ts'
 import { SubscriptionsObject } from '../../durable-objects/subscriptions/object.ts'
+import type { SubscriptionsRpc } from '../../durable-objects/subscriptions/rpc.ts'
 import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
 import { openingOf, post, postTo, relayUrl } from './session-post.ts'
 

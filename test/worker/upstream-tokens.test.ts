@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import type { KeptTokens, TokensName } from '../../durable-objects/rpc.ts'
+import type { KeptTokens, TokensName } from '../../durable-objects/sign-in/rpc.ts'
 import { type ProviderCalls, UpstreamTokens } from '../../durable-objects/sign-in/upstream-tokens.ts'
 
 const user = 'github.1815'

@@ -2,7 +2,7 @@
  * Access: the principal of a request, what it may do, and how its calls are counted. There is one decision per request, before a stream is
  * opened, a handler runs or a Durable Object is called. What runs the calls receives the decision as an `Access`.
  */
-import type { PostedRefusals } from '../../durable-objects/rpc.ts'
+import type { PostedRefusals } from '../../durable-objects/session/rpc.ts'
 import type { CallAttempt } from '../declarations/call-attempt.ts'
 import type { HttpRequest } from '../declarations/http-request.ts'
 import { emptyContext, type RequestContext } from '../declarations/request-context.ts'

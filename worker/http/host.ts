@@ -1,5 +1,5 @@
 /** What the endpoint needs of the place where it runs. */
-import type { RequestStateRpc } from '../../durable-objects/rpc.ts'
+import type { RequestStateRpc } from '../../durable-objects/store/rpc.ts'
 import type { RequestContext } from '../declarations/request-context.ts'
 import type { Seals } from '../engine/call.ts'
 import { maxAnswerTimeoutMs } from '../engine/journal.ts'

@@ -3,7 +3,7 @@
  * while the object may hibernate. If the object is lost, the relay reconnects with the id of the last event.
  */
 
-import type { Followed, Following } from '../../durable-objects/rpc.ts'
+import type { Followed, Following } from '../../durable-objects/session/rpc.ts'
 import * as closeCode from '../protocol/close-code.ts'
 import { readRelayMessage } from '../protocol/relay-messages.ts'
 import { retryFrame } from '../protocol/server-sent-events.ts'

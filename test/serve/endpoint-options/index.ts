@@ -6,7 +6,7 @@ import { rateLimit } from 'edgemcp/rate-limit'
 import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
-import type { SessionRpc } from '../../../durable-objects/rpc.ts'
+import type { SessionRpc } from '../../../durable-objects/session/rpc.ts'
 
 const server = createServer({ name: 'endpoints', version: '1.0.0' })
 

@@ -5,7 +5,7 @@ import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
-import type { SessionRpc } from '../../../durable-objects/rpc.ts'
+import type { SessionRpc } from '../../../durable-objects/session/rpc.ts'
 
 const server = createServer({ name: 'rollback', version: '1.0.0' })
 

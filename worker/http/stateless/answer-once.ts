@@ -1,5 +1,5 @@
 /** Runs a call of a `singleUse` tool once for each request state, however often a client sends it. */
-import type { RequestStateRpc } from '../../../durable-objects/rpc.ts'
+import type { RequestStateRpc } from '../../../durable-objects/store/rpc.ts'
 import { maxAnswerTimeoutMs } from '../../engine/journal.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { Params } from '../../protocol/types.ts'

@@ -1,6 +1,6 @@
 /** `apiKeys()`: an auth that accepts API keys, and manages them. */
 import { ApiKeys } from '../../../durable-objects/api-keys/object.ts'
-import type { ApiKeyOwnerRpc, ApiKeyRpc, StoredApiKey } from '../../../durable-objects/rpc.ts'
+import type { ApiKeyOwnerRpc, ApiKeyRpc, StoredApiKey } from '../../../durable-objects/api-keys/rpc.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { StoredPrincipals } from '../../declarations/stored-principal.ts'

@@ -1,5 +1,5 @@
 /** Creates, lists, revokes and rotates the API keys of owners. */
-import type { ApiKeyOwnerRpc, ApiKeyRpc, StoredApiKey } from '../../../durable-objects/rpc.ts'
+import type { ApiKeyOwnerRpc, ApiKeyRpc, StoredApiKey } from '../../../durable-objects/api-keys/rpc.ts'
 import { checkOptions, isObject, type Kind, type KindsOf } from '../../declarations/check-options.ts'
 import { type Duration, milliseconds, millisecondsOrInfinity } from '../../declarations/duration.ts'
 import * as kind from '../../declarations/option-kinds.ts'

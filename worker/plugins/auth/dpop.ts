@@ -3,7 +3,7 @@
  *
  * @see https://www.rfc-editor.org/rfc/rfc9449
  */
-import type { UsedProofsRpc } from '../../../durable-objects/rpc.ts'
+import type { UsedProofsRpc } from '../../../durable-objects/store/rpc.ts'
 import type { KindsOf } from '../../declarations/check-options.ts'
 import { type Duration, milliseconds } from '../../declarations/duration.ts'
 import * as kind from '../../declarations/option-kinds.ts'

@@ -1,5 +1,5 @@
 /** Answers requests of a session: with the response of its Durable Object as JSON or as an event, or with a stream of the object. */
-import type { Admission, Following, Posted } from '../../../durable-objects/rpc.ts'
+import type { Admission, Following, Posted } from '../../../durable-objects/session/rpc.ts'
 import type { AcceptedTypes } from '../../http/accept.ts'
 import type { Access } from '../../http/access.ts'
 import { notAllowed, unknownSession } from '../../http/error-response.ts'

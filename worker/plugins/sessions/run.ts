@@ -1,5 +1,5 @@
 /** Requests to the Durable Object of a session, with one RPC each, besides its POSTs. */
-import type { Admission } from '../../../durable-objects/rpc.ts'
+import type { Admission } from '../../../durable-objects/session/rpc.ts'
 import type { Access } from '../../http/access.ts'
 import type { Host } from '../../http/host.ts'
 import type { SessionStream } from './read.ts'

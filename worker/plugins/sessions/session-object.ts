@@ -1,5 +1,5 @@
 /** The requests of sessions and of HTTP+SSE to the Durable Object that stores both. */
-import type { Posted, PostedRequest, PostedSession, SessionRpc } from '../../../durable-objects/rpc.ts'
+import type { Posted, PostedRequest, PostedSession, SessionRpc } from '../../../durable-objects/session/rpc.ts'
 import { emptyContext } from '../../declarations/request-context.ts'
 import { storeContext } from '../../engine/request-context.ts'
 import type { Access } from '../../http/access.ts'

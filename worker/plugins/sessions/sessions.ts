@@ -1,9 +1,10 @@
 /** `sessions()`: serves clients of protocol versions before 2026-07-28 with sessions, which Durable Objects store. */
-import type { SubscriptionsRpc } from '../../../durable-objects/rpc.ts'
+
 import { addedParts } from '../../../durable-objects/session/added-parts.ts'
 import { Session } from '../../../durable-objects/session/object.ts'
 import type { SessionHost, SessionSettings } from '../../../durable-objects/session/session-host.ts'
 import { defaultLogBounds, type ReplayLimits } from '../../../durable-objects/shared/event-log.ts'
+import type { SubscriptionsRpc } from '../../../durable-objects/subscriptions/rpc.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import { type Duration, millisecondsOrInfinity } from '../../declarations/duration.ts'
 import * as kind from '../../declarations/option-kinds.ts'

@@ -1,6 +1,6 @@
 /** The page that shows a signed-in person which apps have access and which providers are connected, and lets them end both. */
 import type { GrantSummary, OAuthHelpers } from '@cloudflare/workers-oauth-provider'
-import type { OAuthSite } from '../../../durable-objects/rpc.ts'
+import type { OAuthSite } from '../../../durable-objects/sign-in/rpc.ts'
 import { readBodyText } from '../../protocol/bounded-body.ts'
 import { type Html, html } from '../../protocol/html.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'

@@ -2,7 +2,7 @@
  * Approvals that a browser remembers: which user let which client have which scopes. The cookie is sealed, so that nobody else writes it.
  */
 import type { AuthRequest } from '@cloudflare/workers-oauth-provider'
-import type { OAuthSite } from '../../../durable-objects/rpc.ts'
+import type { OAuthSite } from '../../../durable-objects/sign-in/rpc.ts'
 import type { Seals } from '../../engine/call.ts'
 import { encodeBase64url } from '../../protocol/base64url.ts'
 import { sha256 } from '../../sealing/sha256.ts'

@@ -9,7 +9,7 @@ import {
   type TokenExchangeCallbackResult,
 } from '@cloudflare/workers-oauth-provider'
 import { decodeJwt } from 'jose'
-import type { EntryStorage, OAuthSite, SignInRpc } from '../../../durable-objects/rpc.ts'
+import type { EntryStorage, OAuthSite, SignInRpc } from '../../../durable-objects/sign-in/rpc.ts'
 import { BoundedMap } from '../../protocol/bounded-map.ts'
 import type { Refresh, Refreshing } from './decide.ts'
 import type { Enterprise } from './enterprise.ts'

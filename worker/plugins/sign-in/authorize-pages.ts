@@ -12,7 +12,7 @@ import {
   type OAuthHelpers,
 } from '@cloudflare/workers-oauth-provider'
 import { generateRandomCodeVerifier, generateRandomNonce } from 'oauth4webapi'
-import type { OAuthSite } from '../../../durable-objects/rpc.ts'
+import type { OAuthSite } from '../../../durable-objects/sign-in/rpc.ts'
 import { readBodyText } from '../../protocol/bounded-body.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
 import { Approvals } from './approvals.ts'

@@ -1,5 +1,5 @@
 /** What the options of `signIn()` decide about a user: at sign-in, and whenever a client asks for new tokens. */
-import type { ProviderName, UserAnswer } from '../../../durable-objects/rpc.ts'
+import type { ProviderName, UserAnswer } from '../../../durable-objects/sign-in/rpc.ts'
 import { isStrings } from '../../protocol/check-principal.ts'
 import {
   AccessDenied,

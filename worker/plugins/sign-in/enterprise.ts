@@ -5,7 +5,7 @@
  * @see https://datatracker.ietf.org/doc/draft-ietf-oauth-identity-assertion-authz-grant/
  */
 import type { EmaClaimsMapperInput, EmaClaimsMapperResult, EmaOptions } from '@cloudflare/workers-oauth-provider'
-import type { OAuthSite } from '../../../durable-objects/rpc.ts'
+import type { OAuthSite } from '../../../durable-objects/sign-in/rpc.ts'
 import { hex } from '../../protocol/hex.ts'
 import { sha256 } from '../../sealing/sha256.ts'
 import type { TokenClaims } from '../auth/claims.ts'

@@ -5,7 +5,7 @@
  *
  * @see https://developers.cloudflare.com/kv/api/
  */
-import type { EntryStorage, ListedGrant, StoredKey } from '../../../durable-objects/rpc.ts'
+import type { EntryStorage, ListedGrant, StoredKey } from '../../../durable-objects/sign-in/rpc.ts'
 
 /** What the library calls of a KV namespace. */
 export interface GrantStorage {

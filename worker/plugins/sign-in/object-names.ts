@@ -2,7 +2,7 @@
  * Names of the objects of sign-in. Each names its authorization server, by its origin and the identity of its endpoint: two hosts of one
  * Worker, and two endpoints that share the class, have no user, client or token in common.
  */
-import type { OAuthSite } from '../../../durable-objects/rpc.ts'
+import type { OAuthSite } from '../../../durable-objects/sign-in/rpc.ts'
 
 /** Identifies an authorization server. */
 export type Realm = Pick<OAuthSite, 'origin' | 'identity'>

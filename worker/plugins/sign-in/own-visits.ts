@@ -5,7 +5,7 @@
  * @see https://www.rfc-editor.org/rfc/rfc6749#section-10.12
  */
 import { generateRandomCodeVerifier, generateRandomNonce } from 'oauth4webapi'
-import type { OAuthSite } from '../../../durable-objects/rpc.ts'
+import type { OAuthSite } from '../../../durable-objects/sign-in/rpc.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
 import type { ObjectOf } from './authorization-server.ts'

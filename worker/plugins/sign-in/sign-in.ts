@@ -4,8 +4,8 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
  */
 import { decodeJwt } from 'jose'
-import type { OAuthSite, ProviderName, SignInRpc } from '../../../durable-objects/rpc.ts'
 import { type OwnGrant, SignIn } from '../../../durable-objects/sign-in/object.ts'
+import type { OAuthSite, ProviderName, SignInRpc } from '../../../durable-objects/sign-in/rpc.ts'
 import { checkOptions } from '../../declarations/check-options.ts'
 import { type Duration, milliseconds } from '../../declarations/duration.ts'
 import type { Auth, Plugin, Runtime } from '../../plugin.ts'

@@ -1,5 +1,5 @@
 /** Stores the tokens of a user for APIs of providers. They are stored as long as the user has grants. */
-import type { OAuthSite, SignInRpc } from '../../../durable-objects/rpc.ts'
+import type { OAuthSite, SignInRpc } from '../../../durable-objects/sign-in/rpc.ts'
 import { type ObjectOf, upstreamKeyOf } from './authorization-server.ts'
 import { objectName } from './object-names.ts'
 

@@ -1,6 +1,7 @@
 /** `ctx.upstream()`: tokens of the user for the API of a provider. */
-import type { KeptTokens, SignInRpc, TokensName } from '../../../durable-objects/rpc.ts'
+
 import type { SignInHost } from '../../../durable-objects/sign-in/object.ts'
+import type { KeptTokens, SignInRpc, TokensName } from '../../../durable-objects/sign-in/rpc.ts'
 import type { ProviderCalls, UpstreamHost } from '../../../durable-objects/sign-in/upstream-tokens.ts'
 import type { Context, UpstreamOptions } from '../../declarations/context.ts'
 import { UnlistedScopeError } from '../../declarations/upstream-token.ts'

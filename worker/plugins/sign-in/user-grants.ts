@@ -1,6 +1,6 @@
 /** The grants of a user: which apps have access. The account page and the operator list and end them. */
 import type { GrantSummary, OAuthHelpers } from '@cloudflare/workers-oauth-provider'
-import type { ListedGrant, StoredKey } from '../../../durable-objects/rpc.ts'
+import type { ListedGrant, StoredKey } from '../../../durable-objects/sign-in/rpc.ts'
 import type { ObjectOf } from './authorization-server.ts'
 import { EndedAccess } from './ended-access.ts'
 

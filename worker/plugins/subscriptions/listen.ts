@@ -3,13 +3,14 @@
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
  */
-import type { Shards } from '../../../durable-objects/rpc.ts'
+
 import {
   type SubscriptionsOptions,
   subscriberKeyHeader,
   tenantKeyHeader,
   topicsHeader,
 } from '../../../durable-objects/subscriptions/object.ts'
+import type { Shards } from '../../../durable-objects/subscriptions/rpc.ts'
 import type { CallerContext } from '../../declarations/caller.ts'
 import type { Declarations, ExtraSubscription, Open, SubscriptionTopics } from '../../declarations/declarations.ts'
 import { guardStep } from '../../engine/failure.ts'

@@ -1,6 +1,7 @@
 /** `subscriptions()`: delivers change notifications through Durable Objects. */
-import type { SessionRpc, Shards, SubscriptionsRpc } from '../../../durable-objects/rpc.ts'
+
 import { SubscriptionsPart } from '../../../durable-objects/session/added-parts.ts'
+import type { SessionRpc } from '../../../durable-objects/session/rpc.ts'
 import { listsText } from '../../../durable-objects/subscriptions/declared-lists.ts'
 import {
   Subscriptions,
@@ -8,6 +9,7 @@ import {
   SubscriptionsObject,
   type SubscriptionsOptions,
 } from '../../../durable-objects/subscriptions/object.ts'
+import type { Shards, SubscriptionsRpc } from '../../../durable-objects/subscriptions/rpc.ts'
 import type { Changes, Delivered } from '../../declarations/change-hub.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import type { SubscriptionTopics } from '../../declarations/declarations.ts'

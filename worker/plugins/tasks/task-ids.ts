@@ -1,5 +1,5 @@
 /** Task ids, and other parts that both kinds of tasks share: those of 2025-11-25, and those of the extension. */
-import type { TaskCall, TaskError, TaskRpc, TaskView } from '../../../durable-objects/rpc.ts'
+import type { TaskCall, TaskError, TaskRpc, TaskView } from '../../../durable-objects/task/rpc.ts'
 import type { Open } from '../../declarations/declarations.ts'
 import type { Seals } from '../../engine/call.ts'
 import type { Answer } from '../../engine/journal.ts'

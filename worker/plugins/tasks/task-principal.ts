@@ -2,8 +2,9 @@
  * The principal of a task. It is stored sealed, without its token and only with claims that may be stored. `reauthorize` of the server's
  * auth is called before each run.
  */
-import type { TaskCall } from '../../../durable-objects/rpc.ts'
+
 import type { RunPrincipal } from '../../../durable-objects/task/object.ts'
+import type { TaskCall } from '../../../durable-objects/task/rpc.ts'
 import { type StoredByIssuer, storable, storedFor } from '../../declarations/stored-principal.ts'
 import type { Seals } from '../../engine/call.ts'
 import { McpError } from '../../protocol/errors.ts'

@@ -1,5 +1,5 @@
 /** How large the call of a task, and a notification about it, may be. */
-import type { TaskView } from '../../../durable-objects/rpc.ts'
+import type { TaskView } from '../../../durable-objects/task/rpc.ts'
 import type { Checked } from '../../declarations/schema.ts'
 import { McpError } from '../../protocol/errors.ts'
 

@@ -1,5 +1,5 @@
 /** The terms of a task, from the option `task` of its tool: when a call becomes a task, how long the task is stored, its retries. */
-import type { TaskTerms } from '../../../durable-objects/rpc.ts'
+import type { TaskTerms } from '../../../durable-objects/task/rpc.ts'
 import { type Duration, milliseconds } from '../../declarations/duration.ts'
 import type { TaskOptions, Tool } from '../../declarations/tool.ts'
 

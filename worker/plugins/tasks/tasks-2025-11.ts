@@ -3,7 +3,8 @@
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
  */
-import type { TaskEnded, TaskTerms, TaskView } from '../../../durable-objects/rpc.ts'
+import type { TaskEnded } from '../../../durable-objects/session/rpc.ts'
+import type { TaskTerms, TaskView } from '../../../durable-objects/task/rpc.ts'
 import type { Context } from '../../declarations/context.ts'
 import { toolError } from '../../declarations/result-constructors.ts'
 import type { TaskOptions } from '../../declarations/tool.ts'

@@ -3,7 +3,7 @@
  *
  * @see https://modelcontextprotocol.io/seps/2663-tasks-extension
  */
-import type { TaskTerms, TaskView } from '../../../durable-objects/rpc.ts'
+import type { TaskTerms, TaskView } from '../../../durable-objects/task/rpc.ts'
 import type { SubscriptionTopics } from '../../declarations/declarations.ts'
 import type { Call } from '../../engine/call.ts'
 import { maxAnswerTimeoutMs } from '../../engine/journal.ts'

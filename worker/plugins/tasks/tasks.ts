@@ -1,8 +1,11 @@
 /** `tasks()`: runs tools with the option `task` in Durable Objects. */
-import type { SessionRpc, SubscriptionsRpc, TaskRpc } from '../../../durable-objects/rpc.ts'
+
 import { ClientTasksPart } from '../../../durable-objects/session/added-parts.ts'
+import type { SessionRpc } from '../../../durable-objects/session/rpc.ts'
+import type { SubscriptionsRpc } from '../../../durable-objects/subscriptions/rpc.ts'
 import { ClientTasks } from '../../../durable-objects/task/client-tasks.ts'
 import { Task, type TaskHost } from '../../../durable-objects/task/object.ts'
+import type { TaskRpc } from '../../../durable-objects/task/rpc.ts'
 import { toolError } from '../../declarations/result-constructors.ts'
 import type { Checked } from '../../declarations/schema.ts'
 import type { TaskOptions, Tool } from '../../declarations/tool.ts'

@@ -1,5 +1,5 @@
 /** How a request waits for a task: while it runs, sleeps, or its Durable Object is lost. */
-import type { TaskRpc, TaskView } from '../../../durable-objects/rpc.ts'
+import type { TaskRpc, TaskView } from '../../../durable-objects/task/rpc.ts'
 import { wait } from '../../engine/wait.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { orUnknownTask } from './task-ids.ts'

@@ -1,5 +1,5 @@
 /** What sign-in needs of an identity provider. */
-import type { ProviderName } from '../../../../durable-objects/rpc.ts'
+import type { ProviderName } from '../../../../durable-objects/sign-in/rpc.ts'
 
 /** Describes a user, as the provider does. */
 export type UserProfile = {
