@@ -24,7 +24,7 @@ export type ServeOptions<
   /** Authenticates and authorizes callers, such as `bearer()` of `edgemcp/auth`. Default: everyone may call, without a principal. */
   auth?: A
   /**
-   * Serves several tenants, each with an `auth` of its own instead of the option `auth`: `tenants()` of `edgemcp/compose`. Default: the
+   * Serves several tenants, each with an `auth` of its own instead of the option `auth`: `tenants()` of `edgemcp/auth`. Default: the
    * endpoint has no tenants; the `auth` may name that of a principal.
    */
   tenants?: Tenants

@@ -8,7 +8,7 @@ export type Tenant = {
   readonly auth?: Auth
 }
 
-/** Names the tenant of each request, and describes it: `tenants()` of `edgemcp/compose` returns one. */
+/** Names the tenant of each request, and describes it: `tenants()` of `edgemcp/auth` returns one. */
 export interface Tenants {
   /** Path of the endpoint of a tenant, such as `/{tenant}/mcp`, or its host, such as `{tenant}.example.com`. */
   readonly pattern: string
