@@ -129,7 +129,6 @@ class CallContext implements Omit<Context, keyof PluginContext> {
     )
 
   readonly inputResponse: Context['inputResponse'] = (key) => {
-    this.#round.guard.check()
     checkKey('inputResponse', key)
     // As the client sent it: the type has optional members only.
     return this.#round.responseTo(key) as InputResponse | undefined
