@@ -196,6 +196,23 @@ async function disposable(opening: Promise<{ close(): Promise<void> }>) {
   return { [Symbol.asyncDispose]: () => subscription.close() }
 }
 
+test.each([
+  ['2025-11-25', 'Requires the scopes admin'],
+  ['2025-06-18', 'Unknown tool: secured_old'],
+])('without a session, the header says which version %s the caller has', async (version, problem) => {
+  const response = await fetch(server.url, {
+    method: 'POST',
+    headers: {
+      Accept: 'application/json, text/event-stream',
+      'Content-Type': 'application/json',
+      'MCP-Protocol-Version': version,
+      Authorization: `Bearer ${tokenOf('ada')}`,
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'secured_old' } }),
+  })
+  expect(await response.text()).toContain(problem)
+})
+
 test('a schema of callers is compiled once in each isolate', async () => {
   await using client = await connect(server, { revision: '2026-07-28' })
   const count = async () => Number(contentOf(await client.callTool('compiled')))

@@ -56,6 +56,16 @@ server.tool(
 )
 server.tool('secured', { description: 'Needs a scope, for one plan', visibleTo: isPro, scopes: ['admin'] }, text)
 
+server.tool(
+  'secured_old',
+  {
+    description: 'Needs a scope, for clients of 2025-11-25',
+    visibleTo: ({ protocolVersion }) => protocolVersion === '2025-11-25',
+    scopes: ['admin'],
+  },
+  text,
+)
+
 /** How often a schema was compiled. */
 let compiled = 0
 const csv = z.object({ format: z.enum(['csv']) })
