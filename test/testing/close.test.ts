@@ -13,16 +13,34 @@ afterAll(() => server[Symbol.asyncDispose]())
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
 
+/** Without a reference to any request, of which the platform has a weak one. */
+const ownFetch = (request: Request) => fetch(request)
+
 test.each([
-  ['2024-11-05', true],
-  ['2025-11-25', false],
-  ['2026-07-28', false],
-])('close() of a client of %s resolves after garbage collection', async (revision, sse) => {
-  const client = await connect(server.url, { revision, sse })
-  await client.subscribe({ toolsListChanged: true })
-  for (let turn = 0; turn < 5; turn++) {
-    await client.callTool('echo', { text: 'hi' })
-    collectGarbage()
-  }
-  await expect(client.close()).resolves.toBeUndefined()
-})
+  ['2024-11-05', true, 'the fetch of the platform', undefined],
+  ['2024-11-05', true, 'a fetch of its own', ownFetch],
+  ['2025-11-25', false, 'the fetch of the platform', undefined],
+  ['2025-11-25', false, 'a fetch of its own', ownFetch],
+  ['2026-07-28', false, 'the fetch of the platform', undefined],
+  ['2026-07-28', false, 'a fetch of its own', ownFetch],
+] as const)(
+  'streams of a client of %s (HTTP+SSE: %s) with %s end after garbage collection',
+  async (revision, sse, _, own) => {
+    const options = { url: server.url, revision, sse }
+    const client = own ? await connect(own, options) : await connect(server.url, options)
+    const subscription = await client.subscribe({ toolsListChanged: true })
+    const abort = new AbortController()
+    const { signal } = abort
+    const listening =
+      revision === '2026-07-28' &&
+      client.request('subscriptions/listen', { notifications: { toolsListChanged: true } }, { signal })
+    for (let turn = 0; turn < 5; turn++) {
+      await client.callTool('echo', { text: 'hi' })
+      collectGarbage()
+    }
+    abort.abort(new Error('The user left'))
+    if (listening) await expect(listening).rejects.toThrow('The user left')
+    await expect(subscription.close()).resolves.toBeUndefined()
+    await expect(client.close()).resolves.toBeUndefined()
+  },
+)

@@ -22,7 +22,7 @@ export async function sseConnection(hub: Hub): Promise<Connection> {
     signal: stop.signal,
   })
   if (opened.status !== 200) throw new RpcError('No stream', { code: 0, status: opened.status })
-  const stream = events(opened)
+  const stream = events(opened, stop.signal)
   const first = await stream.next()
   if (first.value?.event !== 'endpoint') throw new RpcError('No endpoint event', { code: 0, status: 200 })
   const connection = new SseConnection(hub, first.value.data, stream, stop)

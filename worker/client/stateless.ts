@@ -65,7 +65,7 @@ class StatelessConnection implements Connection {
       resultOf(answer, response.status)
     }
     this.#streams.add(stop)
-    const stream = events(response)
+    const stream = events(response, stop.signal)
     const acknowledged = await stream.next()
     this.#hub.take(parseMessage(acknowledged.value?.data ?? 'null'))
     const ended = this.#takeAll(stream, stop.signal)
@@ -97,11 +97,12 @@ class StatelessConnection implements Connection {
       if (answer) this.#hub.take(answer)
       return resultOf(answer, response.status)
     }
-    for await (const { data } of events(response)) {
+    for await (const { data } of events(response, signal)) {
       const received = parseMessage(data)
       this.#hub.take(received)
       if (!('method' in received)) return resultOf(received, response.status)
     }
+    signal?.throwIfAborted()
     throw new RpcError('The stream ended without a response', { code: 0, status: response.status })
   }
 
