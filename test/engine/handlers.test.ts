@@ -132,7 +132,7 @@ describe.each(['2026-07-28', '2025-11-25'])('an input request without await, for
   const says = (action: string) => () => (action === 'accept' ? { action, content: { sure: true } } : { action })
   const deleted = async () => (await callTool('deleted')).result?.content
 
-  test.each(['once', 'return', 'wait and once', 'wait and return', 'state', 'elicit'])(
+  test.each(['once', 'return', 'wait and once', 'wait and return', 'state', 'elicit', 'response'])(
     'ends the call with an error that names it, and without effects: %s',
     async (next) => {
       const before = await deleted()

@@ -129,6 +129,7 @@ class CallContext implements Omit<Context, keyof PluginContext> {
     )
 
   readonly inputResponse: Context['inputResponse'] = (key) => {
+    this.#round.guard.check()
     checkKey('inputResponse', key)
     // As the client sent it: the type has optional members only.
     return this.#round.responseTo(key) as InputResponse | undefined

@@ -46,7 +46,9 @@ server.resource('result://made', { description: 'Makes a result of contents' }, 
 const Sure = z.object({ sure: z.boolean() })
 let deleted = 0
 
-const forgetful = z.object({ next: z.enum(['once', 'return', 'wait and once', 'wait and return', 'state', 'elicit']) })
+const forgetful = z.object({
+  next: z.enum(['once', 'return', 'wait and once', 'wait and return', 'state', 'elicit', 'response']),
+})
 server.tool(
   'forgets_await',
   { description: 'Does not wait for its answer', inputSchema: forgetful },
@@ -55,6 +57,10 @@ server.tool(
     if (next.startsWith('wait')) await scheduler.wait(20)
     if (next === 'state') await ctx.state(deletions).put('at', 1)
     if (next === 'elicit') await ctx.elicit('other', 'Other?', Sure)
+    if (next === 'response') {
+      ctx.inputResponse('sure')
+      await Promise.withResolvers().promise
+    }
     if (next.endsWith('once')) await ctx.once('delete', () => ++deleted)
     return 'Deleted.'
   },
