@@ -1,4 +1,7 @@
-/** A deployment says what is wrong with a call of `ctx` in the same words as development. */
+/**
+ * A deployment does not check what the types of `ctx` say. It refuses what would hang a call or repeat an effect, in the same words as
+ * development, and anything else fails where it is used.
+ */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Context } from '../../worker/declarations/context.ts'
 
@@ -25,7 +28,32 @@ test.each<[what: string, handler: (ctx: Untyped) => unknown, problem: string]>([
   [
     'arguments of ctx.elicit in another order',
     (ctx) => ctx.elicit('Name?', form),
-    '"message" of ctx.elicit("Name?", …) must be a string, not an object',
+    'The schema of the input request "Name?" must be a Standard Schema or a JSON Schema object',
+  ],
+  [
+    'a key of an input request that is no string',
+    (ctx) => ctx.elicit(1, 'Name?', form),
+    '"key" of ctx.elicit() must be a string that names the input request in this call, not 1',
+  ],
+  [
+    'an input request that no client knows',
+    (ctx) => ctx.requestInput({ k: { method: 'tools/list' } }),
+    "Cannot read properties of undefined (reading 'some')",
+  ],
+  ['messages that are no list', (ctx) => ctx.sample('k', { messages: {} }), 'messages.some is not a function'],
+  ['no sampling request', (ctx) => ctx.sample('k'), "Cannot destructure property 'prompt' of"],
+  [
+    'a time that is none',
+    (ctx) => ctx.elicit('name', 'Name?', form, { timeout: 'soon' }),
+    "timeout is \"soon\": use milliseconds, or a string such as '2s', '10m', '1h' or '7d'",
+  ],
+  ['an effect that is no function', (ctx) => ctx.once('k', 1), 'effect is not a function'],
+  ['a state that was not declared', (ctx) => ctx.state({}).get(), 'of.open is not a function'],
+  ['a handle of nothing', (ctx) => ctx.createHandle(), "Cannot read properties of undefined (reading 'mint')"],
+  [
+    'a log level that no client knows',
+    (ctx) => ctx.log('warn', 'x'),
+    '"level" of ctx.log() must be one of debug, info, notice, warning, error, critical, alert, emergency, not "warn"',
   ],
   [
     'ctx.once without a key',
@@ -46,7 +74,18 @@ test.each<[what: string, handler: (ctx: Untyped) => unknown, problem: string]>([
 ])('%s', async (_, handler, problem) => {
   const server = stage.newServer()
   server.tool('t', { description: 'd' }, async (_, ctx: Context) => JSON.stringify(await handler(ctx)))
-  expect(stage.textOf(await stage.result(server, 'tools/call', { name: 't' }))).toBe(problem)
+  expect(stage.textOf(await stage.result(server, 'tools/call', { name: 't' }))).toContain(problem)
+})
+
+test('notifications and questions with arguments of other types do not end a call', async () => {
+  const server = stage.newServer()
+  server.tool('t', { description: 'd' }, (_, context) => {
+    const ctx: Untyped = context
+    ctx.progress('half', '1', 2)
+    ctx.closeStream({ retryMs: 'soon' })
+    return String(ctx.supports('telepathy'))
+  })
+  expect(stage.textOf(await stage.result(server, 'tools/call', { name: 't' }))).toBe('false')
 })
 
 test('an input request that changes in the next round', async () => {

@@ -1,4 +1,4 @@
-/** A deployment checks declarations and options as development does, and says what is wrong in the same words. */
+/** A deployment checks declarations and options as development does, in the same words. It lacks proposals of names. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
 beforeEach(() => {
@@ -37,9 +37,19 @@ test.each<[what: string, declare: (server: Untyped) => unknown, problem: string]
     '"annotations.readOnlyHint" of tool "t" must be true or false, not "yes"',
   ],
   [
+    'a misspelled member',
+    (server) => server.tool('t', { description: 'd', scope: ['read'] }, () => ''),
+    'tool "t" does not take "scope": it takes title, description, ',
+  ],
+  [
     'a member that another library has',
     (server) => server.tool('t', { description: 'd', parameters: {} }, () => ''),
-    'tool "t" does not take "parameters": write "inputSchema"',
+    'tool "t" does not take "parameters": it takes title, description, ',
+  ],
+  [
+    'a tool that is declared as in another library',
+    (server) => server.tool('t', 'A tool', {}, () => ''),
+    'tool "t" takes an object with title, description, ',
   ],
   [
     'a resource without a scheme',
@@ -60,7 +70,7 @@ test.each<[what: string, declare: (server: Untyped) => unknown, problem: string]
   [
     'a method of the official SDK',
     (server) => server.registerTool('t', {}, () => ''),
-    'edgemcp has no server.registerTool(): write server.tool(name, { description, inputSchema: schema }, handler)',
+    'server.registerTool is not a function',
   ],
 ])('%s', async (_, declare, problem) => {
   const { createServer } = await import('../../worker/declarations/server.ts')

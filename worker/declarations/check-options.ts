@@ -5,6 +5,7 @@
 
 import { jsonText } from '../protocol/json-text.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
+import { proposalFor } from './proposal.ts'
 
 export { isObject } from '../protocol/jsonrpc.ts'
 
@@ -27,7 +28,6 @@ export type KindsOf<T> = { readonly [K in keyof T]-?: Kind }
 
 /**
  * @param owner the function with the options, such as `serve()`
- * @param fixFor returns what to write instead, for a common mistake
  * @throws Error that names the unknown option, and all options
  */
 export function checkNames(
@@ -35,7 +35,6 @@ export function checkNames(
   options: unknown,
   names: readonly string[],
   path = '',
-  fixFor?: (name: string, fix: string) => string,
 ): asserts options is Readonly<Record<string, unknown>> {
   const of = path ? `"${path.slice(0, -1)}" of ${owner}` : owner
   const list = () => names.join(', ').replace(/, (\w+)$/, ' and $1')
@@ -44,30 +43,18 @@ export function checkNames(
     throw new Error(`${of} takes an object with ${list()}, not ${preview(options)}`)
   for (const name of Object.keys(options)) {
     if (names.includes(name) || options[name] === undefined) continue
-    const fix = `: ${path ? `"${path.slice(0, -1)}"` : 'it'} takes ${list()}`
-    const place = path + name
-    throw new Error(`${owner} does not take "${place}"${fixFor?.(name, fix) ?? fix}`)
+    const proposal = globalThis.process?.env?.NODE_ENV === 'production' ? '' : proposalFor(name, names)
+    const [place, taker] = [path + name, path ? `"${path.slice(0, -1)}"` : 'it']
+    throw new Error(`${owner} does not take "${place}"${proposal}: ${taker} takes ${list()}`)
   }
 }
 
 /**
  * @param owner the function with the options, such as `serve()`
- * @param hints what to write instead of a name that is a common mistake
  * @throws Error that names the option, and the expected value
  */
-export function checkOptions(
-  owner: string,
-  options: unknown,
-  kinds: Kinds,
-  hints: Readonly<Record<string, string>> = {},
-  path = '',
-): void {
-  const names = Object.keys(kinds)
-  checkNames(owner, options, names, path, (name, fix) => {
-    if (Object.hasOwn(hints, path + name)) return `: ${hints[path + name]}`
-    const near = nearest(name, names)
-    return near === undefined ? fix : ` (did you mean "${near}"?)${fix}`
-  })
+export function checkOptions(owner: string, options: unknown, kinds: Kinds, path = ''): void {
+  checkNames(owner, options, Object.keys(kinds), path)
   for (const [key, kind] of Object.entries(kinds)) {
     const value = options[key]
     if (value === undefined && !kind[3]) continue
@@ -76,7 +63,7 @@ export function checkOptions(
     const members = kind[2]
     if (!members) continue
     for (const member of [value].flat()) {
-      if (isObject(member)) checkOptions(owner, member, members, hints, `${path}${key}.`)
+      if (isObject(member)) checkOptions(owner, member, members, `${path}${key}.`)
     }
   }
 }
@@ -115,17 +102,4 @@ export function preview(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 100))
   if (isObject(value)) return value instanceof Promise ? 'a promise' : value instanceof Map ? 'a Map' : 'an object'
   return typeof value === 'function' ? 'a function' : String(value)
-}
-
-/** Returns the first known name that a misspelled name resembles. */
-function nearest(name: string, names: readonly string[]): string | undefined {
-  const text = name.toLowerCase()
-  return names.find((allowed) => {
-    const other = allowed.toLowerCase()
-    let [start, end] = [0, 0]
-    while (start < text.length && text[start] === other[start]) start += 1
-    while (end < text.length - start && text.at(-1 - end) === other.at(-1 - end)) end += 1
-    // Two letters more, less, other or that changed places, or another ending.
-    return start > 3 || Math.max(text.length, other.length) - start - end < (start > 0 ? 3 : 2)
-  })
 }

@@ -22,7 +22,7 @@ import {
   checkTemplate,
   checkTool,
 } from './check-declarations.ts'
-import { checkDefinition, refuseMisuse } from './check-members.ts'
+import { checkDefinition } from './check-members.ts'
 import {
   type Declarations,
   DeclarationsDraft,
@@ -34,6 +34,7 @@ import {
 import { addInterceptors } from './extend.ts'
 import { readForm } from './form.ts'
 import type { Interceptor } from './interceptor.ts'
+import { refuseOtherMethods } from './other-libraries.ts'
 import {
   type AnyPromptDefinition,
   definePrompt,
@@ -361,7 +362,7 @@ export class Server {
   }
 }
 
-refuseMisuse(Server.prototype)
+if (globalThis.process?.env?.NODE_ENV !== 'production') refuseOtherMethods(Server.prototype)
 
 function addEntry<K extends EntryKind>(
   draft: DeclarationsDraft,

@@ -8,12 +8,17 @@ import { DeveloperError, messageOf } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import { includesLevel, progressToken } from '../protocol/meta.ts'
 import type { Call, CallEnvironment } from './call.ts'
-import { checkCloseStream, checkFeature, checkKey, checkLog, checkProgress, checkState } from './check-arguments.ts'
+import * as argumentChecks from './check-arguments.ts'
+import { checkKey } from './check-key.ts'
+import { checkLog } from './check-log.ts'
 import { supportsFeature } from './client-features.ts'
 import { reportInStep } from './failure.ts'
 import { InputRequester } from './input-requester.ts'
 import { sleepPrefix } from './journal.ts'
 import type { Round } from './round.ts'
+
+/** Nothing of it is in a production bundle. */
+const checks = globalThis.process?.env?.NODE_ENV === 'production' ? undefined : argumentChecks
 
 /** A symbol, not a private field, so that copies and proxies of a context have its signal, too. */
 export const environmentKey: unique symbol = Symbol('environment')
@@ -93,7 +98,7 @@ class CallContext implements Omit<Context, keyof PluginContext> {
     reportInStep(this.#declarations, this.#call, this[environmentKey], thrown, subject)
 
   readonly supports: Context['supports'] = (feature) => {
-    checkFeature(feature)
+    checks?.checkFeature(feature)
     return supportsFeature(this.#call.capabilities, feature)
   }
 
@@ -151,7 +156,7 @@ class CallContext implements Omit<Context, keyof PluginContext> {
 
   readonly progress: Context['progress'] = (progress, total, message) => {
     this.#round.guard.check()
-    checkProgress(progress, total, message)
+    checks?.checkProgress(progress, total, message)
     const token = progressToken(this.#call.params)
     if (token === undefined || !Number.isFinite(progress) || progress <= this.#lastProgress) return
     this.#lastProgress = progress
@@ -174,19 +179,19 @@ class CallContext implements Omit<Context, keyof PluginContext> {
   }
 
   readonly state: Context['state'] = <T>(of: KeyedState<T> | HandleState<T>, handle = '') => {
-    checkState('state', of)
+    checks?.checkState('state', of)
     return of.open(this.#stateAccess(), handle)
   }
 
   readonly createHandle: Context['createHandle'] = (of) =>
     this.#round.guard.after(async () => {
-      checkState('createHandle', of)
+      checks?.checkState('createHandle', of)
       return of.mint(this.#stateAccess())
     })
 
   readonly closeStream: Context['closeStream'] = (options = {}) => {
     this.#round.guard.check()
-    checkCloseStream(options)
+    checks?.checkCloseStream(options)
     if (this.#round.countNotification() !== undefined) this[environmentKey].closeStream(options.retryMs)
   }
 

@@ -1,4 +1,7 @@
-/** Checks the arguments of the members of `ctx`: an error names the argument, and what was expected. */
+/**
+ * Checks the arguments of the members of `ctx`, as their types do: an error names the argument, and what was expected. A production bundle does
+ * not contain this module: there, a wrong argument fails where it is used, or in the client.
+ */
 import {
   checkObject,
   checkOptions,
@@ -10,24 +13,13 @@ import {
 } from '../declarations/check-options.ts'
 import type { AskOptions, UrlElicitationOptions } from '../declarations/context.ts'
 import * as kind from '../declarations/option-kinds.ts'
-import { readOptional } from '../declarations/optional-members.ts'
-import { jsonText } from '../protocol/json-text.ts'
-import { isLogLevel } from '../protocol/meta.ts'
 import { roles } from '../protocol/roles.ts'
-import { logLevels, type Params } from '../protocol/types.ts'
 import { clientFeatures } from './client-features.ts'
-import { ofSampling } from './sampling-members.ts'
-
-const requestKey: Kind = [kind.string[0], 'a string that names the input request in this call']
-
-/** @param method the member of `ctx`, for the error */
-export const checkKey = (method: string, key: unknown): void => checkValue(`ctx.${method}()`, 'key', key, requestKey)
 
 const timeout = kind.positiveDuration
 const askOptions: KindsOf<AskOptions> = { timeout, task: kind.object({ ttl: kind.duration }) }
 
 export function checkElicit(key: unknown, message: unknown, schema: unknown, options: unknown): void {
-  checkKey('elicit', key)
   const owner = `ctx.elicit(${preview(key)}, …)`
   checkValue(owner, 'message', message, kind.string)
   checkValue(owner, 'schema', schema, [
@@ -47,7 +39,6 @@ const urlOptions: KindsOf<UrlElicitationOptions> = {
 }
 
 export function checkElicitUrl(key: unknown, message: unknown, url: unknown, options: unknown): void {
-  checkKey('elicitUrl', key)
   const owner = `ctx.elicitUrl(${preview(key)}, …)`
   checkValue(owner, 'message', message, kind.string)
   checkValue(owner, 'url', url, [(value) => typeof value === 'string' || value instanceof URL, 'a URL, or its text'])
@@ -71,10 +62,8 @@ const samplingTools: Kind = [
   "a list of tools such as { name: 'add', inputSchema: { type: 'object' } }",
 ]
 
-/** Returns the request without members that are `null`. */
-export function checkSample(key: unknown, request: unknown, options: unknown): Params {
-  checkKey('sample', key)
-  const owner = `ctx.sample(${preview(key)}, …)`
+/** @param owner the call, for the error */
+export function checkSample(owner: string, request: unknown, options: unknown): void {
   checkObject(owner, 'request', request, "an object such as { prompt: 'Say hi', maxTokens: 100 }")
   const { prompt, messages, maxTokens, tools = [] } = request
   checkValue(owner, 'maxTokens', maxTokens, kind.count)
@@ -82,17 +71,13 @@ export function checkSample(key: unknown, request: unknown, options: unknown): P
   if (messages === undefined) checkValue(owner, 'prompt', prompt, [kind.string[0], 'a string, or give it messages'])
   else checkValue(owner, 'messages', messages, samplingMessages)
   checkOptions(owner, options, askOptions)
-  return readOptional(request, ofSampling, owner, '', TypeError)
 }
 
-/** @throws Error for what is no object of input requests, and for one without any */
 export function checkInputRequests(requests: unknown, options: unknown): void {
   const example = "{ method: 'elicitation/create', params: { … } }"
   checkObject('ctx.requestInput()', 'requests', requests, `an object such as { name: ${example} }`)
-  const entries = Object.entries(requests)
-  if (entries.length === 0) throw new Error('ctx.requestInput got no input requests: give it at least one')
   checkOptions('ctx.requestInput()', options, { timeout })
-  for (const [key, request] of entries) {
+  for (const [key, request] of Object.entries(requests)) {
     checkValue('ctx.requestInput()', key, request, [isInputRequest, `a request such as ${example}`])
     if (isObject(request) && request.method === 'sampling/createMessage' && isObject(request.params)) {
       checkValue(`ctx.requestInput({ ${key} })`, 'messages', request.params.messages, samplingMessages)
@@ -107,10 +92,8 @@ const isInputRequest = (value: unknown): boolean =>
   methods.has(value.method) &&
   (isObject(value.params) || (value.params === undefined && value.method === 'roots/list'))
 
-export function checkOnce(key: unknown, effect: unknown): void {
-  checkValue('ctx.once()', 'key', key, [kind.string[0], 'a string that names the effect in this call'])
+export const checkEffect = (key: string, effect: unknown): void =>
   checkValue(`ctx.once("${key}", …)`, 'effect', effect, kind.fn)
-}
 
 const state = kind.having('open', 'what state() of "edgemcp/state" returned')
 
@@ -128,13 +111,4 @@ export function checkProgress(progress: unknown, total: unknown, message: unknow
   checkValue('ctx.progress()', 'progress', progress, number)
   if (total !== undefined) checkValue('ctx.progress()', 'total', total, number)
   if (message !== undefined) checkValue('ctx.progress()', 'message', message, kind.string)
-}
-
-const logLevel: Kind = [isLogLevel, `one of ${logLevels.join(', ')}`]
-
-/** @returns the data as JSON. An `Error`, which has no JSON form, is its text */
-export function checkLog(owner: string, level: unknown, data: unknown, logger: unknown): string {
-  checkValue(owner, 'level', level, logLevel)
-  if (logger !== undefined) checkValue(owner, 'logger', logger, kind.string)
-  return jsonText(data instanceof Error ? String(data) : data, `${owner} got`) ?? 'null'
 }

@@ -8,16 +8,22 @@ import type {
 } from '../declarations/context.ts'
 import type { Declarations } from '../declarations/declarations.ts'
 import { readForm } from '../declarations/form.ts'
+import { readOptional } from '../declarations/optional-members.ts'
 import type { Schema } from '../declarations/schema.ts'
 import { McpError } from '../protocol/errors.ts'
 import { jsonText } from '../protocol/json-text.ts'
 import type { InputRequest, Params } from '../protocol/types.ts'
 import type { Call, CallEnvironment } from './call.ts'
-import { checkElicit, checkElicitUrl, checkInputRequests, checkKey, checkSample } from './check-arguments.ts'
+import * as argumentChecks from './check-arguments.ts'
+import { checkKey } from './check-key.ts'
 import { InvalidInputResponse } from './invalid-input-response.ts'
 import { readFormResult, readRootsResult, readSamplingResult, readUrlResult } from './read-input-response.ts'
 import { pageUrl, problemOf, rootsRequest, samplingParams, taskIn } from './request-input.ts'
 import type { Round } from './round.ts'
+import { ofSampling } from './sampling-members.ts'
+
+/** Nothing of it is in a production bundle. */
+const checks = globalThis.process?.env?.NODE_ENV === 'production' ? undefined : argumentChecks
 
 export class InputRequester {
   readonly #call: Call
@@ -35,7 +41,10 @@ export class InputRequester {
   }
 
   async elicit<T>(key: string, message: string, schema: Schema, options: AskOptions = {}): Promise<FormResult<T>> {
-    this.#check(() => checkElicit(key, message, schema, options))
+    this.#check(() => {
+      checkKey('elicit', key)
+      checks?.checkElicit(key, message, schema, options)
+    })
     const form = readForm(schema, `input request "${key}"`, this.#declarations.options.jsonSchema)
     const params: Params = { mode: 'form', message, requestedSchema: form.jsonSchema, ...taskIn(options) }
     // `content` has passed the check of the schema, whose type is T.
@@ -49,7 +58,10 @@ export class InputRequester {
     url: string | URL,
     options: UrlElicitationOptions = {},
   ): Promise<UrlElicitationResult> {
-    this.#check(() => checkElicitUrl(key, message, url, options))
+    this.#check(() => {
+      checkKey('elicitUrl', key)
+      checks?.checkElicitUrl(key, message, url, options)
+    })
     const { elicitationId } = options
     this.#elicitationIds[key] = elicitationId
     const params: Params = { mode: 'url', message, url: pageUrl(key, url), ...(elicitationId && { elicitationId }) }
@@ -63,7 +75,12 @@ export class InputRequester {
   }
 
   async sample(key: string, request: SamplingRequest, options: AskOptions = {}) {
-    const checked = this.#check(() => checkSample(key, request, options))
+    const checked = this.#check(() => {
+      checkKey('sample', key)
+      const owner = `ctx.sample("${key}", …)`
+      checks?.checkSample(owner, request, options)
+      return readOptional(request, ofSampling, owner, '', TypeError)
+    })
     const params = { ...samplingParams(checked), ...taskIn(options) }
     return this.#request(key, { method: 'sampling/createMessage', params }, readSamplingResult, options)
   }
@@ -75,8 +92,12 @@ export class InputRequester {
 
   /** Opens input requests, and ignores responses that the journal contains. */
   async open(requests: Readonly<Record<string, InputRequest>>, options: AskOptions = {}): Promise<never> {
-    this.#check(() => checkInputRequests(requests, options))
+    this.#check(() => checks?.checkInputRequests(requests, options))
     const entries = Object.entries(requests)
+    // Nothing would end the round.
+    if (entries.length === 0) {
+      throw this.#round.refuse(new Error('ctx.requestInput got no input requests: give it at least one'))
+    }
     for (const [key, request] of entries) {
       this.#round.reserveKey(key, 'question')
       this.#checkRequest(key, request)

@@ -7,7 +7,8 @@ import { jsonText } from '../protocol/json-text.ts'
 import type { InputRequest } from '../protocol/types.ts'
 import { AwaitGuard } from './await-guard.ts'
 import type { CallEnvironment, Outcome } from './call.ts'
-import { checkOnce } from './check-arguments.ts'
+import { checkEffect } from './check-arguments.ts'
+import { checkKey } from './check-key.ts'
 import { InvalidInputResponse } from './invalid-input-response.ts'
 import { type Answer, type Journal, maxAnswerTimeoutMs } from './journal.ts'
 import { fingerprint } from './request-input.ts'
@@ -193,7 +194,8 @@ export class Round {
 
   /** Runs an effect, or returns the result in the journal. Resolves with JSON, as in later rounds. */
   async runEffect(key: string, effect: () => unknown): Promise<unknown> {
-    checkOnce(key, effect)
+    checkKey('once', key, 'effect')
+    if (globalThis.process?.env?.NODE_ENV !== 'production') checkEffect(key, effect)
     this.reserveKey(key, 'once')
     const done = this.#records.effects.get(key)
     if (done) return done.value

@@ -1,7 +1,7 @@
 /** Validates the arguments of `server.notify`: a wrong recipient must not become everyone. */
 import { checkNames, checkObject, checkValue, isPlain, type Kind } from '../../declarations/check-options.ts'
 import * as kind from '../../declarations/option-kinds.ts'
-import { checkLog } from '../../engine/check-arguments.ts'
+import { checkLog } from '../../engine/check-log.ts'
 import type { Recipients, ServerEvent, SessionRecipients, TopicRecipients } from '../../protocol/changes.ts'
 import { readNonce } from '../../sealing/seal.ts'
 
