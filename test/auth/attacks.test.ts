@@ -1,6 +1,5 @@
 /** What a reviewer would try on a server with `auth: bearer({ issuer })`, and what comes of it. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { count, sample } from '../support/full.ts'
 import { claimed } from './attacks/claims.ts'
 import { downgraded } from './attacks/downgrades.ts'
 import { forgedTokens } from './attacks/forged-tokens.ts'
@@ -43,7 +42,7 @@ afterAll(() => stage[Symbol.asyncDispose]())
 
 for (const [group, attacks] of Object.entries(groups)) {
   describe(group, () => {
-    for (const attack of sample(attacks, 4)) {
+    for (const attack of attacks) {
       // Those that cause nothing can go on at once: were there an effect, one of them would be wrong, whichever it is.
       const isQuiet = !attack.ran?.length && !attack.asked && !attack.alone
       const carriedOut = isQuiet ? test.concurrent : test
@@ -63,8 +62,8 @@ async function carryOut({ by, outcome, ran = [], asked = {} }: Attack): Promise<
 }
 
 test('no response to an attack contains a token or key material', () => {
-  expect(stage.secrets.size).toBeGreaterThan(count(75, 300))
-  expect(stage.answers.length).toBeGreaterThan(count(125, 500))
+  expect(stage.secrets.size).toBeGreaterThan(300)
+  expect(stage.answers.length).toBeGreaterThan(500)
   const told = stage.answers.join('\n')
   expect([...stage.secrets].filter((secret) => told.includes(secret))).toEqual([])
   const keys = Object.values(stage.keys).map(({ publicJwk }) => (publicJwk.n ?? publicJwk.x) as string)
@@ -78,8 +77,8 @@ test('no log line contains a token', () => {
   expect([...stage.secrets].filter((secret) => told.includes(secret))).toEqual([])
 })
 
-test('the groups contain 711 attacks with unique names', () => {
+test('the groups contain 714 attacks with unique names', () => {
   const names = Object.entries(groups).flatMap(([group, attacks]) => attacks.map(({ name }) => `${group}: ${name}`))
   expect(new Set(names).size).toBe(names.length)
-  expect(names.length).toBe(711)
+  expect(names.length).toBe(714)
 })

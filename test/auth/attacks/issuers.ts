@@ -96,6 +96,24 @@ const documents: Poisoned[] = [
     outcome: unknownKey,
   },
   {
+    name: 'a key whose use is a list',
+    tenant: 'use-list',
+    keys: ({ keys }) => [{ ...keys.ES256.publicJwk, use: ['enc'] } as object],
+    outcome: unknownKey,
+  },
+  {
+    name: 'a key whose algorithm is a number',
+    tenant: 'alg-number',
+    keys: ({ keys }) => [{ ...keys.ES256.publicJwk, alg: 5 } as object],
+    outcome: unknownKey,
+  },
+  {
+    name: 'a key whose operations are a text',
+    tenant: 'ops-text',
+    keys: ({ keys }) => [{ ...keys.ES256.publicJwk, use: undefined, key_ops: 'verify' } as object],
+    outcome: unknownKey,
+  },
+  {
     name: 'a key whose operations do not include verifying',
     tenant: 'ops',
     keys: ({ keys }) => [{ ...keys.ES256.publicJwk, use: undefined, key_ops: ['encrypt', 'wrapKey'] }],

@@ -90,8 +90,15 @@ const unknownIds: SessionRow[] = [
     posting({ id: undefined, result: evil }),
     malformed('A response needs the id of its request'),
   ),
-  ...[null, undefined, true, []].map((id) =>
+  ...[null, undefined].map((id) =>
     row(`an error with the id ${json(id)} is ignored`, posting({ id, error: { code: -1, message: 'no' } }), taken),
+  ),
+  ...[true, 1.5, []].map((id) =>
+    row(
+      `an error with the id ${json(id)} is refused`,
+      posting({ id, error: { code: -1, message: 'no' } }),
+      malformed('"id" must be a string or a safe integer, not null or a fraction'),
+    ),
   ),
   row(
     'the last of two ids counts',

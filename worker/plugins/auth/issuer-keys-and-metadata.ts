@@ -247,18 +247,20 @@ function cacheOf(serverInfo: Host): DocumentCache | undefined {
   return seals && new DocumentCache(seals)
 }
 
-/** Whether a key can verify signatures: secrets and private keys must not be published. */
-const isPublic = (key: unknown): key is JWK => {
-  if (!isObject(key)) return false
-  const { kty, d, use } = key
-  return kty !== 'oct' && d === undefined && (use === undefined || use === 'sig')
-}
-
-/** Members of a key that verify a signature. */
+/** Members of a key that verify a signature: texts. */
 const usedMembers = ['kty', 'kid', 'alg', 'use', 'crv', 'x', 'y', 'n', 'e'] as const
 
+/** Whether a key can verify signatures: secrets and private keys must not be published. RFC 7517, section 4. */
+const isPublic = (key: unknown): key is JWK => {
+  if (!isObject(key)) return false
+  const { kty, d, use, key_ops: operations } = key
+  const isForVerifying = operations === undefined || (Array.isArray(operations) && operations.includes('verify'))
+  const isWellFormed = usedMembers.every((name) => key[name] === undefined || typeof key[name] === 'string')
+  return isForVerifying && isWellFormed && kty !== 'oct' && d === undefined && (use === undefined || use === 'sig')
+}
+
 const usedOf = (key: JWK): JWK =>
-  Object.fromEntries(usedMembers.flatMap((name) => (typeof key[name] === 'string' ? [[name, key[name]]] : [])))
+  Object.fromEntries(usedMembers.flatMap((name) => (key[name] === undefined ? [] : [[name, key[name]]])))
 
 const tooManyUnknownKeys = (retryMs: number): McpError => {
   const seconds = String(Math.ceil(retryMs / 1000))
