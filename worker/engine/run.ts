@@ -1,6 +1,6 @@
 import type { CallerContext, Guarded } from '../declarations/caller.ts'
 import type { InputRequiredOutcome, Journal, Outcome, ResultOutcome } from '../declarations/outcome.ts'
-import { refusePendingContent } from '../declarations/pending-content.ts'
+import { resultGuards } from '../declarations/result-guards.ts'
 import type { Server } from '../declarations/server.ts'
 import { McpError } from '../protocol/errors.ts'
 import { progressToken } from '../protocol/meta.ts'
@@ -58,9 +58,7 @@ export async function run(
     const outcome = await (interceptors.length > 0
       ? intercept(interceptors, call, environment.signal, step)
       : step(call.params))
-    // Nothing to wait for, for most results.
-    const refusing = outcome.type === 'result' ? refusePendingContent(outcome.result) : undefined
-    if (refusing) await refusing
+    if (outcome.type === 'result') for (const refuse of resultGuards) await refuse(outcome.result)
     return outcome
   } catch (thrown) {
     throw failure && Object.is(failure.thrown, thrown) ? failure.error : errorOf(thrown)

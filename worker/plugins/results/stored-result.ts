@@ -1,7 +1,8 @@
 /** Content of a result that its handler hands over for storage, such as a stream that is too large for memory. */
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import * as kind from '../../declarations/option-kinds.ts'
-import { pendingBlock } from '../../declarations/pending-content.ts'
+import { pendingBlock, refusePendingContent } from '../../declarations/pending-content.ts'
+import { resultGuards } from '../../declarations/result-guards.ts'
 import type { ResourceLink } from '../../protocol/types.ts'
 
 /** Provides the content of a stored result: bytes as a stream, bytes, or a text. */
@@ -32,12 +33,9 @@ export type Pending = {
 
 /** What handlers returned and no interceptor has stored so far, by the block that stands for it. */
 const pendingResults = new WeakMap<object, Pending>()
-let hasStore = false
 
 /** Called for each store, so that `storedResult` can tell a Worker without one. */
-export const allowStoredResults = (): void => {
-  hasStore = true
-}
+export const allowStoredResults = (): unknown => resultGuards.add(refusePendingContent)
 
 export const pendingOf = (block: object): Pending | undefined => pendingResults.get(block)
 
@@ -66,7 +64,8 @@ export function storedResult(source: StoredResultSource, options: StoredResultOp
   if (!isText && !(source instanceof ReadableStream) && !(source instanceof Uint8Array)) {
     throw new Error(`storedResult() needs a ReadableStream, a Uint8Array or a string, not a ${typeof source}`)
   }
-  if (!hasStore) throw new Error('storedResult() needs resultStore() in the plugins of serve()')
+  if (!resultGuards.has(refusePendingContent))
+    throw new Error('storedResult() needs resultStore() in the plugins of serve()')
   const pending: Pending = { source, mimeType: mimeType ?? (isText ? 'text/plain' : 'application/octet-stream'), name }
   const block = pendingBlock(name ?? 'result', () => cancelStreams([pending]))
   pendingResults.set(block, pending)
