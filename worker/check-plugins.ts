@@ -1,13 +1,14 @@
 /** Validates the plugins of an endpoint: their members, and what these return when `serve()` calls them. */
-import { checkOptions, checkValue, isObject, type Kind, type KindsOf } from './declarations/check-options.ts'
+import * as valueChecks from './check-plugin-values.ts'
+import { checkOptions, isObject, type KindsOf } from './declarations/check-options.ts'
 import * as kind from './declarations/option-kinds.ts'
 import type { Server } from './declarations/server.ts'
 import type { Transport } from './http/transport.ts'
 import type { AnyPlugin, DurableObjectClass, Plugin, Provided, Route, Runtime } from './plugin.ts'
 import type { ServerInfo } from './request-hooks.ts'
 
-/** Whether a value is a class. A class in the place of the function that returns it would be called without `new`. */
-const isClass = (value: unknown) => typeof value === 'function' && /^class\b/.test(String(value))
+/** Nothing of it is in a production bundle. */
+const values = globalThis.process?.env?.NODE_ENV === 'production' ? undefined : valueChecks
 
 const pluginKinds: KindsOf<Plugin> = {
   name: kind.required(kind.name),
@@ -25,25 +26,12 @@ const pluginKinds: KindsOf<Plugin> = {
   onResponse: kind.fn,
   routes: kind.fn,
   provide: kind.fn,
-  objects: [
-    (value) => kind.functions[0](value) && !Object.values(Object(value)).some(isClass),
-    'functions that return classes, such as { Counts: () => Counts }',
-  ],
+  // `check-plugin-values.ts` checks it.
+  objects: kind.anything,
   onInitialize: kind.fn,
   onSubscribe: kind.fn,
   onUnsubscribe: kind.fn,
   onSessionEnd: kind.fn,
-}
-
-const routeMethods: readonly unknown[] = ['GET', 'HEAD', 'POST'] satisfies Route['methods']
-
-const routeKinds: KindsOf<Route> = {
-  path: kind.required(kind.path),
-  methods: kind.required([
-    (value) => Array.isArray(value) && value.length > 0 && value.every((method) => routeMethods.includes(method)),
-    'a list of GET, HEAD and POST',
-  ]),
-  handle: kind.required(kind.fn),
 }
 
 const providedKinds: KindsOf<Provided> = {
@@ -54,18 +42,6 @@ const providedKinds: KindsOf<Provided> = {
   subscriptionTopics: kind.fn,
   limiter: kind.having('check', 'a limiter such as that of rateLimit()'),
 }
-const durableObjectClass: Kind = [kind.fn[0], 'a class']
-
-/** What members return that are called with the runtime. */
-const madeKinds = {
-  interceptor: kind.fn,
-  methods: kind.functions,
-  context: kind.functions,
-  templates: [Array.isArray, 'a list of templates'],
-  routes: [Array.isArray, 'a list of routes'],
-  provide: [(value) => !(value instanceof Promise) && isObject(value), 'an object such as { changes }'],
-} satisfies Partial<KindsOf<Plugin>>
-type Made = keyof typeof madeKinds
 
 const ownerOf = ({ name }: AnyPlugin) => `the plugin "${name}"`
 
@@ -74,7 +50,10 @@ const ownerOf = ({ name }: AnyPlugin) => `the plugin "${name}"`
  * @throws Error for members of the wrong type, for plugins that cannot be combined, and for unknown names of classes
  */
 export function checkPlugins(plugins: readonly AnyPlugin[], names: Readonly<Record<string, string>>): void {
-  for (const plugin of plugins) checkOptions(ownerOf(plugin), plugin, pluginKinds)
+  for (const plugin of plugins) {
+    checkOptions(ownerOf(plugin), plugin, pluginKinds)
+    values?.checkObjects(ownerOf(plugin), plugin.objects)
+  }
   const provided = plugins.flatMap(({ objects = {} }) => Object.keys(objects))
   // An endpoint without sessions() may store its keys in the session class of another one.
   const classes = [...(provided.includes('McpSession') ? [] : ['McpSession']), 'McpState', ...provided]
@@ -93,13 +72,13 @@ export function refuseTwice(features: readonly string[]): void {
 }
 
 /** Calls a member of a plugin. @throws Error when it returns something else */
-export function made<M extends Made>(
+export function made<M extends valueChecks.Made>(
   plugin: AnyPlugin,
   member: M,
   runtime: Runtime,
 ): ReturnType<NonNullable<AnyPlugin[M]>> | undefined {
   const value = plugin[member]?.(runtime)
-  if (value !== undefined) checkValue(ownerOf(plugin), `${member}(runtime)`, value, madeKinds[member])
+  values?.checkMade(ownerOf(plugin), member, value)
   // TypeScript does not relate the union of what all members return to this one.
   return value as ReturnType<NonNullable<AnyPlugin[M]>> | undefined
 }
@@ -121,7 +100,7 @@ export function providedBy(plugins: readonly AnyPlugin[], runtime: Runtime): Rea
 /** Returns the routes of a plugin. @throws Error for an invalid route */
 export function routesOf(plugin: AnyPlugin, runtime: Runtime): readonly Route[] {
   const list = made(plugin, 'routes', runtime) ?? []
-  for (const route of list) checkOptions(`a route of ${ownerOf(plugin)}`, route, routeKinds)
+  for (const route of list) values?.checkRoute(ownerOf(plugin), route)
   return list
 }
 
@@ -154,7 +133,7 @@ export function checkPaths(
 export function classesOf(plugin: AnyPlugin, runtime: Runtime): [name: string, DurableObjectClass][] {
   return Object.entries(plugin.objects ?? {}).map(([name, make]) => {
     const value = make(runtime)
-    checkValue(ownerOf(plugin), `objects.${name}(runtime)`, value, durableObjectClass)
+    values?.checkClass(ownerOf(plugin), name, value)
     return [name, value]
   })
 }

@@ -872,49 +872,8 @@ const brief: readonly Case[] = [0.4, '0.4ms', '0.0001s'].flatMap((value): Case[]
   ),
 )
 
-/** Plugins of a developer's own, and what compose() functions take. */
-const pluginsAndWorkers: readonly Case[] = [
-  ...['validate', 'methods', 'capabilities', 'interceptor', 'onResponse', 'routes', 'provide', 'context'].map(
-    (member): Case => [
-      `plugin: ${member}`,
-      () => plugged({ [member]: [] }),
-      `"${member}" of the plugin "own" must be a function, not []`,
-    ],
-  ),
-  [
-    'plugin: a misspelt member',
-    () => plugged({ route: () => [] }),
-    'the plugin "own" does not take "route" (did you mean "routes"?): it takes name, validate, extensions, methods, capabilities, templates, interceptor, context, onResponse, routes, provide, objects, onInitialize, onSubscribe, onUnsubscribe and onSessionEnd',
-  ],
-  [
-    'plugin: extensions',
-    () => plugged({ extensions: { 'com.example/a': true } }),
-    '"extensions" of the plugin "own" must be settings by extension, such as { \'com.example/weather\': {} }, not an object',
-  ],
-  [
-    'plugin: an extension without a prefix',
-    () => plugged({ extensions: { weather: {} } }),
-    '"extensions" of the plugin "own" must be settings by extension, such as { \'com.example/weather\': {} }, not an object',
-  ],
-  [
-    'plugin: provide returns another limiter',
-    () => plugged({ provide: () => ({ limiter: { rate: '1/m' } }) }),
-    '"limiter" of provide(runtime) of the plugin "own" must be a limiter such as that of rateLimit(), not an object',
-  ],
-  [
-    'plugin: provide returns a misspelt member',
-    () => plugged({ provide: () => ({ limit: {} }) }),
-    'provide(runtime) of the plugin "own" does not take "limit" (did you mean "limiter"?): it takes changes, listen, transport, sessionPart, subscriptionTopics and limiter',
-  ],
-  [
-    'plugins: two that add one member to ctx',
-    () => {
-      const context = () => ({ confirm: () => async () => true })
-      const validate = ({ declarations }: Server) => void declarations.context
-      return served({ plugins: [loose({ name: 'one', context }), loose({ name: 'two', context, validate })] })
-    },
-    'serve() has two plugins that add ctx.confirm: remove or rename one',
-  ],
+/** Values of plugins that types refuse, and a deployment does not check. */
+const typed: readonly Case[] = [
   [
     'plugin: objects',
     () => plugged({ objects: { Counts: 5 } }),
@@ -946,11 +905,6 @@ const pluginsAndWorkers: readonly Case[] = [
     'plugin: provide returns something else',
     () => plugged({ provide: async () => ({}) }),
     '"provide(runtime)" of the plugin "own" must be an object such as { changes }, not a promise',
-  ],
-  [
-    'plugin: provide returns other changes',
-    () => plugged({ provide: () => ({ changes: [] }) }),
-    '"changes" of provide(runtime) of the plugin "own" must be an object with publish, setEnabled and enabledOverrides, not []',
   ],
   [
     'plugin: routes returns an object',
@@ -998,6 +952,56 @@ const pluginsAndWorkers: readonly Case[] = [
     'route: no handler',
     () => routed({ path: '/x', methods: ['GET'] }),
     '"handle" of a route of the plugin "own" must be a function, not undefined',
+  ],
+]
+
+/** Plugins of a developer's own, and what compose() functions take. */
+const pluginsAndWorkers: readonly Case[] = [
+  ...['validate', 'methods', 'capabilities', 'interceptor', 'onResponse', 'routes', 'provide', 'context'].map(
+    (member): Case => [
+      `plugin: ${member}`,
+      () => plugged({ [member]: [] }),
+      `"${member}" of the plugin "own" must be a function, not []`,
+    ],
+  ),
+  [
+    'plugin: a misspelt member',
+    () => plugged({ route: () => [] }),
+    'the plugin "own" does not take "route" (did you mean "routes"?): it takes name, validate, extensions, methods, capabilities, templates, interceptor, context, onResponse, routes, provide, objects, onInitialize, onSubscribe, onUnsubscribe and onSessionEnd',
+  ],
+  [
+    'plugin: extensions',
+    () => plugged({ extensions: { 'com.example/a': true } }),
+    '"extensions" of the plugin "own" must be settings by extension, such as { \'com.example/weather\': {} }, not an object',
+  ],
+  [
+    'plugin: an extension without a prefix',
+    () => plugged({ extensions: { weather: {} } }),
+    '"extensions" of the plugin "own" must be settings by extension, such as { \'com.example/weather\': {} }, not an object',
+  ],
+  [
+    'plugin: provide returns another limiter',
+    () => plugged({ provide: () => ({ limiter: { rate: '1/m' } }) }),
+    '"limiter" of provide(runtime) of the plugin "own" must be a limiter such as that of rateLimit(), not an object',
+  ],
+  [
+    'plugin: provide returns a misspelt member',
+    () => plugged({ provide: () => ({ limit: {} }) }),
+    'provide(runtime) of the plugin "own" does not take "limit" (did you mean "limiter"?): it takes changes, listen, transport, sessionPart, subscriptionTopics and limiter',
+  ],
+  [
+    'plugins: two that add one member to ctx',
+    () => {
+      const context = () => ({ confirm: () => async () => true })
+      const validate = ({ declarations }: Server) => void declarations.context
+      return served({ plugins: [loose({ name: 'one', context }), loose({ name: 'two', context, validate })] })
+    },
+    'serve() has two plugins that add ctx.confirm: remove or rename one',
+  ],
+  [
+    'plugin: provide returns other changes',
+    () => plugged({ provide: () => ({ changes: [] }) }),
+    '"changes" of provide(runtime) of the plugin "own" must be an object with publish, setEnabled and enabledOverrides, not []',
   ],
   ...[undefined, null, 5, '/mcp', {}, { fetch: true }, Promise.resolve()].map(
     (value): Case => [
@@ -1382,19 +1386,10 @@ const impossible: readonly Case[] = [
   ],
 ]
 
-const answer = [
-  ...impossible,
-  ...misspelt,
-  ...brief,
-  ...wrong,
-  ...pluginsAndWorkers,
-  ...right,
-  ...broken,
-  ...unusable,
-].map(([title, run, expected]) => ({
-  title,
-  expected,
-  said: messageOf(run),
-}))
+const cases = [...impossible, ...misspelt, ...brief, ...wrong, ...pluginsAndWorkers, ...right, ...broken, ...unusable]
+
+const answer = [cases, typed].map((some) =>
+  some.map(([title, run, expected]) => ({ title, expected, said: messageOf(run) })),
+)
 
 export default { fetch: () => Response.json(answer) }
