@@ -1,7 +1,7 @@
 /** Compares edgemcp with a minimal server and with other libraries. */
 import { bundleSizes } from './bundles.ts'
 import { compare } from './measure.ts'
-import { buildBefore, participants } from './participants.ts'
+import { buildBefore, participants, startupRows } from './participants.ts'
 import { scenarios } from './scenarios.ts'
 import { startups } from './startup.ts'
 import { type Comparison, tablesOf } from './tables.ts'
@@ -38,7 +38,7 @@ export async function compareAll(
   if (isWhole) report('bundles, start-up')
   const sizes = isWhole ? await bundleSizes(taking) : []
   const [first] = scenarios
-  const started = isWhole && first ? await startups(taking, first, starts) : []
+  const started = isWhole && first ? await startups(taking, first, starts, startupRows) : []
   const figures = { measurements, sizes, startups: started }
   return { figures, tables: tablesOf(chosen, taking, figures) }
 }

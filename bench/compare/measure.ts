@@ -28,12 +28,17 @@ const turns = 5
 /** Operations until the code is compiled and optimized. */
 const warmUp = { milliseconds: 1000, least: 64, most: 3000 }
 
-/** @throws Error for a wrong response */
+/**
+ * @param isEnough is asked after each round of a scenario, with what its servers have measured. `true` ends the scenario.
+ *   Default: all rounds are played
+ * @throws Error for a wrong response
+ */
 export async function compare(
   scenarios: readonly Scenario[],
   participants: readonly Participant[],
   rounds: number,
   report: (line: string) => void,
+  isEnough: (measured: readonly Measurement[]) => boolean = () => false,
 ): Promise<Measurement[]> {
   const measurements: Measurement[] = []
   for (const scenario of scenarios) {
@@ -42,12 +47,17 @@ export async function compare(
       const entry = scenario.key in (participant.cannot ?? {}) ? undefined : entryOf(participant, scenario.lane)
       return entry ? [{ ...entry, name: participant.name }] : []
     })
-    measurements.push(...(await play(scenario, taking, rounds)))
+    measurements.push(...(await play(scenario, taking, rounds, isEnough)))
   }
   return measurements
 }
 
-async function play(scenario: Scenario, entries: readonly (Entry & { name: string })[], rounds: number) {
+async function play(
+  scenario: Scenario,
+  entries: readonly (Entry & { name: string })[],
+  rounds: number,
+  isEnough: (measured: readonly Measurement[]) => boolean,
+): Promise<Measurement[]> {
   using folder = new Folder()
   const stages: Stage[] = []
   try {
@@ -57,7 +67,8 @@ async function play(scenario: Scenario, entries: readonly (Entry & { name: strin
       stages.push(new Stage(name, scenario, workerd, new Client(workerd.url, way)))
     }
     for (const stage of stages) await stage.warmUp()
-    for (let round = 0; round < rounds; round += 1) {
+    const measured = () => stages.map((stage) => stage.measured())
+    for (let round = 0; round < rounds && !(round > 0 && isEnough(measured())); round += 1) {
       for (const stage of stages) stage.startRound()
       // The order changes with each round, so that no server always follows the same one.
       const rotated = stages.map((_, at) => stages[(at + round) % stages.length] as Stage)
@@ -66,7 +77,7 @@ async function play(scenario: Scenario, entries: readonly (Entry & { name: strin
       }
       for (const stage of stages) stage.endRound()
     }
-    return stages.map((stage) => stage.measured())
+    return measured()
   } finally {
     for (const stage of stages) stage.leave()
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Folder } from '../folder.ts'
 import { prepare, startTimed, type Worker } from '../workerd.ts'
 import { Client } from './client.ts'
-import { entryOf, type Participant, startupRows } from './participants.ts'
+import { entryOf, type Participant } from './participants.ts'
 import type { Scenario } from './scenarios.ts'
 
 /** Milliseconds of CPU, by start. */
@@ -18,11 +18,15 @@ const anything = async (url: URL) => void (await (await fetch(url)).text())
 /**
  * @param first the first scenario, whose request is sent
  * @param times how often each is started, in turns
+ * @param parts other Workers that are started
+ * @param isEnough is asked after each turn. `true` ends the measurement. Default: each is started `times` times
  */
 export async function startups(
   participants: readonly Participant[],
   first: Scenario,
   times: number,
+  parts: readonly { readonly name: string; readonly worker: Worker }[],
+  isEnough: (started: readonly Startup[]) => boolean = () => false,
 ): Promise<Startup[]> {
   using folder = new Folder()
   const rows = [
@@ -36,11 +40,11 @@ export async function startups(
       }
       return [{ server: participant.name, worker: entry.worker, ask }]
     }),
-    ...startupRows.map(({ name, worker }) => ({ server: name, worker, ask: anything })),
+    ...parts.map(({ name, worker }) => ({ server: name, worker, ask: anything })),
   ].map((row, index) => ({ ...row, folder: join(folder.path, `${index}`), cpu: [] as number[] }))
   for (const row of rows) await prepare(row.worker, row.folder)
   // The first start of each server loads files from the disk, and later ones load them from memory.
-  for (let time = -1; time < times; time += 1) {
+  for (let time = -1; time < times && !(time > 0 && isEnough(rows)); time += 1) {
     for (const row of rows) {
       const spent = await startTimed(row.folder, row.ask)
       if (time >= 0) row.cpu.push(spent)
