@@ -30,7 +30,8 @@ const patience = { testTimeout: 120_000, hookTimeout: 180_000 }
 // A sequencer of the configuration would take precedence over --sequence.shuffle.files.
 const isShuffled = process.argv.some((argument) => argument.startsWith('--sequence.shuffle'))
 
-// Each process transforms the modules of the server again. Projects with another count than the rest run after them.
+// Each process transforms the modules of the server again. Projects with another count than the rest run after them;
+// `npm test` runs them in a process beside the rest.
 const inWorkerd = { maxWorkers: 2, sequence: { groupOrder: 1 } }
 
 /** Tests that also run with a protocol version that does not exist. The slow suite runs all of `test/contract` and `test/compose` so. */
@@ -118,7 +119,15 @@ export default defineConfig({
         logLevel: 'error',
         resolve: { alias: byName },
         plugins: [cloudflareTest({ wrangler: { configPath: './examples/report/wrangler.toml' } })],
-        test: { name: 'report', include: ['test/testing/workers/**/*.test.ts'], ...inWorkerd, ...patience },
+        test: {
+          name: 'report',
+          include: ['test/testing/workers/**/*.test.ts'],
+          isolate: false,
+          // A runtime starts longer than these files run.
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
+          ...patience,
+        },
       },
       nextVersion,
     ],

@@ -10,9 +10,9 @@ import { once } from 'node:events'
 /** Names of scripts in package.json. */
 const stages = [
   // The compiler uses one core. With all of them it checks types that its threads share more than once.
-  ['check:types', 'check:style', 'size', 'casts'],
-  // Both wait for servers most of the time.
-  ['test:vitest', 'conformance'],
+  ['check:types', 'check:style', 'size', 'casts', 'bundles'],
+  // They wait for servers, streams and deadlines for a part of their time.
+  ['test:node', 'test:workerd', 'conformance'],
   // Compares CPU times, so no other step runs.
   ['budgets'],
 ]
@@ -38,7 +38,7 @@ for (const stage of stages) {
 
 async function runStep(step: string, index: number): Promise<Ended> {
   const output = index === 0 ? 'inherit' : 'pipe'
-  const options = step === 'test:vitest' ? ['--', ...process.argv.slice(2)] : []
+  const options = step.startsWith('test:') ? ['--', ...process.argv.slice(2)] : []
   const child = spawn('npm', ['run', step, ...options], { stdio: ['ignore', output, output] })
   const chunks: Buffer[] = []
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => chunks.push(chunk))

@@ -29,15 +29,21 @@ export type Options = {
   loader: Record<string, Loader>
 }
 
+type SomeOptions = Pick<Options, 'mode'> & Partial<Options>
+
 type Bundle = { code: string; inputs: readonly (readonly [path: string, version: string])[] }
 
 /** Returns the text of one module, as wrangler bundles it for a deployment. */
 export async function bundleOf({ main, ...options }: Source): Promise<string> {
-  const known = read(fileOf(main, options))
-  if (known?.inputs.every(([path, version]) => versionOf(path) === version)) return known.code
+  const known = current(fileOf(main, options))
+  if (known) return known.code
   await bundleAll([main], options)
   return read(fileOf(main, options))?.code ?? ''
 }
+
+/** Is a Worker bundled as it is now? */
+export const isBundled = (main: string, { mode, define = {}, loader = {} }: SomeOptions): boolean =>
+  current(fileOf(main, { mode, define, loader })) !== undefined
 
 /**
  * Bundles many Workers with one run of esbuild, which parses the modules that they share once.
@@ -46,7 +52,7 @@ export async function bundleOf({ main, ...options }: Source): Promise<string> {
  */
 export async function bundleAll(
   mains: readonly string[],
-  { mode, define = {}, loader = {} }: Pick<Options, 'mode'> & Partial<Options>,
+  { mode, define = {}, loader = {} }: SomeOptions,
 ): Promise<void> {
   const { outputFiles, metafile } = await build({
     absWorkingDir: root,
@@ -90,6 +96,12 @@ function fileOf(main: string, { mode, define, loader }: Options): string {
   const key = JSON.stringify([version, root, main, mode, define, loader, hasNextVersion])
   const isOfRepository = main.startsWith(join(root, '/')) && !main.includes('/.wrangler/')
   return join(isOfRepository ? lasting : passing, createHash('sha256').update(key).digest('hex'))
+}
+
+/** Returns a bundle whose inputs have not changed. */
+function current(file: string): Bundle | undefined {
+  const known = read(file)
+  return known?.inputs.every(([path, version]) => versionOf(path) === version) ? known : undefined
 }
 
 function read(file: string): Bundle | undefined {

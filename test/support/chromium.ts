@@ -1,6 +1,6 @@
 /** The browser of this machine, for tests that need one. Without it, these tests are skipped. */
 import { existsSync } from 'node:fs'
-import { type Browser, chromium } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
 export const found = existsSync(executablePath)
@@ -15,5 +15,8 @@ export const missing = found
  *
  * @param args arguments in addition to those that Chromium needs to run as root
  */
-export const launch = (args: readonly string[] = []): Promise<Browser> =>
-  chromium.launch({ executablePath, args: ['--no-sandbox', '--process-per-site', ...args] })
+export async function launch(args: readonly string[] = []): Promise<Browser> {
+  // It is large, and most runs of vitest open no browser.
+  const { chromium } = await import('playwright-core')
+  return await chromium.launch({ executablePath, args: ['--no-sandbox', '--process-per-site', ...args] })
+}
