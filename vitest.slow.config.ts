@@ -7,7 +7,7 @@ import { defineConfig } from 'vitest/config'
  * those that also run with a protocol version that does not exist. `npm run test:slow` runs it.
  * Each test prints its seed. SEED=<number> repeats a run, CASES=<number> changes how many cases a property gets.
  */
-process.env.FULL = '1'
+process.env.FULL = 'slow'
 const { default: base } = await import('./vitest.config.ts')
 
 const { projects = [], ...test } = base.test ?? {}

@@ -10,6 +10,7 @@ import { isFull, representatives, sample } from '../support/full.ts'
 import { type Files, inJson, inToml, write } from './good-project.ts'
 import { quickBundle } from './quick-bundle.ts'
 import { quickRun } from './quick-run.ts'
+import { runHere } from './run-here.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
@@ -585,7 +586,7 @@ describe('doctor finds a planted mistake with its fix, and nothing else:', () =>
   test.each(
     sample(
       representatives(mistakes, ({ found: [rule] }) => rule),
-      6,
+      9,
     ),
   )(
     '$what',
@@ -641,8 +642,11 @@ describe('a project has no findings after all fixes are applied one after the ot
   }
 })
 
-test('a project is correct with optional variables, names that a package adds to env and bindings that need an account', async () => {
-  const uses = `import { handle } from '../vendor/node_modules/oauth/index.js'
+// Only wrangler runs bindings that need an account.
+test.runIf(isFull)(
+  'a project is correct with optional variables, names that a package adds to env and bindings that need an account',
+  async () => {
+    const uses = `import { handle } from '../vendor/node_modules/oauth/index.js'
 type Bindings = { AI: { run(model: string): string }; OAUTH_PROVIDER: object; REGION?: string; [name: string]: unknown }
 export function settings(env: Bindings) {
   if (env.DEBUG) console.log(env.DEBUG)
@@ -652,13 +656,14 @@ export function settings(env: Bindings) {
   return [env.GREETING ?? 'hello', env.PORT || 80, env.REGION, env.LIMITS?.valueOf(), env.AI.run('m'), env.OAUTH_PROVIDER, THEME, locale, mail]
 }
 const server`
-  const files: Files = {
-    ...inMain('const server', uses),
-    [toml]: `${inToml[toml]}\n[ai]\nbinding = "AI"\n\n[[kv_namespaces]]\nbinding = "CACHE"\nid = "1"\nremote = true\n`,
-    'vendor/node_modules/oauth/index.js': 'export function handle(env) { env.OAUTH_PROVIDER ??= {} }\n',
-  }
-  expect(await examined(files, isFull)).toEqual([])
-})
+    const files: Files = {
+      ...inMain('const server', uses),
+      [toml]: `${inToml[toml]}\n[ai]\nbinding = "AI"\n\n[[kv_namespaces]]\nbinding = "CACHE"\nid = "1"\nremote = true\n`,
+      'vendor/node_modules/oauth/index.js': 'export function handle(env) { env.OAUTH_PROVIDER ??= {} }\n',
+    }
+    expect(await examined(files, true)).toEqual([])
+  },
+)
 
 test('a project may import state() that it does not use, and leave its secrets to the deployment', async () => {
   const from = { main: 'const { ISSUER } =', toml: '[vars]' }
@@ -884,9 +889,9 @@ describe('edgemcp doctor', () => {
 
   test('exits with 0 when all findings are hints, and prints JSON with --json', async () => {
     using project = write(inMain("import * as z from 'zod'", "import { z } from 'zod'"))
-    const { code, said } = await doctor(project.folder, '--json')
+    const { code, stdout } = await runHere(['doctor', project.folder, '--json'], root)
     expect(code).toBe(0)
-    expect(JSON.parse(said)).toEqual({
+    expect(JSON.parse(stdout)).toEqual({
       ok: true,
       findings: [
         {
@@ -905,12 +910,13 @@ describe('edgemcp doctor', () => {
   test('reports a missing wrangler, folder or configuration', async () => {
     using project = write(inToml)
     rmSync(join(project.folder, 'node_modules'))
-    expect(await doctor(project.folder)).toMatchObject({
+    const examine = (folder: string) => runHere(['doctor', folder], root)
+    expect(await examine(project.folder)).toMatchObject({
       code: 1,
-      complained: 'There is no wrangler in this project: npm install --save-dev wrangler, and try again.\n',
+      stderr: 'There is no wrangler in this project: npm install --save-dev wrangler, and try again.',
     })
-    expect(await doctor(join(project.folder, 'nowhere'))).toMatchObject({ code: 1, said: '' })
-    expect((await doctor(join(project.folder, 'src'))).said).toContain(
+    expect(await examine(join(project.folder, 'nowhere'))).toMatchObject({ code: 1, stdout: '' })
+    expect((await examine(join(project.folder, 'src'))).stdout).toContain(
       'no wrangler.toml, wrangler.json or wrangler.jsonc',
     )
   })

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { sample } from '../support/full.ts'
+import { share } from '../support/full.ts'
 import { type PlantedDefect, planted } from './planted.ts'
 import { Servers } from './servers.ts'
 import { simulate } from './simulate.ts'
@@ -28,6 +28,6 @@ test('each defect replaces a text that its file has once', () => {
   expect(planted.filter((defect) => timesIn(defect) !== 1).map(({ name }) => name)).toEqual([])
 })
 
-test.each(sample(planted, 3))('finds: $name', async (defect) => {
+test.each(share(planted, 6))('finds: $name', async (defect) => {
   expect(await isFound(defect)).toBe(true)
 })
