@@ -29,7 +29,6 @@ import { withPlugins } from './merge-plugins.ts'
 import { declareClass, EndpointObjects, keys, once, secretSealer, sessionClasses, storedKeyRing } from './platform.ts'
 import type { AnyPlugin, Auth, ClassesOf, ClassesOfAuth, Provided, Route, Runtime } from './plugin.ts'
 import * as developing from './plugins/development/index.ts'
-import { BoundedMap } from './protocol/bounded-map.ts'
 import { McpError } from './protocol/errors.ts'
 import type { IncomingRequest, Limiter } from './request-hooks.ts'
 import { notFound, router } from './router.ts'
@@ -105,7 +104,8 @@ class ServedEndpoint {
   readonly #reportMissingClasses = once(() => reportMissingClasses(this.#plugins, this.#objects))
   /** What `Tenants.find` threw for a request. */
   readonly #failures = new WeakMap<Request, { readonly thrown: unknown }>()
-  readonly #tenants = new BoundedMap<string, View>({ maxEntries: mostTenants })
+  /** The most recently used one is the last. */
+  readonly #tenants = new Map<string, View>()
 
   /** @throws Error from the checks of `auth` and of the plugins. The message names the fix */
   constructor(server: Server, options: ServeOptions, objects: EndpointObjects) {
@@ -151,8 +151,7 @@ class ServedEndpoint {
 
   /** Returns a tenant, as the option describes it; `undefined` if it does not exist. @throws Error for an invalid description */
   async #find(tenant: string): Promise<View | undefined> {
-    const known = this.#tenants.get(tenant)
-    if (known?.found) return known
+    if (this.#tenants.get(tenant)?.found) return this.#viewOf(tenant)
     const found = await this.#options.tenants?.find(tenant)
     if (!found) return undefined
     checkTenant(tenant, found)
@@ -165,7 +164,10 @@ class ServedEndpoint {
   #viewOf(tenant: string | undefined): View {
     if (tenant === undefined) return this.#shared
     const view = this.#tenants.get(tenant) ?? this.#createView(tenant)
+    this.#tenants.delete(tenant)
     this.#tenants.set(tenant, view)
+    const [oldest = tenant] = this.#tenants.keys()
+    if (this.#tenants.size > mostTenants) this.#tenants.delete(oldest)
     return view
   }
 
