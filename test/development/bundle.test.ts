@@ -24,6 +24,7 @@ async function bundle(NODE_ENV?: string): Promise<string> {
 const ofDevelopment = [
   'worker/plugins/development/',
   'worker/check-plugin-values.ts',
+  'worker/declarations/check-uncalled.ts',
   'worker/declarations/other-libraries.ts',
   'worker/declarations/proposal.ts',
   'worker/engine/check-arguments.ts',

@@ -63,7 +63,7 @@ describe('a value that is no request context', () => {
   test.each<[string, unknown, string]>([
     ['a text', 'text', 'requestContext of serve() returned a string: return an object'],
     ['null', null, 'requestContext of serve() returned null: return an object'],
-    ['a list', [], 'requestContext of serve() returned an array: return an object'],
+    ['a list', [], 'requestContext of serve() returned a list: return an object'],
     ['a date', { at: { since: new Date(0) } }, 'returned a Date at "since": return its text'],
     ['a map', { a: { b: new Map() } }, 'returned a value of the class Map at a.b, which has no JSON form'],
     ['a number without a JSON form', { a: [Number.NaN] }, 'returned NaN at a[0], which has no JSON form'],

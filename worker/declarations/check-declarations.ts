@@ -79,7 +79,7 @@ export function checkPrompt(name: string, handler: unknown): void {
   checkHandler(`The prompt "${name}"`, handler)
 }
 
-export function checkPromptArguments({ item, args, complete }: Prompt): void {
+export function checkPromptArguments({ item, args }: Prompt): void {
   const schema = args?.jsonSchema
   if (schema && schema.type !== 'object')
     throw new Error(`The argsSchema of prompt "${item.name}" must be an object schema`)
@@ -87,11 +87,6 @@ export function checkPromptArguments({ item, args, complete }: Prompt): void {
     const type = isObject(property) ? property.type : undefined
     if (type !== undefined && type !== 'string') {
       throw new Error(`The argument "${argument}" of prompt "${item.name}" must be a string: clients send only strings`)
-    }
-  }
-  for (const argument of Object.keys(complete)) {
-    if (!item.arguments?.some((declared) => declared.name === argument)) {
-      throw new Error(`The prompt "${item.name}" completes "${argument}", which is not one of its arguments`)
     }
   }
 }
@@ -103,14 +98,8 @@ export function checkResource(uri: string, handler: unknown): void {
   checkHandler(`The resource "${uri}"`, handler)
 }
 
-export function checkTemplate(uri: string, { template, list, complete }: Resource): void {
+export function checkTemplate(uri: string, { template }: Resource): void {
   checkUri(uri, template ? template.uri(Object.fromEntries(template.names.map((name) => [name, 'x']))) : uri)
-  if (!template && list) throw new Error(`The resource "${uri}" has no variables: remove list, or write a URI template`)
-  for (const variable of Object.keys(complete)) {
-    if (!template?.names.includes(variable)) {
-      throw new Error(`The resource "${uri}" completes "${variable}", which is not one of its variables`)
-    }
-  }
 }
 
 /** @param uri the URI, or one to which the template expands. @throws Error for one that clients could not read */

@@ -23,6 +23,7 @@ import {
   checkTool,
 } from './check-declarations.ts'
 import { checkDefinition } from './check-members.ts'
+import { checkCompletedArguments, checkCompletedVariables } from './check-uncalled.ts'
 import {
   type Declarations,
   DeclarationsDraft,
@@ -228,6 +229,7 @@ export class Server {
       handler as Resource['handler'], // as above
     )
     checkTemplate(uri, resource)
+    if (globalThis.process?.env?.NODE_ENV !== 'production') checkCompletedVariables(uri, resource)
     const { template } = resource
     const registration = template
       ? addEntry(draftOf(this), 'templates', 'resource', uri, resource, definition)
@@ -269,6 +271,7 @@ export class Server {
       this.declarations.options.jsonSchema,
     )
     checkPromptArguments(prompt)
+    if (globalThis.process?.env?.NODE_ENV !== 'production') checkCompletedArguments(prompt)
     return addEntry(draftOf(this), 'prompts', 'prompt', prompt.item.name, prompt, definition)
   }
 

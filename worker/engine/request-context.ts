@@ -1,5 +1,6 @@
 /** The request context of a call: checked once in the Worker, and sealed for Durable Objects if it contains secrets. */
 import { emptyContext, type RequestContext, Secret } from '../declarations/request-context.ts'
+import { kindOf } from '../declarations/result-constructors.ts'
 import { McpError } from '../protocol/errors.ts'
 import { jsonText } from '../protocol/json-text.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
@@ -25,7 +26,7 @@ const secretKey = `${mark}secret`
 export function checkedContext(returned: unknown): RequestContext {
   if (returned === undefined) return emptyContext
   if (!isObject(returned))
-    throw new TypeError(`requestContext of serve() returned ${describe(returned)}: return an object`)
+    throw new TypeError(`requestContext of serve() returned ${kindOf(returned)}: return an object`)
   jsonText(returned, 'requestContext of serve() returned')
   const { json } = encode(returned)
   if (json.length <= maxCharacters) return decode(json)
@@ -36,8 +37,6 @@ export function checkedContext(returned: unknown): RequestContext {
     `requestContext of serve() returned ${json.length} characters of JSON, most of them in "${name}" (${length}): at most ${maxCharacters} are allowed. Return a key, and read the data in handlers`,
   )
 }
-
-const describe = (value: unknown) => (value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`)
 
 /** @returns `undefined` for an empty request context @param lifetimeMs milliseconds for which the work may continue */
 export async function storeContext(
