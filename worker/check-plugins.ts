@@ -1,14 +1,11 @@
 /** Validates the plugins of an endpoint: their members, and what these return when `serve()` calls them. */
-import * as valueChecks from './check-plugin-values.ts'
+import { checkClass, checkMade, checkObjects, checkRoute, type Made } from './check-plugin-values.ts'
 import { checkOptions, isObject, type KindsOf } from './declarations/check-options.ts'
 import * as kind from './declarations/option-kinds.ts'
 import type { Server } from './declarations/server.ts'
 import type { Transport } from './http/transport.ts'
 import type { AnyPlugin, DurableObjectClass, Plugin, Provided, Route, Runtime } from './plugin.ts'
 import type { ServerInfo } from './request-hooks.ts'
-
-/** Nothing of it is in a production bundle. */
-const values = globalThis.process?.env?.NODE_ENV === 'production' ? undefined : valueChecks
 
 const pluginKinds: KindsOf<Plugin> = {
   name: kind.required(kind.name),
@@ -52,7 +49,7 @@ const ownerOf = ({ name }: AnyPlugin) => `the plugin "${name}"`
 export function checkPlugins(plugins: readonly AnyPlugin[], names: Readonly<Record<string, string>>): void {
   for (const plugin of plugins) {
     checkOptions(ownerOf(plugin), plugin, pluginKinds)
-    values?.checkObjects(ownerOf(plugin), plugin.objects)
+    if (globalThis.process?.env?.NODE_ENV !== 'production') checkObjects(ownerOf(plugin), plugin.objects)
   }
   const provided = plugins.flatMap(({ objects = {} }) => Object.keys(objects))
   // An endpoint without sessions() may store its keys in the session class of another one.
@@ -72,13 +69,13 @@ export function refuseTwice(features: readonly string[]): void {
 }
 
 /** Calls a member of a plugin. @throws Error when it returns something else */
-export function made<M extends valueChecks.Made>(
+export function made<M extends Made>(
   plugin: AnyPlugin,
   member: M,
   runtime: Runtime,
 ): ReturnType<NonNullable<AnyPlugin[M]>> | undefined {
   const value = plugin[member]?.(runtime)
-  values?.checkMade(ownerOf(plugin), member, value)
+  if (globalThis.process?.env?.NODE_ENV !== 'production') checkMade(ownerOf(plugin), member, value)
   // TypeScript does not relate the union of what all members return to this one.
   return value as ReturnType<NonNullable<AnyPlugin[M]>> | undefined
 }
@@ -100,7 +97,9 @@ export function providedBy(plugins: readonly AnyPlugin[], runtime: Runtime): Rea
 /** Returns the routes of a plugin. @throws Error for an invalid route */
 export function routesOf(plugin: AnyPlugin, runtime: Runtime): readonly Route[] {
   const list = made(plugin, 'routes', runtime) ?? []
-  for (const route of list) values?.checkRoute(ownerOf(plugin), route)
+  if (globalThis.process?.env?.NODE_ENV !== 'production') {
+    for (const route of list) checkRoute(ownerOf(plugin), route)
+  }
   return list
 }
 
@@ -133,7 +132,7 @@ export function checkPaths(
 export function classesOf(plugin: AnyPlugin, runtime: Runtime): [name: string, DurableObjectClass][] {
   return Object.entries(plugin.objects ?? {}).map(([name, make]) => {
     const value = make(runtime)
-    values?.checkClass(ownerOf(plugin), name, value)
+    if (globalThis.process?.env?.NODE_ENV !== 'production') checkClass(ownerOf(plugin), name, value)
     return [name, value]
   })
 }

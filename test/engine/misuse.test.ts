@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { audio, image } from '../../worker/declarations/content.ts'
 import type { Context } from '../../worker/declarations/context.ts'
 import type { Server } from '../../worker/declarations/server.ts'
-import { clientFeatures } from '../../worker/engine/client-features.ts'
+import { clientFeatures } from '../../worker/engine/check-arguments.ts'
 import { accept, converse, newServer, play, textOf } from './stage.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: JavaScript has no types that would refuse these calls

@@ -8,7 +8,7 @@ import { DeveloperError, messageOf } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import { includesLevel, progressToken } from '../protocol/meta.ts'
 import type { Call, CallEnvironment } from './call.ts'
-import * as argumentChecks from './check-arguments.ts'
+import { checkCloseStream, checkFeature, checkProgress, checkState } from './check-arguments.ts'
 import { checkKey } from './check-key.ts'
 import { checkLog } from './check-log.ts'
 import { supportsFeature } from './client-features.ts'
@@ -16,9 +16,6 @@ import { reportInStep } from './failure.ts'
 import { InputRequester } from './input-requester.ts'
 import { sleepPrefix } from './journal.ts'
 import type { Round } from './round.ts'
-
-/** Nothing of it is in a production bundle. */
-const checks = globalThis.process?.env?.NODE_ENV === 'production' ? undefined : argumentChecks
 
 /** A symbol, not a private field, so that copies and proxies of a context have its signal, too. */
 export const environmentKey: unique symbol = Symbol('environment')
@@ -98,7 +95,7 @@ class CallContext implements Omit<Context, keyof PluginContext> {
     reportInStep(this.#declarations, this.#call, this[environmentKey], thrown, subject)
 
   readonly supports: Context['supports'] = (feature) => {
-    checks?.checkFeature(feature)
+    if (globalThis.process?.env?.NODE_ENV !== 'production') checkFeature(feature)
     return supportsFeature(this.#call.capabilities, feature)
   }
 
@@ -156,7 +153,7 @@ class CallContext implements Omit<Context, keyof PluginContext> {
 
   readonly progress: Context['progress'] = (progress, total, message) => {
     this.#round.guard.check()
-    checks?.checkProgress(progress, total, message)
+    if (globalThis.process?.env?.NODE_ENV !== 'production') checkProgress(progress, total, message)
     const token = progressToken(this.#call.params)
     if (token === undefined || !Number.isFinite(progress) || progress <= this.#lastProgress) return
     this.#lastProgress = progress
@@ -179,19 +176,19 @@ class CallContext implements Omit<Context, keyof PluginContext> {
   }
 
   readonly state: Context['state'] = <T>(of: KeyedState<T> | HandleState<T>, handle = '') => {
-    checks?.checkState('state', of)
+    if (globalThis.process?.env?.NODE_ENV !== 'production') checkState('state', of)
     return of.open(this.#stateAccess(), handle)
   }
 
   readonly createHandle: Context['createHandle'] = (of) =>
     this.#round.guard.after(async () => {
-      checks?.checkState('createHandle', of)
+      if (globalThis.process?.env?.NODE_ENV !== 'production') checkState('createHandle', of)
       return of.mint(this.#stateAccess())
     })
 
   readonly closeStream: Context['closeStream'] = (options = {}) => {
     this.#round.guard.check()
-    checks?.checkCloseStream(options)
+    if (globalThis.process?.env?.NODE_ENV !== 'production') checkCloseStream(options)
     if (this.#round.countNotification() !== undefined) this[environmentKey].closeStream(options.retryMs)
   }
 

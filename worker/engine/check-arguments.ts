@@ -11,10 +11,9 @@ import {
   type KindsOf,
   preview,
 } from '../declarations/check-options.ts'
-import type { AskOptions, UrlElicitationOptions } from '../declarations/context.ts'
+import type { AskOptions, ClientFeature, UrlElicitationOptions } from '../declarations/context.ts'
 import * as kind from '../declarations/option-kinds.ts'
 import { roles } from '../protocol/roles.ts'
-import { clientFeatures } from './client-features.ts'
 
 const timeout = kind.positiveDuration
 const askOptions: KindsOf<AskOptions> = { timeout, task: kind.object({ ttl: kind.duration }) }
@@ -99,6 +98,20 @@ const state = kind.having('open', 'what state() of "edgemcp/state" returned')
 
 /** @param method the member of `ctx`, for the error */
 export const checkState = (method: string, of: unknown): void => checkValue(`ctx.${method}()`, 'of', of, state)
+
+/** Each `ClientFeature`. */
+export const clientFeatures: ReadonlySet<unknown> = new Set(
+  Object.keys({
+    elicitation: true,
+    'elicitation.url': true,
+    sampling: true,
+    'sampling.tools': true,
+    'sampling.context': true,
+    roots: true,
+    'tasks.requests.elicitation.create': true,
+    'tasks.requests.sampling.createMessage': true,
+  } satisfies Record<ClientFeature, true>),
+)
 
 const feature: Kind = [(value) => clientFeatures.has(value), `one of ${[...clientFeatures].join(', ')}`]
 

@@ -5,20 +5,6 @@ import { isObject } from '../protocol/jsonrpc.ts'
 import type { ClientCapabilities, InputRequest, SamplingMessage } from '../protocol/types.ts'
 import { messagesOf } from './tool-balance.ts'
 
-/** Each `ClientFeature`. */
-export const clientFeatures: ReadonlySet<unknown> = new Set(
-  Object.keys({
-    elicitation: true,
-    'elicitation.url': true,
-    sampling: true,
-    'sampling.tools': true,
-    'sampling.context': true,
-    roots: true,
-    'tasks.requests.elicitation.create': true,
-    'tasks.requests.sampling.createMessage': true,
-  } satisfies Record<ClientFeature, true>),
-)
-
 /** The names of the members that lead to the capability of a feature. */
 const capabilityOf = (feature: ClientFeature): string[] =>
   (feature === 'elicitation' ? 'elicitation.form' : feature).split('.')

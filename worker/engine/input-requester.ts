@@ -14,16 +14,13 @@ import { McpError } from '../protocol/errors.ts'
 import { jsonText } from '../protocol/json-text.ts'
 import type { InputRequest, Params } from '../protocol/types.ts'
 import type { Call, CallEnvironment } from './call.ts'
-import * as argumentChecks from './check-arguments.ts'
+import { checkElicit, checkElicitUrl, checkInputRequests, checkSample } from './check-arguments.ts'
 import { checkKey } from './check-key.ts'
 import { InvalidInputResponse } from './invalid-input-response.ts'
 import { readFormResult, readRootsResult, readSamplingResult, readUrlResult } from './read-input-response.ts'
 import { pageUrl, problemOf, rootsRequest, samplingParams, taskIn } from './request-input.ts'
 import type { Round } from './round.ts'
 import { ofSampling } from './sampling-members.ts'
-
-/** Nothing of it is in a production bundle. */
-const checks = globalThis.process?.env?.NODE_ENV === 'production' ? undefined : argumentChecks
 
 export class InputRequester {
   readonly #call: Call
@@ -43,7 +40,7 @@ export class InputRequester {
   async elicit<T>(key: string, message: string, schema: Schema, options: AskOptions = {}): Promise<FormResult<T>> {
     this.#check(() => {
       checkKey('elicit', key)
-      checks?.checkElicit(key, message, schema, options)
+      if (globalThis.process?.env?.NODE_ENV !== 'production') checkElicit(key, message, schema, options)
     })
     const form = readForm(schema, `input request "${key}"`, this.#declarations.options.jsonSchema)
     const params: Params = { mode: 'form', message, requestedSchema: form.jsonSchema, ...taskIn(options) }
@@ -60,7 +57,7 @@ export class InputRequester {
   ): Promise<UrlElicitationResult> {
     this.#check(() => {
       checkKey('elicitUrl', key)
-      checks?.checkElicitUrl(key, message, url, options)
+      if (globalThis.process?.env?.NODE_ENV !== 'production') checkElicitUrl(key, message, url, options)
     })
     const { elicitationId } = options
     this.#elicitationIds[key] = elicitationId
@@ -78,7 +75,7 @@ export class InputRequester {
     const checked = this.#check(() => {
       checkKey('sample', key)
       const owner = `ctx.sample("${key}", …)`
-      checks?.checkSample(owner, request, options)
+      if (globalThis.process?.env?.NODE_ENV !== 'production') checkSample(owner, request, options)
       return readOptional(request, ofSampling, owner, '', TypeError)
     })
     const params = { ...samplingParams(checked), ...taskIn(options) }
@@ -92,7 +89,9 @@ export class InputRequester {
 
   /** Opens input requests, and ignores responses that the journal contains. */
   async open(requests: Readonly<Record<string, InputRequest>>, options: AskOptions = {}): Promise<never> {
-    this.#check(() => checks?.checkInputRequests(requests, options))
+    if (globalThis.process?.env?.NODE_ENV !== 'production') {
+      this.#check(() => checkInputRequests(requests, options))
+    }
     const entries = Object.entries(requests)
     // Nothing would end the round.
     if (entries.length === 0) {
