@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { createTestHarness } from 'wrangler'
 import { examine } from '../../cli/doctor/examine.ts'
 import { wranglerOf } from '../../cli/doctor/wrangler.ts'
@@ -13,7 +13,7 @@ import { sample } from '../support/full.ts'
 import { startServer } from '../support/server.ts'
 import { atStart, calls } from './mistakes/calls.ts'
 import { type Mistake, oldNode } from './mistakes/mistakes.ts'
-import { diagnosed, printed } from './mistakes/projects.ts'
+import { diagnosed, printed, undeployed } from './mistakes/projects.ts'
 import { newServer, startup } from './mistakes/startup.ts'
 import { typed, typesHead } from './mistakes/types.ts'
 
@@ -113,6 +113,20 @@ describe('doctor finds the mistake in a project:', () => {
       }
     })
     expect(findings.map(({ problem, fix }) => `${problem} ${fix}`)).toContain(message)
+  })
+})
+
+describe('wrangler dev and doctor report what a deployment may accept:', () => {
+  afterEach(() => vi.unstubAllEnvs())
+
+  test.each(sample(undeployed, 2))('%s', async (_, files, message) => {
+    using project = write(files)
+    vi.stubEnv('NODE_ENV', 'development')
+    expect(await printedBy(project.folder)).toContain(message)
+    // Whatever the shell says.
+    vi.stubEnv('NODE_ENV', 'production')
+    const findings = await examine(project.folder, wranglerOf)
+    expect(findings.map(({ problem }) => problem).join('\n')).toContain(message)
   })
 })
 

@@ -31,6 +31,30 @@ const inConfig = (from: string, to: string): Files => ({
   'wrangler.toml': config.replace(from, to),
 })
 
+/** Mistakes in declarations. A production bundle refuses some of them, and some with a shorter message. */
+export const undeployed: readonly (readonly [mistake: string, files: Files, message: string])[] = [
+  [
+    'a member of another library',
+    inCode("{ description: 'Gives the weather' }", "{ description: 'Gives the weather', parameters: {} }"),
+    'tool "weather" does not take "parameters": write "inputSchema"',
+  ],
+  [
+    'a misspelled hint',
+    inCode("'Gives the weather' }", "'Gives the weather', annotations: { readOnly: true } }"),
+    'tool "weather" does not take "annotations.readOnly" (did you mean "readOnlyHint"?)',
+  ],
+  [
+    'icons without src',
+    inCode("'Gives the weather' }", "'Gives the weather', icons: [{ url: 'a.png' }] }"),
+    'tool "weather" does not take "icons.url": "icons" takes src, mimeType, sizes and theme',
+  ],
+  [
+    'a completion of no variable',
+    inCode('const worker', "server.resource('a:{b}', { complete: { c: () => [] } }, () => '')\nconst worker"),
+    'The resource "a:{b}" completes "c", which is not one of its variables',
+  ],
+]
+
 const exportLine = 'export const { McpSession } = worker\n'
 const migration = '\n[[migrations]]\ntag = "v1"\nnew_sqlite_classes = ["McpSession"]\n'
 
