@@ -1,14 +1,11 @@
 /** A server of operations that were found before it was built. */
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
+import { bundleOf } from '../support/bundle.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -49,18 +46,8 @@ test.each(['2026-07-28', '2025-06-18'])(
 )
 
 test('a bundle with the generated module does not contain the parser', async () => {
-  const bundle = async (name: string) => {
-    const folder = mkdtempSync(join(tmpdir(), 'edgemcp-'))
-    try {
-      const config = join(root, 'test/openapi', name, 'wrangler.toml')
-      const wrangler = join(root, 'node_modules/wrangler/bin/wrangler.js')
-      const args = [wrangler, 'deploy', '--dry-run', '--outdir', folder, '--config', config]
-      await promisify(execFile)(process.execPath, args, { env: { ...process.env, WRANGLER_SEND_METRICS: 'false' } })
-      return readFileSync(join(folder, 'index.js'), 'utf8')
-    } finally {
-      rmSync(folder, { recursive: true, force: true })
-    }
-  }
+  const bundle = (name: string) =>
+    bundleOf({ main: join(root, 'test/openapi', name, 'index.ts'), mode: 'production', define: {}, loader: {} })
   const carries = (text: string) => [
     text.includes('Not an OpenAPI 3.0'),
     text.includes('components/'),
