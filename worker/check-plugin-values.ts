@@ -1,10 +1,10 @@
 /**
- * Checks what members of plugins return, and the routes of plugins, as their types do. A production bundle does not contain this module: there,
+ * Checks what members of plugins return, as their types do. A production bundle does not contain this module: there,
  * a wrong value fails where it is used.
  */
-import { checkOptions, checkValue, type Kind, type KindsOf } from './declarations/check-options.ts'
+import { checkValue, type Kind, type KindsOf } from './declarations/check-options.ts'
 import * as kind from './declarations/option-kinds.ts'
-import type { Plugin, Route } from './plugin.ts'
+import type { Plugin } from './plugin.ts'
 
 /** Whether a value is a class. A class in the place of the function that returns it would be called without `new`. */
 const isClass = (value: unknown) => typeof value === 'function' && /^class\b/.test(String(value))
@@ -34,20 +34,6 @@ export type Made = keyof typeof madeKinds
 export function checkMade(owner: string, member: Made, value: unknown): void {
   if (value !== undefined) checkValue(owner, `${member}(runtime)`, value, madeKinds[member])
 }
-
-const routeMethods: readonly unknown[] = ['GET', 'HEAD', 'POST'] satisfies Route['methods']
-
-const routeKinds: KindsOf<Route> = {
-  path: kind.required(kind.path),
-  methods: kind.required([
-    (value) => Array.isArray(value) && value.length > 0 && value.every((method) => routeMethods.includes(method)),
-    'a list of GET, HEAD and POST',
-  ]),
-  handle: kind.required(kind.fn),
-}
-
-export const checkRoute = (owner: string, route: unknown): void =>
-  checkOptions(`a route of ${owner}`, route, routeKinds)
 
 export const checkClass = (owner: string, name: string, value: unknown): void =>
   checkValue(owner, `objects.${name}(runtime)`, value, [kind.fn[0], 'a class'])

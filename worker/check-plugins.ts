@@ -1,5 +1,5 @@
 /** Validates the plugins of an endpoint: their members, and what these return when `serve()` calls them. */
-import { checkClass, checkMade, checkObjects, checkRoute, type Made } from './check-plugin-values.ts'
+import { checkClass, checkMade, checkObjects, type Made } from './check-plugin-values.ts'
 import { checkOptions, isObject, type KindsOf } from './declarations/check-options.ts'
 import * as kind from './declarations/option-kinds.ts'
 import type { Server } from './declarations/server.ts'
@@ -29,6 +29,17 @@ const pluginKinds: KindsOf<Plugin> = {
   onSubscribe: kind.fn,
   onUnsubscribe: kind.fn,
   onSessionEnd: kind.fn,
+}
+
+const routeMethods: readonly unknown[] = ['GET', 'HEAD', 'POST'] satisfies Route['methods']
+
+const routeKinds: KindsOf<Route> = {
+  path: kind.required(kind.path),
+  methods: kind.required([
+    (value) => Array.isArray(value) && value.length > 0 && value.every((method) => routeMethods.includes(method)),
+    'a list of GET, HEAD and POST',
+  ]),
+  handle: kind.required(kind.fn),
 }
 
 const providedKinds: KindsOf<Provided> = {
@@ -97,9 +108,7 @@ export function providedBy(plugins: readonly AnyPlugin[], runtime: Runtime): Rea
 /** Returns the routes of a plugin. @throws Error for an invalid route */
 export function routesOf(plugin: AnyPlugin, runtime: Runtime): readonly Route[] {
   const list = made(plugin, 'routes', runtime) ?? []
-  if (globalThis.process?.env?.NODE_ENV !== 'production') {
-    for (const route of list) checkRoute(ownerOf(plugin), route)
-  }
+  for (const route of list) checkOptions(`a route of ${ownerOf(plugin)}`, route, routeKinds)
   return list
 }
 

@@ -911,48 +911,6 @@ const typed: readonly Case[] = [
     () => plugged({ routes: () => ({}) }),
     '"routes(runtime)" of the plugin "own" must be a list of routes, not an object',
   ],
-  [
-    'route: nothing',
-    () => routed(undefined),
-    'a route of the plugin "own" takes an object with path, methods and handle, not undefined',
-  ],
-  [
-    'route: a misspelt member',
-    () => routed({ path: '/x', method: ['GET'], handle }),
-    'a route of the plugin "own" does not take "method" (did you mean "methods"?): it takes path, methods and handle',
-  ],
-  ...[5, 'metrics', '/x(', '/x/:y', '/*', '/a/../b', '//x', '/a b', '/x?y', '/x+', '/$'].map(
-    (path): Case => [
-      `route: the path ${path}`,
-      () => routed({ path, methods: ['GET'], handle }),
-      `"path" of a route of the plugin "own" must be ${pathExpected}, not ${JSON.stringify(path)}`,
-    ],
-  ),
-  [
-    'route: no methods',
-    () => routed({ path: '/x', handle }),
-    `"methods" of a route of the plugin "own" must be ${routeMethodsExpected}, not undefined`,
-  ],
-  [
-    'route: an empty list of methods',
-    () => routed({ path: '/x', methods: [], handle }),
-    `"methods" of a route of the plugin "own" must be ${routeMethodsExpected}, not []`,
-  ],
-  [
-    'route: a text for methods',
-    () => routed({ path: '/x', methods: 'GET', handle }),
-    `"methods" of a route of the plugin "own" must be ${routeMethodsExpected}, not "GET"`,
-  ],
-  [
-    'route: methods that routes do not have',
-    () => routed({ path: '/x', methods: ['DELETE', 'get'], handle }),
-    `"methods" of a route of the plugin "own" must be ${routeMethodsExpected}, not ["DELETE", "get"]`,
-  ],
-  [
-    'route: no handler',
-    () => routed({ path: '/x', methods: ['GET'] }),
-    '"handle" of a route of the plugin "own" must be a function, not undefined',
-  ],
 ]
 
 /** Plugins of a developer's own, and what compose() functions take. */
@@ -1002,6 +960,48 @@ const pluginsAndWorkers: readonly Case[] = [
     'plugin: provide returns other changes',
     () => plugged({ provide: () => ({ changes: [] }) }),
     '"changes" of provide(runtime) of the plugin "own" must be an object with publish, setEnabled and enabledOverrides, not []',
+  ],
+  [
+    'route: nothing',
+    () => routed(undefined),
+    'a route of the plugin "own" takes an object with path, methods and handle, not undefined',
+  ],
+  [
+    'route: a misspelt member',
+    () => routed({ path: '/x', method: ['GET'], handle }),
+    'a route of the plugin "own" does not take "method" (did you mean "methods"?): it takes path, methods and handle',
+  ],
+  ...[5, 'metrics', '/x(', '/x/:y', '/*', '/a/../b', '//x', '/a b', '/x?y', '/x+', '/$'].map(
+    (path): Case => [
+      `route: the path ${path}`,
+      () => routed({ path, methods: ['GET'], handle }),
+      `"path" of a route of the plugin "own" must be ${pathExpected}, not ${JSON.stringify(path)}`,
+    ],
+  ),
+  [
+    'route: no methods',
+    () => routed({ path: '/x', handle }),
+    `"methods" of a route of the plugin "own" must be ${routeMethodsExpected}, not undefined`,
+  ],
+  [
+    'route: an empty list of methods',
+    () => routed({ path: '/x', methods: [], handle }),
+    `"methods" of a route of the plugin "own" must be ${routeMethodsExpected}, not []`,
+  ],
+  [
+    'route: a text for methods',
+    () => routed({ path: '/x', methods: 'GET', handle }),
+    `"methods" of a route of the plugin "own" must be ${routeMethodsExpected}, not "GET"`,
+  ],
+  [
+    'route: methods that routes do not have',
+    () => routed({ path: '/x', methods: ['DELETE', 'get'], handle }),
+    `"methods" of a route of the plugin "own" must be ${routeMethodsExpected}, not ["DELETE", "get"]`,
+  ],
+  [
+    'route: no handler',
+    () => routed({ path: '/x', methods: ['GET'] }),
+    '"handle" of a route of the plugin "own" must be a function, not undefined',
   ],
   ...[undefined, null, 5, '/mcp', {}, { fetch: true }, Promise.resolve()].map(
     (value): Case => [
