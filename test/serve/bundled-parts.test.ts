@@ -4,8 +4,10 @@ import { expect, test } from 'vitest'
 
 const root = resolve(import.meta.dirname, '../..')
 
-/** The files that a deployment of a Worker bundles. */
-async function filesOf(source: string): Promise<string[]> {
+const production = { 'globalThis.process.env.NODE_ENV': '"production"' }
+
+/** The files that a Worker bundles. @param define what the bundler replaces. Default: as for a deployment */
+async function filesOf(source: string, define: Record<string, string> = production): Promise<string[]> {
   const { metafile } = await build({
     stdin: { contents: source, resolveDir: root, loader: 'ts' },
     bundle: true,
@@ -13,7 +15,7 @@ async function filesOf(source: string): Promise<string[]> {
     write: false,
     metafile: true,
     format: 'esm',
-    define: { 'globalThis.process.env.NODE_ENV': '"production"' },
+    define,
     external: ['cloudflare:*', 'node:*'],
     absWorkingDir: root,
   })
@@ -38,4 +40,18 @@ test('a server bundles sessions, subscriptions and the document cache only with 
     expect.arrayContaining(subscriptions),
   )
   expect(await filesOf(`${server};export * from './worker/plugins/auth/index.ts'`)).toContain(documentCache)
+})
+
+test('a bundler that does not know the environment bundles all checks', async () => {
+  const checks = [
+    'worker/check-plugin-values.ts',
+    'worker/declarations/check-uncalled.ts',
+    'worker/declarations/other-libraries.ts',
+    'worker/declarations/proposal.ts',
+    'worker/engine/check-arguments.ts',
+  ]
+  const bundled = async (define?: Record<string, string>) =>
+    (await filesOf(server, define)).filter((path) => checks.includes(path)).sort()
+  expect(await bundled({})).toEqual(checks)
+  expect(await bundled()).toEqual([])
 })
