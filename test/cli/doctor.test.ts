@@ -929,6 +929,6 @@ test.each([
   expect(await examined(files, isFull)).toEqual([])
 })
 
-test.each(sample(readdirSync(join(root, 'examples')), 30))('doctor has no findings in examples/%s', async (name) => {
+test.runIf(isFull).each(readdirSync(join(root, 'examples')))('doctor has no findings in examples/%s', async (name) => {
   expect(await examine(join(root, 'examples', name))).toEqual([])
 })

@@ -102,7 +102,7 @@ describe('wrangler dev prints the mistake in a project:', () => {
 })
 
 describe('doctor finds the mistake in a project:', () => {
-  test.each(sample(diagnosed, 3))('$mistake', async ({ files, message }) => {
+  test.each(sample(diagnosed, 6))('$mistake', async ({ files, message }) => {
     using project = write(files)
     const findings = await examine(project.folder, (folder) => {
       const wrangler = wranglerOf(folder)
@@ -119,7 +119,7 @@ describe('doctor finds the mistake in a project:', () => {
 describe('wrangler dev and doctor report what a deployment may accept:', () => {
   afterEach(() => vi.unstubAllEnvs())
 
-  test.each(sample(undeployed, 2))('%s', async (_, files, message) => {
+  test.each(sample(undeployed, 4))('%s', async (_, files, message) => {
     using project = write(files)
     vi.stubEnv('NODE_ENV', 'development')
     expect(await printedBy(project.folder)).toContain(message)
