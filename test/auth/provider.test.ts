@@ -1,7 +1,4 @@
 /** `examples/oauth-provider`: an MCP server behind `@cloudflare/workers-oauth-provider`, in one Worker. */
-import { execFile } from 'node:child_process'
-import { join, resolve } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { connect, type TestClient } from '../../worker/testing/index.ts'
 import type { RunningServer } from '../../worker/testing/node/index.ts'
@@ -12,9 +9,6 @@ import { type SentryServer, startSentry } from './provider/sentry.ts'
 import { startProvider } from './provider/start.ts'
 import { User } from './provider/user.ts'
 
-const run = promisify(execFile)
-const root = resolve(import.meta.dirname, '../..')
-const wrangler = join(root, 'node_modules/wrangler/bin/wrangler.js')
 const app = 'https://app.example.com'
 
 let sentry: SentryServer
@@ -194,14 +188,6 @@ describe.each(eras)('a client of %s (HTTP+SSE: %s)', (revision, sse) => {
     })
     expect(logs.join()).not.toContain('token-of-ada')
   })
-})
-
-test('wrangler bundles the example for deployment', async () => {
-  const env = { ...process.env, WRANGLER_LOG: 'log', WRANGLER_SEND_METRICS: 'false' }
-  const folder = join(root, 'examples/oauth-provider')
-  const { stdout } = await run(process.execPath, [wrangler, 'deploy', '--dry-run'], { cwd: folder, env })
-  expect(stdout).toContain('env.OAUTH_KV')
-  expect(stdout).toContain('--dry-run: exiting now.')
 })
 
 describe.each(['/mcp/anything', '/mcp/mcp', '/mcp//mcp', '/mcp/..%2fmcp', '/sse/x', '/messages/x'])(
