@@ -5,7 +5,8 @@
  */
 import { Context, type ContextHost } from './context.ts'
 import type { ScheduledEvent } from './event-loop.ts'
-import { connectionLost, type Invoke, type Network, type Reach } from './rpc.ts'
+import { connectionLost, type Network } from './network.ts'
+import type { Invoke, Reach } from './rpc.ts'
 import type { SimulatedSocket, SocketHost } from './sockets.ts'
 import { ObjectStorage, type SqlValue } from './storage.ts'
 

@@ -1,7 +1,8 @@
 /** The global names of a Worker that the simulation replaces: clocks, timers, random numbers, sockets and the network. */
 import { type Context, currentContext } from './context.ts'
 import type { ScheduledEvent } from './event-loop.ts'
-import type { Invoke, Network } from './rpc.ts'
+import type { Network } from './network.ts'
+import type { Invoke } from './rpc.ts'
 import { SimulatedSocket } from './sockets.ts'
 import { type NativeQueue, webCrypto } from './web-crypto.ts'
 
@@ -33,6 +34,7 @@ export const globalNames = [
   'navigator',
   'caches',
   'Cloudflare',
+  'IdentityTransformStream',
 ] as const
 
 export type Globals = Readonly<Record<(typeof globalNames)[number], unknown>>
@@ -125,6 +127,7 @@ export function globalsOf(host: GlobalsHost): Globals {
     navigator: { userAgent: 'Cloudflare-Workers' },
     caches: { default: { match: async () => undefined, put: async () => {}, delete: async () => false } },
     Cloudflare: { compatibilityFlags: { global_fetch_strictly_public: true } },
+    IdentityTransformStream,
   }
 }
 
@@ -177,6 +180,13 @@ function fetchOutside(host: GlobalsHost, request: Request): Promise<Response> {
     }
     context.send(() => void loop.after(host.latency(), `fetch < ${context.label}`, arrive))
   })
+}
+
+/** A write to it ends when it was read. */
+class IdentityTransformStream extends TransformStream<Uint8Array, Uint8Array> {
+  constructor() {
+    super({}, undefined, { highWaterMark: 0 })
+  }
 }
 
 /** A response of a Durable Object may have a WebSocket. */

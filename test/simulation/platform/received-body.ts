@@ -1,7 +1,7 @@
 /** What a client has received of the body of a response. */
 import type { ReceivedBody } from '../client-world.ts'
 import type { Context } from './context.ts'
-import type { Network } from './rpc.ts'
+import type { Network } from './network.ts'
 
 export class SimulatedBody implements ReceivedBody {
   /** Called when the body has ended, or its connection. */

@@ -4,26 +4,13 @@
  * @see https://developers.cloudflare.com/workers/runtime-apis/rpc/
  */
 import { type Context, currentContext } from './context.ts'
-import type { EventLoop } from './event-loop.ts'
-import type { Random } from './random.ts'
+import { connectionLost, type Network } from './network.ts'
+import { remoteBody } from './remote-body.ts'
 
 export type Invoke = (...args: unknown[]) => unknown
 
-export type Network = {
-  readonly loop: EventLoop
-  readonly random: Random
-  /** Milliseconds that a message takes. */
-  latency(): number
-  /** The calls that wait for an answer: a fault may sever them. */
-  readonly calls: Set<() => void>
-}
-
 /** Runs the call in its callee, or fails if there is none. */
 export type Reach = (run: (callee: Context, target: Invoke) => void, fail: (problem: unknown) => void) => void
-
-/** The error of a caller whose callee was lost. */
-export const connectionLost = (): Error =>
-  Object.assign(new Error('Network connection lost.'), { retryable: true, remote: true })
 
 /**
  * Calls a function of another context. A call whose caller is lost may arrive or not, and so may the result of a callee that is lost.
@@ -39,7 +26,7 @@ export function callRemote(
 ): Promise<unknown> {
   const { loop, random, calls } = network
   const caller = currentContext()
-  const sent = args.map((arg) => transferred(network, arg, caller))
+  const sent = args.map((arg) => transferred(network, arg, caller, caller))
   return caller.wait((resolve, reject) => {
     let isSettled = false
     const settle = (what: string, delayMs: number, act: () => void) =>
@@ -78,7 +65,7 @@ export function callRemote(
       const called = async () => target(...sent)
       called().then(
         (value) => {
-          const copy = transferred(network, value, callee)
+          const copy = transferred(network, value, callee, caller)
           answer('result', () => resolve(copy))
         },
         (problem) => answer('error', () => reject(transferredError(problem))),
@@ -93,13 +80,21 @@ export function callRemote(
   })
 }
 
-/** Returns a value as it arrives: a copy, with stubs in the place of functions. @param owner the context that sends it */
-function transferred(network: Network, value: unknown, owner: Context): unknown {
+/**
+ * Returns a value as it arrives: a copy, with stubs in the place of functions.
+ *
+ * @param owner the context that sends it
+ * @param receiver the context that gets the result of a call. Streams are not sent with calls
+ */
+function transferred(network: Network, value: unknown, owner: Context, receiver: Context): unknown {
   if (typeof value === 'function') return stubOf(network, value as Invoke, owner)
+  if (value instanceof ReadableStream) return remoteBody(network, value, owner, receiver)
   if (value instanceof Response || value instanceof Request || typeof value !== 'object' || value === null) return value
-  if (!hasFunction(value)) return structuredClone(value)
-  if (Array.isArray(value)) return value.map((item) => transferred(network, item, owner))
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, transferred(network, item, owner)]))
+  if (!isByReference(value)) return structuredClone(value)
+  if (Array.isArray(value)) return value.map((item) => transferred(network, item, owner, receiver))
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, transferred(network, item, owner, receiver)]),
+  )
 }
 
 function stubOf(network: Network, target: Invoke, owner: Context): Invoke {
@@ -121,9 +116,10 @@ function stubOf(network: Network, target: Invoke, owner: Context): Invoke {
 const isPlain = (value: object): boolean =>
   Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype || Object.getPrototypeOf(value) === null
 
-function hasFunction(value: unknown): boolean {
-  if (typeof value === 'function') return true
-  return typeof value === 'object' && value !== null && isPlain(value) && Object.values(value).some(hasFunction)
+/** Whether a value is, or has, a function or a stream. */
+function isByReference(value: unknown): boolean {
+  if (typeof value === 'function' || value instanceof ReadableStream) return true
+  return typeof value === 'object' && value !== null && isPlain(value) && Object.values(value).some(isByReference)
 }
 
 function transferredError(problem: unknown): unknown {

@@ -4,7 +4,7 @@
  * @see https://developers.cloudflare.com/durable-objects/best-practices/websockets/
  */
 import { type Context, currentContext, findContext } from './context.ts'
-import type { Network } from './rpc.ts'
+import type { Network } from './network.ts'
 
 /** A Durable Object that has accepted sockets. */
 export type SocketHost = {
