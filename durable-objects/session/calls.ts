@@ -43,6 +43,8 @@ import type { SessionHost } from './session-host.ts'
 const mostRepeats = 2
 /** Milliseconds until the alarm that keeps the object in memory for a call whose POST has been answered with a stream. */
 const keepAwakeAfterMs = 20_000
+/** Milliseconds between probes of bodies: see `NewStreams.probe`. */
+const probeMs = 15_000
 /** An alarm may run for 15 minutes. The next alarm continues a longer call. */
 const maxAlarmMs = 14 * 60_000
 
@@ -105,7 +107,16 @@ export class Calls {
       else if (isNotification(message)) this.#onNotification(message)
     }
     for (const request of requests) this.#start(pending, request, negotiated, post)
-    return this.#replies.respond(pending, post, () => void this.#holdAwake())
+    const posted = await this.#replies.respond(pending, post, () => void this.#holdAwake())
+    this.#parkUnlessRunning(pending)
+    return posted
+  }
+
+  /** Lets the object sleep soon if no call of a POST runs. */
+  #parkUnlessRunning(post: PendingPost): void {
+    this.#replies.parkUnlessRunning(post, (stream) =>
+      [...this.#running.values()].some((other) => other.post.stream === stream),
+    )
   }
 
   /**
@@ -261,6 +272,7 @@ export class Calls {
       } finally {
         release?.()
         if (this.#running.get(key)?.call === sessionCall) this.#running.delete(key)
+        this.#parkUnlessRunning(post)
       }
     }
     // Registered before the step runs, so that its end finds it.
@@ -372,13 +384,15 @@ export class Calls {
     for (;;) {
       this.#inputRequests.endOverdue()
       const running = [...this.#running.values()]
-      // The client of a call without a stream waits for its response.
-      if (running.some(({ post }) => post.stream === undefined)) lifetime.markSeen()
+      const isAwaited = running.some(({ post }) => this.#replies.isAwaited(post))
+      if (isAwaited) lifetime.markSeen()
       const last = Math.min(end, lifetime.due())
       if (running.length === 0 || last <= Date.now()) return
       const works = Promise.allSettled(running.map(({ work }) => work))
-      await this.#alarms.wait(works, Math.min(last, this.#inputRequests.due))
+      await this.#alarms.wait(works, Math.min(last, this.#inputRequests.due, Date.now() + probeMs))
       if (epoch !== lifetime.epoch) return
+      if (isAwaited) lifetime.markSeen()
+      this.#replies.probe()
       this.#inputRequests.poll()
     }
   }

@@ -51,26 +51,15 @@ export type ForwardedHttpRequest = {
 export type Posted =
   /** A response. Without `text`, its body is empty. */
   | ({ status: number; text?: string; headers?: Readonly<Record<string, string>> | undefined } & PostedRefusals)
-  /** The response is this stream: open a relay, unless it has ended and `frames` are all its server-sent events, or it can be followed. */
-  | ({ stream: number; frames?: string; following?: Following } & PostedRefusals)
+  /**
+   * The response is this stream. It has ended and `frames` are all its server-sent events, or it continues in `body`, see
+   * `relay-messages.ts`. Without either, a relay has to be opened.
+   */
+  | ({ stream: number; frames?: string; body?: ReadableStream<Uint8Array> } & PostedRefusals)
   /** The session does not exist. */
   | { gone: true }
   /** The POST answers an input request of a call with these scopes, or cancels the call, and its token lacks one of them. */
   | { lacks: readonly string[] }
-
-/** The start of a stream that continues, and how the Worker gets the rest. Most streams end soon, and need no relay. */
-export type Following = Followed & {
-  /** Waits for the next messages. @param relay names the relay that may continue the stream */
-  readonly next: ((relay: string) => Promise<Followed>) & Partial<Disposable>
-}
-
-/** What a stream sends to a Worker that follows it. */
-export type Followed = {
-  /** Messages of a relay, see `relay-messages.ts`. */
-  readonly messages: readonly string[]
-  /** The close code of a relay: nothing more follows. */
-  readonly code?: number | undefined
-}
 
 /** The requests of the POST that a limit rejected, by their index among its messages. The response contains their errors, too. */
 export type PostedRefusals = {

@@ -1,6 +1,6 @@
 /**
  * The streams of a session: events are appended to the log, and sent to hibernatable sockets. The Worker at the other end of a socket turns
- * them into an event stream. Until a stream has a socket, `followed-streams.ts` has its events.
+ * them into an event stream. While the calls of a stream run, its events are the body of the response to their POST, see `new-streams.ts`.
  *
  * The stream of a call requires the scopes of that call. The standing stream (GET) sends only what the scopes of its reader's token allow.
  */
@@ -9,7 +9,7 @@ import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
 import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
 import * as closeCode from '../../worker/protocol/close-code.ts'
 import { holdsScopes } from '../../worker/protocol/principal.ts'
-import { relayMessage } from '../../worker/protocol/relay-messages.ts'
+import { firstRelay, relayMessage } from '../../worker/protocol/relay-messages.ts'
 import { eventFrame, primingFrame, reconnectAfterMs, retryFrame } from '../../worker/protocol/server-sent-events.ts'
 import type { CallLedger } from '../shared/call-ledger.ts'
 import {
@@ -20,9 +20,9 @@ import {
   readEventId,
   standingStream,
 } from '../shared/event-log.ts'
-import { FollowedStreams, Follower, type NewStream } from './followed-streams.ts'
-import type { Following } from './rpc.ts'
+import { type NewStream, NewStreams } from './new-streams.ts'
 import type { Reader, SessionValues } from './session-values.ts'
+import { StreamBody } from './stream-body.ts'
 
 /** Characters that are sent to a relay at once. What the relay cannot forward waits in its memory. */
 const pageSize = 256 * 1024
@@ -45,7 +45,7 @@ export class SessionStreams {
   readonly #values: SessionValues
   readonly #log: EventLog
   readonly #ledger: CallLedger
-  readonly #followed = new FollowedStreams()
+  readonly #new = new NewStreams()
   /**
    * Streams that were released while they had no relay: the last event before, which the next relay gets, and milliseconds after which the
    * client should reconnect.
@@ -67,15 +67,30 @@ export class SessionStreams {
   /** Begins the stream of a POST. Returns its id. @param scopes that a token needs to resume it */
   begin(unanswered: number, scopes: readonly string[]): number {
     const stream = this.#log.open(unanswered, Date.now(), scopes)
-    this.#followed.begin(stream)
+    this.#new.begin(stream)
     return stream
   }
 
-  /** See `FollowedStreams.respond`. */
-  respond(stream: number, polling: boolean): { frames?: string; following?: Following } {
-    // A Worker that follows the stream gets only what is sent afterwards.
+  /** See `NewStreams.respond`. */
+  respond(stream: number, polling: boolean): ReturnType<NewStreams['respond']> {
+    // The body gets only what is sent afterwards.
     this.flush()
-    return this.#followed.respond(stream, polling)
+    return this.#new.respond(stream, polling)
+  }
+
+  /** Called when a call of a stream does not run any more. @param isRunning whether another one of the stream does */
+  parkUnlessRunning(stream: number, isRunning: () => boolean): void {
+    this.#new.parkUnlessRunning(stream, isRunning)
+  }
+
+  /** Whether a Worker reads the body of a stream. */
+  isRead(stream: number): boolean {
+    return this.#new.bodyOf(stream)?.isRead === true
+  }
+
+  /** See `NewStreams.probe`. */
+  probe(): void {
+    this.#new.probe()
   }
 
   /**
@@ -146,7 +161,7 @@ export class SessionStreams {
 
   /** Opens the stream of a POST from its start; 400 if the log no longer contains it. */
   openPost(stream: number, options: StreamOptions): Response {
-    const started = this.#followed.take(stream)
+    const started = this.#new.take(stream)
     if (started) return this.#open({ stream, seq: 0 }, options, started)
     const start = this.#log.onFrom({ stream, seq: 0 }, true)
     return start ? this.#open(start, options) : new Response(null, { status: 400 })
@@ -208,7 +223,7 @@ export class SessionStreams {
     const unsent = this.#unsent.get(stream)
     const frame = eventFrame(text, id)
     const frames = (unsent?.frames ?? '') + frame
-    this.#followed.append(stream, frame, appended)
+    this.#new.append(stream, frame, appended)
     this.#unsent.set(stream, { frames, last: id })
     if (this.#unsent.size === 1 && !unsent) this.flushSoon()
     if (frames.length > pageSize) this.flush()
@@ -239,7 +254,7 @@ export class SessionStreams {
       const floods = readers.length > 0 && this.#isFlooded(frames.length)
       for (const reader of readers) {
         if (floods) reader.close(closeCode.paused)
-        else reader.send(relayMessage(frames, last))
+        else sendFrames(reader, frames, last)
       }
     }
   }
@@ -257,7 +272,7 @@ export class SessionStreams {
   requestAnswered(stream: number, now: number): boolean {
     if (stream === standingStream || !this.#log.requestAnswered(stream, now)) return false
     this.flush()
-    this.#followed.end(stream)
+    this.#new.end(stream)
     for (const reader of this.#readers(stream)) reader.close(closeCode.complete)
     return true
   }
@@ -269,7 +284,7 @@ export class SessionStreams {
     } finally {
       this.#unsent.clear()
       this.#released.clear()
-      this.#followed.completeAll()
+      this.#new.completeAll()
       for (const socket of this.#ctx.getWebSockets()) socket.close(closeCode.complete)
     }
   }
@@ -277,7 +292,7 @@ export class SessionStreams {
   /** Closes the connection of a stream that continues: the client reconnects for the remaining events after `retry` milliseconds. */
   release(stream: number, retry = reconnectAfterMs): void {
     this.flush()
-    this.#followed.delete(stream)
+    this.#new.delete(stream)
     const readers = this.#readers(stream)
     // The relay ends where the handler first asked for it.
     if (readers.length === 0 && !this.#released.has(stream)) {
@@ -291,15 +306,15 @@ export class SessionStreams {
     return this.#log.find(standingStream) !== undefined
   }
 
-  /** Whether a stream has a relay. Nobody knows whether a Worker that follows it still has its client. */
+  /** Whether a stream has a relay. */
   isOpen(stream: number): boolean {
     return this.#sockets(stream).length > 0
   }
 
-  /** Returns the Worker that follows a stream, or its relays. */
-  #readers(stream: number): (WebSocket | Follower)[] {
-    const follower = this.#followed.followerOf(stream)
-    return follower ? [follower] : this.#sockets(stream)
+  /** Returns the body of a stream, or its relays. */
+  #readers(stream: number): (WebSocket | StreamBody)[] {
+    const body = this.#new.bodyOf(stream)
+    return body ? [body] : this.#sockets(stream)
   }
 
   /** Returns the relays of a stream that can still be written to. */
@@ -346,9 +361,8 @@ type Attachment = Pick<StreamOptions, 'relay' | 'overSse'>
 // `#open` attached it before it returned the other end of the socket.
 const attachmentOf = (socket: WebSocket): Attachment => socket.deserializeAttachment()
 
-// A Worker that has not waited yet is that of the only connection so far.
-const isOf = (reader: WebSocket | Follower, relay: string): boolean =>
-  (reader instanceof Follower ? (reader.relay ?? relay) : attachmentOf(reader).relay) === relay
+const isOf = (reader: WebSocket | StreamBody, relay: string): boolean =>
+  (reader instanceof StreamBody ? firstRelay : attachmentOf(reader).relay) === relay
 
 const tagOf = (stream: number) => `stream:${stream}`
 
@@ -357,7 +371,11 @@ function sendStarted(socket: WebSocket, { frames, last, isOver }: NewStream): vo
   if (isOver) socket.close(closeCode.complete)
 }
 
-function sendAway(reader: WebSocket | Follower, retry: number): void {
-  reader.send(relayMessage(retryFrame(retry)))
+function sendFrames(reader: WebSocket | StreamBody, frames: string, last?: string): void {
+  reader.send(reader instanceof StreamBody ? frames : relayMessage(frames, last))
+}
+
+function sendAway(reader: WebSocket | StreamBody, retry: number): void {
+  sendFrames(reader, retryFrame(retry))
   reader.close(closeCode.released)
 }

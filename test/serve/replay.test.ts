@@ -250,7 +250,9 @@ class Case {
 
   #evict(session: Session, webSockets: 'close' | 'hibernate'): Move | undefined {
     const { standing, polling, calls, name } = session
-    const times = webSockets === 'close' && this.#by.rarely(3) && !calls.some((call) => call.isWaiting) ? 2 : 1
+    // A call that runs keeps its object in memory. The simulation loses such objects.
+    if (calls.some(({ isWaiting, stream }) => isWaiting && !stream.isOver)) return undefined
+    const times = webSockets === 'close' && this.#by.rarely(3) ? 2 : 1
     if (webSockets === 'close' && !polling && standing.left > 0 && standing.connection) return undefined
     const kind = webSockets === 'close' ? 'with its sockets' : 'behind its sockets'
     const own = [...session.notes][1]

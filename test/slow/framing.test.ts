@@ -184,7 +184,7 @@ describe('workerd', () => {
   test('connections were lost during the tests', async () => {
     const response = await post('count', 'tools/call', { name: 'connections', arguments: {} })
     const { result } = (await response.json()) as { result: { content: [{ text: string }] } }
-    // Each case opens one at least, the one that resumes its stream, and more when a connection was lost. A stream begins without one.
+    // Each case opens one at least, the one that resumes its stream, and more when a body or a connection was lost.
     expect(Number(result.content[0].text)).toBeGreaterThan(casesOf(count))
   })
 })

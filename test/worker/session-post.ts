@@ -28,8 +28,8 @@ export const postOf = (messages: Message[], more: Partial<Post> = {}): Post => (
 export const post = (method: string, params: object = {}, more: Partial<Post> = {}): Post =>
   postOf([{ jsonrpc: '2.0', id: 1, method, params } as RequestMessage], more)
 
-/** Sends a POST to a session, as a Worker does that follows its stream if it can. */
-export async function postAndFollow(
+/** Sends a POST to a session, as a Worker does that reads the body of its stream. */
+export async function postAndRead(
   to: Pick<SessionRpc, 'post'>,
   { principal, handshake, session, tenant, expires, ...request }: Post,
 ): Promise<Posted> {
@@ -51,12 +51,12 @@ export const openingOf = (more: Partial<Opening> = {}): Opening => ({
   ...more,
 })
 
-/** Sends a POST to a session, as a Worker that has gone before it follows the stream. */
+/** Sends a POST to a session, as a Worker that leaves before it reads the body of the stream. */
 export async function postTo(to: Pick<SessionRpc, 'post'>, sent: Post): Promise<Posted> {
-  const posted = await postAndFollow(to, sent)
-  if (!('stream' in posted) || !posted.following) return posted
-  const { following, ...rest } = posted
-  following.next[Symbol.dispose]?.()
+  const posted = await postAndRead(to, sent)
+  if (!('stream' in posted) || !posted.body) return posted
+  const { body, ...rest } = posted
+  await body.cancel()
   return rest
 }
 

@@ -56,9 +56,9 @@ export class EventStream {
     return this.#open && this.#room > 0
   }
 
-  send(frame: string): void {
+  send(frame: string | Uint8Array): void {
     if (!this.#open) return
-    const bytes = utf8(frame)
+    const bytes = typeof frame === 'string' ? utf8(frame) : frame
     this.#sent += bytes.byteLength
     this.#controller.enqueue(bytes)
   }

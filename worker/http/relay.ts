@@ -3,11 +3,11 @@
  * while the object may hibernate. If the object is lost, the relay reconnects with the id of the last event.
  */
 
-import type { Followed, Following } from '../../durable-objects/session/rpc.ts'
 import * as closeCode from '../protocol/close-code.ts'
 import { readRelayMessage } from '../protocol/relay-messages.ts'
 import { retryFrame } from '../protocol/server-sent-events.ts'
 import type { Credential } from '../request-hooks.ts'
+import { BodyEvents } from './body-events.ts'
 import { dialUntilAnswered } from './dial-until-answered.ts'
 import { EventStream, type EventStreamOptions, eventStreamHeaders } from './event-stream.ts'
 import { startAgeTimer } from './stream-age.ts'
@@ -55,14 +55,10 @@ export async function openRelay(options: RelayOptions, after?: string): Promise<
   return new Response(relay.body, { headers: eventStreamHeaders })
 }
 
-/**
- * Follows a stream without a socket, until the object waits no longer. A socket continues then.
- *
- * @param name of the relay
- */
-export function followStream(options: RelayOptions, following: Following, name: string): Response {
+/** Passes on the body of a running stream. A socket continues when the object ends the body before the stream, or is lost. */
+export function passOnBody(options: RelayOptions, body: ReadableStream<Uint8Array>): Response {
   const relay = new Relay(options, undefined)
-  void relay.follow(following, name)
+  void relay.read(body)
   return new Response(relay.body, { headers: eventStreamHeaders })
 }
 
@@ -70,6 +66,8 @@ class Relay {
   readonly #options: RelayOptions
   readonly #stream: EventStream
   #socket: WebSocket | undefined
+  /** The body of the running stream, before the first socket. */
+  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined
   /** The id of the last event that was sent. */
   #lastId: string | undefined
   /** Whether the client has an event id of this connection: published clients forget the one with which they resumed. */
@@ -120,20 +118,22 @@ class Relay {
     socket.accept()
   }
 
-  /** Sends what the object returns, until it closes the stream like a socket. */
-  async follow({ messages, code, next }: Following, name: string): Promise<void> {
-    for (let followed: Followed = { messages, code }; ; ) {
-      for (const message of followed.messages) this.#inOrder(() => this.#hasEnded || this.#onMessage(message), message)
-      await this.#verifying
-      if (this.#isPaused || this.#hasEnded) break
-      if (followed.code !== undefined) {
-        this.#onClose(followed.code)
-        break
+  /** Sends the events of a body, until it ends. */
+  async read(body: ReadableStream<Uint8Array>): Promise<void> {
+    const reader = body.getReader()
+    this.#reader = reader
+    const events = new BodyEvents()
+    const isRead = () => this.#reader === reader
+    try {
+      for (let read = await reader.read(); !read.done; read = await reader.read()) {
+        const whole = events.add(read.value)
+        const { lastId } = events
+        if (whole) this.#inOrder(() => isRead() && this.#send(whole, lastId), whole)
       }
+    } catch {
       // The object is lost: a socket to its next instance continues.
-      followed = await next(name).catch(() => ({ messages: [], code: abnormalClosure }))
     }
-    next[Symbol.dispose]?.()
+    this.#inOrder(() => isRead() && this.#onClose(events.code ?? abnormalClosure))
   }
 
   /** Runs `work` after what came before it, and not before a credential that may have been revoked is verified again. */
@@ -145,7 +145,7 @@ class Relay {
       return
     }
     this.#held.push(work)
-    this.#heldCharacters += typeof data === 'string' ? data.length : 0
+    this.#heldCharacters += typeof data === 'string' || data instanceof Uint8Array ? data.length : 0
     // Its client continues after the last event that it received.
     if (this.#heldCharacters > this.#options.maxBufferedBytes) this.#onMaxAge()
   }
@@ -166,6 +166,7 @@ class Relay {
 
   #onClose(code: number): void {
     this.#socket = undefined
+    this.#reader = undefined
     if (finalCodes.has(code)) this.#end()
     else if (code === closeCode.paused && !this.#stream.hasRoom) this.#isPaused = true
     else this.#redial()
@@ -174,13 +175,18 @@ class Relay {
   #onMessage(data: unknown): void {
     const message = readRelayMessage(data)
     if (!message) {
-      this.#closeSocket(unreadable)
+      this.#disconnect(unreadable)
       return this.#end()
     }
     const { frame } = this.#options
-    this.#lastId = message.id ?? this.#lastId
-    this.#stream.send(frame ? frame(message.payload) : message.payload)
-    if (message.id !== undefined) this.#hasSentId = true
+    this.#send(frame ? frame(message.payload) : message.payload, message.id)
+  }
+
+  /** @param id of the last event. Default: there is none */
+  #send(frames: string | Uint8Array, id: string | undefined): void {
+    this.#stream.send(frames)
+    this.#lastId = id ?? this.#lastId
+    if (id !== undefined) this.#hasSentId = true
     if (!this.#canContinue && this.#hasSentId) {
       this.#canContinue = true
       if (this.#isAged) return this.#onMaxAge()
@@ -192,13 +198,16 @@ class Relay {
     }
     // The object keeps the rest in its log; here it would fill the memory that all requests share.
     this.#isPaused = true
-    this.#closeSocket(closeCode.paused)
+    this.#disconnect(closeCode.paused)
   }
 
-  #closeSocket(code: number, reason?: string): void {
-    const socket = this.#socket
+  /** Leaves the socket or the body. */
+  #disconnect(code: number, reason?: string): void {
+    const [socket, reader] = [this.#socket, this.#reader]
     this.#socket = undefined
+    this.#reader = undefined
     socket?.close(code, reason)
+    reader?.cancel().catch(() => {})
   }
 
   /** Ends the stream as if its client had disconnected, once the client has an event id or the last frame says what to do. */
@@ -216,7 +225,7 @@ class Relay {
     }
     if (lastFrame === undefined) this.#stream.send(retryFrame())
     // Before the end of the stream, so that the object knows of it when the client continues.
-    if (!this.#options.notifyOnClose) this.#closeSocket(closeCode.aged, this.#lastId)
+    if (!this.#options.notifyOnClose) this.#disconnect(closeCode.aged, this.#lastId)
     this.#end()
     this.#onClientGone()
   }
@@ -243,7 +252,7 @@ class Relay {
     if (this.#isPaused) {
       this.#isPaused = false
       if (this.#options.notifyOnClose) this.#redial()
-    } else this.#closeSocket(closeCode.clientGone)
+    } else this.#disconnect(closeCode.clientGone)
   }
 
   /** Opens the next socket of a paused stream: there is room again, or the stream ends. */

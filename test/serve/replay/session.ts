@@ -17,12 +17,7 @@ export type Call = {
   /** Questions without an answer. */
   open: string[]
   isWaiting: boolean
-  /** How often it was run again since it last asked. */
-  repeats: number
 }
-
-/** An interrupted call is run again so often, and no more. */
-const mostRepeats = 2
 
 export class Session implements Line {
   readonly name: string
@@ -128,7 +123,7 @@ export class Session implements Line {
 
   add(call: Pick<Call, 'id' | 'name' | 'steps' | 'isSafeToRetry'>): Call {
     const stream = new Stream(`the stream of ${call.name}`, this)
-    const added: Call = { ...call, stream, at: 0, open: [], isWaiting: false, repeats: 0 }
+    const added: Call = { ...call, stream, at: 0, open: [], isWaiting: false }
     this.calls.push(added)
     return added
   }
@@ -151,7 +146,6 @@ export class Session implements Line {
       if (step === 'ask together') call.open = [`${name} ${at}a`, `${name} ${at}b`]
       if (call.open.length > 0) {
         stream.carries.push(...call.open.map((question) => `asks ${question}`))
-        call.repeats = 0
       }
       call.isWaiting = step === 'wait'
       if (call.open.length > 0 || call.isWaiting) {
@@ -182,13 +176,6 @@ export class Session implements Line {
     // Only an object that is there can be lost.
     this.#isAsleep = true
     await this.wake()
-    for (const call of this.calls.filter(({ isWaiting, stream }) => isWaiting && !stream.isOver)) {
-      const isRunAgain = call.isSafeToRetry && call.repeats < mostRepeats
-      call.repeats += 1
-      if (isRunAgain) continue
-      call.stream.carries.push(`fails ${call.id}: interrupted, ${call.isSafeToRetry ? 'try again' : 'for good'}`)
-      call.stream.isOver = true
-    }
     if (webSockets === 'close') {
       this.wasCut = true
       for (const stream of this.streams) stream.excuses += times * stream.left

@@ -204,7 +204,9 @@ export class SessionClient {
       const response = await this.post(others ? [...others, message] : message, leave.signal)
       retryMs = await this.#readResponse(call, response, retryMs, onEvent)
     })
-    if (awayUntil && call.lastEventId !== undefined && !call.answer) {
+    // A call whose question was lost waits for its client.
+    const canGoOn = tool === 'count' || call.questions > 0
+    if (awayUntil && canGoOn && call.lastEventId !== undefined && !call.answer) {
       await this.world.sleep(120_000)
       if (this.world.quietMs > 60_000) assert.ok(awayUntil(), `${args.key}: the call stopped while its client was away`)
     }
@@ -271,6 +273,10 @@ export class SessionClient {
       if (call.isOver) this.world.beside(checkEnd())
       onEvent()
     }
+    // Clients of older versions take the end of a stream as final.
+    const { protocolVersion } = this.#options
+    const isFinal = protocolVersion < '2025-11-25' && !call.isCancelling
+    assert.ok(call.isOver || !isFinal, `${key}: the stream of a client of ${protocolVersion} ended before the answer`)
     return wait
   }
 

@@ -2,6 +2,7 @@
 import { createServer, resourceLink, serve, text } from 'edgemcp'
 import { sessions } from 'edgemcp/sessions'
 import * as z from 'zod'
+import type { Posted, SessionRpc } from '../../../durable-objects/session/rpc.ts'
 
 const server = createServer({ name: 'framing', version: '1.0.0' })
 
@@ -25,13 +26,20 @@ server.tool(
   },
 )
 
-let connections = 0
+let [connections, bodies] = [0, 0]
 server.tool('connections', { description: 'Counts sockets opened to Session objects' }, () => `${connections}`)
 
 const worker = serve(server, { limits: { maxBufferedBytes: 1000 }, plugins: [sessions()] })
 export default worker
 
 export class McpSession extends worker.McpSession {
+  override async post(...args: Parameters<SessionRpc['post']>): Promise<Posted | string> {
+    const posted = await super.post(...args)
+    if (typeof posted === 'string' || !('stream' in posted) || !posted.body) return posted
+    bodies += 1
+    return bodies % 3 === 0 ? posted : { ...posted, body: cut(posted.body, bodies % 1000) }
+  }
+
   override async fetch(request: Request): Promise<Response> {
     connections += 1
     const response = await super.fetch(request)
@@ -42,4 +50,21 @@ export class McpSession extends worker.McpSession {
   #cut(): void {
     for (const socket of this.ctx.getWebSockets()) socket.close(3000)
   }
+}
+
+/** Returns a body that breaks after a number of bytes. */
+function cut(body: ReadableStream<Uint8Array>, length: number): ReadableStream<Uint8Array> {
+  const { readable, writable } = new IdentityTransformStream()
+  const writer = writable.getWriter()
+  const pump = async () => {
+    let rest = length
+    for await (const chunk of body) {
+      await writer.write(chunk.subarray(0, rest))
+      rest -= chunk.length
+      if (rest < 0) throw new Error('The body is cut')
+    }
+    await writer.close()
+  }
+  pump().catch((problem) => writer.abort(problem))
+  return readable
 }

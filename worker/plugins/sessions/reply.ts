@@ -1,12 +1,13 @@
 /** Answers requests of a session: with the response of its Durable Object as JSON or as an event, or with a stream of the object. */
-import type { Admission, Following, Posted } from '../../../durable-objects/session/rpc.ts'
+import type { Admission, Posted } from '../../../durable-objects/session/rpc.ts'
 import type { AcceptedTypes } from '../../http/accept.ts'
 import type { Access } from '../../http/access.ts'
 import { notAllowed, unknownSession } from '../../http/error-response.ts'
 import { eventStreamHeaders } from '../../http/event-stream.ts'
 import type { Host } from '../../http/host.ts'
 import { jsonResponse } from '../../http/json-response.ts'
-import { followStream, openRelay, type RelayOptions } from '../../http/relay.ts'
+import { openRelay, passOnBody, type RelayOptions } from '../../http/relay.ts'
+import { firstRelay } from '../../protocol/relay-messages.ts'
 import { revisionOf } from '../../protocol/revisions/index.ts'
 import { eventFrame } from '../../protocol/server-sent-events.ts'
 import { type SessionCalls, type SessionStream, unknownEvent } from './read.ts'
@@ -27,9 +28,9 @@ export async function replyFromSession(
   if ('stream' in posted) {
     // Most calls that send notifications end before their object answers.
     if (posted.frames !== undefined) return new Response(posted.frames, { headers: eventStreamHeaders })
-    const { stream, following } = posted
+    const { stream, body } = posted
     // The first connection of each stream of a POST: clients come back with a GET.
-    return openSessionRelay(session, access, host, { relay: 'post', stream: String(stream) }, { following })
+    return openSessionRelay(session, access, host, { relay: firstRelay, stream: String(stream) }, { body })
   }
   const { status, text, headers } = posted
   if (text === undefined) return new Response(null, { status })
@@ -62,7 +63,7 @@ export async function replyWithStream(
  * Opens the event stream of a session.
  *
  * @param settings see `fetch` of the session's Durable Object
- * @param from where it starts: after an event, or with what the object has returned. `admit` decides again before the relay reconnects
+ * @param from where it starts: after an event, or a body that the object has returned. `admit` decides again before the relay reconnects
  */
 async function openSessionRelay(
   { name, expires, handshake }: Session,
@@ -72,11 +73,11 @@ async function openSessionRelay(
   {
     after,
     admit,
-    following,
+    body,
   }: {
     after?: string | undefined
     admit?: (after: string | undefined) => Promise<Admission>
-    following?: Following | undefined
+    body?: ReadableStream<Uint8Array> | undefined
   },
 ): Promise<Response> {
   const isPolling = revisionOf(handshake.version)?.polling === true
@@ -97,9 +98,9 @@ async function openSessionRelay(
   // Clients of older versions take the end of a stream as final, and have no event id before its first event.
   const maxStreamAgeMs = isPolling ? host.limits.maxStreamAgeMs : Number.POSITIVE_INFINITY
   // Their calls go on to the result, as a stateless call does: the token was valid when the call began.
-  const isLasting = !isPolling && settings.relay === 'post'
+  const isLasting = !isPolling && settings.relay === firstRelay
   const options = { ...host.limits, dial, maxStreamAgeMs, credential: isLasting ? undefined : credential }
-  if (following) return followStream(options, following, settings.relay)
+  if (body) return passOnBody(options, body)
   const response = await openRelay(options, after)
   if (response.status === 200) return response
   if (response.status === 404) return unknownSession([])

@@ -1,24 +1,24 @@
-/** Streams that a Worker follows without a relay, because they are likely to end soon. */
+/** The response to a POST whose calls run: the body of its stream, and the relay that continues it. */
 import { evictDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { describe, expect, test, vi } from 'vitest'
-import { FollowedStreams } from '../../durable-objects/session/followed-streams.ts'
-import type { Following, SessionRpc } from '../../durable-objects/session/rpc.ts'
-import { followStream } from '../../worker/http/relay.ts'
+import { NewStreams } from '../../durable-objects/session/new-streams.ts'
+import type { SessionRpc } from '../../durable-objects/session/rpc.ts'
+import { passOnBody } from '../../worker/http/relay.ts'
 import { relayRequest } from '../../worker/plugins/sessions/session-object.ts'
 import * as closeCode from '../../worker/protocol/close-code.ts'
-import { readRelayMessage, relayMessage } from '../../worker/protocol/relay-messages.ts'
-import { post, postAndFollow, postOf, postTo, week } from './session-post.ts'
+import { endOfBody, firstRelay, readRelayMessage, relayMessage } from '../../worker/protocol/relay-messages.ts'
+import { post, postAndRead, postOf, postTo, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
 const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession
 const session = () => namespace.getByName(crypto.randomUUID())
 
-/** Calls a tool as a Worker that can follow its stream. */
-async function follow(stub: Stub, name: string): Promise<Following> {
-  const posted = await postAndFollow(stub, post('tools/call', { name, arguments: {} }))
-  if (!('stream' in posted) || !posted.following) throw new Error(`Not followed: ${JSON.stringify(posted)}`)
-  return posted.following
+/** Calls a tool, and returns the body of its stream. */
+async function bodyOf(stub: Stub, name: string): Promise<ReadableStream<Uint8Array>> {
+  const posted = await postAndRead(stub, post('tools/call', { name, arguments: {} }))
+  if (!('stream' in posted) || !posted.body) throw new Error(`No body: ${JSON.stringify(posted)}`)
+  return posted.body
 }
 
 const accepted = (id: string, content: object) =>
@@ -26,7 +26,7 @@ const accepted = (id: string, content: object) =>
 const ada = (stub: Stub) => postTo(stub, accepted('ask-1', { name: 'Ada' }))
 
 /** The dials of the relay that continues a stream. */
-function dialing(stub: Stub, relay: string) {
+function dialing(stub: Stub, relay: string = firstRelay) {
   const dialed: (string | undefined)[] = []
   const dial = (after: string | undefined, again: boolean) => {
     dialed.push(after)
@@ -35,51 +35,51 @@ function dialing(stub: Stub, relay: string) {
   return { dialed, dial }
 }
 
-const payloads = (messages: readonly string[]) => messages.map((message) => readRelayMessage(message)?.payload).join('')
+const textOf = (body: ReadableStream<Uint8Array>) => new Response(body).text()
 const idsIn = (text: string) => text.match(/^id: .*$/gm)?.map((line) => line.slice(4))
 const limits = { keepAliveMs: 15_000, maxBufferedBytes: 1_000_000 }
 
-describe('a stream that a Worker follows', () => {
-  test('ends without a relay when the client answers at once, and can be resumed', async () => {
+describe('the body of a running stream', () => {
+  test('ends with the answer, and can be resumed', async () => {
     const stub = session()
-    const following = await follow(stub, 'ask_name')
-    expect(idsIn(payloads(following.messages))).toEqual(['1.0', '1.1'])
-    const next = following.next('relay')
+    const body = textOf(await bodyOf(stub, 'ask_name'))
     expect(await ada(stub)).toEqual({ status: 202 })
-    const { messages, code } = await next
-    expect(payloads(messages)).toMatch(/^id: 1\.2\ndata: .*Hello, Ada!.*\n\n$/)
-    expect(code).toBe(closeCode.complete)
-    const { dial } = dialing(stub, 'another')
-    const resumed = await dial('1.1', false)
+    const text = await body
+    expect(idsIn(text)).toEqual(['1.0', '1.1', '1.2'])
+    expect(text.endsWith(endOfBody(closeCode.complete))).toBe(true)
+    const resumed = await dialing(stub, 'another').dial('1.1', false)
     const resent = Promise.withResolvers<unknown>()
     resumed.webSocket?.addEventListener('message', ({ data }) => {
       if (String(data).includes('Ada')) resent.resolve(data)
     })
     resumed.webSocket?.accept()
-    expect([await resent.promise]).toEqual(messages)
+    const { payload = 'none' } = readRelayMessage(await resent.promise) ?? {}
+    expect(text).toContain(payload)
   })
 
-  test('contains what was sent before the Worker waits', async () => {
+  test('reaches the client without the end that the object wrote', async () => {
     const stub = session()
-    const following = await follow(stub, 'ask_name')
+    const response = passOnBody({ ...limits, ...dialing(stub) }, await bodyOf(stub, 'ask_name'))
     await ada(stub)
-    const { messages, code } = await following.next('relay')
-    expect([idsIn(payloads(messages)), code]).toEqual([['1.2'], closeCode.complete])
+    expect(await response.text()).toMatch(
+      /^id: 1\.0\n[^:]*: \d+\ndata: \n\nid: 1\.1\ndata: .*\n\nid: 1\.2\ndata: .*Hello, Ada!.*\n\n$/,
+    )
   })
 
-  test('gets each question of a call, in turn', async () => {
+  test('has each question of a call, in turn', async () => {
     const stub = session()
-    const response = followStream({ ...limits, ...dialing(stub, 'relay') }, await follow(stub, 'ask_twice'), 'relay')
-    const text = response.text()
+    const { dialed, dial } = dialing(stub)
+    const text = passOnBody({ ...limits, dial }, await bodyOf(stub, 'ask_twice')).text()
     await postTo(stub, accepted('ask-1', { value: 'one' }))
     await postTo(stub, accepted('ask-2', { value: 'two' }))
     expect(idsIn(await text)).toEqual(['1.0', '1.1', '1.2', '1.3'])
+    expect(dialed).toEqual([])
   })
 
-  test('moves to a relay when the client takes longer, so that the object can sleep', async () => {
+  test('moves to a relay when the client takes longer to answer, so that the object can sleep', async () => {
     const stub = session()
-    const { dialed, dial } = dialing(stub, 'relay')
-    const response = followStream({ ...limits, dial }, await follow(stub, 'ask_name'), 'relay')
+    const { dialed, dial } = dialing(stub)
+    const response = passOnBody({ ...limits, dial }, await bodyOf(stub, 'ask_name'))
     await vi.waitFor(() => expect(dialed).toEqual(['1.1']))
     await evictDurableObject(stub, { webSockets: 'hibernate' })
     await ada(stub)
@@ -87,47 +87,54 @@ describe('a stream that a Worker follows', () => {
     expect(dialed).toEqual(['1.1'])
   })
 
-  test.each(['before', 'after'])('continues when the object is lost %s the answer', async (when) => {
+  test.each(['before', 'after'])('continues on a relay when the object is lost %s the answer', async (when) => {
     const stub = session()
-    const following = await follow(stub, 'ask_name')
-    const next = async () => {
-      if (when === 'after') await ada(stub)
-      throw new Error('Durable Object reset because its code was updated.')
-    }
-    const { dialed, dial } = dialing(stub, 'relay')
-    const response = followStream({ ...limits, dial }, { ...following, next }, 'relay')
+    const own = (await bodyOf(stub, 'ask_name')).getReader()
+    const { value: first = new Uint8Array() } = await own.read()
+    if (when === 'after') await ada(stub)
+    // A part of the answer has arrived.
+    const lost = new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(first)
+        controller.enqueue(new TextEncoder().encode('id: 1.2\ndata: {"part'))
+      },
+      pull(controller) {
+        controller.error(new Error('Durable Object reset because its code was updated.'))
+      },
+    })
+    const { dialed, dial } = dialing(stub)
+    const response = passOnBody({ ...limits, dial }, lost)
     if (when === 'before') {
       await vi.waitFor(() => expect(dialed).toEqual(['1.1']))
       await ada(stub)
     }
-    expect(idsIn(await response.text())).toEqual(['1.0', '1.1', '1.2'])
+    const text = await response.text()
+    expect(idsIn(text)).toEqual(['1.0', '1.1', '1.2'])
+    expect(text).not.toContain('part')
     expect(dialed).toEqual(['1.1'])
   })
 
-  test('ends when its client resumes it elsewhere', async () => {
+  test('ends when its client resumes the stream elsewhere', async () => {
     const stub = session()
-    const { next } = await follow(stub, 'ask_name')
-    const waiting = next('relay')
+    const body = textOf(await bodyOf(stub, 'ask_name'))
     const elsewhere = await dialing(stub, 'elsewhere').dial('1.1', false)
-    expect(await waiting).toEqual({ messages: [], code: closeCode.replaced })
+    expect((await body).endsWith(endOfBody(closeCode.replaced))).toBe(true)
     expect(elsewhere.status).toBe(101)
     elsewhere.webSocket?.accept()
   })
 
   test('is not taken over by a lost relay of its client', async () => {
     const stub = session()
-    const { next } = await follow(stub, 'ask_name')
-    const waiting = next('relay')
+    const body = textOf(await bodyOf(stub, 'ask_name'))
     expect((await dialing(stub, 'lost').dial('1.1', true)).status).toBe(409)
     await ada(stub)
-    expect(idsIn(payloads((await waiting).messages))).toEqual(['1.2'])
+    expect(idsIn(await body)).toEqual(['1.0', '1.1', '1.2'])
   })
 
   test('continues on a relay when its client reads slowly', async () => {
     const stub = session()
-    const { dialed, dial } = dialing(stub, 'relay')
-    const options = { ...limits, maxBufferedBytes: 10, dial }
-    const response = followStream(options, await follow(stub, 'ask_name'), 'relay')
+    const { dialed, dial } = dialing(stub)
+    const response = passOnBody({ ...limits, maxBufferedBytes: 10, dial }, await bodyOf(stub, 'ask_name'))
     await ada(stub)
     expect(dialed).toEqual([])
     expect(idsIn(await response.text())).toEqual(['1.0', '1.1', '1.2'])
@@ -164,8 +171,8 @@ test.each([
   [[256 * 1024, 1, 1], false],
   [[1, 256 * 1024], true],
   [[1, 256 * 1024 + 1], false],
-])('a new stream with events of %j characters is kept for its Worker: %s', (lengths, isKept) => {
-  const streams = new FollowedStreams()
+])('a new stream with events of %j characters is kept for its response: %s', (lengths, isKept) => {
+  const streams = new NewStreams()
   const frames = lengths.map((length) => 'x'.repeat(length))
   streams.begin(1)
   for (const [index, frame] of frames.entries()) streams.append(1, frame, { stream: 1, seq: index + 1 })
