@@ -2,7 +2,7 @@
  * Measures the CPU time of servers for one operation, and prints how edgemcp compares with a minimal server
  * and with other libraries; with `questions`, how two builds of edgemcp compare; with `fanout`, the delivery of changes to
  * thousands of subscribers; with `auth`, the cost of authentication; with `streams`, the cost of a session's
- * stream and the speed of its replay; with `cost`,
+ * stream and the speed of its replay; with `pauses`, calls that send events while they run; with `cost`,
  * what servers with sessions would be billed for; with `tasks`, the cost of thousands of tasks; with `scale`, how costs grow with
  * sessions, tools, events and sizes; with `profile <server> <scenario>`, a CPU profile.
  * `charts` draws the last comparison.
@@ -25,10 +25,22 @@ const { values, positionals } = parseArgs({
 })
 const [what, ...more] = positionals
 if (
-  !['questions', 'fanout', 'auth', 'profile', 'streams', 'cost', 'tasks', 'scale', 'charts', undefined].includes(what)
+  ![
+    'questions',
+    'fanout',
+    'auth',
+    'profile',
+    'streams',
+    'pauses',
+    'cost',
+    'tasks',
+    'scale',
+    'charts',
+    undefined,
+  ].includes(what)
 ) {
   throw new Error(
-    'There is nothing to run but questions, fanout, auth, streams, cost, tasks, scale, profile and charts',
+    'There is nothing to run but questions, fanout, auth, streams, pauses, cost, tasks, scale, profile and charts',
   )
 }
 if (more.length !== (what === 'profile' ? 2 : 0)) {
@@ -71,6 +83,13 @@ if (what === 'fanout') {
   const figures = await measureStreams(rounds)
   console.log(streamsTable(figures))
   told(keepFigures('streams-', { rounds, figures }))
+} else if (what === 'pauses') {
+  const { measurePauses, pausesTable } = await import('./pauses.ts')
+  const { keepFigures } = await import('./report.ts')
+  const before = values.before === undefined ? undefined : resolve(values.before)
+  const measurements = await measurePauses(rounds, before, (line) => console.error(line))
+  console.log(pausesTable(measurements))
+  told(keepFigures('pauses-', { rounds, measurements }))
 } else if (what === 'cost') {
   const { billsTable, measureBills } = await import('./billing.ts')
   console.log(billsTable(await measureBills()))

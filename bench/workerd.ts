@@ -63,6 +63,8 @@ export type Worker = {
   tools?: number | undefined
   /** The number of notifications of the offer `talking`. Default: 5. */
   steps?: number | undefined
+  /** Milliseconds before each notification of the offer `talking`. Default: 0. */
+  pauseMs?: number | undefined
   /** Keeps the names of functions, for profiles. */
   isReadable?: boolean
 }
@@ -165,6 +167,7 @@ export async function bundle(
     offer = 'plain',
     tools = defaultSizes.tools,
     steps = defaultSizes.steps,
+    pauseMs = 0,
     isReadable = false,
   }: Worker,
   outfile: string,
@@ -184,6 +187,7 @@ export async function bundle(
       OFFER: JSON.stringify(offer),
       TOOLS: String(tools),
       STEPS: String(steps),
+      PAUSE_MS: String(pauseMs),
     },
     absWorkingDir: root,
     plugins: [...plugins, nodeModules, noEmail],

@@ -17,6 +17,8 @@ export type Scenario = {
   readonly tools?: number
   /** The number of notifications of the offer `talking`. Default: 5. */
   readonly steps?: number
+  /** Milliseconds before each of them. Default: 0. */
+  readonly pauseMs?: number
   /** @throws Error for a wrong response */
   run(client: Client, number: number): Promise<void>
 }

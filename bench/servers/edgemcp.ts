@@ -26,8 +26,11 @@ if (OFFER === 'many') {
   }
 }
 if (OFFER === 'talking') {
-  server.tool(offer.count.name, { description: offer.count.description }, (_input, ctx) => {
-    for (let step = 1; step <= offer.steps; step += 1) ctx.progress(step, offer.steps)
+  server.tool(offer.count.name, { description: offer.count.description }, async (_input, ctx) => {
+    for (let step = 1; step <= offer.steps; step += 1) {
+      if (PAUSE_MS > 0) await offer.pause()
+      ctx.progress(step, offer.steps)
+    }
     return offer.counted
   })
   server.tool(offer.buy.name, { description: offer.buy.description, inputSchema: zod.buy }, async ({ item }, ctx) => {

@@ -14,6 +14,8 @@ declare global {
   const TOOLS: number
   /** The number of notifications of the offer `talking`. */
   const STEPS: number
+  /** Milliseconds before each of them. */
+  const PAUSE_MS: number
 }
 
 /** The sizes of an offer, unless a scenario has others. */
@@ -59,6 +61,9 @@ export function converted({ readings }: Temperatures): Converted {
 export const count = { name: 'count', description: 'Counts, and says how far it is' }
 export const steps = isServer ? STEPS : defaultSizes.steps
 export const counted = 'counted all'
+/** Waits before a notification, if the benchmark has pauses. */
+export const pause = (): Promise<unknown> | undefined =>
+  isServer && PAUSE_MS > 0 ? new Promise((resolve) => setTimeout(resolve, PAUSE_MS)) : undefined
 
 /** The tool that requests input before an effect. */
 export const buy = { name: 'buy', description: 'Buys something, after asking' }
