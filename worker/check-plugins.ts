@@ -1,11 +1,14 @@
 /** Validates the plugins of an endpoint: their members, and what these return when `serve()` calls them. */
-import { checkClass, checkMade, checkObjects, type Made } from './check-plugin-values.ts'
-import { checkOptions, isObject, type KindsOf } from './declarations/check-options.ts'
+import { checkOptions, checkValue, isObject, type Kind, type KindsOf } from './declarations/check-options.ts'
 import * as kind from './declarations/option-kinds.ts'
 import type { Server } from './declarations/server.ts'
+import type { Method } from './engine/methods/method.ts'
 import type { Transport } from './http/transport.ts'
 import type { AnyPlugin, DurableObjectClass, Plugin, Provided, Route, Runtime } from './plugin.ts'
 import type { ServerInfo } from './request-hooks.ts'
+
+/** Whether a value is a class. A class in the place of the function that returns it would be called without `new`. */
+const isClass = (value: unknown) => typeof value === 'function' && /^class\b/.test(String(value))
 
 const pluginKinds: KindsOf<Plugin> = {
   name: kind.required(kind.name),
@@ -23,8 +26,10 @@ const pluginKinds: KindsOf<Plugin> = {
   onResponse: kind.fn,
   routes: kind.fn,
   provide: kind.fn,
-  // `check-plugin-values.ts` checks it.
-  objects: kind.anything,
+  objects: [
+    (value) => kind.functions[0](value) && !Object.values(Object(value)).some(isClass),
+    'functions that return classes, such as { Counts: () => Counts }',
+  ],
   onInitialize: kind.fn,
   onSubscribe: kind.fn,
   onUnsubscribe: kind.fn,
@@ -51,6 +56,18 @@ const providedKinds: KindsOf<Provided> = {
   limiter: kind.having('check', 'a limiter such as that of rateLimit()'),
 }
 
+/** What members return that are called with the runtime. A value that is ignored may be a guard. */
+const madeKinds = {
+  interceptor: kind.fn,
+  methods: kind.functions,
+  context: kind.functions,
+  templates: [Array.isArray, 'a list of templates'],
+  routes: [Array.isArray, 'a list of routes'],
+} satisfies Partial<KindsOf<Plugin>>
+
+const durableObjectClass: Kind = [kind.fn[0], 'a class']
+const method = kind.having('answer', 'a method with offered and answer')
+
 const ownerOf = ({ name }: AnyPlugin) => `the plugin "${name}"`
 
 /**
@@ -58,10 +75,7 @@ const ownerOf = ({ name }: AnyPlugin) => `the plugin "${name}"`
  * @throws Error for members of the wrong type, for plugins that cannot be combined, and for unknown names of classes
  */
 export function checkPlugins(plugins: readonly AnyPlugin[], names: Readonly<Record<string, string>>): void {
-  for (const plugin of plugins) {
-    checkOptions(ownerOf(plugin), plugin, pluginKinds)
-    if (globalThis.process?.env?.NODE_ENV !== 'production') checkObjects(ownerOf(plugin), plugin.objects)
-  }
+  for (const plugin of plugins) checkOptions(ownerOf(plugin), plugin, pluginKinds)
   const provided = plugins.flatMap(({ objects = {} }) => Object.keys(objects))
   // An endpoint without sessions() may store its keys in the session class of another one.
   const classes = [...(provided.includes('McpSession') ? [] : ['McpSession']), 'McpState', ...provided]
@@ -79,21 +93,34 @@ export function refuseTwice(features: readonly string[]): void {
   if (twice !== undefined) throw new Error(`serve() has two ${twice}: remove or rename one`)
 }
 
-/** Calls a member of a plugin. @throws Error when it returns something else */
-export function made<M extends Made>(
+/** Calls a member of a plugin, if it has it. @throws Error when it returns something else */
+export function made<M extends keyof typeof madeKinds>(
   plugin: AnyPlugin,
   member: M,
   runtime: Runtime,
 ): ReturnType<NonNullable<AnyPlugin[M]>> | undefined {
-  const value = plugin[member]?.(runtime)
-  if (globalThis.process?.env?.NODE_ENV !== 'production') checkMade(ownerOf(plugin), member, value)
+  if (!plugin[member]) return undefined
+  const value = plugin[member](runtime)
+  checkValue(ownerOf(plugin), `${member}(runtime)`, value, madeKinds[member])
   // TypeScript does not relate the union of what all members return to this one.
   return value as ReturnType<NonNullable<AnyPlugin[M]>> | undefined
 }
 
+/** Wraps a method by that of a plugin. @throws Error when the plugin returns no method */
+export function wrapped(
+  plugin: AnyPlugin,
+  name: string,
+  wrap: (inner: Method | undefined) => Method,
+  inner: Method | undefined,
+): Method {
+  const value = wrap(inner)
+  checkValue(`methods(runtime) of ${ownerOf(plugin)}`, name, value, method)
+  return value
+}
+
 /** Returns what each plugin provides. @throws Error for an invalid value, and when two plugins provide what an endpoint has once */
 export function providedBy(plugins: readonly AnyPlugin[], runtime: Runtime): ReadonlyMap<AnyPlugin, Provided> {
-  const provided = new Map(plugins.map((plugin) => [plugin, made(plugin, 'provide', runtime) ?? {}]))
+  const provided = new Map(plugins.map((plugin) => [plugin, plugin.provide ? plugin.provide(runtime) : {}]))
   for (const [plugin, given] of provided) checkOptions(`provide(runtime) of ${ownerOf(plugin)}`, given, providedKinds)
   refuseTwice(
     [...provided.values()].flatMap(({ listen, transport, limiter }) => [
@@ -141,7 +168,7 @@ export function checkPaths(
 export function classesOf(plugin: AnyPlugin, runtime: Runtime): [name: string, DurableObjectClass][] {
   return Object.entries(plugin.objects ?? {}).map(([name, make]) => {
     const value = make(runtime)
-    if (globalThis.process?.env?.NODE_ENV !== 'production') checkClass(ownerOf(plugin), name, value)
+    checkValue(ownerOf(plugin), `objects.${name}(runtime)`, value, durableObjectClass)
     return [name, value]
   })
 }

@@ -1,5 +1,5 @@
 /** The declarations of an endpoint: those of its server, with the additions of its plugins. */
-import { made, refuseTwice } from './check-plugins.ts'
+import { made, refuseTwice, wrapped } from './check-plugins.ts'
 import type { ClientHooks } from './declarations/client-hooks.ts'
 import type { ContextMembers } from './declarations/context.ts'
 import type { Declarations } from './declarations/declarations.ts'
@@ -60,10 +60,7 @@ export function withPlugins(
     () => ({
       interceptors: [...added().interceptors, ...declared.interceptors],
       templates: mergeTemplates(declared, added().templates),
-      methods: wrapMethods(
-        declared,
-        complete().map((plugin) => added().methods.get(plugin) ?? {}),
-      ),
+      methods: wrapMethods(declared, complete(), added().methods),
       extensions: mergeExtensions(declared, complete()),
       capabilities: mergeCapabilities(declared, complete()),
     }),
@@ -134,10 +131,16 @@ function mergeContext(added: readonly ContextMembers[]): Declarations['context']
 
 type MethodWrappers = Readonly<Record<string, (inner: Method | undefined) => Method>>
 
-function wrapMethods(declared: Declarations, wrappers: readonly MethodWrappers[]): ReadonlyMap<string, unknown> {
+function wrapMethods(
+  declared: Declarations,
+  plugins: readonly AnyPlugin[],
+  wrappersOf: ReadonlyMap<AnyPlugin, MethodWrappers>,
+): ReadonlyMap<string, unknown> {
   const methods = new Map(declared.methods)
-  for (const [name, wrap] of wrappers.flatMap((each) => Object.entries(each))) {
-    methods.set(name, wrap(declaredMethod({ methods }, name) ?? callMethod(name)))
+  for (const plugin of plugins) {
+    for (const [name, wrap] of Object.entries(wrappersOf.get(plugin) ?? {})) {
+      methods.set(name, wrapped(plugin, name, wrap, declaredMethod({ methods }, name) ?? callMethod(name)))
+    }
   }
   return methods
 }

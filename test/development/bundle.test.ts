@@ -23,7 +23,6 @@ async function bundle(NODE_ENV?: string): Promise<string> {
 
 const ofDevelopment = [
   'worker/plugins/development/',
-  'worker/check-plugin-values.ts',
   'worker/declarations/check-uncalled.ts',
   'worker/declarations/other-libraries.ts',
   'worker/declarations/proposal.ts',

@@ -44,7 +44,6 @@ test('a server bundles sessions, subscriptions and the document cache only with 
 
 test('a bundler that does not know the environment bundles all checks', async () => {
   const checks = [
-    'worker/check-plugin-values.ts',
     'worker/declarations/check-uncalled.ts',
     'worker/declarations/other-libraries.ts',
     'worker/declarations/proposal.ts',

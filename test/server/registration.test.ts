@@ -231,9 +231,9 @@ describe('a member of a definition with an invalid value is an error', () => {
     [
       'resource',
       { complete: { id: ['a'] } },
-      '"complete" of resource "a:{id}" must be an object of functions, not an object',
+      '"complete" of resource "a:{id}" must be a plain object of functions, not an object',
     ],
-    ['prompt', { complete: ['a'] }, '"complete" of prompt "a" must be an object of functions, not ["a"]'],
+    ['prompt', { complete: ['a'] }, '"complete" of prompt "a" must be a plain object of functions, not ["a"]'],
     ['resource', { size: '5' }, '"size" of resource "a:{id}" must be a whole number of 0 or more, not "5"'],
     ['resource', { mimeType: 5 }, '"mimeType" of resource "a:{id}" must be a string, not 5'],
     ['tool', { title: 5 }, '"title" of tool "a" must be a string, not 5'],

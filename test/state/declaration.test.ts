@@ -23,13 +23,13 @@ describe('an invalid declaration is an error at startup', () => {
     [
       'promise',
       forever,
-      '"operations" of state() must be a function that returns an object of functions, not a promise',
+      '"operations" of state() must be a function that returns a plain object of functions, not a promise',
       async () => ({ add: () => 1 }),
     ],
     [
       'values',
       forever,
-      '"operations" of state() must be a function that returns an object of functions, not an object',
+      '"operations" of state() must be a function that returns a plain object of functions, not an object',
       () => ({ add: 5 }),
     ],
     ['none', {}, 'is per undefined'],

@@ -1,7 +1,7 @@
 /** Kinds of option values, for tables of the options of a function. */
 import { roles } from '../protocol/roles.ts'
 import type { Annotations, ToolAnnotations } from '../protocol/types.ts'
-import { isObject, type Kind, type Kinds, type KindsOf } from './check-options.ts'
+import { isObject, isPlain, type Kind, type Kinds, type KindsOf } from './check-options.ts'
 
 const isFunction = (value: unknown): value is object => typeof value === 'function'
 const isString = (value: unknown): value is string => typeof value === 'string'
@@ -53,9 +53,10 @@ export const scopesOrFunction: Kind = [
   (value) => scopes[0](value) || isFunction(value),
   'a list of strings or a function',
 ]
+/** A promise, a `Map` and an instance of a class have members that are not their own, and would be ignored. */
 export const functions: Kind = [
-  (value) => isObject(value) && Object.values(value).every(isFunction),
-  'an object of functions',
+  (value) => isObject(value) && isPlain(value) && Object.values(value).every(isFunction),
+  'a plain object of functions',
 ]
 
 /** A path without parameters, wildcards and `..`, which a router reads as it is written. */

@@ -49,6 +49,13 @@ const shown = (value: unknown) => {
   return typeof value === 'object' && value ? 'an object' : (JSON.stringify(value) ?? 'undefined')
 }
 
+/** As the errors show values. */
+const previewed = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(previewed).join(', ')}]`
+  if (typeof value === 'function') return 'a function'
+  return value instanceof Map ? 'a Map' : shown(value)
+}
+
 /** A server with one plugin of a developer's own. */
 const plugged = (members: object) => served({ plugins: [{ name: 'own', ...members }] })
 const handle = () => new Response()
@@ -809,7 +816,7 @@ const wrong: readonly Case[] = [
   [
     'extension: methods',
     () => extension('com.example/a', loose({ methods: { 'a/b': {} } })),
-    '"methods" of extension() must be an object of functions, not an object',
+    '"methods" of extension() must be a plain object of functions, not an object',
   ],
   [
     'server.use: nothing',
@@ -872,45 +879,99 @@ const brief: readonly Case[] = [0.4, '0.4ms', '0.0001s'].flatMap((value): Case[]
   ),
 )
 
-/** Values of plugins that types refuse, and a deployment does not check. */
-const typed: readonly Case[] = [
-  [
-    'plugin: objects',
-    () => plugged({ objects: { Counts: 5 } }),
-    '"objects" of the plugin "own" must be functions that return classes, such as { Counts: () => Counts }, not an object',
-  ],
-  [
-    'plugin: a class in the place of a function',
-    () => plugged({ objects: { Counts: class Counts {} } }),
-    '"objects" of the plugin "own" must be functions that return classes, such as { Counts: () => Counts }, not an object',
-  ],
-  [
-    'plugin: a function that returns no class',
-    () => plugged({ objects: { Counts: () => undefined } }),
-    '"objects.Counts(runtime)" of the plugin "own" must be a class, not undefined',
-  ],
-  ...(['interceptor', 'methods', 'context'] as const).map(
-    (member): Case => [
-      `plugin: ${member} returns something else`,
-      () =>
-        plugged({
-          [member]: () => 5,
-          validate: ({ declarations }: Server) =>
-            void [declarations.interceptors, declarations.methods, declarations.context],
-        }),
-      `"${member}(runtime)" of the plugin "own" must be ${member === 'interceptor' ? 'a function' : 'an object of functions'}, not 5`,
+/** Values that are none, or look like what a member of a plugin returns. */
+const otherValues = (good: unknown): readonly unknown[] => [
+  undefined,
+  null,
+  false,
+  '',
+  5,
+  [good],
+  new Set([good]),
+  new Map([['a', good]]),
+  Promise.resolve(good),
+  Object.create(Object(good)),
+]
+
+const inherited = { 'tools/call': () => ({}), tool: () => ({}) }
+
+/** Reads what plugins return when the first call is served. */
+const reading = ({ declarations }: Server) => void [declarations.methods, declarations.context]
+
+const plainFunctions = 'a plain object of functions'
+const classFunctions = 'functions that return classes, such as { Counts: () => Counts }'
+
+/** What members of plugins return. A guard that is ignored lets everybody in. */
+const made: readonly Case[] = [
+  ...otherValues(handle).map(
+    (value): Case => [
+      `plugin: interceptor returns ${shown(value)}`,
+      () => plugged({ interceptor: () => value, validate: reading }),
+      `"interceptor(runtime)" of the plugin "own" must be a function, not ${previewed(value)}`,
     ],
   ),
-  [
-    'plugin: provide returns something else',
-    () => plugged({ provide: async () => ({}) }),
-    '"provide(runtime)" of the plugin "own" must be an object such as { changes }, not a promise',
-  ],
-  [
-    'plugin: routes returns an object',
-    () => plugged({ routes: () => ({}) }),
-    '"routes(runtime)" of the plugin "own" must be a list of routes, not an object',
-  ],
+  ...(['methods', 'context'] as const).flatMap((member) =>
+    [...otherValues(inherited), () => inherited, { 'tools/call': undefined }].map(
+      (value): Case => [
+        `plugin: ${member} returns ${shown(value)}`,
+        () => plugged({ [member]: () => value, validate: reading }),
+        `"${member}(runtime)" of the plugin "own" must be ${plainFunctions}, not ${previewed(value)}`,
+      ],
+    ),
+  ),
+  ...[undefined, null, [], async () => ({}), Promise.resolve({}), { offered: () => true }].map(
+    (value): Case => [
+      `plugin: a method is ${shown(value)}`,
+      () => plugged({ methods: () => ({ 'tools/call': () => value }), validate: reading }),
+      `"tools/call" of methods(runtime) of the plugin "own" must be a method with offered and answer, not ${previewed(value)}`,
+    ],
+  ),
+  ...(
+    [
+      ['routes', 'routes'],
+      ['templates', 'templates'],
+    ] as const
+  ).flatMap(([member, list]) =>
+    [undefined, null, false, '', {}, new Set(), () => [], Promise.resolve([])].map(
+      (value): Case => [
+        `plugin: ${member} returns ${shown(value)}`,
+        () => plugged({ [member]: () => value, validate: ({ declarations }: Server) => void declarations.templates }),
+        `"${member}(runtime)" of the plugin "own" must be a list of ${list}, not ${previewed(value)}`,
+      ],
+    ),
+  ),
+  ...[undefined, null, false, '', [], new Set(), () => ({}), Promise.resolve({})].map(
+    (value): Case => [
+      `plugin: provide returns ${shown(value)}`,
+      () => plugged({ provide: () => value }),
+      `provide(runtime) of the plugin "own" takes an object with changes, listen, transport, sessionPart, subscriptionTopics and limiter, not ${previewed(value)}`,
+    ],
+  ),
+  ...[
+    null,
+    false,
+    '',
+    5,
+    [],
+    new Map(),
+    () => ({}),
+    Promise.resolve({}),
+    { Counts: 5 },
+    { Counts: class Counts {} },
+  ].map(
+    (value): Case => [
+      `plugin: objects is ${shown(value)}`,
+      () => plugged({ objects: value }),
+      `"objects" of the plugin "own" must be ${classFunctions}, not ${previewed(value)}`,
+    ],
+  ),
+  ...[undefined, null, {}, Promise.resolve(class Counts {})].map(
+    (value): Case => [
+      `plugin: a function of objects returns ${shown(value)}`,
+      () => plugged({ objects: { Counts: () => value } }),
+      `"objects.Counts(runtime)" of the plugin "own" must be a class, not ${previewed(value)}`,
+    ],
+  ),
 ]
 
 /** Plugins of a developer's own, and what compose() functions take. */
@@ -1386,10 +1447,18 @@ const impossible: readonly Case[] = [
   ],
 ]
 
-const cases = [...impossible, ...misspelt, ...brief, ...wrong, ...pluginsAndWorkers, ...right, ...broken, ...unusable]
+const cases = [
+  ...impossible,
+  ...misspelt,
+  ...brief,
+  ...wrong,
+  ...made,
+  ...pluginsAndWorkers,
+  ...right,
+  ...broken,
+  ...unusable,
+]
 
-const answer = [cases, typed].map((some) =>
-  some.map(([title, run, expected]) => ({ title, expected, said: messageOf(run) })),
-)
+const answer = cases.map(([title, run, expected]) => ({ title, expected, said: messageOf(run) }))
 
 export default { fetch: () => Response.json(answer) }

@@ -1,5 +1,5 @@
 /** `state()`: declares state that outlives a call. */
-import { checkOptions, checkValue, isPlain, type KindsOf, preview } from '../../declarations/check-options.ts'
+import { checkOptions, checkValue, type KindsOf, preview } from '../../declarations/check-options.ts'
 import { type Duration, millisecondsOrInfinity } from '../../declarations/duration.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { HandleState, KeyedState, StateAccess, StateCall } from '../../declarations/state.ts'
@@ -269,10 +269,6 @@ function checkLife(name: string, per: unknown, ttl: unknown): void {
   }
 }
 
-/** Of a promise, a `Map` or an instance of a class without members, no operation is known. */
-const isOperations = (value: unknown): boolean =>
-  kind.functions[0](value) && (isPlain(value) || Object.keys(Object(value)).length > 0)
-
 /** Returns the names of the operations, without a store. */
 function namesOf(name: string, operations: (store: Store) => object): string[] {
   // The proxy answers for every member.
@@ -284,7 +280,7 @@ function namesOf(name: string, operations: (store: Store) => object): string[] {
     },
   })
   const returned: unknown = operations(nowhere)
-  checkValue('state()', 'operations', returned, [isOperations, 'a function that returns an object of functions'])
+  checkValue('state()', 'operations', returned, [kind.functions[0], `a function that returns ${kind.functions[1]}`])
   const names = Object.keys(Object(returned))
   for (const reserved of ['deleteAll', 'then']) {
     if (names.includes(reserved))
