@@ -316,6 +316,8 @@ class ServedEndpoint {
     const objects = this.#objects
     const { identity, tenant, seals } = runtime
     const { origins = [], hosts = [], cors } = this.#options
+    // `edgemcp doctor` sends no call: any request makes what plugins return for calls, and so fails for a wrong value.
+    if (globalThis.process?.env?.NODE_ENV === 'development') void [runtime.declarations.methods]
     const auth = found?.auth
     const host: Host = {
       server: runtime.server,

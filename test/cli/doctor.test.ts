@@ -523,6 +523,12 @@ export default {
     fix: 'Fix this error',
   },
   {
+    what: 'a plugin whose value for calls is wrong',
+    files: inMain('tasks()]', "tasks(), { name: 'own', interceptor: () => null as never }]"),
+    found: ['requests-fail', 'error', 'src/index.ts', 'export default worker'],
+    fix: 'Fix this error',
+  },
+  {
     what: 'a server that is not served',
     files: {
       [main]: `import { createServer } from 'edgemcp'

@@ -29,3 +29,11 @@ test('a deployment whose guard has its policy forbids the call', async () => {
   await using server = await startServer('test/serve/guarded', { POLICY: 'strict' })
   await expect(call(server.url)).rejects.toThrow('The policy "strict" forbids it')
 })
+
+test('in development, any request says what is wrong with the guard', async () => {
+  vi.stubEnv('NODE_ENV', 'development')
+  await using server = await startServer('test/serve/guarded', { POLICY: '' })
+  const response = await fetch(server.url, { method: 'OPTIONS' })
+  expect(response.status).toBe(500)
+  expect(await response.text()).toContain(wrong('""'))
+})
