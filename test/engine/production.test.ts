@@ -1,6 +1,6 @@
 /**
- * A deployment does not check what the types of `ctx` say. It refuses what would hang a call or repeat an effect, in the same words as
- * development, and anything else fails where it is used.
+ * A deployment does not check all that the types of `ctx` say. It refuses what would hang a call, repeat an effect or write to a stream, in
+ * the same words as development, and anything else fails where it is used.
  */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Context } from '../../worker/declarations/context.ts'
@@ -24,7 +24,24 @@ const form = { type: 'object', properties: { name: { type: 'string' } } } as con
 // biome-ignore lint/suspicious/noExplicitAny: JavaScript has no types that would refuse these calls
 type Untyped = any
 
-test.each<[what: string, handler: (ctx: Untyped) => unknown, problem: string]>([
+type Row = [what: string, handler: (ctx: Untyped) => unknown, problem: string]
+
+const questions: readonly [call: string, ask: (ctx: Untyped, options: unknown) => unknown, takes: string][] = [
+  ['ctx.elicit("k", …)', (ctx, options) => ctx.elicit('k', 'Name?', form, options), 'timeout and task'],
+  [
+    'ctx.elicitUrl("k", …)',
+    (ctx, options) => ctx.elicitUrl('k', 'Pay', 'https://pay.example.com', options),
+    'timeout, task, required and elicitationId',
+  ],
+  [
+    'ctx.sample("k", …)',
+    (ctx, options) => ctx.sample('k', { prompt: 'Hi', maxTokens: 5 }, options),
+    'timeout and task',
+  ],
+  ['ctx.requestInput()', (ctx, options) => ctx.requestInput({ k: { method: 'roots/list' } }, options), 'timeout'],
+]
+
+test.each<Row>([
   [
     'arguments of ctx.elicit in another order',
     (ctx) => ctx.elicit('Name?', form),
@@ -45,7 +62,66 @@ test.each<[what: string, handler: (ctx: Untyped) => unknown, problem: string]>([
   [
     'a time that is none',
     (ctx) => ctx.elicit('name', 'Name?', form, { timeout: 'soon' }),
-    "timeout is \"soon\": use milliseconds, or a string such as '2s', '10m', '1h' or '7d'",
+    `"timeout" of ctx.elicit("name", …) must be at least 1 ms: milliseconds, or a string such as '2s', '10m', '1h' or '7d', not "soon"`,
+  ],
+  ...questions.flatMap(([call, ask, takes]): Row[] => [
+    [
+      `options of ${call} that are misspelled`,
+      (ctx) => ask(ctx, { timeOut: '1s' }),
+      `${call} does not take "timeOut": it takes ${takes}`,
+    ],
+    ...(['30s', null, [], new Map(), Promise.resolve({})] as const).map(
+      (options): Row => [
+        `${String(options)} as options of ${call}`,
+        (ctx) => ask(ctx, options),
+        `${call} takes an object with ${takes}, not `,
+      ],
+    ),
+    ...([null, 0, 'soon', Number.NaN, Number.POSITIVE_INFINITY] as const).map(
+      (timeout): Row => [
+        `${timeout} as timeout of ${call}`,
+        (ctx) => ask(ctx, { timeout }),
+        `"timeout" of ${call} must be at least 1 ms: `,
+      ],
+    ),
+  ]),
+  ...questions
+    .slice(0, 3)
+    .map(
+      ([call, ask]): Row => [
+        `a task of ${call} that is none`,
+        (ctx) => ask(ctx, { task: { tll: 5 } }),
+        `${call} does not take "task.tll": "task" takes ttl`,
+      ],
+    ),
+  ...(['', 'x'.repeat(257), 5, null] as const).map(
+    (elicitationId): Row => [
+      `${String(elicitationId).slice(0, 5)} as elicitationId`,
+      (ctx) => ctx.elicitUrl('k', 'Pay', 'https://pay.example.com', { elicitationId }),
+      '"elicitationId" of ctx.elicitUrl("k", …) must be a string of 1 to 256 characters, not ',
+    ],
+  ),
+  [
+    'required that is neither true nor false',
+    (ctx) => ctx.elicitUrl('k', 'Pay', 'https://pay.example.com', { required: 'no' }),
+    '"required" of ctx.elicitUrl("k", …) must be true or false, not "no"',
+  ],
+  ...(['5\nevent: message', 'soon', 0.5, -1, null] as const).map(
+    (retryMs): Row => [
+      `${retryMs} as retryMs of ctx.closeStream()`,
+      (ctx) => ctx.closeStream({ retryMs }),
+      '"retryMs" of ctx.closeStream() must be a whole number of 0 or more, not ',
+    ],
+  ),
+  [
+    'a misspelled option of ctx.closeStream()',
+    (ctx) => ctx.closeStream({ retry: 5 }),
+    'ctx.closeStream() does not take "retry": it takes retryMs',
+  ],
+  [
+    'a time that is none, beside another question',
+    (ctx) => Promise.all([ctx.elicit('a', 'A?', form), ctx.elicit('b', 'B?', form, { timeout: 'soon' })]),
+    '"timeout" of ctx.elicit("b", …) must be at least 1 ms: ',
   ],
   ['an effect that is no function', (ctx) => ctx.once('k', 1), 'effect is not a function'],
   ['a state that was not declared', (ctx) => ctx.state({}).get(), 'of.open is not a function'],
@@ -77,12 +153,11 @@ test.each<[what: string, handler: (ctx: Untyped) => unknown, problem: string]>([
   expect(stage.textOf(await stage.result(server, 'tools/call', { name: 't' }))).toContain(problem)
 })
 
-test('notifications and questions with arguments of other types do not end a call', async () => {
+test('notifications with arguments of other types do not end a call', async () => {
   const server = stage.newServer()
   server.tool('t', { description: 'd' }, (_, context) => {
     const ctx: Untyped = context
     ctx.progress('half', '1', 2)
-    ctx.closeStream({ retryMs: 'soon' })
     return String(ctx.supports('telepathy'))
   })
   expect(stage.textOf(await stage.result(server, 'tools/call', { name: 't' }))).toBe('false')

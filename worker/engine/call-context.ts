@@ -8,7 +8,8 @@ import { DeveloperError, messageOf } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import { includesLevel, progressToken } from '../protocol/meta.ts'
 import type { Call, CallEnvironment } from './call.ts'
-import { checkCloseStream, checkFeature, checkProgress, checkState } from './check-arguments.ts'
+import { checkFeature, checkProgress, checkState } from './check-arguments.ts'
+import { checkCloseStream } from './check-context-options.ts'
 import { checkKey } from './check-key.ts'
 import { checkLog } from './check-log.ts'
 import { supportsFeature } from './client-features.ts'
@@ -188,7 +189,7 @@ class CallContext implements Omit<Context, keyof PluginContext> {
 
   readonly closeStream: Context['closeStream'] = (options = {}) => {
     this.#round.guard.check()
-    if (globalThis.process?.env?.NODE_ENV !== 'production') checkCloseStream(options)
+    checkCloseStream(options)
     if (this.#round.countNotification() !== undefined) this[environmentKey].closeStream(options.retryMs)
   }
 

@@ -2,46 +2,24 @@
  * Checks the arguments of the members of `ctx`, as their types do: an error names the argument, and what was expected. A production bundle does
  * not contain this module: there, a wrong argument fails where it is used, or in the client.
  */
-import {
-  checkObject,
-  checkOptions,
-  checkValue,
-  isObject,
-  type Kind,
-  type KindsOf,
-  preview,
-} from '../declarations/check-options.ts'
-import type { AskOptions, ClientFeature, UrlElicitationOptions } from '../declarations/context.ts'
+import { checkObject, checkValue, isObject, type Kind } from '../declarations/check-options.ts'
+import type { ClientFeature } from '../declarations/context.ts'
 import * as kind from '../declarations/option-kinds.ts'
 import { roles } from '../protocol/roles.ts'
 
-const timeout = kind.positiveDuration
-const askOptions: KindsOf<AskOptions> = { timeout, task: kind.object({ ttl: kind.duration }) }
-
-export function checkElicit(key: unknown, message: unknown, schema: unknown, options: unknown): void {
-  const owner = `ctx.elicit(${preview(key)}, …)`
+/** @param owner the call, for the error */
+export function checkElicit(owner: string, message: unknown, schema: unknown): void {
   checkValue(owner, 'message', message, kind.string)
   checkValue(owner, 'schema', schema, [
     (value) => typeof value === 'function' || isObject(value),
     'a schema such as z.object({ name: z.string() })',
   ])
-  checkOptions(owner, options, askOptions)
 }
 
-const urlOptions: KindsOf<UrlElicitationOptions> = {
-  ...askOptions,
-  required: kind.flag,
-  elicitationId: [
-    (value) => typeof value === 'string' && value !== '' && value.length <= 256,
-    'a string of 1 to 256 characters',
-  ],
-}
-
-export function checkElicitUrl(key: unknown, message: unknown, url: unknown, options: unknown): void {
-  const owner = `ctx.elicitUrl(${preview(key)}, …)`
+/** @param owner the call, for the error */
+export function checkElicitUrl(owner: string, message: unknown, url: unknown): void {
   checkValue(owner, 'message', message, kind.string)
   checkValue(owner, 'url', url, [(value) => typeof value === 'string' || value instanceof URL, 'a URL, or its text'])
-  checkOptions(owner, options, urlOptions)
 }
 
 const number: Kind = [(value) => typeof value === 'number', 'a number']
@@ -62,20 +40,18 @@ const samplingTools: Kind = [
 ]
 
 /** @param owner the call, for the error */
-export function checkSample(owner: string, request: unknown, options: unknown): void {
+export function checkSample(owner: string, request: unknown): void {
   checkObject(owner, 'request', request, "an object such as { prompt: 'Say hi', maxTokens: 100 }")
   const { prompt, messages, maxTokens, tools = [] } = request
   checkValue(owner, 'maxTokens', maxTokens, kind.count)
   checkValue(owner, 'tools', tools, samplingTools)
   if (messages === undefined) checkValue(owner, 'prompt', prompt, [kind.string[0], 'a string, or give it messages'])
   else checkValue(owner, 'messages', messages, samplingMessages)
-  checkOptions(owner, options, askOptions)
 }
 
-export function checkInputRequests(requests: unknown, options: unknown): void {
+export function checkInputRequests(requests: unknown): void {
   const example = "{ method: 'elicitation/create', params: { … } }"
   checkObject('ctx.requestInput()', 'requests', requests, `an object such as { name: ${example} }`)
-  checkOptions('ctx.requestInput()', options, { timeout })
   for (const [key, request] of Object.entries(requests)) {
     checkValue('ctx.requestInput()', key, request, [isInputRequest, `a request such as ${example}`])
     if (isObject(request) && request.method === 'sampling/createMessage' && isObject(request.params)) {
@@ -116,9 +92,6 @@ export const clientFeatures: ReadonlySet<unknown> = new Set(
 const feature: Kind = [(value) => clientFeatures.has(value), `one of ${[...clientFeatures].join(', ')}`]
 
 export const checkFeature = (value: unknown): void => checkValue('ctx.supports()', 'feature', value, feature)
-
-export const checkCloseStream = (options: unknown): void =>
-  checkOptions('ctx.closeStream()', options, { retryMs: kind.size })
 
 export function checkProgress(progress: unknown, total: unknown, message: unknown): void {
   checkValue('ctx.progress()', 'progress', progress, number)

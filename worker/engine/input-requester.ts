@@ -1,4 +1,5 @@
 /** The members of `ctx` that request input: each opens an input request, or returns the response in the journal. */
+import { preview } from '../declarations/check-options.ts'
 import type {
   AskOptions,
   FormResult,
@@ -15,6 +16,7 @@ import { jsonText } from '../protocol/json-text.ts'
 import type { InputRequest, Params } from '../protocol/types.ts'
 import type { Call, CallEnvironment } from './call.ts'
 import { checkElicit, checkElicitUrl, checkInputRequests, checkSample } from './check-arguments.ts'
+import { checkAskOptions, checkRequestOptions, checkUrlOptions } from './check-context-options.ts'
 import { checkKey } from './check-key.ts'
 import { InvalidInputResponse } from './invalid-input-response.ts'
 import { readFormResult, readRootsResult, readSamplingResult, readUrlResult } from './read-input-response.ts'
@@ -40,7 +42,9 @@ export class InputRequester {
   async elicit<T>(key: string, message: string, schema: Schema, options: AskOptions = {}): Promise<FormResult<T>> {
     this.#check(() => {
       checkKey('elicit', key)
-      if (globalThis.process?.env?.NODE_ENV !== 'production') checkElicit(key, message, schema, options)
+      const owner = `ctx.elicit(${preview(key)}, …)`
+      if (globalThis.process?.env?.NODE_ENV !== 'production') checkElicit(owner, message, schema)
+      checkAskOptions(owner, options)
     })
     const form = readForm(schema, `input request "${key}"`, this.#declarations.options.jsonSchema)
     const params: Params = { mode: 'form', message, requestedSchema: form.jsonSchema, ...taskIn(options) }
@@ -57,7 +61,9 @@ export class InputRequester {
   ): Promise<UrlElicitationResult> {
     this.#check(() => {
       checkKey('elicitUrl', key)
-      if (globalThis.process?.env?.NODE_ENV !== 'production') checkElicitUrl(key, message, url, options)
+      const owner = `ctx.elicitUrl(${preview(key)}, …)`
+      if (globalThis.process?.env?.NODE_ENV !== 'production') checkElicitUrl(owner, message, url)
+      checkUrlOptions(owner, options)
     })
     const { elicitationId } = options
     this.#elicitationIds[key] = elicitationId
@@ -75,7 +81,8 @@ export class InputRequester {
     const checked = this.#check(() => {
       checkKey('sample', key)
       const owner = `ctx.sample("${key}", …)`
-      if (globalThis.process?.env?.NODE_ENV !== 'production') checkSample(owner, request, options)
+      if (globalThis.process?.env?.NODE_ENV !== 'production') checkSample(owner, request)
+      checkAskOptions(owner, options)
       return readOptional(request, ofSampling, owner, '', TypeError)
     })
     const params = { ...samplingParams(checked), ...taskIn(options) }
@@ -89,9 +96,10 @@ export class InputRequester {
 
   /** Opens input requests, and ignores responses that the journal contains. */
   async open(requests: Readonly<Record<string, InputRequest>>, options: AskOptions = {}): Promise<never> {
-    if (globalThis.process?.env?.NODE_ENV !== 'production') {
-      this.#check(() => checkInputRequests(requests, options))
-    }
+    this.#check(() => {
+      if (globalThis.process?.env?.NODE_ENV !== 'production') checkInputRequests(requests)
+      checkRequestOptions(options)
+    })
     const entries = Object.entries(requests)
     // Nothing would end the round.
     if (entries.length === 0) {

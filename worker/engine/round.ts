@@ -1,6 +1,6 @@
 /** One execution of a handler from its start: what it reads from the journal, and what it adds. */
 import type { AskOptions } from '../declarations/context.ts'
-import { milliseconds } from '../declarations/duration.ts'
+import { durationMs } from '../declarations/option-kinds.ts'
 import * as bounds from '../protocol/bounds.ts'
 import { ClientError, type McpError } from '../protocol/errors.ts'
 import { jsonText } from '../protocol/json-text.ts'
@@ -169,7 +169,6 @@ export class Round {
    * @throws Error for an input request beyond the number that a client can answer at once
    */
   open(key: string, request: InputRequest, { timeout = this.#answerTimeoutMs }: AskOptions = {}): Promise<never> {
-    const timeoutMs = milliseconds(timeout, 'timeout')
     if (this.#records.open.size === bounds.inputResponses) {
       throw this.refuse(
         new Error(
@@ -181,7 +180,7 @@ export class Round {
     // Requests of the same turn travel together.
     if (this.#records.open.size === 0) queueMicrotask(() => this.#endWithRequests())
     this.#records.open.set(key, request)
-    this.#answerTimeoutMs = Math.min(this.#answerTimeoutMs, timeoutMs)
+    this.#answerTimeoutMs = Math.min(this.#answerTimeoutMs, Math.round(durationMs(timeout)))
     return promise
   }
 
