@@ -11,7 +11,8 @@ type ObjectClass = new (ctx: DurableObjectState, env: never) => DurableObject<ne
  * Wraps a Worker so that `server.advance()` of a test can move its clock.
  *
  * @param main all exports of the module of the Worker: `import * as main from './index.ts'`
- * @throws Error in a deployment, because every client could move the clock, and for exports without a default object
+ * @throws Error where `NODE_ENV` is `production`, as in a bundle of `wrangler deploy`, because every client could move the clock, and for exports
+ * without a default object
  *
  * @example
  * import * as main from './index.ts'
