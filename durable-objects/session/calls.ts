@@ -69,8 +69,6 @@ export class Calls {
   readonly #running = new Map<string, RunningCall>()
   /** Whether the instance has not yet recovered the calls of the last one. */
   #isNew = true
-  /** The alarm that `#holdAwake` has set, and that has not run. */
-  #held: { readonly epoch: number; readonly at: number } | undefined
 
   constructor(
     host: SessionHost,
@@ -354,18 +352,12 @@ export class Calls {
   async #holdAwake(): Promise<void> {
     if (this.#running.size > 0) await drainMicrotasks()
     if (this.#running.size === 0) return
-    const { epoch } = this.#lifetime
-    const now = Date.now()
-    const at = Math.min(now + keepAwakeAfterMs, this.#inputRequests.due)
-    // The alarm of an earlier call comes sooner.
-    if (this.#held?.epoch === epoch && this.#held.at > now && this.#held.at <= at) return
-    this.#held = { epoch, at }
-    void this.#alarms.set({ at })
+    this.#alarms.hold(Math.min(Date.now() + keepAwakeAfterMs, this.#inputRequests.due))
   }
 
   /** Runs in the alarm of the session: ends a session that has expired, and sets the next alarm of another one. */
   async onAlarm(): Promise<void> {
-    this.#held = undefined
+    this.#alarms.release()
     const lifetime = this.#lifetime
     const { epoch } = lifetime
     this.recover()

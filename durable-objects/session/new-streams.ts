@@ -1,7 +1,6 @@
 /**
  * New streams of POSTs, before they have a relay. The response to the POST is the whole stream if it has ended, and otherwise the body of a
- * running stream: a call that runs keeps the object in memory anyway, and a relay costs as much as a whole call. The log contains the
- * events, too.
+ * running stream: a call that runs keeps the object in memory anyway, and a relay is a second request to it. The log contains the events, too.
  */
 
 import { BoundedMap } from '../../worker/protocol/bounded-map.ts'

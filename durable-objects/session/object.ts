@@ -92,6 +92,7 @@ export class Session extends Store implements SessionRpc {
       lists: () => subscriptions?.lists,
       reset: () => {
         for (const stored of [values, schema, log, ledger, tasks]) stored?.reset()
+        alarms.release()
       },
     })
     const skippedIds = () => lifetime.skippedIds

@@ -6,6 +6,8 @@ export class Alarms {
   #added = Promise.withResolvers<void>()
   /** The alarm that was set last, in milliseconds since 1970. */
   #last: { readonly at: number } | undefined
+  /** See `hold`. */
+  #held: number | undefined
 
   constructor(storage: DurableObjectStorage) {
     this.#storage = storage
@@ -17,6 +19,7 @@ export class Alarms {
    * @param deadlines milliseconds since 1970, each by the name of what is due
    */
   set(deadlines: Readonly<Record<string, number>>): Promise<void> {
+    this.release()
     return this.#set(Math.min(...Object.values(deadlines)))
   }
 
@@ -30,10 +33,26 @@ export class Alarms {
     return this.#storage.setAlarm(at)
   }
 
+  /** Sets an alarm that many calls have in common: one of them that comes sooner stays. The caller releases it when it runs or is deleted. */
+  hold(deadlineMs: number): void {
+    if (this.#isHeldBefore(deadlineMs)) return
+    this.#held = deadlineMs
+    void this.#set(deadlineMs)
+  }
+
+  release(): void {
+    this.#held = undefined
+  }
+
+  #isHeldBefore(deadlineMs: number): boolean {
+    return this.#held !== undefined && this.#held > Date.now() && this.#held <= deadlineMs
+  }
+
   /** Adds a deadline: an alarm that is set to an earlier time stays. Ends every `wait`. */
   async add(deadlineMs: number): Promise<void> {
     this.#added.resolve()
     this.#added = Promise.withResolvers()
+    if (this.#isHeldBefore(deadlineMs)) return
     const last = this.#last
     const stored = await this.#storage.getAlarm()
     // Others of the same turn may have set the alarm since it was read.

@@ -75,3 +75,23 @@ test.each([
     }
   })
 })
+
+test('a held alarm stays for later deadlines, and is set again for a sooner one, and after it was released', async () => {
+  await runInDurableObject(McpSession.getByName(crypto.randomUUID()), async (_, { storage }) => {
+    const alarms = new Alarms(storage)
+    const now = Date.now()
+    const spy = vi.spyOn(storage, 'setAlarm')
+    onTestFinished(() => spy.mockRestore())
+    alarms.hold(now + minuteMs)
+    alarms.hold(now + 2 * minuteMs)
+    await alarms.add(now + hourMs)
+    expect(spy.mock.calls).toEqual([[now + minuteMs]])
+    alarms.hold(now + minuteMs / 2)
+    await storage.deleteAll()
+    alarms.release()
+    await alarms.add(now + hourMs)
+    expect(await storage.getAlarm()).toBe(now + hourMs)
+    expect(spy.mock.calls).toEqual([[now + minuteMs], [now + minuteMs / 2], [now + hourMs]])
+    await storage.deleteAlarm()
+  })
+})
