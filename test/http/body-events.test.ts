@@ -1,6 +1,6 @@
 /** The events in the body of a running stream, wherever the network cuts it. */
 import { expect, test } from 'vitest'
-import { BodyEvents } from '../../worker/http/body-events.ts'
+import { BodyEvents, lastIdIn } from '../../worker/http/body-events.ts'
 import * as closeCode from '../../worker/protocol/close-code.ts'
 import { endOfBody, probe } from '../../worker/protocol/relay-messages.ts'
 import { eventFrame, primingFrame, retryFrame } from '../../worker/protocol/server-sent-events.ts'
@@ -15,11 +15,10 @@ const complete = endOfBody(closeCode.complete)
 /** Reads a body in parts. Returns the text that is passed on, in parts, and what is known at the end. */
 function read(parts: readonly Uint8Array[]) {
   const body = new BodyEvents()
-  const passed = parts.flatMap((part) => {
-    const whole = body.add(part)
-    return whole ? [decoder.decode(whole)] : []
-  })
-  return { passed, text: passed.join(''), lastId: body.lastId, code: body.code }
+  const whole = parts.flatMap((part) => body.add(part))
+  const passed = whole.map((bytes) => decoder.decode(bytes))
+  const lastId = whole.map(lastIdIn).findLast((id) => id !== undefined)
+  return { passed, text: passed.join(''), lastId, code: body.code }
 }
 
 const cutAt = (bytes: Uint8Array, ...at: readonly number[]) =>
@@ -42,6 +41,10 @@ test('each byte may arrive alone', () => {
   const { passed, ...rest } = read([...encoder.encode(text + complete)].map((byte) => Uint8Array.of(byte)))
   expect(rest).toEqual({ text, lastId: '12.2', code: closeCode.complete })
   expect(passed).toEqual([first, ...events])
+})
+
+test('the first event is passed on alone', () => {
+  expect(read([encoder.encode(first + events.join('') + complete)]).passed).toEqual([first, events.join('')])
 })
 
 test('an event that a lost object has not finished is left out', () => {

@@ -8,6 +8,7 @@ import { passOnBody } from '../../worker/http/relay.ts'
 import { relayRequest } from '../../worker/plugins/sessions/session-object.ts'
 import * as closeCode from '../../worker/protocol/close-code.ts'
 import { endOfBody, firstRelay, readRelayMessage, relayMessage } from '../../worker/protocol/relay-messages.ts'
+import { eventFrame, primingFrame } from '../../worker/protocol/server-sent-events.ts'
 import { post, postAndRead, postOf, postTo, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
@@ -138,7 +139,7 @@ describe('the body of a running stream', () => {
     await ada(stub)
     expect(dialed).toEqual([])
     expect(idsIn(await response.text())).toEqual(['1.0', '1.1', '1.2'])
-    expect(dialed).toEqual(['1.1'])
+    expect(dialed).toEqual(['1.0'])
   })
 
   test('is left to a relay when the server sends its client away', async () => {
@@ -166,11 +167,78 @@ describe('the body of a running stream', () => {
   })
 })
 
+describe('a body whose credential is verified again', () => {
+  const large = 'x'.repeat(400_000)
+  const frames = Array.from({ length: 20 }, (_, index) => eventFrame(`{"${large}":0}`, `1.${index + 1}`))
+  /** A body that counts what was read. The first part has several events. */
+  function bodyWith(parts: readonly string[]) {
+    const counts = { read: 0 }
+    const body = new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          const part = parts[counts.read]
+          if (part === undefined) return controller.close()
+          counts.read += 1
+          controller.enqueue(new TextEncoder().encode(part))
+        },
+      },
+      { highWaterMark: 0 },
+    )
+    return { body, counts }
+  }
+  const options = {
+    keepAliveMs: 15_000,
+    maxBufferedBytes: 100_000_000,
+    dial: () => Promise.reject(new Error('No relay is expected')),
+  }
+
+  test('brings a client whose token was revoked an event id, and no event', async () => {
+    const { body } = bodyWith([primingFrame('1.0') + frames.slice(0, 3).join(''), ...frames.slice(3)])
+    const verify = async () => Promise.reject(new Error('revoked'))
+    const text = await passOnBody({ ...options, credential: { recheck: { at: 0, verify } } }, body).text()
+    expect(idsIn(text)).toEqual(['1.0'])
+    expect(text).not.toContain(large)
+  })
+
+  test('is not read further meanwhile', async () => {
+    const { body, counts } = bodyWith([
+      primingFrame('1.0') + frames[0],
+      ...frames.slice(1),
+      endOfBody(closeCode.complete),
+    ])
+    const { promise: verified, resolve } = Promise.withResolvers<Record<never, never>>()
+    const response = passOnBody({ ...options, credential: { recheck: { at: 0, verify: () => verified } } }, body)
+    await new Promise((resolve) => setTimeout(resolve, 0))
+    expect(counts.read).toBe(1)
+    resolve({})
+    expect(idsIn(await response.text())).toHaveLength(21)
+  })
+})
+
+test('a client that is sent away after a large event leaves, although the Worker has not read the event', async () => {
+  const streams = new NewStreams()
+  streams.begin(1)
+  const { body } = streams.respond(1, false)
+  const text = textOf(body as ReadableStream<Uint8Array>)
+  const open = streams.bodyOf(1)
+  open?.send('x'.repeat(400_000))
+  open?.close(closeCode.released, 'retry: 20\n\n')
+  expect((await text).slice(400_000)).toBe(`retry: 20\n\n${endOfBody(closeCode.released)}`)
+})
+
+test('a stream that needs a relay is not kept', () => {
+  const streams = new NewStreams()
+  for (let stream = 1; stream <= 101; stream += 1) {
+    streams.begin(stream)
+    streams.respond(stream, false)
+  }
+  expect(streams.take(101)).toBeUndefined()
+})
+
 test.each([
-  [[256 * 1024, 1], true],
-  [[256 * 1024, 1, 1], false],
-  [[1, 256 * 1024], true],
-  [[1, 256 * 1024 + 1], false],
+  [[256 * 1024 - 1, 1], true],
+  [[256 * 1024, 1], false],
+  [[1, 256 * 1024], false],
 ])('a new stream with events of %j characters is kept for its response: %s', (lengths, isKept) => {
   const streams = new NewStreams()
   const frames = lengths.map((length) => 'x'.repeat(length))

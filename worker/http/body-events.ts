@@ -7,24 +7,26 @@ const endLength = 7
 export class BodyEvents {
   /** Bytes of an event that has not ended. */
   #rest: Uint8Array[] = []
+  #hasBegun = false
   /** The close code at the end of the body. */
   code: number | undefined
-  /** The id of the last whole event that has one. */
-  lastId: string | undefined
 
-  /** Returns the whole events up to the end of a chunk, without the end of the body; `undefined` if none has ended. */
-  add(chunk: Uint8Array): Uint8Array | undefined {
+  /**
+   * Returns the whole events up to the end of a chunk, without the end of the body. The first event of the body is alone: with it, the
+   * client has an event id.
+   */
+  add(chunk: Uint8Array): readonly Uint8Array[] {
     const end = endOfEvents(chunk, this.#rest.at(-1)?.at(-1) === lineBreak)
     if (end === 0) {
       this.#rest.push(chunk)
-      return undefined
+      return []
     }
-    const whole = concatenated([...this.#rest, chunk.subarray(0, end)])
+    const whole = this.#withoutEnd(concatenated([...this.#rest, chunk.subarray(0, end)]))
     this.#rest = end < chunk.length ? [chunk.subarray(end)] : []
-    const events = this.#withoutEnd(whole)
-    if (events.length === 0) return undefined
-    this.lastId = lastIdIn(events) ?? this.lastId
-    return events
+    if (this.#hasBegun || whole.length === 0) return whole.length > 0 ? [whole] : []
+    this.#hasBegun = true
+    const first = endOfFirstEvent(whole)
+    return first < whole.length ? [whole.subarray(0, first), whole.subarray(first)] : [whole]
   }
 
   /** Leaves out the end of the body, or a probe. */
@@ -44,8 +46,14 @@ function endOfEvents(bytes: Uint8Array, followsBreak: boolean): number {
   return followsBreak && bytes[0] === lineBreak ? 1 : 0
 }
 
+function endOfFirstEvent(bytes: Uint8Array): number {
+  let at = bytes.indexOf(lineBreak)
+  while (bytes[at + 1] !== lineBreak) at = bytes.indexOf(lineBreak, at + 1)
+  return at + 2
+}
+
 /** Returns the last id in whole events. */
-function lastIdIn(bytes: Uint8Array): string | undefined {
+export function lastIdIn(bytes: Uint8Array): string | undefined {
   for (let end = bytes.length - 1; end > 0; ) {
     const start = bytes.lastIndexOf(lineBreak, end - 1) + 1
     if (end - start > 4 && textOf(bytes.subarray(start, start + 4)) === 'id: ')

@@ -7,7 +7,7 @@ import * as closeCode from '../protocol/close-code.ts'
 import { readRelayMessage } from '../protocol/relay-messages.ts'
 import { retryFrame } from '../protocol/server-sent-events.ts'
 import type { Credential } from '../request-hooks.ts'
-import { BodyEvents } from './body-events.ts'
+import { BodyEvents, lastIdIn } from './body-events.ts'
 import { dialUntilAnswered } from './dial-until-answered.ts'
 import { EventStream, type EventStreamOptions, eventStreamHeaders } from './event-stream.ts'
 import { startAgeTimer } from './stream-age.ts'
@@ -126,9 +126,12 @@ class Relay {
     const isRead = () => this.#reader === reader
     try {
       for (let read = await reader.read(); !read.done; read = await reader.read()) {
-        const whole = events.add(read.value)
-        const { lastId } = events
-        if (whole) this.#inOrder(() => isRead() && this.#send(whole, lastId), whole)
+        for (const whole of events.add(read.value)) {
+          this.#inOrder(() => isRead() && this.#send(whole, lastIdIn(whole)), whole)
+        }
+        // What is not read waits in the object.
+        await this.#verifying
+        if (!isRead()) return
       }
     } catch {
       // The object is lost: a socket to its next instance continues.
@@ -146,8 +149,14 @@ class Relay {
     }
     this.#held.push(work)
     this.#heldCharacters += typeof data === 'string' || data instanceof Uint8Array ? data.length : 0
+    if (this.#heldCharacters <= this.#options.maxBufferedBytes) return
     // Its client continues after the last event that it received.
-    if (this.#heldCharacters > this.#options.maxBufferedBytes) this.#onMaxAge()
+    if (this.#canContinue) return this.#onMaxAge()
+    // The object sends all of it again.
+    this.#held = []
+    this.#heldCharacters = 0
+    this.#isPaused = true
+    this.#disconnect(closeCode.paused)
   }
 
   /** Ends the stream of a client whose credential was revoked. It can continue with another credential. */
@@ -162,6 +171,7 @@ class Relay {
     this.#held = []
     this.#heldCharacters = 0
     for (const work of held) work()
+    if (this.#stream.hasRoom) this.#resume()
   }
 
   #onClose(code: number): void {

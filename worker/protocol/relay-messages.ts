@@ -6,7 +6,8 @@
  * that no text from a handler, a client or an upstream can be mistaken for one.
  *
  * The body of a running stream has no envelopes: it is what the client receives, and a comment at its end with a close code. A body without
- * it was lost. Comments without a code, in the same form, are probes: the Worker leaves out both.
+ * it was lost. Comments without a code, in the same form, are probes. Clients ignore comments; the Worker leaves out those at the end of
+ * what arrives.
  */
 
 /** The name of the relay of the connection of a POST. Those of later connections are random. */
