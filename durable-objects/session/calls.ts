@@ -345,6 +345,7 @@ export class Calls {
       this.#replies.drop(running.post, running.call)
     } finally {
       running.cancellation.abort(reason)
+      this.#parkUnlessRunning(running.post)
     }
   }
 

@@ -41,8 +41,7 @@ export class NewStreams {
   append(stream: number, frame: string, id: EventId): void {
     const started = this.#new.get(stream)
     if (!started) return
-    // Each of the two: a result may be much larger than all before it.
-    if (Math.max(started.frames.length, frame.length) > maxCharacters) return this.delete(stream)
+    if (started.frames.length + frame.length > maxCharacters) return this.delete(stream)
     started.frames += frame
     started.last = id
   }
@@ -71,9 +70,8 @@ export class NewStreams {
    * @param polling whether the client understands priming events
    */
   respond(stream: number, polling: boolean): { frames?: string; body?: ReadableStream<Uint8Array> } {
-    const started = this.#new.get(stream)
+    const started = this.take(stream)
     if (!started || (!started.isOver && this.#bodies.size >= maxEntries)) return {}
-    this.delete(stream)
     const frames = (polling ? primingFrame(eventIdText({ stream, seq: 0 })) : '') + started.frames
     if (started.isOver) return { frames }
     const body = new StreamBody(() => {

@@ -47,11 +47,11 @@ export class StreamBody {
     this.send(probe)
   }
 
-  /** Ends the body. @param code see `close-code.ts` */
-  close(code: number): void {
+  /** Ends the body. @param code see `close-code.ts` @param frames what the Worker gets before. Default: nothing */
+  close(code: number, frames = ''): void {
     if (this.#isOver) return
     this.#end()
-    this.#write(endOfBody(code))
+    this.#write(frames + endOfBody(code))
     this.#writer.close().catch(ignore)
   }
 

@@ -254,7 +254,7 @@ export class SessionStreams {
       const floods = readers.length > 0 && this.#isFlooded(frames.length)
       for (const reader of readers) {
         if (floods) reader.close(closeCode.paused)
-        else sendFrames(reader, frames, last)
+        else reader.send(reader instanceof StreamBody ? frames : relayMessage(frames, last))
       }
     }
   }
@@ -306,9 +306,9 @@ export class SessionStreams {
     return this.#log.find(standingStream) !== undefined
   }
 
-  /** Whether a stream has a relay. */
+  /** Whether a stream has a relay, or a Worker reads its body. */
   isOpen(stream: number): boolean {
-    return this.#sockets(stream).length > 0
+    return this.isRead(stream) || this.#sockets(stream).length > 0
   }
 
   /** Returns the body of a stream, or its relays. */
@@ -371,11 +371,8 @@ function sendStarted(socket: WebSocket, { frames, last, isOver }: NewStream): vo
   if (isOver) socket.close(closeCode.complete)
 }
 
-function sendFrames(reader: WebSocket | StreamBody, frames: string, last?: string): void {
-  reader.send(reader instanceof StreamBody ? frames : relayMessage(frames, last))
-}
-
 function sendAway(reader: WebSocket | StreamBody, retry: number): void {
-  sendFrames(reader, retryFrame(retry))
+  if (reader instanceof StreamBody) return reader.close(closeCode.released, retryFrame(retry))
+  reader.send(relayMessage(retryFrame(retry)))
   reader.close(closeCode.released)
 }
