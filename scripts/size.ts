@@ -23,7 +23,7 @@ const extra = (entry: string) => `${everything};export * from 'edgemcp/${entry}'
 /** `budget`: kilobytes of 1,000 bytes, after gzip. */
 const bundles = [
   { name: 'hello without sessions() and schema library', source: stateless, external: schemaLibraries, budget: 47.9 },
-  { name: 'hello, without its schema library', source: hello, external: schemaLibraries, budget: 68.3 },
+  { name: 'hello, without its schema library', source: hello, external: schemaLibraries, budget: 68.5 },
   { name: 'everything of edgemcp', source: everything, external: schemaLibraries, budget: 49.3 },
   { name: 'with edgemcp/api-keys', source: extra('api-keys'), external: schemaLibraries },
   { name: 'with edgemcp/apps', source: extra('apps'), external: schemaLibraries },
