@@ -215,6 +215,21 @@ describe('a body whose credential is verified again', () => {
   })
 })
 
+test('a body that is too large to wait for a credential is left, and no relay opens before the credential is verified', async () => {
+  const stub = session()
+  const { dialed, dial } = dialing(stub)
+  const { promise: verified, resolve } = Promise.withResolvers<Record<never, never>>()
+  const credential = { recheck: { at: 0, verify: () => verified } }
+  const options = { keepAliveMs: 20, maxBufferedBytes: 10, dial, credential }
+  const reader = passOnBody(options, await bodyOf(stub, 'ask_name')).body?.getReader()
+  // Each comment that is read makes room.
+  for (let read = 0; read < 3; read += 1) await reader?.read()
+  expect(dialed).toEqual([])
+  resolve({})
+  await vi.waitFor(() => expect(dialed).toEqual([undefined]))
+  await reader?.cancel()
+})
+
 test('a client that is sent away after a large event leaves, although the Worker has not read the event', async () => {
   const streams = new NewStreams()
   streams.begin(1)

@@ -161,12 +161,10 @@ class Relay {
 
   /** Ends the stream of a client whose credential was revoked. It can continue with another credential. */
   async #verifyAgain(verify: () => Promise<Credential>): Promise<void> {
-    try {
-      this.#credential = await verify()
-    } catch {
-      if (!this.#hasEnded) this.#onMaxAge()
-    }
+    const credential = await verify().catch(() => undefined)
     this.#verifying = undefined
+    if (credential) this.#credential = credential
+    else if (!this.#hasEnded) this.#onMaxAge()
     const held = this.#hasEnded ? [] : this.#held
     this.#held = []
     this.#heldCharacters = 0
@@ -265,9 +263,9 @@ class Relay {
     } else this.#disconnect(closeCode.clientGone)
   }
 
-  /** Opens the next socket of a paused stream: there is room again, or the stream ends. */
+  /** Opens the next socket of a paused stream: there is room again, or the stream ends. Not before a credential is verified again. */
   #resume(): void {
-    if (!this.#isPaused) return
+    if (!this.#isPaused || this.#verifying) return
     this.#isPaused = false
     this.#redial()
   }
