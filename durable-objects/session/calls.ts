@@ -38,6 +38,7 @@ import { PendingPost, restOfPost, type SessionCall, storedCall } from './pending
 import type { Replies } from './replies.ts'
 import type { Post, Posted } from './rpc.ts'
 import type { SessionHost } from './session-host.ts'
+import type { SessionStreams } from './streams.ts'
 
 /** How often a call runs again, after its object was lost, before it ends with an error. */
 const mostRepeats = 2
@@ -62,6 +63,7 @@ export class Calls {
   readonly #ledger: CallLedger
   readonly #alarms: Alarms
   readonly #lifetime: Lifetime
+  readonly #streams: SessionStreams
   readonly #replies: Replies
   readonly #inputRequests: InputRequests
   readonly #services: CallServices
@@ -76,6 +78,7 @@ export class Calls {
     ledger: CallLedger,
     alarms: Alarms,
     lifetime: Lifetime,
+    streams: SessionStreams,
     replies: Replies,
     inputRequests: InputRequests,
     services: CallServices,
@@ -85,6 +88,7 @@ export class Calls {
     this.#ledger = ledger
     this.#alarms = alarms
     this.#lifetime = lifetime
+    this.#streams = streams
     this.#replies = replies
     this.#inputRequests = inputRequests
     this.#services = services
@@ -113,10 +117,10 @@ export class Calls {
   }
 
   /** Lets the object sleep soon if no call of a POST runs. */
-  #parkUnlessRunning(post: PendingPost): void {
-    this.#replies.parkUnlessRunning(post, (stream) =>
-      [...this.#running.values()].some((other) => other.post.stream === stream),
-    )
+  #parkUnlessRunning({ stream }: PendingPost): void {
+    if (stream === undefined) return
+    const isRunning = () => [...this.#running.values()].some(({ post }) => post.stream === stream)
+    this.#streams.parkUnlessRunning(stream, isRunning)
   }
 
   /**
@@ -386,7 +390,8 @@ export class Calls {
     for (;;) {
       this.#inputRequests.endOverdue()
       const running = [...this.#running.values()]
-      const isAwaited = running.some(({ post }) => this.#replies.isAwaited(post))
+      // The client waits for the response, or reads its body.
+      const isAwaited = running.some(({ post: { stream } }) => stream === undefined || this.#streams.isRead(stream))
       if (isAwaited) lifetime.markSeen()
       const last = Math.min(end, lifetime.due())
       if (running.length === 0 || last <= Date.now()) return
@@ -394,7 +399,7 @@ export class Calls {
       await this.#alarms.wait(works, Math.min(last, this.#inputRequests.due, Date.now() + probeMs))
       if (epoch !== lifetime.epoch) return
       if (isAwaited) lifetime.markSeen()
-      this.#replies.probe()
+      this.#streams.probe()
       this.#inputRequests.poll()
     }
   }

@@ -113,7 +113,7 @@ export class Session extends Store implements SessionRpc {
     this.#subscriptions = subscriptions
     this.#tasks = tasks
     this.#inputRequests = inputRequests
-    this.#calls = new Calls(host, log, ledger, alarms, lifetime, replies, inputRequests, services)
+    this.#calls = new Calls(host, log, ledger, alarms, lifetime, streams, replies, inputRequests, services)
   }
 
   /**

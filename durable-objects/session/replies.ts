@@ -102,21 +102,6 @@ export class Replies {
     if (this.#streams.requestAnswered(stream, now)) this.#lifetime.addAlarm(now + this.#host.options.log.maxAgeMs)
   }
 
-  /** Called when a call of a POST does not run any more. @param isRunning whether another one of its stream does */
-  parkUnlessRunning({ stream }: PendingPost, isRunning: (stream: number) => boolean): void {
-    if (stream !== undefined) this.#streams.parkUnlessRunning(stream, () => isRunning(stream))
-  }
-
-  /** Whether the client of a POST waits for its response, or reads the body of it. */
-  isAwaited({ stream }: PendingPost): boolean {
-    return stream === undefined || this.#streams.isRead(stream)
-  }
-
-  /** See `NewStreams.probe`. */
-  probe(): void {
-    this.#streams.probe()
-  }
-
   /** Closes the connection, while the call continues: the client reconnects for the remaining events. */
   release(post: PendingPost, expires: number, retry?: number): void {
     // Over HTTP+SSE, the client cannot reconnect: the session ends with its stream.
