@@ -5,56 +5,21 @@ import { createServer } from 'edgemcp'
 import { describe, expect, test, vi } from 'vitest'
 import { type AddedParts, SubscriptionsPart } from '../../durable-objects/session/added-parts.ts'
 import { migrations } from '../../durable-objects/session/migrations.ts'
-import { Session } from '../../durable-objects/session/object.ts'
+import type { Session } from '../../durable-objects/session/object.ts'
 import type { SessionRpc } from '../../durable-objects/session/rpc.ts'
 import type { SessionHost } from '../../durable-objects/session/session-host.ts'
 import { versionOf } from '../../durable-objects/shared/schema.ts'
 import type { SubscriptionsRpc } from '../../durable-objects/subscriptions/rpc.ts'
 import { Subscriptions } from '../../durable-objects/subscriptions/session-part.ts'
 import * as closeCode from '../../worker/protocol/close-code.ts'
+import { type Running, running } from './running-session.ts'
 import { post, postTo, relayUrl, sessionSettings, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
 const { McpSession } = exports as unknown as { McpSession: { getByName(name: string): Stub } }
 
-type Running = {
-  session: Session
-  /** Returns the next instance of the object, after the last one was lost. */
-  next(host?: Partial<SessionHost>): Session
-  storage: DurableObjectStorage
-  sockets(): WebSocket[]
-  reported: unknown[]
-  name: string
-}
-
 const subscribingParts: AddedParts = {
   subscriptions: new SubscriptionsPart({ Subscriptions, shardOf: () => 0 }),
-}
-
-/** Runs a session whose host differs from the default in some members. */
-async function running(
-  host: Partial<SessionHost>,
-  use: (running: Running) => Promise<void>,
-  added: AddedParts = {},
-): Promise<void> {
-  const name = crypto.randomUUID()
-  const reported: unknown[] = []
-  const server = createServer({ name: 'test', version: '1.0.0' })
-  const defaults = {
-    server,
-    life: week,
-    options: sessionSettings,
-    at: () => ({ server: host.server ?? server, seals: () => ({}) }),
-    report: (problem: unknown) => reported.push(problem),
-  }
-  await runInDurableObject(McpSession.getByName(name), async (_, state) => {
-    // Only what these tests use of a host.
-    const next = (changed: Partial<SessionHost> = {}) =>
-      new Session(state, {} as never, { ...defaults, ...host, ...changed } as unknown as SessionHost, added)
-    const sockets = () => state.getWebSockets()
-    await use({ session: next(), next, storage: state.storage, sockets, reported, name })
-    await state.storage.deleteAll()
-  })
 }
 
 const alarmOf = (stub: Stub) => runInDurableObject(stub, (_, state) => state.storage.getAlarm())

@@ -1,59 +1,17 @@
 /** What another entry of a session changes between two entries, or while one of them waits. */
-import { runInDurableObject } from 'cloudflare:test'
-import { exports } from 'cloudflare:workers'
 import { createServer } from 'edgemcp'
 import { expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import { type AddedParts, ClientTasksPart, SubscriptionsPart } from '../../durable-objects/session/added-parts.ts'
 import { migrations } from '../../durable-objects/session/migrations.ts'
-import { Session } from '../../durable-objects/session/object.ts'
-import type { SessionRpc } from '../../durable-objects/session/rpc.ts'
-import type { SessionHost } from '../../durable-objects/session/session-host.ts'
+import type { Session } from '../../durable-objects/session/object.ts'
 import { versionOf } from '../../durable-objects/shared/schema.ts'
 import type { SubscriptionsRpc } from '../../durable-objects/subscriptions/rpc.ts'
 import { Subscriptions } from '../../durable-objects/subscriptions/session-part.ts'
 import { ClientTasks } from '../../durable-objects/task/client-tasks.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
+import { running } from './running-session.ts'
 import { openingOf, post, postTo, relayUrl, sessionSettings, week } from './session-post.ts'
-
-type Stub = DurableObjectStub & SessionRpc
-const { McpSession } = exports as unknown as { McpSession: { getByName(name: string): Stub } }
-
-type Running = {
-  readonly session: Session
-  readonly storage: DurableObjectStorage
-  readonly name: string
-  readonly reported: unknown[]
-  readonly aborted: unknown[]
-}
-
-/** Runs a session whose host is as given. */
-async function running(
-  host: Partial<SessionHost>,
-  use: (running: Running) => Promise<void>,
-  added: AddedParts = {},
-): Promise<void> {
-  const name = crypto.randomUUID()
-  const reported: unknown[] = []
-  const aborted: unknown[] = []
-  const server = host.server ?? createServer({ name: 'test', version: '1.0.0' })
-  const defaults = {
-    server,
-    life: week,
-    options: sessionSettings,
-    at: () => ({ server, seals: () => ({}) }),
-    countRoundOf: () => undefined,
-    report: (problem: unknown) => reported.push(problem),
-  }
-  await runInDurableObject(McpSession.getByName(name), async (_, state) => {
-    vi.spyOn(state, 'abort').mockImplementation(((reason: unknown) => void aborted.push(reason)) as never)
-    // Only what these tests use of a host.
-    const session = new Session(state, {} as never, { ...defaults, ...host } as unknown as SessionHost, added)
-    await use({ session, storage: state.storage, name, reported, aborted })
-    vi.restoreAllMocks()
-    await state.storage.deleteAll()
-  })
-}
 
 const privileged: Principal = { issuer: 'i', subject: 's', scopes: ['hr'], claims: {} }
 
