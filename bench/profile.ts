@@ -3,6 +3,7 @@ import { Client } from './compare/client.ts'
 import { entryOf, participants } from './compare/participants.ts'
 import { scenarios } from './compare/scenarios.ts'
 import { Folder } from './folder.ts'
+import { scenarios as withPauses } from './pauses.ts'
 import { startWorkerd } from './workerd.ts'
 
 /** Milliseconds before the recording, and of the recording. */
@@ -25,12 +26,12 @@ type Profile = {
 
 /** @returns a table of functions, by the time spent in each, without the functions that it called */
 export async function profile(serverName: string, key: string): Promise<string> {
-  const scenario = scenarios.find((one) => one.key === key)
+  const scenario = [...scenarios, ...withPauses].find((one) => one.key === key)
   const participant = participants.find(({ name }) => name === serverName)
   const entry = scenario && participant && entryOf(participant, scenario.lane)
   if (!entry) throw new Error(`There is no scenario ${key} for a server ${serverName}`)
   using folder = new Folder()
-  const worker = { ...entry.worker, offer: scenario.offer, isReadable: true }
+  const worker = { ...entry.worker, offer: scenario.offer, pauseMs: scenario.pauseMs, isReadable: true }
   using workerd = await startWorkerd(worker, folder.path, { inspected: true })
   const client = new Client(workerd.url, entry.way)
   try {

@@ -44,8 +44,6 @@ import type { SessionStreams } from './streams.ts'
 const mostRepeats = 2
 /** Milliseconds until the alarm that keeps the object in memory for a call whose POST has been answered with a stream. */
 const keepAwakeAfterMs = 20_000
-/** Milliseconds between probes of bodies: see `NewStreams.probe`. */
-const probeMs = 15_000
 /** An alarm may run for 15 minutes. The next alarm continues a longer call. */
 const maxAlarmMs = 14 * 60_000
 
@@ -396,10 +394,9 @@ export class Calls {
       const last = Math.min(end, lifetime.due())
       if (running.length === 0 || last <= Date.now()) return
       const works = Promise.allSettled(running.map(({ work }) => work))
-      await this.#alarms.wait(works, Math.min(last, this.#inputRequests.due, Date.now() + probeMs))
+      await this.#alarms.wait(works, Math.min(last, this.#inputRequests.due))
       if (epoch !== lifetime.epoch) return
       if (isAwaited) lifetime.markSeen()
-      this.#streams.probe()
       this.#inputRequests.poll()
     }
   }

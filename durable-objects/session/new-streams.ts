@@ -4,7 +4,6 @@
  */
 
 import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
-import * as closeCode from '../../worker/protocol/close-code.ts'
 import { primingFrame } from '../../worker/protocol/server-sent-events.ts'
 import { type EventId, eventIdText } from '../shared/event-log.ts'
 import { StreamBody } from './stream-body.ts'
@@ -31,6 +30,12 @@ export class NewStreams {
   readonly #new = new BoundedMap<number, NewStream>({ maxEntries })
   /** Bodies of running streams. */
   readonly #bodies = new Map<number, StreamBody>()
+  readonly #keepAliveMs: number
+
+  /** @param keepAliveMs milliseconds between comments on a body */
+  constructor(keepAliveMs: number) {
+    this.#keepAliveMs = keepAliveMs
+  }
 
   /** Collects the events of a new stream. */
   begin(stream: number): void {
@@ -68,15 +73,21 @@ export class NewStreams {
    * relay, because it was released or is long, or because there are too many bodies.
    *
    * @param polling whether the client understands priming events
+   * @param bodyUntil see `Post`
    */
-  respond(stream: number, polling: boolean): { frames?: string; body?: ReadableStream<Uint8Array> } {
+  respond(
+    stream: number,
+    { polling, bodyUntil }: { polling: boolean; bodyUntil: number },
+  ): { frames?: string; body?: ReadableStream<Uint8Array> } {
     const started = this.take(stream)
-    if (!started || (!started.isOver && this.#bodies.size >= maxEntries)) return {}
+    if (!started) return {}
     const frames = (polling ? primingFrame(eventIdText({ stream, seq: 0 })) : '') + started.frames
     if (started.isOver) return { frames }
-    const body = new StreamBody(() => {
+    if (this.#bodies.size >= maxEntries || bodyUntil <= Date.now()) return {}
+    const onEnd = () => {
       if (this.#bodies.get(stream) === body) this.#bodies.delete(stream)
-    })
+    }
+    const body = new StreamBody({ keepAliveMs: this.#keepAliveMs, until: bodyUntil, onEnd })
     this.#bodies.set(stream, body)
     if (frames) body.send(frames)
     return { body: body.readable }
@@ -87,23 +98,18 @@ export class NewStreams {
     return this.#bodies.get(stream)
   }
 
-  /** Finds Workers that have left: the platform does not report that a body is read no more before something is written to it. */
-  probe(): void {
-    for (const body of [...this.#bodies.values()]) body.probe()
-  }
-
-  /** Ends the body of a stream soon, unless a call of the stream runs then: a relay continues, and the object can sleep. */
+  /** Ends the body of a stream soon, unless a call of the stream runs: a relay continues, and the object can sleep. */
   parkUnlessRunning(stream: number, isRunning: () => boolean): void {
     const body = this.#bodies.get(stream)
-    if (!body) return
+    if (!body || isRunning()) return
     body.after(parkAfterMs, () => {
-      if (!isRunning()) body.close(closeCode.parked)
+      if (!isRunning()) body.breakOff()
     })
   }
 
   /** Ends all streams. */
   completeAll(): void {
     for (const [stream] of [...this.#new]) this.delete(stream)
-    for (const body of [...this.#bodies.values()]) body.close(closeCode.complete)
+    for (const body of [...this.#bodies.values()]) body.end()
   }
 }

@@ -98,7 +98,7 @@ export class Session extends Store implements SessionRpc {
     const skippedIds = () => lifetime.skippedIds
     const log = new EventLog(sql, () => host.options.log, skippedIds)
     const ledger = new CallLedger(sql, skippedIds)
-    const streams = new SessionStreams(ctx, values, log, ledger)
+    const streams = new SessionStreams(ctx, values, log, ledger, host.options.keepAliveMs)
     const registration = new Registration(host, values, log, lifetime, added.subscriptions?.shardOf)
     const own = { host, values, lifetime, streams }
     const subscriptions = added.subscriptions && new added.subscriptions.Subscriptions(own, registration)

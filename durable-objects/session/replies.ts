@@ -143,14 +143,14 @@ export class Replies {
     // Calls that end in this turn are not written, and the others are written together.
     if (isStream || pending.replies.length === 0) await drainMicrotasks()
     if (epoch !== lifetime.epoch) return { gone: true }
-    const posted = isStream ? this.#respondWithStream(pending) : respondWithReplies(pending, post)
+    const posted = isStream ? this.#respondWithStream(pending, post) : respondWithReplies(pending, post)
     return { ...posted, ...(refusals.length > 0 && { refusals }) }
   }
 
-  #respondWithStream({ stream, revision }: PendingPost): Posted {
+  #respondWithStream({ stream, revision }: PendingPost, { bodyUntil }: Post): Posted {
     // The stream of an HTTP+SSE session is open, or its Worker reconnects.
     if (stream === undefined || stream === standingStream) return { status: 202 }
-    return { stream, ...this.#streams.respond(stream, revision.polling) }
+    return { stream, ...this.#streams.respond(stream, { polling: revision.polling, bodyUntil }) }
   }
 }
 

@@ -28,6 +28,8 @@ export type PostedRequest = {
   requestContext?: StoredContext
   /** Whether the client accepts event streams. */
   streams: boolean
+  /** Milliseconds since 1970 until which the stream of the POST may be the body of its response, see `Posted`. */
+  bodyUntil: number
 }
 
 /** The part that the POSTs of a session to an endpoint have in common. */

@@ -9,6 +9,8 @@ import type { SubscriptionsRpc } from '../subscriptions/rpc.ts'
 export type SessionSettings = {
   /** Milliseconds without a message after which the response of a call becomes a stream. */
   readonly streamAfterMs: number
+  /** Milliseconds between keep-alive comments on a stream. */
+  readonly keepAliveMs: number
   /** Milliseconds after which an idle session ends. */
   readonly ttl: number
   readonly log: ReplayLimits

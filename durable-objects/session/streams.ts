@@ -45,7 +45,7 @@ export class SessionStreams {
   readonly #values: SessionValues
   readonly #log: EventLog
   readonly #ledger: CallLedger
-  readonly #new = new NewStreams()
+  readonly #new: NewStreams
   /**
    * Streams that were released while they had no relay: the last event before, which the next relay gets, and milliseconds after which the
    * client should reconnect.
@@ -57,7 +57,9 @@ export class SessionStreams {
   readonly #admitted = new BoundedMap<string, readonly string[]>({ maxEntries: 100 })
   #burst = { at: 0, sent: 0 }
 
-  constructor(ctx: DurableObjectState, values: SessionValues, log: EventLog, ledger: CallLedger) {
+  /** @param keepAliveMs see `Limits` */
+  constructor(ctx: DurableObjectState, values: SessionValues, log: EventLog, ledger: CallLedger, keepAliveMs: number) {
+    this.#new = new NewStreams(keepAliveMs)
     this.#ctx = ctx
     this.#log = log
     this.#ledger = ledger
@@ -72,10 +74,10 @@ export class SessionStreams {
   }
 
   /** See `NewStreams.respond`. */
-  respond(stream: number, polling: boolean): ReturnType<NewStreams['respond']> {
+  respond(...params: Parameters<NewStreams['respond']>): ReturnType<NewStreams['respond']> {
     // The body gets only what is sent afterwards.
     this.flush()
-    return this.#new.respond(stream, polling)
+    return this.#new.respond(...params)
   }
 
   /** Called when a call of a stream does not run any more. @param isRunning whether another one of the stream does */
@@ -86,11 +88,6 @@ export class SessionStreams {
   /** Whether a Worker reads the body of a stream. */
   isRead(stream: number): boolean {
     return this.#new.bodyOf(stream)?.isRead === true
-  }
-
-  /** See `NewStreams.probe`. */
-  probe(): void {
-    this.#new.probe()
   }
 
   /**
@@ -372,7 +369,7 @@ function sendStarted(socket: WebSocket, { frames, last, isOver }: NewStream): vo
 }
 
 function sendAway(reader: WebSocket | StreamBody, retry: number): void {
-  if (reader instanceof StreamBody) return reader.close(closeCode.released, retryFrame(retry))
+  if (reader instanceof StreamBody) return reader.end(retryFrame(retry))
   reader.send(relayMessage(retryFrame(retry)))
   reader.close(closeCode.released)
 }

@@ -6,7 +6,13 @@ import type { Message, RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 export const week = 7 * 24 * 60 * 60_000
 
 /** Options of a session, for tests that make its object themselves. */
-export const sessionSettings = { streamAfterMs: 1000, ttl: week, log: defaultLogBounds, revive: true }
+export const sessionSettings = {
+  streamAfterMs: 1000,
+  keepAliveMs: 15_000,
+  ttl: week,
+  log: defaultLogBounds,
+  revive: true,
+}
 
 /** What a Worker hands to the Session object of a client of 2025-11-25 that can be asked for input. */
 export const postOf = (messages: Message[], more: Partial<Post> = {}): Post => ({
@@ -21,6 +27,7 @@ export const postOf = (messages: Message[], more: Partial<Post> = {}): Post => (
   session: 'sealed',
   expires: Date.now() + week,
   streams: true,
+  bodyUntil: Date.now() + week,
   ...more,
 })
 

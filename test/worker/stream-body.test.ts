@@ -1,14 +1,15 @@
 /** The response to a POST whose calls run: the body of its stream, and the relay that continues it. */
-import { evictDurableObject } from 'cloudflare:test'
+import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { describe, expect, test, vi } from 'vitest'
 import { NewStreams } from '../../durable-objects/session/new-streams.ts'
-import type { SessionRpc } from '../../durable-objects/session/rpc.ts'
-import { passOnBody } from '../../worker/http/relay.ts'
-import { relayRequest } from '../../worker/plugins/sessions/session-object.ts'
+import type { Post, SessionRpc } from '../../durable-objects/session/rpc.ts'
+import { emptyContext } from '../../worker/declarations/request-context.ts'
+import { passOnBody } from '../../worker/http/pass-on-body.ts'
+import { openRelay } from '../../worker/http/relay.ts'
+import { postToSession, relayRequest } from '../../worker/plugins/sessions/session-object.ts'
 import * as closeCode from '../../worker/protocol/close-code.ts'
-import { endOfBody, firstRelay, readRelayMessage, relayMessage } from '../../worker/protocol/relay-messages.ts'
-import { eventFrame, primingFrame } from '../../worker/protocol/server-sent-events.ts'
+import { firstRelay, readRelayMessage, relayMessage } from '../../worker/protocol/relay-messages.ts'
 import { post, postAndRead, postOf, postTo, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
@@ -16,8 +17,8 @@ const namespace = (exports as unknown as { McpSession: { getByName(name: string)
 const session = () => namespace.getByName(crypto.randomUUID())
 
 /** Calls a tool, and returns the body of its stream. */
-async function bodyOf(stub: Stub, name: string): Promise<ReadableStream<Uint8Array>> {
-  const posted = await postAndRead(stub, post('tools/call', { name, arguments: {} }))
+async function bodyOf(stub: Stub, name: string, more: Partial<Post> = {}): Promise<ReadableStream<Uint8Array>> {
+  const posted = await postAndRead(stub, post('tools/call', { name, arguments: {} }, more))
   if (!('stream' in posted) || !posted.body) throw new Error(`No body: ${JSON.stringify(posted)}`)
   return posted.body
 }
@@ -36,6 +37,28 @@ function dialing(stub: Stub, relay: string = firstRelay) {
   return { dialed, dial }
 }
 
+/** A body that an object writes, and its Worker receives. */
+async function bodyBy(write: (writer: WritableStreamDefaultWriter<Uint8Array>) => void) {
+  const stub = session()
+  await runInDurableObject(stub, (instance) => {
+    vi.spyOn(Object.getPrototypeOf(instance), 'post').mockImplementationOnce(async () => {
+      const { readable, writable } = new IdentityTransformStream()
+      write(writable.getWriter())
+      return { stream: 1, body: readable }
+    })
+  })
+  return bodyOf(stub, 'any')
+}
+
+/** A body that breaks after some parts, as when its object is lost. */
+const brokenAfter = (...parts: readonly (Uint8Array | string)[]) =>
+  bodyBy(async (writer) => {
+    for (const part of parts) {
+      if (part.length > 0) await writer.write(typeof part === 'string' ? new TextEncoder().encode(part) : part)
+    }
+    await writer.abort(new Error('The object is lost')).catch(() => {})
+  })
+
 const textOf = (body: ReadableStream<Uint8Array>) => new Response(body).text()
 const idsIn = (text: string) => text.match(/^id: .*$/gm)?.map((line) => line.slice(4))
 const limits = { keepAliveMs: 15_000, maxBufferedBytes: 1_000_000 }
@@ -47,7 +70,6 @@ describe('the body of a running stream', () => {
     expect(await ada(stub)).toEqual({ status: 202 })
     const text = await body
     expect(idsIn(text)).toEqual(['1.0', '1.1', '1.2'])
-    expect(text.endsWith(endOfBody(closeCode.complete))).toBe(true)
     const resumed = await dialing(stub, 'another').dial('1.1', false)
     const resent = Promise.withResolvers<unknown>()
     resumed.webSocket?.addEventListener('message', ({ data }) => {
@@ -58,7 +80,7 @@ describe('the body of a running stream', () => {
     expect(text).toContain(payload)
   })
 
-  test('reaches the client without the end that the object wrote', async () => {
+  test('reaches the client as the object wrote it', async () => {
     const stub = session()
     const response = passOnBody({ ...limits, ...dialing(stub) }, await bodyOf(stub, 'ask_name'))
     await ada(stub)
@@ -80,46 +102,76 @@ describe('the body of a running stream', () => {
   test('moves to a relay when the client takes longer to answer, so that the object can sleep', async () => {
     const stub = session()
     const { dialed, dial } = dialing(stub)
-    const response = passOnBody({ ...limits, dial }, await bodyOf(stub, 'ask_name'))
+    const text = passOnBody({ ...limits, dial }, await bodyOf(stub, 'ask_name')).text()
     await vi.waitFor(() => expect(dialed).toEqual(['1.1']))
     await evictDurableObject(stub, { webSockets: 'hibernate' })
     await ada(stub)
-    expect(idsIn(await response.text())).toEqual(['1.0', '1.1', '1.2'])
+    expect(idsIn(await text)).toEqual(['1.0', '1.1', '1.2'])
     expect(dialed).toEqual(['1.1'])
   })
 
-  test.each(['before', 'after'])('continues on a relay when the object is lost %s the answer', async (when) => {
+  test.each([
+    ['before the answer', ''],
+    ['after the answer', ''],
+    ['before the answer', 'id: 1.2\ndata: {"jsonrpc"'],
+    ['after the answer', 'id: 1.2\ndata: {"jsonrpc"'],
+    ['after the answer', 'id: 1.2'],
+    ['after the answer', 'i'],
+    ['after the answer', ': keep'],
+  ])('continues on a relay when the object is lost %s, and %j has arrived of the next event', async (when, part) => {
     const stub = session()
     const own = (await bodyOf(stub, 'ask_name')).getReader()
     const { value: first = new Uint8Array() } = await own.read()
-    if (when === 'after') await ada(stub)
-    // A part of the answer has arrived.
-    const lost = new ReadableStream<Uint8Array>({
-      start(controller) {
-        controller.enqueue(first)
-        controller.enqueue(new TextEncoder().encode('id: 1.2\ndata: {"part'))
-      },
-      pull(controller) {
-        controller.error(new Error('Durable Object reset because its code was updated.'))
-      },
-    })
+    if (when === 'after the answer') await ada(stub)
     const { dialed, dial } = dialing(stub)
-    const response = passOnBody({ ...limits, dial }, lost)
-    if (when === 'before') {
-      await vi.waitFor(() => expect(dialed).toEqual(['1.1']))
-      await ada(stub)
-    }
-    const text = await response.text()
-    expect(idsIn(text)).toEqual(['1.0', '1.1', '1.2'])
-    expect(text).not.toContain('part')
+    const response = passOnBody({ ...limits, dial }, await brokenAfter(first, part))
+    const text = response.text()
+    await vi.waitFor(() => expect(dialed).toEqual(['1.1']))
+    if (when === 'before the answer') await ada(stub)
+    expect((await text).replace(/^: keep\n/m, '')).toMatch(
+      /^id: 1\.0\n[^:]*: \d+\ndata: \n\nid: 1\.1\ndata: .*\n\n\n?id: 1\.2\ndata: {"jsonrpc".*Hello, Ada!.*\n\n$/,
+    )
     expect(dialed).toEqual(['1.1'])
+  })
+
+  test('ends for a client that has the start of an event that does not exist any more', async () => {
+    const stub = session()
+    const own = (await bodyOf(stub, 'ask_name')).getReader()
+    const { value: first = new Uint8Array() } = await own.read()
+    await ada(stub)
+    const { dial } = dialing(stub)
+    const response = passOnBody({ ...limits, dial }, await brokenAfter(first, 'id: 1.9'))
+    expect(idsIn(await response.text())).toEqual(['1.0', '1.1', '1.9'])
+  })
+
+  test.each(['before', 'after'])('has no event from a time on, %s its first event', async (when) => {
+    const stub = session()
+    const bodyUntil = when === 'before' ? Date.now() : Date.now() + 100
+    const posted = await postAndRead(stub, post('tools/call', { name: 'ask_name', arguments: {} }, { bodyUntil }))
+    if (when === 'before') return expect(posted).toEqual({ stream: 1 })
+    if (!('stream' in posted) || !posted.body) throw new Error('There is no body')
+    const text = textOf(posted.body).catch(() => 'broken')
+    await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(bodyUntil))
+    await ada(stub)
+    expect(await text).toBe('broken')
+  })
+
+  test('has a relay for a client that has left only until the next comment', async () => {
+    const stub = session()
+    const { 0: relay, 1: object } = new WebSocketPair()
+    const closed = Promise.withResolvers<number>()
+    object.addEventListener('close', ({ code }) => closed.resolve(code))
+    object.accept()
+    const dial = async () => new Response(null, { status: 101, webSocket: relay })
+    await passOnBody({ ...limits, keepAliveMs: 20, dial }, await bodyOf(stub, 'ask_name')).body?.cancel()
+    expect(await closed.promise).toBe(closeCode.clientGone)
   })
 
   test('ends when its client resumes the stream elsewhere', async () => {
     const stub = session()
     const body = textOf(await bodyOf(stub, 'ask_name'))
     const elsewhere = await dialing(stub, 'elsewhere').dial('1.1', false)
-    expect((await body).endsWith(endOfBody(closeCode.replaced))).toBe(true)
+    expect(idsIn(await body)).toEqual(['1.0', '1.1'])
     expect(elsewhere.status).toBe(101)
     elsewhere.webSocket?.accept()
   })
@@ -130,16 +182,6 @@ describe('the body of a running stream', () => {
     expect((await dialing(stub, 'lost').dial('1.1', true)).status).toBe(409)
     await ada(stub)
     expect(idsIn(await body)).toEqual(['1.0', '1.1', '1.2'])
-  })
-
-  test('continues on a relay when its client reads slowly', async () => {
-    const stub = session()
-    const { dialed, dial } = dialing(stub)
-    const response = passOnBody({ ...limits, maxBufferedBytes: 10, dial }, await bodyOf(stub, 'ask_name'))
-    await ada(stub)
-    expect(dialed).toEqual([])
-    expect(idsIn(await response.text())).toEqual(['1.0', '1.1', '1.2'])
-    expect(dialed).toEqual(['1.0'])
   })
 
   test('is left to a relay when the server sends its client away', async () => {
@@ -167,85 +209,85 @@ describe('the body of a running stream', () => {
   })
 })
 
-describe('a body whose credential is verified again', () => {
-  const large = 'x'.repeat(400_000)
-  const frames = Array.from({ length: 20 }, (_, index) => eventFrame(`{"${large}":0}`, `1.${index + 1}`))
-  /** A body that counts what was read. The first part has several events. */
-  function bodyWith(parts: readonly string[]) {
-    const counts = { read: 0 }
-    const body = new ReadableStream<Uint8Array>(
-      {
-        pull(controller) {
-          const part = parts[counts.read]
-          if (part === undefined) return controller.close()
-          counts.read += 1
-          controller.enqueue(new TextEncoder().encode(part))
-        },
-      },
-      { highWaterMark: 0 },
-    )
-    return { body, counts }
+test.each([
+  ['its access token expires', { expires: 5_000 }, 5_000],
+  ['its credential is verified again', { recheck: { at: 4_000, verify: () => Promise.reject() } }, 4_000],
+  ['half of the maximum age of streams', undefined, 1_000_000],
+])('the body of a stream of 2025-11-25 ends when %s', async (_, credential, until) => {
+  vi.useFakeTimers({ toFake: ['Date'], now: 0 })
+  const { handshake, expires } = post('ping')
+  const posted = Promise.withResolvers<string>()
+  const host = {
+    limits: { maxStreamAgeMs: 2_000_000 },
+    object: () => ({ post: async (request: string) => posted.resolve(request) ?? '' }),
   }
-  const options = {
-    keepAliveMs: 15_000,
-    maxBufferedBytes: 100_000_000,
-    dial: () => Promise.reject(new Error('No relay is expected')),
+  const access = {
+    credential,
+    requestContext: emptyContext,
+    request: new Request('https://a/'),
+    scopesOfMessages: () => [],
   }
-
-  test('brings a client whose token was revoked an event id, and no event', async () => {
-    const { body } = bodyWith([primingFrame('1.0') + frames.slice(0, 3).join(''), ...frames.slice(3)])
-    const verify = async () => Promise.reject(new Error('revoked'))
-    const text = await passOnBody({ ...options, credential: { recheck: { at: 0, verify } } }, body).text()
-    expect(idsIn(text)).toEqual(['1.0'])
-    expect(text).not.toContain(large)
-  })
-
-  test('is not read further meanwhile', async () => {
-    const { body, counts } = bodyWith([
-      primingFrame('1.0') + frames[0],
-      ...frames.slice(1),
-      endOfBody(closeCode.complete),
-    ])
-    const { promise: verified, resolve } = Promise.withResolvers<Record<never, never>>()
-    const response = passOnBody({ ...options, credential: { recheck: { at: 0, verify: () => verified } } }, body)
-    await new Promise((resolve) => setTimeout(resolve, 0))
-    expect(counts.read).toBe(1)
-    resolve({})
-    expect(idsIn(await response.text())).toHaveLength(21)
-  })
+  const sent = { session: { name: 'a', expires, handshake }, messages: [], batch: false, streams: true }
+  // Only what is used of them.
+  await postToSession(sent as never, access as never, host as never)
+  vi.useRealTimers()
+  expect(JSON.parse(await posted.promise).bodyUntil).toBe(until)
 })
 
-test('a body that is too large to wait for a credential is left, and no relay opens before the credential is verified', async () => {
+test('what is too large to wait for a credential is left, and no relay opens before the credential is verified', async () => {
   const stub = session()
-  const { dialed, dial } = dialing(stub)
+  await postTo(stub, post('tools/call', { name: 'ask_name', arguments: {} }))
+  const dialed: (string | undefined)[] = []
+  const dial = (after: string | undefined, again: boolean) => {
+    dialed.push(after)
+    return stub.fetch(relayRequest({ relay: firstRelay, stream: '1' }, after, again))
+  }
   const { promise: verified, resolve } = Promise.withResolvers<Record<never, never>>()
   const credential = { recheck: { at: 0, verify: () => verified } }
-  const options = { keepAliveMs: 20, maxBufferedBytes: 10, dial, credential }
-  const reader = passOnBody(options, await bodyOf(stub, 'ask_name')).body?.getReader()
+  const { body } = await openRelay({ keepAliveMs: 20, maxBufferedBytes: 10, dial, credential })
+  const reader = body?.getReader()
   // Each comment that is read makes room.
   for (let read = 0; read < 3; read += 1) await reader?.read()
-  expect(dialed).toEqual([])
+  expect(dialed).toEqual([undefined])
   resolve({})
-  await vi.waitFor(() => expect(dialed).toEqual([undefined]))
+  await vi.waitFor(() => expect(dialed).toHaveLength(2))
   await reader?.cancel()
 })
 
-test('a client that is sent away after a large event leaves, although the Worker has not read the event', async () => {
-  const streams = new NewStreams()
+const bodyUntil = Number.POSITIVE_INFINITY
+
+test.each([
+  ['leaves, although the Worker has not read the event', 200_000, `${'x'.repeat(200_000)}retry: 20\n\n`],
+  ['moves to a relay first if the event is too large for a body', 400_000, 'broken'],
+])('a client that is sent away after a large event %s', async (_, length, text) => {
+  const streams = new NewStreams(15_000)
   streams.begin(1)
-  const { body } = streams.respond(1, false)
-  const text = textOf(body as ReadableStream<Uint8Array>)
+  const { body } = streams.respond(1, { polling: false, bodyUntil })
   const open = streams.bodyOf(1)
-  open?.send('x'.repeat(400_000))
-  open?.close(closeCode.released, 'retry: 20\n\n')
-  expect((await text).slice(400_000)).toBe(`retry: 20\n\n${endOfBody(closeCode.released)}`)
+  open?.send('x'.repeat(length))
+  open?.end('retry: 20\n\n')
+  expect(await textOf(body as ReadableStream<Uint8Array>).catch(() => 'broken')).toBe(text)
+})
+
+test('a body that nobody reads is given up', async () => {
+  vi.useFakeTimers()
+  const streams = new NewStreams(15_000)
+  streams.begin(1)
+  streams.respond(1, { polling: false, bodyUntil })
+  streams.bodyOf(1)?.send('data: 1\n\n')
+  expect(streams.bodyOf(1)?.isRead).toBe(true)
+  vi.advanceTimersByTime(29_999)
+  expect(streams.bodyOf(1)?.isRead).toBe(true)
+  await vi.advanceTimersByTimeAsync(15_001)
+  expect(streams.bodyOf(1)).toBeUndefined()
+  vi.useRealTimers()
 })
 
 test('a stream that needs a relay is not kept', () => {
-  const streams = new NewStreams()
+  const streams = new NewStreams(15_000)
   for (let stream = 1; stream <= 101; stream += 1) {
     streams.begin(stream)
-    streams.respond(stream, false)
+    streams.respond(stream, { polling: false, bodyUntil })
   }
   expect(streams.take(101)).toBeUndefined()
 })
@@ -255,10 +297,10 @@ test.each([
   [[256 * 1024, 1], false],
   [[1, 256 * 1024], false],
 ])('a new stream with events of %j characters is kept for its response: %s', (lengths, isKept) => {
-  const streams = new NewStreams()
+  const streams = new NewStreams(15_000)
   const frames = lengths.map((length) => 'x'.repeat(length))
   streams.begin(1)
   for (const [index, frame] of frames.entries()) streams.append(1, frame, { stream: 1, seq: index + 1 })
   streams.end(1)
-  expect(streams.respond(1, false)).toEqual(isKept ? { frames: frames.join('') } : {})
+  expect(streams.respond(1, { polling: false, bodyUntil })).toEqual(isKept ? { frames: frames.join('') } : {})
 })

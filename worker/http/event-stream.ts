@@ -3,6 +3,7 @@
  *
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
+import { keepAlive } from '../protocol/server-sent-events.ts'
 import { utf8 } from '../protocol/utf8.ts'
 
 export const eventStreamHeaders = {
@@ -56,9 +57,9 @@ export class EventStream {
     return this.#open && this.#room > 0
   }
 
-  send(frame: string | Uint8Array): void {
+  send(frame: string): void {
     if (!this.#open) return
-    const bytes = typeof frame === 'string' ? utf8(frame) : frame
+    const bytes = utf8(frame)
     this.#sent += bytes.byteLength
     this.#controller.enqueue(bytes)
   }
@@ -74,7 +75,7 @@ export class EventStream {
   #keepAlive(): void {
     // Up to a constant: what was sent and does not wait any more.
     const read = this.hasRoom ? -1 : this.#sent + this.#room
-    if (this.hasRoom) this.send(': keep-alive\n\n')
+    if (this.hasRoom) this.send(keepAlive)
     else if (read === this.#read) {
       this.end()
       this.#onGone()

@@ -7,7 +7,6 @@ import * as closeCode from '../protocol/close-code.ts'
 import { readRelayMessage } from '../protocol/relay-messages.ts'
 import { retryFrame } from '../protocol/server-sent-events.ts'
 import type { Credential } from '../request-hooks.ts'
-import { BodyEvents, lastIdIn } from './body-events.ts'
 import { dialUntilAnswered } from './dial-until-answered.ts'
 import { EventStream, type EventStreamOptions, eventStreamHeaders } from './event-stream.ts'
 import { startAgeTimer } from './stream-age.ts'
@@ -55,23 +54,21 @@ export async function openRelay(options: RelayOptions, after?: string): Promise<
   return new Response(relay.body, { headers: eventStreamHeaders })
 }
 
-/** Passes on the body of a running stream. A socket continues when the object ends the body before the stream, or is lost. */
-export function passOnBody(options: RelayOptions, body: ReadableStream<Uint8Array>): Response {
-  const relay = new Relay(options, undefined)
-  void relay.read(body)
-  return new Response(relay.body, { headers: eventStreamHeaders })
+/** Continues the stream of a response whose first part had no relay. @param after the id of the last event that its client has */
+export function continueStream(options: RelayOptions, after: string | undefined): ReadableStream<Uint8Array> {
+  const relay = new Relay(options, after, true)
+  void relay.redial()
+  return relay.body
 }
 
 class Relay {
   readonly #options: RelayOptions
   readonly #stream: EventStream
   #socket: WebSocket | undefined
-  /** The body of the running stream, before the first socket. */
-  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined
   /** The id of the last event that was sent. */
   #lastId: string | undefined
   /** Whether the client has an event id of this connection: published clients forget the one with which they resumed. */
-  #hasSentId = false
+  #hasSentId: boolean
   #isClientGone = false
   #hasEnded = false
   /** Whether the client reads slowly: there is no socket until there is room again. */
@@ -87,9 +84,11 @@ class Relay {
   #heldCharacters = 0
   #verifying: Promise<void> | undefined
 
-  constructor(options: RelayOptions, after: string | undefined) {
+  /** @param isSent whether this connection has brought the client the event `after` */
+  constructor(options: RelayOptions, after: string | undefined, isSent = false) {
     this.#options = options
     this.#lastId = after
+    this.#hasSentId = isSent && after !== undefined
     this.#canContinue = after !== undefined || options.lastFrame !== undefined || options.notifyOnClose === true
     const { maxStreamAgeMs = Number.POSITIVE_INFINITY, credential = {} } = options
     this.#credential = credential
@@ -118,27 +117,6 @@ class Relay {
     socket.accept()
   }
 
-  /** Sends the events of a body, until it ends. */
-  async read(body: ReadableStream<Uint8Array>): Promise<void> {
-    const reader = body.getReader()
-    this.#reader = reader
-    const events = new BodyEvents()
-    const isRead = () => this.#reader === reader
-    try {
-      for (let read = await reader.read(); !read.done; read = await reader.read()) {
-        for (const whole of events.add(read.value)) {
-          this.#inOrder(() => isRead() && this.#send(whole, lastIdIn(whole)), whole)
-        }
-        // What is not read waits in the object.
-        await this.#verifying
-        if (!isRead()) return
-      }
-    } catch {
-      // The object is lost: a socket to its next instance continues.
-    }
-    this.#inOrder(() => isRead() && this.#onClose(events.code ?? abnormalClosure))
-  }
-
   /** Runs `work` after what came before it, and not before a credential that may have been revoked is verified again. */
   #inOrder(work: () => unknown, data: unknown = ''): void {
     const { recheck } = this.#credential
@@ -148,7 +126,7 @@ class Relay {
       return
     }
     this.#held.push(work)
-    this.#heldCharacters += typeof data === 'string' || data instanceof Uint8Array ? data.length : 0
+    this.#heldCharacters += typeof data === 'string' ? data.length : 0
     if (this.#heldCharacters <= this.#options.maxBufferedBytes) return
     // Its client continues after the last event that it received.
     if (this.#canContinue) return this.#onMaxAge()
@@ -174,10 +152,9 @@ class Relay {
 
   #onClose(code: number): void {
     this.#socket = undefined
-    this.#reader = undefined
     if (finalCodes.has(code)) this.#end()
     else if (code === closeCode.paused && !this.#stream.hasRoom) this.#isPaused = true
-    else this.#redial()
+    else void this.redial()
   }
 
   #onMessage(data: unknown): void {
@@ -191,7 +168,7 @@ class Relay {
   }
 
   /** @param id of the last event. Default: there is none */
-  #send(frames: string | Uint8Array, id: string | undefined): void {
+  #send(frames: string, id: string | undefined): void {
     this.#stream.send(frames)
     this.#lastId = id ?? this.#lastId
     if (id !== undefined) this.#hasSentId = true
@@ -209,13 +186,10 @@ class Relay {
     this.#disconnect(closeCode.paused)
   }
 
-  /** Leaves the socket or the body. */
   #disconnect(code: number, reason?: string): void {
-    const [socket, reader] = [this.#socket, this.#reader]
+    const socket = this.#socket
     this.#socket = undefined
-    this.#reader = undefined
     socket?.close(code, reason)
-    reader?.cancel().catch(() => {})
   }
 
   /** Ends the stream as if its client had disconnected, once the client has an event id or the last frame says what to do. */
@@ -259,7 +233,7 @@ class Relay {
     this.#callOnEnd()
     if (this.#isPaused) {
       this.#isPaused = false
-      if (this.#options.notifyOnClose) this.#redial()
+      if (this.#options.notifyOnClose) void this.redial()
     } else this.#disconnect(closeCode.clientGone)
   }
 
@@ -267,10 +241,11 @@ class Relay {
   #resume(): void {
     if (!this.#isPaused || this.#verifying) return
     this.#isPaused = false
-    this.#redial()
+    void this.redial()
   }
 
-  async #redial(): Promise<void> {
+  /** Opens the next socket. */
+  async redial(): Promise<void> {
     try {
       const response = await dialUntilAnswered(
         () => this.#options.dial(this.#lastId, true, this.#hasSentId),

@@ -12,9 +12,6 @@ export const replaced = 4002
 /** There are more events: the Worker reconnects after its last event, when its client has read. */
 export const paused = 4003
 
-/** The object waits no longer with the Worker, so that it can sleep: the Worker opens a relay after its last event. */
-export const parked = 4006
-
 /** Sent by the Worker: its client has disconnected. */
 export const clientGone = 4000
 

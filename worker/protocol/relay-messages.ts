@@ -4,10 +4,6 @@
  * A message is an envelope, one line of text without separators: one digit for the version of this format, two digits for
  * the length of the event id in UTF-16 code units, the event id, the payload. The Worker takes the id by its position, so
  * that no text from a handler, a client or an upstream can be mistaken for one.
- *
- * The body of a running stream has no envelopes: it is what the client receives, and a comment at its end with a close code. A body without
- * it was lost. Comments without a code, in the same form, are probes. Clients ignore comments; the Worker leaves out those at the end of
- * what arrives.
  */
 
 /** The name of the relay of the connection of a POST. Those of later connections are random. */
@@ -32,9 +28,3 @@ export function readRelayMessage(message: unknown): { id: string | undefined; pa
   if (!(end <= message.length)) return undefined
   return { id: message.slice(headerLength, end) || undefined, payload: message.slice(end) }
 }
-
-/** Returns the end of a body. @param code of four digits, see `close-code.ts` */
-export const endOfBody = (code: number): string => `:${String(code).padStart(4, '0')}\n\n`
-
-/** See `StreamBody.probe`. */
-export const probe: string = endOfBody(0)

@@ -19,5 +19,8 @@ export const eventFrame = (data: string, id?: string): string =>
 export const primingFrame = (id: string, retryMs = reconnectAfterMs): string =>
   `id: ${id}\nretry: ${retryMs}\ndata: \n\n`
 
+/** A comment, which shows whether the other end is still there. */
+export const keepAlive = ': keep-alive\n\n'
+
 /** @param retryMs after which the client reconnects */
 export const retryFrame = (retryMs = reconnectAfterMs): string => `retry: ${retryMs}\n\n`

@@ -83,7 +83,54 @@ export function remoteBody(
     },
     cancel: leave,
   })
-  // A source that was cancelled ends.
-  owner.run(() => void pump().catch(() => {}))
-  return copy
+  // A source that was cancelled ends, one that its writer gave up breaks.
+  const fail = () =>
+    send(`body ${owner.label} is given up`, () => {
+      if (end()) controller.error(connectionLost())
+    })
+  owner.run(() => void pump().catch(fail))
+  return Object.assign(copy, { tee: () => branchesOf(copy) })
+}
+
+/** As in workerd, both branches have what arrived before the stream broke. The `tee` of the standard discards what was not read. */
+function branchesOf(stream: ReadableStream<Uint8Array>): [ReadableStream<Uint8Array>, ReadableStream<Uint8Array>] {
+  const reader = stream.getReader()
+  const parts: Uint8Array[] = []
+  let end: { readonly problem?: unknown } | undefined
+  let arrival = Promise.withResolvers<void>()
+  let left = 0
+  const read = async () => {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      parts.push(part.value)
+      arrival.resolve()
+      arrival = Promise.withResolvers()
+    }
+  }
+  read()
+    .then(
+      () => (end = {}),
+      (problem) => (end = { problem }),
+    )
+    .then(() => arrival.resolve())
+  const branch = () => {
+    let next = 0
+    return new ReadableStream<Uint8Array>(
+      {
+        async pull(controller) {
+          if (next === parts.length && !end) await arrival.promise
+          const part = parts[next]
+          next += 1
+          if (part) controller.enqueue(part)
+          else if (end && 'problem' in end) controller.error(end.problem)
+          else controller.close()
+        },
+        cancel() {
+          left += 1
+          return left === 2 ? reader.cancel() : undefined
+        },
+      },
+      { highWaterMark: 0 },
+    )
+  }
+  return [branch(), branch()]
 }

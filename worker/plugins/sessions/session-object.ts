@@ -4,6 +4,7 @@ import { emptyContext } from '../../declarations/request-context.ts'
 import { storeContext } from '../../engine/request-context.ts'
 import type { Access } from '../../http/access.ts'
 import { type Host, sealsOf } from '../../http/host.ts'
+import { revisionOf } from '../../protocol/revisions/index.ts'
 import type { OpenedSession, SessionContent } from './sealed-session.ts'
 
 /** Returns the Durable Object of a session. */
@@ -21,7 +22,8 @@ export async function postToSession({ session, ...post }: SessionPost, access: A
   const requestContext = hasContext ? await storedContext(access, session.expires, host) : undefined
   const scopes = await access.scopesOfMessages()
   const http = { url: request.url, headers: headerLines(request.headers) }
-  const parts = { scopes, caller, address, http, ...(requestContext && { requestContext }) }
+  const bodyUntil = endOfBodyOf(session, access, host)
+  const parts = { scopes, caller, address, http, bodyUntil, ...(requestContext && { requestContext }) }
   const posted: PostedRequest = { ...post, ...parts }
   const answer = await sessionObject(host, session.name).post(
     JSON.stringify(posted),
@@ -31,6 +33,16 @@ export async function postToSession({ session, ...post }: SessionPost, access: A
   if (typeof answer === 'string') return { status: 200, text: answer }
   if ('status' in answer || 'stream' in answer) access.recordRefusals(answer)
   return answer
+}
+
+/**
+ * Returns until when the stream of a POST may be the body of its response, in milliseconds since 1970. The relay after it ends the stream at
+ * its maximum age, and verifies the credential again.
+ */
+function endOfBodyOf({ handshake, expires }: SessionPost['session'], { credential }: Access, { limits }: Host): number {
+  if (!revisionOf(handshake?.version ?? '')?.polling) return expires
+  const half = Date.now() + limits.maxStreamAgeMs / 2
+  return Math.min(expires, half, credential?.expires ?? expires, credential?.recheck?.at ?? expires)
 }
 
 /** The texts of sessions whose ids are in the cache of `session-id.ts`. */

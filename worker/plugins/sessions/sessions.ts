@@ -71,12 +71,12 @@ export function sessions(options: SessionOptions = {}): Plugin<{ readonly McpSes
 
 const partsOf = ({ provided }: Runtime) => addedParts(provided.flatMap(({ sessionPart }) => sessionPart ?? []))
 
-function classOf(runtime: Runtime, settings: Omit<SessionSettings, 'streamAfterMs'>): SessionClass {
+function classOf(runtime: Runtime, settings: Omit<SessionSettings, 'streamAfterMs' | 'keepAliveMs'>): SessionClass {
   const { server, limits, report } = runtime
   const host: SessionHost = {
     server,
     life: sessionLifeMs,
-    options: { ...settings, streamAfterMs: limits.streamAfterMs },
+    options: { ...settings, streamAfterMs: limits.streamAfterMs, keepAliveMs: limits.keepAliveMs },
     at: runtime.at,
     state: (name) => runtime.object<StateRpc>('McpState', name),
     subscriptionsAt: (shard) => runtime.object<SubscriptionsRpc>('McpSubscriptions', shardName(shard)),
