@@ -1,4 +1,4 @@
-/** Compiles the published files into dist/: JavaScript, types and source maps, and the templates of new projects. */
+/** Compiles the published files into dist/: JavaScript, types, and the templates of new projects. */
 import { execFileSync } from 'node:child_process'
 import { cpSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
