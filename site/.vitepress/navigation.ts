@@ -96,6 +96,7 @@ export const sections: readonly Section[] = [
       ['reference/limits', 'Limits'],
       ['reference/errors', 'Error messages'],
       ['reference/mistakes', 'Common mistakes'],
+      ['reference/versions', 'Versions and deprecations'],
     ],
   },
   {
