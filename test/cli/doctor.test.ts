@@ -180,6 +180,13 @@ const mistakes: Mistake[] = [
     mends: true,
   },
   {
+    what: 'sign-in without client id metadata documents',
+    files: inMain('const server', "import type {} from 'edgemcp/sign-in'\nconst server"),
+    found: ['client-metadata', 'hint', 'wrangler.toml', 'compatibility_flags'],
+    fix: 'Add the flag.',
+    mends: true,
+  },
+  {
     what: 'a flag that is not needed',
     files: inConfig('"enable_request_signal"', '"enable_request_signal", "nodejs_compat"'),
     found: ['nodejs-compat', 'hint', 'wrangler.toml', 'compatibility_flags'],

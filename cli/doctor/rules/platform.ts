@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { find } from '../code.ts'
 import { applyChange, assigned, type Config, lineOf } from '../config.ts'
 import type { Finding } from '../finding.ts'
 import { localFiles, type Project } from '../project.ts'
@@ -13,7 +14,7 @@ export const tested = '2026-10-15'
 /** From this compatibility date on Node.js compatibility is on by default. */
 const withNode = '2026-08-04'
 
-export function platform({ folder, config }: Project): Finding[] {
+export function platform({ folder, config, sources }: Project): Finding[] {
   const { raw } = config
   const { compatibility_date: date, compatibility_flags: flags = [], name = '' } = raw
   const at = (rule: string, level: Finding['level'], ...keys: string[]) => ({
@@ -34,30 +35,38 @@ export function platform({ folder, config }: Project): Finding[] {
       change: assigned(config, 'compatibility_date', tested),
     })
   }
-  const withSignal = assigned(config, 'compatibility_flags', [...flags, 'enable_request_signal'])
-  const hasSignal = flags.includes('enable_request_signal')
-  if (!hasSignal) {
+  // These edits change one line: each of them changes the output of the one before.
+  let [edited, flagsNow] = [config, flags]
+  const withFlags = (next: readonly string[]) => {
+    const change = assigned(edited, 'compatibility_flags', next)
+    if (change) [edited, flagsNow] = [{ ...edited, text: applyChange(edited.text, change) }, [...next]]
+    return change
+  }
+  if (!flags.includes('enable_request_signal')) {
     findings.push({
       ...at('request-signal', 'error', 'compatibility_flags', 'compatibility_date'),
       problem: 'The flag enable_request_signal is missing: calls continue after their client disconnects.',
       fix: 'Add the flag.',
-      change: withSignal,
+      change: withFlags([...flagsNow, 'enable_request_signal']),
+    })
+  }
+  if (!flags.includes('global_fetch_strictly_public') && find(sources, /['"]edgemcp\/sign-in['"]/, 'code')) {
+    findings.push({
+      ...at('client-metadata', 'hint', 'compatibility_flags', 'compatibility_date'),
+      problem:
+        'The flag global_fetch_strictly_public is missing, so signIn() offers no client id metadata documents: ' +
+        'Claude and ChatGPT fall back to dynamic registration, which 2026-07-28 deprecates.',
+      fix: 'Add the flag.',
+      change: withFlags([...flagsNow, 'global_fetch_strictly_public']),
     })
   }
   const node = flags.find((flag) => /^nodejs_compat(?:_v2)?$/.test(flag) && !flags.includes(`no_${flag}`))
   if (node && date !== undefined && date >= withNode) {
-    // Both edits change one line: the second one changes the output of the first.
-    const flagsNow = hasSignal || !withSignal ? flags : [...flags, 'enable_request_signal']
-    const configNow = hasSignal || !withSignal ? config : { ...config, text: applyChange(config.text, withSignal) }
     findings.push({
       ...at('nodejs-compat', 'hint', 'compatibility_flags'),
       problem: `The flag ${node} has no effect: Node.js compatibility is on by default from the compatibility date ${withNode}.`,
       fix: 'Remove the flag.',
-      change: assigned(
-        configNow,
-        'compatibility_flags',
-        flagsNow.filter((flag) => flag !== node),
-      ),
+      change: withFlags(flagsNow.filter((flag) => flag !== node)),
     })
   }
   if (/_/.test(name) || name.length > 63) {
