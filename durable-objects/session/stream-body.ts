@@ -7,7 +7,11 @@ import * as closeCode from '../../worker/protocol/close-code.ts'
 import { keepAlive } from '../../worker/protocol/server-sent-events.ts'
 import { utf8 } from '../../worker/protocol/utf8.ts'
 
-/** Bytes of a body, of which the Worker keeps a copy. It continues with the rest on a relay. */
+/** Timers take milliseconds of 31 bits. */
+const maxTimerMs = 2 ** 31 - 1
+/** Bytes of a body while its stream runs: the Worker keeps a copy of them. */
+const maxRunningBytes = 64 * 1024
+/** Bytes of a body with its last events. */
 const maxBytes = 256 * 1024
 
 export type StreamBodyOptions = {
@@ -23,8 +27,11 @@ export class StreamBody {
   readonly readable: ReadableStream<Uint8Array>
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>
   readonly #options: StreamBodyOptions
+  #timer: ReturnType<typeof setTimeout> | null = null
   #parkTimer: ReturnType<typeof setTimeout> | null = null
   #bytes = 0
+  /** Resolves when the Worker has read all that was written, or has left. */
+  #read = Promise.resolve()
   /** Milliseconds since 1970: the Worker has read what was written then. */
   #readAt = Date.now()
   #isOver = false
@@ -36,18 +43,16 @@ export class StreamBody {
     this.readable = readable
     this.#writer = writable.getWriter()
     this.#options = options
-    const timer = setInterval(() => this.#keepAlive(), options.keepAliveMs)
     this.#writer.closed.catch(ignore).then(() => {
-      clearInterval(timer)
+      clearTimeout(this.#timer)
       this.#stop()
     })
+    this.#wait()
   }
 
   /** @param frames whole events */
   send(frames: string): void {
-    if (this.#isOver) return
-    if (this.#bytes + frames.length > maxBytes || Date.now() >= this.#options.until) this.breakOff()
-    else this.#write(frames)
+    this.#write(utf8(frames), maxRunningBytes)
   }
 
   /** Whether the Worker reads. */
@@ -57,8 +62,8 @@ export class StreamBody {
 
   /** Ends the stream. @param frames what the client gets before. Default: nothing */
   end(frames = ''): void {
+    if (frames) this.#write(utf8(frames), maxBytes)
     if (this.#isOver) return
-    if (frames) this.#write(frames)
     this.#stop()
     this.#writer.close().catch(ignore)
   }
@@ -69,10 +74,11 @@ export class StreamBody {
     else this.end()
   }
 
-  /** Leaves the rest of the stream to a relay, and what the Worker has not read. */
+  /** Leaves the rest of the stream to a relay, once the Worker has read what was written. */
   breakOff(): void {
+    if (this.#isOver) return
     this.#stop()
-    this.#writer.abort().catch(ignore)
+    this.#read.then(() => this.#writer.abort()).catch(ignore)
   }
 
   /** Calls back after a time, unless the body has ended by then. A later call replaces an earlier one. */
@@ -81,17 +87,28 @@ export class StreamBody {
     if (!this.#isOver) this.#parkTimer = setTimeout(work, delayMs)
   }
 
-  /** Writes a comment, which also shows whether the Worker has left. Gives up what nobody reads: it would keep the object in memory. */
-  #keepAlive(): void {
-    if (this.isRead) this.send(keepAlive)
-    else this.breakOff()
+  /** Waits for the next comment, or for the time from which nothing is sent. */
+  #wait(): void {
+    const leftMs = this.#isOver ? Number.POSITIVE_INFINITY : Math.max(0, this.#options.until - Date.now())
+    this.#timer = setTimeout(() => this.#onTime(), Math.min(this.#options.keepAliveMs, leftMs, maxTimerMs))
   }
 
-  #write(text: string): void {
-    const bytes = utf8(text)
+  /** Writes a comment, which also shows whether the Worker has left. Gives up what nobody reads: it would keep the object in memory. */
+  #onTime(): void {
+    if (!this.isRead) {
+      this.#writer.abort().catch(ignore)
+      return
+    }
+    this.send(keepAlive)
+    this.#wait()
+  }
+
+  #write(bytes: Uint8Array, most: number): void {
+    if (this.#isOver) return
+    if (this.#bytes + bytes.byteLength > most || Date.now() >= this.#options.until) return this.breakOff()
     this.#bytes += bytes.byteLength
     const writtenAt = Date.now()
-    this.#writer.write(bytes).then(
+    this.#read = this.#writer.write(bytes).then(
       () => {
         this.#readAt = writtenAt
       },

@@ -237,21 +237,25 @@ export class SessionStreams {
   /**
    * Writes the calls, streams and events of this turn to storage, then sends the events. If they cannot be written, this instance ends, see
    * `guarded.ts`: a client must not receive an event that is not in the log, nor wait for one that never comes.
+   *
+   * @param ended a stream whose events of this turn are its last. Default: none
    */
-  flush(): void {
+  flush(ended?: number): void {
     this.#ledger.write()
     this.#log.write()
-    this.#sendUnsent()
+    this.#sendUnsent(ended)
   }
 
-  #sendUnsent(): void {
+  #sendUnsent(ended: number | undefined): void {
     for (const [stream, { frames, last }] of this.#unsent) {
       this.#unsent.delete(stream)
       const readers = this.#readers(stream)
       const floods = readers.length > 0 && this.#isFlooded(frames.length)
       for (const reader of readers) {
         if (floods) reader.close(closeCode.paused)
-        else reader.send(reader instanceof StreamBody ? frames : relayMessage(frames, last))
+        else if (!(reader instanceof StreamBody)) reader.send(relayMessage(frames, last))
+        else if (stream === ended) reader.end(frames)
+        else reader.send(frames)
       }
     }
   }
@@ -268,7 +272,7 @@ export class SessionStreams {
    */
   requestAnswered(stream: number, now: number): boolean {
     if (stream === standingStream || !this.#log.requestAnswered(stream, now)) return false
-    this.flush()
+    this.flush(stream)
     this.#new.end(stream)
     for (const reader of this.#readers(stream)) reader.close(closeCode.complete)
     return true

@@ -4,6 +4,7 @@ import { exports } from 'cloudflare:workers'
 import { describe, expect, test, vi } from 'vitest'
 import { NewStreams } from '../../durable-objects/session/new-streams.ts'
 import type { Post, SessionRpc } from '../../durable-objects/session/rpc.ts'
+import type { StreamBody } from '../../durable-objects/session/stream-body.ts'
 import { emptyContext } from '../../worker/declarations/request-context.ts'
 import { passOnBody } from '../../worker/http/pass-on-body.ts'
 import { openRelay } from '../../worker/http/relay.ts'
@@ -128,10 +129,18 @@ describe('the body of a running stream', () => {
     const text = response.text()
     await vi.waitFor(() => expect(dialed).toEqual(['1.1']))
     if (when === 'before the answer') await ada(stub)
-    expect((await text).replace(/^: keep\n/m, '')).toMatch(
-      /^id: 1\.0\n[^:]*: \d+\ndata: \n\nid: 1\.1\ndata: .*\n\n\n?id: 1\.2\ndata: {"jsonrpc".*Hello, Ada!.*\n\n$/,
+    expect((await text).replace(/^: keep.*\n\n/m, '')).toMatch(
+      /^id: 1\.0\n[^:]*: \d+\ndata: \n\nid: 1\.1\ndata: .*\n\nid: 1\.2\ndata: {"jsonrpc".*Hello, Ada!.*\n\n$/,
     )
     expect(dialed).toEqual(['1.1'])
+  })
+
+  test('ends at the maximum age of streams for a client that has read nothing until then', async () => {
+    const own = (await bodyOf(session(), 'ask_name')).getReader()
+    const { value: first = new Uint8Array() } = await own.read()
+    const dial = () => Promise.reject(new Error('No relay is expected'))
+    const response = passOnBody({ ...limits, maxStreamAgeMs: 0, dial }, await brokenAfter(first))
+    expect(await response.text()).toMatch(/^id: 1\.0\n[\s\S]*id: 1\.1\n.*\n\nretry: \d+\n\n$/)
   })
 
   test('ends for a client that has the start of an event that does not exist any more', async () => {
@@ -256,17 +265,80 @@ test('what is too large to wait for a credential is left, and no relay opens bef
 
 const bodyUntil = Number.POSITIVE_INFINITY
 
-test.each([
-  ['leaves, although the Worker has not read the event', 200_000, `${'x'.repeat(200_000)}retry: 20\n\n`],
-  ['moves to a relay first if the event is too large for a body', 400_000, 'broken'],
-])('a client that is sent away after a large event %s', async (_, length, text) => {
+/** An open stream, and its body. */
+function opened(until: number = bodyUntil) {
   const streams = new NewStreams(15_000)
   streams.begin(1)
-  const { body } = streams.respond(1, { polling: false, bodyUntil })
+  const { body } = streams.respond(1, { polling: false, bodyUntil: until })
   const open = streams.bodyOf(1)
-  open?.send('x'.repeat(length))
-  open?.end('retry: 20\n\n')
-  expect(await textOf(body as ReadableStream<Uint8Array>).catch(() => 'broken')).toBe(text)
+  if (!body || !open) throw new Error('There is no body')
+  return { streams, open, text: () => textOf(body).catch(() => 'broken'), reader: () => body.getReader() }
+}
+
+test.each([
+  ['a running stream has', (open: StreamBody) => open.send('x'.repeat(65_537))],
+  ['the last events of a stream have', (open: StreamBody) => open.end('x'.repeat(262_145))],
+  ['bytes, not characters', (open: StreamBody) => open.send('✓'.repeat(21_846))],
+])('more than fits into a body is left to a relay: %s', async (_, write) => {
+  const { open, text } = opened()
+  write(open)
+  expect(await text()).toBe('broken')
+})
+
+test.each([
+  ['events of a running stream', (open: StreamBody) => open.send('x'.repeat(65_536)), 65_536],
+  ['the last events of a stream', (open: StreamBody) => open.end('x'.repeat(262_144)), 262_144],
+])('what fits into a body is in it: %s', async (_, write, length) => {
+  const { open, text } = opened()
+  write(open)
+  open.end()
+  expect((await text()).length).toBe(length)
+})
+
+test('a client that is sent away leaves, although the Worker has not read the event before', async () => {
+  const { open, text } = opened()
+  open.send('data: 1\n\n')
+  open.end('retry: 20\n\n')
+  expect(await text()).toBe('data: 1\n\nretry: 20\n\n')
+})
+
+test('what was written before a body broke off is read, also by a slow reader', async () => {
+  const { open, reader } = opened()
+  for (const event of ['one', 'two', 'three']) open.send(event)
+  open.breakOff()
+  const reads = reader()
+  const read: string[] = []
+  await expect(
+    (async () => {
+      for (;;) {
+        const { value } = await reads.read()
+        read.push(new TextDecoder().decode(value))
+      }
+    })(),
+  ).rejects.toThrow()
+  expect(read).toEqual(['one', 'two', 'three'])
+})
+
+test('a body breaks off in time, although nothing is sent', async () => {
+  vi.useFakeTimers()
+  const { streams } = opened(Date.now() + 5000)
+  await vi.advanceTimersByTimeAsync(4999)
+  expect(streams.bodyOf(1)).toBeDefined()
+  await vi.advanceTimersByTimeAsync(1)
+  expect(streams.bodyOf(1)).toBeUndefined()
+  vi.useRealTimers()
+})
+
+test('a relay sends nothing with a credential that has expired, before its timer comes', async () => {
+  const { 0: relay, 1: object } = new WebSocketPair()
+  object.accept()
+  const dial = async () => new Response(null, { status: 101, webSocket: relay })
+  const credential = { expires: Date.now() + 60_000 }
+  const { body } = await openRelay({ ...limits, dial, credential }, '1.1')
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 })
+  object.send(relayMessage('id: 1.2\ndata: {}\n\n', '1.2'))
+  expect(await textOf(body as ReadableStream<Uint8Array>)).toMatch(/^retry: \d+\n\n$/)
+  vi.useRealTimers()
 })
 
 test('a body that nobody reads is given up', async () => {

@@ -2,6 +2,8 @@
  * Passes on the body of a running stream. The platform copies its bytes without JavaScript, into the response and into memory. If the body
  * breaks, the bytes in memory show what the client has received.
  */
+
+import { keepAlive, retryFrame } from '../protocol/server-sent-events.ts'
 import { eventStreamHeaders } from './event-stream.ts'
 import { continueStream, type RelayOptions } from './relay.ts'
 
@@ -46,11 +48,13 @@ async function readAll(copy: ReadableStream<Uint8Array>): Promise<string> {
 function continueAfter(start: string, ageMs: number, options: RelayOptions): ReadableStream<Uint8Array> {
   const { lastId, cut } = positionIn(start)
   const { maxStreamAgeMs = Number.POSITIVE_INFINITY } = options
-  const left = { ...options, maxStreamAgeMs: Math.max(0, maxStreamAgeMs - ageMs) }
-  // A comment that was cut ends with a line break.
-  if (cut.startsWith(':')) return continueStream({ ...left, firstFrame: '\n\n' }, lastId)
-  const rest = continueStream(left, lastId)
-  return cut === '' ? rest : rest.pipeThrough(withoutStart(cut))
+  const leftMs = maxStreamAgeMs - ageMs
+  // Its client has read nothing until after the maximum age.
+  if (leftMs <= 0 && lastId !== undefined) return new Blob([retryFrame()]).stream()
+  // A comment: the object has sent none since it broke the body off. One that was cut ends with a line break.
+  const firstFrame = cut.startsWith(':') ? '\n\n' : keepAlive
+  const rest = continueStream({ ...options, maxStreamAgeMs: Math.max(0, leftMs), firstFrame }, lastId)
+  return cut === '' || cut.startsWith(':') ? rest : rest.pipeThrough(withoutStart(cut))
 }
 
 /** Returns the last event id, and what follows the last whole event. No event has an empty line in it. */

@@ -117,9 +117,15 @@ class Relay {
     socket.accept()
   }
 
-  /** Runs `work` after what came before it, and not before a credential that may have been revoked is verified again. */
+  /**
+   * Runs `work` after what came before it, not before a credential that may have been revoked is verified again, and not with one that has
+   * expired.
+   */
   #inOrder(work: () => unknown, data: unknown = ''): void {
-    const { recheck } = this.#credential
+    const { expires, recheck } = this.#credential
+    // The timer may come later.
+    if (expires !== undefined && expires <= Date.now() && !this.#isAged) this.#onMaxAge()
+    if (this.#hasEnded) return
     if (recheck && recheck.at <= Date.now()) this.#verifying ??= this.#verifyAgain(recheck.verify)
     if (!this.#verifying) {
       work()
