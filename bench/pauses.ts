@@ -25,7 +25,7 @@ export const scenarios = pauses.map(
     offer: 'talking',
     lane: 'session',
     sessions: 200,
-    pauseMs,
+    sizes: { pauseMs },
     run: (client, number) => counting(client, number, number),
   }),
 )

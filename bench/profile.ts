@@ -31,7 +31,7 @@ export async function profile(serverName: string, key: string): Promise<string> 
   const entry = scenario && participant && entryOf(participant, scenario.lane)
   if (!entry) throw new Error(`There is no scenario ${key} for a server ${serverName}`)
   using folder = new Folder()
-  const worker = { ...entry.worker, offer: scenario.offer, pauseMs: scenario.pauseMs, isReadable: true }
+  const worker = { ...entry.worker, offer: scenario.offer, sizes: scenario.sizes, isReadable: true }
   using workerd = await startWorkerd(worker, folder.path, { inspected: true })
   const client = new Client(workerd.url, entry.way)
   try {

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { build, type Plugin } from 'esbuild'
-import { defaultSizes, type Offer } from './servers/offer.ts'
+import { defaultSizes, type Offer, type Sizes } from './servers/offer.ts'
 
 /** The binary itself, so that its process is measured, and not a parent. */
 const binary: string = createRequire(import.meta.url)('workerd').default
@@ -59,12 +59,8 @@ export type Worker = {
   plugins?: readonly Plugin[]
   /** The offer of servers that are compared. Default: `plain`. */
   offer?: Offer
-  /** The number of tools of the offer `many`. Default: 50. */
-  tools?: number | undefined
-  /** The number of notifications of the offer `talking`. Default: 5. */
-  steps?: number | undefined
-  /** Milliseconds before each notification of the offer `talking`. Default: 0. */
-  pauseMs?: number | undefined
+  /** Default: `defaultSizes`. */
+  sizes?: Partial<Sizes> | undefined
   /** Keeps the names of functions, for profiles. */
   isReadable?: boolean
 }
@@ -161,18 +157,11 @@ async function listening(control: Readable, inspected = false): Promise<{ url?: 
  * @param outside packages that are not bundled
  */
 export async function bundle(
-  {
-    entry,
-    plugins = [],
-    offer = 'plain',
-    tools = defaultSizes.tools,
-    steps = defaultSizes.steps,
-    pauseMs = 0,
-    isReadable = false,
-  }: Worker,
+  { entry, plugins = [], offer = 'plain', sizes, isReadable = false }: Worker,
   outfile: string,
   outside: readonly string[] = [],
 ): Promise<void> {
+  const { tools, steps, pauseMs } = { ...defaultSizes, ...sizes }
   await build({
     entryPoints: [resolve(import.meta.dirname, entry)],
     outfile,

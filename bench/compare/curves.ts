@@ -53,13 +53,13 @@ export const curves: readonly Curve[] = [
   curve('tools', '`tools/list` of many tools', 'tools', [10, 100, 1000], (size) => ({
     ...stateless,
     offer: 'many',
-    tools: size,
+    sizes: { tools: size },
     run: list(size),
   })),
   curve('called', '`tools/call` on a server with many tools', 'tools', [10, 100, 1000], (size) => ({
     ...stateless,
     offer: 'many',
-    tools: size,
+    sizes: { tools: size },
     run: (client, number) => echo(client, number),
   })),
   curve('body', 'Echo of a long text', 'characters', [1000, 10_000, 100_000, 1_000_000], (size) => {
@@ -69,14 +69,14 @@ export const curves: readonly Curve[] = [
   curve('events', 'Progress over SSE, stateless', 'events', [10, 100, 1000, 5000], (size) => ({
     ...talking,
     lane: 'stateless',
-    steps: size,
+    sizes: { steps: size },
     run: (client, number) => counting(client, number, undefined, size),
   })),
   curve('stored', 'Progress over SSE in a session', 'events', [10, 100, 1000], (size) => ({
     ...talking,
     lane: 'session',
     sessions: 16,
-    steps: size,
+    sizes: { steps: size },
     run: (client, number) => counting(client, number, number, size),
   })),
 ]

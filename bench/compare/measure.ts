@@ -62,8 +62,8 @@ async function play(
   const stages: Stage[] = []
   try {
     for (const [index, { name, worker, way }] of entries.entries()) {
-      const { offer, tools, steps, pauseMs } = scenario
-      const workerd = await startWorkerd({ ...worker, offer, tools, steps, pauseMs }, join(folder.path, `${index}`))
+      const { offer, sizes } = scenario
+      const workerd = await startWorkerd({ ...worker, offer, sizes }, join(folder.path, `${index}`))
       stages.push(new Stage(name, scenario, workerd, new Client(workerd.url, way)))
     }
     for (const stage of stages) await stage.warmUp()

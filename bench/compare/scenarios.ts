@@ -1,6 +1,16 @@
 /** The requests to the servers that are compared, and the responses that all of them must give. */
 import { deepStrictEqual } from 'node:assert/strict'
-import { bought, convert, converted, counted, defaultSizes, greetersOf, type Offer, readme } from '../servers/offer.ts'
+import {
+  bought,
+  convert,
+  converted,
+  counted,
+  defaultSizes,
+  greetersOf,
+  type Offer,
+  readme,
+  type Sizes,
+} from '../servers/offer.ts'
 import { serverInfo, tools } from '../servers/wire.ts'
 import type { Answer, Client } from './client.ts'
 
@@ -13,12 +23,8 @@ export type Scenario = {
   readonly lane: 'stateless' | 'session'
   /** The number of open sessions, if the server has sessions. */
   readonly sessions: number
-  /** The number of tools of the offer `many`. Default: 50. */
-  readonly tools?: number
-  /** The number of notifications of the offer `talking`. Default: 5. */
-  readonly steps?: number
-  /** Milliseconds before each of them. Default: 0. */
-  readonly pauseMs?: number
+  /** Default: `defaultSizes`. */
+  readonly sizes?: Partial<Sizes>
   /** @throws Error for a wrong response */
   run(client: Client, number: number): Promise<void>
 }

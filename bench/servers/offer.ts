@@ -18,8 +18,11 @@ declare global {
   const PAUSE_MS: number
 }
 
+/** What a scenario fixes when its servers are bundled: the values of the constants above. */
+export type Sizes = { readonly tools: number; readonly steps: number; readonly pauseMs: number }
+
 /** The sizes of an offer, unless a scenario has others. */
-export const defaultSizes = { tools: 50, steps: 5 } as const
+export const defaultSizes: Sizes = { tools: 50, steps: 5, pauseMs: 0 }
 
 const isServer = typeof OFFER !== 'undefined'
 
