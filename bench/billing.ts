@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { Client } from './compare/client.ts'
-import { scenarios } from './compare/scenarios.ts'
+import { type Scenario, scenarios } from './compare/scenarios.ts'
 import { sessions } from './compare/ways.ts'
 import { Folder } from './folder.ts'
 import { listen } from './http.ts'
@@ -35,8 +35,9 @@ const billed = (name: string, objects: readonly string[], compatibilityFlags: re
   evicted: true,
 })
 
+const edgemcp = billed('edgemcp', ['McpSession'], ['enable_request_signal'])
 const servers: readonly { readonly name: string; readonly worker: Worker }[] = [
-  { name: 'edgemcp', worker: billed('edgemcp', ['McpSession'], ['enable_request_signal']) },
+  { name: 'edgemcp', worker: edgemcp },
   { name: 'SDK v2', worker: billed('sdk-sessions', ['SdkSession']) },
   { name: 'agents, McpAgent', worker: billed('agents-mcp-agent', ['BenchAgent']) },
 ]
@@ -46,6 +47,18 @@ export async function measureBills(): Promise<Bill[]> {
   const bills: Bill[] = []
   for (const { name, worker } of servers) bills.push(await measure(name, worker, join(folder.path, name)))
   return bills
+}
+
+/** Counts what an operation costs on average, after each session has run one. */
+export async function tallyOf(scenario: Scenario, folder: string): Promise<Tally> {
+  const { offer, sizes, readPauseMs } = scenario
+  await using counted = await start({ ...edgemcp, offer, sizes }, folder, readPauseMs)
+  const { client } = counted
+  await client.open(times)
+  const runAll = () => Promise.all(Array.from({ length: times }, (_, number) => scenario.run(client, number)))
+  await runAll()
+  // `counted` is disposed of after that.
+  return await counted.count(runAll)
 }
 
 async function measure(server: string, worker: Worker, folder: string): Promise<Bill> {
@@ -83,9 +96,9 @@ async function staysAwake(worker: Worker, folder: string): Promise<boolean> {
   return woken === 0
 }
 
-async function start(worker: Worker, folder: string) {
+async function start(worker: Worker, folder: string, readPauseMs?: number) {
   const workerd = await startWorkerd(worker, folder)
-  const client = new Client(workerd.url, sessions('2025-11-25'))
+  const client = new Client(workerd.url, sessions('2025-11-25'), readPauseMs)
   const read = async () => (await (await fetch(new URL('/counted', workerd.url))).json()) as Tally
   return {
     url: workerd.url,

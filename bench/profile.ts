@@ -33,7 +33,7 @@ export async function profile(serverName: string, key: string): Promise<string> 
   using folder = new Folder()
   const worker = { ...entry.worker, offer: scenario.offer, sizes: scenario.sizes, isReadable: true }
   using workerd = await startWorkerd(worker, folder.path, { inspected: true })
-  const client = new Client(workerd.url, entry.way)
+  const client = new Client(workerd.url, entry.way, scenario.readPauseMs)
   try {
     await client.open(scenario.sessions)
     let number = 0

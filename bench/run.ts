@@ -7,7 +7,7 @@
  * sessions, tools, events and sizes; with `profile <server> <scenario>`, a CPU profile.
  * `charts` draws the last comparison.
  *
- * `--rounds <n>`: the number of rounds, 5 by default. `--only <keys>`: the scenarios to compare, or the curves of `scale`.
+ * `--rounds <n>`: the number of rounds, 5 by default. `--only <keys>`: the scenarios, or the curves of `scale`.
  * `--peers none`: no other libraries. Exits with 1 for a wrong response. See README.md.
  */
 import { relative, resolve } from 'node:path'
@@ -51,6 +51,13 @@ if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--rounds must be a
 if (!['all', 'none'].includes(values.peers)) throw new Error('--peers must be all or none')
 if (process.platform !== 'linux') throw new Error('CPU times are read from /proc, which only Linux has')
 
+const choice = {
+  rounds,
+  only: values.only?.split(','),
+  withPeers: values.peers === 'all',
+  before: values.before === undefined ? undefined : resolve(values.before),
+}
+
 // All child processes end with this one.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
@@ -84,12 +91,11 @@ if (what === 'fanout') {
   console.log(streamsTable(figures))
   told(keepFigures('streams-', { rounds, figures }))
 } else if (what === 'pauses') {
-  const { measurePauses, pausesTable } = await import('./pauses.ts')
+  const { measurePauses, pausesTables } = await import('./pauses.ts')
   const { keepFigures } = await import('./report.ts')
-  const before = values.before === undefined ? undefined : resolve(values.before)
-  const measurements = await measurePauses(rounds, before, (line) => console.error(line))
-  console.log(pausesTable(measurements))
-  told(keepFigures('pauses-', { rounds, measurements }))
+  const figures = await measurePauses(choice, (line) => console.error(line))
+  console.log(pausesTables(figures))
+  told(keepFigures('pauses-', { rounds, ...figures }))
 } else if (what === 'cost') {
   const { billsTable, measureBills } = await import('./billing.ts')
   console.log(billsTable(await measureBills()))
@@ -99,7 +105,6 @@ if (what === 'fanout') {
 } else if (what === 'scale') {
   const { measureScale } = await import('./scale.ts')
   const { keepFigures } = await import('./report.ts')
-  const choice = { rounds, only: values.only?.split(','), withPeers: values.peers === 'all' }
   const { measurements, tables } = await measureScale(choice, (line) => console.error(line))
   console.log(tables)
   told(keepFigures('scale-', { rounds, measurements }))
@@ -112,9 +117,6 @@ if (what === 'fanout') {
 } else {
   const { compareAll } = await import('./compare/index.ts')
   const { keepFigures } = await import('./report.ts')
-  const only = values.only?.split(',')
-  const before = values.before === undefined ? undefined : resolve(values.before)
-  const choice = { rounds, only, withPeers: values.peers === 'all', before }
   const { figures, tables } = await compareAll(choice, (line) => console.error(line))
   console.log(tables)
   told(keepFigures('compare-', { rounds, ...figures }))

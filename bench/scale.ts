@@ -2,6 +2,7 @@
 import { type Curve, curves } from './compare/curves.ts'
 import { compare, type Measurement } from './compare/measure.ts'
 import { type Participant, participants } from './compare/participants.ts'
+import { choose } from './compare/scenarios.ts'
 import { timesOf } from './compare/tables.ts'
 import { spreadOf, spreadText } from './report.ts'
 
@@ -17,11 +18,7 @@ export async function measureScale(
   { rounds, only, withPeers }: Choice,
   report: (line: string) => void,
 ): Promise<{ measurements: readonly Measurement[]; tables: string }> {
-  const unknown = only?.find((key) => !curves.some((curve) => curve.key === key))
-  if (unknown !== undefined) {
-    throw new Error(`There is no curve ${unknown}, but ${curves.map(({ key }) => key).join(', ')}`)
-  }
-  const chosen = curves.filter(({ key }) => only?.includes(key) ?? true)
+  const chosen = choose(curves, only)
   const taking = participants.filter(({ isPeer }) => withPeers || !isPeer)
   const scenarios = chosen.flatMap(({ points }) => points.map(({ scenario }) => scenario))
   const measurements = await compare(scenarios, taking, rounds, report)

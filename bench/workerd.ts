@@ -161,7 +161,7 @@ export async function bundle(
   outfile: string,
   outside: readonly string[] = [],
 ): Promise<void> {
-  const { tools, steps, pauseMs } = { ...defaultSizes, ...sizes }
+  const { tools, steps, pauseMs, resultCharacters } = { ...defaultSizes, ...sizes }
   await build({
     entryPoints: [resolve(import.meta.dirname, entry)],
     outfile,
@@ -177,6 +177,7 @@ export async function bundle(
       TOOLS: String(tools),
       STEPS: String(steps),
       PAUSE_MS: String(pauseMs),
+      RESULT_CHARACTERS: String(resultCharacters),
     },
     absWorkingDir: root,
     plugins: [...plugins, nodeModules, noEmail],

@@ -1,5 +1,6 @@
 /** A client of one server: sends what published clients send, reads JSON and streams, and answers input requests. */
 import { Agent, type IncomingMessage } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
 import { post } from '../http.ts'
 import { capabilities, clientInfo, type Way, written } from './ways.ts'
 
@@ -21,14 +22,30 @@ type Received = { readonly headers: IncomingMessage['headers']; readonly message
 export class Client {
   readonly way: Way
   readonly #url: URL
-  // An input request is answered while its stream is open.
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 })
+  readonly #readPauseMs: number
+  readonly #agent = new Agent({ keepAlive: true })
+  /** What a connection has received until the end of its last response. */
+  readonly #received = new WeakMap<object, number>()
   readonly #sessions: Headers[] = []
   #lastId = 0
+  #bytes = 0
+  #firstBytesMs: number[] = []
 
-  constructor(url: URL, way: Way) {
+  /** @param readPauseMs for which it stops reading after each part of a body */
+  constructor(url: URL, way: Way, readPauseMs = 0) {
     this.#url = url
     this.way = way
+    this.#readPauseMs = readPauseMs
+  }
+
+  /** Bytes of all responses on the wire, and milliseconds from each request to the first byte of the body. */
+  get responses(): { readonly bytes: number; readonly firstBytesMs: readonly number[] } {
+    return { bytes: this.#bytes, firstBytesMs: this.#firstBytesMs }
+  }
+
+  forgetResponses(): void {
+    this.#bytes = 0
+    this.#firstBytesMs = []
   }
 
   /** Opens sessions until there are this many. Does nothing without sessions. */
@@ -71,20 +88,36 @@ export class Client {
   }
 
   async #post(message: Message, headers: Headers): Promise<Received> {
+    const sentAt = performance.now()
     const response = await post(this.#url, this.#agent, message, headers)
+    const parts = this.#partsOf(response, sentAt)
     const { statusCode = 0, headers: answered } = response
     const isStream = answered['content-type']?.startsWith('text/event-stream')
-    if (statusCode >= 300) throw new Error(`${statusCode}: ${await wholeOf(response)}`)
+    if (statusCode >= 300) throw new Error(`${statusCode}: ${await wholeOf(parts)}`)
     if (!isStream) {
-      const text = await wholeOf(response)
+      const text = await wholeOf(parts)
       return { headers: answered, messages: text === '' ? [] : [JSON.parse(text) as Message] }
     }
     const messages: Message[] = []
-    for await (const received of eventsOf(response)) {
+    for await (const received of eventsOf(parts)) {
       messages.push(received)
       if (received.method !== undefined && received.id !== undefined) await this.#reply(received, headers)
     }
     return { headers: answered, messages }
+  }
+
+  async *#partsOf(response: IncomingMessage, sentAt: number): AsyncGenerator<string> {
+    const { socket } = response
+    response.setEncoding('utf8')
+    let isFirst = true
+    for await (const part of response) {
+      if (isFirst) this.#firstBytesMs.push(performance.now() - sentAt)
+      isFirst = false
+      yield part
+      if (this.#readPauseMs > 0) await setTimeout(this.#readPauseMs)
+    }
+    this.#bytes += socket.bytesRead - (this.#received.get(socket) ?? 0)
+    this.#received.set(socket, socket.bytesRead)
   }
 
   /** Accepts every input request. */
@@ -96,21 +129,21 @@ export class Client {
 
 function answerIn(messages: readonly Message[], id: number): Answer {
   const answer = messages.at(-1)
-  if (answer?.id !== id || !answer.result) throw new Error(`No result for ${id}: ${JSON.stringify(messages)}`)
+  if (answer?.id !== id || !answer.result) {
+    throw new Error(`No result for ${id}, but ${messages.length} messages, the last: ${JSON.stringify(answer)}`)
+  }
   return { result: answer.result, heard: messages.slice(0, -1) }
 }
 
-async function wholeOf(response: IncomingMessage): Promise<string> {
-  response.setEncoding('utf8')
+async function wholeOf(parts: AsyncIterable<string>): Promise<string> {
   let text = ''
-  for await (const part of response) text += part
+  for await (const part of parts) text += part
   return text
 }
 
-async function* eventsOf(response: IncomingMessage): AsyncGenerator<Message> {
-  response.setEncoding('utf8')
+async function* eventsOf(parts: AsyncIterable<string>): AsyncGenerator<Message> {
   let text = ''
-  for await (const part of response) {
+  for await (const part of parts) {
     text += part
     const events = text.split(/\r?\n\r?\n/)
     text = events.pop() ?? ''

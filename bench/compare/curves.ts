@@ -70,13 +70,13 @@ export const curves: readonly Curve[] = [
     ...talking,
     lane: 'stateless',
     sizes: { steps: size },
-    run: (client, number) => counting(client, number, undefined, size),
+    run: (client, number) => counting(client, number, undefined, { steps: size }),
   })),
   curve('stored', 'Progress over SSE in a session', 'events', [10, 100, 1000], (size) => ({
     ...talking,
     lane: 'session',
     sessions: 16,
     sizes: { steps: size },
-    run: (client, number) => counting(client, number, number, size),
+    run: (client, number) => counting(client, number, number, { steps: size }),
   })),
 ]

@@ -2,14 +2,14 @@
 import { bundleSizes } from './bundles.ts'
 import { compare } from './measure.ts'
 import { buildBefore, participants, startupRows } from './participants.ts'
-import { scenarios } from './scenarios.ts'
+import { choose, scenarios } from './scenarios.ts'
 import { startups } from './startup.ts'
 import { type Comparison, tablesOf } from './tables.ts'
 
 export type Choice = {
   readonly rounds: number
   /** Keys of scenarios. Default: all. */
-  readonly only?: readonly string[]
+  readonly only?: readonly string[] | undefined
   readonly withPeers: boolean
   /** A folder with another commit of this repository, which is compared with this one. */
   readonly before?: string | undefined
@@ -23,11 +23,7 @@ export async function compareAll(
   { rounds, only, withPeers, before }: Choice,
   report: (line: string) => void,
 ): Promise<{ figures: Comparison; tables: string }> {
-  const unknown = only?.find((key) => !scenarios.some((scenario) => scenario.key === key))
-  if (unknown !== undefined) {
-    throw new Error(`There is no scenario ${unknown}, but ${scenarios.map(({ key }) => key).join(', ')}`)
-  }
-  const chosen = scenarios.filter(({ key }) => only?.includes(key) ?? true)
+  const chosen = choose(scenarios, only)
   const taking = [
     ...participants.filter(({ isPeer }) => withPeers || !isPeer),
     ...(before === undefined ? [] : [buildBefore(before)]),

@@ -1,5 +1,6 @@
 /** Runs the scenarios on all participants that support them, in turns, and reads the CPU time of each round. */
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { Folder } from '../folder.ts'
 import { type Process, startWorkerd } from '../workerd.ts'
 import { Client } from './client.ts'
@@ -17,6 +18,10 @@ export type Measurement = {
   readonly cpu: readonly number[]
   /** Milliseconds of each operation. */
   readonly latency: { readonly p50: number; readonly p99: number }
+  /** The median of the milliseconds from a request to the first byte of the body. */
+  readonly firstByteMs: number
+  /** Bytes of the responses to an operation on the wire, with their headers. */
+  readonly bytes: number
 }
 
 /** Concurrent operations. */
@@ -24,7 +29,7 @@ export const concurrency = 16
 /** Approximate milliseconds of the turns of a server in a round. The system reports CPU times in units of ten. */
 const share = 500
 /** The more turns in a round, the more equal the other load of the machine for all servers. */
-const turns = 5
+const turnsOf = ({ operations }: Scenario) => (operations === undefined ? 5 : 1)
 /** Operations until the code is compiled and optimized. */
 const warmUp = { milliseconds: 1000, least: 64, most: 3000 }
 
@@ -64,17 +69,19 @@ async function play(
     for (const [index, { name, worker, way }] of entries.entries()) {
       const { offer, sizes } = scenario
       const workerd = await startWorkerd({ ...worker, offer, sizes }, join(folder.path, `${index}`))
-      stages.push(new Stage(name, scenario, workerd, new Client(workerd.url, way)))
+      stages.push(new Stage(name, scenario, workerd, new Client(workerd.url, way, scenario.readPauseMs)))
     }
-    for (const stage of stages) await stage.warmUp()
+    const inTurn = async (some: readonly Stage[], work: (stage: Stage) => Promise<void>) => {
+      if (scenario.isIdle) await Promise.all(some.map(work))
+      else for (const stage of some) await work(stage)
+    }
+    await inTurn(stages, (stage) => stage.warmUp())
     const measured = () => stages.map((stage) => stage.measured())
     for (let round = 0; round < rounds && !(round > 0 && isEnough(measured())); round += 1) {
       for (const stage of stages) stage.startRound()
       // The order changes with each round, so that no server always follows the same one.
       const rotated = stages.map((_, at) => stages[(at + round) % stages.length] as Stage)
-      for (let turn = 0; turn < turns; turn += 1) {
-        for (const stage of rotated) await stage.playTurn()
-      }
+      for (let turn = 0; turn < turnsOf(scenario); turn += 1) await inTurn(rotated, (stage) => stage.playTurn())
       for (const stage of stages) stage.endRound()
     }
     return measured()
@@ -104,6 +111,13 @@ class Stage {
   /** Determines the number of operations in a round. */
   async warmUp(): Promise<void> {
     await this.#do(() => this.#client.open(this.#scenario.sessions))
+    this.#operations = this.#scenario.operations ?? (await this.#operationsOfRound())
+    if (this.#scenario.operations) await this.#run(this.#operations)
+    this.#latencies.length = 0
+    this.#client.forgetResponses()
+  }
+
+  async #operationsOfRound(): Promise<number> {
     const start = performance.now()
     // Each session runs at least one operation here, so that its initial work is not measured.
     const least = Math.max(warmUp.least, this.#scenario.sessions)
@@ -115,9 +129,9 @@ class Stage {
       last = { operations: warmUp.least, milliseconds: performance.now() - before }
       done += warmUp.least
     }
+    const turns = turnsOf(this.#scenario)
     const each = (last.operations / last.milliseconds) * (share / turns)
-    this.#operations = Math.max(concurrency * 2, Math.round(each)) * turns
-    this.#latencies.length = 0
+    return Math.max(concurrency * 2, Math.round(each)) * turns
   }
 
   /** CPU time of a server during the turns of others is its own, so a round is measured from its start to its end. */
@@ -126,7 +140,7 @@ class Stage {
   }
 
   playTurn(): Promise<void> {
-    return this.#run(this.#operations / turns)
+    return this.#run(this.#operations / turnsOf(this.#scenario))
   }
 
   endRound(): void {
@@ -134,9 +148,9 @@ class Stage {
   }
 
   measured(): Measurement {
-    const sorted = this.#latencies.toSorted((a, b) => a - b)
-    const quantile = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] as number
-    const { way } = this.#client
+    const quantile = (values: readonly number[], share: number) =>
+      values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) * share)] as number
+    const { way, responses } = this.#client
     return {
       scenario: this.#scenario.key,
       server: this.#name,
@@ -144,7 +158,9 @@ class Stage {
       hasSessions: way.kind === 'session',
       operations: this.#operations,
       cpu: this.#cpu,
-      latency: { p50: quantile(0.5), p99: quantile(0.99) },
+      latency: { p50: quantile(this.#latencies, 0.5), p99: quantile(this.#latencies, 0.99) },
+      firstByteMs: quantile(responses.firstBytesMs, 0.5),
+      bytes: Math.round(responses.bytes / this.#latencies.length),
     }
   }
 
@@ -154,8 +170,10 @@ class Stage {
   }
 
   async #run(operations: number): Promise<void> {
+    const { operations: together = concurrency, isIdle = false } = this.#scenario
     let started = 0
-    const work = async () => {
+    const work = async (index: number) => {
+      if (isIdle) await setTimeout((index * 1000) / together)
       while (started < operations) {
         started += 1
         const number = this.#number++
@@ -164,7 +182,7 @@ class Stage {
         this.#latencies.push(performance.now() - before)
       }
     }
-    await this.#do(() => Promise.all(Array.from({ length: concurrency }, work)))
+    await this.#do(() => Promise.all(Array.from({ length: together }, (_, index) => work(index))))
   }
 
   async #do(work: () => Promise<unknown>): Promise<void> {

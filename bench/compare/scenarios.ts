@@ -4,7 +4,7 @@ import {
   bought,
   convert,
   converted,
-  counted,
+  countedOf,
   defaultSizes,
   greetersOf,
   type Offer,
@@ -25,8 +25,24 @@ export type Scenario = {
   readonly sessions: number
   /** Default: `defaultSizes`. */
   readonly sizes?: Partial<Sizes>
+  /** Milliseconds for which the client stops reading after each part of a body. Default: 0. */
+  readonly readPauseMs?: number
+  /** Operations of a round, all at once, where one takes seconds. Default: five turns of about 100 ms, 16 operations at a time. */
+  readonly operations?: number | undefined
+  /** Servers that mostly wait take their turns together, and the operations of a turn start within one second. */
+  readonly isIdle?: boolean
   /** @throws Error for a wrong response */
   run(client: Client, number: number): Promise<void>
+}
+
+/**
+ * @param only keys. Default: all
+ * @throws Error for a key that does not exist
+ */
+export function choose<T extends { readonly key: string }>(all: readonly T[], only?: readonly string[]): readonly T[] {
+  const unknown = only?.find((key) => !all.some((one) => one.key === key))
+  if (unknown !== undefined) throw new Error(`There is no "${unknown}", but ${all.map(({ key }) => key).join(', ')}`)
+  return all.filter(({ key }) => only?.includes(key) ?? true)
 }
 
 const plain = { offer: 'plain', lane: 'stateless', sessions: 1 } as const
@@ -70,12 +86,13 @@ export async function counting(
   client: Client,
   number: number,
   session?: number,
-  steps: number = defaultSizes.steps,
+  sizes: Partial<Sizes> = {},
 ): Promise<void> {
+  const { steps, resultCharacters } = { ...defaultSizes, ...sizes }
   const progressToken = `token ${number}`
   const params = { name: 'count', arguments: {}, _meta: { progressToken } }
   const answer = await client.call('tools/call', params, session)
-  says(client, answer, counted)
+  says(client, answer, countedOf(resultCharacters))
   deepStrictEqual(
     answer.heard.map(({ method, params }) => [method, params?.progressToken, params?.progress]),
     Array.from({ length: steps }, (_, step) => ['notifications/progress', progressToken, step + 1]),

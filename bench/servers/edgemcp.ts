@@ -28,7 +28,8 @@ if (OFFER === 'many') {
 if (OFFER === 'talking') {
   server.tool(offer.count.name, { description: offer.count.description }, async (_input, ctx) => {
     for (let step = 1; step <= offer.steps; step += 1) {
-      if (PAUSE_MS > 0) await offer.pause()
+      const pause = offer.pause(step)
+      if (pause) await pause
       ctx.progress(step, offer.steps)
     }
     return offer.counted

@@ -41,8 +41,8 @@ export class FloorObject extends DurableObject {
       if (keepsRows) this.ctx.storage.sql.exec('INSERT INTO events VALUES (?, ?, ?)', this.#stream, seq, text)
       writer.write(this.#encoder.encode(`id: ${this.#stream}.${seq}\ndata: ${text}\n\n`)).catch(() => {})
     }
-    for (const notification of toldOf(params)) {
-      await pause()
+    for (const [index, notification] of toldOf(params).entries()) {
+      await pause(index + 1)
       send(notification)
     }
     send({ jsonrpc: '2.0', id, result: answerTo(message) })

@@ -16,13 +16,20 @@ declare global {
   const STEPS: number
   /** Milliseconds before each of them. */
   const PAUSE_MS: number
+  /** The least length of the text that follows them. */
+  const RESULT_CHARACTERS: number
 }
 
 /** What a scenario fixes when its servers are bundled: the values of the constants above. */
-export type Sizes = { readonly tools: number; readonly steps: number; readonly pauseMs: number }
+export type Sizes = {
+  readonly tools: number
+  readonly steps: number
+  readonly pauseMs: number
+  readonly resultCharacters: number
+}
 
 /** The sizes of an offer, unless a scenario has others. */
-export const defaultSizes: Sizes = { tools: 50, steps: 5, pauseMs: 0 }
+export const defaultSizes: Sizes = { tools: 50, steps: 5, pauseMs: 0, resultCharacters: 0 }
 
 const isServer = typeof OFFER !== 'undefined'
 
@@ -63,10 +70,17 @@ export function converted({ readings }: Temperatures): Converted {
 /** The tool that reports its progress this many times. */
 export const count = { name: 'count', description: 'Counts, and says how far it is' }
 export const steps = isServer ? STEPS : defaultSizes.steps
-export const counted = 'counted all'
-/** Waits before a notification, if the benchmark has pauses. */
-export const pause = (): Promise<unknown> | undefined =>
-  isServer && PAUSE_MS > 0 ? new Promise((resolve) => setTimeout(resolve, PAUSE_MS)) : undefined
+export const countedOf = (characters: number) => 'counted all'.padEnd(characters, '.')
+export const counted = countedOf(isServer ? RESULT_CHARACTERS : defaultSizes.resultCharacters)
+
+/** After so many notifications, a handler waits until they are sent: a stateless stream drops what exceeds 1 MiB unsent. */
+const stepsWithoutPause = 1000
+
+/** Waits before a notification, if the scenario has pauses or if many were sent. */
+export function pause(step: number): Promise<unknown> | undefined {
+  const pauseMs = PAUSE_MS === 0 && step > 1 && step % stepsWithoutPause === 1 ? 10 : PAUSE_MS
+  return pauseMs > 0 ? new Promise((resolve) => setTimeout(resolve, pauseMs)) : undefined
+}
 
 /** The tool that requests input before an effect. */
 export const buy = { name: 'buy', description: 'Buys something, after asking' }

@@ -40,6 +40,8 @@ export class BenchAgent extends McpAgent {
       server.registerTool(count.name, { description: count.description }, async (extra) => {
         const progressToken = extra._meta?.progressToken
         for (let progress = 1; progressToken !== undefined && progress <= offer.steps; progress += 1) {
+          const pause = offer.pause(progress)
+          if (pause) await pause
           const params = { progressToken, progress, total: offer.steps }
           await extra.sendNotification({ method: 'notifications/progress', params })
         }

@@ -51,6 +51,8 @@ if (OFFER === 'talking') {
     description: offer.count.description,
     handler: async (_input, ctx) => {
       for (let progress = 1; progress <= offer.steps; progress += 1) {
+        const pause = offer.pause(progress)
+        if (pause) await pause
         await ctx.progress?.({ progress, total: offer.steps })
       }
       return said(offer.counted)

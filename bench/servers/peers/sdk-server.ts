@@ -45,6 +45,8 @@ export function createServer(): McpServer {
       const { _meta, notify } = ctx.mcpReq
       const progressToken = _meta?.progressToken
       for (let progress = 1; progressToken !== undefined && progress <= offer.steps; progress += 1) {
+        const pause = offer.pause(progress)
+        if (pause) await pause
         const params = { progressToken, progress, total: offer.steps }
         await notify({ method: 'notifications/progress', params })
       }

@@ -31,8 +31,12 @@ if (OFFER === 'many') {
   }
 }
 if (OFFER === 'talking') {
-  server.tool({ ...offer.count }, () => {
-    for (let step = 1; step <= offer.steps; step += 1) server.progress(step, offer.steps)
+  server.tool({ ...offer.count }, async () => {
+    for (let step = 1; step <= offer.steps; step += 1) {
+      const pause = offer.pause(step)
+      if (pause) await pause
+      server.progress(step, offer.steps)
+    }
     return said(offer.counted)
   })
   server.tool({ ...offer.buy, schema: zod.buy, replayable: true }, async ({ item }) => {
