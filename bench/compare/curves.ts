@@ -24,7 +24,7 @@ const filesPerObject = 3
 /** As many sessions as the limit of open files allows. */
 function sessionCounts(): number[] {
   const [, limit] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
-  return [200, 1400, 5000, 10_000].filter((count) => count * filesPerObject < Number(limit))
+  return [100, 1400, 5000, 10_000].filter((count) => count * filesPerObject < Number(limit))
 }
 
 const curve = (
@@ -66,12 +66,15 @@ export const curves: readonly Curve[] = [
     const padding = 'x'.repeat(size)
     return { ...stateless, run: (client, number) => echo(client, number, undefined, padding) }
   }),
-  curve('events', 'Progress over SSE, stateless', 'events', [10, 100, 1000, 5000], (size) => ({
+  curve('events', 'Progress over SSE, stateless', 'events', [10, 100, 1000, 10_000, 100_000], (size) => ({
     ...talking,
     lane: 'stateless',
     sizes: { steps: size },
+    // A turn of the usual size takes minutes.
+    ...(size >= 10_000 && { operations: 100_000 / size }),
     run: (client, number) => counting(client, number, undefined, { steps: size }),
   })),
+  // Ends at the default of `log.maxEvents`: a client that reads more slowly than the handler sends does not get the oldest of more events.
   curve('stored', 'Progress over SSE in a session', 'events', [10, 100, 1000], (size) => ({
     ...talking,
     lane: 'session',

@@ -19,10 +19,10 @@ export default {
 /** One event at a time, like a stream of a handler. */
 function streamed(messages: readonly object[]): Response {
   const encoder = new TextEncoder()
-  const remaining = [...messages]
+  const remaining = messages.values()
   const body = new ReadableStream({
     pull(controller) {
-      const message = remaining.shift()
+      const message = remaining.next().value
       if (message) controller.enqueue(encoder.encode(`event: message\ndata: ${JSON.stringify(message)}\n\n`))
       else controller.close()
     },
