@@ -35,3 +35,24 @@ test('an app has at most 100 redirect URIs', async () => {
     { error: 'invalid_redirect_uri', error_description: 'An app has at most 100 redirect URIs' },
   ])
 })
+
+test.each([
+  ['none', {}, ['authorization_code', 'refresh_token']],
+  ['one', { grant_types: ['authorization_code'] }, ['authorization_code']],
+])('the answer has the grant types of a client that registers %s', async (_, registered, grantTypes) => {
+  const response = await fetch(new URL('/oauth/register', server.url), {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ redirect_uris: ['http://127.0.0.1:9/'], client_name: 'app', ...registered }),
+  })
+  expect([response.status, await response.json()]).toMatchObject([201, { grant_types: grantTypes }])
+})
+
+test.each(['[]', 'null', '"app"', '{', ''])('a registration that is %j is refused', async (body) => {
+  const response = await fetch(new URL('/oauth/register', server.url), {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body,
+  })
+  expect(response.status).toBe(400)
+})

@@ -131,7 +131,8 @@ export class Program {
     const { redirectUri, laterRedirectUri = redirectUri } = this.host
     const redirect = this.#signIns++ === 0 ? redirectUri : laterRedirectUri
     const verifier = randomBytes(32).toString('base64url')
-    const state = randomBytes(16).toString('base64url')
+    // Those of ChatGPT have more than 400 characters.
+    const state = randomBytes(450).toString('base64url')
     const url = new URL(metadata.authorization_endpoint)
     const wanted = this.#scope(scope, scopes_supported)
     const params = {
@@ -189,6 +190,8 @@ export class Program {
     })
     const registered = (await response.json()) as Record<string, string>
     if (response.status !== 201) throw new Error(`${registered.error}: ${registered.error_description}`)
+    // ChatGPT refuses an answer without it.
+    if (!String(registered.grant_types).split(',').includes('refresh_token')) throw new Error('There is no refresh')
     const { client_id: id = '', client_secret: secret, token_endpoint_auth_method: method = 'none' } = registered
     return { id, secret, authentication: method }
   }

@@ -12,6 +12,7 @@ import type { Auth, Plugin, Runtime } from '../../plugin.ts'
 import { readBodyText } from '../../protocol/bounded-body.ts'
 import { isStrings } from '../../protocol/check-principal.ts'
 import { McpError } from '../../protocol/errors.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
 import { authorizationServer } from '../../protocol/well-known.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
 import { type BearerOptions, bearerKinds } from '../auth/bearer-options.ts'
@@ -85,6 +86,8 @@ export type SignInAuth = Auth &
 const maxParameters = 100
 /** Redirect URIs of an app: each authorization request is compared with all of them. */
 const maxRedirectUris = 100
+/** Grant types of a client that registers none. ChatGPT refuses an answer without the second one. */
+const usualGrants = ['authorization_code', 'refresh_token']
 
 /** Bytes of a request to the authorization server. */
 const maxBodyBytes = 64 * 1024
@@ -311,7 +314,7 @@ class SignInServer {
     return response
   }
 
-  /** Answers a registration, which is stored as it was sent. */
+  /** Answers a registration, which is stored as it was sent, with the grant types that the client gets without naming any. */
   async #answerRegistration(
     request: Request,
     site: OAuthSite,
@@ -321,8 +324,10 @@ class SignInServer {
     if (request.method !== 'POST') return this.#servers.fetch(request, site, objectOf, waitUntil)
     const body = await boundedText(request)
     if (body === undefined) return tooLarge()
-    const whole = new Request(request.url, { method: 'POST', headers: request.headers, body })
-    const redirectUris = redirectUrisIn(body)
+    const registration = objectIn(body)
+    const text = registration ? JSON.stringify({ grant_types: usualGrants, ...registration }) : body
+    const whole = new Request(request.url, { method: 'POST', headers: request.headers, body: text })
+    const redirectUris = isStrings(registration?.redirect_uris) ? registration.redirect_uris : []
     if (redirectUris.length > maxRedirectUris) {
       return refusal(400, 'invalid_redirect_uri', `An app has at most ${maxRedirectUris} redirect URIs`)
     }
@@ -507,13 +512,13 @@ async function boundedText({ body }: Request): Promise<string | undefined> {
   return length > maxBodyBytes ? undefined : text
 }
 
-/** Returns the redirect URIs of a registration; none for a body that is no registration. */
-function redirectUrisIn(body: string): readonly string[] {
+/** Returns a registration; `undefined` for a body that is none. */
+function objectIn(body: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    const { redirect_uris: uris } = Object(JSON.parse(body))
-    return isStrings(uris) ? uris : []
+    const parsed: unknown = JSON.parse(body)
+    return isObject(parsed) ? parsed : undefined
   } catch {
-    return []
+    return undefined
   }
 }
 
