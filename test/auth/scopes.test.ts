@@ -41,6 +41,23 @@ describe.each(everyRevision)('a client of %s', (revision) => {
     expect((await bob.request('resources/templates/list')).resourceTemplates).toEqual([])
   })
 
+  test('reads how each tool may be called', async () => {
+    await using ada = await as('ada~read')
+    const { tools } = await ada.request('tools/list')
+    const schemesOf = (name: string) => {
+      const tool = (tools as Record<string, unknown>[]).find((one) => one.name === name)
+      return [tool?.securitySchemes, (tool?._meta as Record<string, unknown> | undefined)?.securitySchemes]
+    }
+    const isMirrored = revision > '2025-03-26'
+    for (const [name, schemes] of [
+      ['open', [{ type: 'noauth' }, { type: 'oauth2', scopes: [] }]],
+      ['read', [{ type: 'oauth2', scopes: ['read'] }]],
+      ['write', [{ type: 'oauth2', scopes: ['read', 'write'] }]],
+    ] as const) {
+      expect(schemesOf(name)).toEqual([schemes, isMirrored ? schemes : undefined])
+    }
+  })
+
   test('calls a tool with an implied scope', async () => {
     await using root = await as('root~all')
     expect(await textOf(root.callTool('write'))).toBe('written')

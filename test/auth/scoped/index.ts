@@ -1,6 +1,6 @@
 /** What takes scopes besides tools. Whoever says a name and scopes is that person with these scopes. */
 import { createServer, serve } from 'edgemcp'
-import { bearer } from 'edgemcp/auth'
+import { bearer, securitySchemes } from 'edgemcp/auth'
 import { sessions } from 'edgemcp/sessions'
 import { McpState, state } from 'edgemcp/state'
 import { subscriptions } from 'edgemcp/subscriptions'
@@ -49,7 +49,7 @@ const worker = serve(server, {
     impliedScopes: { all: ['write', 'carts'], write: ['read'] },
     allowAnonymous: true,
   }),
-  plugins: [sessions(), subscriptions()],
+  plugins: [sessions(), subscriptions(), securitySchemes()],
 })
 export default worker
 export { McpState }
