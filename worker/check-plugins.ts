@@ -36,13 +36,13 @@ const pluginKinds: KindsOf<Plugin> = {
   onSessionEnd: kind.fn,
 }
 
-const routeMethods: readonly unknown[] = ['GET', 'HEAD', 'POST'] satisfies Route['methods']
+const routeMethods: readonly unknown[] = ['GET', 'HEAD', 'POST', 'OPTIONS'] satisfies Route['methods']
 
 const routeKinds: KindsOf<Route> = {
   path: kind.required(kind.path),
   methods: kind.required([
     (value) => Array.isArray(value) && value.length > 0 && value.every((method) => routeMethods.includes(method)),
-    'a list of GET, HEAD and POST',
+    `a list of ${routeMethods.join(', ')}`,
   ]),
   handle: kind.required(kind.fn),
 }

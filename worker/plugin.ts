@@ -26,6 +26,8 @@ export interface Runtime {
   readonly identity: string
   /** The tenant; `undefined` for what all tenants of the endpoint share, and for an endpoint without tenants. */
   readonly tenant: string | undefined
+  /** Paths of the endpoint: see `ServerInfo`. Those of an endpoint whose tenants have paths contain `{tenant}`. */
+  readonly paths: ServerInfo['paths']
   /** The limits of the endpoint, with their defaults. */
   readonly limits: Limits
   /** What the plugins of the endpoint provide whose classes the Worker exports. Known at the first request. */
@@ -54,12 +56,15 @@ export interface Runtime {
   report(problem: unknown): void
 }
 
-/** Answers HTTP requests to one path besides the endpoint. The host of each request has been validated. */
+/** Answers HTTP requests to one path besides the endpoint. The host of each request has been validated, and its origin: see `methods`. */
 export interface Route {
   /** The path, such as `/metrics`. */
   readonly path: string
-  /** Methods that it answers. Others get 405. */
-  readonly methods: readonly ('GET' | 'HEAD' | 'POST')[]
+  /**
+   * Methods that it answers. Others get 405. With `OPTIONS`, the route is for pages of every origin: the server does not check the origin of
+   * requests, and `handle` answers preflights and sets the CORS headers. Without it, the server does both.
+   */
+  readonly methods: readonly ('GET' | 'HEAD' | 'POST' | 'OPTIONS')[]
   /** Returns the response. */
   handle(request: Request, endpoint: ServerInfo): Awaitable<Response>
 }

@@ -40,33 +40,34 @@ export function router(
   const router = IttyRouter()
   const urlOf = memoizeLast((text) => new URL(text))
 
+  /** @param isOpen whether it answers pages of every origin, and sets the CORS headers itself */
   const guarded =
-    (handler: Handler, methods: string): Answer =>
+    (handler: Handler, methods: string, isOpen?: boolean): Answer =>
     async (request, incoming) => {
       const url = urlOf(request.url)
-      const error = guardHost(url, policy) ?? guardOrigin(request.headers.get('Origin'), url, policy)
+      const error = guardHost(url, policy) ?? (!isOpen && guardOrigin(request.headers.get('Origin'), url, policy))
       let response: Response
       try {
-        response = error ? rejectionResponse(error, incoming, host) : await handler(request, host, incoming, methods)
+        if (error) throw error
+        response = await handler(request, host, incoming, methods)
       } catch (thrown) {
         response = rejectionResponse(thrown, incoming, host)
       }
       for (const [name, value] of Object.entries(incoming.responseHeaders ?? {})) response.headers.set(name, value)
       runHooks(hooks, incoming, response, host)
-      return cors.addHeaders(limit?.track?.(incoming, response) ?? response, request, error !== undefined)
+      return isOpen ? response : cors.addHeaders(limit?.track?.(incoming, response) ?? response, request, !!error)
     }
   /** What `auth` answers precedes everything but the endpoint. */
   const unlessAuth =
     (answer: Answer): Answer =>
     async (request, incoming) => {
       const isAllowed = !guardHost(urlOf(request.url), policy)
-      const response = isAllowed ? await auth?.handleRequest?.(request, host) : undefined
-      return response ?? answer(request, incoming)
+      return (isAllowed && (await auth?.handleRequest?.(request, host))) || answer(request, incoming)
     }
   const route = (path: string, handlers: Readonly<Record<string, Handler>>, wrap = (answer: Answer) => answer) => {
     const methods = Object.keys(handlers).join(', ')
     const answerOf = (handler: Handler) => {
-      const answer = wrap(guarded(handler, methods))
+      const answer = wrap(guarded(handler, methods, handlers.OPTIONS !== OPTIONS))
       return () => answer
     }
     for (const [method, handler] of Object.entries(handlers)) router[method]?.(path, answerOf(handler))
@@ -84,7 +85,9 @@ export function router(
   }
   for (const { path, methods, handle } of routes) {
     const handler: Handler = (request) => answerRoute(path, () => handle(request, host))
-    route(path, { ...Object.fromEntries(methods.map((method) => [method, handler])), OPTIONS }, unlessAuth)
+    const handlers = Object.fromEntries(methods.map((method) => [method, handler]))
+    handlers.OPTIONS ??= OPTIONS
+    route(path, handlers, unlessAuth)
   }
   const other = unlessAuth(guarded(answerOther, ''))
   router.all('*', () => other)

@@ -132,10 +132,6 @@ class ServedEndpoint {
     return tenants?.pattern.startsWith('/') ? tenants.pattern : path
   }
 
-  #pathsOf(tenant: string | undefined): Host['paths'] {
-    return pathsOf(tenant === undefined ? this.#path : this.#path.replace('{tenant}', () => tenant))
-  }
-
   #identityOf(tenant: string | undefined): string {
     const { identity, tenants } = this.#options
     const address = tenants && !tenants.pattern.startsWith('/') ? tenants.pattern + this.#path : this.#path
@@ -201,6 +197,7 @@ class ServedEndpoint {
       declarations,
       identity,
       tenant,
+      paths: pathsOf(this.#path.replace('{tenant}', (place) => tenant ?? place)),
       limits: this.#limits,
       get provided() {
         return usable()
@@ -248,7 +245,7 @@ class ServedEndpoint {
   worker(): ServedWorker {
     const { tenants, auth } = this.#options
     const { runtime } = this.#shared
-    const paths = this.#pathsOf(undefined)
+    const { paths } = runtime
     const transport = sole(this.#shared.provided.values(), 'transport')
     const routes = this.#routesOf(this.#shared)
     checkPaths(routes, paths, transport)
@@ -314,7 +311,7 @@ class ServedEndpoint {
   #host(view: View, { transport, listen }: Transports): Host {
     const { runtime, found } = view
     const objects = this.#objects
-    const { identity, tenant, seals } = runtime
+    const { identity, tenant, paths, seals } = runtime
     const { origins = [], hosts = [], cors } = this.#options
     // `edgemcp doctor` sends no call: any request makes what plugins return for calls, and so fails for a wrong value.
     if (globalThis.process?.env?.NODE_ENV === 'development') void [runtime.declarations.methods]
@@ -329,7 +326,7 @@ class ServedEndpoint {
       ),
       auth,
       limit: sole(view.provided.values(), 'limiter'),
-      paths: this.#pathsOf(tenant),
+      paths,
       readContext: readContextOf(this.#options),
       hasSessions: transport !== undefined,
       handshakeOf: transport && ((id, principal) => transport.handshakeOf(id, host, principal)),
@@ -444,6 +441,6 @@ function reportMissingClasses(plugins: readonly AnyPlugin[], objects: EndpointOb
 }
 
 function pathsOf(mcp: string): Host['paths'] {
-  const parent = mcp.slice(0, mcp.lastIndexOf('/') + 1)
+  const parent = mcp.replace(/[^/]*$/, '')
   return { mcp, sse: `${parent}sse`, messages: `${parent}messages` }
 }

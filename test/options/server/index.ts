@@ -41,7 +41,7 @@ const noJson = 'which has no JSON form: use plain objects, arrays, strings, fini
 const proxiedTool = 'proxy("https://weather.example/mcp") for the tool "a"'
 const workerExpected = 'a Worker such as serve(server) returns, an object with fetch, or a function'
 const servedExpected = 'a Worker that serve() returns'
-const routeMethodsExpected = 'a list of GET, HEAD and POST'
+const routeMethodsExpected = 'a list of GET, HEAD, POST, OPTIONS'
 const pathExpected = 'a path such as "/mcp", as URLs have it, without patterns'
 
 const shown = (value: unknown) => {
