@@ -30,6 +30,7 @@ const bundles = [
   { name: 'with edgemcp/audit', source: extra('audit'), external: schemaLibraries },
   { name: 'with edgemcp/auth', source: extra('auth'), external: schemaLibraries },
   { name: 'with edgemcp/compose', source: extra('compose'), external: schemaLibraries },
+  { name: 'with edgemcp/discovery', source: extra('discovery'), external: schemaLibraries },
   { name: 'with edgemcp/inspector', source: extra('inspector'), external: schemaLibraries },
   { name: 'with edgemcp/rate-limit', source: extra('rate-limit'), external: schemaLibraries },
   { name: 'with edgemcp/observe', source: extra('observe'), external: schemaLibraries },

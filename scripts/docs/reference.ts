@@ -44,6 +44,7 @@ const guides: Readonly<Record<string, readonly [path: string, title: string]>> =
   'edgemcp/audit': ['guides/audit.md', 'Audit log'],
   'edgemcp/auth': ['guides/authentication.md', 'Authentication'],
   'edgemcp/compose': ['guides/composing.md', 'Composition'],
+  'edgemcp/discovery': ['guides/discovery.md', 'Discovery'],
   'edgemcp/extensions': ['guides/extensions.md', 'Extensions'],
   'edgemcp/inspector': ['guides/inspector.md', 'Inspector and page'],
   'edgemcp/json-schema': ['guides/schemas.md', 'Schemas'],

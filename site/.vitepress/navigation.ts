@@ -55,6 +55,7 @@ export const sections: readonly Section[] = [
     pages: [
       ['guides/deploying', 'Deploying'],
       ['guides/keys', 'Keys'],
+      ['guides/discovery', 'Discovery'],
       ['guides/observability', 'Observability'],
       ['guides/costs', 'Costs'],
     ],
@@ -113,6 +114,7 @@ export const sections: readonly Section[] = [
       ['reference/api/audit', 'edgemcp/audit'],
       ['reference/api/auth', 'edgemcp/auth'],
       ['reference/api/compose', 'edgemcp/compose'],
+      ['reference/api/discovery', 'edgemcp/discovery'],
       ['reference/api/extensions', 'edgemcp/extensions'],
       ['reference/api/inspector', 'edgemcp/inspector'],
       ['reference/api/json-schema', 'edgemcp/json-schema'],

@@ -1,0 +1,389 @@
+import { createHash } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startServer, type TestServer } from '../support/server.ts'
+import { send } from './request.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer('test/discovery/server', { OPENAI_CHALLENGE: 'token-of-openai\n' })
+})
+afterAll(() => server?.[Symbol.asyncDispose]())
+
+const get = (host: string, path: string, init: Parameters<typeof send>[3] = {}) => send(server.url, host, path, init)
+const json = async (host: string, path: string) => JSON.parse((await get(host, path)).text)
+
+const versions = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
+const $schema = 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json'
+const links =
+  '</.well-known/api-catalog>; rel="api-catalog"; type="application/linkset+json", ' +
+  '</mcp/server-card>; rel="service-desc"; type="application/mcp-server-card+json", ' +
+  '</.well-known/ai-catalog.json>; rel="describedby"; type="application/ai-catalog+json"'
+const skillsLink = ', </.well-known/agent-skills/index.json>; rel="describedby"; type="application/json"'
+
+const card = {
+  $schema,
+  name: 'com.example/weather',
+  version: '1.2.0',
+  title: 'Weather',
+  description: 'Forecasts for every town',
+  websiteUrl: 'https://weather.example',
+  repository: { url: 'https://github.com/example/weather', source: 'github' },
+  icons: [{ src: 'https://weather.example/icon.png', mimeType: 'image/png', sizes: ['48x48'] }],
+  remotes: [{ type: 'streamable-http', url: 'http://weather.localhost/mcp', supportedProtocolVersions: versions }],
+  serverInfo: { name: 'weather', version: '1.2.0', title: 'Weather' },
+  transport: { type: 'streamable-http', endpoint: 'http://weather.localhost/mcp' },
+  capabilities: { logging: {}, tools: { listChanged: false } },
+}
+const aiCatalog = {
+  specVersion: '1.0',
+  host: { displayName: 'Weather', identifier: 'weather.localhost' },
+  entries: [
+    {
+      identifier: 'urn:air:example.com:mcp:weather',
+      type: 'application/mcp-server-card+json',
+      url: 'http://weather.localhost/mcp/server-card',
+    },
+  ],
+}
+const apiCatalog = {
+  linkset: [
+    {
+      anchor: 'http://weather.localhost/.well-known/api-catalog',
+      item: [{ href: 'http://weather.localhost/mcp' }],
+    },
+    {
+      anchor: 'http://weather.localhost/mcp',
+      'service-desc': [{ href: 'http://weather.localhost/mcp/server-card', type: 'application/mcp-server-card+json' }],
+      'service-doc': [{ href: 'https://weather.example' }],
+    },
+  ],
+}
+const skillsIndex = {
+  $schema: 'https://schemas.agentskills.io/discovery/0.2.0/schema.json',
+  skills: [
+    {
+      name: 'baking',
+      type: 'archive',
+      description: 'What baking is',
+      url: '/.well-known/agent-skills/baking.zip',
+      digest: 'sha256:920c4207110bfdc61e572c3b4b789431c92d440012c7ba108721a4e2101a5061',
+    },
+    {
+      name: 'brewing',
+      type: 'skill-md',
+      description: 'What brewing is',
+      url: '/.well-known/agent-skills/brewing/SKILL.md',
+      digest: 'sha256:7e9dd24723b9e9877a01b6a80efea99ec5bb20d6195f01379c41541f730e6f21',
+    },
+  ],
+}
+
+const documents: [host: string, path: string, type: string, body: string, links: string, maxAge: number][] = [
+  ['weather', '/mcp/server-card', 'application/mcp-server-card+json', JSON.stringify(card), links, 600],
+  ['weather', '/.well-known/mcp/server-card.json', 'application/json', JSON.stringify(card), links, 600],
+  ['weather', '/.well-known/ai-catalog.json', 'application/ai-catalog+json', JSON.stringify(aiCatalog), links, 600],
+  [
+    'weather',
+    '/.well-known/api-catalog',
+    'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
+    JSON.stringify(apiCatalog),
+    links,
+    600,
+  ],
+  [
+    'weather',
+    '/.well-known/mcp-registry-auth',
+    'text/plain; charset=utf-8',
+    'v=MCPv1; k=ed25519; p=dDPntUqj6p/AMlBM7X+r4cDTLkVnBNr5bcwtTvP2aNE=',
+    links,
+    600,
+  ],
+  ['weather', '/.well-known/openai-apps-challenge', 'text/plain; charset=utf-8', 'token-of-openai', links, 600],
+  [
+    'cook',
+    '/.well-known/agent-skills/index.json',
+    'application/json',
+    JSON.stringify(skillsIndex),
+    links + skillsLink,
+    3600,
+  ],
+  [
+    'cook',
+    '/.well-known/agent-skills/brewing/SKILL.md',
+    'text/markdown; charset=utf-8',
+    '---\nname: brewing\ndescription: What brewing is\nmetadata:\n  level: 3\n---\n\nRead me.\n',
+    links + skillsLink,
+    3600,
+  ],
+]
+
+describe.each(documents)('%s %s', (host, path, type, body, link, maxAge) => {
+  const digest = createHash('sha256').update(body).digest('base64url')
+  const headers = {
+    'access-control-allow-origin': '*',
+    'access-control-expose-headers': 'etag, link',
+    'cache-control': `public, max-age=${maxAge}`,
+    etag: `"${digest}"`,
+    link,
+  }
+  const described = {
+    ...headers,
+    'content-length': String(Buffer.byteLength(body)),
+    'content-type': type,
+    'x-content-type-options': 'nosniff',
+  }
+
+  test('answers GET and HEAD', async () => {
+    const answer = await get(host, path)
+    expect([answer.status, answer.text]).toEqual([200, body])
+    expect(ownHeaders(answer.headers)).toEqual(described)
+    const head = await get(host, path, { method: 'HEAD' })
+    expect([head.status, head.text]).toEqual([200, ''])
+    expect(ownHeaders(head.headers)).toEqual(described)
+  })
+
+  test.each([`"${digest}"`, `W/"${digest}"`, `"other", "${digest}"`, '*'])(
+    'answers with 304 to If-None-Match: %s',
+    async (condition) => {
+      for (const method of ['GET', 'HEAD']) {
+        const answer = await get(host, path, { method, headers: { 'If-None-Match': condition } })
+        expect([answer.status, answer.text]).toEqual([304, ''])
+        expect(ownHeaders(answer.headers)).toEqual(headers)
+      }
+    },
+  )
+
+  test.each(['"other"', digest, `"${digest.toUpperCase()}"`, ''])(
+    'answers with the document to If-None-Match: %s',
+    async (condition) => {
+      expect((await get(host, path, { headers: { 'If-None-Match': condition } })).status).toBe(200)
+    },
+  )
+
+  test('is readable by a page of any origin', async () => {
+    const page = { Origin: 'https://page.example' }
+    expect(ownHeaders((await get(host, path, { headers: page })).headers)).toEqual(described)
+    const preflight = await get(host, path, {
+      method: 'OPTIONS',
+      headers: { ...page, 'Access-Control-Request-Method': 'GET', 'Access-Control-Request-Headers': 'if-none-match' },
+    })
+    expect(preflight.status).toBe(204)
+    expect(Object.fromEntries(preflight.headers)).toMatchObject({
+      'access-control-allow-origin': '*',
+      'access-control-allow-methods': 'GET, HEAD',
+      'access-control-allow-headers': '*',
+    })
+  })
+
+  test('refuses other methods', async () => {
+    for (const method of ['POST', 'PUT', 'DELETE']) {
+      const { status, headers } = await get(host, path, { method })
+      expect([status, headers.get('Allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])
+    }
+  })
+})
+
+/** The headers that the server sets. */
+function ownHeaders(headers: Headers): Record<string, string> {
+  return Object.fromEntries([...headers].filter(([name]) => !['connection', 'date', 'keep-alive'].includes(name)))
+}
+
+test('a page of a foreign origin reads the documents, and cannot call the endpoint or read the page', async () => {
+  const headers = { Origin: 'https://page.example' }
+  expect((await get('weather', '/mcp/server-card', { headers })).status).toBe(200)
+  expect((await get('weather', '/', { headers })).status).toBe(403)
+  expect((await get('weather', '/mcp', { method: 'POST', headers })).status).toBe(403)
+})
+
+test('an unknown host name over plain http gets no document', async () => {
+  const { status, text } = await get('weather.example', '/mcp/server-card', { headers: { Host: 'rebound.example' } })
+  expect([status, text]).toEqual([403, expect.stringContaining('The host rebound.example is not allowed')])
+})
+
+test('the endpoint speaks the versions of its card', async () => {
+  const call = async (method: string, version: string, params: object) => {
+    const headers = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' }
+    const response = await fetch(server.url, {
+      method: 'POST',
+      headers: { ...headers, 'MCP-Protocol-Version': version, 'Mcp-Method': method },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    })
+    return (await response.json()) as { result: { protocolVersion: string; supportedVersions: string[] } }
+  }
+  const [newest = '', ...others] = versions
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': newest,
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  expect((await call('server/discover', newest, { _meta })).result).toMatchObject({
+    supportedVersions: [newest],
+    capabilities: card.capabilities,
+  })
+  for (const protocolVersion of others) {
+    const client = { protocolVersion, capabilities: {}, clientInfo: { name: 'test', version: '1' } }
+    expect((await call('initialize', protocolVersion, client)).result.protocolVersion).toBe(protocolVersion)
+  }
+})
+
+describe('a server whose entries need a token', () => {
+  const path = '/mcp/server-card'
+
+  test('has a card that names the metadata, and nothing of its entries', async () => {
+    expect(await json('vault', path)).toEqual({
+      $schema,
+      name: 'localhost.vault/vault',
+      version: '7.6.5',
+      description: 'vault',
+      remotes: [{ type: 'streamable-http', url: 'http://vault.localhost/mcp', supportedProtocolVersions: versions }],
+      serverInfo: { name: 'vault', version: '7.6.5' },
+      transport: { type: 'streamable-http', endpoint: 'http://vault.localhost/mcp' },
+      capabilities: {
+        logging: {},
+        tools: { listChanged: false },
+        resources: { subscribe: false, listChanged: false },
+        prompts: { listChanged: false },
+      },
+      authentication: {
+        required: true,
+        resourceMetadata: 'http://vault.localhost/.well-known/oauth-protected-resource/mcp',
+      },
+    })
+  })
+
+  test('has no document with anything private', async () => {
+    const names = ['mcp/server-card.json', 'ai-catalog.json', 'api-catalog', 'agent-skills/index.json']
+    for (const path of ['/mcp/server-card', '/', ...names.map((name) => `/.well-known/${name}`)]) {
+      const { text, headers } = await get('vault', path)
+      expect(text + headers.get('Link')).not.toMatch(/private|baking|brewing|kitchen/i)
+    }
+  })
+
+  test.each(['index.json', 'baking.zip', 'brewing/SKILL.md'])('does not publish the skills: %s', async (name) => {
+    for (const host of ['vault', 'locked', 'acme.tenant']) {
+      const { status, headers } = await get(host, `/.well-known/agent-skills/${name}`)
+      expect([status, headers.get('Cache-Control')]).toEqual([404, null])
+      expect(headers.get('Access-Control-Allow-Origin')).toBe('*')
+    }
+  })
+})
+
+test('an endpoint with anonymous callers says that it needs no token', async () => {
+  expect(await json('locked', '/mcp/server-card')).toMatchObject({ authentication: { required: false } })
+})
+
+test.each(['mcp-registry-auth', 'openai-apps-challenge', 'agent-skills/index.json'])(
+  'without its option or skills, /.well-known/%s is not found',
+  async (name) => {
+    expect((await get('hostile', `/.well-known/${name}`)).status).toBe(404)
+  },
+)
+
+describe('skills', () => {
+  const path = '/.well-known/agent-skills/baking.zip'
+
+  test('with several files are archives, whose digest the index has', async () => {
+    const { headers, bytes } = await get('cook', path)
+    expect(headers.get('Content-Type')).toBe('application/zip')
+    const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`
+    expect(skillsIndex.skills[0]?.digest).toBe(digest)
+    expect(filesOf(bytes)).toEqual({
+      'SKILL.md': '---\nname: baking\ndescription: What baking is\nmetadata:\n  level: 3\n---\n\nRead me.\n',
+      'oven.png': '\x89PNG',
+      'recipes/bread.md': '# Bread',
+      'recipes/grüße & co.txt': 'Hallo',
+    })
+  })
+
+  test('are the ones that clients read over MCP', async () => {
+    const { status, text } = await get('cook', '/.well-known/agent-skills/brewing/SKILL.md')
+    expect(status).toBe(200)
+    expect(skillsIndex.skills[1]?.digest).toBe(`sha256:${createHash('sha256').update(text).digest('hex')}`)
+  })
+})
+
+/** Reads the directory of a ZIP archive, and the files that it names. Text is Latin 1. */
+function filesOf(archive: Buffer): Record<string, string> {
+  const end = archive.length - 22
+  expect(archive.readUInt32LE(end)).toBe(0x06054b50)
+  const files: Record<string, string> = {}
+  let at = archive.readUInt32LE(end + 16)
+  for (let left = archive.readUInt16LE(end + 10); left > 0; left--) {
+    expect(archive.readUInt32LE(at)).toBe(0x02014b50)
+    const [size, nameLength] = [archive.readUInt32LE(at + 24), archive.readUInt16LE(at + 28)]
+    const entry = archive.readUInt32LE(at + 42)
+    expect(archive.readUInt32LE(entry)).toBe(0x04034b50)
+    const contents = entry + 30 + nameLength
+    files[archive.toString('utf8', at + 46, at + 46 + nameLength)] = archive.toString(
+      'latin1',
+      contents,
+      contents + size,
+    )
+    at += 46 + nameLength
+  }
+  expect(at).toBe(end)
+  return files
+}
+
+describe('names with quotes, line breaks and other characters than ASCII', () => {
+  const paths = ['/', '/mcp/server-card', '/.well-known/ai-catalog.json', '/.well-known/api-catalog']
+
+  test.each(paths)('do not reach the headers of %s', async (path) => {
+    const { status, headers } = await get('hostile', path)
+    expect(status).toBe(200)
+    expect(headers.get('Link')).toBe(links)
+    expect([headers.get('X-Injected'), headers.get('Set-Cookie')]).toEqual([null, null])
+  })
+
+  test('are JSON texts in the documents, and letters and digits in identifiers', async () => {
+    expect(await json('hostile', '/mcp/server-card')).toMatchObject({
+      name: 'localhost.hostile/a-X-Injected-1-b',
+      version: '1.0.0"\r\n',
+      title: 'Wetter\r\nSet-Cookie: a=b; "ü"',
+      description: '</script>"\n☔',
+      serverInfo: { name: 'a"\r\nX-Injected: 1, <b>ü' },
+    })
+    const { entries } = await json('hostile', '/.well-known/ai-catalog.json')
+    expect(entries).toMatchObject([{ identifier: 'urn:air:hostile.localhost:mcp:a-X-Injected-1-b' }])
+  })
+})
+
+describe('several endpoints of one origin', () => {
+  test('have a card each, with the origin of the option', async () => {
+    expect(await json('pair', '/notes/mcp/server-card')).toMatchObject({
+      name: 'com.example/notes',
+      remotes: [{ url: 'https://mcp.example.com/notes/mcp' }],
+    })
+    expect(await json('pair', '/weather/mcp/server-card')).toMatchObject({
+      name: 'com.example.mcp/weather',
+      remotes: [{ url: 'https://mcp.example.com/weather/mcp' }],
+    })
+  })
+
+  test('share the catalogs of the first one, which lists the others', async () => {
+    const { entries } = await json('pair', '/.well-known/ai-catalog.json')
+    expect(entries).toMatchObject([
+      { identifier: 'urn:air:example.com:mcp:notes', url: 'https://mcp.example.com/notes/mcp/server-card' },
+      { identifier: 'urn:air:example.com:mcp:weather', url: 'https://mcp.example.com/weather/mcp/server-card' },
+    ])
+    const { linkset } = await json('pair', '/.well-known/api-catalog')
+    expect(linkset).toMatchObject([
+      { item: [{ href: 'https://mcp.example.com/notes/mcp' }, { href: 'https://mcp.example.com/weather/mcp' }] },
+      { anchor: 'https://mcp.example.com/notes/mcp' },
+      { anchor: 'https://mcp.example.com/weather/mcp' },
+    ])
+  })
+})
+
+test('a tenant with a host of its own has a card, and other hosts have none', async () => {
+  expect(await json('acme.tenant', '/mcp/server-card')).toMatchObject({
+    name: 'localhost.tenant.acme/cook',
+    remotes: [{ url: 'http://acme.tenant.localhost/mcp' }],
+    authentication: {
+      required: true,
+      resourceMetadata: 'http://acme.tenant.localhost/.well-known/oauth-protected-resource/mcp',
+    },
+  })
+  for (const path of ['/mcp/server-card', '/.well-known/ai-catalog.json']) {
+    expect((await get('other.tenant', path)).status).toBe(404)
+  }
+})

@@ -1,0 +1,154 @@
+import { milliseconds } from '../../declarations/duration.ts'
+import type { Plugin, Route, Runtime } from '../../plugin.ts'
+import type { ServerInfo } from '../../request-hooks.ts'
+import { aiCatalog, aiCatalogType, apiCatalog, linksetType } from './catalogs.ts'
+import { documentResponse, notFound, type PublicDocument, preflight } from './document-response.ts'
+import { checkDescription, checkDiscovery, type DiscoveryOptions, proofOf } from './options.ts'
+import {
+  artifactOf,
+  declaredSkills,
+  isOpenToAll,
+  isReadableByAll,
+  type PublishedSkill,
+  skillsFolder,
+} from './published-skills.ts'
+import { admitsEveryone, cardPathOf, cardType, describeEndpoint, type Endpoint, serverCard } from './server-card.ts'
+
+export type { DiscoveryOptions, OtherEndpoint, Repository } from './options.ts'
+
+const json = 'application/json'
+const skillsIndex = `${skillsFolder}/index.json`
+
+/** Returns a document; `undefined` if callers without a token may not read it. */
+type Write = (request: Request, info: ServerInfo) => Promise<PublicDocument | undefined>
+
+/**
+ * Creates a plugin that publishes what clients, registries and directories read before they connect: the server card, the AI catalog, the API
+ * catalog, the index of skills, and proofs that you control the domain. Everyone may read these documents. They contain no tools, prompts and
+ * resources, and only skills that callers without a token may read.
+ *
+ * @throws Error for an invalid option, and for a server that a server card cannot describe. The message names the fix
+ * @see https://github.com/modelcontextprotocol/modelcontextprotocol/pull/2127
+ *
+ * @example
+ * serve(server, { plugins: [discovery({ name: 'com.example/weather' })] })
+ */
+export function discovery(options: DiscoveryOptions = {}): Plugin {
+  checkDiscovery(options)
+  const { description, maxAge = '1h' } = options
+  const seconds = Math.floor(milliseconds(maxAge, 'maxAge') / 1000)
+  return {
+    name: 'discovery',
+    validate({ declarations }) {
+      checkDescription(declarations, description)
+      declaredSkills(declarations)
+    },
+    routes(runtime) {
+      const { mcp } = runtime.paths
+      if (mcp.includes('{tenant}')) {
+        throw new Error(
+          `discovery() describes one endpoint of each host, and the tenants of "${mcp}" share a host: give them hosts, as in tenants('{tenant}.example.com', …), or remove discovery()`,
+        )
+      }
+      const caching = `public, max-age=${seconds}`
+      return documentsOf(runtime, options).map(([path, write]) => route(path, write, caching))
+    },
+    // The page at `/` is where scanners look for links.
+    onResponse({ request }, response, info) {
+      if (!response.ok || !/^(?:GET|HEAD)$/.test(request.method) || info.paths.mcp === '/') return
+      if (new URL(request.url).pathname === '/') response.headers.append('Link', linksOf(info))
+    },
+  }
+}
+
+function route(path: string, write: Write, caching: string): Route {
+  return {
+    path,
+    methods: ['GET', 'HEAD', 'OPTIONS'],
+    async handle(request, info) {
+      if (request.method === 'OPTIONS') return preflight()
+      const document = await write(request, info)
+      if (!document) return notFound()
+      return documentResponse(request, document, { 'Cache-Control': caching, Link: linksOf(info) })
+    },
+  }
+}
+
+/** Returns what writes each document, by path. */
+function documentsOf(runtime: Runtime, options: DiscoveryOptions): readonly (readonly [path: string, write: Write])[] {
+  const { otherEndpoints = [] } = options
+  const { name, title, websiteUrl } = runtime.declarations.options
+  const card =
+    (type: string): Write =>
+    async (request, info) => {
+      const endpoint = await describeEndpoint(request, info, options)
+      return { type, body: JSON.stringify(serverCard(endpoint, info, runtime, options)) }
+    }
+  const described =
+    (type: string, write: (endpoint: Endpoint) => unknown): Write =>
+    async (request, info) => ({ type, body: JSON.stringify(write(await describeEndpoint(request, info, options))) })
+  const documents: [path: string, write: Write][] = [
+    [cardPathOf(runtime.paths.mcp), card(cardType)],
+    // Where scanners look. They know the older media type.
+    ['/.well-known/mcp/server-card.json', card(json)],
+    [
+      '/.well-known/ai-catalog.json',
+      described(aiCatalogType, (endpoint) => aiCatalog(endpoint, otherEndpoints, title || name)),
+    ],
+    [
+      '/.well-known/api-catalog',
+      described(linksetType, (endpoint) => apiCatalog(endpoint, otherEndpoints, websiteUrl)),
+    ],
+  ]
+  const skills = declaredSkills(runtime.declarations)
+  if (skills.length > 0) documents.push([skillsIndex, (_, info) => writeIndex(skills, info)])
+  for (const skill of skills) documents.push([skill.path, (_, info) => publishedArtifact(skill, info)])
+  const addProof = (path: string, body: string | undefined) => {
+    if (body !== undefined) documents.push([path, async () => ({ type: 'text/plain; charset=utf-8', body })])
+  }
+  addProof('/.well-known/mcp-registry-auth', proofOf(options, 'registryAuth'))
+  addProof('/.well-known/openai-apps-challenge', proofOf(options, 'openAiChallenge'))
+  return documents
+}
+
+/** A skill that everyone may read; `undefined` for another one, and for one that cannot be read. */
+async function publishedArtifact(skill: PublishedSkill, { auth, report }: ServerInfo) {
+  try {
+    return admitsEveryone(auth) && (await isReadableByAll(skill)) ? await artifactOf(skill) : undefined
+  } catch (problem) {
+    report(problem)
+    return undefined
+  }
+}
+
+async function writeIndex(all: readonly PublishedSkill[], info: ServerInfo): Promise<PublicDocument | undefined> {
+  const entries = await Promise.all(
+    all.map(async (skill) => {
+      const artifact = await publishedArtifact(skill, info)
+      if (!artifact) return []
+      const { name, description, path, files } = skill
+      const type = files.length === 1 ? 'skill-md' : 'archive'
+      return [{ name, type, description, url: path, digest: artifact.digest }]
+    }),
+  )
+  const skills = entries.flat()
+  if (skills.length === 0) return undefined
+  const $schema = 'https://schemas.agentskills.io/discovery/0.2.0/schema.json'
+  return { type: json, body: JSON.stringify({ $schema, skills }) }
+}
+
+/**
+ * Returns links to the documents. They contain paths only, never names: paths have no quotes, line breaks or other characters than ASCII.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc8288#section-3
+ */
+function linksOf({ paths, server: { declarations }, auth }: ServerInfo): string {
+  const hasSkills = admitsEveryone(auth) && declaredSkills(declarations).some(isOpenToAll)
+  const links = [
+    ['/.well-known/api-catalog', 'api-catalog', 'application/linkset+json'],
+    [cardPathOf(paths.mcp), 'service-desc', cardType],
+    ['/.well-known/ai-catalog.json', 'describedby', aiCatalogType],
+    ...(hasSkills ? [[skillsIndex, 'describedby', json]] : []),
+  ]
+  return links.map(([path, relation, type]) => `<${path}>; rel="${relation}"; type="${type}"`).join(', ')
+}

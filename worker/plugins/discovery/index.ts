@@ -1,0 +1,2 @@
+/** edgemcp/discovery: Publish what clients, registries and directories read before they connect: a server card, catalogs, skills. */
+export { type DiscoveryOptions, discovery, type OtherEndpoint, type Repository } from './discovery.ts'
