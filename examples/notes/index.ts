@@ -1,4 +1,5 @@
 import { createServer, resourceLink, serve } from 'edgemcp'
+import { discovery } from 'edgemcp/discovery'
 import { page } from 'edgemcp/page'
 import { sessions } from 'edgemcp/sessions'
 import { subscriptions } from 'edgemcp/subscriptions'
@@ -61,7 +62,7 @@ server.prompt(
   async ({ id }) => `Summarize this note in two sentences:\n\n${(await notebook().read(id))?.text ?? '(no such note)'}`,
 )
 
-const worker = serve(server, { plugins: [sessions(), page(), subscriptions()] })
+const worker = serve(server, { plugins: [sessions(), page(), discovery(), subscriptions()] })
 export default worker
 export const { McpSession, McpSubscriptions } = worker
 export { Notebook }
