@@ -87,7 +87,7 @@ export class NewStreams {
     const onEnd = () => {
       if (this.#bodies.get(stream) === body) this.#bodies.delete(stream)
     }
-    const body = new StreamBody({ keepAliveMs: this.#keepAliveMs, until: bodyUntil, onEnd })
+    const body = new StreamBody(this.#keepAliveMs, bodyUntil, onEnd)
     this.#bodies.set(stream, body)
     if (frames) body.send(frames)
     return { body: body.readable }

@@ -14,19 +14,12 @@ const maxRunningBytes = 64 * 1024
 /** Bytes of a body with its last events. */
 const maxBytes = 256 * 1024
 
-export type StreamBodyOptions = {
-  /** Milliseconds between keep-alive comments. */
-  keepAliveMs: number
-  /** Milliseconds since 1970 from which nothing is sent on the body: a relay continues. */
-  until: number
-  /** Called when nothing more may be sent: the body has ended, or its Worker has left. */
-  onEnd(): void
-}
-
 export class StreamBody {
   readonly readable: ReadableStream<Uint8Array>
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>
-  readonly #options: StreamBodyOptions
+  readonly #keepAliveMs: number
+  readonly #until: number
+  readonly #onEnd: () => void
   #timer: ReturnType<typeof setTimeout> | null = null
   #parkTimer: ReturnType<typeof setTimeout> | null = null
   #bytes = 0
@@ -36,17 +29,25 @@ export class StreamBody {
   #readAt = Date.now()
   #isOver = false
 
-  constructor(options: StreamBodyOptions) {
+  /**
+   * @param keepAliveMs milliseconds between keep-alive comments
+   * @param until milliseconds since 1970 from which nothing is sent on the body: a relay continues
+   * @param onEnd called when nothing more may be sent: the body has ended, or its Worker has left
+   */
+  constructor(keepAliveMs: number, until: number, onEnd: () => void) {
     // The platform sends what is written to it once everything that was stored before is durable. A stream with a controller has no
     // output gate.
     const { readable, writable } = new IdentityTransformStream()
     this.readable = readable
     this.#writer = writable.getWriter()
-    this.#options = options
-    this.#writer.closed.catch(ignore).then(() => {
+    this.#keepAliveMs = keepAliveMs
+    this.#until = until
+    this.#onEnd = onEnd
+    const onClosed = () => {
       clearTimeout(this.#timer)
       this.#stop()
-    })
+    }
+    this.#writer.closed.then(onClosed, onClosed)
     this.#wait()
   }
 
@@ -57,7 +58,7 @@ export class StreamBody {
 
   /** Whether the Worker reads. */
   get isRead(): boolean {
-    return Date.now() - this.#readAt <= 2 * this.#options.keepAliveMs
+    return Date.now() - this.#readAt <= 2 * this.#keepAliveMs
   }
 
   /** Ends the stream. @param frames what the client gets before. Default: nothing */
@@ -78,7 +79,7 @@ export class StreamBody {
   breakOff(): void {
     if (this.#isOver) return
     this.#stop()
-    this.#read.then(() => this.#writer.abort()).catch(ignore)
+    this.#read.then(() => this.#giveUp())
   }
 
   /** Calls back after a time, unless the body has ended by then. A later call replaces an earlier one. */
@@ -89,23 +90,24 @@ export class StreamBody {
 
   /** Waits for the next comment, or for the time from which nothing is sent. */
   #wait(): void {
-    const leftMs = this.#isOver ? Number.POSITIVE_INFINITY : Math.max(0, this.#options.until - Date.now())
-    this.#timer = setTimeout(() => this.#onTime(), Math.min(this.#options.keepAliveMs, leftMs, maxTimerMs))
+    const leftMs = this.#isOver ? maxTimerMs : this.#until - Date.now()
+    this.#timer = setTimeout(() => this.#onTime(), Math.min(this.#keepAliveMs, leftMs, maxTimerMs))
   }
 
   /** Writes a comment, which also shows whether the Worker has left. Gives up what nobody reads: it would keep the object in memory. */
   #onTime(): void {
-    if (!this.isRead) {
-      this.#writer.abort().catch(ignore)
-      return
-    }
+    if (!this.isRead) return this.#giveUp()
     this.send(keepAlive)
     this.#wait()
   }
 
+  #giveUp(): void {
+    this.#writer.abort().catch(ignore)
+  }
+
   #write(bytes: Uint8Array, most: number): void {
     if (this.#isOver) return
-    if (this.#bytes + bytes.byteLength > most || Date.now() >= this.#options.until) return this.breakOff()
+    if (this.#bytes + bytes.byteLength > most || Date.now() >= this.#until) return this.breakOff()
     this.#bytes += bytes.byteLength
     const writtenAt = Date.now()
     this.#read = this.#writer.write(bytes).then(
@@ -120,7 +122,7 @@ export class StreamBody {
     if (this.#isOver) return
     this.#isOver = true
     clearTimeout(this.#parkTimer)
-    this.#options.onEnd()
+    this.#onEnd()
   }
 }
 

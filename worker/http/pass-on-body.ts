@@ -53,7 +53,7 @@ function continueAfter(start: string, ageMs: number, options: RelayOptions): Rea
   if (leftMs <= 0 && lastId !== undefined) return new Blob([retryFrame()]).stream()
   // A comment: the object has sent none since it broke the body off. One that was cut ends with a line break.
   const firstFrame = cut.startsWith(':') ? '\n\n' : keepAlive
-  const rest = continueStream({ ...options, maxStreamAgeMs: Math.max(0, leftMs), firstFrame }, lastId)
+  const rest = continueStream({ ...options, maxStreamAgeMs: leftMs, firstFrame }, lastId)
   return cut === '' || cut.startsWith(':') ? rest : rest.pipeThrough(withoutStart(cut))
 }
 

@@ -122,11 +122,12 @@ class Relay {
    * expired.
    */
   #inOrder(work: () => unknown, data: unknown = ''): void {
-    const { expires, recheck } = this.#credential
+    const { expires = Number.POSITIVE_INFINITY, recheck } = this.#credential
+    const now = Date.now()
     // The timer may come later.
-    if (expires !== undefined && expires <= Date.now() && !this.#isAged) this.#onMaxAge()
+    if (expires <= now && !this.#isAged) this.#onMaxAge()
     if (this.#hasEnded) return
-    if (recheck && recheck.at <= Date.now()) this.#verifying ??= this.#verifyAgain(recheck.verify)
+    if (recheck && recheck.at <= now) this.#verifying ??= this.#verifyAgain(recheck.verify)
     if (!this.#verifying) {
       work()
       return
