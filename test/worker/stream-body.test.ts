@@ -135,13 +135,21 @@ describe('the body of a running stream', () => {
     expect(dialed).toEqual(['1.1'])
   })
 
-  test('ends at the maximum age of streams for a client that has read nothing until then', async () => {
-    const own = (await bodyOf(session(), 'ask_name')).getReader()
-    const { value: first = new Uint8Array() } = await own.read()
-    const dial = () => Promise.reject(new Error('No relay is expected'))
-    const response = passOnBody({ ...limits, maxStreamAgeMs: 0, dial }, await brokenAfter(first))
-    expect(await response.text()).toMatch(/^id: 1\.0\n[\s\S]*id: 1\.1\n.*\n\nretry: \d+\n\n$/)
-  })
+  test.each([
+    ['', /\n\nretry: \d+\n\n$/],
+    ['id: 1.2\ndata: {"part', /\n\nid: 1\.2\ndata: \{"part$/],
+  ])(
+    'ends at the maximum age of streams for a client that has read nothing until then, after %j',
+    async (part, end) => {
+      const own = (await bodyOf(session(), 'ask_name')).getReader()
+      const { value: first = new Uint8Array() } = await own.read()
+      const dial = () => Promise.reject(new Error('No relay is expected'))
+      const response = passOnBody({ ...limits, maxStreamAgeMs: 0, dial }, await brokenAfter(first, part))
+      const text = await response.text()
+      expect(text).toMatch(/^id: 1\.0\n[\s\S]*id: 1\.1\n/)
+      expect(text).toMatch(end)
+    },
+  )
 
   test('ends for a client that has the start of an event that does not exist any more', async () => {
     const stub = session()

@@ -49,8 +49,8 @@ function continueAfter(start: string, ageMs: number, options: RelayOptions): Rea
   const { lastId, cut } = positionIn(start)
   const { maxStreamAgeMs = Number.POSITIVE_INFINITY } = options
   const leftMs = maxStreamAgeMs - ageMs
-  // Its client has read nothing until after the maximum age.
-  if (leftMs <= 0 && lastId !== undefined) return new Blob([retryFrame()]).stream()
+  // Its client has read nothing until after the maximum age. It discards an event that was cut.
+  if (leftMs <= 0 && lastId !== undefined) return new Blob(cut ? [] : [retryFrame()]).stream()
   // A comment: the object has sent none since it broke the body off. One that was cut ends with a line break.
   const firstFrame = cut.startsWith(':') ? '\n\n' : keepAlive
   const rest = continueStream({ ...options, maxStreamAgeMs: leftMs, firstFrame }, lastId)
