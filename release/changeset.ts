@@ -20,9 +20,17 @@ export type ApiChanges = {
 /** @param root of a git repository with all tags */
 export function apiChangesIn(root: string): ApiChanges {
   const git = (...params: string[]) =>
-    execFileSync('git', params, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
-  const [release] = git('tag', '--list', 'v*', '--sort=-v:refname', '--merged', 'HEAD').split('\n').filter(Boolean)
-  const changesets = readdirSync(join(root, '.changeset')).filter((name) => name.endsWith('.md'))
+    // A prerelease comes before its release.
+    execFileSync('git', ['-c', 'versionsort.suffix=-', ...params], {
+      cwd: root,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+  const tags = git('tag', '--list', 'v*', '--sort=-v:refname', '--merged', 'HEAD').split('\n')
+  const release = tags.find((tag) => /^v\d+\.\d+\.\d+(?:-[\w.-]+)?$/.test(tag))
+  const changesets = readdirSync(join(root, '.changeset')).filter(
+    (name) => name.endsWith('.md') && isChangeset(readFileSync(join(root, '.changeset', name), 'utf8')),
+  )
   if (release === undefined) return { release, changed: [], changesets }
   const files = git('diff', '--name-only', '--no-renames', release, '--', pages).split('\n').filter(Boolean)
   const before = (path: string) => {
@@ -40,6 +48,10 @@ export function apiChangesIn(root: string): ApiChanges {
   }
 }
 
+/** Whether a text says how the version rises, and why. */
+const isChangeset = (text: string): boolean =>
+  /^---\r?\n(?:.*\r?\n)*?['"]?edgemcp['"]?: (?:patch|minor|major)\r?\n(?:.*\r?\n)*?---\r?\n\s*\S/.test(text)
+
 /** Returns the code blocks of a page: the words between them may change at any time. */
 const signaturesIn = (page: string): string => page.match(/^```typescript\n[\s\S]*?^```$/gm)?.join('\n') ?? ''
 
@@ -52,7 +64,7 @@ if (import.meta.main) {
   else {
     console.error(`The API differs from ${release}, and no file in .changeset/ says how:`)
     for (const path of changed) console.error(`  ${path}`)
-    console.error('Describe the change for users: npx changeset, or a file like .changeset/add-rates.md with')
+    console.error('Describe the change for users, in a file like .changeset/add-rates.md with')
     console.error('---\nedgemcp: minor\n---\n\nAdd `rates` to `rateLimit()`.')
     process.exitCode = 1
   }

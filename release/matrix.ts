@@ -5,7 +5,7 @@
  *
  * `--only <names>`: the rows to try.
  */
-import { spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -41,7 +41,18 @@ const rows: readonly Row[] = [
 
 const { values } = parseArgs({ options: { only: { type: 'string' } } })
 const only = values.only?.split(',')
+const unknown = only?.find((name) => !rows.some((row) => row.name === name))
+if (unknown !== undefined) throw new Error(`There is no row ${unknown}, but ${rows.map(({ name }) => name).join(', ')}`)
 const folder = mkdtempSync(join(tmpdir(), 'edgemcp-matrix-'))
+/** `wrangler dev`, while it runs. */
+let server: ChildProcess | undefined
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    stopServer()
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+    process.exit(1)
+  })
+}
 try {
   const tarball = pack()
   const results = []
@@ -52,7 +63,11 @@ try {
 }
 
 function pack(): string {
-  const { stdout } = spawnSync('npm', ['pack', '--json', '--pack-destination', folder], { cwd: root, encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync('npm', ['pack', '--json', '--pack-destination', folder], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+  if (status !== 0) throw new Error(`npm pack failed:\n${stdout}\n${stderr}`)
   return join(folder, JSON.parse(stdout.slice(stdout.indexOf('[')))[0].filename)
 }
 
@@ -114,6 +129,7 @@ function change(path: string, edit: (text: string) => string): void {
 /** Starts `wrangler dev`, and calls the tool of the template. */
 async function serve(project: string, env: NodeJS.ProcessEnv): Promise<void> {
   const child = spawn('npx', ['wrangler', 'dev', '--port', '0'], { cwd: project, env, detached: true })
+  server = child
   try {
     const url = await new Promise<string>((resolve, reject) => {
       createInterface(child.stdout).on('line', (line) => {
@@ -135,7 +151,13 @@ async function serve(project: string, env: NodeJS.ProcessEnv): Promise<void> {
     const text = await response.text()
     if (!text.includes('serverInfo')) throw new Error(`initialize: ${response.status} ${text}`)
   } finally {
-    process.kill(-(child.pid as number), 'SIGKILL')
+    stopServer()
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
   }
+}
+
+/** Ends `wrangler dev` with all processes that it has started. */
+function stopServer(): void {
+  if (server?.pid !== undefined && server.exitCode === null) process.kill(-server.pid, 'SIGKILL')
+  server = undefined
 }

@@ -21,6 +21,12 @@ const root = resolve(import.meta.dirname, '..')
 install(import.meta.dirname)
 
 const folder = mkdtempSync(join(tmpdir(), 'edgemcp-rehearsal-'))
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+    process.exit(1)
+  })
+}
 try {
   await using registry = await startRegistry(join(folder, 'registry'))
   // Nothing of `npm run` reaches the commands of the new user.

@@ -9,14 +9,23 @@ import { install } from '../bench/install.ts'
 
 const changesets = resolve(import.meta.dirname, 'node_modules/@changesets/cli/bin.js')
 
+type Json = { readonly packages?: Readonly<Record<string, object>> }
+
 /** @param root of the repository, or of a clone */
 export function version(root: string): void {
   install(import.meta.dirname)
   execFileSync(process.execPath, [changesets, 'version'], { cwd: root, stdio: 'inherit' })
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  const path = join(root, 'create-edgemcp/package.json')
-  const manifest = JSON.parse(readFileSync(path, 'utf8'))
-  writeFileSync(path, `${JSON.stringify({ ...manifest, version, dependencies: { edgemcp: version } }, null, 2)}\n`)
+  const change = (path: string, edit: (json: Json) => Json) => {
+    const file = join(root, path)
+    writeFileSync(file, `${JSON.stringify(edit(JSON.parse(readFileSync(file, 'utf8'))), null, 2)}\n`)
+  }
+  change('create-edgemcp/package.json', (manifest) => ({ ...manifest, version, dependencies: { edgemcp: version } }))
+  change('package-lock.json', (lock) => ({
+    ...lock,
+    version,
+    packages: { ...lock.packages, '': { ...lock.packages?.[''], version } },
+  }))
 }
 
 if (import.meta.main) version(resolve(import.meta.dirname, '..'))

@@ -42,13 +42,21 @@ test.each([
   ['an entry point that is new', 'docs/reference/api/events.md', page('function events(): Plugin', 'Sends events.')],
   ['an entry point that is gone', 'docs/reference/api/tasks.md', ''],
 ])('%s is a change of the API, committed or not', (_, path, text) => {
-  git('tag', 'v0.9.0')
-  git('tag', 'v0.10.0')
+  for (const tag of ['v0.9.0', 'v0.10.0-rc.1', 'v0.10.0', 'vnext']) git('tag', tag)
   if (text) write(path, text)
   else rmSync(join(root, path))
   const changes = { release: 'v0.10.0', changed: [path], changesets: [] }
   expect(apiChangesIn(root)).toEqual(changes)
   commit()
+  expect(apiChangesIn(root)).toEqual(changes)
+  for (const [index, text] of [
+    '',
+    'hello',
+    '---\nnope: minor\n---\n\nChange.\n',
+    '---\nedgemcp: minor\n---\n',
+  ].entries()) {
+    write(`.changeset/${index}.md`, text)
+  }
   expect(apiChangesIn(root)).toEqual(changes)
   write('.changeset/change.md', '---\nedgemcp: minor\n---\n\nChange it.\n')
   expect(apiChangesIn(root)).toEqual({ ...changes, changesets: ['change.md'] })
