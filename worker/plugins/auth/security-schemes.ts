@@ -7,7 +7,7 @@ import type { RequestAuth } from '../../request-hooks.ts'
 
 /**
  * Adds to each listed tool how it may be called, as `securitySchemes` and as a member of `_meta`: `oauth2` with the scopes of the tool, and
- * `noauth` for a tool without scopes, if `auth` has `allowAnonymous`. ChatGPT reads them to ask its user to sign in for the tools that need it.
+ * `noauth` for a tool without scopes and `visibleTo`, if `auth` has `allowAnonymous`. ChatGPT reads them to ask its user to sign in for the tools that need it.
  * Tools of other servers, and lists of an endpoint without `auth`, have none.
  *
  * @see https://developers.openai.com/apps-sdk/build/auth
@@ -39,11 +39,12 @@ const listing = (inner: Method, runtime: Runtime): Method => ({
 function withSchemes(item: unknown, declared: ReadonlyMap<string, Tool>, { allowAnonymous }: RequestAuth): unknown {
   const tool = isObject(item) ? declared.get(String(item.name)) : undefined
   if (!isObject(item) || !tool) return item
-  const { scopes = [] } = tool
-  const schemes = [...(allowAnonymous && scopes.length === 0 ? [{ type: 'noauth' }] : []), { type: 'oauth2', scopes }]
+  const { scopes = [], visibleTo } = tool
+  const isOpen = allowAnonymous && scopes.length === 0 && !visibleTo
+  const schemes = [...(isOpen ? [{ type: 'noauth' }] : []), { type: 'oauth2', scopes }]
   return {
     ...item,
     securitySchemes: schemes,
-    _meta: { ...(isObject(item._meta) && item._meta), securitySchemes: schemes },
+    _meta: { securitySchemes: schemes, ...(isObject(item._meta) && item._meta) },
   }
 }
