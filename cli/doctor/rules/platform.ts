@@ -50,7 +50,8 @@ export function platform({ folder, config, sources }: Project): Finding[] {
       change: withFlags([...flagsNow, 'enable_request_signal']),
     })
   }
-  if (!flags.includes('global_fetch_strictly_public') && find(sources, /['"]edgemcp\/sign-in['"]/, 'code')) {
+  const isPublic = flags.some((flag) => /^global_fetch_(?:strictly_public|private_origin)$/.test(flag))
+  if (!isPublic && find(sources, /['"]edgemcp\/sign-in['"]/, 'code')) {
     findings.push({
       ...at('client-metadata', 'hint', 'compatibility_flags', 'compatibility_date'),
       problem:
