@@ -62,7 +62,9 @@ server.prompt(
   async ({ id }) => `Summarize this note in two sentences:\n\n${(await notebook().read(id))?.text ?? '(no such note)'}`,
 )
 
-const worker = serve(server, { plugins: [sessions(), page(), discovery(), subscriptions()] })
+const worker = serve(server, {
+  plugins: [sessions(), page(), discovery({ name: 'com.example/notes' }), subscriptions()],
+})
 export default worker
 export const { McpSession, McpSubscriptions } = worker
 export { Notebook }

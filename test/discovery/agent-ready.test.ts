@@ -1,11 +1,10 @@
 /**
  * The checks of the scanner at isitagentready.com that concern an MCP server, as requests to a server with and one without `auth`. Those for
- * websites are not among them: robots.txt, sitemap and Markdown negotiation are for pages that crawlers index, and DNS records are not
+ * skills and websites are not among them: `discovery()` publishes no skills; robots.txt, sitemap and Markdown negotiation are for pages that crawlers index, and DNS records are not
  * served by a Worker.
  *
  * @see https://isitagentready.com/llms-full.txt
  */
-import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startServer, type TestServer } from '../support/server.ts'
 import { type Received, send } from './request.ts'
@@ -54,23 +53,6 @@ const checks: Check[] = [
       expect(version).toMatch(/^\d+\.\d+\.\d+$/)
       expect(description).toMatch(/^.{1,100}$/)
       expect(remotes).toMatchObject([{ type: 'streamable-http', url: `${origin}/mcp` }])
-    },
-  ],
-  [
-    'agent skills: an index of version 0.2.0, whose digests match the artifacts',
-    ['cook'],
-    async (fetch) => {
-      const { $schema, skills } = await parsed(fetch('/.well-known/agent-skills/index.json'))
-      expect($schema).toBe('https://schemas.agentskills.io/discovery/0.2.0/schema.json')
-      expect(skills.length).toBeGreaterThan(0)
-      for (const { name, type, description, url, digest } of skills) {
-        expect(name).toMatch(/^(?!-)(?!.*--)[a-z\d-]{1,64}(?<!-)$/)
-        expect(['skill-md', 'archive']).toContain(type)
-        expect(description).toMatch(/^.{1,1024}$/)
-        const { status, bytes } = await fetch(url)
-        expect(status).toBe(200)
-        expect(digest).toBe(`sha256:${createHash('sha256').update(bytes).digest('hex')}`)
-      }
     },
   ],
   [

@@ -18,7 +18,6 @@ const links =
   '</.well-known/api-catalog>; rel="api-catalog"; type="application/linkset+json", ' +
   '</mcp/server-card>; rel="service-desc"; type="application/mcp-server-card+json", ' +
   '</.well-known/ai-catalog.json>; rel="describedby"; type="application/ai-catalog+json"'
-const skillsLink = ', </.well-known/agent-skills/index.json>; rel="describedby"; type="application/json"'
 
 const card = {
   $schema,
@@ -58,26 +57,6 @@ const apiCatalog = {
     },
   ],
 }
-const skillsIndex = {
-  $schema: 'https://schemas.agentskills.io/discovery/0.2.0/schema.json',
-  skills: [
-    {
-      name: 'baking',
-      type: 'archive',
-      description: 'What baking is',
-      url: '/.well-known/agent-skills/baking.zip',
-      digest: 'sha256:920c4207110bfdc61e572c3b4b789431c92d440012c7ba108721a4e2101a5061',
-    },
-    {
-      name: 'brewing',
-      type: 'skill-md',
-      description: 'What brewing is',
-      url: '/.well-known/agent-skills/brewing/SKILL.md',
-      digest: 'sha256:7e9dd24723b9e9877a01b6a80efea99ec5bb20d6195f01379c41541f730e6f21',
-    },
-  ],
-}
-
 const documents: [host: string, path: string, type: string, body: string, links: string, maxAge: number][] = [
   ['weather', '/mcp/server-card', 'application/mcp-server-card+json', JSON.stringify(card), links, 600],
   ['weather', '/.well-known/mcp/server-card.json', 'application/json', JSON.stringify(card), links, 600],
@@ -99,22 +78,6 @@ const documents: [host: string, path: string, type: string, body: string, links:
     600,
   ],
   ['weather', '/.well-known/openai-apps-challenge', 'text/plain; charset=utf-8', 'token-of-openai', links, 600],
-  [
-    'cook',
-    '/.well-known/agent-skills/index.json',
-    'application/json',
-    JSON.stringify(skillsIndex),
-    links + skillsLink,
-    3600,
-  ],
-  [
-    'cook',
-    '/.well-known/agent-skills/brewing/SKILL.md',
-    'text/markdown; charset=utf-8',
-    '---\nname: brewing\ndescription: What brewing is\nmetadata:\n  level: 3\n---\n\nRead me.\n',
-    links + skillsLink,
-    3600,
-  ],
 ]
 
 describe.each(documents)('%s %s', (host, path, type, body, link, maxAge) => {
@@ -231,7 +194,7 @@ describe('a server whose entries need a token', () => {
   test('has a card that names the metadata, and nothing of its entries', async () => {
     expect(await json('vault', path)).toEqual({
       $schema,
-      name: 'localhost.vault/vault',
+      name: 'com.example/vault',
       version: '7.6.5',
       description: 'vault',
       remotes: [{ type: 'streamable-http', url: 'http://vault.localhost/mcp', supportedProtocolVersions: versions }],
@@ -251,18 +214,10 @@ describe('a server whose entries need a token', () => {
   })
 
   test('has no document with anything private', async () => {
-    const names = ['mcp/server-card.json', 'ai-catalog.json', 'api-catalog', 'agent-skills/index.json']
+    const names = ['mcp/server-card.json', 'ai-catalog.json', 'api-catalog']
     for (const path of ['/mcp/server-card', '/', ...names.map((name) => `/.well-known/${name}`)]) {
       const { text, headers } = await get('vault', path)
-      expect(text + headers.get('Link')).not.toMatch(/private|baking|brewing|kitchen/i)
-    }
-  })
-
-  test.each(['index.json', 'baking.zip', 'brewing/SKILL.md'])('does not publish the skills: %s', async (name) => {
-    for (const host of ['vault', 'locked', 'acme.tenant']) {
-      const { status, headers } = await get(host, `/.well-known/agent-skills/${name}`)
-      expect([status, headers.get('Cache-Control')]).toEqual([404, null])
-      expect(headers.get('Access-Control-Allow-Origin')).toBe('*')
+      expect(text + headers.get('Link')).not.toMatch(/private/i)
     }
   })
 })
@@ -271,58 +226,12 @@ test('an endpoint with anonymous callers says that it needs no token', async () 
   expect(await json('locked', '/mcp/server-card')).toMatchObject({ authentication: { required: false } })
 })
 
-test.each(['mcp-registry-auth', 'openai-apps-challenge', 'agent-skills/index.json'])(
-  'without its option or skills, /.well-known/%s is not found',
+test.each(['mcp-registry-auth', 'openai-apps-challenge'])(
+  'without its option, /.well-known/%s is not found',
   async (name) => {
     expect((await get('hostile', `/.well-known/${name}`)).status).toBe(404)
   },
 )
-
-describe('skills', () => {
-  const path = '/.well-known/agent-skills/baking.zip'
-
-  test('with several files are archives, whose digest the index has', async () => {
-    const { headers, bytes } = await get('cook', path)
-    expect(headers.get('Content-Type')).toBe('application/zip')
-    const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`
-    expect(skillsIndex.skills[0]?.digest).toBe(digest)
-    expect(filesOf(bytes)).toEqual({
-      'SKILL.md': '---\nname: baking\ndescription: What baking is\nmetadata:\n  level: 3\n---\n\nRead me.\n',
-      'oven.png': '\x89PNG',
-      'recipes/bread.md': '# Bread',
-      'recipes/grüße & co.txt': 'Hallo',
-    })
-  })
-
-  test('are the ones that clients read over MCP', async () => {
-    const { status, text } = await get('cook', '/.well-known/agent-skills/brewing/SKILL.md')
-    expect(status).toBe(200)
-    expect(skillsIndex.skills[1]?.digest).toBe(`sha256:${createHash('sha256').update(text).digest('hex')}`)
-  })
-})
-
-/** Reads the directory of a ZIP archive, and the files that it names. Text is Latin 1. */
-function filesOf(archive: Buffer): Record<string, string> {
-  const end = archive.length - 22
-  expect(archive.readUInt32LE(end)).toBe(0x06054b50)
-  const files: Record<string, string> = {}
-  let at = archive.readUInt32LE(end + 16)
-  for (let left = archive.readUInt16LE(end + 10); left > 0; left--) {
-    expect(archive.readUInt32LE(at)).toBe(0x02014b50)
-    const [size, nameLength] = [archive.readUInt32LE(at + 24), archive.readUInt16LE(at + 28)]
-    const entry = archive.readUInt32LE(at + 42)
-    expect(archive.readUInt32LE(entry)).toBe(0x04034b50)
-    const contents = entry + 30 + nameLength
-    files[archive.toString('utf8', at + 46, at + 46 + nameLength)] = archive.toString(
-      'latin1',
-      contents,
-      contents + size,
-    )
-    at += 46 + nameLength
-  }
-  expect(at).toBe(end)
-  return files
-}
 
 describe('names with quotes, line breaks and other characters than ASCII', () => {
   const paths = ['/', '/mcp/server-card', '/.well-known/ai-catalog.json', '/.well-known/api-catalog']
@@ -334,16 +243,16 @@ describe('names with quotes, line breaks and other characters than ASCII', () =>
     expect([headers.get('X-Injected'), headers.get('Set-Cookie')]).toEqual([null, null])
   })
 
-  test('are JSON texts in the documents, and letters and digits in identifiers', async () => {
+  test('are JSON texts in the documents', async () => {
     expect(await json('hostile', '/mcp/server-card')).toMatchObject({
-      name: 'localhost.hostile/a-X-Injected-1-b',
+      name: 'com.example/hostile',
       version: '1.0.0"\r\n',
       title: 'Wetter\r\nSet-Cookie: a=b; "ü"',
       description: '</script>"\n☔',
       serverInfo: { name: 'a"\r\nX-Injected: 1, <b>ü' },
     })
     const { entries } = await json('hostile', '/.well-known/ai-catalog.json')
-    expect(entries).toMatchObject([{ identifier: 'urn:air:hostile.localhost:mcp:a-X-Injected-1-b' }])
+    expect(entries).toMatchObject([{ identifier: 'urn:air:example.com:mcp:hostile' }])
   })
 })
 
@@ -354,7 +263,7 @@ describe('several endpoints of one origin', () => {
       remotes: [{ url: 'https://mcp.example.com/notes/mcp' }],
     })
     expect(await json('pair', '/weather/mcp/server-card')).toMatchObject({
-      name: 'com.example.mcp/weather',
+      name: 'com.example/weather',
       remotes: [{ url: 'https://mcp.example.com/weather/mcp' }],
     })
   })
@@ -376,7 +285,7 @@ describe('several endpoints of one origin', () => {
 
 test('a tenant with a host of its own has a card, and other hosts have none', async () => {
   expect(await json('acme.tenant', '/mcp/server-card')).toMatchObject({
-    name: 'localhost.tenant.acme/cook',
+    name: 'com.example/cook',
     remotes: [{ url: 'http://acme.tenant.localhost/mcp' }],
     authentication: {
       required: true,

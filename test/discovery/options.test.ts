@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Runtime } from '../../worker/plugin.ts'
 import { type DiscoveryOptions, discovery } from '../../worker/plugins/discovery/index.ts'
-import { type Skill, skills } from '../../worker/plugins/skills/index.ts'
 import { newServer } from '../engine/stage.ts'
 
 const title = 'a'.repeat(101)
@@ -16,6 +15,15 @@ const nameExpected =
 const wrong: [options: unknown, message: string][] = [
   [[], 'discovery() takes an object with name, description,'],
   [{ names: 'a' }, 'discovery() does not take "names"'],
+  [{ name: undefined }, `${nameExpected}undefined`],
+  [{ name: './.' }, nameExpected],
+  [{ name: 'com..example/x' }, nameExpected],
+  [{ description: '   ' }, '"description" of discovery() must be a text of 1 to 100 characters'],
+  [{ origin: 'https://*.example.com' }, '"origin" of discovery() must be an origin'],
+  [{ otherEndpoints: [[]] }, '"otherEndpoints" of discovery() must be a list such as'],
+  [{ maxAge: 1e300 }, '"maxAge" of discovery() must be at most a year'],
+  [{ registryAuth: `v=MCPv1; k=ed25519; p=${'a'.repeat(64)}` }, registryAuthExpected],
+  [{ registryAuth: [key] }, registryAuthExpected],
   [{ name: 'weather' }, `${nameExpected}"weather"`],
   [{ name: 'com.example/a/b' }, `${nameExpected}"com.example/a/b"`],
   [{ name: 'com.example/a"\r\n' }, nameExpected],
@@ -45,35 +53,31 @@ const wrong: [options: unknown, message: string][] = [
   [{ openAiChallenge: 'a\nb' }, challengeExpected],
   [{ openAiChallenge: 'ü' }, challengeExpected],
   [{ openAiChallenge: 'a'.repeat(513) }, challengeExpected],
-  [{ openAiChallenge: 1 }, '"openAiChallenge" of discovery() must be a string, not 1'],
+  [{ openAiChallenge: 1 }, challengeExpected],
 ]
 
 describe('discovery()', () => {
   test.each(wrong)('does not accept %j', (options, message) => {
-    expect(() => discovery(options as DiscoveryOptions)).toThrow(message)
+    const given = Array.isArray(options) ? options : { name: 'com.example/a', ...(options as object) }
+    expect(() => discovery(given as DiscoveryOptions)).toThrow(message)
   })
 
   test('does not repeat a text that may be a secret', () => {
     for (const option of ['registryAuth', 'openAiChallenge']) {
-      expect(() => discovery({ [option]: 'private key' })).toThrow(/^(?!.*private key)/s)
+      expect(() => discovery({ name: 'com.example/a', [option]: 'private key' })).toThrow(/^(?!.*private key)/s)
     }
   })
 
   test('accepts a proof with the line break that a tool for secrets adds, and an absent one', () => {
-    for (const end of ['', '\n', '\r\n']) discovery({ registryAuth: `v=MCPv1; k=ed25519; p=${key}${end}` })
-    discovery({ registryAuth: undefined, openAiChallenge: undefined })
+    for (const end of ['', '\n', '\r\n'])
+      discovery({ name: 'com.example/a', registryAuth: `v=MCPv1; k=ed25519; p=${key}${end}` })
+    discovery({ name: 'com.example/a', registryAuth: undefined, openAiChallenge: undefined })
   })
 })
 
-const skill = (folder: string): Skill => ({
-  folder,
-  frontmatter: { name: 'brew', description: 'Brews' },
-  files: [{ path: 'SKILL.md', digest: `sha256:${'0'.repeat(64)}`, size: 1, text: 'a' }],
-})
-
 describe('a server that discovery() cannot describe', () => {
-  const validate = (server: ReturnType<typeof newServer>, options: DiscoveryOptions = {}) =>
-    discovery(options).validate?.(server)
+  const validate = (server: ReturnType<typeof newServer>, options: Partial<DiscoveryOptions> = {}) =>
+    discovery({ name: 'com.example/a', ...options }).validate?.(server)
 
   test.each([
     [{ title }, 'The title of the server is too long for a server card: use at most 100 characters'],
@@ -89,23 +93,15 @@ describe('a server that discovery() cannot describe', () => {
     expect(() => validate(newServer(options))).toThrow(message)
   })
 
-  test('has two skills of one name', () => {
-    const server = newServer().use(skills([skill('tea/brew'), skill('beer/brew')]))
-    expect(() => validate(server)).toThrow(
-      'discovery() publishes skills by name, and two have the name "brew": rename one',
-    )
-  })
-
   test('has tenants that share a host', () => {
     const mcp = '/{tenant}/mcp'
     const runtime = { paths: { mcp, sse: '/{tenant}/sse', messages: '/{tenant}/messages' } } as Runtime
-    expect(() => discovery().routes?.(runtime)).toThrow(
+    expect(() => discovery({ name: 'com.example/a' }).routes?.(runtime)).toThrow(
       `discovery() describes one endpoint of each host, and the tenants of "${mcp}" share a host: give them hosts, as in tenants('{tenant}.example.com', …), or remove discovery()`,
     )
   })
 
   test('is described with a shorter text', () => {
     validate(newServer({ description: title }), { description: 'Short' })
-    validate(newServer().use(skills([skill('tea/brew'), skill('beer/Brew')])))
   })
 })

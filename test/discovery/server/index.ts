@@ -6,8 +6,6 @@ import { combine } from 'edgemcp/compose'
 import { discovery } from 'edgemcp/discovery'
 import { extension } from 'edgemcp/extensions'
 import { page } from 'edgemcp/page'
-import { skills } from 'edgemcp/skills'
-import { kitchen } from '../../extensions/generated/kitchen.ts'
 
 const secrets: Readonly<Record<string, unknown>> = { ...env }
 const textOf = (name: string) => (typeof secrets[name] === 'string' ? secrets[name] : undefined)
@@ -37,15 +35,14 @@ const vault = createServer({
   version: '7.6.5',
   instructions: 'Private instructions',
   experimental: { 'com.example/private': { member: 'private' } },
-})
-  .use(extension('com.example/private', { settings: { member: 'private' } }))
-  .use(skills(kitchen))
+}).use(extension('com.example/private', { settings: { member: 'private' } }))
 vault.tool('private_tool', { description: 'Private tool' }, () => 'private')
 vault.prompt('private_prompt', { description: 'Private prompt' }, () => 'private')
 vault.resource('private://resource', { description: 'Private resource' }, () => 'private')
 
-const cook = createServer({ name: 'cook', version: '1.0.0', description: 'Cooks' }).use(skills(kitchen))
-const lockedCook = createServer({ name: 'locked', version: '1.0.0' }).use(skills(kitchen, { scopes: ['kitchen:read'] }))
+const cook = createServer({ name: 'cook', version: '1.0.0', description: 'Cooks' })
+cook.resource('recipe://tea', { description: 'Tea' }, () => 'Boil water')
+const lockedCook = createServer({ name: 'locked', version: '1.0.0' })
 const fixed = createServer({ name: 'com.example/notes', version: '1.0.0' })
 
 const auth = bearer({ issuer: 'https://auth.example.com' })
@@ -63,27 +60,34 @@ const workers = {
       }),
     ],
   }),
-  hostile: serve(hostile, { plugins: [page(), discovery()] }),
-  vault: serve(vault, { auth, plugins: [page(), discovery()] }),
-  cook: serve(cook, { plugins: [page(), discovery()] }),
+  hostile: serve(hostile, { plugins: [page(), discovery({ name: 'com.example/hostile' })] }),
+  vault: serve(vault, { auth, plugins: [page(), discovery({ name: 'com.example/vault' })] }),
+  cook: serve(cook, { plugins: [page(), discovery({ name: 'com.example/cook' })] }),
   locked: serve(lockedCook, {
     auth: bearer({ issuer: 'https://auth.example.com', allowAnonymous: true }),
-    plugins: [discovery()],
+    plugins: [discovery({ name: 'com.example/locked' })],
   }),
   pair: combine(
     serve(fixed, {
       path: '/notes/mcp',
       plugins: [
-        discovery({ origin: 'https://mcp.example.com', otherEndpoints: [{ name: 'weather', path: '/weather/mcp' }] }),
+        discovery({
+          name: 'com.example/notes',
+          origin: 'https://mcp.example.com',
+          otherEndpoints: [{ name: 'weather', path: '/weather/mcp' }],
+        }),
       ],
     }),
-    serve(weather, { path: '/weather/mcp', plugins: [discovery({ origin: 'https://mcp.example.com' })] }),
+    serve(weather, {
+      path: '/weather/mcp',
+      plugins: [discovery({ name: 'com.example/weather', origin: 'https://mcp.example.com' })],
+    }),
   ),
   tenant: serve(cook, {
     tenants: tenants('{tenant}.tenant.localhost', (tenant) =>
       tenant === 'acme' ? { auth, allowMissingClaim: true } : undefined,
     ),
-    plugins: [discovery()],
+    plugins: [discovery({ name: 'com.example/cook' })],
   }),
 }
 

@@ -2,30 +2,20 @@ import { milliseconds } from '../../declarations/duration.ts'
 import type { Plugin, Route, Runtime } from '../../plugin.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
 import { aiCatalog, aiCatalogType, apiCatalog, linksetType } from './catalogs.ts'
-import { documentResponse, notFound, type PublicDocument, preflight } from './document-response.ts'
-import { checkDescription, checkDiscovery, type DiscoveryOptions, proofOf } from './options.ts'
-import {
-  artifactOf,
-  declaredSkills,
-  isOpenToAll,
-  isReadableByAll,
-  type PublishedSkill,
-  skillsFolder,
-} from './published-skills.ts'
-import { admitsEveryone, cardPathOf, cardType, describeEndpoint, type Endpoint, serverCard } from './server-card.ts'
+import { documentResponse, type PublicDocument, preflight } from './document-response.ts'
+import { checkDescription, checkDiscovery, type DiscoveryOptions, proofOf, usualMaxAge } from './options.ts'
+import { cardPathOf, cardType, describeEndpoint, type Endpoint, serverCard } from './server-card.ts'
 
 export type { DiscoveryOptions, OtherEndpoint, Repository } from './options.ts'
 
 const json = 'application/json'
-const skillsIndex = `${skillsFolder}/index.json`
 
-/** Returns a document; `undefined` if callers without a token may not read it. */
-type Write = (request: Request, info: ServerInfo) => Promise<PublicDocument | undefined>
+/** Returns a document. */
+type Write = (request: Request, info: ServerInfo) => Promise<PublicDocument>
 
 /**
  * Creates a plugin that publishes what clients, registries and directories read before they connect: the server card, the AI catalog, the API
- * catalog, the index of skills, and proofs that you control the domain. Everyone may read these documents. They contain no tools, prompts and
- * resources, and only skills that callers without a token may read.
+ * catalog, and proofs that you control the domain. Everyone may read these documents. They contain no tools, prompts, resources and skills.
  *
  * @throws Error for an invalid option, and for a server that a server card cannot describe. The message names the fix
  * @see https://github.com/modelcontextprotocol/modelcontextprotocol/pull/2127
@@ -33,15 +23,14 @@ type Write = (request: Request, info: ServerInfo) => Promise<PublicDocument | un
  * @example
  * serve(server, { plugins: [discovery({ name: 'com.example/weather' })] })
  */
-export function discovery(options: DiscoveryOptions = {}): Plugin {
+export function discovery(options: DiscoveryOptions): Plugin {
   checkDiscovery(options)
-  const { description, maxAge = '1h' } = options
+  const { description, maxAge = usualMaxAge } = options
   const seconds = Math.floor(milliseconds(maxAge, 'maxAge') / 1000)
   return {
     name: 'discovery',
     validate({ declarations }) {
       checkDescription(declarations, description)
-      declaredSkills(declarations)
     },
     routes(runtime) {
       const { mcp } = runtime.paths
@@ -68,7 +57,6 @@ function route(path: string, write: Write, caching: string): Route {
     async handle(request, info) {
       if (request.method === 'OPTIONS') return preflight()
       const document = await write(request, info)
-      if (!document) return notFound()
       return documentResponse(request, document, { 'Cache-Control': caching, Link: linksOf(info) })
     },
   }
@@ -100,9 +88,6 @@ function documentsOf(runtime: Runtime, options: DiscoveryOptions): readonly (rea
       described(linksetType, (endpoint) => apiCatalog(endpoint, otherEndpoints, websiteUrl)),
     ],
   ]
-  const skills = declaredSkills(runtime.declarations)
-  if (skills.length > 0) documents.push([skillsIndex, (_, info) => writeIndex(skills, info)])
-  for (const skill of skills) documents.push([skill.path, (_, info) => publishedArtifact(skill, info)])
   const addProof = (path: string, body: string | undefined) => {
     if (body !== undefined) documents.push([path, async () => ({ type: 'text/plain; charset=utf-8', body })])
   }
@@ -111,44 +96,16 @@ function documentsOf(runtime: Runtime, options: DiscoveryOptions): readonly (rea
   return documents
 }
 
-/** A skill that everyone may read; `undefined` for another one, and for one that cannot be read. */
-async function publishedArtifact(skill: PublishedSkill, { auth, report }: ServerInfo) {
-  try {
-    return admitsEveryone(auth) && (await isReadableByAll(skill)) ? await artifactOf(skill) : undefined
-  } catch (problem) {
-    report(problem)
-    return undefined
-  }
-}
-
-async function writeIndex(all: readonly PublishedSkill[], info: ServerInfo): Promise<PublicDocument | undefined> {
-  const entries = await Promise.all(
-    all.map(async (skill) => {
-      const artifact = await publishedArtifact(skill, info)
-      if (!artifact) return []
-      const { name, description, path, files } = skill
-      const type = files.length === 1 ? 'skill-md' : 'archive'
-      return [{ name, type, description, url: path, digest: artifact.digest }]
-    }),
-  )
-  const skills = entries.flat()
-  if (skills.length === 0) return undefined
-  const $schema = 'https://schemas.agentskills.io/discovery/0.2.0/schema.json'
-  return { type: json, body: JSON.stringify({ $schema, skills }) }
-}
-
 /**
  * Returns links to the documents. They contain paths only, never names: paths have no quotes, line breaks or other characters than ASCII.
  *
  * @see https://www.rfc-editor.org/rfc/rfc8288#section-3
  */
-function linksOf({ paths, server: { declarations }, auth }: ServerInfo): string {
-  const hasSkills = admitsEveryone(auth) && declaredSkills(declarations).some(isOpenToAll)
+function linksOf({ paths }: ServerInfo): string {
   const links = [
     ['/.well-known/api-catalog', 'api-catalog', 'application/linkset+json'],
     [cardPathOf(paths.mcp), 'service-desc', cardType],
     ['/.well-known/ai-catalog.json', 'describedby', aiCatalogType],
-    ...(hasSkills ? [[skillsIndex, 'describedby', json]] : []),
   ]
   return links.map(([path, relation, type]) => `<${path}>; rel="${relation}"; type="${type}"`).join(', ')
 }

@@ -23,9 +23,6 @@ export const preflight = (): Response =>
     },
   })
 
-/** Answers for a document that callers without a token may not read. */
-export const notFound = (): Response => new Response('Not found\n', { status: 404, headers: open })
-
 /**
  * Responds with a document, or with status 304 if the client has it.
  *

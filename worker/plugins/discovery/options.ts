@@ -1,8 +1,9 @@
 /** The options of `discovery()`, and their checks. */
 import { checkOptions, type Kind, type KindsOf } from '../../declarations/check-options.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
-import type { Duration } from '../../declarations/duration.ts'
+import { type Duration, milliseconds } from '../../declarations/duration.ts'
 import * as kind from '../../declarations/option-kinds.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
 
 /** Names the repository with the source of the server, as the MCP Registry does. */
 export type Repository = {
@@ -27,10 +28,10 @@ export type OtherEndpoint = {
 /** Configures `discovery()`. */
 export type DiscoveryOptions = {
   /**
-   * Name of the server in its card: the labels of a domain in reverse order, a slash and a name, such as `com.example/weather`. Default: the name
-   * in `createServer()` if it has this form, or the host name of the request in reverse order and the name in `createServer()`.
+   * Name of the server in its card: the labels of a domain that you control in reverse order, a slash and a name, such as
+   * `com.example/weather`. Registries know the server by it.
    */
-  name?: string
+  name: string
   /** Describes the server in its card, with 1 to 100 characters. Default: the description in `createServer()`, or its title, or its name. */
   description?: string
   /** The repository with the source of the server. Default: none. */
@@ -51,6 +52,9 @@ export type DiscoveryOptions = {
 }
 
 const owner = 'discovery()'
+export const usualMaxAge: Duration = '1h'
+/** Seconds of a year: RFC 9111 knows no use of more. */
+const longestMaxAge = 365 * 24 * 60 * 60
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 /** RFC 3986, section 2: other characters have to be encoded. */
@@ -60,16 +64,16 @@ const isShort = (text: string): boolean => text !== '' && [...text].length <= 10
 
 /** The form of a name in a server card. Its length is bounded, so that it fits into catalogs. */
 const isCardName = (value: unknown): boolean =>
-  isText(value) && /^[a-z\d.-]+\/[\w.-]+$/i.test(value) && value.length <= 200
+  isText(value) && /^[a-z\d-]+(?:\.[a-z\d-]+)+\/\w[\w.-]*$/i.test(value) && value.length <= 200
 
 const webUrl: Kind = [isWebUrl, 'a URL such as "https://github.com/example/weather"']
 
 const kinds: KindsOf<DiscoveryOptions> = {
-  name: [
+  name: kind.required([
     isCardName,
     'the labels of a domain in reverse order, a slash and a name, such as "com.example/weather", with at most 200 characters',
-  ],
-  description: [(value) => isText(value) && isShort(value), 'a text of 1 to 100 characters'],
+  ]),
+  description: [(value) => isText(value) && isShort(value.trim()), 'a text of 1 to 100 characters'],
   repository: kind.object(
     {
       url: kind.required(webUrl),
@@ -80,11 +84,11 @@ const kinds: KindsOf<DiscoveryOptions> = {
     "an object such as { url: 'https://github.com/example/weather', source: 'github' }",
   ),
   origin: [
-    (value) => isWebUrl(value) && URL.parse(String(value))?.origin === value,
+    (value) => isWebUrl(value) && /^[^*]+$/.test(String(value)) && URL.parse(String(value))?.origin === value,
     'an origin such as "https://mcp.example.com", without a path',
   ],
   otherEndpoints: [
-    (value) => kind.isListOf(value, (one) => typeof one === 'object' && one !== null),
+    (value) => kind.isListOf(value, isObject),
     "a list such as [{ name: 'weather', path: '/weather/mcp' }]",
     {
       name: kind.required([(value) => isText(value) && /^[\w.-]+$/.test(value), 'letters, digits, ".", "_" and "-"']),
@@ -92,8 +96,9 @@ const kinds: KindsOf<DiscoveryOptions> = {
     } satisfies KindsOf<OtherEndpoint>,
   ],
   maxAge: kind.duration,
-  registryAuth: kind.string,
-  openAiChallenge: kind.string,
+  // Checked apart, without repeating them.
+  registryAuth: [() => true, ''],
+  openAiChallenge: [() => true, ''],
 }
 
 /** Options whose values are files for a registry or a directory. */
@@ -101,7 +106,8 @@ type Proof = 'registryAuth' | 'openAiChallenge'
 
 const proofs: Readonly<Record<Proof, { readonly pattern: RegExp; readonly expected: string }>> = {
   registryAuth: {
-    pattern: /^v=MCPv1; ?k=(?:ed25519|ecdsap384); ?p=[A-Za-z\d+/]{40,200}={0,2}$/,
+    // Public keys of these lengths: private ones are longer, or shorter.
+    pattern: /^v=MCPv1; ?k=(?:ed25519; ?p=[A-Za-z\d+/]{43}=|ecdsap384; ?p=[A-Za-z\d+/]{66}==)$/,
     expected: 'the line with the public key, such as "v=MCPv1; k=ed25519; p=…"',
   },
   openAiChallenge: { pattern: /^[\x21-\x7e]{1,512}$/, expected: 'one token of at most 512 characters, without spaces' },
@@ -109,22 +115,25 @@ const proofs: Readonly<Record<Proof, { readonly pattern: RegExp; readonly expect
 
 /** @throws Error for an invalid option. The message names the fix */
 export function checkDiscovery(options: DiscoveryOptions): void {
+  if (isObject(options)) for (const name of ['registryAuth', 'openAiChallenge'] as const) checkProof(options, name)
   checkOptions(owner, options, kinds)
-  checkProof(options, 'registryAuth')
-  checkProof(options, 'openAiChallenge')
+  const seconds = milliseconds(options.maxAge ?? usualMaxAge, 'maxAge') / 1000
+  if (seconds > longestMaxAge) throw new Error(`"maxAge" of ${owner} must be at most a year, not ${options.maxAge}`)
 }
 
 function checkProof(options: DiscoveryOptions, name: Proof): void {
   const { pattern, expected } = proofs[name]
   const text = proofOf(options, name)
-  if (text === undefined || pattern.test(text)) return
+  if (text === undefined || (isText(text) && pattern.test(text))) return
   // A private key may be in its place.
   throw new Error(`"${name}" of ${owner} must be ${expected}. It is not repeated here, because it may be a secret`)
 }
 
 /** Returns the text of an option. Tools that store secrets often add a line break at the end. */
-export const proofOf = (options: DiscoveryOptions, name: Proof): string | undefined =>
-  options[name]?.replace(/\r?\n$/, '')
+export const proofOf = (options: DiscoveryOptions, name: Proof): string | undefined => {
+  const text = options[name]
+  return isText(text) ? text.replace(/\r?\n$/, '') : text
+}
 
 /** @throws Error when a server card cannot contain what `createServer()` says. The message names the fix */
 export function checkDescription({ options: { title, description, websiteUrl } }: Declarations, own?: string): void {

@@ -36,30 +36,15 @@ export async function describeEndpoint(
   info: ServerInfo,
   options: DiscoveryOptions,
 ): Promise<Endpoint> {
-  const { origin, hostname } = new URL(options.origin ?? request.url)
+  const { origin } = new URL(options.origin ?? request.url)
   const { mcp } = info.paths
-  const { name } = info.server.declarations.options
   return {
-    name: options.name ?? cardNameOf(name, hostname),
+    name: options.name,
     origin,
     url: origin + mcp,
     cardUrl: origin + cardPathOf(mcp),
     metadataUrl: await metadataUrlOf(origin, info),
   }
-}
-
-/** Returns a name of the form that server cards have. */
-function cardNameOf(name: string, hostname: string): string {
-  if (/^[a-z\d-]+(?:\.[a-z\d-]+)+\/[\w.-]+$/i.test(name)) return name
-  const slug = name.replace(/[^\w.-]+/g, '-').replace(/^-|-$/g, '') || 'mcp'
-  return `${domainOf(hostname)}/${slug}`.slice(0, 200)
-}
-
-/** Reverses the labels of a domain name. Addresses remain as they are. */
-function domainOf(hostname: string): string {
-  if (/^[\d.]+$/.test(hostname)) return hostname
-  const labels = hostname.replace(/[^a-z\d.-]/gi, '').split('.')
-  return labels.reverse().join('.')
 }
 
 /** Asks the `auth` whether it has metadata: API keys have none. */
