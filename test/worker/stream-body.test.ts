@@ -7,7 +7,7 @@ import type { Post, SessionRpc } from '../../durable-objects/session/rpc.ts'
 import type { StreamBody } from '../../durable-objects/session/stream-body.ts'
 import { emptyContext } from '../../worker/declarations/request-context.ts'
 import { passOnBody } from '../../worker/http/pass-on-body.ts'
-import { openRelay } from '../../worker/http/relay.ts'
+import { continueStream, openRelay } from '../../worker/http/relay.ts'
 import { postToSession, relayRequest } from '../../worker/plugins/sessions/session-object.ts'
 import * as closeCode from '../../worker/protocol/close-code.ts'
 import { firstRelay, readRelayMessage, relayMessage } from '../../worker/protocol/relay-messages.ts'
@@ -335,6 +335,32 @@ test('a body breaks off in time, although nothing is sent', async () => {
   await vi.advanceTimersByTimeAsync(1)
   expect(streams.bodyOf(1)).toBeUndefined()
   vi.useRealTimers()
+})
+
+test('a relay that a late dial of its own has replaced dials again, and ends for another one', async () => {
+  const sockets: WebSocket[] = []
+  const dialed: unknown[] = []
+  const dial = async (after: string | undefined, again: boolean) => {
+    dialed.push([after, again])
+    if (dialed.length === 3) return new Response(null, { status: 409 })
+    const { 0: relay, 1: object } = new WebSocketPair()
+    object.accept()
+    sockets.push(object)
+    return new Response(null, { status: 101, webSocket: relay })
+  }
+  const text = textOf(continueStream({ ...limits, dial }, '1.1'))
+  await vi.waitFor(() => expect(sockets).toHaveLength(1))
+  sockets[0]?.send(relayMessage('id: 1.2\ndata: {}\n\n', '1.2'))
+  sockets[0]?.close(closeCode.replaced)
+  await vi.waitFor(() => expect(sockets).toHaveLength(2))
+  sockets[1]?.send(relayMessage('id: 1.3\ndata: {}\n\n', '1.3'))
+  sockets[1]?.close(closeCode.replaced)
+  expect(idsIn(await text)).toEqual(['1.2', '1.3'])
+  expect(dialed).toEqual([
+    ['1.1', true],
+    ['1.2', true],
+    ['1.3', true],
+  ])
 })
 
 test('a relay sends nothing with a credential that has expired, before its timer comes', async () => {

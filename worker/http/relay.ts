@@ -69,6 +69,7 @@ class Relay {
   #lastId: string | undefined
   /** Whether the client has an event id of this connection: published clients forget the one with which they resumed. */
   #hasSentId: boolean
+  readonly #continues: boolean
   #isClientGone = false
   #hasEnded = false
   /** Whether the client reads slowly: there is no socket until there is room again. */
@@ -84,11 +85,12 @@ class Relay {
   #heldCharacters = 0
   #verifying: Promise<void> | undefined
 
-  /** @param isSent whether this connection has brought the client the event `after` */
-  constructor(options: RelayOptions, after: string | undefined, isSent = false) {
+  /** @param continues whether it continues a response: this connection has brought the client the event `after` */
+  constructor(options: RelayOptions, after: string | undefined, continues = false) {
     this.#options = options
     this.#lastId = after
-    this.#hasSentId = isSent && after !== undefined
+    this.#continues = continues
+    this.#hasSentId = continues && after !== undefined
     this.#canContinue = after !== undefined || options.lastFrame !== undefined || options.notifyOnClose === true
     const { maxStreamAgeMs = Number.POSITIVE_INFINITY, credential = {} } = options
     this.#credential = credential
@@ -159,7 +161,8 @@ class Relay {
 
   #onClose(code: number): void {
     this.#socket = undefined
-    if (finalCodes.has(code)) this.#end()
+    // A dial of this relay that was lost may arrive late, and replace the one after it. The object refuses to replace that of another client.
+    if (finalCodes.has(code) && !(this.#continues && code === closeCode.replaced)) this.#end()
     else if (code === closeCode.paused && !this.#stream.hasRoom) this.#isPaused = true
     else void this.redial()
   }
