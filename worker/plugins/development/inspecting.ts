@@ -10,7 +10,7 @@ import { ownPageKey } from './own-page.ts'
 import { withoutTestUsers } from './users.ts'
 
 /**
- * Serves the inspector at `/`, and the page of a plugin at `/?page`.
+ * Serves the inspector at `/`, and the page of a plugin at `/?page`. An endpoint that is there has none.
  */
 export function withInspector(plugins: readonly AnyPlugin[], env: object): AnyPlugin[] {
   /** The page of each endpoint and tenant, which the first plugin with one has. */
@@ -41,13 +41,10 @@ export function withInspector(plugins: readonly AnyPlugin[], env: object): AnyPl
     ...others,
     {
       name: 'inspector of development',
-      routes: (runtime) => [
-        {
-          path: '/',
-          methods: ['GET', 'HEAD'],
-          handle: (request, host) => handle(request, host, pages.get(runtime)?.handle),
-        },
-      ],
+      routes: (runtime) => {
+        const handler: Route['handle'] = (request, host) => handle(request, host, pages.get(runtime)?.handle)
+        return runtime.paths.mcp === '/' ? [] : [{ path: '/', methods: ['GET', 'HEAD'], handle: handler }]
+      },
     },
   ]
 }
