@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A folder for measurements. It is deleted when it is disposed of, and when this process ends before that. */
+/** A temporary folder. It is deleted when it is disposed of, and when this process ends before that. */
 export class Folder implements Disposable {
   readonly path = mkdtempSync(join(tmpdir(), 'edgemcp-bench-'))
 
@@ -15,5 +15,5 @@ export class Folder implements Disposable {
     this.#remove()
   }
 
-  readonly #remove = (): void => rmSync(this.path, { recursive: true, force: true })
+  readonly #remove = (): void => rmSync(this.path, { recursive: true, force: true, maxRetries: 5 })
 }

@@ -2,11 +2,11 @@
  * Checks the package as npm would publish it: `npm run package:check`. publint reads its manifest and files, arethetypeswrong resolves the types
  * of each entry point, and the number and size of its files have bounds. Exits with 1 for a problem.
  */
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
+import { Folder } from '../bench/folder.ts'
 import { install } from '../bench/install.ts'
+import { exitOnSignals, pack } from './pack.ts'
 
 const root = resolve(import.meta.dirname, '..')
 /** What users of a release download. A file more needs a reason. */
@@ -14,33 +14,23 @@ const most = { files: 1250, kilobytes: 3300 }
 /** Problems of packages for ES modules only, as this one is: CommonJS loads it with `require` of Node.js 22 and newer. */
 const expected = new Set(['NoResolution node10', 'CJSResolvesToESM node16-cjs'])
 
-type Packed = { readonly filename: string; readonly unpackedSize: number; readonly entryCount: number }
-
 install(import.meta.dirname)
 const { createPackageFromTarballData, checkPackage } = await import('@arethetypeswrong/core')
 const { publint } = await import('publint')
 const { formatMessage } = await import('publint/utils')
 
-const folder = mkdtempSync(join(tmpdir(), 'edgemcp-package-'))
-try {
-  for (const path of [root, join(root, 'create-edgemcp')]) await check(path)
-} finally {
-  rmSync(folder, { recursive: true, force: true })
-}
+exitOnSignals()
+using folder = new Folder()
+for (const path of [root, join(root, 'create-edgemcp')]) await check(path)
 
 async function check(path: string): Promise<void> {
-  const stdout = execFileSync('npm', ['pack', '--json', '--pack-destination', folder], {
-    cwd: path,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-  const [{ filename, unpackedSize, entryCount }] = JSON.parse(stdout.slice(stdout.indexOf('['))) as [Packed]
-  const tarball = readFileSync(join(folder, filename))
+  const { file, unpackedSize, entryCount } = pack(path, folder.path)
+  const tarball = readFileSync(file)
   const kilobytes = Math.round(unpackedSize / 1000)
   const problems = [...(await lint(tarball)), ...(await typesOf(tarball))]
   if (entryCount > most.files) problems.push(`It has ${entryCount} files, more than ${most.files}.`)
   if (kilobytes > most.kilobytes) problems.push(`It has ${kilobytes} kB, more than ${most.kilobytes}.`)
-  console.log(`${filename}: ${entryCount} files, ${kilobytes} kB, ${Math.round(tarball.length / 1000)} kB packed`)
+  console.log(`${basename(file)}: ${entryCount} files, ${kilobytes} kB, ${Math.round(tarball.length / 1000)} kB packed`)
   for (const problem of problems) console.log(`  ${problem}`)
   if (problems.length > 0) process.exitCode = 1
 }

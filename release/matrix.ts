@@ -7,11 +7,12 @@
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
+import { Folder } from '../bench/folder.ts'
+import { exitOnSignals, pack } from './pack.ts'
 
 type Row = {
   readonly name: string
@@ -43,39 +44,19 @@ const { values } = parseArgs({ options: { only: { type: 'string' } } })
 const only = values.only?.split(',')
 const unknown = only?.find((name) => !rows.some((row) => row.name === name))
 if (unknown !== undefined) throw new Error(`There is no row ${unknown}, but ${rows.map(({ name }) => name).join(', ')}`)
-const folder = mkdtempSync(join(tmpdir(), 'edgemcp-matrix-'))
+exitOnSignals()
+using temporary = new Folder()
+const folder = temporary.path
 /** `wrangler dev`, while it runs. */
 let server: ChildProcess | undefined
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => {
-    stopServer()
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
-    process.exit(1)
-  })
-}
-try {
-  const tarball = pack()
-  const results = []
-  for (const row of rows.filter(({ name }) => only?.includes(name) ?? true)) results.push(await attempt(row, tarball))
-  console.log(['| row | Node.js | result |', '| --- | --- | --- |', ...results].join('\n'))
-} finally {
-  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
-}
-
-function pack(): string {
-  const { status, stdout, stderr } = spawnSync('npm', ['pack', '--json', '--pack-destination', folder], {
-    cwd: root,
-    encoding: 'utf8',
-  })
-  if (status !== 0) throw new Error(`npm pack failed:\n${stdout}\n${stderr}`)
-  return join(folder, JSON.parse(stdout.slice(stdout.indexOf('[')))[0].filename)
-}
+process.once('exit', () => stopServer())
+const { file: tarball } = pack(root, folder)
+const results: string[] = []
+for (const row of rows.filter(({ name }) => only?.includes(name) ?? true)) results.push(await attempt(row))
+console.log(['| row | Node.js | result |', '| --- | --- | --- |', ...results].join('\n'))
 
 /** Returns a line of the table. */
-async function attempt(
-  { name, node = '24', packages, compatibilityDate, onlyCompiles }: Row,
-  tarball: string,
-): Promise<string> {
+async function attempt({ name, node = '24', packages, compatibilityDate, onlyCompiles }: Row): Promise<string> {
   const path = join(folder, name)
   const tools = join(path, 'tools')
   mkdirSync(tools, { recursive: true })

@@ -6,11 +6,12 @@
  * `--templates <names>`: the templates of the new projects, `sign-in,team` by default. `--times <n>`: how often, once by default.
  */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { Folder } from '../bench/folder.ts'
 import { install } from '../bench/install.ts'
+import { exitOnSignals } from './pack.ts'
 import { startRegistry } from './registry.ts'
 import { version } from './version.ts'
 
@@ -20,41 +21,32 @@ const { values } = parseArgs({
 const root = resolve(import.meta.dirname, '..')
 install(import.meta.dirname)
 
-const folder = mkdtempSync(join(tmpdir(), 'edgemcp-rehearsal-'))
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => {
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
-    process.exit(1)
-  })
-}
-try {
-  await using registry = await startRegistry(join(folder, 'registry'))
-  // Nothing of `npm run` reaches the commands of the new user.
-  const inherited = Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_ENV$|INIT_CWD$)/.test(name))
-  const env = { ...Object.fromEntries(inherited), ...registry.env, CI: '1', WRANGLER_SEND_METRICS: 'false' }
+exitOnSignals()
+using temporary = new Folder()
+const folder = temporary.path
+await using registry = await startRegistry(join(folder, 'registry'))
+// Nothing of `npm run` reaches the commands of the new user.
+const inherited = Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_ENV$|INIT_CWD$)/.test(name))
+const env = { ...Object.fromEntries(inherited), ...registry.env, CI: '1', WRANGLER_SEND_METRICS: 'false' }
 
-  const clone = join(folder, 'clone')
-  step('git clone', folder, env, 'git', 'clone', '--quiet', root, clone)
-  symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'))
-  const released = raise(clone)
-  for (const path of [clone, join(clone, 'create-edgemcp')])
-    step(`npm publish ${released}`, path, env, 'npm', 'publish')
+const clone = join(folder, 'clone')
+step('git clone', folder, env, 'git', 'clone', '--quiet', root, clone)
+symlinkSync(join(root, 'node_modules'), join(clone, 'node_modules'))
+const released = raise(clone)
+for (const path of [clone, join(clone, 'create-edgemcp')]) step(`npm publish ${released}`, path, env, 'npm', 'publish')
 
-  const rows: (readonly [string, ...number[]])[] = []
-  for (let time = 1; time <= Number(values.times); time += 1) {
-    for (const template of values.templates.split(','))
-      rows.push(walk(template, join(folder, `${template}-${time}`), env))
-  }
-  const head = ['template', 'npm create', 'npm install', 'npm test', 'npm run check', 'deploy --dry-run', 'minutes']
-  const lines = rows.map(([template, ...seconds]) => [
-    template,
-    ...seconds.map((value) => `${value.toFixed(1)} s`),
-    (seconds.reduce((sum, value) => sum + value, 0) / 60).toFixed(1),
-  ])
-  console.log([head, head.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n'))
-} finally {
-  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+const rows: (readonly [string, ...number[]])[] = []
+for (let time = 1; time <= Number(values.times); time += 1) {
+  for (const template of values.templates.split(','))
+    rows.push(walk(template, join(folder, `${template}-${time}`), env))
 }
+const head = ['template', 'npm create', 'npm install', 'npm test', 'npm run check', 'deploy --dry-run', 'minutes']
+const lines = rows.map(([template, ...seconds]) => [
+  template,
+  ...seconds.map((value) => `${value.toFixed(1)} s`),
+  (seconds.reduce((sum, value) => sum + value, 0) / 60).toFixed(1),
+])
+console.log([head, head.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n'))
 
 /** Raises the version of the packages in a clone. Without a changeset, the release has the version that is committed. */
 function raise(clone: string): string {

@@ -3,25 +3,18 @@
  * the repository has packages for development that the same names stand for.
  */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { Folder } from '../bench/folder.ts'
+import { exitOnSignals, pack } from './pack.ts'
 
-const root = resolve(import.meta.dirname, '..')
-const folder = mkdtempSync(join(tmpdir(), 'edgemcp-sbom-'))
-try {
-  const npm = (cwd: string, ...params: string[]) =>
-    execFileSync('npm', params, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
-  const packed = npm(root, 'pack', '--json', '--silent', '--pack-destination', folder)
-  const [{ filename }] = JSON.parse(packed.slice(packed.indexOf('['))) as [{ filename: string }]
-  const project = join(folder, 'project')
-  mkdirSync(project)
-  writeFileSync(
-    join(project, 'package.json'),
-    '{"name":"edgemcp-and-its-dependencies","version":"0.0.0","private":true}',
-  )
-  npm(project, 'install', '--silent', '--ignore-scripts', '--no-audit', '--no-fund', join(folder, filename))
-  console.log(npm(project, 'sbom', '--sbom-format', 'cyclonedx'))
-} finally {
-  rmSync(folder, { recursive: true, force: true })
-}
+exitOnSignals()
+using folder = new Folder()
+const { file } = pack(resolve(import.meta.dirname, '..'), folder.path)
+const project = join(folder.path, 'project')
+mkdirSync(project)
+writeFileSync(join(project, 'package.json'), '{"name":"edgemcp-and-its-dependencies","version":"0.0.0","private":true}')
+const npm = (...params: string[]) =>
+  execFileSync('npm', params, { cwd: project, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
+npm('install', '--silent', '--ignore-scripts', '--no-audit', '--no-fund', file)
+console.log(npm('sbom', '--sbom-format', 'cyclonedx'))

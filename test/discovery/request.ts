@@ -1,7 +1,7 @@
 /** Sends requests to a host name of the test server, as `fetch` cannot: `.localhost` does not resolve everywhere. */
 import { request } from 'node:http'
 
-export type Received = { status: number; headers: Headers; text: string; bytes: Buffer }
+export type Received = { status: number; headers: Headers; text: string }
 
 /** @param host a label before `.localhost` */
 export function send(
@@ -23,12 +23,11 @@ export function send(
     response.on('data', (part: Buffer) => parts.push(part))
     response.on('error', reject)
     response.on('end', () => {
-      const bytes = Buffer.concat(parts)
       const { statusCode: status = 0, headersDistinct } = response
       const pairs = Object.entries(headersDistinct).flatMap(([name, values = []]) =>
         values.map((value): [string, string] => [name, value]),
       )
-      resolve({ status, headers: new Headers(pairs), text: bytes.toString(), bytes })
+      resolve({ status, headers: new Headers(pairs), text: Buffer.concat(parts).toString() })
     })
   })
     .on('error', reject)

@@ -5,7 +5,7 @@ import { utf8 } from '../../protocol/utf8.ts'
 export type PublicDocument = {
   /** Media type, with its parameters. */
   readonly type: string
-  readonly body: string | Uint8Array<ArrayBuffer>
+  readonly body: string
 }
 
 /** Headers that let pages of every origin read a document, and its `ETag` and `Link`. */
@@ -34,7 +34,7 @@ export async function documentResponse(
   { type, body }: PublicDocument,
   more: Readonly<Record<string, string>>,
 ): Promise<Response> {
-  const bytes = typeof body === 'string' ? utf8(body) : body
+  const bytes = utf8(body)
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
   const tag = `"${encodeBase64(digest, { alphabet: 'base64url', omitPadding: true })}"`
   const headers = { ...open, ...more, ETag: tag }
