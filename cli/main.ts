@@ -7,6 +7,7 @@ import { init } from './init/init.ts'
 import { openapi } from './openapi/openapi.ts'
 import { ownPackage } from './own-package.ts'
 import { skills } from './skills/skills.ts'
+import { submit } from './submit/submit.ts'
 
 const usage = `edgemcp ${ownPackage().version}: MCP servers on Cloudflare Workers
 
@@ -24,6 +25,15 @@ const usage = `edgemcp ${ownPackage().version}: MCP servers on Cloudflare Worker
 
   npx edgemcp skills <folder>    generate a module from a folder of skills, each with a SKILL.md
       --out <file.ts>            the file to write; default: standard output
+
+  npx edgemcp submit <directory> [folder]
+                                 check a project with the rules of registry, and write the files for it
+      --out <folder>             where to write; default: submission/<directory> in the project
+      --url <url>                the URL of the endpoint; default: that of discovery() or of a route
+      --name <name>              the name in the MCP Registry; default: that of discovery()
+      --server <name>            the server to submit, if the project has several
+      --tools <file.json>        check the result of tools/list instead of a project, and write nothing
+      --json                     print JSON
 `
 
 const options = {
@@ -33,24 +43,47 @@ const options = {
   out: { type: 'string' },
   include: { type: 'string', multiple: true },
   exclude: { type: 'string', multiple: true },
+  name: { type: 'string' },
+  server: { type: 'string' },
+  tools: { type: 'string' },
+  url: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },
 } as const
 
-type Values = { template?: string; yes?: boolean; json?: boolean; out?: string; include?: string[]; exclude?: string[] }
+type Values = {
+  template?: string
+  yes?: boolean
+  json?: boolean
+  out?: string
+  include?: string[]
+  exclude?: string[]
+  name?: string
+  server?: string
+  tools?: string
+  url?: string
+}
 
 type Command = {
-  /** The argument of the command, for the help text. */
-  readonly on: string
+  /** What the command takes, for errors. */
+  readonly takes: string
+  /** The most arguments. Default: 1. */
+  readonly most?: number
   readonly options: readonly (keyof Values)[]
-  run(folder: string | undefined, values: Values): Promise<number>
+  run(first: string | undefined, values: Values, second: string | undefined): Promise<number>
 }
 
 const commands: Readonly<Record<string, Command>> = {
-  init: { on: 'folder', options: ['template', 'yes'], run: init },
-  doctor: { on: 'folder', options: ['json'], run: doctor },
-  openapi: { on: 'document', options: ['out', 'include', 'exclude'], run: openapi },
-  skills: { on: 'folder', options: ['out'], run: skills },
+  init: { takes: 'one folder', options: ['template', 'yes'], run: init },
+  doctor: { takes: 'one folder', options: ['json'], run: doctor },
+  openapi: { takes: 'one document', options: ['out', 'include', 'exclude'], run: openapi },
+  skills: { takes: 'one folder', options: ['out'], run: skills },
+  submit: {
+    takes: 'a directory and a folder',
+    most: 2,
+    options: ['json', 'name', 'out', 'server', 'tools', 'url'],
+    run: submit,
+  },
 }
 
 /**
@@ -64,15 +97,16 @@ export async function main(args: readonly string[]): Promise<number> {
     // `npm create` removes the -- before options; npx and other package managers pass it on.
     const typed = args.filter((argument) => argument !== '--')
     const { values, positionals } = parseArgs({ args: typed, allowPositionals: true, options })
-    const [name, folder, ...others] = positionals
+    const [name, ...params] = positionals
     if (values.version) return print(ownPackage().version)
     if (values.help || name === undefined) return print(usage)
     const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-    if (!command) throw new CliError(`Unknown command "${name}": use init, doctor, openapi or skills.`)
-    if (others.length > 0) throw new CliError(`Give one ${command.on}: "${others[0]}" is unexpected.`)
+    if (!command) throw new CliError(`Unknown command "${name}": use init, doctor, openapi, skills or submit.`)
+    const unexpected = params[command.most ?? 1]
+    if (unexpected !== undefined) throw new CliError(`Give ${command.takes}: "${unexpected}" is unexpected.`)
     const foreign = Object.keys(values).find((option) => !(command.options as readonly string[]).includes(option))
     if (foreign) throw new CliError(`${name} has no option --${foreign}: run npx edgemcp --help.`)
-    return await command.run(folder, values)
+    return await command.run(params[0], values, params[1])
   } catch (thrown) {
     // An error of the file system that no command handled.
     const problem =

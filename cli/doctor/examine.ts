@@ -1,13 +1,13 @@
 import { CliError } from '../cli-error.ts'
 import { configFileIn, configOf } from './config.ts'
-import type { Finding } from './finding.ts'
-import { placeholders, projectOf } from './project.ts'
+import { errorsFirst, type Finding } from './finding.ts'
+import { type Project, placeholders, projectOf } from './project.ts'
 import { bundleSize } from './rules/bundle-size.ts'
 import { classes } from './rules/classes.ts'
 import { secrets } from './rules/env-names-and-secrets.ts'
 import { platform, tested } from './rules/platform.ts'
 import { declared } from './rules/server-declarations.ts'
-import { type Wrangler, wranglerOf } from './wrangler.ts'
+import { type PathsOf, type Wrangler, wranglerOf } from './wrangler.ts'
 
 /**
  * Examines a project: its configuration, its bundle, and the descriptions of its servers when they
@@ -20,21 +20,36 @@ export async function examine(
   folder: string,
   wranglerFor: (folder: string) => Wrangler = wranglerOf,
 ): Promise<Finding[]> {
+  const project = await readProject(folder, wranglerFor)
+  return 'rule' in project ? [project] : findingsOf(project)
+}
+
+/**
+ * Reads the configuration of a project, builds and runs it.
+ *
+ * @param wranglerFor see `examine`
+ * @param pathsOf see `Wrangler.run`
+ * @returns what makes that impossible, as a finding
+ * @throws CliError when the cause is this machine, not the project
+ */
+export async function readProject(
+  folder: string,
+  wranglerFor: (folder: string) => Wrangler = wranglerOf,
+  pathsOf?: PathsOf,
+): Promise<Project | Finding> {
   const file = configFileIn(folder)
   if (file === undefined) {
-    return [
-      {
-        rule: 'no-configuration',
-        level: 'error',
-        file: 'wrangler.toml',
-        problem: 'This folder has no wrangler.toml, wrangler.json or wrangler.jsonc.',
-        fix: 'Give the folder of a Worker, as in npx edgemcp doctor my-mcp-server, or create one with npx edgemcp init.',
-      },
-    ]
+    return {
+      rule: 'no-configuration',
+      level: 'error',
+      file: 'wrangler.toml',
+      problem: 'This folder has no wrangler.toml, wrangler.json or wrangler.jsonc.',
+      fix: 'Give the folder of a Worker, as in npx edgemcp doctor my-mcp-server, or create one with npx edgemcp init.',
+    }
   }
   const wrangler = wranglerFor(folder)
   const loaded = attempt(() => wrangler.readConfig(file))
-  if ('problem' in loaded) return [unreadable(file, loaded.problem)]
+  if ('problem' in loaded) return unreadable(file, loaded.problem)
   const config = configOf(folder, file, loaded.value, (text) => wrangler.parseConfig(file, text))
   const [built, ran] = await Promise.all([
     wrangler.bundle(file, config.raw.compatibility_date ?? tested).catch((problem: Error) => {
@@ -42,14 +57,18 @@ export async function examine(
       if (problem instanceof CliError) throw problem
       return problem
     }),
-    wrangler.run(file, placeholders(folder, config.raw)),
+    wrangler.run(file, placeholders(folder, config.raw), pathsOf),
   ])
-  if (built instanceof Error) return [unbuilt(file, built.message)]
-  const project = projectOf(folder, config, built, ran)
+  if (built instanceof Error) return unbuilt(file, built.message)
+  return projectOf(folder, config, built, ran)
+}
+
+/** Returns the findings of all rules, errors first. */
+export function findingsOf(project: Project): Finding[] {
   const findings = [platform, classes, secrets, declared, bundleSize].flatMap((rule) => rule(project))
   // Several servers of a Worker may have the same mistake.
   const once = new Map(findings.map((one) => [JSON.stringify(one), one]))
-  return [...once.values()].sort((a, b) => Number(a.level === 'hint') - Number(b.level === 'hint'))
+  return [...once.values()].sort(errorsFirst)
 }
 
 function attempt<T>(work: () => T): { value: T } | { problem: Error } {

@@ -21,3 +21,36 @@ export type Change = {
   readonly from?: string
   readonly to: string
 }
+
+/** Orders findings: errors before hints. */
+export const errorsFirst = (a: Finding, b: Finding): number => Number(a.level === 'hint') - Number(b.level === 'hint')
+
+/** Are all findings hints? */
+export const isGood = (findings: readonly Finding[]): boolean => findings.every(({ level }) => level === 'hint')
+
+/** Returns findings as a text for a terminal. */
+export const formatFindings = (findings: readonly Finding[]): string =>
+  findings.length === 0 ? 'No problems found.' : findings.map(formatFinding).join('\n\n')
+
+function formatFinding({ level, file, line, problem, fix, change, rule }: Finding): string {
+  const place = line === undefined ? file : `${file}:${line}`
+  return [
+    `${level}  ${place}  (${rule})`,
+    `  ${problem}`,
+    `  Fix: ${fix}`,
+    ...(change ? [formatChange(change)] : []),
+  ].join('\n')
+}
+
+function formatChange({ file, from, to }: Change): string {
+  const lines = (sign: string, text: string) =>
+    text
+      .replace(/^\n+|\n+$/g, '')
+      .split('\n')
+      .map((line) => `    ${sign} ${line}`)
+  return [
+    ...(file === undefined ? [] : [`    in ${file}:`]),
+    ...(from === undefined ? [] : lines('-', from)),
+    ...(to === '' ? [] : lines('+', to)),
+  ].join('\n')
+}

@@ -1,11 +1,12 @@
 /** The input of the rules. */
 import { existsSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
+import type { Implementation as ServerInformation, ToolItem } from '../../worker/protocol/types.ts'
 import { isInside, readFile } from '../files.ts'
 import { packageFolder } from '../own-package.ts'
 import { lineAt, read, type Source } from './code.ts'
 import type { Config, RawConfig } from './config.ts'
-import { type Bundle, description, type Ran, type Vars } from './wrangler.ts'
+import { type Bundle, description, type Pages, type Ran, type Vars } from './wrangler.ts'
 
 export type Project = {
   readonly folder: string
@@ -17,6 +18,8 @@ export type Project = {
   readonly local: ReadonlyMap<string, LocalValue>
   /** The servers of the Worker. */
   readonly servers: readonly Served[]
+  /** Responses of the Worker to GET, by path, for the paths that were requested. */
+  readonly pages: Pages
   /** The error with which the Worker fails to start. */
   readonly broken: string | undefined
   /** The default export has no `fetch`, so that every request fails. */
@@ -30,6 +33,14 @@ export type LocalValue = { readonly value: string; readonly file: string; readon
 /** The description of a server: see `worker/plugins/development/described.ts`. */
 export type Served = {
   readonly name: string
+  /** What `createServer()` says besides the name. */
+  readonly info: Omit<ServerInformation, 'name'>
+  /** The tools that a caller with all scopes gets from `tools/list`. */
+  readonly tools: readonly ToolItem[]
+  /** Documents of apps, with `ui` of their `_meta`. */
+  readonly apps: readonly { readonly uri: string; readonly ui?: unknown }[]
+  /** Names of extensions. */
+  readonly extensions: readonly string[]
   /** Default names of the Durable Object classes of its plugins. */
   readonly pluginClasses: readonly string[]
   readonly entries: readonly Entry[]
@@ -69,14 +80,17 @@ export function projectOf(folder: string, config: Config, bundle: Bundle, ran: R
     bundle,
     sources: sourcesOf(folder, bundle),
     local: new Map(localFiles.flatMap((file) => valuesIn(folder, file))),
-    servers: ran.log
-      .filter((line) => line.startsWith(description))
-      .map((line) => JSON.parse(line.slice(description.length)) as Served),
+    servers: servedIn(ran.log),
+    pages: ran.pages ?? {},
     broken: ran.isUp || lacksFetchHandler || ran.log.some(isOfClass) ? undefined : reasonIn(ran.log),
     lacksFetchHandler,
     failure: lacksFetchHandler ? undefined : ran.failure,
   }
 }
+
+/** The servers that describe themselves in a log. */
+export const servedIn = (log: readonly string[]): Served[] =>
+  log.filter((line) => line.startsWith(description)).map((line) => JSON.parse(line.slice(description.length)) as Served)
 
 export const localFiles = ['.dev.vars', '.env', '.env.local']
 

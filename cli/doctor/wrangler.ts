@@ -16,9 +16,19 @@ export type Wrangler = {
   parseConfig(file: string, text: string): RawConfig
   /** @param date the compatibility date, if the file has none. @throws Error with the errors of the build */
   bundle(file: string, date: string): Promise<Bundle>
-  /** Starts a Worker for a moment, in development mode. @param vars variables besides those of the project */
-  run(file: string, vars: Vars): Promise<Ran>
+  /**
+   * Starts a Worker for a moment, in development mode.
+   *
+   * @param vars variables besides those of the project
+   * @param pathsOf returns the paths to request, from the log of the start. Default: none
+   */
+  run(file: string, vars: Vars, pathsOf?: PathsOf): Promise<Ran>
 }
+
+export type PathsOf = (log: readonly string[]) => readonly string[]
+
+/** Responses to GET, by path. */
+export type Pages = Readonly<Record<string, { readonly status: number; readonly text: string }>>
 
 export type Vars = Readonly<Record<string, string>>
 
@@ -37,6 +47,8 @@ export type Ran = {
   /** The error of a request that no handler of a server gets. */
   readonly failure?: string | undefined
   readonly log: readonly string[]
+  /** Of the paths that were requested. A path without a response within seconds is missing. */
+  readonly pages?: Pages
 }
 
 type Module = {
@@ -45,10 +57,11 @@ type Module = {
 }
 type Harness = {
   listen(): Promise<unknown>
-  fetch(url: string, init: { method: string }): Promise<{ status: number; body: { cancel(): Promise<void> } | null }>
+  fetch(url: string, init: { method: string }): Promise<Answer>
   getLogs(): { message: string }[]
   close(): Promise<void>
 }
+type Answer = { status: number; body: { cancel(): Promise<void> } | null; text(): Promise<string> }
 type Metafile = {
   outputs: Record<string, { entryPoint?: string; exports: string[]; inputs: Record<string, { bytesInOutput: number }> }>
 }
@@ -95,7 +108,8 @@ export function wranglerOf(folder: string): Wrangler {
         rmSync(out, { recursive: true, force: true })
       }
     },
-    run: (file, vars) => inDevelopment(() => run(wrangler, folder, file, vars, readConfig(join(folder, file)))),
+    run: (file, vars, pathsOf) =>
+      inDevelopment(() => run(wrangler, folder, file, vars, readConfig(join(folder, file)), pathsOf)),
   }
 }
 
@@ -146,7 +160,14 @@ function bundleIn(out: string): Bundle {
 /** The mark of `worker/plugins/development/described.ts`. */
 export const description = 'edgemcp describes itself: '
 
-async function run(wrangler: Module, folder: string, file: string, vars: Vars, config: RawConfig): Promise<Ran> {
+async function run(
+  wrangler: Module,
+  folder: string,
+  file: string,
+  vars: Vars,
+  config: RawConfig,
+  pathsOf: PathsOf = () => [],
+): Promise<Ran> {
   // A binding without a local simulator makes wrangler require an account. The server only starts here, and calls no binding.
   const bindingOverrides = Object.fromEntries(remoteBindings(config).map((name) => [name, config.name ?? 'worker']))
   const worker = { configPath: file, vars: { ...vars, EDGEMCP_DESCRIBE: 'yes' }, bindingOverrides }
@@ -160,7 +181,8 @@ async function run(wrangler: Module, folder: string, file: string, vars: Vars, c
     }
     // A server that is created for a request is not a server of the startup: the log is read before the request.
     const lines = log()
-    return { isUp: true, failure: await failureOf(harness), log: lines }
+    const failure = await failureOf(harness)
+    return { isUp: true, failure, log: lines, pages: await pagesOf(harness, pathsOf(lines)) }
   } catch (problem) {
     return { isUp: false, log: [...log(), (problem as Error).message] }
   } finally {
@@ -177,6 +199,18 @@ export async function failureOf(harness: Pick<Harness, 'fetch'>): Promise<string
   } catch (problem) {
     return (problem as Error).message
   }
+}
+
+/** Requests paths. One that needs the network may never get a response. */
+export async function pagesOf(harness: Pick<Harness, 'fetch'>, paths: readonly string[]): Promise<Pages> {
+  const page = async (path: string) => {
+    const response = await harness.fetch(`http://localhost${path}`, { method: 'GET' })
+    return [path, { status: response.status, text: await response.text() }] as const
+  }
+  const late = AbortSignal.timeout(5_000)
+  const isLate = new Promise<undefined>((resolve) => late.addEventListener('abort', () => resolve(undefined)))
+  const pages = await Promise.all(paths.map((path) => Promise.race([page(path).catch(() => undefined), isLate])))
+  return Object.fromEntries(pages.filter((one) => one !== undefined))
 }
 
 async function inDevelopment<T>(work: () => Promise<T>): Promise<T> {

@@ -76,10 +76,20 @@ export const inJson: Files = { 'src/index.ts': code, 'wrangler.jsonc': jsonc }
 
 /** What TypeScript and npm would have put there. */
 const paths = Object.fromEntries(
-  ['auth', 'compose', 'page', 'rate-limit', 'sessions', 'state', 'subscriptions', 'tasks'].map((entry) => [
-    `edgemcp/${entry}`,
-    [join(root, `worker/plugins/${entry}/index.ts`)],
-  ]),
+  [
+    'api-keys',
+    'apps',
+    'auth',
+    'compose',
+    'discovery',
+    'page',
+    'rate-limit',
+    'sessions',
+    'skills',
+    'state',
+    'subscriptions',
+    'tasks',
+  ].map((entry) => [`edgemcp/${entry}`, [join(root, `worker/plugins/${entry}/index.ts`)]]),
 )
 const settings = { compilerOptions: { paths: { edgemcp: [join(root, 'worker/index.ts')], ...paths } } }
 

@@ -4,11 +4,25 @@ import type { WorkerdStructuredLog } from 'miniflare'
 import { unstable_readConfig as readConfig } from 'wrangler'
 import { remoteBindings } from '../../cli/doctor/config.ts'
 import { tested } from '../../cli/doctor/rules/platform.ts'
-import { description, failureOf, type Ran, type Vars, type Wrangler } from '../../cli/doctor/wrangler.ts'
+import {
+  description,
+  failureOf,
+  type PathsOf,
+  pagesOf,
+  type Ran,
+  type Vars,
+  type Wrangler,
+} from '../../cli/doctor/wrangler.ts'
 import { startWorker } from '../support/server.ts'
 
 /** @returns `undefined` for a project that does not build or respond, whose problem wrangler reports */
-export async function quickRun(folder: string, file: string, vars: Vars, wrangler: Wrangler): Promise<Ran | undefined> {
+export async function quickRun(
+  folder: string,
+  file: string,
+  vars: Vars,
+  wrangler: Wrangler,
+  pathsOf: PathsOf = () => [],
+): Promise<Ran | undefined> {
   if (remoteBindings(wrangler.readConfig(file)).length > 0) return undefined
   const logs: WorkerdStructuredLog[] = []
   try {
@@ -23,7 +37,8 @@ export async function quickRun(folder: string, file: string, vars: Vars, wrangle
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
     const lines = log()
-    return (await failureOf(server.harness)) === undefined ? { isUp: true, log: lines } : undefined
+    if ((await failureOf(server.harness)) !== undefined) return undefined
+    return { isUp: true, log: lines, pages: await pagesOf(server.harness, pathsOf(lines)) }
   } catch (problem) {
     const { code, message } = problem as Error & { code?: string }
     // Wrangler tells what a Worker without a default export lacks, and what does not build.

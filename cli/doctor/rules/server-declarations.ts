@@ -278,7 +278,10 @@ function covers(pattern: string, host: string, path: string): boolean {
 }
 
 /** @returns the place of a declaration */
-function locate(sources: readonly Source[], entry: Entry): { file: string; line: number | undefined } {
+export function locate(
+  sources: readonly Source[],
+  entry: Pick<Entry, 'kind' | 'name'>,
+): { file: string; line: number | undefined } {
   const place = placeOf(sources, entry)
   return { file: place?.file ?? sources[0]?.path ?? '', line: place?.line }
 }

@@ -17,8 +17,8 @@ export type Described = {
 const mark = 'edgemcp describes itself: '
 
 /**
- * Prints the declarations and options of a server, once all entries are registered, if `EDGEMCP_DESCRIBE` is set. `edgemcp doctor` reads
- * it.
+ * Prints the declarations and options of a server, once all entries are registered, if `EDGEMCP_DESCRIBE` is set. `edgemcp doctor` and
+ * `edgemcp submit` read it.
  */
 export function describe(
   declarations: Declarations,
@@ -32,11 +32,16 @@ export function describe(
 
 function descriptionOf(declarations: Declarations, served: Described, limiter: Limiter | undefined) {
   const { options, tools, resources, templates, prompts } = declarations
+  const { name, version, title, description, websiteUrl, icons } = options
   const { auth, tenants, plugins = [], path = '/mcp', origins, hosts = [], durableObjects } = served
   const has = (name: string) => plugins.some((plugin) => plugin.name === name)
   const entries = Object.entries({ tool: tools, resource: resources, template: templates, prompt: prompts })
   return {
-    name: options.name,
+    name,
+    info: { version, title, description, websiteUrl, icons },
+    tools: [...tools.values()].map(({ item }) => item),
+    apps: [...resources].flatMap(([uri, { item }]) => (uri.startsWith('ui://') ? { uri, ui: item._meta?.ui } : [])),
+    extensions: [declarations, ...plugins].flatMap(({ extensions = {} }) => Object.keys(extensions)),
     pluginClasses: plugins.flatMap(({ objects = {} }) => Object.keys(objects)),
     entries: entries.flatMap(([kind, declared]) =>
       [...declared].map(([name, entry]) => ({

@@ -1,0 +1,115 @@
+/** `edgemcp submit`: checks a server with the rules of a directory, and writes the files that the directory takes. */
+import { existsSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { CliError } from '../cli-error.ts'
+import { projectFolder } from '../doctor/doctor.ts'
+import { findingsOf, readProject } from '../doctor/examine.ts'
+import { errorsFirst, type Finding, formatFindings, isGood } from '../doctor/finding.ts'
+import { servedIn } from '../doctor/project.ts'
+import { type Wrangler, wranglerOf } from '../doctor/wrangler.ts'
+import { readFile, writeFile } from '../files.ts'
+import type { Directory, Json, SubmissionFile } from './directory.ts'
+import { mcpRegistry } from './registry.ts'
+import { pagesFor, type Said, type Subject, subjectOf, subjectOfList } from './subject.ts'
+
+export type SubmitOptions = Said & {
+  readonly json?: boolean | undefined
+  readonly out?: string | undefined
+  /** A file with the result of `tools/list`. */
+  readonly tools?: string | undefined
+}
+
+export const directories: ReadonlyMap<string, Directory> = new Map([['registry', mcpRegistry]])
+
+export type Submission = { readonly findings: readonly Finding[]; readonly files: readonly WrittenFile[] }
+
+type WrittenFile = { readonly file: string; readonly status: 'written' | 'unchanged' | 'kept' | 'not written' }
+
+/** @returns 1 when a finding is an error, otherwise 0 */
+export async function submit(
+  name: string | undefined,
+  options: SubmitOptions,
+  folder: string | undefined,
+): Promise<number> {
+  const directory = directories.get(name ?? '')
+  if (name === undefined || !directory) {
+    const all = [...directories.keys()].join(', ')
+    throw new CliError(`Give a directory, ${name === undefined ? '' : `not "${name}": `}one of ${all}.`)
+  }
+  if (options.tools !== undefined && folder !== undefined) {
+    throw new CliError('Give --tools, or the folder of a project, not both.')
+  }
+  const submission =
+    options.tools === undefined
+      ? await submitProject(name, projectFolder(folder ?? '.'), options)
+      : { findings: lint(directory, subjectOfList(options.tools)), files: [] }
+  const { findings, files } = submission
+  if (options.json) console.log(JSON.stringify({ ok: isGood(findings), findings, files }, null, 2))
+  else console.log([formatFindings(findings), ...(files.length > 0 ? [formatFiles(files)] : [])].join('\n\n'))
+  return isGood(findings) ? 0 : 1
+}
+
+/**
+ * Checks the server of a project, and writes the files.
+ *
+ * @param folder of the project, absolute
+ * @param wranglerFor see `examine`
+ */
+export async function submitProject(
+  name: string,
+  folder: string,
+  { out, ...said }: SubmitOptions,
+  wranglerFor: (folder: string) => Wrangler = wranglerOf,
+): Promise<Submission> {
+  const directory = directories.get(name) as Directory // The caller has checked the name.
+  const project = await readProject(folder, wranglerFor, (log) => pagesFor(servedIn(log)))
+  if ('rule' in project) return { findings: [project], files: [] }
+  if (project.servers.length === 0 || project.failure !== undefined) {
+    return { findings: findingsOf(project).filter(({ level }) => level === 'error'), files: [] }
+  }
+  const subject = subjectOf(project, said)
+  const target = out ?? join(folder, 'submission', name)
+  const prepared = directory.files(subject, (file) => readObject(join(target, file)))
+  return {
+    findings: [...lint(directory, subject), ...(prepared.findings ?? [])].sort(errorsFirst),
+    files: prepared.files.map((file) => write(target, file)),
+  }
+}
+
+/** Returns the findings of a directory, errors first. */
+export const lint = (directory: Directory, subject: Subject): Finding[] =>
+  directory.rules.flatMap((rule) => rule.check(subject)).sort(errorsFirst)
+
+/** @throws CliError when the file is not a JSON object */
+function readObject(path: string): Json | undefined {
+  if (!existsSync(path)) return undefined
+  const text = readFile(path).toString()
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json
+  } catch {
+    // The error below says it.
+  }
+  throw new CliError(`${relative('.', path)} is not a JSON object: correct it, or remove it.`)
+}
+
+function write(target: string, { file, text, isKept }: SubmissionFile): WrittenFile {
+  const path = join(target, file)
+  const named = (status: WrittenFile['status']) => ({ file: relative('.', path), status })
+  if (text === undefined) return named('not written')
+  const existing = existsSync(path) ? readFile(path).toString() : undefined
+  if (existing === text) return named('unchanged')
+  if (existing !== undefined && isKept) return named('kept')
+  writeFile(path, text)
+  return named('written')
+}
+
+const statuses: Readonly<Record<WrittenFile['status'], string>> = {
+  written: 'Wrote',
+  unchanged: 'Unchanged:',
+  kept: 'Kept:',
+  'not written': 'Not written, until the errors are fixed:',
+}
+
+const formatFiles = (files: readonly WrittenFile[]): string =>
+  files.map(({ file, status }) => `${statuses[status]} ${file}`).join('\n')
